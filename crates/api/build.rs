@@ -3,13 +3,14 @@
 use prost::Message;
 use std::path::PathBuf;
 
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     "omr/v1/address.proto",
     "omr/v1/board.proto",
     "omr/v1/key.proto",
     "omr/v1/detection.proto",
     "omr/v1/pdq.proto",
     "omr/v1/service.proto",
+    "omr/v1/worker.proto",
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

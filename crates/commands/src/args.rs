@@ -18,6 +18,8 @@ mod span;
 mod stream;
 #[cfg(feature = "full")]
 mod token;
+#[cfg(feature = "full")]
+mod worker;
 
 pub(crate) use groups::command;
 #[cfg(feature = "full")]
@@ -46,6 +48,8 @@ pub(crate) use span::Span;
 pub(crate) use stream::{Stream, StreamCut, StreamRun};
 #[cfg(feature = "full")]
 pub(crate) use token::{Token, TokenArg};
+#[cfg(feature = "full")]
+pub(crate) use worker::WorkerArgs;
 
 use clap::{Args, Parser, Subcommand};
 use headings::{OUTPUT, WORK};
@@ -125,6 +129,10 @@ pub(crate) enum Command {
     #[cfg(feature = "full")]
     #[command(after_help = examples::SERVE)]
     Serve(Serve),
+    /// Make digests for a server elsewhere
+    #[cfg(feature = "full")]
+    #[command(after_help = examples::WORKER)]
+    Worker(WorkerArgs),
     /// Who may use a server
     #[cfg(feature = "full")]
     #[command(subcommand, after_help = examples::TOKEN)]

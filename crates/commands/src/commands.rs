@@ -29,6 +29,8 @@ mod source;
 mod stream;
 #[cfg(feature = "full")]
 mod token;
+#[cfg(feature = "full")]
+mod worker;
 
 use crate::args::{Cli, Command};
 use crate::error::CliError;
@@ -65,6 +67,8 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
         Command::Demo(args) => demo::run(args, ui),
         #[cfg(feature = "full")]
         Command::Serve(args) => serve::run(args, ui),
+        #[cfg(feature = "full")]
+        Command::Worker(args) => worker::run(args, ui),
         #[cfg(feature = "full")]
         Command::Token(command) => token::run(command, ui),
         #[cfg(feature = "full")]

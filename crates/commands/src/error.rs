@@ -221,6 +221,10 @@ pub(crate) enum CliError {
     #[cfg(feature = "full")]
     #[error(transparent)]
     Server(#[from] omr_server::ServerError),
+    /// A worker.
+    #[cfg(feature = "full")]
+    #[error(transparent)]
+    Worker(omr_worker::WorkerError),
     /// Logs or traces.
     #[cfg(feature = "full")]
     #[error(transparent)]
@@ -261,5 +265,15 @@ impl CliError {
     /// A failed write with the file it is about.
     pub(crate) fn write(path: impl Into<PathBuf>, source: impl Into<InputError>) -> Self {
         Self::Write(path.into(), source.into())
+    }
+}
+
+#[cfg(feature = "full")]
+impl From<omr_worker::WorkerError> for CliError {
+    fn from(error: omr_worker::WorkerError) -> Self {
+        match error {
+            omr_worker::WorkerError::Remote(error) => Self::Remote(error),
+            error => Self::Worker(error),
+        }
     }
 }

@@ -175,6 +175,24 @@ impl Metrics {
         }
     }
 
+    /// Says how many units workers elsewhere are at.
+    pub fn leases(&self, live: u64) {
+        let state = "working";
+        let working = self.0.detection.leases.get_or_create(&StateLabel { state });
+        set(&working, live);
+    }
+
+    /// One worker elsewhere that waits for work more, until the value is dropped.
+    pub fn waiting_worker(&self) -> Held {
+        let state = "waiting";
+        Held::new(&self.0.detection.leases.get_or_create(&StateLabel { state }))
+    }
+
+    /// Counts a lease that ran out.
+    pub fn lease_expired(&self) {
+        self.0.detection.leases_expired.inc();
+    }
+
     /// Counts a job that ended.
     pub fn job_finished(&self, outcome: &'static str) {
         self.0.detection.finished.inc(OutcomeLabel { outcome });

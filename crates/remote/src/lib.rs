@@ -35,6 +35,7 @@ mod posts;
 mod read;
 mod retry;
 mod sessions;
+mod work;
 
 pub use client::Client;
 pub use delivery::Posted;

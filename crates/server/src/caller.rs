@@ -24,7 +24,7 @@ pub(crate) struct Caller {
     pub(crate) client: u64,
     /// Without a token and from this machine: those behind an address of it cannot be told apart.
     pub(crate) is_local: bool,
-    pub(crate) rights: [bool; 3],
+    pub(crate) rights: [bool; 4],
     pub(crate) messages_per_second: u32,
     pub(crate) jobs: u32,
     pub(crate) sessions: u32,
@@ -39,7 +39,7 @@ impl Caller {
             account: account.into(),
             client,
             is_local: false,
-            rights: [true; 3],
+            rights: [true; 4],
             messages_per_second: 1,
             jobs: 1,
             sessions: 1,
@@ -131,7 +131,7 @@ impl Callers {
             account: token.name.clone(),
             client: self.key(token.name.as_bytes()),
             is_local: false,
-            rights: [has(Right::Post), has(Right::Detect), has(Right::Admin)],
+            rights: [Right::Post, Right::Detect, Right::Admin, Right::Work].map(has),
             messages_per_second: token
                 .messages_per_second
                 .unwrap_or(limits.messages_per_second),
@@ -155,7 +155,7 @@ impl Callers {
             account: ANONYMOUS.into(),
             client: self.key(&address.map(network).unwrap_or_default()),
             is_local,
-            rights: [post, detect, false],
+            rights: [post, detect, false, false],
             messages_per_second: limits.messages_per_second,
             jobs: most(limits.jobs, limits.all_jobs),
             sessions: most(limits.sessions, limits.all_sessions),

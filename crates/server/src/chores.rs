@@ -33,6 +33,7 @@ pub(crate) async fn chores(shared: Arc<Shared>, watched: Arc<Watched>) {
             _ = look.tick() => {
                 let (shared, watched) = (shared.clone(), watched.clone());
                 run_chore(move || {
+                    shared.jobs.look();
                     seal(&shared);
                     watched.look(&shared);
                 })

@@ -148,6 +148,10 @@ pub struct Limits {
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Detector {
+    /// Whether this process makes digests; else workers elsewhere make all.
+    pub local_worker: bool,
+    /// Seconds for which a worker elsewhere may be silent.
+    pub lease_seconds: u64,
     /// Threads for digests; all cores for 0.
     pub threads: usize,
     /// Threads for sessions; half of the cores for 0.

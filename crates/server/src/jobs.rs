@@ -1,30 +1,38 @@
 //! Jobs: digests that clients asked for.
 
-mod keys;
+mod ends;
+mod leases;
+mod lend;
+mod line;
+mod local;
 mod queue;
 mod record;
 mod run;
-mod worker;
+mod tally;
 
+pub(crate) use ends::{Ending, Step};
+pub(crate) use leases::{Refusal, Who};
+pub(crate) use lend::{Asking, Lent};
+pub(crate) use local::Local;
 pub(crate) use record::{DIGESTS, Id, JobRecord, State};
 
-use crate::caller::{ANONYMOUS, Caller};
+use crate::caller::Caller;
 use crate::error::ServerError;
-use crate::keyfile;
 use crate::refuse;
-use crate::share::{Full, Taken};
+use crate::share::Full;
 use omr_detector::engines::Costs;
 use omr_ops::{FinishedDigest, Metrics};
-use omr_protocol::{EngineKind, ParamSet, Scheme};
+use omr_protocol::{ParamSet, Sealing};
 use omr_store::Store;
-use queue::{Group, Item, Queue, Shares};
+use queue::{Queue, Shares};
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tally::Tally;
 use tokio::sync::watch;
 use tonic::Status;
-pub(crate) use worker::Worker;
 
 /// Finished jobs that one client may have; the oldest go first.
 const FINISHED: usize = 256;
@@ -41,7 +49,7 @@ pub(crate) struct View {
     pub(crate) scheme: &'static str,
     /// When it began to run.
     pub(crate) started: Option<Instant>,
-    pub(crate) stage: &'static str,
+    pub(crate) stage: Cow<'static, str>,
     pub(crate) done: u64,
     pub(crate) total: u64,
     pub(crate) digest_bytes: u64,
@@ -50,9 +58,12 @@ pub(crate) struct View {
 
 struct Entry {
     record: JobRecord,
+    shares: Shares,
     view: watch::Sender<View>,
     cancelled: Arc<AtomicBool>,
     queued: Instant,
+    /// Attempts that failed, in this process.
+    attempts: u32,
     /// By the monotonic clock, so that a clock that jumps forgets nothing; a restart counts anew.
     finished: Option<Instant>,
 }
@@ -61,9 +72,32 @@ struct Entry {
 struct Inner {
     entries: HashMap<Id, Entry>,
     queue: Queue,
+    tally: Tally,
+    leases: leases::Table,
+    workers: HashMap<Arc<Who>, lend::Hand>,
+    seeds: lend::Seeds,
+    /// How often there was something new for those who wait.
+    changes: u64,
     next_number: u64,
     /// The newest first.
     last: VecDeque<FinishedDigest>,
+}
+
+impl Inner {
+    fn forget(&mut self, id: &Id) -> Option<Entry> {
+        let entry = self.entries.remove(id)?;
+        self.tally.remove(id, &entry.record);
+        Some(entry)
+    }
+
+    /// Gives a job another record.
+    fn change(&mut self, id: &Id, record: JobRecord) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            self.tally.remove(id, &entry.record);
+            self.tally.add(id, &record);
+            entry.record = record;
+        }
+    }
 }
 
 /// All jobs. Records are on the disk before anybody hears of them.
@@ -71,6 +105,8 @@ pub(crate) struct Jobs {
     store: Store,
     inner: Mutex<Inner>,
     more: Condvar,
+    /// The same for those who wait without a thread.
+    changed: watch::Sender<()>,
     stopping: AtomicBool,
     set: Arc<ParamSet>,
     costs: Costs,
@@ -78,6 +114,9 @@ pub(crate) struct Jobs {
     limit: usize,
     keep: Duration,
     together: Together,
+    sealing: Sealing,
+    lease: Duration,
+    shares_seeds: bool,
     metrics: Metrics,
 }
 
@@ -90,12 +129,10 @@ pub(crate) struct Together {
     pub(crate) wait: Duration,
 }
 
-/// What a worker needs to know of a job.
-pub(crate) struct Work {
-    pub(crate) id: Id,
-    pub(crate) record: JobRecord,
-    pub(crate) view: watch::Sender<View>,
-    pub(crate) cancelled: Arc<AtomicBool>,
+/// A job whose turn it is.
+struct Work {
+    id: Id,
+    record: JobRecord,
 }
 
 /// Bounds of all jobs together.
@@ -104,6 +141,11 @@ pub(crate) struct Bounds {
     pub(crate) keep: Duration,
     pub(crate) costs: Costs,
     pub(crate) together: Together,
+    pub(crate) sealing: Sealing,
+    /// How long a worker elsewhere may be silent.
+    pub(crate) lease: Duration,
+    /// Whether digests of the same messages share their placement, and work with it.
+    pub(crate) shares_seeds: bool,
 }
 
 impl Jobs {
@@ -122,6 +164,7 @@ impl Jobs {
             store,
             inner: Mutex::default(),
             more: Condvar::new(),
+            changed: watch::Sender::new(()),
             stopping: AtomicBool::new(false),
             slots: set
                 .sophomr()
@@ -129,6 +172,9 @@ impl Jobs {
             set,
             costs: bounds.costs,
             together: bounds.together,
+            sealing: bounds.sealing,
+            lease: bounds.lease,
+            shares_seeds: bounds.shares_seeds,
             limit: bounds.unfinished,
             keep: bounds.keep,
             metrics,
@@ -152,20 +198,13 @@ impl Jobs {
 
     fn insert(&self, inner: &mut Inner, id: Id, record: JobRecord, shares: Shares) {
         if record.state == State::Queued {
-            let (cost, shared_cost) = self.cost(&record);
-            let item = Item {
-                id,
-                shares,
-                cost,
-                shared_cost,
-            };
-            inner.queue.push(record.client, item);
+            self.line_up(inner, id, &record, shares.clone());
         }
         let view = View {
             state: record.state,
             scheme: record.scheme_name(),
             started: None,
-            stage: "",
+            stage: "".into(),
             done: 0,
             total: 0,
             digest_bytes: record.digest_bytes,
@@ -174,69 +213,23 @@ impl Jobs {
         let entry = Entry {
             finished: record.state.is_final().then(Instant::now),
             record,
+            shares,
             view: watch::Sender::new(view),
             cancelled: Arc::default(),
             queued: Instant::now(),
+            attempts: 0,
         };
+        inner.tally.add(&id, &entry.record);
         inner.entries.insert(id, entry);
-        self.more.notify_all();
+        self.wake(inner);
         self.count(inner);
     }
 
     fn count(&self, inner: &Inner) {
-        let in_state = |state| {
-            let entries = inner.entries.values();
-            entries.filter(|entry| entry.record.state == state).count() as u64
-        };
-        let [queued, running] = [State::Queued, State::Running].map(in_state);
+        let [queued, running] = inner.tally.unfinished();
         self.metrics.jobs(queued, running);
-    }
-
-    /// The scheme that answers a job: where one engine does it all, that of this engine.
-    fn narrowed(&self, record: &JobRecord) -> Scheme {
-        let asked = record.scheme().unwrap_or(Scheme::Hybrid);
-        let (range, payloads) = (record.stride().range(), !record.indices_only);
-        match self.set.sophomr() {
-            Ok(_) => self.costs.narrowed(asked, &range, self.slots, payloads),
-            Err(_) => asked,
-        }
-    }
-
-    /// With whom a job shares work. Reads the heads of its keys' files; what is wrong with those is found when it runs.
-    fn shares(&self, record: &JobRecord) -> Shares {
-        let (stride, scheme) = (record.stride(), self.narrowed(record));
-        let masks = |hash: &[u8; 32]| keyfile::masks(&self.store, *hash, &self.set).ok()?;
-        let masks = match scheme.engines().contains(&EngineKind::Sophomr) {
-            true => record.keys.iter().find_map(masks),
-            false => None,
-        };
-        match masks {
-            Some(masks) => Shares::Run(Group {
-                stride,
-                bound: record.bound,
-                indices_only: record.indices_only,
-                scheme: scheme.tag(),
-                masks,
-            }),
-            None => Shares::Board(stride),
-        }
-    }
-
-    /// Seconds that a job takes, by its shape alone, and those of them in batches.
-    fn cost(&self, record: &JobRecord) -> (f64, f64) {
-        let range = record.stride().range();
-        let messages = range.end - range.start;
-        let batches = |messages: u64| messages.div_ceil(self.slots) as f64 * self.costs.batch_s;
-        let singles = |messages: u64| messages as f64 * self.costs.message_s;
-        match record.scheme().map(|scheme| scheme.encoding()) {
-            Some(None) => (batches(messages), batches(messages)),
-            Some(Some(_)) if record.keys.len() == 1 => (singles(messages), 0.0),
-            _ => {
-                let first = self.costs.split(&range, self.slots);
-                let shared = batches(first - range.start);
-                (shared + singles(range.end - first), shared)
-            }
-        }
+        let remote = inner.leases.live().filter(|lease| !lease.is_local());
+        self.metrics.leases(remote.count() as u64);
     }
 
     /// Queues a job, or finds it if it was asked for before.
@@ -259,13 +252,7 @@ impl Jobs {
                 )),
             };
         }
-        let mut taken = Taken::default();
-        for entry in inner.entries.values() {
-            if !entry.record.state.is_final() {
-                let stranger = entry.record.account == ANONYMOUS;
-                taken.add(is_of(&entry.record, caller), stranger);
-            }
-        }
+        let taken = inner.tally.taken(caller);
         match taken.check(caller, caller.jobs, self.limit) {
             Ok(()) => {}
             Err(Full::Own(most)) => return Err(refuse::over_quota("unfinished jobs", most)),
@@ -282,9 +269,7 @@ impl Jobs {
         self.store
             .write(&changes)
             .map_err(|error| refuse::store(&error))?;
-        for id in old {
-            inner.entries.remove(&id);
-        }
+        old.iter().for_each(|id| drop(inner.forget(id)));
         self.insert(&mut inner, id, record, shares);
         Ok(())
     }
@@ -297,13 +282,14 @@ impl Jobs {
         account: &str,
         id: &Id,
     ) -> Result<(watch::Receiver<View>, u64), Status> {
-        let inner = self.lock();
+        let mut inner = self.lock();
         let entry = entry_of(&inner, account, id)?;
-        let ahead = match entry.record.state {
+        let (view, state) = (entry.view.subscribe(), entry.record.state);
+        let ahead = match state {
             State::Queued => inner.queue.ahead(id, self.together.most).unwrap_or(0),
             _ => 0,
         };
-        Ok((entry.view.subscribe(), ahead))
+        Ok((view, ahead))
     }
 
     /// The digest of a finished job.
@@ -333,16 +319,16 @@ impl Jobs {
             .write(&record::forget(id))
             .map_err(|error| refuse::store(&error))?;
         inner.queue.remove(id);
-        if let Some(entry) = inner.entries.remove(id) {
+        if let Some(entry) = inner.forget(id) {
             entry.cancelled.store(true, Ordering::Relaxed);
-            // Whoever waits for others of its group need not.
-            self.more.notify_all();
             entry.view.send_modify(|view| {
                 if !view.state.is_final() {
                     view.state = State::Cancelled;
                 }
             });
         }
+        // Whoever waits for others of its group need not.
+        self.wake(&mut inner);
         self.count(&inner);
         Ok(())
     }
@@ -374,11 +360,6 @@ fn entry_of<'a>(inner: &'a Inner, account: &str, id: &Id) -> Result<&'a Entry, S
     })
 }
 
-/// Whether a job is a caller's: of her account, and without one from her address.
-fn is_of(record: &JobRecord, caller: &Caller) -> bool {
-    record.account == caller.account && (!caller.is_anonymous() || record.client == caller.client)
-}
-
 /// Finished jobs that give way to a new one: the caller's oldest, so that nobody pushes out another's, and strangers'
 /// oldest where those are too many together.
 fn oldest_finished(inner: &Inner, caller: &Caller) -> Vec<Id> {
@@ -386,30 +367,5 @@ fn oldest_finished(inner: &Inner, caller: &Caller) -> Vec<Id> {
         true => STRANGERS_FINISHED,
         false => FINISHED,
     };
-    let mut old = beyond(inner, most, |record| is_of(record, caller));
-    if caller.is_anonymous() {
-        let strangers = |record: &JobRecord| record.account == ANONYMOUS;
-        old.extend(beyond(inner, STRANGERS_FINISHED, strangers));
-        old.sort_unstable();
-        old.dedup();
-    }
-    old
-}
-
-/// The oldest finished jobs of a kind, so many that one more leaves `most`.
-fn beyond(inner: &Inner, most: usize, is: impl Fn(&JobRecord) -> bool) -> Vec<Id> {
-    let finished = inner
-        .entries
-        .iter()
-        .filter(|(_, entry)| entry.finished.is_some());
-    let of_kind = finished.filter(|(_, entry)| is(&entry.record));
-    let mut by_age: Vec<(u64, Id)> = of_kind
-        .map(|(id, entry)| (entry.record.number, *id))
-        .collect();
-    let excess = (by_age.len() + 1).saturating_sub(most);
-    if excess == 0 {
-        return Vec::new();
-    }
-    by_age.sort_unstable();
-    by_age.into_iter().take(excess).map(|(_, id)| id).collect()
+    inner.tally.oldest(caller, most, STRANGERS_FINISHED)
 }

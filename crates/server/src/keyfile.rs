@@ -1,14 +1,11 @@
 //! Detection keys as they lie in the store.
 
-use omr_detector::engine::{Engine, Loaded};
 use omr_detector::instantomr::InstantDetector;
-use omr_protocol::Mismatch;
-use omr_protocol::frame::{FrameError, Opened};
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::sophomr::DetectionKey;
 use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, ParamsError};
 use omr_store::{Store, StoreError};
-use std::io::Read;
+use omr_work::KeyFile;
 use std::sync::Arc;
 
 /// Why a key cannot be used.
@@ -17,31 +14,16 @@ use std::sync::Arc;
 pub(crate) enum KeyError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("reading the key: {0}")]
-    Read(#[from] std::io::Error),
     #[error(transparent)]
-    Frame(#[from] FrameError),
+    File(#[from] omr_work::KeyError),
     #[error(transparent)]
     Key(#[from] DetectionKeyError),
     #[error(transparent)]
     Params(#[from] ParamsError),
 }
 
-/// A key's file, its header read.
-struct KeyFile {
-    kind: EngineKind,
-    reader: Box<dyn Read + Send>,
-}
-
 fn open(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<KeyFile, KeyError> {
-    let kinds = EngineKind::ALL.map(EngineKind::key_file);
-    let file = Opened::new::<KeyError>(store.open_key(hash)?, &kinds)?;
-    file.header.expect_params(set.name())?;
-    let other = Mismatch::new(kinds[0], file.header.kind);
-    Ok(KeyFile {
-        kind: EngineKind::of_key_file(file.header.kind).ok_or(FrameError::Kind(other))?,
-        reader: Box::new(file.reader),
-    })
+    Ok(KeyFile::open(store.open_key(hash)?, set)?)
 }
 
 /// What a key is for, by its header.
@@ -49,6 +31,18 @@ fn open(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<KeyFile, KeyErr
 /// Errors: any `KeyError`.
 pub(crate) fn kind(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<EngineKind, KeyError> {
     Ok(open(store, hash, set)?.kind)
+}
+
+/// What a key is for, and the id that stands in digests made with it.
+///
+/// Errors: any `KeyError`.
+pub(crate) fn id(
+    store: &Store,
+    hash: [u8; 32],
+    set: &ParamSet,
+) -> Result<(EngineKind, [u8; 16]), KeyError> {
+    let file = open(store, hash, set)?;
+    Ok((file.kind, file.key_id))
 }
 
 /// The seed of masks that keys have in common which one run serves, by the head of its file; `None` of keys that are
@@ -63,24 +57,11 @@ pub(crate) fn masks(
     if !set.spec().opens_clues() {
         return Ok(None);
     }
-    let KeyFile { kind, reader } = open(store, hash, set)?;
+    let KeyFile { kind, reader, .. } = open(store, hash, set)?;
     match kind {
         EngineKind::Sophomr => Ok(DetectionKey::read_masks(set.sophomr()?, reader)?),
         EngineKind::Instantomr => Ok(None),
     }
-}
-
-/// Makes a key ready on the engine that `engine` gives for its kind.
-///
-/// Errors: any `KeyError`.
-pub(crate) fn load(
-    store: &Store,
-    hash: [u8; 32],
-    set: &ParamSet,
-    engine: impl FnOnce(EngineKind) -> Result<Box<dyn Engine>, ParamsError>,
-) -> Result<Arc<dyn Loaded>, KeyError> {
-    let KeyFile { kind, mut reader } = open(store, hash, set)?;
-    Ok(engine(kind)?.load(&mut reader)?)
 }
 
 /// Reads a key for InstantOMR whole.
@@ -100,7 +81,7 @@ pub(crate) fn load_instant(
 ///
 /// Errors: any `KeyError`.
 pub(crate) fn check(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<EngineKind, KeyError> {
-    let KeyFile { kind, reader } = open(store, hash, set)?;
+    let KeyFile { kind, reader, .. } = open(store, hash, set)?;
     set.check_key_file(kind, reader)?;
     Ok(kind)
 }

@@ -5,7 +5,6 @@
 
 mod addresses;
 mod caller;
-mod causes;
 mod chores;
 pub mod config;
 mod connections;

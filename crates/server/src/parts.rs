@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::damage::Damage;
 use crate::error::ServerError;
 use crate::gate::Gate;
-use crate::jobs::{Bounds, Jobs, Together, Worker};
+use crate::jobs::{Bounds, Jobs, Local, Together};
 use crate::private;
 use crate::sessions::{Sessions, Tools};
 use crate::tokens::Tokens;
@@ -15,6 +15,7 @@ use omr_ops::Metrics;
 use omr_protocol::Mismatch;
 use omr_protocol::{ClueKind, EngineKind, ParamSet, Sealing};
 use omr_store::{BoardConfig, Clues, Objects, Store, StoreConfig};
+use omr_work::{IDLE, Worker};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -124,6 +125,12 @@ fn pool(threads: usize, name: &'static str) -> Result<rayon::ThreadPool, ServerE
         .build()?)
 }
 
+/// Without a job for a while, the server gives back the memory that digests work in.
+fn release() {
+    let bytes = omr_detector::release_memory();
+    tracing::debug!(bytes, "idle: memory is released");
+}
+
 /// The parts that the others are made from.
 pub(crate) struct Parts {
     pub(crate) config: Arc<Config>,
@@ -169,27 +176,37 @@ impl Parts {
                 most: self.config.detector.together,
                 wait: Duration::from_secs_f64(self.config.detector.together_seconds),
             },
+            sealing: self.sealing,
+            lease: Duration::from_secs(self.config.detector.lease_seconds),
+            shares_seeds: self.config.detector.cache_bytes > 0,
         };
         let (store, set) = (self.store.clone(), self.set.clone());
         Jobs::open(store, set, bounds, self.metrics.clone())
     }
 
-    pub(crate) fn worker(&self, jobs: &Arc<Jobs>) -> Result<JoinHandle<()>, ServerError> {
+    /// The thread that makes digests here, unless that is left to workers elsewhere.
+    pub(crate) fn worker(&self, jobs: &Arc<Jobs>) -> Result<Option<JoinHandle<()>>, ServerError> {
         let detector = &self.config.detector;
+        if !detector.local_worker {
+            return Ok(None);
+        }
         let pool = pool(detector.threads, "digest")?;
-        let worker = Worker {
-            store: self.store.clone(),
-            set: self.set.clone(),
-            sealing: self.sealing,
-            jobs: jobs.clone(),
-            cache: Arc::new(BoardCache::new(detector.cache_bytes)),
-            costs: self.costs,
-            gate: self.gate.clone(),
-            metrics: self.metrics.clone(),
-            damage: self.damage.clone(),
-            keys: detector.keys_in_memory,
+        let (store, set) = (self.store.clone(), self.set.clone());
+        let told = (self.metrics.clone(), self.damage.clone());
+        let local = Local::new((store, set), jobs.clone(), self.gate.clone(), told);
+        let cache = Arc::new(BoardCache::new(detector.cache_bytes));
+        let keys = detector.keys_in_memory;
+        let work = move || {
+            let worker = Worker {
+                leases: &local,
+                supplies: &local,
+                set: &local.set,
+                cache,
+                keys,
+            };
+            worker.run(&pool, IDLE, release);
         };
-        Ok(std::thread::spawn(move || worker.run(&pool)))
+        Ok(Some(std::thread::spawn(work)))
     }
 
     pub(crate) fn sessions(&self) -> Result<Option<Arc<Sessions>>, ServerError> {

@@ -1,13 +1,13 @@
 //! Which account has registered which key.
 
-use crate::caller::{ANONYMOUS, Caller};
+use crate::caller::Caller;
 use crate::error::ServerError;
 use crate::refuse;
-use crate::share::{Full, Taken};
+use crate::share::{Full, Owned, Owner};
 use omr_protocol::EngineKind;
 use omr_store::{Change, Store};
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tonic::Status;
 
@@ -28,7 +28,46 @@ struct Registration {
     noted: u64,
 }
 
-type Known = HashMap<([u8; 32], String), Registration>;
+/// By hash, then account: whoever registered one key stands together. A registration takes some 150 bytes.
+#[derive(Default)]
+struct Known {
+    all: BTreeMap<([u8; 32], Arc<str>), Registration>,
+    owned: Owned,
+    /// The accounts, each once.
+    accounts: HashSet<Arc<str>>,
+}
+
+impl Known {
+    fn account(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.accounts.get(name) {
+            return known.clone();
+        }
+        let name: Arc<str> = name.into();
+        self.accounts.insert(name.clone());
+        name
+    }
+
+    fn insert(&mut self, hash: [u8; 32], account: &str, registration: Registration) {
+        self.remove(&hash, account);
+        let owner = Owner::new(account, registration.client);
+        let account = self.account(account);
+        self.all.insert((hash, account), registration);
+        self.owned.add(owner);
+    }
+
+    fn remove(&mut self, hash: &[u8; 32], account: &str) {
+        if let Some(gone) = self.all.remove(&(*hash, account.into())) {
+            self.owned.remove(&Owner::new(account, gone.client));
+        }
+    }
+
+    /// One of a key's registrations.
+    fn first(&self, hash: &[u8; 32]) -> Option<&Registration> {
+        let from = (*hash, Arc::from(""));
+        let ((of, _), found) = self.all.range(from..).next()?;
+        (of == hash).then_some(found)
+    }
+}
 
 /// The registrations on the disk.
 pub(crate) struct Registrations {
@@ -53,7 +92,7 @@ fn note(hash: &[u8; 32], account: &str, kind: EngineKind, used: u64) -> Change {
 impl Registrations {
     /// Errors: `Store`.
     pub(crate) fn open(store: Store, limit: usize) -> Result<Self, ServerError> {
-        let mut known = HashMap::new();
+        let mut known = Known::default();
         let now = store.clock();
         for (key, value) in store.scan(TABLE)? {
             let Some((hash, account)) = key.split_first_chunk::<32>() else {
@@ -70,8 +109,7 @@ impl Registrations {
                 used: noted.unwrap_or(now),
                 noted: noted.unwrap_or(0),
             };
-            let account = String::from_utf8_lossy(account).into_owned();
-            known.insert((*hash, account), registration);
+            known.insert(*hash, &String::from_utf8_lossy(account), registration);
         }
         Ok(Self {
             store,
@@ -89,7 +127,7 @@ impl Registrations {
     /// Errors: NOT_FOUND.
     pub(crate) fn kind(&self, account: &str, hash: &[u8; 32]) -> Result<EngineKind, Status> {
         let mut known = self.lock();
-        let Some(found) = known.get_mut(&(*hash, account.to_owned())) else {
+        let Some(found) = known.all.get_mut(&(*hash, account.into())) else {
             return Err(Status::not_found(
                 "expected one of the caller's registered keys, found another: register it first",
             ));
@@ -100,25 +138,16 @@ impl Registrations {
 
     /// Whether anybody has registered a key.
     pub(crate) fn has(&self, hash: &[u8; 32]) -> Option<EngineKind> {
-        let known = self.lock();
-        known
-            .iter()
-            .find(|((known, _), _)| known == hash)
-            .map(|(_, found)| found.kind)
+        self.lock().first(hash).map(|found| found.kind)
     }
 
     /// Errors: FAILED_PRECONDITION where there is no room for another key.
     pub(crate) fn room(&self, caller: &Caller, hash: &[u8; 32]) -> Result<(), Status> {
         let known = self.lock();
-        if known.contains_key(&(*hash, caller.account.clone())) {
+        if known.all.contains_key(&(*hash, (&*caller.account).into())) {
             return Ok(());
         }
-        let mut taken = Taken::default();
-        for ((_, account), one) in known.iter() {
-            let own = *account == caller.account
-                && (!caller.is_anonymous() || one.client == caller.client);
-            taken.add(own, account == ANONYMOUS);
-        }
+        let taken = known.owned.taken(caller);
         match taken.check(caller, caller.keys, self.limit) {
             Ok(()) => Ok(()),
             Err(Full::Own(most)) => Err(Status::failed_precondition(format!(
@@ -147,7 +176,7 @@ impl Registrations {
             used: now,
             noted: now,
         };
-        known.insert((*hash, caller.account.clone()), registration);
+        known.insert(*hash, &caller.account, registration);
         Ok(())
     }
 
@@ -158,12 +187,12 @@ impl Registrations {
         let (mut changes, mut old) = (Vec::new(), Vec::new());
         {
             let mut known = self.lock();
-            for key in open {
-                if let Some(found) = known.get_mut(key) {
+            for (hash, account) in open {
+                if let Some(found) = known.all.get_mut(&(*hash, (&**account).into())) {
                     found.used = now;
                 }
             }
-            for ((hash, account), one) in known.iter_mut() {
+            for ((hash, account), one) in known.all.iter_mut() {
                 if now.saturating_sub(one.used) >= age {
                     old.push((*hash, account.clone()));
                 } else if one.used.saturating_sub(one.noted) >= NOTED_MS || one.noted == 0 {
@@ -195,8 +224,8 @@ impl Registrations {
         self.store
             .write(&[change])
             .map_err(|error| refuse::store(&error))?;
-        known.remove(&(*hash, account.to_owned()));
-        if known.keys().any(|(of, _)| of == hash) {
+        known.remove(hash, account);
+        if known.first(hash).is_some() {
             return Ok(());
         }
         self.store
@@ -205,7 +234,7 @@ impl Registrations {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.lock().len()
+        self.lock().all.len()
     }
 }
 
@@ -237,5 +266,29 @@ mod tests {
         assert_eq!(keys.len(), 2);
         keys.tidy(Duration::ZERO, &[]);
         assert_eq!(keys.len(), 0);
+    }
+
+    #[test]
+    fn quotas_follow_each_registration_and_a_key_stays_until_its_last_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let (ann, bob) = (Caller::test("ann", 1), Caller::test("bob", 2));
+        let (first, second) = ([1; 32], [2; 32]);
+        let keys = Registrations::open(test_store(&dir), 8).unwrap();
+        for caller in [&ann, &bob, &ann] {
+            keys.add(caller, &first, EngineKind::Sophomr).unwrap();
+        }
+        assert_eq!(keys.len(), 2);
+        drop(keys);
+        let keys = Registrations::open(test_store(&dir), 8).unwrap();
+        // Each may have one: the same again needs no room.
+        assert!(keys.room(&ann, &first).is_ok());
+        let full = keys.room(&ann, &second).unwrap_err();
+        assert_eq!(full.code(), tonic::Code::FailedPrecondition);
+        keys.remove("ann", &first).unwrap();
+        assert!(keys.room(&ann, &second).is_ok() && keys.room(&bob, &second).is_err());
+        assert_eq!(keys.has(&first), Some(EngineKind::Sophomr));
+        keys.remove("bob", &first).unwrap();
+        assert_eq!((keys.has(&first), keys.len()), (None, 0));
+        assert!(keys.room(&bob, &second).is_ok());
     }
 }

@@ -74,6 +74,7 @@ impl Requests {
             path if path.starts_with("/omr.v1.BoardService/") => self.post,
             path if path.starts_with("/omr.v1.KeyService/") => CHUNK,
             path if path.starts_with("/omr.v1.PdqService/") => CHUNK,
+            path if path.starts_with("/omr.v1.WorkerService/") => CHUNK,
             _ => omr_api::MESSAGE_BYTES,
         }
     }

@@ -29,6 +29,7 @@ pub(crate) async fn routes(
     use v1::capability_service_server::CapabilityServiceServer;
     use v1::detection_service_server::DetectionServiceServer;
     use v1::key_service_server::KeyServiceServer;
+    use v1::worker_service_server::WorkerServiceServer;
     let (reporter, mut builder) = common_services().await?;
     let board = shared.store.board();
     let message = (board.clue_bytes + board.payload_bytes) as usize;
@@ -48,6 +49,10 @@ pub(crate) async fn routes(
         .add_service(
             AddressServiceServer::new(services::Addresses(shared.clone()))
                 .max_decoding_message_size(SMALL),
+        )
+        .add_service(
+            WorkerServiceServer::new(services::Workers(shared.clone()))
+                .max_decoding_message_size(CHUNK),
         )
         .add_service(CapabilityServiceServer::new(services::Capability(
             shared.clone(),

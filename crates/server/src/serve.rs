@@ -51,7 +51,8 @@ impl Server {
         );
         let (posting, writer) = posting;
         let (stop, stopping) = watch::channel(false);
-        let mut threads = vec![writer, parts.worker(&jobs)?];
+        let mut threads = vec![writer];
+        threads.extend(parts.worker(&jobs)?);
         if let Some(sessions) = sessions.clone() {
             threads.push(std::thread::spawn(move || sessions.run()));
         }

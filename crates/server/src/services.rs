@@ -6,6 +6,7 @@ mod board;
 mod capability;
 mod detection;
 mod key;
+mod worker;
 
 pub(crate) use address::Addresses;
 pub(crate) use admin::Admin;
@@ -13,6 +14,7 @@ pub(crate) use board::Board;
 pub(crate) use capability::Capability;
 pub(crate) use detection::Detection;
 pub(crate) use key::Keys;
+pub(crate) use worker::Workers;
 
 use futures::Stream;
 use std::pin::Pin;

@@ -3,7 +3,7 @@
 //! Three bounds: one for each client, one for all who come without a token, one for all. A quarter is kept for holders
 //! of tokens, so that strangers, who cost nothing to be many, leave room for those whom the operator knows.
 
-use crate::caller::Caller;
+use crate::caller::{ANONYMOUS, Caller};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -22,6 +22,66 @@ pub(crate) struct Taken {
     pub(crate) strangers: usize,
     /// By all.
     pub(crate) all: usize,
+}
+
+/// Who shares a quota: an account, and without one an address.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Owner {
+    account: Box<str>,
+    client: u64,
+}
+
+impl Owner {
+    pub(crate) fn new(account: &str, client: u64) -> Self {
+        let stranger = account == ANONYMOUS;
+        Self {
+            account: account.into(),
+            client: if stranger { client } else { 0 },
+        }
+    }
+
+    fn is_stranger(&self) -> bool {
+        &*self.account == ANONYMOUS
+    }
+}
+
+/// How many of something each has.
+#[derive(Debug, Default)]
+pub(crate) struct Owned {
+    each: HashMap<Owner, usize>,
+    strangers: usize,
+    all: usize,
+}
+
+impl Owned {
+    pub(crate) fn add(&mut self, owner: Owner) {
+        self.all += 1;
+        self.strangers += usize::from(owner.is_stranger());
+        *self.each.entry(owner).or_default() += 1;
+    }
+
+    /// Takes one away that was added.
+    pub(crate) fn remove(&mut self, owner: &Owner) {
+        let Some(own) = self.each.get_mut(owner) else {
+            return;
+        };
+        *own -= 1;
+        if *own == 0 {
+            self.each.remove(owner);
+        }
+        self.all -= 1;
+        self.strangers -= usize::from(owner.is_stranger());
+    }
+
+    /// What a caller and all others have taken.
+    pub(crate) fn taken(&self, caller: &Caller) -> Taken {
+        let owner = Owner::new(&caller.account, caller.client);
+        Taken {
+            own: self.each.get(&owner).copied().unwrap_or(0),
+            strangers: self.strangers,
+            all: self.all,
+        }
+    }
 }
 
 /// Which bound leaves no room for one more, and what it is.

@@ -170,7 +170,7 @@ fn configured_costs(shared: &Shared) -> Vec<Cost> {
 fn running_job(view: crate::jobs::View) -> RunningJob {
     RunningJob {
         scheme: view.scheme.into(),
-        stage: view.stage.into(),
+        stage: view.stage.into_owned(),
         stage_done: view.done,
         stage_total: view.total,
         seconds: view.started.map_or(0.0, |at| at.elapsed().as_secs_f64()),

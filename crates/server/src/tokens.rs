@@ -27,6 +27,8 @@ pub enum Right {
     Detect,
     /// To make backups.
     Admin,
+    /// To make digests for others, as a worker of the server.
+    Work,
 }
 
 /// One client of the server.

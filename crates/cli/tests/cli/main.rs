@@ -29,3 +29,4 @@ mod stream;
 mod tokens;
 mod trials;
 mod trials_hostile;
+mod workers;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 /// Commands that call a server as somebody, and whether they know an identity that keeps a token. RECORDER stands for
 /// the server's URL, OLD for a retired identity.
-const CALLING: [(&str, bool); 15] = [
+const CALLING: [(&str, bool); 16] = [
     ("id new --home new --server RECORDER", false),
     ("id register --home ann", true),
     ("id rotate --home ann", true),
@@ -24,6 +24,7 @@ const CALLING: [(&str, bool); 15] = [
     ("inbox rebuild --home ann", true),
     ("watch --home ann --every 100ms --count 1", true),
     ("data backup --server RECORDER --to backup", false),
+    ("worker --server RECORDER", false),
     ("pdq schema RECORDER", false),
     ("pdq query --url RECORDER SQL", false),
 ];

@@ -14,7 +14,7 @@ const GROUPS: &Groups = &[
         "Mail over a server",
         &["id", "address", "contact", "send", "inbox", "watch"],
     ),
-    ("Server", &["serve", "token", "data", "health"]),
+    ("Server", &["serve", "worker", "token", "data", "health"]),
     ("Private queries", &["pdq"]),
     ("Evidence", &["demo", "params", "compare", "bench", "fpga"]),
     ("Shell", &["completions", "man"]),

@@ -56,7 +56,7 @@ const OF_FEATURES: [(&str, &[&str]); 2] = [
         "full",
         &[
             "id", "address", "contact", "send", "inbox", "watch", "serve", "token", "data",
-            "health", "pdq",
+            "health", "pdq", "worker",
         ],
     ),
     ("lab", &["bench", "compare", "fpga", "search"]),

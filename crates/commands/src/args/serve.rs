@@ -56,7 +56,7 @@ pub(crate) struct TokenAdd {
     /// Your name for the client
     #[arg(long, value_name = "NAME")]
     pub(crate) name: String,
-    /// What it may do: post, detect or admin; may be given several times
+    /// What it may do: post, detect, admin or work (`omr worker`); may be given several times
     #[arg(long = "may", value_name = "RIGHT", required = true, value_parser = right)]
     pub(crate) rights: Vec<Right>,
     /// Messages a second that it may post
@@ -98,7 +98,10 @@ fn right(text: &str) -> Result<Right, String> {
         "post" => Ok(Right::Post),
         "detect" => Ok(Right::Detect),
         "admin" => Ok(Right::Admin),
-        found => Err(format!("expected post, detect or admin, found {found:?}")),
+        "work" => Ok(Right::Work),
+        found => Err(format!(
+            "expected post, detect, admin or work, found {found:?}"
+        )),
     }
 }
 

@@ -240,7 +240,8 @@ async fn capabilities_tell_the_callers_rights() {
         Some(v1::Rights {
             post: true,
             detect: false,
-            admin: false
+            admin: false,
+            work: false,
         })
     );
     assert_eq!(stranger.schemes, [1, 2, 3, 4, 5, 6, 7]);

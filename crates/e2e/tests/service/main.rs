@@ -9,4 +9,5 @@ mod jobs;
 mod keys;
 mod sessions;
 mod together;
+mod workers;
 mod world;

@@ -159,6 +159,8 @@ pub(super) struct DetectionFamilies {
     pub(super) uploads: Counter,
     pub(super) keys: Gauge,
     pub(super) jobs: Family<StateLabel, Gauge>,
+    pub(super) leases: Family<StateLabel, Gauge>,
+    pub(super) leases_expired: Counter,
     pub(super) finished: Listed<OutcomeLabel>,
     pub(super) wait_seconds: Histogram,
     pub(super) digest_seconds: Histograms<SchemeLabel>,
@@ -173,6 +175,8 @@ pub(super) struct DetectionFamilies {
 impl DetectionFamilies {
     pub(super) fn register(r: &mut Registry) -> Self {
         let digests = Family::new_with_constructor(work_seconds as fn() -> Histogram);
+        let workers = "Workers elsewhere that wait for work, and units that others are at";
+        let expired = "Leases that ran out, whose worker fell silent";
         let looked_at = "Messages that sessions looked at";
         let lag = "Messages by which the slowest session is behind the board";
         let wait = "Time that a job waited before it ran";
@@ -187,6 +191,8 @@ impl DetectionFamilies {
             ),
             keys: counted(r, "keys_registered", "Keys registered", Gauge::default()),
             jobs: counted(r, "jobs", "Jobs that are not finished", Family::default()),
+            leases: counted(r, "workers", workers, Family::default()),
+            leases_expired: counted(r, "leases_expired", expired, Counter::default()),
             finished: Listed::register(r, "jobs_finished", "Jobs finished"),
             wait_seconds: measured(r, "queue_wait", wait, Unit::Seconds, work_seconds()),
             digest_seconds: measured(r, "digest", "Time of a digest", Unit::Seconds, digests),

@@ -293,6 +293,7 @@ impl CapabilityService for Fake {
                     post: true,
                     detect: true,
                     admin: false,
+                    work: false,
                 }),
                 ..GetCapabilitiesResponse::default()
             }

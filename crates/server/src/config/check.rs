@@ -9,6 +9,8 @@ use omr_detector::sophomr::TOGETHER;
 const MOST_BOUND: u32 = 4096;
 /// More would take a client hours.
 const MOST_WORK_BITS: u32 = 32;
+/// As long as a lease that ended is remembered.
+const MOST_LEASE_SECONDS: u64 = 3600;
 /// Longer than a digest takes.
 const MOST_TOGETHER_SECONDS: f64 = 60.0;
 
@@ -67,11 +69,23 @@ impl Config {
                 return Err(ServerError::setting(key, "a number above 0", found));
             }
         }
+        self.detector.check_lease()?;
         self.detector.check_together()
     }
 }
 
 impl Detector {
+    fn check_lease(&self) -> Result<(), ServerError> {
+        match (1..=MOST_LEASE_SECONDS).contains(&self.lease_seconds) {
+            true => Ok(()),
+            false => Err(ServerError::setting(
+                "detector.lease_seconds",
+                format!("1 to {MOST_LEASE_SECONDS}"),
+                self.lease_seconds,
+            )),
+        }
+    }
+
     fn check_together(&self) -> Result<(), ServerError> {
         if !(1..=TOGETHER).contains(&self.together) {
             let expected = format!("1 to {TOGETHER}");

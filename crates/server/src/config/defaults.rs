@@ -82,6 +82,8 @@ impl Default for Detector {
     fn default() -> Self {
         let costs = Costs::default();
         Self {
+            local_worker: true,
+            lease_seconds: 60,
             threads: 0,
             session_threads: 0,
             cache_bytes: 2 << 30,

@@ -1,8 +1,13 @@
 //! Which jobs run next: the detector's time is shared fairly by clients, jobs of one group run together, and jobs over
 //! the same messages follow each other, so that work on the board is done once.
 
+mod forecast;
+mod turns;
+
+use forecast::Forecast;
 use omr_protocol::Stride;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use turns::Turns;
 
 /// Jobs over the same messages that may follow each other before others have their turn.
 const IN_A_ROW: usize = 16;
@@ -12,7 +17,7 @@ const SHARED: f64 = 0.6;
 const FURTHER: f64 = 0.4;
 
 /// What jobs have in common that one run serves.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Group {
     pub(crate) stride: Stride,
     pub(crate) bound: u32,
@@ -24,7 +29,7 @@ pub(crate) struct Group {
 }
 
 /// With whom a job shares work.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Shares {
     /// Those over the same messages, one after another.
     Board(Stride),
@@ -57,159 +62,247 @@ impl Item {
         self.shared_cost * (1.0 - FURTHER) * further / jobs as f64
     }
 
-    fn is_served_with(&self, other: &Self) -> bool {
-        matches!((&self.shares, &other.shares), (Shares::Run(own), Shares::Run(theirs)) if own == theirs)
+    /// Whether one run serves it with others.
+    fn has_company(&self) -> bool {
+        matches!(self.shares, Shares::Run(_))
     }
 }
 
+/// The jobs of a client, by number.
 #[derive(Clone, Default)]
 struct Line {
     /// Seconds that the client has had, as far as it counts.
     spent: f64,
-    jobs: VecDeque<Item>,
+    jobs: BTreeMap<u64, Waiting>,
+    /// Seconds of all jobs that came since it had none.
+    came: f64,
 }
 
-impl Line {
-    fn position(&self, wanted: impl Fn(&Item) -> bool) -> Option<usize> {
-        self.jobs.iter().position(wanted)
-    }
+#[derive(Clone)]
+struct Waiting {
+    item: Item,
+    /// Seconds of the jobs that came before.
+    before: f64,
 }
 
-/// The lines of all clients.
+/// The jobs that share work with each other.
 #[derive(Clone, Default)]
-pub(crate) struct Queue {
-    lines: HashMap<u64, Line>,
-    /// What the client last served had had: who comes anew starts there, with no credit for idle times.
-    level: f64,
-    /// Over which messages the last jobs were that share work on the board, and how many in a row.
-    last: Option<(Stride, usize)>,
+struct Sharing {
+    clients: HashMap<u64, BTreeSet<u64>>,
+    jobs: usize,
+    turns: Turns,
 }
 
-impl Queue {
-    pub(crate) fn push(&mut self, client: u64, item: Item) {
-        let level = self.level;
-        let line = self.lines.entry(client).or_default();
-        if line.jobs.is_empty() {
-            line.spent = line.spent.max(level);
-        }
-        line.jobs.push_back(item);
+/// Over which messages the last jobs of a worker were that share work on the board, and how many in a row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Row(Option<(Stride, usize)>);
+
+impl Row {
+    /// That of a worker that has work on these messages at hand.
+    pub(crate) fn over(stride: Stride) -> Self {
+        Self(Some((stride, 1)))
     }
 
-    /// The job whose turn it is.
-    pub(crate) fn pop(&mut self) -> Option<First> {
-        let (client, at, follows) = self.choose()?;
-        let item = self.take(client, at)?;
-        self.charge(client, item.cost * if follows { SHARED } else { 1.0 });
-        self.last = match (&item.shares, &self.last) {
+    /// What the next job should share, if it still may.
+    fn wanted(&self) -> Option<Shares> {
+        let (stride, _) = self.0.filter(|(_, row)| *row < IN_A_ROW)?;
+        Some(Shares::Board(stride))
+    }
+
+    fn take(&mut self, shares: &Shares, follows: bool) {
+        self.0 = match (shares, self.0) {
             (Shares::Run(_), _) => None,
             (Shares::Board(stride), Some((_, row))) if follows => Some((*stride, row + 1)),
             (Shares::Board(stride), _) => Some((*stride, 1)),
         };
+    }
+}
+
+/// The lines of all clients. What is done for a job, from its coming to its end, takes time that grows with the
+/// logarithm of how many there are.
+#[derive(Clone, Default)]
+pub(crate) struct Queue {
+    lines: HashMap<u64, Line>,
+    /// Client and number of each job.
+    places: HashMap<[u8; 16], (u64, u64)>,
+    sharing: HashMap<Shares, Sharing>,
+    /// Clients with jobs.
+    turns: Turns,
+    /// Clients without, whose seconds still count.
+    idle: Turns,
+    /// What the client last served had had: who comes anew starts there, with no credit for idle times.
+    level: f64,
+    next_number: u64,
+    /// Jobs that came and went.
+    changes: u64,
+    forecast: Option<Forecast>,
+}
+
+impl Queue {
+    pub(crate) fn push(&mut self, client: u64, item: Item) {
+        let (level, number) = (self.level, self.next_number);
+        self.next_number += 1;
+        self.changes += 1;
+        let line = self.lines.entry(client).or_default();
+        if line.jobs.is_empty() {
+            line.spent = line.spent.max(level);
+            line.came = 0.0;
+            self.turns.note(client, line.spent);
+        }
+        self.places.insert(item.id, (client, number));
+        let sharing = self.sharing.entry(item.shares.clone()).or_default();
+        sharing.jobs += 1;
+        sharing.clients.entry(client).or_default().insert(number);
+        sharing.turns.note(client, line.spent);
+        let before = line.came;
+        line.came += item.cost;
+        line.jobs.insert(number, Waiting { item, before });
+    }
+
+    /// The job whose turn it is.
+    pub(crate) fn first(&mut self, row: &Row) -> Option<&Item> {
+        let (client, number, _) = self.choose(row)?;
+        Some(&self.lines.get(&client)?.jobs.get(&number)?.item)
+    }
+
+    /// Takes out the job whose turn it is.
+    pub(crate) fn pop(&mut self, row: &mut Row) -> Option<First> {
+        let (client, number, follows) = self.choose(row)?;
+        let item = self.take(client, number)?;
+        let spent = self.lines.get(&client).map_or(0.0, |line| line.spent);
+        self.level = self.level.max(spent);
+        self.charge(client, item.cost * if follows { SHARED } else { 1.0 });
+        row.take(&item.shares, follows);
         Some(First { client, item })
     }
 
-    /// Takes a job out, whose client has had so much that newcomers start there.
-    fn take(&mut self, client: u64, at: usize) -> Option<Item> {
+    /// Takes a job out of its line and out of those that share work.
+    fn take(&mut self, client: u64, number: u64) -> Option<Item> {
         let line = self.lines.get_mut(&client)?;
-        let item = line.jobs.remove(at)?;
-        self.level = self.level.max(line.spent);
+        let Waiting { item, .. } = line.jobs.remove(&number)?;
+        if line.jobs.is_empty() {
+            self.idle.note(client, line.spent);
+        }
+        self.changes += 1;
+        self.places.remove(&item.id);
+        if let Some(sharing) = self.sharing.get_mut(&item.shares) {
+            sharing.jobs -= 1;
+            if let Some(own) = sharing.clients.get_mut(&client) {
+                own.remove(&number);
+                if own.is_empty() {
+                    sharing.clients.remove(&client);
+                }
+            }
+            if sharing.jobs == 0 {
+                self.sharing.remove(&item.shares);
+            }
+        }
         Some(item)
     }
 
-    /// Counts seconds of a client, or gives them back; those who count for nothing any more are forgotten.
+    /// Counts seconds of a client; those who count for nothing any more are forgotten.
     fn charge(&mut self, client: u64, seconds: f64) {
         if let Some(line) = self.lines.get_mut(&client) {
             line.spent += seconds;
         }
-        let level = self.level;
-        self.lines
-            .retain(|_, line| !line.jobs.is_empty() || line.spent > level);
+        self.forget();
     }
 
-    fn choose(&self) -> Option<(u64, usize, bool)> {
-        if let Some((stride, row)) = &self.last
-            && *row < IN_A_ROW
-        {
-            let same = |item: &Item| item.shares == Shares::Board(*stride);
-            if let Some((client, at)) = self.least(same) {
-                return Some((client, at, true));
+    fn forget(&mut self) {
+        loop {
+            let lines = &self.lines;
+            let idle = |client: u64| {
+                let line = lines.get(&client)?;
+                line.jobs.is_empty().then_some(line.spent)
+            };
+            match self.idle.least(idle) {
+                Some(client) if idle(client).is_some_and(|spent| spent <= self.level) => {
+                    self.lines.remove(&client);
+                }
+                _ => return,
             }
         }
-        let (client, at) = self.least(|_| true)?;
-        Some((client, at, false))
     }
 
-    /// The first such job of the client who has had least.
-    fn least(&self, wanted: impl Fn(&Item) -> bool) -> Option<(u64, usize)> {
-        let first = |(&client, line): (&u64, &Line)| {
-            let at = line.position(&wanted)?;
-            Some((client, at, line.spent))
+    /// Gives seconds back to a client, of a job that shares work: never more than it was charged since anybody else's
+    /// turn was looked for.
+    fn give_back(&mut self, client: u64, seconds: f64, shares: &Shares) {
+        let Some(line) = self.lines.get_mut(&client) else {
+            return;
         };
-        let all = self.lines.iter().filter_map(first);
-        let least = all.min_by(|a, b| a.2.total_cmp(&b.2).then(a.0.cmp(&b.0)));
-        least.map(|(client, at, _)| (client, at))
+        line.spent -= seconds;
+        match line.jobs.is_empty() {
+            true => self.idle.note(client, line.spent),
+            false => self.turns.note(client, line.spent),
+        }
+        if let Some(sharing) = self.sharing.get_mut(shares) {
+            sharing.turns.note(client, line.spent);
+        }
     }
 
-    /// Jobs that one run would serve with this one.
-    pub(crate) fn others_of(&self, first: &Item) -> usize {
-        let others = |line: &Line| {
-            let of_group = line.jobs.iter().filter(|item| first.is_served_with(item));
-            of_group.count()
+    /// Client and number of the job whose turn it is, and whether it follows one over the same messages.
+    fn choose(&mut self, row: &Row) -> Option<(u64, u64, bool)> {
+        if let Some(shares) = row.wanted()
+            && let Some((client, number)) = self.least(&shares)
+        {
+            return Some((client, number, true));
+        }
+        let lines = &self.lines;
+        let spent = |client: u64| {
+            let line = lines.get(&client)?;
+            (!line.jobs.is_empty()).then_some(line.spent)
         };
-        self.lines.values().map(others).sum()
+        let client = self.turns.least(spent)?;
+        let (number, _) = lines.get(&client)?.jobs.first_key_value()?;
+        Some((client, *number, false))
+    }
+
+    /// The first job with these shares of the client who has had least.
+    fn least(&mut self, shares: &Shares) -> Option<(u64, u64)> {
+        let lines = &self.lines;
+        let Sharing { clients, turns, .. } = self.sharing.get_mut(shares)?;
+        let spent = |client: u64| {
+            clients.get(&client)?;
+            Some(lines.get(&client)?.spent)
+        };
+        let client = turns.least(spent)?;
+        Some((client, *clients.get(&client)?.first()?))
+    }
+
+    /// Jobs that one run would serve together, one among them.
+    pub(crate) fn together(&self, with: &Item) -> usize {
+        let sharing = self.sharing.get(&with.shares);
+        let waiting = self.places.contains_key(&with.id);
+        let others = sharing.map_or(0, |sharing| sharing.jobs - usize::from(waiting));
+        1 + if with.has_company() { others } else { 0 }
     }
 
     /// Takes out those that one run serves with a job whose turn it is, `most` with that one: of clients who have had
     /// least. Each pays its share of the run.
     pub(crate) fn company(&mut self, first: &First, most: usize) -> Vec<Item> {
         let mut served = vec![first.clone()];
-        while served.len() < most.max(1) {
-            let Some((client, at)) = self.least(|item| first.item.is_served_with(item)) else {
+        while first.item.has_company() && served.len() < most.max(1) {
+            let Some((client, number)) = self.least(&first.item.shares) else {
                 break;
             };
             // Who has had more than others does not raise where newcomers start.
-            let Some(item) = self
-                .lines
-                .get_mut(&client)
-                .and_then(|line| line.jobs.remove(at))
-            else {
+            let Some(item) = self.take(client, number) else {
                 break;
             };
             self.charge(client, item.cost);
             served.push(First { client, item });
         }
         let jobs = served.len();
-        for one in &served {
-            self.charge(one.client, -one.item.discount(jobs));
+        for one in served.iter().filter(|_| jobs > 1) {
+            self.give_back(one.client, one.item.discount(jobs), &one.item.shares);
         }
         served.into_iter().skip(1).map(|one| one.item).collect()
     }
 
     /// Takes a job out; false: it was not there.
     pub(crate) fn remove(&mut self, id: &[u8; 16]) -> bool {
-        for line in self.lines.values_mut() {
-            let before = line.jobs.len();
-            line.jobs.retain(|item| item.id != *id);
-            if line.jobs.len() < before {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Jobs that run before one, if nobody else comes and a run serves `most`.
-    pub(crate) fn ahead(&self, id: &[u8; 16], most: usize) -> Option<u64> {
-        let mut later = self.clone();
-        let mut ahead = 0;
-        while let Some(first) = later.pop() {
-            let company = later.company(&first, most);
-            let mut run = std::iter::once(&first.item).chain(&company);
-            if run.any(|item| item.id == *id) {
-                return Some(ahead);
-            }
-            ahead += 1 + company.len() as u64;
-        }
-        None
+        let place = self.places.get(id).copied();
+        place.is_some_and(|(client, number)| self.take(client, number).is_some())
     }
 }
 

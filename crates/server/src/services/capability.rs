@@ -68,6 +68,7 @@ impl CapabilityService for Capability {
                     post: caller.may(Right::Post),
                     detect: caller.may(Right::Detect),
                     admin: caller.may(Right::Admin),
+                    work: caller.may(Right::Work),
                 }),
                 posting_work_bits: work,
                 crossover: costs.crossover(),

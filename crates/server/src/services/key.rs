@@ -95,7 +95,9 @@ impl Keys {
             match keyfile::check(store, hash, &shared.set) {
                 Ok(kind) => Ok(kind),
                 Err(KeyError::Store(error)) => Err(refuse::store(&error)),
-                Err(KeyError::Read(error)) => Err(Status::data_loss(error.to_string())),
+                Err(KeyError::File(omr_work::KeyError::Read(error))) => {
+                    Err(Status::data_loss(error.to_string()))
+                }
                 Err(error) => {
                     if let Err(error) = store.delete_key(hash) {
                         tracing::warn!(%error, "a file that is no key stays");

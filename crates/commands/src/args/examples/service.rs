@@ -11,6 +11,16 @@ The first start makes the board; everything that is kept lies in one folder. Wit
 anybody who reaches the address may post and ask for digests; without it clients need tokens (omr token). docs/operating.md explains every key of the \
 configuration.";
 
+pub(in crate::args) const WORKER: &str = "\
+Examples:
+  omr token add --file omr-data/tokens.toml --name pool --may work
+  omr worker --server https://mail.example.org:7600 --token-file pool.token
+  omr worker --server http://127.0.0.1:7600 --token TOKEN --cache 14GB \\
+    --keys 4 --threads 8 --name box-1
+
+It keeps nothing but what is in its memory, and may be stopped at any time: the server gives what it was at to \
+others. docs/operating.md says how many to run, and how the server leaves all work to them.";
+
 pub(in crate::args) const TOKEN: &str = "\
 Examples:
   omr token add --file omr-data/tokens.toml --name wallet \\

@@ -33,14 +33,20 @@ fn grouped(id: u8, masks: u8) -> Item {
 
 /// The next run's jobs.
 fn run(queue: &mut Queue) -> Option<Vec<u8>> {
-    let first = queue.pop()?;
+    run_after(queue, &mut Row::default())
+}
+
+/// The next run's jobs of a worker.
+fn run_after(queue: &mut Queue, row: &mut Row) -> Option<Vec<u8>> {
+    let first = queue.pop(row)?;
     let company = queue.company(&first, MOST);
     let all = std::iter::once(&first.item).chain(&company);
     Some(all.map(|item| item.id[0]).collect())
 }
 
 fn runs(queue: &mut Queue) -> Vec<Vec<u8>> {
-    std::iter::from_fn(|| run(queue)).collect()
+    let mut row = Row::default();
+    std::iter::from_fn(|| run_after(queue, &mut row)).collect()
 }
 
 fn order(queue: &mut Queue) -> Vec<u8> {
@@ -70,7 +76,7 @@ fn idle_times_give_no_credit() {
         queue.push(1, item(i, u64::from(i)..100));
     }
     for _ in 0..10 {
-        queue.pop();
+        queue.pop(&mut Row::default());
     }
     queue.push(2, item(50, 50..100));
     queue.push(2, item(51, 51..100));
@@ -168,8 +174,11 @@ fn one_run_serves_jobs_of_one_group_and_no_others() {
     queue.push(31, grouped(31, 7));
     queue.push(32, grouped(32, 7));
     let mut later = queue.clone();
-    assert_eq!(later.pop().map(|first| first.item), Some(first.clone()));
-    assert_eq!(later.others_of(&first), 2);
+    assert_eq!(
+        later.pop(&mut Row::default()).map(|first| first.item),
+        Some(first.clone())
+    );
+    assert_eq!(later.together(&first), 3);
     assert_eq!(queue.ahead(&[32; 16], MOST), Some(0), "in the first run");
     assert_eq!(queue.ahead(&[10; 16], MOST), Some(3));
     let runs = runs(&mut queue);
@@ -244,7 +253,7 @@ fn total(queue: &Queue) -> f64 {
 fn groups_hold_up_nobody() {
     for seed in 0..40 {
         let (mut state, mut number, mut newcomer) = (seed, 0u64, 10);
-        let mut queue = Queue::default();
+        let (mut queue, mut row) = (Queue::default(), Row::default());
         let mut push = |queue: &mut Queue, client: u64, masks: u8| {
             number += 1;
             let mut new = grouped(0, masks);
@@ -274,7 +283,7 @@ fn groups_hold_up_nobody() {
                 waited = Some(0);
             }
             let before = total(&queue);
-            let first = queue.pop().unwrap();
+            let first = queue.pop(&mut row).unwrap();
             let company = queue.company(&first, MOST);
             let all: Vec<_> = std::iter::once(&first.item).chain(&company).collect();
             assert!(all.len() <= MOST && all.iter().all(|item| ran.insert(item.id)));
@@ -291,4 +300,100 @@ fn groups_hold_up_nobody() {
         }
         assert!(ran.len() > 400, "seed {seed}: groups were served together");
     }
+}
+
+/// A job with an id of its own.
+fn numbered(number: u64, shares: Shares) -> Item {
+    let mut id = [0; 16];
+    id[..8].copy_from_slice(&number.to_le_bytes());
+    Item {
+        id,
+        shares,
+        cost: 1.0 + (number % 7) as f64,
+        shared_cost: 1.0,
+    }
+}
+
+/// Many jobs of many shapes come, of which all from `asking` on ask for their place at once; all ask when all are
+/// there, some go away, and the others run.
+fn looks_at(jobs: u64, clients: u64, groups: u64, asking: u64) -> u64 {
+    let before = turns::LOOKS.get();
+    let shares = |number: u64| match groups {
+        0 => Shares::Board(Stride::new(0..1 + number % 100, 1)),
+        groups => {
+            let Shares::Run(group) = grouped(0, 0).shares else {
+                panic!("it has a group");
+            };
+            let bound = (number / clients % groups) as u32;
+            Shares::Run(Group { bound, ..group })
+        }
+    };
+    let mut queue = Queue::default();
+    for number in 0..jobs {
+        let item = numbered(number, shares(number));
+        let id = item.id;
+        queue.push(number * 7 % clients, item);
+        if number >= asking {
+            assert!(queue.ahead(&id, MOST).unwrap() <= number);
+        }
+    }
+    for number in 0..jobs {
+        let id = numbered(number, shares(number)).id;
+        assert!(queue.ahead(&id, MOST).unwrap() < jobs);
+        if number % 10 == 0 {
+            assert!(queue.remove(&id));
+        }
+    }
+    let (mut row, mut ran) = (Row::default(), 0);
+    while let Some(first) = queue.pop(&mut row) {
+        ran += 1 + queue.company(&first, MOST).len() as u64;
+    }
+    assert_eq!(ran, jobs - jobs.div_ceil(10));
+    turns::LOOKS.get() - before
+}
+
+#[test]
+fn a_hundred_thousand_jobs_take_no_work_for_each_pair_of_them() {
+    let clients = 4000;
+    let check = |jobs: u64, clients, groups, asking| {
+        let looks = looks_at(jobs, clients, groups, asking);
+        // Forecasts are made anew after one change in 16: 16 times n jobs in all, while n come one by one.
+        let most = 20 * jobs * u64::from(jobs.ilog2());
+        assert!(looks < most, "{clients} clients, {groups} groups: {looks}");
+    };
+    for (clients, groups) in [
+        (1, 0),
+        (clients, 0),
+        (100, 0),
+        (1, 100),
+        (clients, 1),
+        (100, 100),
+    ] {
+        check(4000, clients, groups, 0);
+    }
+    check(100_000, 300, 100, 99_000);
+}
+
+#[test]
+fn a_long_queue_tells_newcomers_about_where_they_are() {
+    let mut queue = Queue::default();
+    for number in 0..10_000 {
+        queue.push(
+            1,
+            numbered(number, Shares::Board(Stride::new(number..20_000, 1))),
+        );
+    }
+    let first = numbered(0, Shares::Board(Stride::new(0..1, 1))).id;
+    assert_eq!(queue.ahead(&first, MOST), Some(0));
+    // A newcomer is served next, and her tenth job after ten of the first client's.
+    for number in 20_000..20_010 {
+        queue.push(2, numbered(number, Shares::Board(Stride::new(0..1, 1))));
+    }
+    let ahead = |queue: &mut Queue, number| {
+        let id = numbered(number, Shares::Board(Stride::new(0..1, 1))).id;
+        queue.ahead(&id, MOST).unwrap()
+    };
+    assert!(ahead(&mut queue, 20_000) <= 2);
+    assert!(ahead(&mut queue, 20_009) <= 40);
+    assert_eq!(ahead(&mut queue, 9_999), 9_999);
 }

@@ -33,7 +33,7 @@ pub(super) fn job(id: &Id, view: &View, jobs_ahead: u64) -> v1::Job {
         job_id: id.to_vec().into(),
         state: state.into(),
         jobs_ahead,
-        stage: view.stage.to_owned(),
+        stage: view.stage.clone().into_owned(),
         stage_done: view.done,
         stage_total: view.total,
         digest_bytes: view.digest_bytes,

@@ -1,0 +1,64 @@
+//! Arguments of `omr worker`.
+
+use super::TokenArg;
+use clap::Args;
+use omr_console::args::threads;
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub(crate) struct WorkerArgs {
+    /// The server whose digests it makes
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: String,
+    #[command(flatten)]
+    pub(crate) token: TokenArg,
+    /// File that holds the token, which must have the right work; over --token
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Certificate of the server's authority, in PEM
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
+    /// Memory for encodings of the board that recipients share: 13.4 GB a full batch of sets that open no clues
+    #[arg(long, value_name = "SIZE", default_value = "2GB", value_parser = size)]
+    pub(crate) cache: usize,
+    /// Threads; all cores unless given
+    #[arg(long, value_name = "N", value_parser = threads())]
+    pub(crate) threads: Option<u16>,
+    /// Keys kept in memory from one run to the next, 0.3 GB each at full size
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) keys: usize,
+    /// Recipients that one run serves at most; as many as the server puts together unless given
+    #[arg(long, value_name = "N")]
+    pub(crate) together: Option<u32>,
+    /// What the server's log calls it: letters, digits, - _ and .; random unless given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// What is logged, in the form of RUST_LOG
+    #[arg(long, value_name = "FILTER", default_value = "info")]
+    pub(crate) log: String,
+}
+
+/// Bytes, such as 14GB, 512MB or 0.
+fn size(text: &str) -> Result<usize, String> {
+    let units = [("GB", 30), ("MB", 20), ("KB", 10), ("", 0)];
+    let read = units.iter().find_map(|(unit, bits)| {
+        let number: usize = text.strip_suffix(unit)?.trim().parse().ok()?;
+        number.checked_mul(1 << bits)
+    });
+    read.ok_or_else(|| format!("expected a size such as 14GB or 512MB, found {text:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        let read = ["14GB", "512MB", "3 KB", "7", "0"].map(size);
+        let expected = [14 << 30, 512 << 20, 3 << 10, 7, 0];
+        assert_eq!(read, expected.map(Ok));
+        for wrong in ["", "GB", "-1", "1.5GB", "14 apples", "99999999999999999999"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `omr worker`: makes digests for a server elsewhere.
+
+use crate::args::WorkerArgs;
+use crate::error::{CliError, InputError};
+use crate::io;
+use omr_console::Ui;
+use omr_ops::TelemetryConfig;
+use omr_remote::Endpoint;
+use omr_worker::{Settings, Worker};
+
+pub(super) fn run(args: &WorkerArgs, ui: &Ui) -> Result<(), CliError> {
+    let settings = settings(args)?;
+    let runtime = super::serve::runtime()?;
+    let telemetry = TelemetryConfig {
+        filter: args.log.clone(),
+        json: false,
+        otlp_endpoint: None,
+        service_name: "omr-worker".into(),
+    };
+    let telemetry = runtime.block_on(async { omr_ops::init(&telemetry) })?;
+    let worked = runtime.block_on(work(settings, &args.server, ui));
+    drop(telemetry);
+    runtime.shutdown_background();
+    worked
+}
+
+fn settings(args: &WorkerArgs) -> Result<Settings, CliError> {
+    let token = match &args.token_file {
+        Some(path) => {
+            let text = std::fs::read_to_string(path);
+            let text = text.map_err(|error| CliError::input(path)(InputError::Io(error)))?;
+            Some(text.trim().to_owned())
+        }
+        None => args.token.text(),
+    };
+    let certificate = args.ca.as_deref().map(super::data::certificate);
+    let endpoint = Endpoint {
+        ca_certificate: certificate.transpose()?,
+        token,
+        ..Endpoint::new(&args.server)
+    };
+    Ok(Settings {
+        endpoint,
+        name: args.name.clone(),
+        cache_bytes: args.cache,
+        threads: args.threads.map_or(0, usize::from),
+        keys: args.keys.max(1),
+        together: args.together.unwrap_or(0),
+    })
+}
+
+async fn work(settings: Settings, server: &str, ui: &Ui) -> Result<(), CliError> {
+    let stopped = super::serve::stopped().map_err(CliError::Runtime)?;
+    let mut stopped = Box::pin(stopped);
+    let worker = tokio::select! {
+        () = &mut stopped => return Ok(()),
+        worker = Worker::connect(settings) => worker?,
+    };
+    super::warn_if_insecure(worker.set().spec(), ui);
+    // Programs that start a worker read this line.
+    io::print(&format!("working for {server}\n"))?;
+    let stop = worker.stop();
+    tokio::spawn(async move {
+        stopped.await;
+        stop.stop();
+    });
+    Ok(worker.run().await?)
+}

@@ -1,0 +1,287 @@
+//! Which jobs a worker does next.
+
+use super::leases::Who;
+use super::queue::{First, Item, Row, Shares};
+use super::{Id, Inner, JobRecord, Jobs, State, Work};
+use crate::keyfile::{self, KeyError};
+use omr_detector::placement_seed;
+use omr_protocol::{EngineKind, SEED_BYTES, Scheme, Stride};
+use omr_work::{KeyRef, Seed, Unit};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How long it is remembered over which messages a worker worked that does not come again.
+const AWAY: Duration = Duration::from_secs(600);
+/// Ranges whose seeds are remembered.
+const SEEDS: usize = 256;
+
+/// What there is for a worker.
+pub(crate) enum Lent {
+    Unit(Arc<Unit>),
+    /// Nothing before then, or before something changes.
+    Until(Option<Instant>),
+    /// The server stops.
+    Ended,
+}
+
+/// A worker that asks for work.
+#[derive(Clone, Debug)]
+pub(crate) struct Asking {
+    pub(crate) who: Arc<Who>,
+    /// Jobs that one of its runs serves.
+    pub(crate) most: usize,
+    /// Over which messages it has work at hand.
+    pub(crate) hot: Option<Stride>,
+    /// How long it may be silent; the server's own thread for ever.
+    pub(crate) lasts: Option<Duration>,
+}
+
+/// What is known of a worker.
+pub(super) struct Hand {
+    row: Row,
+    seen: Instant,
+}
+
+/// Seeds of digests of the same messages, which share work on them.
+#[derive(Default)]
+pub(super) struct Seeds(VecDeque<(Range<u64>, [u8; SEED_BYTES])>);
+
+impl Seeds {
+    /// Drawn at the first use, which comes after the messages were posted, and again when as many other ranges were
+    /// asked for since as are remembered.
+    fn of(&mut self, range: Range<u64>) -> [u8; SEED_BYTES] {
+        let known = self.0.iter().position(|(known, _)| *known == range);
+        let entry = known.and_then(|at| self.0.remove(at));
+        let (range, seed) = entry.unwrap_or_else(|| (range, placement_seed()));
+        self.0.push_back((range, seed));
+        if self.0.len() > SEEDS {
+            self.0.pop_front();
+        }
+        seed
+    }
+}
+
+/// What a look at the queue gives.
+enum Begun {
+    Jobs(Vec<Work>),
+    Until(Option<Instant>),
+    Ended,
+}
+
+impl Jobs {
+    /// The next unit, if there is one now.
+    pub(crate) fn lend(&self, asking: &Asking) -> Lent {
+        loop {
+            let jobs = match self.begin(asking) {
+                Begun::Ended => return Lent::Ended,
+                Begun::Until(at) => return Lent::Until(at),
+                Begun::Jobs(jobs) => jobs,
+            };
+            // Keys' files are looked at without the lock.
+            if let Some((unit, ids)) = self.unit(jobs) {
+                let unit = Arc::new(unit);
+                let mut inner = self.lock();
+                let (now, who) = (Instant::now(), asking.who.clone());
+                let leased = (unit.clone(), ids);
+                inner.leases.grant(leased, who, now, asking.lasts);
+                self.count(&inner);
+                return Lent::Unit(unit);
+            }
+        }
+    }
+
+    /// Waits for the next unit, for so long at most.
+    pub(crate) fn wait(&self, asking: &Asking, wait: Duration) -> Lent {
+        let end = Instant::now() + wait;
+        loop {
+            let changes = self.lock().changes;
+            let until = match self.lend(asking) {
+                Lent::Until(until) => until,
+                lent => return lent,
+            };
+            let inner = self.lock();
+            let now = Instant::now();
+            if now >= end {
+                return Lent::Until(until);
+            }
+            if inner.changes == changes {
+                let left = until.map_or(end, |until| until.min(end)) - now;
+                drop(self.more.wait_timeout(inner, left));
+            }
+        }
+    }
+
+    fn begin(&self, asking: &Asking) -> Begun {
+        let mut inner = self.lock();
+        let now = Instant::now();
+        self.expire(&mut inner, now);
+        if self.stopping.load(Ordering::Relaxed) {
+            return Begun::Ended;
+        }
+        let Inner { queue, workers, .. } = &mut *inner;
+        let hand = workers.entry(asking.who.clone()).or_insert_with(|| Hand {
+            row: asking.hot.map_or(Row::default(), Row::over),
+            seen: now,
+        });
+        hand.seen = now;
+        let Some(first) = queue.first(&hand.row).cloned() else {
+            return Begun::Until(inner.leases.next());
+        };
+        let most = self.together.most.min(asking.most.max(1));
+        if let Some(until) = self.company_until(&inner, &first, most, now) {
+            return Begun::Until(Some(until));
+        }
+        let Inner { queue, workers, .. } = &mut *inner;
+        let hand = workers.get_mut(&asking.who);
+        let first = hand.and_then(|hand| queue.pop(&mut hand.row));
+        first.map_or(Begun::Until(None), |first| {
+            Begun::Jobs(self.take(&mut inner, first, most))
+        })
+    }
+
+    /// Until when a job waits for others that one run serves with it: until there are as many as one may serve, but no
+    /// longer than configured since it came. Only those who ask decide how long, never what their messages hold.
+    fn company_until(
+        &self,
+        inner: &Inner,
+        first: &Item,
+        most: usize,
+        now: Instant,
+    ) -> Option<Instant> {
+        let shares = matches!(first.shares, Shares::Run(_)) && most > 1;
+        let full = inner.queue.together(first) >= most;
+        let until = inner.entries.get(&first.id)?.queued + self.together.wait;
+        (shares && !full && until > now).then_some(until)
+    }
+
+    /// Takes a job and those that one run serves with it.
+    fn take(&self, inner: &mut Inner, first: First, most: usize) -> Vec<Work> {
+        let company = inner.queue.company(&first, most);
+        let mut all = Vec::new();
+        for item in std::iter::once(first.item).chain(company) {
+            let Some(entry) = inner.entries.get_mut(&item.id) else {
+                continue;
+            };
+            let record = JobRecord {
+                state: State::Running,
+                ..entry.record.clone()
+            };
+            entry.view.send_modify(|view| {
+                (view.state, view.started) = (State::Running, Some(Instant::now()));
+            });
+            self.metrics
+                .queue_wait(entry.queued.elapsed().as_secs_f64());
+            inner.change(&item.id, record.clone());
+            all.push(Work {
+                id: item.id,
+                record,
+            });
+        }
+        self.count(inner);
+        all
+    }
+
+    /// The unit of jobs that one run serves, and their ids. One whose key cannot be looked at fails.
+    fn unit(&self, jobs: Vec<Work>) -> Option<(Unit, Vec<Id>)> {
+        let (mut ids, mut keys, mut record) = (Vec::new(), Vec::new(), None);
+        for work in jobs {
+            let scheme = self.narrowed(&work.record);
+            match self.keys(&work.record, scheme) {
+                Ok(own) => {
+                    ids.push(work.id);
+                    keys.push(own);
+                    record.get_or_insert((work.record, scheme));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a digest failed");
+                    self.finish(&mut self.lock(), &work.id, Err(error.to_string()));
+                }
+            }
+        }
+        let (record, scheme) = record?;
+        let board = self.store.board();
+        let unit = Unit {
+            id: random_id(),
+            board_id: board.board_id,
+            sealing: self.sealing,
+            payload_bytes: board.payload_bytes as usize,
+            scheme,
+            stride: record.stride(),
+            bound: record.bound,
+            indices_only: record.indices_only,
+            seeds: self.seeds(scheme, record.stride(), keys.len()),
+            costs: self.costs,
+            jobs: keys,
+            lease: self.lease,
+        };
+        Some((unit, ids))
+    }
+
+    /// The keys of a job that a scheme needs. Others, which may take seconds to load, are left out.
+    fn keys(&self, record: &JobRecord, scheme: Scheme) -> Result<Vec<KeyRef>, KeyError> {
+        let mut keys = Vec::new();
+        for hash in &record.keys {
+            let kind = keyfile::kind(&self.store, *hash, &self.set)?;
+            if scheme.engines().contains(&kind) {
+                let bytes = self.store.key_bytes(*hash)?.unwrap_or(0);
+                let hash = *hash;
+                keys.push(KeyRef { hash, kind, bytes });
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Seeds for so many jobs of one unit. Hardly anybody else asks for a stride with gaps: its work is not kept, nor is
+    /// its seed. Nor is it where clues are packed.
+    fn seeds(&self, scheme: Scheme, stride: Stride, jobs: usize) -> Vec<Seed> {
+        let keeps = self.shares_seeds && !stride.has_gaps() && !self.set.spec().opens_clues();
+        let mut seeds = Vec::new();
+        for &engine in scheme.engines() {
+            let mut add = |seed| seeds.push(Seed { engine, seed });
+            match engine {
+                engine if !engine.shares_board() => (0..jobs).for_each(|_| add(placement_seed())),
+                EngineKind::Sophomr if keeps => add(self.lock().seeds.of(stride.range())),
+                _ => add(placement_seed()),
+            }
+        }
+        seeds
+    }
+
+    /// Forgets workers that stay away, and leases that ended long ago.
+    pub(super) fn tidy_workers(&self) {
+        let mut inner = self.lock();
+        let now = Instant::now();
+        let busy: Vec<Arc<Who>> = inner.leases.live().map(|lease| lease.who.clone()).collect();
+        inner.workers.retain(|who, hand| {
+            now.saturating_duration_since(hand.seen) < AWAY || busy.contains(who)
+        });
+        inner.leases.tidy(now);
+    }
+}
+
+/// Panics: when the operating system has no randomness.
+fn random_id() -> Id {
+    *placement_seed().first_chunk().expect("32 bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_of_the_same_messages_share_their_seed_for_a_while() {
+        let mut seeds = Seeds::default();
+        let first = seeds.of(0..10);
+        assert_ne!(seeds.of(0..11), first);
+        for other in 1..SEEDS as u64 {
+            seeds.of(other..1000);
+            assert_eq!(seeds.of(0..10), first, "{other}");
+        }
+        (0..SEEDS as u64).for_each(|other| drop(seeds.of(other..2000)));
+        assert_ne!(seeds.of(0..10), first);
+        assert_eq!(seeds.0.len(), SEEDS);
+    }
+}

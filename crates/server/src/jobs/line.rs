@@ -1,0 +1,102 @@
+//! How jobs get in line: what each costs and with whom it shares work.
+
+use super::queue::{Group, Item, Shares};
+use super::{Id, Inner, JobRecord, Jobs, State};
+use crate::keyfile;
+use omr_protocol::{EngineKind, Scheme};
+use tokio::sync::watch;
+
+impl Jobs {
+    pub(super) fn line_up(&self, inner: &mut Inner, id: Id, record: &JobRecord, shares: Shares) {
+        let (cost, shared_cost) = self.cost(record);
+        let item = Item {
+            id,
+            shares,
+            cost,
+            shared_cost,
+        };
+        inner.queue.push(record.client, item);
+    }
+
+    /// Puts a job that somebody had in line again: alone, if an attempt failed, so that it harms no others.
+    pub(super) fn requeue(&self, inner: &mut Inner, id: &Id) {
+        let Some(entry) = inner.entries.get_mut(id) else {
+            return;
+        };
+        let record = JobRecord {
+            state: State::Queued,
+            ..entry.record.clone()
+        };
+        entry.view.send_modify(|view| {
+            (view.state, view.started) = (State::Queued, None);
+            (view.stage, view.done, view.total) = ("".into(), 0, 0);
+        });
+        let shares = match entry.attempts {
+            0 => entry.shares.clone(),
+            _ => Shares::Board(record.stride()),
+        };
+        inner.change(id, record.clone());
+        self.line_up(inner, *id, &record, shares);
+        self.wake(inner);
+        self.count(inner);
+    }
+
+    /// Wakes those who wait for work.
+    pub(super) fn wake(&self, inner: &mut Inner) {
+        inner.changes += 1;
+        self.more.notify_all();
+        self.changed.send_replace(());
+    }
+
+    /// Tells of every change that there may be work.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// The scheme that answers a job: where one engine does it all, that of this engine.
+    pub(super) fn narrowed(&self, record: &JobRecord) -> Scheme {
+        let asked = record.scheme().unwrap_or(Scheme::Hybrid);
+        let (range, payloads) = (record.stride().range(), !record.indices_only);
+        match self.set.sophomr() {
+            Ok(_) => self.costs.narrowed(asked, &range, self.slots, payloads),
+            Err(_) => asked,
+        }
+    }
+
+    /// With whom a job shares work. Reads the heads of its keys' files; what is wrong with those is found when it runs.
+    pub(super) fn shares(&self, record: &JobRecord) -> Shares {
+        let (stride, scheme) = (record.stride(), self.narrowed(record));
+        let masks = |hash: &[u8; 32]| keyfile::masks(&self.store, *hash, &self.set).ok()?;
+        let masks = match scheme.engines().contains(&EngineKind::Sophomr) {
+            true => record.keys.iter().find_map(masks),
+            false => None,
+        };
+        match masks {
+            Some(masks) => Shares::Run(Group {
+                stride,
+                bound: record.bound,
+                indices_only: record.indices_only,
+                scheme: scheme.tag(),
+                masks,
+            }),
+            None => Shares::Board(stride),
+        }
+    }
+
+    /// Seconds that a job takes, by its shape alone, and those of them in batches.
+    pub(super) fn cost(&self, record: &JobRecord) -> (f64, f64) {
+        let range = record.stride().range();
+        let messages = range.end - range.start;
+        let batches = |messages: u64| messages.div_ceil(self.slots) as f64 * self.costs.batch_s;
+        let singles = |messages: u64| messages as f64 * self.costs.message_s;
+        match record.scheme().map(|scheme| scheme.encoding()) {
+            Some(None) => (batches(messages), batches(messages)),
+            Some(Some(_)) if record.keys.len() == 1 => (singles(messages), 0.0),
+            _ => {
+                let first = self.costs.split(&range, self.slots);
+                let shared = batches(first - range.start);
+                (shared + singles(range.end - first), shared)
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The server's own thread: the first of the workers, without a network between.
+
+use super::ends::Ending;
+use super::leases::Who;
+use super::lend::{Asking, Lent};
+use super::{Jobs, View};
+use crate::damage::Damage;
+use crate::gate::Gate;
+use crate::source::StoreSource;
+use omr_detector::{MessageSource, Progress, Stages};
+use omr_ops::Metrics;
+use omr_protocol::ParamSet;
+use omr_store::Store;
+use omr_work::{Failure, KeyError, KeyRef, Leased, Leases, Made, Supplies, Unit};
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How the log and leases call it.
+const NAME: &str = "local";
+
+/// What the thread works with.
+pub(crate) struct Local {
+    pub(crate) store: Store,
+    pub(crate) set: Arc<ParamSet>,
+    pub(crate) jobs: Arc<Jobs>,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) metrics: Metrics,
+    pub(crate) damage: Arc<Damage>,
+    asking: Asking,
+}
+
+impl Local {
+    pub(crate) fn new(
+        (store, set): (Store, Arc<ParamSet>),
+        jobs: Arc<Jobs>,
+        gate: Arc<Gate>,
+        (metrics, damage): (Metrics, Arc<Damage>),
+    ) -> Self {
+        let who = Who {
+            account: String::new(),
+            worker: NAME.into(),
+        };
+        Self {
+            store,
+            set,
+            jobs,
+            gate,
+            metrics,
+            damage,
+            asking: Asking {
+                who: Arc::new(who),
+                most: usize::MAX,
+                hot: None,
+                lasts: None,
+            },
+        }
+    }
+}
+
+impl Leases for Local {
+    fn lease(&self, wait: Duration) -> Leased {
+        match self.jobs.wait(&self.asking, wait) {
+            Lent::Unit(unit) => Leased::Unit(Box::new(Unit::clone(&unit))),
+            Lent::Until(_) => Leased::Nothing,
+            Lent::Ended => Leased::Ended,
+        }
+    }
+
+    fn progress<'a>(&'a self, unit: &'a Unit, job: usize) -> Box<dyn Progress + Send + 'a> {
+        let watched = self.jobs.watched(&self.asking.who, &unit.id, job);
+        Box::new(JobProgress {
+            watched,
+            jobs: &self.jobs,
+            gate: &self.gate,
+        })
+    }
+
+    fn complete(&self, unit: &Unit, job: usize, made: Made) {
+        let (who, seconds) = (&self.asking.who, Some(made.seconds));
+        let taken = self.jobs.complete(who, &unit.id, job, made.digest, seconds);
+        if let Err(refusal) = taken {
+            tracing::error!(
+                ?refusal,
+                "the server's own digest is refused; please report it"
+            );
+        }
+    }
+
+    fn fail(&self, unit: &Unit, job: usize, failure: Failure) {
+        let ending = match failure {
+            Failure::Stopped => Ending::GivenBack,
+            Failure::Refused(error) => Ending::Final(error),
+            Failure::Panicked => {
+                Ending::Final("internal error of the detector; please report it".to_owned())
+            }
+        };
+        let heard = self.jobs.fail(&self.asking.who, &unit.id, job, ending);
+        if let Err(refusal) = heard {
+            tracing::error!(
+                ?refusal,
+                "the server's own failure is refused; please report it"
+            );
+        }
+    }
+
+    fn ran(&self, _: &Unit, stages: &Stages) {
+        for &(stage, seconds) in stages.seconds() {
+            self.metrics.stage(stage, seconds);
+        }
+    }
+}
+
+impl Supplies for Local {
+    fn key(&self, key: &KeyRef) -> Result<Box<dyn Read + Send>, KeyError> {
+        let opened = self.store.open_key(key.hash);
+        opened.map_err(|error| KeyError::Read(std::io::Error::other(error)))
+    }
+
+    fn messages(&self, _: &Unit) -> Box<dyn MessageSource + Send + '_> {
+        Box::new(StoreSource {
+            store: &self.store,
+            damage: &self.damage,
+            params: self.set.clue(),
+        })
+    }
+}
+
+/// Tells watchers of a job how far it is, and lets urgent work go first.
+struct JobProgress<'a> {
+    /// `None` of a job that was cancelled.
+    watched: Option<(watch::Sender<View>, Arc<AtomicBool>)>,
+    jobs: &'a Jobs,
+    gate: &'a Gate,
+}
+
+impl Progress for JobProgress<'_> {
+    fn stage(&self, name: &'static str, total: u64) {
+        if let Some((view, _)) = &self.watched {
+            view.send_modify(|view| {
+                (view.stage, view.done, view.total) = (name.into(), 0, total);
+            });
+        }
+    }
+
+    fn advance(&self, steps: u64) {
+        if let Some((view, _)) = &self.watched {
+            view.send_modify(|view| view.done += steps);
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.gate.let_urgent_work_go_first();
+        let unwanted = |(_, cancelled): &(_, Arc<AtomicBool>)| cancelled.load(Ordering::Relaxed);
+        self.watched.as_ref().is_none_or(unwanted) || self.jobs.is_stopping()
+    }
+}

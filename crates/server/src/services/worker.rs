@@ -1,0 +1,287 @@
+//! The calls of workers elsewhere.
+
+mod digest;
+mod read;
+mod unit;
+
+use super::Answers;
+use crate::jobs::{Asking, Ending, Lent, Refusal, Step, Who};
+use crate::refuse::{self, blocking};
+use crate::shared::Shared;
+use crate::tokens::Right;
+use omr_api::v1;
+use omr_api::v1::worker_service_server::WorkerService;
+use omr_protocol::EngineKind;
+use omr_protocol::stride::{MAX_STEP, Stride};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+use tonic::{Request, Response, Status, Streaming};
+
+/// Longest wait for work.
+const MOST_WAIT: u32 = 30;
+/// Longest name of a worker.
+const NAME: usize = 64;
+/// Longest name of a stage.
+const STAGE: usize = 32;
+/// Bytes of an error that count.
+const ERROR: usize = 512;
+
+pub(crate) struct Workers(pub(crate) Arc<Shared>);
+
+/// What a worker hears whose word counts for nothing.
+fn refused(refusal: Refusal) -> Status {
+    match refusal {
+        Refusal::Unknown => Status::not_found(
+            "expected a unit that was leased since the server started, found another: its jobs are in line again",
+        ),
+        Refusal::Stranger => {
+            Status::permission_denied("expected a unit of this worker, found another worker's")
+        }
+        Refusal::RanOut => Status::failed_precondition(
+            "expected a lease that lasts, found one that ran out: its jobs are in line again",
+        ),
+        Refusal::Job(jobs) => refuse::invalid("job", format_args!("less than {jobs}"), "more"),
+        Refusal::Other => Status::already_exists(
+            "expected the digest that was brought before, found another for the same job",
+        ),
+    }
+}
+
+impl Workers {
+    /// The worker that calls.
+    ///
+    /// Errors: those of the token; PERMISSION_DENIED without the right `work`; INVALID_ARGUMENT.
+    fn who<T>(&self, request: &Request<T>, worker: Option<&v1::Worker>) -> Result<Who, Status> {
+        let caller = self.0.caller(request, Right::Work)?;
+        named(caller.account, worker)
+    }
+
+    fn asking(&self, who: Who, request: &v1::LeaseRequest) -> Result<Asking, Status> {
+        let (version, set) = (env!("CARGO_PKG_VERSION"), &self.0.set);
+        for (what, expected, found) in [
+            ("version", version, &*request.version),
+            ("parameter set", set.name(), &*request.params_id),
+        ] {
+            if expected != found {
+                return Err(Status::failed_precondition(format!(
+                    "{what} of the worker: expected {expected}, found {found:?}"
+                )));
+            }
+        }
+        for engine in set.spec().engines() {
+            if !request.engines.contains(&i32::from(engine.tag())) {
+                return Err(Status::failed_precondition(format!(
+                    "engines: expected one for {engine}, found none"
+                )));
+            }
+        }
+        let hot = request
+            .hot
+            .as_ref()
+            .filter(|hot| hot.start < hot.end && hot.step <= MAX_STEP);
+        Ok(Asking {
+            who: Arc::new(who),
+            most: match request.jobs {
+                0 => usize::MAX,
+                jobs => jobs as usize,
+            },
+            hot: hot.map(|hot| Stride::new(hot.start..hot.end, hot.step)),
+            lasts: Some(Duration::from_secs(self.0.config.detector.lease_seconds)),
+        })
+    }
+
+    async fn lend(&self, request: Request<v1::LeaseRequest>) -> Result<v1::LeaseResponse, Status> {
+        let who = self.who(&request, request.get_ref().worker.as_ref())?;
+        let request = request.into_inner();
+        let asking = self.asking(who, &request)?;
+        let wait = Duration::from_secs(request.wait_seconds.min(MOST_WAIT).into());
+        let end = Instant::now() + wait;
+        let mut changes = self.0.jobs.changes();
+        let _waiting = self.0.metrics.waiting_worker();
+        loop {
+            changes.borrow_and_update();
+            let until = match self.look(&asking).await? {
+                Lent::Ended => return Err(Status::unavailable("the server stops")),
+                Lent::Until(until) => until,
+                Lent::Unit(unit) => {
+                    let clue_bytes = self.0.store.board().clue_bytes;
+                    let unit = Some(unit::told(&unit, clue_bytes));
+                    return Ok(v1::LeaseResponse { unit });
+                }
+            };
+            if Instant::now() >= end {
+                return Ok(v1::LeaseResponse { unit: None });
+            }
+            let until = until.map_or(end, |until| end.min(until.into()));
+            // Either way there is a look at the queue.
+            let _ = tokio::time::timeout_at(until, changes.changed()).await;
+        }
+    }
+
+    /// What there is for a worker now. What is found for one that is gone by then goes back.
+    async fn look(&self, asking: &Asking) -> Result<Lent, Status> {
+        let (shared, asking) = (self.0.clone(), asking.clone());
+        let (to, found) = oneshot::channel();
+        tokio::task::spawn_blocking(move || {
+            if let Err(Lent::Unit(unit)) = to.send(shared.jobs.lend(&asking)) {
+                shared.jobs.give_back(&asking.who, &unit);
+            }
+        });
+        found
+            .await
+            .map_err(|_| Status::internal("a task died; please report it"))
+    }
+
+    async fn give_back(&self, request: Request<v1::FailRequest>) -> Result<(), Status> {
+        let who = self.who(&request, request.get_ref().worker.as_ref())?;
+        let request = request.into_inner();
+        let unit = refuse::id("unit_id", &request.unit_id)?;
+        let ending = match request.given_back {
+            true => Ending::GivenBack,
+            false => Ending::Attempt(visible(&request.error, ERROR)),
+        };
+        let shared = self.0.clone();
+        blocking(move || {
+            let heard = shared.jobs.fail(&who, &unit, request.job as usize, ending);
+            heard.map_err(refused)
+        })
+        .await
+    }
+}
+
+/// A worker's name beside its token.
+fn named(account: String, worker: Option<&v1::Worker>) -> Result<Who, Status> {
+    let worker = worker.map_or("", |worker| &worker.worker_id);
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    match (1..=NAME).contains(&worker.len()) && worker.chars().all(is_part) {
+        true => Ok(Who {
+            account,
+            worker: worker.to_owned(),
+        }),
+        false => Err(refuse::invalid(
+            "worker_id",
+            format_args!("1 to {NAME} letters, digits, - _ or ."),
+            format_args!("{worker:?}"),
+        )),
+    }
+}
+
+/// Text of a worker as others may see it: one line, not longer than so many bytes.
+fn visible(text: &str, most: usize) -> String {
+    let end = text.floor_char_boundary(most);
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    text[..end].chars().map(plain).collect()
+}
+
+fn step(progress: v1::UnitProgress) -> Step {
+    let allowed = |c: &char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-');
+    let stage: String = progress.stage.chars().filter(allowed).take(STAGE).collect();
+    Step {
+        job: progress.job as usize,
+        stage: stage.into(),
+        done: progress.stage_done,
+        total: progress.stage_total,
+    }
+}
+
+#[tonic::async_trait]
+impl WorkerService for Workers {
+    async fn lease(
+        &self,
+        request: Request<v1::LeaseRequest>,
+    ) -> Result<Response<v1::LeaseResponse>, Status> {
+        let answer = async { Ok(Response::new(self.lend(request).await?)) };
+        self.0.observe("Lease", answer).await
+    }
+
+    async fn renew(
+        &self,
+        request: Request<v1::RenewRequest>,
+    ) -> Result<Response<v1::RenewResponse>, Status> {
+        let answer = async {
+            let who = self.who(&request, request.get_ref().worker.as_ref())?;
+            let request = request.into_inner();
+            let unit = refuse::id("unit_id", &request.unit_id)?;
+            let steps = request.progress.into_iter().map(step).collect();
+            let shared = self.0.clone();
+            let renew = move || shared.jobs.renew(&who, &unit, steps).map_err(refused);
+            let wanted = blocking(renew).await?;
+            let wanted = wanted.into_iter().map(|job| job as u32).collect();
+            Ok(Response::new(v1::RenewResponse { wanted }))
+        };
+        self.0.observe("Renew", answer).await
+    }
+
+    async fn complete(
+        &self,
+        request: Request<Streaming<v1::CompleteRequest>>,
+    ) -> Result<Response<v1::CompleteResponse>, Status> {
+        let answer = async {
+            let kept = self.take_digest(request).await?;
+            Ok(Response::new(v1::CompleteResponse { kept }))
+        };
+        self.0.observe("Complete", answer).await
+    }
+
+    async fn fail(
+        &self,
+        request: Request<v1::FailRequest>,
+    ) -> Result<Response<v1::FailResponse>, Status> {
+        let answer = async {
+            self.give_back(request).await?;
+            Ok(Response::new(v1::FailResponse {}))
+        };
+        self.0.observe("Fail", answer).await
+    }
+
+    type ReadKeyStream = Answers<v1::ReadKeyResponse>;
+
+    async fn read_key(
+        &self,
+        request: Request<v1::ReadKeyRequest>,
+    ) -> Result<Response<Self::ReadKeyStream>, Status> {
+        let answer = async { Ok(Response::new(self.key(request)?)) };
+        self.0.observe("ReadKey", answer).await
+    }
+
+    type ReadHashesStream = Answers<v1::ReadHashesResponse>;
+
+    async fn read_hashes(
+        &self,
+        request: Request<v1::ReadHashesRequest>,
+    ) -> Result<Response<Self::ReadHashesStream>, Status> {
+        let answer = async { Ok(Response::new(self.hashes(request)?)) };
+        self.0.observe("ReadHashes", answer).await
+    }
+}
+
+/// The number of an engine's keys in the protocol.
+fn kind(engine: EngineKind) -> i32 {
+    engine.tag().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_workers_say_is_cut_to_what_others_may_see() {
+        let name = |worker_id: &str| {
+            let worker_id = worker_id.to_owned();
+            named("pool".into(), Some(&v1::Worker { worker_id })).is_ok()
+        };
+        assert!(name("box-1.a_B") && name(&"x".repeat(NAME)));
+        assert!(!name("") && !name("a b") && !name("a\nb") && !name(&"x".repeat(NAME + 1)));
+        assert!(named("pool".into(), None).is_err());
+        assert_eq!(visible("a\nb\u{1b}c", 9), "a b c");
+        assert_eq!(visible("ää", 3), "ä");
+        let long = v1::UnitProgress {
+            stage: "range <check>".repeat(9),
+            ..Default::default()
+        };
+        let step = step(long);
+        assert!(step.stage.len() == STAGE && step.stage.starts_with("range check"));
+    }
+}

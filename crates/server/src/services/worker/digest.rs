@@ -1,0 +1,133 @@
+//! A digest that a worker brings: measured before it is read, tested before it is kept.
+
+use super::{Workers, refused};
+use crate::jobs::{Ending, Who};
+use crate::keyfile;
+use crate::parts::clue_kind;
+use crate::refuse::{self, blocking};
+use crate::shared::Shared;
+use crate::tokens::Right;
+use omr_api::v1;
+use omr_protocol::{ClueKind, EngineKind};
+use omr_work::{KeyRef, Unit, UnitId};
+use tonic::{Request, Status, Streaming};
+
+/// What the first message says.
+struct Brought {
+    who: Who,
+    unit: UnitId,
+    job: usize,
+    bytes: usize,
+    hash: [u8; 32],
+}
+
+impl Workers {
+    /// Takes a digest; false: nobody wants it any more.
+    pub(super) async fn take_digest(
+        &self,
+        request: Request<Streaming<v1::CompleteRequest>>,
+    ) -> Result<bool, Status> {
+        // Before anything is read.
+        let caller = self.0.caller(&request, Right::Work)?;
+        let _room = self.0.stream(&caller)?;
+        let mut pieces = request.into_inner();
+        let first = self.0.next(&mut pieces).await?;
+        let first = first.ok_or_else(|| refuse::invalid("pieces", "at least one", 0))?;
+        let brought = Brought {
+            who: super::named(caller.account, first.worker.as_ref())?,
+            unit: refuse::id("unit_id", &first.unit_id)?,
+            job: first.job as usize,
+            bytes: usize::try_from(first.total_bytes).unwrap_or(usize::MAX),
+            hash: refuse::hash("hash", &first.hash)?,
+        };
+        let unit = self.0.jobs.leased(&brought.who, &brought.unit, brought.job);
+        let (unit, _) = unit.map_err(refused)?;
+        let read = match self.measure(&unit, &brought) {
+            Ok(()) => self.read(first.data, &mut pieces, &brought).await?,
+            Err(status) => Err(status),
+        };
+        let shared = self.0.clone();
+        blocking(move || take(&shared, &unit, &brought, read)).await
+    }
+
+    /// Errors: INVALID_ARGUMENT where it is longer than a digest of the unit.
+    fn measure(&self, unit: &Unit, brought: &Brought) -> Result<(), Status> {
+        let most = unit.digest_bytes(&self.0.set, clues(&self.0));
+        let most = most.map_err(|error| Status::internal(error.to_string()))?;
+        match brought.bytes as u64 <= most {
+            true => Ok(()),
+            false => Err(refuse::invalid(
+                "total_bytes",
+                format_args!("at most {most}"),
+                brought.bytes,
+            )),
+        }
+    }
+
+    /// The whole digest, or what is wrong with it. Broken streams are no fault of its content.
+    async fn read(
+        &self,
+        first: bytes::Bytes,
+        pieces: &mut Streaming<v1::CompleteRequest>,
+        brought: &Brought,
+    ) -> Result<Result<Vec<u8>, Status>, Status> {
+        let mut digest = first.to_vec();
+        while digest.len() < brought.bytes {
+            match self.0.next(pieces).await? {
+                Some(piece) if !piece.data.is_empty() => digest.extend_from_slice(&piece.data),
+                _ => break,
+            }
+        }
+        let found = digest.len();
+        if found < brought.bytes {
+            return Err(refuse::invalid("data", brought.bytes, found));
+        }
+        if found > brought.bytes {
+            return Ok(Err(refuse::invalid("data", brought.bytes, found)));
+        }
+        match *blake3::hash(&digest).as_bytes() == brought.hash {
+            true => Ok(Ok(digest)),
+            false => Err(Status::data_loss(
+                "the digest did not arrive as its hash says: bring it again",
+            )),
+        }
+    }
+}
+
+fn clues(shared: &Shared) -> ClueKind {
+    clue_kind(shared.store.board())
+}
+
+/// Keeps a digest that is what its unit asks for; another one is a failed attempt.
+fn take(
+    shared: &Shared,
+    unit: &Unit,
+    brought: &Brought,
+    read: Result<Vec<u8>, Status>,
+) -> Result<bool, Status> {
+    let checked = read.and_then(|digest| {
+        let ids = key_ids(shared, &unit.jobs[brought.job]);
+        let misfit = unit.check(&shared.set, clues(shared), brought.job, &ids, &digest);
+        misfit.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        Ok(digest)
+    });
+    let Brought { who, unit, job, .. } = brought;
+    match checked {
+        Ok(digest) => {
+            let taken = shared.jobs.complete(who, unit, *job, digest, None);
+            taken.map_err(refused)
+        }
+        Err(status) => {
+            tracing::warn!(worker = who.worker, token = who.account, %status, "a digest is refused");
+            let ending = Ending::Attempt("its worker brought no digest of this job".to_owned());
+            shared.jobs.fail(who, unit, *job, ending).map_err(refused)?;
+            Err(status)
+        }
+    }
+}
+
+/// The ids of a job's keys. One that is gone by now was revoked, and its job with it.
+fn key_ids(shared: &Shared, keys: &[KeyRef]) -> Vec<(EngineKind, [u8; 16])> {
+    let id = |key: &KeyRef| keyfile::id(&shared.store, key.hash, &shared.set).ok();
+    keys.iter().filter_map(id).collect()
+}

@@ -1,0 +1,201 @@
+//! Units of work, leased from the server.
+
+use crate::unit::{self, Told};
+use crate::watch::{JobProgress, Watch};
+use omr_detector::{Progress, Stages};
+use omr_protocol::{ParamSet, Stride};
+use omr_remote::v1;
+use omr_remote::{Client, RemoteError};
+use omr_work::{Failure, Leased, Leases, Made, Unit};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::watch::Receiver;
+use tokio::task::JoinHandle;
+
+/// Renewals of a lease while it lasts: two may be lost.
+const RENEWALS: u32 = 3;
+
+/// Leases of one server.
+pub(crate) struct RemoteLeases {
+    pub(crate) client: Client,
+    pub(crate) handle: Handle,
+    pub(crate) set: Arc<ParamSet>,
+    /// Bytes of the longest key.
+    pub(crate) longest: u64,
+    /// What every request for work says.
+    pub(crate) request: v1::LeaseRequest,
+    pub(crate) stop: Receiver<bool>,
+    pub(crate) stopping: Arc<AtomicBool>,
+    /// Bytes of a clue, as the last unit said.
+    pub(crate) clue_bytes: Arc<AtomicUsize>,
+    pub(crate) state: Mutex<State>,
+}
+
+/// What goes on.
+#[derive(Default)]
+pub(crate) struct State {
+    unit: Option<(Arc<Watch>, JoinHandle<()>)>,
+    hot: Option<Stride>,
+    /// Why the worker ends, where it does not by itself.
+    fault: Option<RemoteError>,
+}
+
+impl State {
+    pub(crate) fn fault(&mut self) -> Option<RemoteError> {
+        self.fault.take()
+    }
+
+    /// The unit is done: it is renewed no more.
+    fn end_unit(&mut self) {
+        if let Some((_, renewing)) = self.unit.take() {
+            renewing.abort();
+        }
+    }
+}
+
+impl RemoteLeases {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn worker(&self) -> v1::Worker {
+        self.request.worker.clone().unwrap_or_default()
+    }
+
+    /// Asks for a unit until the worker stops; `None` where it does.
+    fn ask(&self, wait: Duration) -> Option<Result<Option<v1::WorkUnit>, RemoteError>> {
+        let hot = self.lock().hot.map(|hot| v1::Span {
+            start: hot.start,
+            end: hot.end,
+            step: hot.step(),
+        });
+        let request = v1::LeaseRequest {
+            hot,
+            wait_seconds: wait.as_secs() as u32,
+            free_memory_bytes: free_memory(),
+            ..self.request.clone()
+        };
+        let mut stop = self.stop.clone();
+        self.handle.block_on(async {
+            tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => None,
+                asked = self.client.lease(&request) => Some(asked),
+            }
+        })
+    }
+
+    /// Begins a unit.
+    fn begin(&self, told: Told) -> Unit {
+        let Told { unit, clue_bytes } = told;
+        self.clue_bytes.store(clue_bytes, Ordering::Relaxed);
+        let watch = Arc::new(Watch::new(unit.jobs.len(), self.stopping.clone()));
+        let request = v1::RenewRequest {
+            worker: self.request.worker.clone(),
+            unit_id: unit.id.to_vec().into(),
+            progress: Vec::new(),
+        };
+        let renewing = renew(self.client.clone(), request, unit.lease, watch.clone());
+        let mut state = self.lock();
+        state.hot = Some(unit.stride);
+        state.unit = Some((watch, self.handle.spawn(renewing)));
+        unit
+    }
+}
+
+/// Lets a lease last, until the task is ended or the server knows the unit no more.
+async fn renew(client: Client, request: v1::RenewRequest, lease: Duration, watch: Arc<Watch>) {
+    loop {
+        tokio::time::sleep(lease / RENEWALS).await;
+        let request = v1::RenewRequest {
+            progress: watch.progress(),
+            ..request.clone()
+        };
+        match client.renew(&request).await {
+            Ok(wanted) => watch.keep(&wanted),
+            Err(error) if error.is_passing() => tracing::warn!(%error, "a lease is not renewed"),
+            Err(error @ RemoteError::NotFound(..)) => {
+                tracing::warn!(%error, "a unit is given up");
+                return watch.keep(&[]);
+            }
+            Err(error) => {
+                // What is made all the same may still be wanted.
+                tracing::warn!(%error, "a lease is renewed no more");
+                return;
+            }
+        }
+    }
+}
+
+/// Bytes of memory that the system has left; 0 where it does not say.
+fn free_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.unwrap_or(0).saturating_mul(1024)
+}
+
+impl Leases for RemoteLeases {
+    fn lease(&self, wait: Duration) -> Leased {
+        self.lock().end_unit();
+        let fault = match self.ask(wait) {
+            None => return Leased::Ended,
+            Some(Ok(None)) => return Leased::Nothing,
+            Some(Ok(Some(told))) => match unit::parse(&told, &self.set, self.longest) {
+                Ok(told) => return Leased::Unit(Box::new(self.begin(told))),
+                Err(error) => error,
+            },
+            Some(Err(error)) if error.is_passing() => {
+                tracing::warn!(%error, "no work for now");
+                return Leased::Nothing;
+            }
+            Some(Err(error)) => error,
+        };
+        self.lock().fault = Some(fault);
+        Leased::Ended
+    }
+
+    fn progress<'a>(&'a self, _: &'a Unit, job: usize) -> Box<dyn Progress + Send + 'a> {
+        let state = self.lock();
+        let watch = state.unit.as_ref().map(|(watch, _)| watch.clone());
+        // There is one as long as a unit is done.
+        let watch = watch.unwrap_or_else(|| Arc::new(Watch::new(0, self.stopping.clone())));
+        Box::new(JobProgress { watch, job })
+    }
+
+    fn complete(&self, unit: &Unit, job: usize, made: Made) {
+        let (worker, id) = (self.worker(), unit.id.to_vec().into());
+        let brought = self.client.complete(&worker, &id, job as u32, made.digest);
+        match self.handle.block_on(brought) {
+            Ok(kept) => tracing::info!(unit = omr_protocol::hex(&unit.id), job, kept, "digest"),
+            Err(error) => tracing::warn!(%error, "a digest is not taken"),
+        }
+    }
+
+    fn fail(&self, unit: &Unit, job: usize, failure: Failure) {
+        let (given_back, error) = match failure {
+            Failure::Stopped => (true, String::new()),
+            Failure::Refused(error) => (false, error),
+            Failure::Panicked => (false, "internal error of the detector".to_owned()),
+        };
+        let request = v1::FailRequest {
+            worker: Some(self.worker()),
+            unit_id: unit.id.to_vec().into(),
+            job: job as u32,
+            given_back,
+            error,
+        };
+        if let Err(error) = self.handle.block_on(self.client.fail(&request)) {
+            tracing::warn!(%error, "a job is not given back");
+        }
+    }
+
+    fn ran(&self, unit: &Unit, stages: &Stages) {
+        let unit = omr_protocol::hex(&unit.id);
+        tracing::debug!(unit, seconds = stages.total(), "run");
+    }
+}

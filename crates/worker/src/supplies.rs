@@ -1,0 +1,97 @@
+//! Keys and messages, read from the server.
+
+use futures::TryStreamExt;
+use omr_detector::MessageSource;
+use omr_protocol::ParamSet;
+use omr_protocol::clue::{HashesOf, KeptHashes};
+use omr_remote::v1::{self, Part};
+use omr_remote::{Client, Piece, RemoteError};
+use omr_work::{KeyError, KeyRef, Supplies, Unit};
+use std::io::{Cursor, Read};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::runtime::Handle;
+
+type SourceError = Box<dyn std::error::Error + Send + Sync>;
+
+/// What the server gives.
+pub(crate) struct Remote {
+    pub(crate) client: Client,
+    pub(crate) handle: Handle,
+    pub(crate) worker: v1::Worker,
+    pub(crate) set: Arc<ParamSet>,
+    /// Bytes of a clue, as the last unit said.
+    pub(crate) clue_bytes: Arc<AtomicUsize>,
+}
+
+impl Supplies for Remote {
+    fn key(&self, key: &KeyRef) -> Result<Box<dyn Read + Send>, KeyError> {
+        let read = self.client.read_key(&self.worker, key.hash, key.bytes);
+        let file = self.handle.block_on(read);
+        let file = file.map_err(|error| KeyError::Read(std::io::Error::other(error)))?;
+        Ok(Box::new(Cursor::new(file)))
+    }
+
+    fn messages(&self, unit: &Unit) -> Box<dyn MessageSource + Send + '_> {
+        Box::new(Messages {
+            remote: self,
+            of: HashesOf::new(self.set.clue(), &unit.board_id),
+            clue_bytes: self.clue_bytes.load(Ordering::Relaxed),
+            payload_bytes: unit.payload_bytes,
+        })
+    }
+}
+
+/// The messages of a board.
+struct Messages<'a> {
+    remote: &'a Remote,
+    of: HashesOf,
+    clue_bytes: usize,
+    payload_bytes: usize,
+}
+
+impl Messages<'_> {
+    /// Parts of so many bytes of the messages of a range, one after another.
+    fn collect(&self, range: Range<u64>, part: Part, bytes: usize) -> Result<Vec<u8>, SourceError> {
+        let of = |message: &v1::Message| match part {
+            Part::Clues => message.clue.clone(),
+            _ => message.payload.clone(),
+        };
+        let add = |mut all: Vec<u8>, piece: Piece| async move {
+            for message in &piece.messages {
+                let found = of(message);
+                if found.len() != bytes {
+                    let expected = format!("{bytes} bytes of a message");
+                    let found = found.len().to_string();
+                    return Err(RemoteError::answer("ReadMessages", expected, found));
+                }
+                all.extend_from_slice(&found);
+            }
+            Ok(all)
+        };
+        let pieces = self.remote.client.read(range, part);
+        let read = async { pieces.try_fold(Vec::new(), add).await };
+        Ok(self.remote.handle.block_on(read)?)
+    }
+}
+
+impl MessageSource for Messages<'_> {
+    fn clue_bytes(&self) -> usize {
+        self.clue_bytes
+    }
+
+    fn clues(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError> {
+        self.collect(range, Part::Clues, self.clue_bytes)
+    }
+
+    fn payloads(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError> {
+        self.collect(range, Part::Payloads, self.payload_bytes)
+    }
+
+    fn hashes(&mut self, range: Range<u64>) -> Result<Option<KeptHashes>, SourceError> {
+        let read = self.remote.client.read_hashes(range);
+        let hashes = self.remote.handle.block_on(read)?;
+        Ok(hashes.map(|hashes| KeptHashes::new(self.of, hashes)))
+    }
+}

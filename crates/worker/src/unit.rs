@@ -1,0 +1,171 @@
+//! Units of work as a server tells them, parsed.
+
+use omr_detector::engines::Costs;
+use omr_protocol::stride::MAX_STEP;
+use omr_protocol::{EngineKind, ParamSet, Scheme, Stride};
+use omr_remote::RemoteError;
+use omr_remote::v1;
+use omr_work::{KeyRef, Seed, Unit};
+use std::time::Duration;
+
+/// Most jobs of a unit.
+const MOST_JOBS: usize = 64;
+
+/// A unit, and bytes of a clue of its board.
+pub(crate) struct Told {
+    pub(crate) unit: Unit,
+    pub(crate) clue_bytes: usize,
+}
+
+fn wrong(expected: &str, found: impl std::fmt::Debug) -> RemoteError {
+    RemoteError::answer("Lease", expected, format!("{found:?}"))
+}
+
+fn engine(tag: i32) -> Result<EngineKind, RemoteError> {
+    let known = u8::try_from(tag).ok().and_then(EngineKind::from_tag);
+    known.ok_or_else(|| wrong("the kind of a key", tag))
+}
+
+fn fixed<const N: usize>(what: &str, bytes: &[u8]) -> Result<[u8; N], RemoteError> {
+    bytes
+        .try_into()
+        .map_err(|_| wrong(&format!("{what} of {N} bytes"), bytes.len()))
+}
+
+fn key(key: &v1::UnitKey, longest: u64) -> Result<KeyRef, RemoteError> {
+    if !(1..=longest).contains(&key.total_bytes) {
+        return Err(wrong("a key of the set's length", key.total_bytes));
+    }
+    Ok(KeyRef {
+        hash: fixed("a hash", &key.key_hash)?,
+        kind: engine(key.kind)?,
+        bytes: key.total_bytes,
+    })
+}
+
+fn stride(span: Option<&v1::Span>) -> Result<Stride, RemoteError> {
+    match span {
+        Some(span) if span.start < span.end && (1..=MAX_STEP).contains(&span.step) => {
+            Ok(Stride::new(span.start..span.end, span.step))
+        }
+        found => Err(wrong("messages", found)),
+    }
+}
+
+/// Errors: `Answer`.
+pub(crate) fn parse(
+    told: &v1::WorkUnit,
+    set: &ParamSet,
+    longest: u64,
+) -> Result<Told, RemoteError> {
+    let scheme = u8::try_from(told.scheme).ok().and_then(Scheme::from_tag);
+    let scheme = scheme.filter(|scheme| set.spec().serves(*scheme));
+    let seed = |seed: &v1::PlacementSeed| {
+        Ok(Seed {
+            engine: engine(seed.engine)?,
+            seed: fixed("a seed", &seed.seed)?,
+        })
+    };
+    let costs = Costs {
+        batch_s: told.batch_seconds,
+        message_s: told.message_seconds,
+    };
+    let sensible = |seconds: f64| seconds.is_finite() && seconds > 0.0;
+    if !sensible(costs.batch_s) || !sensible(costs.message_s) {
+        return Err(wrong("seconds above 0", costs));
+    }
+    if !(1..=MOST_JOBS).contains(&told.jobs.len()) {
+        return Err(wrong("1 to 64 jobs", told.jobs.len()));
+    }
+    let keys = |job: &v1::UnitJob| job.keys.iter().map(|one| key(one, longest)).collect();
+    let unit = Unit {
+        id: fixed("an id", &told.unit_id)?,
+        board_id: fixed("an id", &told.board_id)?,
+        sealing: told
+            .sealing
+            .parse()
+            .map_err(|_| wrong("a sealing", &told.sealing))?,
+        payload_bytes: told.payload_bytes as usize,
+        scheme: scheme.ok_or_else(|| wrong("a scheme of the set", told.scheme))?,
+        stride: stride(told.span.as_ref())?,
+        bound: told.bound,
+        indices_only: told.indices_only,
+        seeds: told.seeds.iter().map(seed).collect::<Result<_, _>>()?,
+        costs,
+        jobs: told.jobs.iter().map(keys).collect::<Result<_, _>>()?,
+        lease: Duration::from_secs(told.lease_seconds.max(1).into()),
+    };
+    for &engine in unit.scheme.engines() {
+        if (0..unit.jobs.len()).any(|job| unit.seed(engine, job).is_none()) {
+            return Err(wrong("a seed for each engine and job", told.seeds.len()));
+        }
+    }
+    Ok(Told {
+        unit,
+        clue_bytes: told.clue_bytes as usize,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told() -> v1::WorkUnit {
+        v1::WorkUnit {
+            unit_id: vec![1; 16].into(),
+            scheme: 1,
+            span: Some(v1::Span {
+                start: 0,
+                end: 10,
+                step: 1,
+            }),
+            bound: 5,
+            board_id: vec![2; 16].into(),
+            sealing: "none".into(),
+            payload_bytes: 32,
+            clue_bytes: 100,
+            seeds: vec![v1::PlacementSeed {
+                engine: 1,
+                seed: vec![3; 32].into(),
+            }],
+            batch_seconds: 1.0,
+            message_seconds: 0.1,
+            jobs: vec![v1::UnitJob {
+                keys: vec![v1::UnitKey {
+                    key_hash: vec![4; 32].into(),
+                    kind: 1,
+                    total_bytes: 1000,
+                }],
+            }],
+            lease_seconds: 60,
+            ..v1::WorkUnit::default()
+        }
+    }
+
+    #[test]
+    fn a_unit_is_taken_if_all_of_it_makes_sense() {
+        let set = ParamSet::named("insecure-tiny-hybrid-v1").unwrap();
+        let told = told();
+        let parsed = parse(&told, &set, 1000).unwrap();
+        assert_eq!((parsed.unit.jobs.len(), parsed.clue_bytes), (1, 100));
+        let changes: [&dyn Fn(&mut v1::WorkUnit); 12] = [
+            &|unit| unit.unit_id = vec![1; 15].into(),
+            &|unit| unit.board_id = vec![1; 17].into(),
+            &|unit| unit.scheme = 99,
+            &|unit| unit.scheme = -1,
+            &|unit| unit.span = None,
+            &|unit| unit.span.as_mut().unwrap().step = 0,
+            &|unit| unit.span.as_mut().unwrap().end = 0,
+            &|unit| unit.sealing = "wax".into(),
+            &|unit| unit.seeds.clear(),
+            &|unit| unit.jobs.clear(),
+            &|unit| unit.jobs[0].keys[0].total_bytes = 1001,
+            &|unit| unit.batch_seconds = f64::NAN,
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            let mut wrong = told.clone();
+            change(&mut wrong);
+            assert!(parse(&wrong, &set, 1000).is_err(), "{number}");
+        }
+    }
+}

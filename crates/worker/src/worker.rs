@@ -1,0 +1,169 @@
+//! A worker from its start to its end.
+
+use crate::WorkerError;
+use crate::leases::{RemoteLeases, State};
+use crate::supplies::Remote;
+use omr_detector::sophomr::BoardCache;
+use omr_protocol::{ClueKind, Mismatch, ParamSet};
+use omr_remote::{Client, Endpoint, v1};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+/// How long one request for work waits.
+const WAIT: Duration = Duration::from_secs(20);
+
+/// What a worker may use.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The server, with a token that has the right `work`.
+    pub endpoint: Endpoint,
+    /// What the server's log calls it; random where there is none.
+    pub name: Option<String>,
+    /// Bytes of encodings of the board that its recipients share.
+    pub cache_bytes: usize,
+    /// Threads; all cores for 0.
+    pub threads: usize,
+    /// Keys kept in memory from one unit to the next.
+    pub keys: usize,
+    /// Recipients that one run serves at most; as many as the server puts together for 0.
+    pub together: u32,
+}
+
+/// Ends a worker: it gives back what it is at.
+#[derive(Clone)]
+pub struct Stop {
+    waiting: watch::Sender<bool>,
+    working: Arc<AtomicBool>,
+}
+
+impl Stop {
+    /// Asks the worker to end.
+    pub fn stop(&self) {
+        self.working.store(true, Ordering::Relaxed);
+        self.waiting.send_replace(true);
+    }
+}
+
+/// A worker that knows its server.
+pub struct Worker {
+    leases: RemoteLeases,
+    supplies: Remote,
+    settings: Settings,
+    stop: Stop,
+}
+
+impl Worker {
+    /// Asks the server what it is, and whether this worker suits it.
+    ///
+    /// Errors: any `WorkerError` but `Died`.
+    pub async fn connect(settings: Settings) -> Result<Self, WorkerError> {
+        let client = Client::connect(&settings.endpoint)?;
+        let known = client.capabilities().await?;
+        let own = env!("CARGO_PKG_VERSION");
+        if known.version != own {
+            return Err(WorkerError::Version(Mismatch::new(
+                own.into(),
+                known.version,
+            )));
+        }
+        if !known.rights.is_some_and(|rights| rights.work) {
+            return Err(WorkerError::NoRight);
+        }
+        let board = known.board.unwrap_or_default();
+        let set = Arc::new(ParamSet::named(&board.params_id)?);
+        let name = settings.name.clone().unwrap_or_else(|| {
+            let random = omr_remote::random_id();
+            omr_protocol::hex(&random[..8])
+        });
+        let worker = v1::Worker { worker_id: name };
+        let (waiting, stopped) = watch::channel(false);
+        let stop = Stop {
+            waiting,
+            working: Arc::default(),
+        };
+        let clue_bytes = Arc::new(AtomicUsize::new(board.clue_bytes as usize));
+        let handle = Handle::current();
+        let supplies = Remote {
+            client: client.clone(),
+            handle: handle.clone(),
+            worker: worker.clone(),
+            set: set.clone(),
+            clue_bytes: clue_bytes.clone(),
+        };
+        let engines = set.spec().engines().into_iter();
+        let leases = RemoteLeases {
+            client,
+            handle,
+            longest: longest(&set),
+            request: v1::LeaseRequest {
+                worker: Some(worker),
+                version: own.into(),
+                params_id: set.name().into(),
+                engines: engines.map(|engine| engine.tag().into()).collect(),
+                jobs: settings.together,
+                ..v1::LeaseRequest::default()
+            },
+            set,
+            stop: stopped,
+            stopping: stop.working.clone(),
+            clue_bytes,
+            state: Mutex::new(State::default()),
+        };
+        Ok(Self {
+            leases,
+            supplies,
+            settings,
+            stop,
+        })
+    }
+
+    /// What ends it.
+    #[must_use]
+    pub fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// The board's parameter set.
+    #[must_use]
+    pub fn set(&self) -> &ParamSet {
+        &self.leases.set
+    }
+
+    /// Works until it is stopped, or the server refuses it.
+    ///
+    /// Errors: `Remote`, `Threads`, `Died`.
+    pub async fn run(self) -> Result<(), WorkerError> {
+        let builder = rayon::ThreadPoolBuilder::new().num_threads(self.settings.threads);
+        let pool = builder.thread_name(|i| format!("digest-{i}")).build()?;
+        let work = move || {
+            let worker = omr_work::Worker {
+                leases: &self.leases,
+                supplies: &self.supplies,
+                set: &self.leases.set,
+                cache: Arc::new(BoardCache::new(self.settings.cache_bytes)),
+                keys: self.settings.keys,
+            };
+            worker.run(&pool, WAIT, || {
+                let bytes = omr_detector::release_memory();
+                tracing::debug!(bytes, "idle: memory is released");
+            });
+            let fault = self.leases.lock().fault();
+            fault.map_or(Ok(()), |error| Err(WorkerError::Remote(error)))
+        };
+        let worked = tokio::task::spawn_blocking(work).await;
+        worked.map_err(|_| WorkerError::Died)?
+    }
+}
+
+/// Bytes of the longest key of a set.
+fn longest(set: &ParamSet) -> u64 {
+    let clues = [ClueKind::Plain, ClueKind::Bound];
+    let engines = set.spec().engines();
+    let bytes = engines
+        .iter()
+        .flat_map(|&engine| clues.map(|clues| set.key_file_bytes(engine, clues).unwrap_or(0)));
+    bytes.max().unwrap_or(0)
+}
