@@ -25,6 +25,8 @@ fn all_counted() -> (Metrics, [Held; 2]) {
     metrics.upload();
     metrics.keys(5);
     metrics.jobs(6, 1);
+    metrics.leases(2);
+    metrics.lease_expired();
     metrics.job_finished("done");
     metrics.queue_wait(12.5);
     metrics.digest("sophomr", 11.4);
