@@ -287,11 +287,18 @@ mod tests {
 
     #[test]
     fn ranges_of_batches_join() {
-        let join = |own: &[Range<usize>], theirs: &[Range<usize>]| merged(own, theirs).unwrap();
-        assert_eq!(join(&[0..1], &[1..2]), [0..2]);
-        assert_eq!(join(&[3..4], &[0..1]), [0..1, 3..4]);
-        assert_eq!(join(&[0..1, 3..4], &[1..3]), [0..4]);
-        let overlap = merged(&[0..3], &[5..6, 2..3]);
+        let ranges = |pairs: &[[usize; 2]]| -> Vec<Range<usize>> {
+            pairs.iter().map(|&[start, end]| start..end).collect()
+        };
+        for (own, theirs, all) in [
+            (&[[0, 1]][..], &[[1, 2]][..], &[[0, 2]][..]),
+            (&[[3, 4]], &[[0, 1]], &[[0, 1], [3, 4]]),
+            (&[[0, 1], [3, 4]], &[[1, 3]], &[[0, 4]]),
+        ] {
+            let joined = merged(&ranges(own), &ranges(theirs)).unwrap();
+            assert_eq!(joined, ranges(all));
+        }
+        let overlap = merged(&ranges(&[[0, 3]]), &ranges(&[[5, 6], [2, 3]]));
         assert!(matches!(overlap, Err(PartialError::Overlap(2))));
     }
 }
