@@ -128,3 +128,11 @@ def test_letters_that_do_not_fit(tmp_path, alice):
         with pytest.raises(omr.LetterError, match="parts of at least"):
             board.post(alice.address, b"x" * 400)
         assert len(board) == 0
+
+
+def test_digests_of_two_boards_are_not_mixed(alice, board, filled, detector):
+    board.post(alice.address, b"hello")
+    one, other = detector.digest(filled), detector.digest(board)
+    with pytest.raises(omr.DecodeError) as error:
+        alice.decode(one, other)
+    assert (error.value.expected, error.value.found) == (filled.board_id.hex(), board.board_id.hex())

@@ -1,12 +1,11 @@
 //! What digests turn out to hold.
 
-use omr_client::fragment::{MessageId, Reassembler};
-use omr_client::letter::{Piece, Place, Reader};
-use omr_client::{Retrieved, SecretKey};
-use omr_protocol::{ParamSet, Response};
+use omr_client::fragment::Whole;
+use omr_client::letter::LetterError;
+use omr_client::letters::{self, Opened};
+use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// A letter: what somebody wrote to the recipient.
 #[pyclass(frozen, get_all, module = "omr")]
@@ -94,99 +93,39 @@ impl Decoded {
     }
 }
 
-/// Letters as they are put together, before they are Python's.
-#[derive(Default)]
-pub(crate) struct Opened {
-    indices: BTreeSet<u64>,
-    letters: BTreeMap<u64, (Option<String>, Vec<u8>)>,
-    parts: BTreeMap<MessageId, BTreeMap<u64, Vec<u8>>>,
-    incomplete: Vec<Incomplete>,
-    left_out: BTreeMap<u64, String>,
-}
-
-impl Opened {
-    /// Opens the payloads of a digest; of one of indices, notes them.
-    pub(crate) fn add(
-        &mut self,
-        set: &ParamSet,
-        secret: &SecretKey,
-        digest: &Response,
-        found: &[Retrieved],
-    ) {
-        let Some(payload_bytes) = digest.request().payload_bytes else {
-            self.indices.extend(found.iter().map(|one| one.index));
-            return;
-        };
-        let place = Place {
-            board_id: digest.board_id(),
-            params: set.name().to_owned(),
-            sealing: digest.sealing(),
-            payload_bytes,
-        };
-        let reader = Reader::new(set.clue(), secret, &place);
-        for (index, piece) in reader.open(found, digest.places()) {
-            self.indices.insert(index);
-            match piece {
-                Ok(Piece::Whole(whole)) => {
-                    self.letters.insert(index, (whole.name, whole.bytes));
-                }
-                Ok(Piece::PartOf(id, part)) => {
-                    let parts = self.parts.entry(id).or_default();
-                    parts.insert(index, part.to_vec());
-                }
-                Err(error) => {
-                    self.left_out.insert(index, error.to_string());
-                }
-            }
-        }
-    }
-
-    /// Whether there is nothing in it.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.indices.is_empty()
-    }
-
-    /// Puts letters of several messages together.
-    pub(crate) fn join(mut self) -> Self {
-        for parts in std::mem::take(&mut self.parts).into_values() {
-            let mut file = Reassembler::new();
-            for (&index, part) in &parts {
-                if let Err(error) = file.push(part) {
-                    self.left_out.insert(index, error.to_string());
-                }
-            }
-            let (whole, incomplete) = file.finish();
-            let first = parts.keys().next().copied().unwrap_or_default();
-            let whole = whole.into_iter().map(|one| (first, (one.name, one.bytes)));
-            self.letters.extend(whole);
-            self.incomplete.extend(incomplete.into_iter().map(|one| {
-                let indices = parts.keys().copied().collect();
-                let (have, total) = (one.have, one.total);
-                Incomplete {
-                    indices,
-                    have,
-                    total,
-                }
-            }));
-        }
-        self
-    }
-
-    pub(crate) fn into_python(self, py: Python<'_>) -> PyResult<Decoded> {
-        let letter = |(index, (name, data)): (u64, (Option<String>, Vec<u8>))| {
-            let data = PyBytes::new(py, &data).unbind();
+impl Decoded {
+    pub(crate) fn new(py: Python<'_>, opened: Opened) -> PyResult<Self> {
+        let letter = |(index, whole): (u64, Whole)| {
+            let (name, data) = (whole.name, PyBytes::new(py, &whole.bytes).unbind());
             Py::new(py, Letter { index, name, data })
         };
-        let letters: PyResult<Vec<_>> = self.letters.into_iter().map(letter).collect();
-        let left_out = |(index, reason)| Py::new(py, LeftOut { index, reason });
-        let left_out: PyResult<Vec<_>> = self.left_out.into_iter().map(left_out).collect();
-        let incomplete = self.incomplete.into_iter().map(|one| Py::new(py, one));
-        let incomplete: PyResult<Vec<_>> = incomplete.collect();
-        Ok(Decoded {
-            letters: PyList::new(py, letters?)?.unbind(),
-            incomplete: PyList::new(py, incomplete?)?.unbind(),
-            left_out: PyList::new(py, left_out?)?.unbind(),
-            indices: self.indices.into_iter().collect(),
+        let left_out = |(index, error): (u64, LetterError)| {
+            let reason = error.to_string();
+            Py::new(py, LeftOut { index, reason })
+        };
+        let incomplete = |one: letters::Incomplete| {
+            let indices = one.parts.keys().copied().collect();
+            let (have, total) = (one.have, one.total);
+            let one = Incomplete {
+                indices,
+                have,
+                total,
+            };
+            Py::new(py, one)
+        };
+        Ok(Self {
+            letters: list(py, opened.whole.into_iter().map(letter))?,
+            incomplete: list(py, opened.incomplete.into_iter().map(incomplete))?,
+            left_out: list(py, opened.left_out.into_iter().map(left_out))?,
+            indices: opened.pertinent.into_iter().collect(),
         })
     }
+}
+
+fn list<T: PyTypeInfo>(
+    py: Python<'_>,
+    of: impl Iterator<Item = PyResult<Py<T>>>,
+) -> PyResult<Py<PyList>> {
+    let items: Vec<Py<T>> = of.collect::<PyResult<_>>()?;
+    Ok(PyList::new(py, items)?.unbind())
 }

@@ -106,6 +106,9 @@ pub(crate) enum Fault {
     /// A digest that does not decode.
     #[error(transparent)]
     Decode(#[from] DecodeError),
+    /// Digests of two boards, whose indices mean different messages.
+    #[error("expected digests of one board, {}, found one of {}", .0.expected, .0.found)]
+    OtherDigest(Mismatch<String>),
     /// A digest of a board with another sealing than was expected.
     #[error("expected a digest of payloads sealed by {}, found {}", .0.expected, .0.found)]
     OtherSealing(Mismatch<Sealing>),

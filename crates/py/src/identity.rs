@@ -1,13 +1,14 @@
 //! Recipients: a secret, an address, and the detection keys that are made of the secret.
 
 use crate::board::Board;
-use crate::decoded::{Decoded, Opened};
+use crate::decoded::Decoded;
 use crate::detector::engine;
 use crate::digest::Digest;
 use crate::fault::{Fault, check_params, header_of};
 use crate::files::{Given, save};
 use crate::running::{Counted, Watch, run};
 use crate::sets::{set, set_for_new};
+use omr_client::letters::{Letters, Opened};
 use omr_client::locked::{Passphrase, lock, unlock};
 use omr_client::{SecretKey, decode, identity, os_rng, write_detection_key};
 use omr_detector::Progress;
@@ -195,24 +196,12 @@ impl Identity {
     ) -> PyResult<Decoded> {
         let sealing: Option<Sealing> = sealing.map(str::parse).transpose().map_err(Fault::from)?;
         let digests: Vec<&Digest> = digests.iter().map(Bound::get).collect();
-        let open = || {
-            let mut opened = Opened::default();
-            for digest in &digests {
-                let found = digest.response.sealing();
-                if let Some(expected) = sealing.filter(|expected| *expected != found) {
-                    return Err(Fault::OtherSealing(Mismatch::new(expected, found)));
-                }
-                let found = self.found(digest)?;
-                opened.add(&self.set, &self.secret, &digest.response, &found);
-            }
-            Ok(opened.join())
-        };
         let unvouched = sealing.is_none() && digests.iter().any(|digest| is_unvouched(digest));
-        let opened = py.detach(open)?;
-        if unvouched && !opened.is_empty() {
+        let opened = py.detach(|| self.opened(&digests, sealing))?;
+        if unvouched && !opened.pertinent.is_empty() {
             warn(py)?;
         }
-        opened.into_python(py)
+        Decoded::new(py, opened)
     }
 
     /// The messages in a digest as they stand on the board.
@@ -333,6 +322,31 @@ impl Identity {
         let (secret, rng) = (&self.secret, &mut os_rng());
         write_detection_key(&self.set, *engine, secret, epoch.as_ref(), rng, &mut out)?;
         Ok(())
+    }
+
+    /// Errors: `OtherDigest`, `OtherSealing`; those of [`Self::found`].
+    fn opened(&self, digests: &[&Digest], sealing: Option<Sealing>) -> Result<Opened, Fault> {
+        let mut letters = Letters::default();
+        let first = digests.first().map(|digest| digest.response.board_id());
+        for digest in digests {
+            let found = digest.response.board_id();
+            if let Some(expected) = first.filter(|expected| *expected != found) {
+                return Err(Fault::OtherDigest(Mismatch::new(
+                    hex(&expected),
+                    hex(&found),
+                )));
+            }
+            let found = digest.response.sealing();
+            if let Some(expected) = sealing.filter(|expected| *expected != found) {
+                return Err(Fault::OtherSealing(Mismatch::new(expected, found)));
+            }
+            let found = self.found(digest)?;
+            match digest.response.request().payload_bytes {
+                None => letters.take(&found),
+                Some(_) => letters.open(&self.set, &self.secret, &digest.response, &found),
+            }
+        }
+        Ok(letters.finish())
     }
 
     /// Errors: `OtherParams`, `Decode`.

@@ -98,6 +98,7 @@ fn class(fault: Fault) -> Result<Class, std::io::Error> {
             bare("DetectorError")
         }
         Fault::Decode(error) => return Ok(decode(error)),
+        Fault::OtherDigest(ids) => both("DecodeError", ids),
         Fault::OtherSealing(sealings) => both("DecodeError", sealings),
         _ => bare("OmrError"),
     })
