@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::arch;
 use crate::error::XtaskError;
-use crate::{browser, builds, deny, hardware, pages, proto, python, sizes, targets, timing};
+use crate::{browser, builds, deny, hardware, pages, proto, python, sizes, targets, timing, wheel};
 
 /// How long tests may print nothing: several times what the slowest test binary takes.
 const SILENCE: Duration = Duration::from_secs(15 * 60);
@@ -18,7 +18,7 @@ type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
 
 /// Everything that a change must pass, cheapest first; stops at the first failure.
 pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
-    let steps: [(&str, Step<'_>); 15] = [
+    let steps: [(&str, Step<'_>); 16] = [
         ("format", &|| {
             cargo(root, &["fmt", "--all", "--check"], None)
         }),
@@ -50,6 +50,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
         ("hardware", &|| hardware::check(root)),
         ("browser", &|| browser::check(root)),
         ("python", &|| python::check(root)),
+        ("wheel", &|| wheel::check(root)),
     ];
     for (name, step) in steps {
         let start = Instant::now();

@@ -55,6 +55,8 @@ pub(crate) enum XtaskError {
         features: &'static str,
         found: String,
     },
+    #[error("the wheel: expected at most {most} bytes, found {found}")]
+    Wheel { most: u64, found: u64 },
     #[error("OMR_REQUIRE: expected {absent}, found none")]
     Required { absent: &'static str },
     #[error(

@@ -20,6 +20,7 @@ mod sizes;
 mod targets;
 mod timing;
 mod venv;
+mod wheel;
 mod zcash_blocks;
 
 use std::path::Path;
@@ -31,7 +32,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   ci                      everything that a change must pass: format, arch, pages, sizes, deny, proto, clippy,
-                          builds, targets, docs, timing, test, hardware, browser, python
+                          builds, targets, docs, timing, test, hardware, browser, python, wheel
   test [ARGS]             all tests, optimised; ARGS go to cargo test
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
   pages                   columns and links of Markdown pages, first lines of Rust files
@@ -43,6 +44,7 @@ usage: cargo xtask <command>
   hardware                the accelerator below hw/ in simulation, with its mutants: by Verilator
   browser                 the status page and gRPC-Web of a running server in a browser
   python                  a client in Python, written from the documents alone, against a running server
+  wheel [--release]       the Python package: its wheel, its tests, its types (--release: as it is published)
   timing                  no branch and no address depends on a secret: under valgrind
   fuzz [--seconds N] [--runs N] [--json] [TARGET..]
                           every parser under libFuzzer, a minute each
@@ -81,6 +83,8 @@ fn run() -> Result<(), XtaskError> {
         ["hardware"] => hardware::check(root),
         ["browser"] => browser::check(root),
         ["python"] => python::check(root),
+        ["wheel"] => wheel::check(root),
+        ["wheel", "--release"] => wheel::release(root),
         ["timing"] => timing::check(root),
         ["fuzz", args @ ..] => fuzz::run(root, args),
         ["miri"] => miri::check(root),

@@ -1,0 +1,131 @@
+//! What digests turn out to hold.
+
+use omr_client::fragment::Whole;
+use omr_client::letter::LetterError;
+use omr_client::letters::{self, Opened};
+use pyo3::PyTypeInfo;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyIterator, PyList};
+
+/// A letter: what somebody wrote to the recipient.
+#[pyclass(frozen, get_all, module = "omr")]
+pub(crate) struct Letter {
+    index: u64,
+    name: Option<String>,
+    data: Py<PyBytes>,
+}
+
+#[pymethods]
+impl Letter {
+    fn __bytes__(&self, py: Python<'_>) -> Py<PyBytes> {
+        self.data.clone_ref(py)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let bytes = self.data.bind(py).as_bytes().len();
+        let name = self.name.as_ref();
+        let name = name.map_or(String::new(), |name| format!(" {name:?}"));
+        format!(
+            "<omr.Letter{name} of message {}, {bytes} bytes>",
+            self.index
+        )
+    }
+}
+
+/// A letter of which parts are missing.
+#[pyclass(frozen, get_all, module = "omr")]
+pub(crate) struct Incomplete {
+    indices: Vec<u64>,
+    have: u32,
+    total: u32,
+}
+
+#[pymethods]
+impl Incomplete {
+    fn __repr__(&self) -> String {
+        format!("<omr.Incomplete {} of {} parts>", self.have, self.total)
+    }
+}
+
+/// A message that gave no letter, and why.
+#[pyclass(frozen, get_all, module = "omr")]
+pub(crate) struct LeftOut {
+    index: u64,
+    reason: String,
+}
+
+#[pymethods]
+impl LeftOut {
+    fn __repr__(&self) -> String {
+        format!("<omr.LeftOut {}: {}>", self.index, self.reason)
+    }
+}
+
+/// All that digests hold for a recipient: a sequence of letters.
+#[pyclass(frozen, get_all, sequence, module = "omr")]
+pub(crate) struct Decoded {
+    letters: Py<PyList>,
+    incomplete: Py<PyList>,
+    left_out: Py<PyList>,
+    indices: Vec<u64>,
+}
+
+#[pymethods]
+impl Decoded {
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.letters.bind(py).len()
+    }
+
+    fn __getitem__<'py>(&self, at: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.letters.bind(at.py()).as_any().get_item(at)
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.letters.bind(py).try_iter()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let letters = self.letters.bind(py).len();
+        format!(
+            "<omr.Decoded: {letters} letters of {} messages>",
+            self.indices.len()
+        )
+    }
+}
+
+impl Decoded {
+    pub(crate) fn new(py: Python<'_>, opened: Opened) -> PyResult<Self> {
+        let letter = |(index, whole): (u64, Whole)| {
+            let (name, data) = (whole.name, PyBytes::new(py, &whole.bytes).unbind());
+            Py::new(py, Letter { index, name, data })
+        };
+        let left_out = |(index, error): (u64, LetterError)| {
+            let reason = error.to_string();
+            Py::new(py, LeftOut { index, reason })
+        };
+        let incomplete = |one: letters::Incomplete| {
+            let indices = one.parts.keys().copied().collect();
+            let (have, total) = (one.have, one.total);
+            let one = Incomplete {
+                indices,
+                have,
+                total,
+            };
+            Py::new(py, one)
+        };
+        Ok(Self {
+            letters: list(py, opened.whole.into_iter().map(letter))?,
+            incomplete: list(py, opened.incomplete.into_iter().map(incomplete))?,
+            left_out: list(py, opened.left_out.into_iter().map(left_out))?,
+            indices: opened.pertinent.into_iter().collect(),
+        })
+    }
+}
+
+fn list<T: PyTypeInfo>(
+    py: Python<'_>,
+    of: impl Iterator<Item = PyResult<Py<T>>>,
+) -> PyResult<Py<PyList>> {
+    let items: Vec<Py<T>> = of.collect::<PyResult<_>>()?;
+    Ok(PyList::new(py, items)?.unbind())
+}

@@ -1,0 +1,265 @@
+//! Detectors: a recipient's detection keys, ready to make digests of boards.
+
+use crate::board::Board;
+use crate::digest::Digest;
+use crate::fault::{Fault, check_params};
+use crate::files::Given;
+use crate::running::{Counted, Threads, Watch, run};
+use crate::session::{Session, Wanted};
+use crate::sets::set;
+use omr_detector::engine::on_cpu;
+use omr_detector::engines::{Costs, Engines, Job};
+use omr_detector::instantomr::InstantDetector;
+use omr_detector::{Progress, placement_seed};
+use omr_protocol::frame::{FrameError, Opened};
+use omr_protocol::instantomr::InstantKey;
+use omr_protocol::{EngineKind, Mismatch, ParamSet, Request, SEED_BYTES, Scheme};
+use omr_store::StoreError;
+use pyo3::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The word for an engine.
+pub(crate) fn name(engine: EngineKind) -> &'static str {
+    match engine {
+        EngineKind::Sophomr => "sophomr",
+        EngineKind::Instantomr => "instantomr",
+    }
+}
+
+/// The engine of a word.
+///
+/// Errors: `Engine`.
+pub(crate) fn engine(word: &str) -> Result<EngineKind, Fault> {
+    let found = EngineKind::ALL.into_iter().find(|kind| name(*kind) == word);
+    found.ok_or_else(|| Fault::Engine(word.to_owned()))
+}
+
+/// A recipient's detection keys in memory. It can name no secret key.
+#[pyclass(frozen, module = "omr")]
+pub(crate) struct Detector {
+    keys: Keys,
+    threads: Threads,
+}
+
+/// Keys of one set.
+struct Keys {
+    set: Arc<ParamSet>,
+    kinds: Vec<EngineKind>,
+    engines: Engines,
+    instant: Option<Arc<InstantDetector>>,
+}
+
+#[pymethods]
+impl Detector {
+    #[new]
+    #[pyo3(signature = (*keys, threads=None, progress=None))]
+    fn new(
+        py: Python<'_>,
+        keys: Vec<Given>,
+        threads: Option<usize>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let threads = crate::running::threads(threads)?;
+        let keys = run(py, &threads, progress, |watch| Keys::read(&keys, watch))?;
+        Ok(Self { keys, threads })
+    }
+
+    #[getter]
+    fn params(&self) -> &str {
+        self.keys.set.name()
+    }
+
+    #[getter]
+    fn engines(&self) -> Vec<&'static str> {
+        self.keys.kinds.iter().copied().map(name).collect()
+    }
+
+    #[pyo3(signature = (board, *, bound=50, range=None, indices_only=false, scheme=None, seed=None, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
+    fn digest(
+        &self,
+        py: Python<'_>,
+        board: &Bound<'_, Board>,
+        bound: usize,
+        range: Option<&Bound<'_, pyo3::types::PyRange>>,
+        indices_only: bool,
+        scheme: Option<&str>,
+        seed: Option<&[u8]>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Digest> {
+        let board = board.get();
+        check_params(self.keys.set.name(), board.set.name())?;
+        let range = of_board(board, range)?;
+        let scheme: Option<Scheme> = scheme.map(str::parse).transpose().map_err(Fault::from)?;
+        let indices = indices_only || scheme.is_some_and(Scheme::is_for_indices);
+        let payload = (!indices).then_some(board.place.payload_bytes);
+        let request = Request::new(range, bound, payload);
+        let scheme = match scheme {
+            Some(scheme) => scheme,
+            None => self.keys.scheme(&request)?,
+        };
+        let seed = seed.map(seed_of).transpose()?;
+        let mut source = board.source()?;
+        let made = run(py, &self.threads, progress, |watch| {
+            let job = Job {
+                source: &mut source,
+                request,
+                board_id: board.place.board_id,
+                sealing: board.place.sealing,
+                seed: &|_| seed.unwrap_or_else(placement_seed),
+                costs: Costs::default(),
+            };
+            let answer = self.keys.engines.respond(scheme, job, watch)?;
+            Digest::new(&self.keys.set, answer)
+        })?;
+        Ok(made)
+    }
+
+    #[pyo3(signature = (board, *, start=None, bound=50, room=None, indices_only=false))]
+    fn session(
+        &self,
+        board: &Bound<'_, Board>,
+        start: Option<u64>,
+        bound: usize,
+        room: Option<u64>,
+        indices_only: bool,
+    ) -> PyResult<Session> {
+        let wanted = Wanted {
+            start,
+            bound,
+            room,
+            indices_only,
+        };
+        check_params(self.keys.set.name(), board.get().set.name())?;
+        Ok(Session::begin(
+            self.instant()?,
+            (&self.keys.set, &self.threads),
+            board.get(),
+            &wanted,
+        )?)
+    }
+
+    fn resume(&self, py: Python<'_>, session: Given) -> PyResult<Session> {
+        let instant = self.instant()?;
+        let of = (&self.keys.set, &self.threads);
+        Ok(py.detach(|| Session::resume(instant, of, &session))?)
+    }
+
+    fn __repr__(&self) -> String {
+        let engines = self.engines().join(", ");
+        format!("<omr.Detector {}: {engines}>", self.keys.set.name())
+    }
+}
+
+impl Detector {
+    /// Errors: `NoInstant`.
+    fn instant(&self) -> Result<Arc<InstantDetector>, Fault> {
+        self.keys.instant.clone().ok_or(Fault::NoInstant)
+    }
+}
+
+impl Keys {
+    /// Errors: `NoKey`, `TwoKeys`, `OtherParams`; those of reading them.
+    fn read(given: &[Given], watch: &Watch) -> Result<Self, Fault> {
+        let mut keys: Option<Self> = None;
+        for one in given {
+            let kinds = EngineKind::ALL.map(EngineKind::key_file);
+            let opened = Opened::new::<FrameError>(one.reader()?, &kinds)?;
+            let name = &opened.header.params_id;
+            let keys = match &mut keys {
+                Some(keys) => keys,
+                None => keys.insert(Self {
+                    set: set(name)?,
+                    kinds: Vec::new(),
+                    engines: Engines::default(),
+                    instant: None,
+                }),
+            };
+            check_params(keys.set.name(), name)?;
+            watch.stage("reading key", opened.file_len);
+            if let Some(kind) = EngineKind::of_key_file(opened.header.kind) {
+                let inner = opened.reader;
+                keys.add(kind, Counted { inner, watch })?;
+            }
+        }
+        keys.ok_or(Fault::NoKey)
+    }
+
+    /// Errors: `TwoKeys`; those of reading it.
+    fn add(&mut self, kind: EngineKind, mut file: impl std::io::Read) -> Result<(), Fault> {
+        if self.kinds.contains(&kind) {
+            return Err(Fault::TwoKeys(kind));
+        }
+        match kind {
+            EngineKind::Sophomr => {
+                let engine = on_cpu(&self.set, kind, None)?;
+                self.engines.add(engine.load(&mut file)?);
+            }
+            // Sessions need it as it is.
+            EngineKind::Instantomr => {
+                let params = self.set.instantomr()?;
+                let key = InstantKey::read(params, file)?;
+                let detector = Arc::new(InstantDetector::new(params.clone(), key));
+                self.instant = Some(detector.clone());
+                self.engines.add(detector);
+            }
+        }
+        self.kinds.push(kind);
+        Ok(())
+    }
+
+    /// The scheme that answers a request with all keys.
+    ///
+    /// Errors: `NoKey`.
+    fn scheme(&self, request: &Request) -> Result<Scheme, Fault> {
+        let payloads = request.payload_bytes.is_some();
+        let scheme = self.engines.scheme(payloads).ok_or(Fault::NoKey)?;
+        Ok(match &self.set.spec().sophomr {
+            Some(spec) => {
+                Costs::default().narrowed(scheme, &request.range, spec.n as u64, payloads)
+            }
+            None => scheme,
+        })
+    }
+}
+
+/// Errors: `Seed`.
+fn seed_of(bytes: &[u8]) -> Result<[u8; SEED_BYTES], Fault> {
+    let found = bytes.len();
+    let seed = bytes.try_into();
+    seed.map_err(|_| Fault::Seed(Mismatch::new(SEED_BYTES, found)))
+}
+
+/// The messages of a range that are there; all of them where none is given.
+///
+/// Errors: `Closed`; `Step`; `Store` where the range is not on the board.
+fn of_board(
+    board: &Board,
+    range: Option<&Bound<'_, pyo3::types::PyRange>>,
+) -> PyResult<Range<u64>> {
+    let board = board.inner()?;
+    let Some(range) = range else {
+        return Ok(board.first()..board.len());
+    };
+    let field = |name| range.getattr(name)?.extract::<u64>();
+    let step: isize = range.getattr("step")?.extract()?;
+    if step != 1 {
+        return Err(Fault::Step(step).into());
+    }
+    let (start, end) = (field("start")?, field("stop")?);
+    let (first, expected) = (board.first(), board.len());
+    if end > expected {
+        let outside = StoreError::OutOfRange {
+            start,
+            end,
+            expected,
+        };
+        return Err(Fault::from(outside).into());
+    }
+    if start < first && start < end {
+        let end = end.min(first);
+        return Err(Fault::from(StoreError::Expired { start, end, first }).into());
+    }
+    Ok(start..end.max(start))
+}

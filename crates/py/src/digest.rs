@@ -1,0 +1,155 @@
+//! Digests: what a detector answers.
+
+use crate::board::PyRange;
+use crate::fault::{Fault, header_of};
+use crate::files::{Given, save};
+use crate::sets::set;
+use omr_detector::engine::Answer;
+use omr_protocol::frame::Kind;
+use omr_protocol::{ParamSet, Response};
+use omr_staging::Access;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Most bytes of a digest's file.
+const MOST_BYTES: u64 = 1 << 33;
+
+/// A digest, and how it came about where it was made here.
+#[pyclass(frozen, eq, module = "omr")]
+pub(crate) struct Digest {
+    pub(crate) set: Arc<ParamSet>,
+    pub(crate) response: Response,
+    bytes: Vec<u8>,
+    stages: Vec<(&'static str, f64)>,
+    unusable_clues: usize,
+}
+
+impl PartialEq for Digest {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+#[pymethods]
+impl Digest {
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, digest: Given) -> PyResult<Self> {
+        Ok(py.detach(|| Self::read(&digest))?)
+    }
+
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        Ok(py.detach(|| Self::read(&Given::Path(path)))?)
+    }
+
+    #[pyo3(signature = (path, *, overwrite=false))]
+    fn save(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<()> {
+        let write = || {
+            save(&path, Access::Public, overwrite, |file| {
+                Ok(file.write_all(&self.bytes)?)
+            })
+        };
+        Ok(py.detach(write)?)
+    }
+
+    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.bytes)
+    }
+
+    #[getter]
+    fn params(&self) -> &str {
+        self.set.name()
+    }
+
+    #[getter]
+    fn scheme(&self) -> &'static str {
+        self.response.scheme().name()
+    }
+
+    #[getter]
+    fn range(&self) -> PyRange {
+        PyRange(self.response.request().range)
+    }
+
+    #[getter]
+    fn bound(&self) -> usize {
+        self.response.request().bound
+    }
+
+    #[getter]
+    fn payload_bytes(&self) -> Option<usize> {
+        self.response.request().payload_bytes
+    }
+
+    #[getter]
+    fn board_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.response.board_id())
+    }
+
+    #[getter]
+    fn sealing(&self) -> &'static str {
+        self.response.sealing().name()
+    }
+
+    #[getter]
+    fn seed<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let seed = match &self.response {
+            Response::Sophomr(digest) | Response::Hybrid(digest, _) => &digest.header.seed,
+            Response::Instantomr(digest) => &digest.header.seed,
+        };
+        PyBytes::new(py, seed)
+    }
+
+    #[getter]
+    fn stages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stages = PyDict::new(py);
+        for (name, seconds) in &self.stages {
+            stages.set_item(name, seconds)?;
+        }
+        Ok(stages)
+    }
+
+    #[getter]
+    fn unusable_clues(&self) -> usize {
+        self.unusable_clues
+    }
+
+    fn __repr__(&self) -> String {
+        let range = self.response.request().range;
+        format!(
+            "<omr.Digest {} of messages {}..{}, {} bytes>",
+            self.response.scheme().name(),
+            range.start,
+            range.end,
+            self.bytes.len()
+        )
+    }
+}
+
+impl Digest {
+    pub(crate) fn new(set: &Arc<ParamSet>, answer: Answer) -> Result<Self, Fault> {
+        Ok(Self {
+            set: set.clone(),
+            bytes: answer.response.to_bytes(set)?,
+            response: answer.response,
+            stages: answer.stages.seconds().to_vec(),
+            unusable_clues: answer.unusable_clues,
+        })
+    }
+
+    /// Errors: `Io`, `Frame`, `Params`, `Digest`.
+    fn read(digest: &Given) -> Result<Self, Fault> {
+        let bytes = digest.up_to(MOST_BYTES)?;
+        let set = set(&header_of(&bytes, &[Kind::Digest])?.params_id)?;
+        Ok(Self {
+            response: Response::from_bytes(&set, &bytes)?,
+            bytes: bytes.to_vec(),
+            set,
+            stages: Vec::new(),
+            unusable_clues: 0,
+        })
+    }
+}

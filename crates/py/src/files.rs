@@ -1,0 +1,81 @@
+//! Files as Python hands them over: as bytes, or by their path; written whole or not at all.
+
+use crate::fault::Fault;
+use omr_staging::{Access, temporary};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
+
+/// A file of ours: its bytes, or where it is.
+#[derive(FromPyObject)]
+pub(crate) enum Given {
+    /// `bytes` or `bytearray`.
+    Bytes(PyBackedBytes),
+    /// `str` or `os.PathLike`.
+    Path(PathBuf),
+}
+
+/// Most bytes of an address or a secret, locked or not.
+const MOST_OF_A_SMALL_FILE: u64 = 1 << 21;
+
+impl Given {
+    /// To be read piece by piece.
+    ///
+    /// Errors: `Io`.
+    pub(crate) fn reader(&self) -> Result<Box<dyn Read + Send + '_>, Fault> {
+        Ok(match self {
+            Self::Bytes(bytes) => Box::new(&bytes[..]),
+            Self::Path(path) => Box::new(File::open(path)?),
+        })
+    }
+
+    /// The bytes of an address or a secret; of a longer file the beginning, which is then refused as too long.
+    ///
+    /// Errors: `Io`.
+    pub(crate) fn small(&self) -> Result<Zeroizing<Vec<u8>>, Fault> {
+        self.up_to(MOST_OF_A_SMALL_FILE)
+    }
+
+    /// The bytes, at most so many.
+    ///
+    /// Errors: `Io`.
+    pub(crate) fn up_to(&self, most: u64) -> Result<Zeroizing<Vec<u8>>, Fault> {
+        // Reserved at once, so that a secret leaves no copies behind.
+        let reserve = match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Path(path) => fs::metadata(path)?.len(),
+        };
+        let mut bytes = Zeroizing::new(Vec::with_capacity(reserve.min(most) as usize + 2));
+        self.reader()?.take(most).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// Writes a file beside its place and names it when it is whole. Without `overwrite` it never takes the place of another.
+///
+/// Errors: those of `write`; `Io`.
+pub(crate) fn save(
+    path: &Path,
+    access: Access,
+    overwrite: bool,
+    write: impl FnOnce(&mut File) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    if !overwrite && fs::symlink_metadata(path).is_ok() {
+        return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
+    }
+    let folder = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let mut file = temporary(folder, access)?;
+    write(file.as_file_mut())?;
+    file.as_file().sync_all()?;
+    let named = match overwrite {
+        true => file.persist(path),
+        false => file.persist_noclobber(path),
+    };
+    named.map(drop).map_err(|error| error.error.into())
+}

@@ -1,0 +1,357 @@
+//! Recipients: a secret, an address, and the detection keys that are made of the secret.
+
+use crate::board::Board;
+use crate::decoded::Decoded;
+use crate::detector::engine;
+use crate::digest::Digest;
+use crate::fault::{Fault, check_params, header_of};
+use crate::files::{Given, save};
+use crate::running::{Counted, Watch, run};
+use crate::sets::{set, set_for_new};
+use omr_client::letters::{Letters, Opened};
+use omr_client::locked::{Passphrase, lock, unlock};
+use omr_client::{SecretKey, decode, identity, os_rng, write_detection_key};
+use omr_detector::Progress;
+use omr_protocol::frame::Kind;
+use omr_protocol::params::DEFAULT;
+use omr_protocol::sophomr::Epoch;
+use omr_protocol::{ClueKey, ClueKind, EngineKind, Mismatch, ParamSet, Sealing, hex};
+use omr_staging::Access;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+use zeroize::Zeroizing;
+
+/// Names of the files in a recipient's folder, as the command has them.
+const SECRET_KEY: &str = "secret.key";
+const CLUE_KEY: &str = "clue.key";
+
+/// A recipient. Its secrets are wiped when it is dropped, and no `repr` shows them.
+#[pyclass(frozen, module = "omr")]
+pub(crate) struct Identity {
+    set: Arc<ParamSet>,
+    secret: SecretKey,
+    address: Option<ClueKey>,
+}
+
+/// A message of a digest as it stands on the board.
+#[pyclass(frozen, get_all, module = "omr")]
+pub(crate) struct Retrieved {
+    index: u64,
+    payload: Option<Py<PyBytes>>,
+}
+
+#[pymethods]
+impl Retrieved {
+    fn __repr__(&self) -> String {
+        format!("<omr.Retrieved message {}>", self.index)
+    }
+}
+
+#[pymethods]
+impl Identity {
+    #[staticmethod]
+    #[pyo3(signature = (params=DEFAULT, *, clues="bound", allow_old=false))]
+    fn generate(py: Python<'_>, params: &str, clues: &str, allow_old: bool) -> PyResult<Self> {
+        let clues: ClueKind = clues.parse().map_err(Fault::from)?;
+        let made = py.detach(|| {
+            let set = set_for_new(params, allow_old)?;
+            let (secret, address) = identity(set.clue(), clues, &mut os_rng());
+            let address = Some(address);
+            Ok::<_, Fault>(Self {
+                set,
+                secret,
+                address,
+            })
+        });
+        Ok(made?)
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (secret, *, address=None, passphrase=None))]
+    fn from_bytes(
+        py: Python<'_>,
+        secret: Given,
+        address: Option<Given>,
+        passphrase: Option<String>,
+    ) -> PyResult<Self> {
+        let passphrase = passphrase.map(Zeroizing::new);
+        run(py, &None, None, |_| {
+            Self::read(&secret, address.as_ref(), passphrase)
+        })
+    }
+
+    /// Reads `secret.key`, and `clue.key` where it is there, from a folder.
+    #[staticmethod]
+    #[pyo3(signature = (folder, *, passphrase=None))]
+    fn load(py: Python<'_>, folder: PathBuf, passphrase: Option<String>) -> PyResult<Self> {
+        let passphrase = passphrase.map(Zeroizing::new);
+        run(py, &None, None, |_| {
+            let address = folder.join(CLUE_KEY);
+            let address = address.exists().then_some(Given::Path(address));
+            let secret = Given::Path(folder.join(SECRET_KEY));
+            Self::read(&secret, address.as_ref(), passphrase)
+        })
+    }
+
+    /// Writes `secret.key` and `clue.key` into a folder.
+    #[pyo3(signature = (folder, *, passphrase=None, overwrite=false))]
+    fn save(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+        passphrase: Option<String>,
+        overwrite: bool,
+    ) -> PyResult<()> {
+        let passphrase = passphrase.map(Zeroizing::new);
+        run(py, &None, None, |_| {
+            let secret = self.secret_file(passphrase)?;
+            let address = self.address_file()?;
+            std::fs::create_dir_all(&folder)?;
+            let files: [(_, _, &[u8]); 2] = [
+                (SECRET_KEY, Access::Private, &secret),
+                (CLUE_KEY, Access::Public, &address),
+            ];
+            for (name, access, bytes) in files {
+                save(&folder.join(name), access, overwrite, |file| {
+                    Ok(file.write_all(bytes)?)
+                })?;
+            }
+            Ok(())
+        })
+    }
+
+    #[getter]
+    fn params(&self) -> &str {
+        self.set.name()
+    }
+
+    #[getter]
+    fn clues(&self) -> &'static str {
+        self.secret.clues().name()
+    }
+
+    #[getter]
+    fn address<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.address_file()?))
+    }
+
+    #[pyo3(signature = (*, passphrase=None))]
+    fn secret_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        passphrase: Option<String>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let passphrase = passphrase.map(Zeroizing::new);
+        let bytes = run(py, &None, None, |_| self.secret_file(passphrase))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    #[pyo3(signature = (engine=None, *, board=None, progress=None))]
+    fn detection_key<'py>(
+        &self,
+        py: Python<'py>,
+        engine: Option<&str>,
+        board: Option<&Bound<'py, Board>>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let wanted = self.wanted(engine, board)?;
+        let key = run(py, &None, progress, |watch| {
+            let bytes = self.key_bytes(wanted.0)?;
+            let mut key = Vec::with_capacity(bytes as usize);
+            self.write_key(&wanted, watch, &mut key)?;
+            Ok(key)
+        })?;
+        Ok(PyBytes::new(py, &key))
+    }
+
+    #[pyo3(signature = (path, engine=None, *, board=None, overwrite=false, progress=None))]
+    fn save_detection_key(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        engine: Option<&str>,
+        board: Option<&Bound<'_, Board>>,
+        overwrite: bool,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let wanted = self.wanted(engine, board)?;
+        run(py, &None, progress, |watch| {
+            save(&path, Access::Private, overwrite, |file| {
+                self.write_key(&wanted, watch, file)
+            })
+        })
+    }
+
+    /// The letters in digests of one board.
+    #[pyo3(signature = (*digests, sealing=None))]
+    fn decode(
+        &self,
+        py: Python<'_>,
+        digests: Vec<Bound<'_, Digest>>,
+        sealing: Option<&str>,
+    ) -> PyResult<Decoded> {
+        let sealing: Option<Sealing> = sealing.map(str::parse).transpose().map_err(Fault::from)?;
+        let digests: Vec<&Digest> = digests.iter().map(Bound::get).collect();
+        let unvouched = sealing.is_none() && digests.iter().any(|digest| is_unvouched(digest));
+        let opened = py.detach(|| self.opened(&digests, sealing))?;
+        if unvouched && !opened.pertinent.is_empty() {
+            warn(py)?;
+        }
+        Decoded::new(py, opened)
+    }
+
+    /// The messages in a digest as they stand on the board.
+    fn retrieve(&self, py: Python<'_>, digest: &Bound<'_, Digest>) -> PyResult<Vec<Retrieved>> {
+        let digest = digest.get();
+        let found = py.detach(|| self.found(digest))?;
+        let retrieved = |one: omr_client::Retrieved| Retrieved {
+            index: one.index,
+            payload: one.payload.map(|bytes| PyBytes::new(py, &bytes).unbind()),
+        };
+        Ok(found.into_iter().map(retrieved).collect())
+    }
+
+    fn __repr__(&self) -> String {
+        let id = hex(&self.secret.address_id);
+        format!("<omr.Identity {id}: {}>", self.set.name())
+    }
+}
+
+/// Whether nothing but the detector's word vouches for the payloads of a digest.
+fn is_unvouched(digest: &Digest) -> bool {
+    let payloads = digest.response.request().payload_bytes.is_some();
+    payloads && digest.response.sealing() == Sealing::None
+}
+
+/// Errors: the warning where the caller makes exceptions of warnings.
+fn warn(py: Python<'_>) -> PyResult<()> {
+    let category = py.import("omr.errors")?.getattr("UnsealedWarning")?;
+    let message =
+        c"the digest's board does not seal payloads, so the detector could have made them up: \
+                    pass sealing= to say what you expect";
+    PyErr::warn(py, &category, message, 1)
+}
+
+/// An engine, and whose masks its key has.
+type Wanted = (EngineKind, Option<Epoch>);
+
+impl Identity {
+    /// Errors: `Io`, `Frame`, `Params`, `Lock`, `NoPassphrase`, `Secret`, `Clue`, `OtherAddress`.
+    fn read(
+        secret: &Given,
+        address: Option<&Given>,
+        passphrase: Option<Zeroizing<String>>,
+    ) -> Result<Self, Fault> {
+        let mut bytes = secret.small()?;
+        let header = header_of(&bytes, &[Kind::SecretKey, Kind::Locked])?;
+        if header.kind == Kind::Locked {
+            let passphrase = Passphrase::new(passphrase.ok_or(Fault::NoPassphrase)?)?;
+            bytes = unlock(Kind::SecretKey, &bytes, &passphrase)?;
+        }
+        let set = set(&header.params_id)?;
+        let secret = SecretKey::from_bytes(set.clue(), &bytes)?;
+        let address = match address {
+            None => secret.address().cloned(),
+            Some(given) => Some(ClueKey::from_bytes(set.clue(), &given.small()?)?),
+        };
+        if let Some(found) = address.as_ref().map(|address| address.id)
+            && found != secret.address_id
+        {
+            let ids = Mismatch::new(hex(&secret.address_id), hex(&found));
+            return Err(Fault::OtherAddress(ids));
+        }
+        Ok(Self {
+            set,
+            secret,
+            address,
+        })
+    }
+
+    fn secret_file(
+        &self,
+        passphrase: Option<Zeroizing<String>>,
+    ) -> Result<Zeroizing<Vec<u8>>, Fault> {
+        let bytes = self.secret.to_bytes(self.set.clue())?;
+        let Some(passphrase) = passphrase else {
+            return Ok(bytes);
+        };
+        let passphrase = Passphrase::new(passphrase)?;
+        Ok(Zeroizing::new(lock(Kind::SecretKey, &bytes, &passphrase)?))
+    }
+
+    fn address_file(&self) -> Result<Vec<u8>, Fault> {
+        let address = self.address.as_ref().ok_or(Fault::NoAddress)?;
+        Ok(address.to_bytes(self.set.clue())?)
+    }
+
+    /// The engine of a word, or the set's first.
+    fn wanted(
+        &self,
+        word: Option<&str>,
+        board: Option<&Bound<'_, Board>>,
+    ) -> Result<Wanted, Fault> {
+        let first = || self.set.spec().engines().first().copied();
+        let engine = match word {
+            Some(word) => engine(word)?,
+            None => first().ok_or(Fault::NoKey)?,
+        };
+        let Some(board) = board.map(Bound::get) else {
+            return Ok((engine, None));
+        };
+        check_params(self.set.name(), board.set.name())?;
+        let epoch = Epoch::at(board.place.board_id, SystemTime::now());
+        Ok((engine, Some(epoch)))
+    }
+
+    fn key_bytes(&self, engine: EngineKind) -> Result<u64, Fault> {
+        Ok(self.set.key_file_bytes(engine, self.secret.clues())?)
+    }
+
+    fn write_key(
+        &self,
+        (engine, epoch): &Wanted,
+        watch: &Watch,
+        inner: &mut (impl Write + Send),
+    ) -> Result<(), Fault> {
+        watch.stage("writing key", self.key_bytes(*engine)?);
+        let mut out = Counted { inner, watch };
+        let (secret, rng) = (&self.secret, &mut os_rng());
+        write_detection_key(&self.set, *engine, secret, epoch.as_ref(), rng, &mut out)?;
+        Ok(())
+    }
+
+    /// Errors: `OtherDigest`, `OtherSealing`; those of [`Self::found`].
+    fn opened(&self, digests: &[&Digest], sealing: Option<Sealing>) -> Result<Opened, Fault> {
+        let mut letters = Letters::default();
+        let first = digests.first().map(|digest| digest.response.board_id());
+        for digest in digests {
+            let found = digest.response.board_id();
+            if let Some(expected) = first.filter(|expected| *expected != found) {
+                return Err(Fault::OtherDigest(Mismatch::new(
+                    hex(&expected),
+                    hex(&found),
+                )));
+            }
+            let found = digest.response.sealing();
+            if let Some(expected) = sealing.filter(|expected| *expected != found) {
+                return Err(Fault::OtherSealing(Mismatch::new(expected, found)));
+            }
+            let found = self.found(digest)?;
+            match digest.response.request().payload_bytes {
+                None => letters.take(&found),
+                Some(_) => letters.open(&self.set, &self.secret, &digest.response, &found),
+            }
+        }
+        Ok(letters.finish())
+    }
+
+    /// Errors: `OtherParams`, `Decode`.
+    fn found(&self, digest: &Digest) -> Result<Vec<omr_client::Retrieved>, Fault> {
+        check_params(self.set.name(), digest.set.name())?;
+        Ok(decode(&self.set, &self.secret, &digest.response)?)
+    }
+}

@@ -1,0 +1,74 @@
+//! Messages as they stand on a board.
+
+use crate::board::Board;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use std::collections::VecDeque;
+
+/// Messages that are read together.
+const TOGETHER: u64 = 256;
+
+/// A message: a clue for the detector, and a payload for its recipient.
+#[pyclass(frozen, eq, get_all, module = "omr")]
+#[derive(PartialEq)]
+pub(crate) struct Message {
+    pub(crate) clue: PyBackedBytes,
+    pub(crate) payload: PyBackedBytes,
+    pub(crate) index: Option<u64>,
+}
+
+#[pymethods]
+impl Message {
+    #[new]
+    #[pyo3(signature = (clue, payload, *, index=None))]
+    fn new(clue: PyBackedBytes, payload: PyBackedBytes, index: Option<u64>) -> Self {
+        Self {
+            clue,
+            payload,
+            index,
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        let index = self.index.map_or("None".to_owned(), |i| i.to_string());
+        let (clue, payload) = (self.clue.len(), self.payload.len());
+        format!("<omr.Message index={index}: clue of {clue} bytes, payload of {payload} bytes>")
+    }
+}
+
+/// The messages of a board one after another, read some at a time.
+#[pyclass(module = "omr")]
+pub(crate) struct Messages {
+    board: Py<Board>,
+    next: u64,
+    end: u64,
+    ahead: VecDeque<Message>,
+}
+
+impl Messages {
+    pub(crate) fn new(board: Py<Board>, range: std::ops::Range<u64>) -> Self {
+        Self {
+            board,
+            next: range.start,
+            end: range.end,
+            ahead: VecDeque::new(),
+        }
+    }
+}
+
+#[pymethods]
+impl Messages {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Message>> {
+        if self.ahead.is_empty() && self.next < self.end {
+            let end = self.end.min(self.next + TOGETHER);
+            let read = self.board.get().messages(py, self.next..end)?;
+            self.ahead = read.into();
+            self.next = end;
+        }
+        Ok(self.ahead.pop_front())
+    }
+}

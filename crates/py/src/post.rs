@@ -1,0 +1,133 @@
+//! Letters become messages of a board.
+
+use crate::fault::{Fault, check_params, header_of};
+use crate::running::Watch;
+use omr_client::letter::{Place, Writer};
+use omr_client::os_rng;
+use omr_detector::Progress;
+use omr_protocol::clue::post_hash;
+use omr_protocol::frame::Kind;
+use omr_protocol::{ClueKey, ClueKind, Mismatch, ParamSet};
+use omr_store::{Board, Message, MessageHashes};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Messages of one transaction, unless one letter has more: it is posted whole or not at all.
+const TRANSACTION: usize = 1000;
+/// Most messages of a letter. At full size they take 430 MB of memory.
+const MAX_PARTS: u32 = 1 << 17;
+
+/// What is posted to whom.
+pub(crate) struct Post<'a> {
+    /// The address, as a file.
+    pub(crate) to: &'a [u8],
+    /// What the recipient calls it.
+    pub(crate) name: Option<&'a str>,
+    /// The content.
+    pub(crate) data: &'a [u8],
+}
+
+/// A board to post to.
+pub(crate) struct Office<'a> {
+    pub(crate) board: &'a Board,
+    pub(crate) set: &'a ParamSet,
+    pub(crate) kind: ClueKind,
+    pub(crate) place: &'a Place,
+}
+
+impl Office<'_> {
+    /// Seals letters and appends them; the messages of each. What was appended before an error stays.
+    ///
+    /// Errors: `OtherParams`, `ClueKind`, `Letter`, `TooManyParts`, `Store`, `Stopped`.
+    pub(crate) fn post(&self, posts: &[Post], watch: &Watch) -> Result<Vec<Range<u64>>, Fault> {
+        watch.stage("messages", posts.len() as u64);
+        let writers = self.writers(posts)?;
+        let (mut queue, mut counts) = (Vec::new(), Vec::new());
+        let mut placed = Vec::with_capacity(posts.len());
+        for post in posts {
+            watch.check()?;
+            let parts = parts(&writers[post.to], post)?;
+            if queue.len() + parts.len() > TRANSACTION {
+                self.flush(&mut queue, &mut counts, &mut placed, watch)?;
+            }
+            counts.push(parts.len() as u64);
+            queue.extend(parts.into_iter().map(|part| (&writers[post.to], part)));
+        }
+        self.flush(&mut queue, &mut counts, &mut placed, watch)?;
+        Ok(placed)
+    }
+
+    /// A writer for each address.
+    fn writers<'p>(&self, posts: &[Post<'p>]) -> Result<BTreeMap<&'p [u8], Writer>, Fault> {
+        let mut writers = BTreeMap::new();
+        for to in posts.iter().map(|post| post.to) {
+            if !writers.contains_key(to) {
+                writers.insert(to, self.writer(to)?);
+            }
+        }
+        Ok(writers)
+    }
+
+    fn writer(&self, to: &[u8]) -> Result<Writer, Fault> {
+        let header = header_of(to, &[Kind::ClueKey])?;
+        check_params(self.set.name(), &header.params_id)?;
+        let key = ClueKey::from_bytes(self.set.clue(), to)?;
+        match key.kind == self.kind {
+            true => Ok(Writer::new(self.set.clue(), &key, self.place.clone())?),
+            false => Err(Fault::ClueKind(Mismatch::new(self.kind, key.kind))),
+        }
+    }
+
+    /// Seals what is queued on all threads and appends it in one transaction.
+    fn flush(
+        &self,
+        queue: &mut Vec<(&Writer, Vec<u8>)>,
+        counts: &mut Vec<u64>,
+        placed: &mut Vec<Range<u64>>,
+        watch: &Watch,
+    ) -> Result<(), Fault> {
+        let message = |rng: &mut _, (writer, part): (&Writer, Vec<u8>)| {
+            watch.check()?;
+            let written = writer.message(rng, &part)?;
+            let (clue, payload) = (written.clue, written.payload);
+            Ok(Message { clue, payload })
+        };
+        let sealed = std::mem::take(queue)
+            .into_par_iter()
+            .map_init(os_rng, message);
+        let sealed: Result<Vec<Message>, Fault> = sealed.collect();
+        let mut start = self.append(&sealed?)?.start;
+        watch.advance(counts.len() as u64);
+        for count in counts.drain(..) {
+            placed.push(start..start + count);
+            start += count;
+        }
+        Ok(())
+    }
+
+    /// Appends messages whose clues are tested first.
+    ///
+    /// Errors: `Clue`, `Store`.
+    pub(crate) fn append(&self, messages: &[Message]) -> Result<Range<u64>, Fault> {
+        if self.kind == ClueKind::Plain {
+            return Ok(self.board.append(messages)?);
+        }
+        let (params, board_id) = (self.set.clue(), &self.place.board_id);
+        let hash = |message: &Message| post_hash(params, board_id, &message.clue, &message.payload);
+        let hashes: Result<Vec<_>, _> = messages.par_iter().map(hash).collect();
+        let hashes = MessageHashes::new(params.tag(), hashes?);
+        Ok(self.board.append_hashed(messages, &hashes)?)
+    }
+}
+
+/// The payloads of a letter before sealing.
+///
+/// Errors: `Letter`, `TooManyParts`.
+fn parts(writer: &Writer, post: &Post) -> Result<Vec<Vec<u8>>, Fault> {
+    let shape = writer.shape(post.name, post.data.len() as u64)?;
+    match shape.parts > MAX_PARTS {
+        true => Err(Fault::TooManyParts(Mismatch::new(MAX_PARTS, shape.parts))),
+        false => Ok(writer.named_parts(post.name, post.data, &mut os_rng())?),
+    }
+}

@@ -1,0 +1,242 @@
+//! From faults to Python's exceptions: a class of `omr.errors` for each kind, with the numbers as fields.
+
+use crate::fault::Fault;
+use omr_client::{DecodeError, SecretKeyError};
+use omr_detector::DetectorError;
+use omr_protocol::frame::FrameError;
+use omr_protocol::instantomr::SessionError;
+use omr_protocol::{ClueError, DetectionKeyError, DigestError, Mismatch, PlanError};
+use omr_store::StoreError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::error::Error;
+use std::fmt::Display;
+
+/// What an exception says beside its message.
+#[derive(IntoPyObject)]
+enum Field {
+    Number(u64),
+    Text(String),
+    Flag(bool),
+}
+
+/// A class of `omr.errors` and the fields of its exception.
+type Class = (&'static str, Vec<(&'static str, Field)>);
+
+impl From<Fault> for PyErr {
+    fn from(fault: Fault) -> Self {
+        let message = chain(&fault);
+        let class = match fault {
+            Fault::Io(error) => return error.into(),
+            Fault::Index { .. } => return PyIndexError::new_err(message),
+            Fault::Sealing(_)
+            | Fault::Kind(_)
+            | Fault::Scheme(_)
+            | Fault::Engine(_)
+            | Fault::Seed(_)
+            | Fault::Step(_)
+            | Fault::Threads => return PyValueError::new_err(message),
+            other => match class(other) {
+                Ok(class) => class,
+                Err(system) => return system.into(),
+            },
+        };
+        Python::attach(|py| raised(py, class, &message).unwrap_or_else(|error| error))
+    }
+}
+
+/// An error's text with its causes.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let said = cause.to_string();
+        if !text.ends_with(&said) {
+            text = format!("{text}: {said}");
+        }
+        next = cause.source();
+    }
+    text
+}
+
+fn raised(py: Python<'_>, (name, fields): Class, message: &str) -> PyResult<PyErr> {
+    let class = py.import("omr.errors")?.getattr(name)?;
+    let named = PyDict::new(py);
+    for (field, value) in fields {
+        named.set_item(field, value)?;
+    }
+    let exception = class.call((message,), Some(&named))?;
+    Ok(PyErr::from_value(exception))
+}
+
+/// The class of a fault; the system's error where that lies beneath.
+fn class(fault: Fault) -> Result<Class, std::io::Error> {
+    Ok(match fault {
+        Fault::OtherParams(names) => both("OtherParamsError", names),
+        Fault::Frame(error) => return frame(error),
+        Fault::Clue(error) => return clue(error),
+        Fault::Secret(error) => return secret(error),
+        Fault::Key(error) => return key(error),
+        Fault::Digest(error) => return digest(error),
+        Fault::Session(error) => return session(error),
+        Fault::Params(_) => bare("ParamsError"),
+        Fault::Lock(omr_client::locked::LockError::Frame(error)) => return frame(error),
+        Fault::Lock(_) | Fault::NoPassphrase => bare("PassphraseError"),
+        Fault::OtherAddress(ids) => both("FileError", ids),
+        Fault::NoAddress => bare("FileError"),
+        Fault::Store(error) => return store(error),
+        Fault::Closed => bare("BoardClosedError"),
+        Fault::OtherBoard(ids) => both("BoardError", ids),
+        Fault::ClueKind(kinds) => both("BoardError", kinds),
+        Fault::PayloadBytes { bytes, .. } => both("BoardError", bytes),
+        Fault::ClueBytes(_) => bare("BoardError"),
+        Fault::Letter(_) | Fault::TooManyParts(_) => bare("LetterError"),
+        Fault::Detector(error) => return detector(error),
+        Fault::Plan(error) => plan(&error),
+        Fault::TwoKeys(_) | Fault::NoKey | Fault::NoInstant | Fault::Cut(_) => {
+            bare("DetectorError")
+        }
+        Fault::Decode(error) => return Ok(decode(error)),
+        Fault::OtherDigest(ids) => both("DecodeError", ids),
+        Fault::OtherSealing(sealings) => both("DecodeError", sealings),
+        _ => bare("OmrError"),
+    })
+}
+
+fn bare(name: &'static str) -> Class {
+    (name, Vec::new())
+}
+
+fn both<E: Display, F: Display>(name: &'static str, values: Mismatch<E, F>) -> Class {
+    let expected = ("expected", Field::Text(values.expected.to_string()));
+    let found = ("found", Field::Text(values.found.to_string()));
+    (name, vec![expected, found])
+}
+
+fn frame(error: FrameError) -> Result<Class, std::io::Error> {
+    Ok(match error {
+        FrameError::Io(error) => return Err(error),
+        FrameError::Params(names) => both("OtherParamsError", names),
+        FrameError::Kind(kinds) => both("FileError", kinds),
+        FrameError::UnknownKind(kinds) => both("FileError", kinds),
+        FrameError::Truncated(bytes) => both("FileError", bytes),
+        _ => bare("FileError"),
+    })
+}
+
+fn clue(error: ClueError) -> Result<Class, std::io::Error> {
+    match error {
+        ClueError::Frame(error) => frame(error),
+        ClueError::Length(bytes) => Ok(both("FileError", bytes)),
+        ClueError::Signature | ClueError::Kind(_) => Ok(bare("BoardError")),
+        _ => Ok(bare("FileError")),
+    }
+}
+
+fn secret(error: SecretKeyError) -> Result<Class, std::io::Error> {
+    match error {
+        SecretKeyError::Frame(error) => frame(error),
+        SecretKeyError::Length(bytes) => Ok(both("FileError", bytes)),
+        _ => Ok(bare("FileError")),
+    }
+}
+
+fn key(error: DetectionKeyError) -> Result<Class, std::io::Error> {
+    match error {
+        DetectionKeyError::Frame(error) => frame(error),
+        DetectionKeyError::Params(_) => Ok(bare("ParamsError")),
+        DetectionKeyError::Length(bytes) => Ok(both("FileError", bytes)),
+        _ => Ok(bare("FileError")),
+    }
+}
+
+fn digest(error: DigestError) -> Result<Class, std::io::Error> {
+    match error {
+        DigestError::Frame(error) => frame(error),
+        DigestError::Params(_) => Ok(bare("ParamsError")),
+        DigestError::Length(bytes) => Ok(both("FileError", bytes)),
+        _ => Ok(bare("FileError")),
+    }
+}
+
+fn session(error: SessionError) -> Result<Class, std::io::Error> {
+    match error {
+        SessionError::Frame(error) => frame(error),
+        SessionError::Digest(error) => digest(error),
+        _ => Ok(bare("FileError")),
+    }
+}
+
+fn store(error: StoreError) -> Result<Class, std::io::Error> {
+    Ok(match error {
+        StoreError::Io(error) => return Err(error),
+        StoreError::Locked { .. } => bare("BoardBusyError"),
+        _ => bare("BoardError"),
+    })
+}
+
+fn detector(error: DetectorError) -> Result<Class, std::io::Error> {
+    Ok(match error {
+        DetectorError::Source(error) => match error.downcast::<StoreError>() {
+            Ok(error) => return store(*error),
+            Err(_) => bare("BoardError"),
+        },
+        DetectorError::ClueKind(kinds) => both("DetectorError", kinds),
+        DetectorError::Plan(error) => plan(&error),
+        _ => bare("DetectorError"),
+    })
+}
+
+fn plan(error: &PlanError) -> Class {
+    let found = |found: usize| vec![("found", Field::Number(found as u64))];
+    match *error {
+        PlanError::Bound(bound) => ("PlanError", found(bound)),
+        PlanError::SetBound {
+            limit, found: over, ..
+        } => {
+            let mut fields = found(over);
+            fields.push(("expected", Field::Number(limit as u64)));
+            ("PlanError", fields)
+        }
+        PlanError::Payload(bytes) => ("PlanError", found(bytes)),
+        _ => bare("PlanError"),
+    }
+}
+
+fn decode(error: DecodeError) -> Class {
+    let overflow = |start, end, count: usize, bound: usize, exact| {
+        let fields = vec![
+            ("start", Field::Number(start)),
+            ("end", Field::Number(end)),
+            ("count", Field::Number(count as u64)),
+            ("bound", Field::Number(bound as u64)),
+            ("exact", Field::Flag(exact)),
+        ];
+        ("DigestOverflowError", fields)
+    };
+    match error {
+        DecodeError::Overflow {
+            start,
+            end,
+            count,
+            bound,
+        } => overflow(start, end, count, bound, true),
+        DecodeError::OverflowAtLeast {
+            start,
+            end,
+            count,
+            bound,
+        } => overflow(start, end, count, bound, false),
+        DecodeError::OtherKey(ids) => {
+            let ids = Mismatch::new(
+                omr_protocol::hex(&ids.expected),
+                omr_protocol::hex(&ids.found),
+            );
+            both("OtherKeyError", ids)
+        }
+        DecodeError::Clues(kinds) => both("DecodeError", kinds),
+        DecodeError::Params(_) => bare("ParamsError"),
+        _ => bare("DecodeError"),
+    }
+}

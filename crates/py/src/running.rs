@@ -1,0 +1,189 @@
+//! Work beside the caller's thread: without the interpreter's lock, with progress, ended by Ctrl-C.
+//!
+//! The caller's thread alone can hear signals and calls the function for progress. It looks every few hundredths of a
+//! second, while another thread works; that one never waits for the interpreter.
+
+use crate::fault::Fault;
+use omr_detector::Progress;
+use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::io::{self, Read, Write};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+/// How often the caller's thread looks.
+const TICK: Duration = Duration::from_millis(30);
+
+/// A stage of the work and how far it is.
+#[derive(Clone, Copy)]
+struct Stage {
+    name: &'static str,
+    done: u64,
+    total: u64,
+}
+
+/// What the working thread tells and asks.
+#[derive(Default)]
+pub(crate) struct Watch {
+    stages: Mutex<Vec<Stage>>,
+    stopped: AtomicBool,
+    finished: AtomicBool,
+}
+
+impl Watch {
+    fn stages(&self) -> MutexGuard<'_, Vec<Stage>> {
+        self.stages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Errors: `Stopped` once the caller wants no more.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        match self.is_stopped() {
+            true => Err(Fault::Stopped),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Progress for Watch {
+    fn stage(&self, name: &'static str, total: u64) {
+        let done = 0;
+        self.stages().push(Stage { name, done, total });
+    }
+
+    fn advance(&self, steps: u64) {
+        if let Some(stage) = self.stages().last_mut() {
+            stage.done += steps;
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+}
+
+/// Reads or writes, counts the bytes, and fails once the caller wants no more.
+pub(crate) struct Counted<'a, T> {
+    /// What is read or written.
+    pub(crate) inner: T,
+    /// Who is told.
+    pub(crate) watch: &'a Watch,
+}
+
+impl<T> Counted<'_, T> {
+    fn count(&self, bytes: usize) -> io::Result<usize> {
+        self.watch.advance(bytes as u64);
+        self.watch
+            .check()
+            .map(|()| bytes)
+            .map_err(|fault| io::Error::other(fault.to_string()))
+    }
+}
+
+impl<T: Read> Read for Counted<'_, T> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.inner.read(out)?;
+        self.count(bytes)
+    }
+}
+
+impl<T: Write> Write for Counted<'_, T> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.count(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// Threads of a number, or those that all work shares where none is given.
+pub(crate) type Threads = Option<Arc<ThreadPool>>;
+
+/// Errors: `Threads` for 0, `Pool`.
+pub(crate) fn threads(number: Option<usize>) -> Result<Threads, Fault> {
+    let make = |number| match number {
+        0 => Err(Fault::Threads),
+        _ => Ok(Arc::new(
+            ThreadPoolBuilder::new().num_threads(number).build()?,
+        )),
+    };
+    number.map(make).transpose()
+}
+
+/// Does `work` beside this thread and waits for it. `progress` is called with a stage's name, the steps done and all of
+/// them: at least once for each stage.
+///
+/// Errors: those of `work`; what `progress` raised; `KeyboardInterrupt`. After these two the work was stopped.
+pub(crate) fn run<T: Send>(
+    py: Python<'_>,
+    threads: &Threads,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Watch) -> Result<T, Fault> + Send,
+) -> PyResult<T> {
+    let watch = &Watch::default();
+    let caller = thread::current();
+    thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            let _last = Finish { watch, caller };
+            match threads {
+                Some(pool) => pool.install(|| work(watch)),
+                None => work(watch),
+            }
+        });
+        let mut told = Told::default();
+        let mut heard = Ok(());
+        while heard.is_ok() && !watch.finished.load(Ordering::Acquire) {
+            py.detach(|| thread::park_timeout(TICK));
+            heard = py.check_signals().and_then(|()| told.tell(watch, progress));
+        }
+        watch.stopped.store(heard.is_err(), Ordering::Relaxed);
+        let done = py.detach(|| worker.join());
+        let done = done.unwrap_or_else(|panic| resume_unwind(panic));
+        heard?;
+        told.tell(watch, progress)?;
+        Ok(done?)
+    })
+}
+
+/// Says that the work is over, however it ended.
+struct Finish<'a> {
+    watch: &'a Watch,
+    caller: Thread,
+}
+
+impl Drop for Finish<'_> {
+    fn drop(&mut self) {
+        self.watch.finished.store(true, Ordering::Release);
+        self.caller.unpark();
+    }
+}
+
+/// What the caller was told.
+#[derive(Default)]
+struct Told {
+    /// The number of the last stage and how far it was.
+    last: Option<(usize, u64)>,
+}
+
+impl Told {
+    /// Errors: what `progress` raises.
+    fn tell(&mut self, watch: &Watch, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let Some(progress) = progress else {
+            return Ok(());
+        };
+        let first = self.last.map_or(0, |(number, _)| number);
+        let news: Vec<Stage> = watch.stages().iter().skip(first).copied().collect();
+        for (number, stage) in (first..).zip(news) {
+            let now = Some((number, stage.done));
+            if self.last != now {
+                progress.call1((stage.name, stage.done, stage.total))?;
+                self.last = now;
+            }
+        }
+        Ok(())
+    }
+}

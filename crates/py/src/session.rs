@@ -1,0 +1,199 @@
+//! Sessions of InstantOMR: messages are looked at as they come, and a digest is there at any time.
+
+use crate::board::{Board, PyRange};
+use crate::digest::Digest;
+use crate::fault::{Fault, check_params};
+use crate::files::Given;
+use crate::running::{Threads, run};
+use omr_detector::instantomr::InstantDetector;
+use omr_detector::{DetectorError, Stages, engine::Answer, placement_seed};
+use omr_protocol::instantomr::{Encoding, InstantPlan, SessionFile};
+use omr_protocol::{DigestHeader, Mismatch, ParamSet, Request, Response, hex};
+use omr_store::StoreError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+type Inner = omr_detector::instantomr::Session;
+
+/// Most bytes of a session's file.
+const MOST_BYTES: u64 = 1 << 33;
+
+/// What a detector has added up for a recipient.
+#[pyclass(frozen, module = "omr")]
+pub(crate) struct Session {
+    set: Arc<ParamSet>,
+    threads: Threads,
+    inner: Mutex<Inner>,
+}
+
+/// What is asked of a new session.
+pub(crate) struct Wanted {
+    pub(crate) start: Option<u64>,
+    pub(crate) bound: usize,
+    pub(crate) room: Option<u64>,
+    pub(crate) indices_only: bool,
+}
+
+#[pymethods]
+impl Session {
+    /// Takes the messages of the board up to `end`.
+    #[pyo3(signature = (board, *, end=None, progress=None))]
+    fn extend(
+        &self,
+        py: Python<'_>,
+        board: &Bound<'_, Board>,
+        end: Option<u64>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyRange> {
+        let board = board.get();
+        check_params(self.set.name(), board.set.name())?;
+        let mut source = board.source()?;
+        let taken = run(py, &self.threads, progress, |watch| {
+            let mut session = self.lock();
+            let (expected, found) = (session.header().board_id, board.place.board_id);
+            if expected != found {
+                let ids = Mismatch::new(hex(&expected), hex(&found));
+                return Err(Fault::OtherBoard(ids));
+            }
+            let (start, len) = (session.next(), source.board.len());
+            let end = end.unwrap_or(len.min(session.end())).max(start);
+            if end > len {
+                let expected = len;
+                return Err(StoreError::OutOfRange {
+                    start,
+                    end,
+                    expected,
+                }
+                .into());
+            }
+            let kept = |_: &Inner| Ok::<(), DetectorError>(());
+            session.advance(&mut source, end, watch, kept)?;
+            Ok(start..end)
+        })?;
+        Ok(PyRange(taken))
+    }
+
+    /// The digest of all messages so far.
+    fn digest(&self, py: Python<'_>) -> PyResult<Digest> {
+        run(py, &self.threads, None, |_| {
+            let session = self.lock();
+            let answer = Answer {
+                response: Response::Instantomr(session.digest()),
+                stages: session.stages.clone(),
+                unusable_clues: session.unusable_clues,
+            };
+            Digest::new(&self.set, answer)
+        })
+    }
+
+    /// Cuts a digest off.
+    fn cut(&self, py: Python<'_>, number: u64) -> PyResult<Digest> {
+        run(py, &self.threads, None, |_| {
+            let bytes = self.lock().cut(number, placement_seed())?;
+            let answer = Answer {
+                response: Response::from_bytes(&self.set, &bytes)?,
+                stages: Stages::default(),
+                unusable_clues: 0,
+            };
+            Digest::new(&self.set, answer)
+        })
+    }
+
+    #[getter]
+    fn params(&self) -> &str {
+        self.set.name()
+    }
+
+    /// The next message that it waits for.
+    #[getter]
+    fn next(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.lock().next())
+    }
+
+    /// Digests cut off so far.
+    #[getter]
+    fn cuts(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.lock().cuts())
+    }
+
+    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let write = || {
+            let file = self.lock().to_file();
+            let params = self.set.instantomr()?;
+            Ok::<_, Fault>(file.to_bytes(params)?)
+        };
+        let bytes = py.detach(write)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let next = self.next(py);
+        format!("<omr.Session {}: next message {next}>", self.set.name())
+    }
+}
+
+impl Session {
+    fn of(inner: Inner, (set, threads): (&Arc<ParamSet>, &Threads)) -> Self {
+        Self {
+            set: set.clone(),
+            threads: threads.clone(),
+            inner: Mutex::new(inner),
+        }
+    }
+
+    /// Errors: `Closed`, `Detector`, `Plan`; `Store` where the start is not on the board.
+    pub(crate) fn begin(
+        detector: Arc<InstantDetector>,
+        of: (&Arc<ParamSet>, &Threads),
+        board: &Board,
+        wanted: &Wanted,
+    ) -> Result<Self, Fault> {
+        let open = board.inner()?;
+        detector.check_board(open.config().clue_bytes as usize)?;
+        let (first, expected) = (open.first(), open.len());
+        let start = wanted.start.unwrap_or(first);
+        if start > expected {
+            let end = start;
+            return Err(StoreError::OutOfRange {
+                start,
+                end,
+                expected,
+            }
+            .into());
+        }
+        if start < first {
+            let end = first;
+            return Err(StoreError::Expired { start, end, first }.into());
+        }
+        let payload = (!wanted.indices_only).then_some(board.place.payload_bytes);
+        let request = Request::new(start..start, wanted.bound, payload);
+        let header = DigestHeader {
+            key_id: detector.key_id(),
+            board_id: board.place.board_id,
+            sealing: board.place.sealing,
+            plan: InstantPlan::new(detector.params(), Encoding::Powers, request)?,
+            seed: placement_seed(),
+        };
+        let inner = match wanted.room {
+            Some(room) => Inner::with_room(detector, header, room),
+            None => Inner::new(detector, header),
+        };
+        Ok(Self::of(inner, of))
+    }
+
+    /// Errors: `Io`, `Session`.
+    pub(crate) fn resume(
+        detector: Arc<InstantDetector>,
+        of: (&Arc<ParamSet>, &Threads),
+        session: &Given,
+    ) -> Result<Self, Fault> {
+        let bytes = session.up_to(MOST_BYTES)?;
+        let file = SessionFile::from_bytes(detector.params(), &bytes)?;
+        Ok(Self::of(Inner::resume(detector, file)?, of))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,74 @@
+//! Published parameter sets.
+
+use crate::fault::Fault;
+use omr_protocol::ParamSet;
+use omr_protocol::params::SetSpec;
+use pyo3::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// The sets in use: their tables are large, and shared by all objects that have one.
+static SETS: Mutex<BTreeMap<&'static str, Weak<ParamSet>>> = Mutex::new(BTreeMap::new());
+
+/// The set of a name.
+///
+/// Errors: `Params`.
+pub(crate) fn set(name: &str) -> Result<Arc<ParamSet>, Fault> {
+    keep(ParamSet::named(name)?)
+}
+
+/// The set of a name for new keys or a new board.
+///
+/// Errors: `Params`: an old set unless `allow_old`.
+pub(crate) fn set_for_new(name: &str, allow_old: bool) -> Result<Arc<ParamSet>, Fault> {
+    keep(ParamSet::for_new(name, allow_old)?)
+}
+
+/// One that is in use already in place of a new one.
+fn keep(made: ParamSet) -> Result<Arc<ParamSet>, Fault> {
+    let mut sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(set) = sets.get(made.name()).and_then(Weak::upgrade) {
+        return Ok(set);
+    }
+    let made = Arc::new(made);
+    sets.insert(made.name(), Arc::downgrade(&made));
+    Ok(made)
+}
+
+/// What is known of a parameter set.
+#[pyclass(frozen, get_all, module = "omr")]
+pub(crate) struct ParameterSet {
+    name: &'static str,
+    security_bits: f64,
+    insecure: bool,
+    old: bool,
+    engines: Vec<&'static str>,
+}
+
+#[pymethods]
+impl ParameterSet {
+    fn __repr__(&self) -> String {
+        let bits = match self.insecure {
+            true => "insecure, for tests".to_owned(),
+            false => format!("{:.1} bits", self.security_bits),
+        };
+        format!("<omr.ParameterSet {}: {bits}>", self.name)
+    }
+}
+
+/// All published parameter sets.
+#[pyfunction]
+pub(crate) fn parameter_sets() -> Vec<ParameterSet> {
+    let of = |spec: SetSpec| ParameterSet {
+        name: spec.name,
+        security_bits: spec.security_bits(),
+        insecure: spec.insecure,
+        old: spec.old,
+        engines: spec
+            .engines()
+            .into_iter()
+            .map(crate::detector::name)
+            .collect(),
+    };
+    SetSpec::published().into_iter().map(of).collect()
+}

@@ -1,0 +1,351 @@
+from collections.abc import Callable, Iterable, Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Literal, TypeAlias, final, overload
+
+from typing_extensions import Self
+
+__all__ = [
+    "Board",
+    "Decoded",
+    "Detector",
+    "Digest",
+    "Identity",
+    "Incomplete",
+    "LeftOut",
+    "Letter",
+    "Message",
+    "Messages",
+    "ParameterSet",
+    "Retrieved",
+    "Session",
+    "parameter_sets",
+]
+
+_Path: TypeAlias = str | PathLike[str]
+_Bytes: TypeAlias = bytes | bytearray
+_File: TypeAlias = _Bytes | _Path
+_Clues: TypeAlias = Literal["bound", "plain"]
+_Sealing: TypeAlias = Literal["none", "hpke-x25519", "x-wing"]
+_Engine: TypeAlias = Literal["sophomr", "instantomr"]
+_Progress: TypeAlias = Callable[[str, int, int], object]
+_Range: TypeAlias = range
+_Letter: TypeAlias = tuple[_Bytes, _Bytes] | tuple[_Bytes, _Bytes, str | None]
+
+@final
+class ParameterSet:
+    """What is known of a parameter set."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def security_bits(self) -> float: ...
+    @property
+    def insecure(self) -> bool: ...
+    @property
+    def old(self) -> bool: ...
+    @property
+    def engines(self) -> list[str]: ...
+
+def parameter_sets() -> list[ParameterSet]:
+    """All published parameter sets."""
+
+@final
+class Message:
+    """A message as it stands on a board: a clue for the detector, and a payload for its recipient."""
+
+    def __new__(cls, clue: _Bytes, payload: _Bytes, *, index: int | None = None) -> Self: ...
+    @property
+    def clue(self) -> bytes: ...
+    @property
+    def payload(self) -> bytes: ...
+    @property
+    def index(self) -> int | None: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Messages:
+    """The messages of a board one after another."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Message: ...
+
+@final
+class Board:
+    """A board in a folder, the same that `omr board init` makes. It is a context manager and a sequence of messages.
+
+    Any number of readers may have it open, or one writer.
+    """
+
+    @staticmethod
+    def create(
+        path: _Path,
+        *,
+        params: str = ...,
+        payload_bytes: int = 612,
+        sealing: _Sealing = "hpke-x25519",
+        clues: _Clues = "bound",
+        allow_old: bool = False,
+    ) -> Board:
+        """Creates an empty board in a folder and opens it for writing."""
+    @staticmethod
+    def open(path: _Path, *, writable: bool = False, timeout: float = 0.0) -> Board:
+        """Opens a board; waits up to `timeout` seconds while somebody else has it open."""
+    @property
+    def path(self) -> Path: ...
+    @property
+    def board_id(self) -> bytes: ...
+    @property
+    def params(self) -> str: ...
+    @property
+    def sealing(self) -> str: ...
+    @property
+    def clues(self) -> str: ...
+    @property
+    def payload_bytes(self) -> int: ...
+    @property
+    def writable(self) -> bool: ...
+    @property
+    def closed(self) -> bool: ...
+    @property
+    def first(self) -> int:
+        """The first message that has not expired."""
+    def post(self, to: _File, data: _Bytes, *, name: str | None = None) -> range:
+        """Seals a letter to an address and appends its messages; their indices."""
+    def post_many(
+        self, letters: Iterable[_Letter], *, progress: _Progress | None = None, threads: int | None = None
+    ) -> list[range]:
+        """Posts letters, each an address, a content and perhaps a name; the indices of each.
+
+        It is sealed on all threads and appended by the thousand. What was appended before an error stays.
+        """
+    def append(self, messages: Iterable[Message]) -> range:
+        """Appends messages that were made elsewhere, all or none; their indices."""
+    def expire(self, before: int) -> range:
+        """Removes the messages before an index for good; those that went. Indices never change."""
+    def close(self) -> None:
+        """Closes the board, at the latest when a digest that is being made of it ends."""
+    def __len__(self) -> int:
+        """The messages, those that have expired among them."""
+    @overload
+    def __getitem__(self, at: int, /) -> Message: ...
+    @overload
+    def __getitem__(self, at: slice, /) -> list[Message]: ...
+    def __iter__(self) -> Messages: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+@final
+class Identity:
+    """A recipient: a secret, an address for those who write to her, and detection keys for detectors.
+
+    The secrets are wiped when the object goes, and no `repr` shows them.
+    """
+
+    @staticmethod
+    def generate(params: str = ..., *, clues: _Clues = "bound", allow_old: bool = False) -> Identity:
+        """A new recipient. `clues` says which her address takes."""
+    @staticmethod
+    def from_bytes(secret: _File, *, address: _File | None = None, passphrase: str | None = None) -> Identity:
+        """The recipient of a secret key's file; an address for plain clues does not follow from it."""
+    @staticmethod
+    def load(folder: _Path, *, passphrase: str | None = None) -> Identity:
+        """The recipient of the files `secret.key` and `clue.key` in a folder, as `omr keygen` writes them."""
+    def save(self, folder: _Path, *, passphrase: str | None = None, overwrite: bool = False) -> None:
+        """Writes the files `secret.key`, for the owner alone, and `clue.key` into a folder."""
+    @property
+    def params(self) -> str: ...
+    @property
+    def clues(self) -> str: ...
+    @property
+    def address(self) -> bytes:
+        """The file `clue.key`: what she gives to everybody."""
+    def secret_bytes(self, *, passphrase: str | None = None) -> bytes:
+        """The file `secret.key`, under a passphrase if there is one. Python keeps no bytes from being copied."""
+    def detection_key(
+        self, engine: _Engine | None = None, *, board: Board | None = None, progress: _Progress | None = None
+    ) -> bytes:
+        """A detection key's file, for the set's first engine unless told otherwise.
+
+        With `board` it shares its masks with those that others make for the same board in the same weeks, so that a
+        detector serves them together.
+        """
+    def save_detection_key(
+        self,
+        path: _Path,
+        engine: _Engine | None = None,
+        *,
+        board: Board | None = None,
+        overwrite: bool = False,
+        progress: _Progress | None = None,
+    ) -> None:
+        """Writes a detection key's file piece by piece, for the owner alone."""
+    def decode(self, *digests: Digest, sealing: _Sealing | None = None) -> Decoded:
+        """The letters in digests of one board. Give all digests that hold parts of a letter in one call.
+
+        `sealing` is what the caller expects; without it, a board that does not seal causes an `UnsealedWarning`.
+        """
+    def retrieve(self, digest: Digest) -> list[Retrieved]:
+        """Her messages in a digest as they stand on the board, sealed ones not opened.
+
+        Messages that were made to test how she reacts are among them: show nobody whether there are any.
+        """
+
+@final
+class Retrieved:
+    """A message of a digest as it stands on the board; without a payload where the digest is of indices."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def payload(self) -> bytes | None: ...
+
+@final
+class Letter:
+    """What somebody wrote: the index of its first message, its name if it has one, its content."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def data(self) -> bytes: ...
+    def __bytes__(self) -> bytes: ...
+
+@final
+class Incomplete:
+    """A letter of which the digests hold some parts alone."""
+
+    @property
+    def indices(self) -> list[int]: ...
+    @property
+    def have(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+
+@final
+class LeftOut:
+    """A message that gave no letter, and why."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def reason(self) -> str: ...
+
+@final
+class Decoded:
+    """The letters of digests in the order of the board, and what is not one."""
+
+    @property
+    def letters(self) -> list[Letter]: ...
+    @property
+    def incomplete(self) -> list[Incomplete]: ...
+    @property
+    def left_out(self) -> list[LeftOut]: ...
+    @property
+    def indices(self) -> list[int]:
+        """All messages of the recipient; of digests of indices there is nothing else."""
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, at: int, /) -> Letter: ...
+    @overload
+    def __getitem__(self, at: slice, /) -> list[Letter]: ...
+    def __iter__(self) -> Iterator[Letter]: ...
+
+@final
+class Detector:
+    """Detection keys of one recipient, ready to work. It learns neither which messages are hers nor how many.
+
+    Takes a key for each engine, as bytes or by its path. `threads`: those of its own, in place of all cores.
+    """
+
+    def __new__(cls, *keys: _File, threads: int | None = None, progress: _Progress | None = None) -> Self: ...
+    @property
+    def params(self) -> str: ...
+    @property
+    def engines(self) -> list[str]: ...
+    def digest(
+        self,
+        board: Board,
+        *,
+        bound: int = 50,
+        range: _Range | None = None,
+        indices_only: bool = False,
+        scheme: str | None = None,
+        seed: bytes | None = None,
+        progress: _Progress | None = None,
+    ) -> Digest:
+        """Scans a board, or a range of it, for up to `bound` messages of the recipient.
+
+        `seed`, 32 bytes, makes the digest the same each time; it must be random and drawn after the messages were
+        posted, which it is by itself. `progress` is called with a stage's name, the steps done and all of them.
+        """
+    def session(
+        self,
+        board: Board,
+        *,
+        start: int | None = None,
+        bound: int = 50,
+        room: int | None = None,
+        indices_only: bool = False,
+    ) -> Session:
+        """Begins a session of InstantOMR. With `room` for few messages until it is cut it is faster."""
+    def resume(self, session: _File) -> Session:
+        """Goes on with a session's file."""
+
+@final
+class Session:
+    """Sums of a recipient's messages, which grow as messages come. `bytes(session)` is its file."""
+
+    def extend(self, board: Board, *, end: int | None = None, progress: _Progress | None = None) -> range:
+        """Takes the messages of the board up to `end`, all that there are unless told otherwise; those taken.
+
+        What was taken before an error or Ctrl-C stays taken.
+        """
+    def digest(self) -> Digest:
+        """A digest of all messages since the last cut, in milliseconds."""
+    def cut(self, number: int) -> Digest:
+        """Cuts off the digest of this number, counted from 0, and begins anew behind it; the last one again."""
+    @property
+    def params(self) -> str: ...
+    @property
+    def next(self) -> int:
+        """The next message that it waits for."""
+    @property
+    def cuts(self) -> int: ...
+    def __bytes__(self) -> bytes: ...
+
+@final
+class Digest:
+    """What a detector answers. `bytes(digest)` is its file."""
+
+    @staticmethod
+    def from_bytes(digest: _File) -> Digest: ...
+    @staticmethod
+    def load(path: _Path) -> Digest: ...
+    def save(self, path: _Path, *, overwrite: bool = False) -> None: ...
+    @property
+    def params(self) -> str: ...
+    @property
+    def scheme(self) -> str: ...
+    @property
+    def range(self) -> _Range: ...
+    @property
+    def bound(self) -> int: ...
+    @property
+    def payload_bytes(self) -> int | None: ...
+    @property
+    def board_id(self) -> bytes: ...
+    @property
+    def sealing(self) -> str: ...
+    @property
+    def seed(self) -> bytes: ...
+    @property
+    def stages(self) -> dict[str, float]:
+        """Seconds by stage, where it was made by this process."""
+    @property
+    def unusable_clues(self) -> int: ...
+    def __bytes__(self) -> bytes: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...

@@ -1,0 +1,106 @@
+"""What can go wrong: one class a kind, with the numbers as attributes.
+
+An attribute is None where an error has no such number.
+"""
+
+from __future__ import annotations
+
+
+class OmrError(Exception):
+    """Whatever omr refuses. Files that are not there stay `OSError`, wrong words `ValueError`."""
+
+    expected: str | int | None = None
+    """What would have been right."""
+    found: str | int | None = None
+    """What was there instead."""
+
+    def __init__(self, message: str = "", **fields: str | int | bool) -> None:
+        super().__init__(message)
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+
+class ParamsError(OmrError):
+    """No such parameter set, one without the engine, or an old one for new keys."""
+
+
+class OtherParamsError(ParamsError):
+    """Two things of different parameter sets, `expected` and `found`."""
+
+
+class FileError(OmrError):
+    """A key, an address, a digest or a session that is damaged, cut short or something else."""
+
+
+class PassphraseError(OmrError):
+    """A passphrase that is missing, empty or wrong."""
+
+
+class BoardError(OmrError):
+    """A board that is not there, is damaged, or does not take a message."""
+
+
+class BoardBusyError(BoardError):
+    """Somebody else has the board open."""
+
+
+class BoardClosedError(BoardError):
+    """The board was closed."""
+
+
+class LetterError(OmrError):
+    """A letter that does not fit the board."""
+
+
+class DetectorError(OmrError):
+    """A digest that was not made."""
+
+
+class PlanError(DetectorError):
+    """A digest that nobody can make: its bound or its range is wrong."""
+
+
+class DecodeError(OmrError):
+    """A digest that does not decode: it contradicts itself, or is of other clues."""
+
+
+class DigestOverflowError(DecodeError):
+    """More pertinent messages than the bound: ask with a larger one, or for smaller ranges."""
+
+    start: int
+    """First message of the group that holds too many."""
+    end: int
+    """One past its last."""
+    count: int
+    """How many of them are the recipient's; where not `exact`, at least so many."""
+    bound: int
+    """How many fit."""
+    exact: bool
+    """Whether `count` is exact."""
+
+
+class OtherKeyError(DecodeError):
+    """The digest is for another recipient."""
+
+
+class UnsealedWarning(UserWarning):
+    """Payloads that nobody but the detector vouches for."""
+
+
+__all__ = [
+    "BoardBusyError",
+    "BoardClosedError",
+    "BoardError",
+    "DecodeError",
+    "DetectorError",
+    "DigestOverflowError",
+    "FileError",
+    "LetterError",
+    "OmrError",
+    "OtherKeyError",
+    "OtherParamsError",
+    "ParamsError",
+    "PassphraseError",
+    "PlanError",
+    "UnsealedWarning",
+]

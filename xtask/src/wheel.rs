@@ -1,0 +1,131 @@
+//! The wheel of the Python package: built, measured, installed into an environment of its own, tested there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::ci::succeed;
+use crate::error::XtaskError;
+use crate::{built, npm, venv};
+
+/// The folder of the package, below the root.
+const PACKAGE: &str = "python";
+/// What fixes the tools and their versions, below the root.
+const REQUIREMENTS: &str = "python/requirements.txt";
+/// The same for wheels of releases: a linker for old C libraries.
+const RELEASE_REQUIREMENTS: &str = "python/release-requirements.txt";
+
+/// How a wheel is built, and its most bytes.
+struct Build {
+    profile: &'static str,
+    args: &'static [&'static str],
+    most: u64,
+}
+
+/// Soon compiled, as tests have it.
+const TESTED: Build = Build {
+    profile: "tested",
+    args: &[],
+    most: 6_000_000,
+};
+
+/// For every Linux since 2014.
+const RELEASE: Build = Build {
+    profile: "release",
+    args: &["--zig", "--compatibility", "manylinux2014"],
+    most: 3_000_000,
+};
+
+/// Builds a wheel as tests have it, and tests it.
+pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
+    let Some(bin) = venv::programs(root, REQUIREMENTS, "wheel")? else {
+        return npm::skip("wheel", "python");
+    };
+    let wheel = build(root, &bin, &bin, &TESTED)?;
+    test(root, &bin, &wheel)
+}
+
+/// Builds the wheel of a release, and tests it.
+pub(crate) fn release(root: &Path) -> Result<(), XtaskError> {
+    let bin = venv::programs(root, REQUIREMENTS, "wheel")?;
+    let tools = venv::programs(root, RELEASE_REQUIREMENTS, "wheel-release")?;
+    let (Some(bin), Some(tools)) = (bin, tools) else {
+        return npm::skip("wheel", "python");
+    };
+    let wheel = build(root, &bin, &tools, &RELEASE)?;
+    test(root, &bin, &wheel)
+}
+
+/// Builds a wheel for the interpreter of `bin` by the tools of another environment.
+fn build(root: &Path, bin: &Path, tools: &Path, build: &Build) -> Result<PathBuf, XtaskError> {
+    let out = root.join("target/wheels").join(build.profile);
+    // An earlier wheel may have another name.
+    if out.exists() {
+        fs::remove_dir_all(&out).map_err(XtaskError::io(&out))?;
+    }
+    let mut command = Command::new(tools.join("maturin"));
+    command
+        .current_dir(root.join(PACKAGE))
+        .args(["build", "--quiet", "--locked", "--profile", build.profile])
+        .args(build.args)
+        .arg("--interpreter")
+        .arg(bin.join("python"))
+        .arg("--out")
+        .arg(&out);
+    // Where maturin looks for zig.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let paths = [tools.to_owned()].into_iter();
+    let paths = paths.chain(std::env::split_paths(&path));
+    if let Ok(path) = std::env::join_paths(paths) {
+        command.env("PATH", path);
+    }
+    succeed(&mut command)?;
+    let wheel = only_file(&out)?;
+    let found = fs::metadata(&wheel).map_err(XtaskError::io(&wheel))?.len();
+    let name = wheel.file_name().unwrap_or_default().to_string_lossy();
+    println!("{name}: {found} bytes");
+    match found <= build.most {
+        true => Ok(wheel),
+        false => Err(XtaskError::Wheel {
+            most: build.most,
+            found,
+        }),
+    }
+}
+
+/// The file that a folder holds.
+fn only_file(folder: &Path) -> Result<PathBuf, XtaskError> {
+    let mut entries = fs::read_dir(folder).map_err(XtaskError::io(folder))?;
+    let entry = entries.next().ok_or(XtaskError::NotBuilt {
+        expected: "the wheel",
+    })?;
+    Ok(entry.map_err(XtaskError::io(folder))?.path())
+}
+
+/// Installs a wheel and tests it: what it does beside the command, and whether its types are those of its stubs.
+fn test(root: &Path, bin: &Path, wheel: &Path) -> Result<(), XtaskError> {
+    let omr = built::command(root)?;
+    let python = |args: &[&str]| {
+        let mut command = Command::new(bin.join("python"));
+        command
+            .current_dir(root.join(PACKAGE))
+            .args(args)
+            .env("OMR_COMMAND", &omr)
+            .env("PYTHONDONTWRITEBYTECODE", "1");
+        command
+    };
+    let install = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--disable-pip-version-check",
+        "--force-reinstall",
+    ];
+    succeed(python(&install).arg(wheel))?;
+    succeed(&mut python(&["-m", "pytest"]))?;
+    succeed(&mut python(&["-m", "mypy.stubtest", "omr"]))?;
+    succeed(&mut python(&["-m", "mypy", "--package", "omr"]))
+}
