@@ -4,13 +4,13 @@ use crate::fault::Fault;
 use crate::files::Given;
 use crate::message::{Message, Messages};
 use crate::open::{config, opened};
-use crate::post::{Office, Post};
+use crate::post::{Office, Post, kind_of};
 use crate::running::{Threads, run};
 use crate::sets::{set, set_for_new};
 use crate::source::BoardSource;
 use omr_client::letter::Place;
 use omr_protocol::params::DEFAULT;
-use omr_protocol::{ClueKind, Mismatch, ParamSet, Sealing};
+use omr_protocol::{ClueKind, ParamSet, Sealing};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PySlice};
@@ -262,11 +262,7 @@ impl Board {
             sealing: config.sealing.parse()?,
             payload_bytes: config.payload_bytes as usize,
         };
-        let kinds = ClueKind::ALL;
-        let bytes = kinds.map(|kind| kind.bytes(set.clue()));
-        let found = config.clue_bytes as usize;
-        let kind = kinds.into_iter().zip(bytes).find(|(_, all)| *all == found);
-        let (kind, _) = kind.ok_or(Fault::ClueBytes(Mismatch::new(bytes, found)))?;
+        let kind = kind_of(&set, config.clue_bytes as usize)?;
         Ok(Self {
             dir,
             open: RwLock::new(Some(Arc::new(board))),

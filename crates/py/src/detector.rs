@@ -242,12 +242,7 @@ fn of_board(
     let Some(range) = range else {
         return Ok(board.first()..board.len());
     };
-    let field = |name| range.getattr(name)?.extract::<u64>();
-    let step: isize = range.getattr("step")?.extract()?;
-    if step != 1 {
-        return Err(Fault::Step(step).into());
-    }
-    let (start, end) = (field("start")?, field("stop")?);
+    let Range { start, end } = bounds(range)?;
     let (first, expected) = (board.first(), board.len());
     if end > expected {
         let outside = StoreError::OutOfRange {
@@ -262,4 +257,16 @@ fn of_board(
         return Err(Fault::from(StoreError::Expired { start, end, first }).into());
     }
     Ok(start..end.max(start))
+}
+
+/// A range of Python.
+///
+/// Errors: `Step`.
+pub(crate) fn bounds(range: &Bound<'_, pyo3::types::PyRange>) -> PyResult<Range<u64>> {
+    let field = |name| range.getattr(name)?.extract::<u64>();
+    let step: isize = range.getattr("step")?.extract()?;
+    match step {
+        1 => Ok(field("start")?..field("stop")?),
+        _ => Err(Fault::Step(step).into()),
+    }
 }

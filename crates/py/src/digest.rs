@@ -142,10 +142,14 @@ impl Digest {
 
     /// Errors: `Io`, `Frame`, `Params`, `Digest`.
     fn read(digest: &Given) -> Result<Self, Fault> {
-        let bytes = digest.up_to(MOST_BYTES)?;
-        let set = set(&header_of(&bytes, &[Kind::Digest])?.params_id)?;
+        Self::of_file(&digest.up_to(MOST_BYTES)?)
+    }
+
+    /// Errors: `Frame`, `Params`, `Digest`.
+    pub(crate) fn of_file(bytes: &[u8]) -> Result<Self, Fault> {
+        let set = set(&header_of(bytes, &[Kind::Digest])?.params_id)?;
         Ok(Self {
-            response: Response::from_bytes(&set, &bytes)?,
+            response: Response::from_bytes(&set, bytes)?,
             bytes: bytes.to_vec(),
             set,
             stages: Vec::new(),

@@ -127,6 +127,12 @@ pub(crate) enum Fault {
     /// A seed of so many bytes.
     #[error("expected a seed of {} bytes, found {}", .0.expected, .0.found)]
     Seed(Mismatch<usize>),
+    /// A hash of so many bytes.
+    #[error("expected the hash of a key, {} bytes, found {}", .0.expected, .0.found)]
+    Hash(Mismatch<usize>),
+    /// A server.
+    #[error(transparent)]
+    Remote(#[from] omr_remote::RemoteError),
     /// A step of a range or a slice.
     #[error("expected a step of 1, found {0}")]
     Step(isize),

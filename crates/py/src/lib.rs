@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod board;
+mod client;
 mod decoded;
 mod detector;
 mod digest;
@@ -24,6 +25,8 @@ mod source;
 mod _omr {
     #[pymodule_export]
     use crate::board::Board;
+    #[pymodule_export]
+    use crate::client::{BoardInfo, Client};
     #[pymodule_export]
     use crate::decoded::{Decoded, Incomplete, LeftOut, Letter};
     #[pymodule_export]

@@ -63,20 +63,10 @@ impl Office<'_> {
         let mut writers = BTreeMap::new();
         for to in posts.iter().map(|post| post.to) {
             if !writers.contains_key(to) {
-                writers.insert(to, self.writer(to)?);
+                writers.insert(to, writer((self.set, self.kind), self.place, to)?);
             }
         }
         Ok(writers)
-    }
-
-    fn writer(&self, to: &[u8]) -> Result<Writer, Fault> {
-        let header = header_of(to, &[Kind::ClueKey])?;
-        check_params(self.set.name(), &header.params_id)?;
-        let key = ClueKey::from_bytes(self.set.clue(), to)?;
-        match key.kind == self.kind {
-            true => Ok(Writer::new(self.set.clue(), &key, self.place.clone())?),
-            false => Err(Fault::ClueKind(Mismatch::new(self.kind, key.kind))),
-        }
     }
 
     /// Seals what is queued on all threads and appends it in one transaction.
@@ -121,10 +111,38 @@ impl Office<'_> {
     }
 }
 
+/// The kind of a board's clues, which their length tells.
+///
+/// Errors: `ClueBytes`.
+pub(crate) fn kind_of(set: &ParamSet, found: usize) -> Result<ClueKind, Fault> {
+    let bytes = ClueKind::ALL.map(|kind| kind.bytes(set.clue()));
+    let kinds = ClueKind::ALL.into_iter().zip(bytes);
+    let kind = kinds.into_iter().find(|(_, all)| *all == found);
+    let (kind, _) = kind.ok_or(Fault::ClueBytes(Mismatch::new(bytes, found)))?;
+    Ok(kind)
+}
+
+/// What writes to an address on a board.
+///
+/// Errors: `Frame`, `OtherParams`, `Clue`, `ClueKind`, `Letter`.
+pub(crate) fn writer(
+    (set, kind): (&ParamSet, ClueKind),
+    place: &Place,
+    to: &[u8],
+) -> Result<Writer, Fault> {
+    let header = header_of(to, &[Kind::ClueKey])?;
+    check_params(set.name(), &header.params_id)?;
+    let key = ClueKey::from_bytes(set.clue(), to)?;
+    match key.kind == kind {
+        true => Ok(Writer::new(set.clue(), &key, place.clone())?),
+        false => Err(Fault::ClueKind(Mismatch::new(kind, key.kind))),
+    }
+}
+
 /// The payloads of a letter before sealing.
 ///
 /// Errors: `Letter`, `TooManyParts`.
-fn parts(writer: &Writer, post: &Post) -> Result<Vec<Vec<u8>>, Fault> {
+pub(crate) fn parts(writer: &Writer, post: &Post) -> Result<Vec<Vec<u8>>, Fault> {
     let shape = writer.shape(post.name, post.data.len() as u64)?;
     match shape.parts > MAX_PARTS {
         true => Err(Fault::TooManyParts(Mismatch::new(MAX_PARTS, shape.parts))),

@@ -6,6 +6,7 @@ use omr_detector::DetectorError;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::SessionError;
 use omr_protocol::{ClueError, DetectionKeyError, DigestError, Mismatch, PlanError};
+use omr_remote::RemoteError;
 use omr_store::StoreError;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -35,6 +36,7 @@ impl From<Fault> for PyErr {
             | Fault::Scheme(_)
             | Fault::Engine(_)
             | Fault::Seed(_)
+            | Fault::Hash(_)
             | Fault::Step(_)
             | Fault::Threads => return PyValueError::new_err(message),
             other => match class(other) {
@@ -97,6 +99,7 @@ fn class(fault: Fault) -> Result<Class, std::io::Error> {
         Fault::TwoKeys(_) | Fault::NoKey | Fault::NoInstant | Fault::Cut(_) => {
             bare("DetectorError")
         }
+        Fault::Remote(error) => return remote(error),
         Fault::Decode(error) => return Ok(decode(error)),
         Fault::OtherDigest(ids) => both("DecodeError", ids),
         Fault::OtherSealing(sealings) => both("DecodeError", sealings),
@@ -185,6 +188,15 @@ fn detector(error: DetectorError) -> Result<Class, std::io::Error> {
         DetectorError::ClueKind(kinds) => both("DetectorError", kinds),
         DetectorError::Plan(error) => plan(&error),
         _ => bare("DetectorError"),
+    })
+}
+
+fn remote(error: RemoteError) -> Result<Class, std::io::Error> {
+    Ok(match error {
+        RemoteError::File(_, error) => return Err(error),
+        RemoteError::Unreachable { .. } => bare("UnreachableError"),
+        RemoteError::Unauthenticated(..) | RemoteError::Denied(..) => bare("AccessError"),
+        _ => bare("ServerError"),
     })
 }
 

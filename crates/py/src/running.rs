@@ -7,6 +7,7 @@ use crate::fault::Fault;
 use omr_detector::Progress;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,9 +19,9 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_millis(30);
 
 /// A stage of the work and how far it is.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Stage {
-    name: &'static str,
+    name: Cow<'static, str>,
     done: u64,
     total: u64,
 }
@@ -38,6 +39,13 @@ impl Watch {
         self.stages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The work is at a stage, new or the last one.
+    pub(crate) fn at(&self, name: impl Into<Cow<'static, str>>, done: u64, total: u64) {
+        let (name, mut stages) = (name.into(), self.stages());
+        stages.pop_if(|stage| stage.name == name && stage.done <= done && stage.total == total);
+        stages.push(Stage { name, done, total });
+    }
+
     /// Errors: `Stopped` once the caller wants no more.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         match self.is_stopped() {
@@ -49,8 +57,7 @@ impl Watch {
 
 impl Progress for Watch {
     fn stage(&self, name: &'static str, total: u64) {
-        let done = 0;
-        self.stages().push(Stage { name, done, total });
+        self.at(name, 0, total);
     }
 
     fn advance(&self, steps: u64) {
@@ -176,11 +183,11 @@ impl Told {
             return Ok(());
         };
         let first = self.last.map_or(0, |(number, _)| number);
-        let news: Vec<Stage> = watch.stages().iter().skip(first).copied().collect();
+        let news: Vec<Stage> = watch.stages().iter().skip(first).cloned().collect();
         for (number, stage) in (first..).zip(news) {
             let now = Some((number, stage.done));
             if self.last != now {
-                progress.call1((stage.name, stage.done, stage.total))?;
+                progress.call1((&*stage.name, stage.done, stage.total))?;
                 self.last = now;
             }
         }

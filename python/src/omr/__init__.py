@@ -11,6 +11,8 @@
 
 from omr._omr import (
     Board,
+    BoardInfo,
+    Client,
     Decoded,
     Detector,
     Digest,
@@ -26,6 +28,7 @@ from omr._omr import (
     parameter_sets,
 )
 from omr.errors import (
+    AccessError,
     BoardBusyError,
     BoardClosedError,
     BoardError,
@@ -40,14 +43,19 @@ from omr.errors import (
     ParamsError,
     PassphraseError,
     PlanError,
+    ServerError,
+    UnreachableError,
     UnsealedWarning,
 )
 
 __all__ = [
+    "AccessError",
     "Board",
     "BoardBusyError",
     "BoardClosedError",
     "BoardError",
+    "BoardInfo",
+    "Client",
     "DecodeError",
     "Decoded",
     "Detector",
@@ -70,7 +78,9 @@ __all__ = [
     "PassphraseError",
     "PlanError",
     "Retrieved",
+    "ServerError",
     "Session",
+    "UnreachableError",
     "UnsealedWarning",
     "parameter_sets",
 ]

@@ -7,6 +7,8 @@ from typing_extensions import Self
 
 __all__ = [
     "Board",
+    "BoardInfo",
+    "Client",
     "Decoded",
     "Detector",
     "Digest",
@@ -349,3 +351,55 @@ class Digest:
     def __bytes__(self) -> bytes: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class BoardInfo:
+    """What a server says of its board."""
+
+    @property
+    def board_id(self) -> bytes: ...
+    @property
+    def params(self) -> str: ...
+    @property
+    def sealing(self) -> str: ...
+    @property
+    def clue_bytes(self) -> int: ...
+    @property
+    def payload_bytes(self) -> int: ...
+    @property
+    def messages(self) -> int:
+        """Messages on the board, those that have expired among them: the index of the next one."""
+    @property
+    def first(self) -> int:
+        """The first message that has not expired."""
+
+@final
+class Client:
+    """A connection to a server, made with the first call and again whenever it breaks. Calls wait for their answers.
+
+    Calls are made again where the network fails, for a bounded time; none does anything twice. `ca` is the file of a
+    certificate that signed the server's.
+    """
+
+    def __new__(cls, url: str, token: str | None = None, *, ca: _Path | None = None) -> Self: ...
+    def board(self) -> BoardInfo:
+        """The board, as long as it is now."""
+    def post(self, to: _File, data: _Bytes, *, name: str | None = None) -> list[int]:
+        """Seals a letter to an address and posts its messages; their indices."""
+    def register(self, path: _Path, *, progress: _Progress | None = None) -> bytes:
+        """Uploads a detection key's file, registers it under the token, and gives its hash, which names it."""
+    def revoke(self, key: bytes) -> None:
+        """Ends the registration of the key of a hash."""
+    def digest(
+        self,
+        *keys: bytes,
+        bound: int = 50,
+        range: _Range | None = None,
+        indices_only: bool = False,
+        scheme: str | None = None,
+        progress: _Progress | None = None,
+    ) -> Digest:
+        """Asks for a digest with registered keys, given by their hashes, waits for it and fetches it.
+
+        Which ranges are asked for, and when, must not depend on what digests held: the server sees it.
+        """

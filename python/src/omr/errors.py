@@ -83,11 +83,24 @@ class OtherKeyError(DecodeError):
     """The digest is for another recipient."""
 
 
+class ServerError(OmrError):
+    """A server that refuses, gives up, or breaks the protocol."""
+
+
+class UnreachableError(ServerError):
+    """No server answers there."""
+
+
+class AccessError(ServerError):
+    """The server does not know the token, or the token does not allow this."""
+
+
 class UnsealedWarning(UserWarning):
     """Payloads that nobody but the detector vouches for."""
 
 
 __all__ = [
+    "AccessError",
     "BoardBusyError",
     "BoardClosedError",
     "BoardError",
@@ -102,5 +115,7 @@ __all__ = [
     "ParamsError",
     "PassphraseError",
     "PlanError",
+    "ServerError",
+    "UnreachableError",
     "UnsealedWarning",
 ]

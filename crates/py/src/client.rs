@@ -1,0 +1,277 @@
+//! The client of a server: calls that wait, without the interpreter's lock.
+
+use crate::digest::Digest;
+use crate::fault::{Fault, check_params};
+use crate::files::Given;
+use crate::post::{Post, kind_of, parts, writer};
+use crate::running::{Watch, run};
+use crate::sets::set;
+use omr_client::letter::Place;
+use omr_client::os_rng;
+use omr_detector::Progress;
+use omr_protocol::{Mismatch, Scheme};
+use omr_remote::v1::{self, CreateJobRequest, Job, JobState};
+use omr_remote::{Endpoint, RemoteError, UNREACHED, random_id};
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::PyBytes;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+
+/// How often a waiting call asks whether to go on.
+const TICK: Duration = Duration::from_millis(50);
+
+/// A connection to a server.
+#[pyclass(frozen, module = "omr")]
+pub(crate) struct Client {
+    url: String,
+    inner: omr_remote::Client,
+    runtime: Arc<Runtime>,
+}
+
+/// What a server says of its board.
+#[pyclass(frozen, get_all, module = "omr")]
+pub(crate) struct BoardInfo {
+    board_id: Py<PyBytes>,
+    params: String,
+    sealing: String,
+    clue_bytes: u32,
+    payload_bytes: u32,
+    messages: u64,
+    first: u64,
+}
+
+#[pymethods]
+impl BoardInfo {
+    fn __repr__(&self) -> String {
+        format!(
+            "<omr.BoardInfo {}: {} messages>",
+            self.params, self.messages
+        )
+    }
+}
+
+#[pymethods]
+impl Client {
+    #[new]
+    #[pyo3(signature = (url, token=None, *, ca=None))]
+    fn new(url: String, token: Option<String>, ca: Option<PathBuf>) -> PyResult<Self> {
+        let endpoint = Endpoint {
+            token,
+            ca_certificate: ca.map(std::fs::read).transpose()?,
+            unreached: Some(UNREACHED),
+            ..Endpoint::new(url.clone())
+        };
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        let entered = runtime.enter();
+        let inner = omr_remote::Client::connect(&endpoint).map_err(Fault::from)?;
+        drop(entered);
+        Ok(Self {
+            url,
+            inner,
+            runtime: Arc::new(runtime),
+        })
+    }
+
+    /// The board, as long as it is now.
+    fn board(&self, py: Python<'_>) -> PyResult<BoardInfo> {
+        let board = run(py, &None, None, |watch| {
+            self.wait(watch, self.inner.board())
+        })?;
+        Ok(BoardInfo {
+            board_id: PyBytes::new(py, &board.board_id).unbind(),
+            params: board.params_id,
+            sealing: board.sealing,
+            clue_bytes: board.clue_bytes,
+            payload_bytes: board.payload_bytes,
+            messages: board.messages,
+            first: board.first_index,
+        })
+    }
+
+    #[pyo3(signature = (to, data, *, name=None))]
+    fn post(
+        &self,
+        py: Python<'_>,
+        to: Given,
+        data: PyBackedBytes,
+        name: Option<PyBackedStr>,
+    ) -> PyResult<Vec<u64>> {
+        let to = to.small()?;
+        let post = Post {
+            to: &to,
+            name: name.as_deref(),
+            data: &data,
+        };
+        run(py, &None, None, |watch| {
+            let messages = sealed(&self.wait(watch, self.inner.board())?, &post)?;
+            let posted = self.wait(watch, self.inner.post(messages))?;
+            Ok(posted.ranges.into_iter().flatten().collect())
+        })
+    }
+
+    /// Uploads a detection key's file and registers it under the caller's token.
+    #[pyo3(signature = (path, *, progress=None))]
+    fn register<'py>(
+        &self,
+        py: Python<'py>,
+        path: PathBuf,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let hash = run(py, &None, progress, |watch| {
+            let told = |done, all| watch.at("uploading key", done, all);
+            let bytes = std::fs::metadata(&path)?.len();
+            let hash = self.wait(watch, self.inner.upload_key(&path, told))?;
+            watch.at("uploading key", bytes, bytes);
+            self.wait(watch, self.inner.register_key(hash))?;
+            Ok(hash)
+        })?;
+        Ok(PyBytes::new(py, &hash))
+    }
+
+    /// Ends the registration of a key.
+    fn revoke(&self, py: Python<'_>, key: &[u8]) -> PyResult<()> {
+        let hash = hash_of(key)?;
+        run(py, &None, None, |watch| {
+            self.wait(watch, self.inner.revoke_key(hash))
+        })
+    }
+
+    /// Asks for a digest, waits until it is made, and fetches it.
+    #[pyo3(signature = (*keys, bound=50, range=None, indices_only=false, scheme=None, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
+    fn digest(
+        &self,
+        py: Python<'_>,
+        keys: Vec<PyBackedBytes>,
+        bound: u32,
+        range: Option<&Bound<'_, pyo3::types::PyRange>>,
+        indices_only: bool,
+        scheme: Option<&str>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Digest> {
+        let scheme: Option<Scheme> = scheme.map(str::parse).transpose().map_err(Fault::from)?;
+        let range = range.map(crate::detector::bounds).transpose()?;
+        let hashes: Result<Vec<_>, Fault> = keys.iter().map(|key| hash_of(key)).collect();
+        let hashes = hashes?;
+        run(py, &None, progress, |watch| {
+            let board = self.wait(watch, self.inner.board())?;
+            let range = range.unwrap_or(board.first_index..board.messages);
+            let request = CreateJobRequest {
+                request_id: random_id().to_vec().into(),
+                key_hashes: hashes.iter().map(|hash| hash.to_vec().into()).collect(),
+                start: range.start,
+                end: range.end,
+                bound,
+                indices_only,
+                scheme: scheme.map_or(0, |scheme| scheme.tag().into()),
+                step: 0,
+            };
+            let digest = Digest::of_file(&self.wait(watch, self.made(watch, &request))?)?;
+            checked(digest, &board, &range)
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<omr.Client {}>", self.url)
+    }
+}
+
+impl Client {
+    /// Waits for a call, unless the caller wants no more.
+    ///
+    /// Errors: the call's; `Stopped`.
+    fn wait<T>(
+        &self,
+        watch: &Watch,
+        call: impl Future<Output = Result<T, RemoteError>>,
+    ) -> Result<T, Fault> {
+        let stopped = async {
+            while !watch.is_stopped() {
+                tokio::time::sleep(TICK).await;
+            }
+        };
+        self.runtime.block_on(async {
+            tokio::select! {
+                done = call => Ok(done?),
+                () = stopped => Err(Fault::Stopped),
+            }
+        })
+    }
+
+    /// The file of a digest.
+    async fn made(
+        &self,
+        watch: &Watch,
+        request: &CreateJobRequest,
+    ) -> Result<Vec<u8>, RemoteError> {
+        let job = self.inner.create_job(request).await?;
+        let changed = |job: &Job| match job.state() {
+            JobState::Queued => watch.at("waiting", 0, job.jobs_ahead),
+            JobState::Running => watch.at(job.stage.clone(), job.stage_done, job.stage_total),
+            _ => {}
+        };
+        self.inner.watch_job(&job.job_id, changed).await?;
+        self.inner.fetch_digest(&job.job_id).await
+    }
+}
+
+/// The messages of a letter for a server's board.
+///
+/// Errors: `Board`, `Params`, `Frame`, `OtherParams`, `ClueKind`, `Letter`, `TooManyParts`.
+fn sealed(board: &v1::Board, post: &Post) -> Result<Vec<v1::Message>, Fault> {
+    let set = set(&board.params_id)?;
+    let id = board.board_id.as_ref().try_into();
+    let place = Place {
+        board_id: id.map_err(|_| {
+            let found = board.board_id.len().to_string();
+            RemoteError::answer("GetBoard", "a board's id of 16 bytes", found)
+        })?,
+        params: board.params_id.clone(),
+        sealing: board.sealing.parse()?,
+        payload_bytes: board.payload_bytes as usize,
+    };
+    let kind = kind_of(&set, board.clue_bytes as usize)?;
+    let writer = writer((&set, kind), &place, post.to)?;
+    let mut rng = os_rng();
+    let message = |part: Vec<u8>| {
+        let written = writer.message(&mut rng, &part)?;
+        let (clue, payload) = (written.clue.into(), written.payload.into());
+        Ok(v1::Message { clue, payload })
+    };
+    parts(&writer, post)?.into_iter().map(message).collect()
+}
+
+/// A digest that is what was asked for.
+///
+/// Errors: `OtherParams`; `Remote` for another board or another range.
+fn checked(digest: Digest, board: &v1::Board, range: &Range<u64>) -> Result<Digest, Fault> {
+    check_params(&board.params_id, digest.set.name())?;
+    let (id, found) = (digest.response.board_id(), digest.response.request().range);
+    if id[..] != board.board_id[..] {
+        let found = omr_protocol::hex(&id);
+        return Err(RemoteError::answer("FetchDigest", "a digest of the board", found).into());
+    }
+    match found == *range {
+        true => Ok(digest),
+        false => {
+            let found = format!("one of {}..{}", found.start, found.end);
+            Err(RemoteError::answer("FetchDigest", "a digest of the range", found).into())
+        }
+    }
+}
+
+/// The hash of a key.
+///
+/// Errors: `Hash`.
+fn hash_of(bytes: &[u8]) -> Result<[u8; 32], Fault> {
+    let found = bytes.len();
+    let hash = bytes.try_into();
+    hash.map_err(|_| Fault::Hash(Mismatch::new(32, found)))
+}
