@@ -73,7 +73,9 @@ fn fifty_of_65536_messages_are_exact() {
 
     let secret = SecretKey::from_bytes(&params.clue, &secret).unwrap();
     let digest = Digest::from_bytes(&params, &digest).unwrap();
-    let found = Recipient::new(params.recipient(), &secret).decode(&digest).unwrap();
+    let found = Recipient::new(params.recipient(), &secret)
+        .decode(&digest)
+        .unwrap();
     let indices: Vec<u64> = found.iter().map(|message| message.index).collect();
     assert_eq!(indices, board.pertinent());
     for message in found {
