@@ -1,6 +1,9 @@
 //! What the first decoding in a process takes: neither the time nor the memory of the large ring's tables.
 #![cfg(target_os = "linux")]
 
+mod common;
+
+use common::{MIB, peak};
 use omr_client::{decode, identity, os_rng};
 use omr_compress::PackedCiphertext;
 use omr_protocol::params::{DEFAULT, HYBRID};
@@ -8,16 +11,7 @@ use omr_protocol::sophomr::{Digest, DigestPlan};
 use omr_protocol::{ClueKind, DigestHeader, ParamSet, Response, Sealing};
 use std::time::Instant;
 
-const MIB: usize = 1 << 20;
 const MESSAGES: u64 = 65_536;
-
-/// The most memory that this process had, in bytes.
-fn peak() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-    let kib = line.unwrap().split_whitespace().nth(1).unwrap();
-    kib.parse::<usize>().unwrap() << 10
-}
 
 /// A digest of zeros: nothing is pertinent in it, whoever decodes it.
 fn empty(set: &ParamSet, key_id: [u8; 16]) -> Vec<u8> {

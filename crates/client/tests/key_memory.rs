@@ -1,21 +1,15 @@
 //! What making detection keys takes of memory: with the tables of the large ring, about as much as one file.
 #![cfg(target_os = "linux")]
 
+mod common;
+
+use common::{MIB, peak};
 use omr_client::{identity, os_rng, write_detection_key};
 use omr_protocol::params::HYBRID;
 use omr_protocol::{ClueKind, EngineKind, ParamSet};
 use std::io::Write;
 
-const MIB: usize = 1 << 20;
 const MOST: usize = 150 * MIB;
-
-/// The most memory that this process had, in bytes.
-fn peak() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-    let kib = line.unwrap().split_whitespace().nth(1).unwrap();
-    kib.parse::<usize>().unwrap() << 10
-}
 
 /// Counts what it is given.
 #[derive(Default)]
