@@ -19,7 +19,7 @@ pub const TARGET: Target = Target {
 };
 
 /// Methods by number.
-const METHODS: [&str; 28] = [
+const METHODS: [&str; 31] = [
     "omr.v1.BoardService/GetBoard",
     "omr.v1.BoardService/PostMessages",
     "omr.v1.BoardService/StreamPosts",
@@ -43,6 +43,9 @@ const METHODS: [&str; 28] = [
     "grpc.health.v1.Health/Check",
     "grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "omr.v1.BoardService/NoSuchMethod",
+    "omr.v1.DetectionService/CreateOrder",
+    "omr.v1.DetectionService/GetOrder",
+    "omr.v1.DetectionService/EndOrder",
     "omr.v1.PdqService/ListTables",
     "omr.v1.PdqService/GetSchema",
     "omr.v1.PdqService/FindKey",
@@ -50,7 +53,7 @@ const METHODS: [&str; 28] = [
     "omr.v1.PdqService/Query",
 ];
 /// The first method of the server of tables.
-const TABLES: usize = 23;
+const TABLES: usize = 26;
 /// Calls of an input.
 const MOST: usize = 6;
 /// Codes that blame the server: UNKNOWN and INTERNAL.

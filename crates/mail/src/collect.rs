@@ -1,6 +1,7 @@
 //! The network half of a fetch.
 
-use crate::inbox::{Form, Job, MAX_LEVELS, Requests, largest_step};
+use crate::inbox::{Batches, Form, Job, MAX_LEVELS, Requests, largest_step};
+use crate::order;
 use crate::send::{board_place, messages_of};
 use crate::{Identity, MailError};
 use omr_remote::v1::{self, CreateJobRequest, JobState, Limits};
@@ -38,6 +39,9 @@ pub struct Collected {
     pub bound: u32,
     /// Ranges that expired before they were fetched: nothing of them comes any more. They are kept.
     pub missed: Vec<Range<u64>>,
+    /// For an identity that takes whole batches: why the server works them when they are asked for, if it does not when
+    /// they fill.
+    pub ordered: Result<(), String>,
 }
 
 /// Asks for digests of all messages from the cursor to the board's length, for the spare digest whose turn it
@@ -58,19 +62,27 @@ pub async fn collect(
     identity.registered()?;
     let board = client.board().await?;
     identity.check(&board_place(&board)?)?;
-    let (form, spares) = form(identity, &client.limits().await?)?;
+    let limits = client.limits().await?;
+    let batches = order::batches(identity, requests)?;
+    let (form, spares) = form(identity, &limits, batches)?;
     let missed = requests.plan(messages_of(&board)?, &form)?;
+    let ordered = order::place(client, identity, &form, limits.orders).await?;
     let refused = collect_open(client, identity, requests, progress).await?;
     Ok(Collected {
         refused,
         spares,
         bound: form.bound,
         missed,
+        ordered,
     })
 }
 
 /// The form of all requests of an identity at a server.
-pub(crate) fn form(identity: &Identity, limits: &Limits) -> Result<(Form, Spares), MailError> {
+pub(crate) fn form(
+    identity: &Identity,
+    limits: &Limits,
+    batches: Option<Batches>,
+) -> Result<(Form, Spares), MailError> {
     let levels = identity.profile.spares.min(MAX_LEVELS);
     let spares = match (levels, limits.step >= largest_step(levels)) {
         (0, _) => Spares::Off,
@@ -82,6 +94,7 @@ pub(crate) fn form(identity: &Identity, limits: &Limits) -> Result<(Form, Spares
         bound: identity.profile.bound.min(largest),
         most: limits.digest_messages,
         levels: if spares == Spares::Made { levels } else { 0 },
+        batches,
     };
     Ok((form, spares))
 }

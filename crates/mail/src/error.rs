@@ -171,6 +171,9 @@ pub enum MailError {
     /// This scheme carries no payloads.
     #[error("expected a scheme with payloads, found {0}")]
     Scheme(Scheme),
+    /// This scheme does not work batch by batch.
+    #[error("--batches needs keys for sophomr or hybrid, found those for {0}")]
+    NoBatches(Scheme),
     /// No key for sessions.
     #[error("--session needs an instant.key: make an identity with --scheme instantomr or hybrid")]
     NoInstant,

@@ -35,6 +35,8 @@ pub struct NewIdentity {
     pub board_id: Option<[u8; 16]>,
     /// Whether her detection keys have masks of their own all the same.
     pub own_masks: bool,
+    /// Whether fetches take whole batches alone, which the server works when they fill; then without spare requests.
+    pub batches: bool,
 }
 
 /// A detection key's file, and how far it got.
@@ -70,6 +72,9 @@ pub struct Profile {
     /// Whether detection keys that are made anew have masks of their own.
     #[serde(default, skip_serializing_if = "is_unset")]
     pub own_masks: bool,
+    /// Whether fetches take whole batches alone.
+    #[serde(default, skip_serializing_if = "is_unset")]
+    pub batches: bool,
     /// How letters to her are sealed; `None` in profiles of older versions: in any way, but sealed.
     #[serde(default, with = "sealing::name")]
     pub sealing: Option<Sealing>,
@@ -104,6 +109,7 @@ impl Identity {
             return Err(MailError::Scheme(found));
         }
         check_bound(&set, new.scheme, new.bound)?;
+        check_batches(&set, new)?;
         home.create()?;
         let path = home.dir().to_owned();
         if home.path(PROFILE).exists() {
@@ -113,11 +119,15 @@ impl Identity {
             params: set.name().to_owned(),
             scheme: new.scheme.map_or(0, Scheme::tag),
             bound: new.bound,
-            spares: new.spares.min(MAX_LEVELS),
+            spares: match new.batches {
+                true => 0,
+                false => new.spares.min(MAX_LEVELS),
+            },
             begins: 0,
             board_id: None,
             keys: keys::complete(home, &set, new)?,
             own_masks: new.own_masks,
+            batches: new.batches,
             sealing: Some(new.sealing),
         };
         let identity = Self {
@@ -286,6 +296,17 @@ impl Profile {
             0 => self.bound,
             _ => self.bound.saturating_mul(SPARED),
         }
+    }
+}
+
+/// Checks that keys of an identity that takes whole batches serve them.
+///
+/// Errors: `NoBatches`; `Params`.
+fn check_batches(set: &ParamSet, new: &NewIdentity) -> Result<(), MailError> {
+    let scheme = new.scheme.map_or_else(|| set.spec().scheme(true), Ok)?;
+    match new.batches && !scheme.engines().contains(&EngineKind::Sophomr) {
+        true => Err(MailError::NoBatches(scheme)),
+        false => Ok(()),
     }
 }
 

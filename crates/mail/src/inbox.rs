@@ -16,7 +16,7 @@ pub use schedule::MAX_LEVELS;
 pub use take::{Outcome, Reader, Taken};
 pub use view::{Incomplete, Listed};
 
-pub(crate) use requests::{Form, Job, Session};
+pub(crate) use requests::{Batches, Form, Job, Session};
 pub(crate) use schedule::largest_step;
 
 use crate::{Home, MailError};

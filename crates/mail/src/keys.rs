@@ -256,6 +256,7 @@ mod tests {
             spares: 2,
             board_id: Some(BOARD),
             own_masks,
+            batches: false,
         }
     }
 

@@ -22,6 +22,7 @@
 //!     spares: 2,
 //!     board_id: None,
 //!     own_masks: false,
+//!     batches: false,
 //! };
 //! let ann = Identity::create(&home, &new)?;
 //! // What she gives to everybody, as text that survives a mail.
@@ -67,6 +68,7 @@ mod home;
 mod identity;
 mod inbox;
 mod keys;
+mod order;
 mod passphrase;
 mod register;
 mod retired;

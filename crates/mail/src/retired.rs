@@ -173,6 +173,7 @@ impl Identity {
             allow_old,
             board_id: profile.board_id,
             own_masks: profile.own_masks,
+            batches: profile.batches,
         })
     }
 }

@@ -53,7 +53,7 @@ pub async fn cut(
     let range = covered(identity, &session, messages, &digest)?;
     session.cuts += 1;
     session.next = range.end;
-    let (form, spares) = form(identity, &client.limits().await?)?;
+    let (form, spares) = form(identity, &client.limits().await?, None)?;
     let taken = range.end - range.start;
     requests.keep_cut(&session, range, &Form { bound, ..form }, &digest)?;
     if let Some(room) = larger(session.room, taken) {
@@ -66,6 +66,7 @@ pub async fn cut(
         spares,
         bound,
         missed,
+        ordered: Ok(()),
     })
 }
 

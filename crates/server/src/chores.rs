@@ -34,6 +34,7 @@ pub(crate) async fn chores(shared: Arc<Shared>, watched: Arc<Watched>) {
                 let (shared, watched) = (shared.clone(), watched.clone());
                 run_chore(move || {
                     shared.jobs.look();
+                    shared.orders.feed(&shared.jobs);
                     seal(&shared);
                     watched.look(&shared);
                 })
@@ -86,10 +87,11 @@ fn throw_away(shared: &Shared) {
     shared.callers.tidy();
     let limits = &shared.config.limits;
     let hours = |hours: u64| Duration::from_secs(hours.saturating_mul(3600));
-    let mut open = Vec::new();
+    shared.orders.tidy(limits.order_time());
+    let mut open = shared.orders.keys();
     if let Some(sessions) = &shared.sessions {
         sessions.tidy(hours(limits.session_hours));
-        open = sessions.keys();
+        open.extend(sessions.keys());
     }
     let unused = hours(limits.key_days.saturating_mul(24));
     shared.registrations.tidy(unused, &open);

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A server's configuration; docs/operating.md explains every key.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
@@ -112,6 +113,12 @@ pub struct Limits {
     pub all_sessions: u32,
     /// How long a session is kept that no client asks for, in hours.
     pub session_hours: u64,
+    /// Orders of a client; 0: none are taken.
+    pub orders: u32,
+    /// Orders of all clients.
+    pub all_orders: u32,
+    /// How long an order is kept that no client asks for, and each digest that it had made, in days.
+    pub order_days: u64,
     /// Keys that a client may register.
     pub keys: u32,
     /// Keys of all clients.
@@ -209,6 +216,13 @@ pub fn address(text: &str) -> Result<SocketAddr, ServerError> {
     first
         .copied()
         .ok_or_else(|| ServerError::Address(text.to_owned()))
+}
+
+impl Limits {
+    /// How long an order and its digests are kept.
+    pub(crate) fn order_time(&self) -> Duration {
+        Duration::from_secs(self.order_days.saturating_mul(24 * 3600))
+    }
 }
 
 impl Config {

@@ -14,7 +14,7 @@ pub(crate) use ends::{Ending, Step};
 pub(crate) use leases::{Refusal, Who};
 pub(crate) use lend::{Asking, Lent};
 pub(crate) use local::Local;
-pub(crate) use record::{DIGESTS, Id, JobRecord, State};
+pub(crate) use record::{DIGESTS, Id, JobRecord, State, derived};
 
 use crate::caller::Caller;
 use crate::error::ServerError;
@@ -23,7 +23,7 @@ use crate::share::Full;
 use omr_detector::engines::Costs;
 use omr_ops::{FinishedDigest, Metrics};
 use omr_protocol::{ParamSet, Sealing};
-use omr_store::Store;
+use omr_store::{Change, Store, StoreError};
 use queue::{Queue, Shares};
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -38,6 +38,9 @@ use tonic::Status;
 const FINISHED: usize = 256;
 /// The same of all clients without a token.
 const STRANGERS_FINISHED: usize = 16 * FINISHED;
+
+/// Digests for orders that are unfinished at a time.
+const ORDERED: u64 = 256;
 
 /// Digests that the status page shows.
 const SHOWN: usize = 10;
@@ -112,12 +115,21 @@ pub(crate) struct Jobs {
     costs: Costs,
     slots: u64,
     limit: usize,
-    keep: Duration,
+    keep: Keep,
     together: Together,
     sealing: Sealing,
     lease: Duration,
     shares_seeds: bool,
     metrics: Metrics,
+}
+
+/// How long finished digests are kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keep {
+    /// Those that clients asked for.
+    pub(crate) asked: Duration,
+    /// Those for orders.
+    pub(crate) ordered: Duration,
 }
 
 /// Which jobs one run serves.
@@ -138,7 +150,7 @@ struct Work {
 /// Bounds of all jobs together.
 pub(crate) struct Bounds {
     pub(crate) unfinished: usize,
-    pub(crate) keep: Duration,
+    pub(crate) keep: Keep,
     pub(crate) costs: Costs,
     pub(crate) together: Together,
     pub(crate) sealing: Sealing,
@@ -270,6 +282,33 @@ impl Jobs {
             .write(&changes)
             .map_err(|error| refuse::store(&error))?;
         old.iter().for_each(|id| drop(inner.forget(id)));
+        self.insert(&mut inner, id, record, shares);
+        Ok(())
+    }
+
+    /// How many digests for orders have room in the queue. Those of clients who wait do not share it.
+    pub(crate) fn room_for_ordered(&self) -> u64 {
+        ORDERED.saturating_sub(self.lock().tally.ordered())
+    }
+
+    /// Queues the digest of a batch for an order, unless it was asked for already, and notes with it where the order
+    /// stands.
+    ///
+    /// Errors: those of the store.
+    pub(crate) fn create_ordered(
+        &self,
+        id: Id,
+        mut record: JobRecord,
+        order: Change,
+    ) -> Result<(), StoreError> {
+        let shares = self.shares(&record);
+        let mut inner = self.lock();
+        if inner.entries.contains_key(&id) {
+            return self.store.write(&[order]);
+        }
+        record.number = inner.next_number;
+        inner.next_number += 1;
+        self.store.write(&[record.change(&id), order])?;
         self.insert(&mut inner, id, record, shares);
         Ok(())
     }

@@ -5,7 +5,8 @@ use crate::config::Config;
 use crate::damage::Damage;
 use crate::error::ServerError;
 use crate::gate::Gate;
-use crate::jobs::{Bounds, Jobs, Local, Together};
+use crate::jobs::{Bounds, Jobs, Keep, Local, Together};
+use crate::orders::Orders;
 use crate::private;
 use crate::sessions::{Sessions, Tools};
 use crate::tokens::Tokens;
@@ -170,7 +171,10 @@ impl Parts {
         let limits = &self.config.limits;
         let bounds = Bounds {
             unfinished: limits.all_jobs as usize,
-            keep: Duration::from_secs(limits.digest_hours * 3600),
+            keep: Keep {
+                asked: Duration::from_secs(limits.digest_hours * 3600),
+                ordered: limits.order_time(),
+            },
             costs: self.costs,
             together: Together {
                 most: self.config.detector.together,
@@ -182,6 +186,17 @@ impl Parts {
         };
         let (store, set) = (self.store.clone(), self.set.clone());
         Jobs::open(store, set, bounds, self.metrics.clone())
+    }
+
+    /// The orders; none are taken where the set has no batches.
+    pub(crate) fn orders(&self) -> Result<Orders, ServerError> {
+        let params = self.set.sophomr();
+        let batch = params.map_or(u64::MAX, |params| params.slots() as u64);
+        Orders::open(
+            self.store.clone(),
+            self.config.limits.all_orders as usize,
+            batch,
+        )
     }
 
     /// The thread that makes digests here, unless that is left to workers elsewhere.

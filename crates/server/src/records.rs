@@ -51,7 +51,12 @@ pub(crate) fn load<T: DeserializeOwned>(
 /// The store of a folder, made where absent.
 #[cfg(test)]
 pub(crate) fn test_store(dir: &tempfile::TempDir) -> Store {
-    let config = omr_store::StoreConfig::new(dir.path().join("data"));
+    test_store_of(&omr_store::StoreConfig::new(dir.path().join("data")))
+}
+
+/// The same of a configuration.
+#[cfg(test)]
+pub(crate) fn test_store_of(config: &omr_store::StoreConfig) -> Store {
     let board = omr_store::BoardConfig {
         board_id: [1; 16],
         params_id: "toy".into(),
@@ -61,7 +66,7 @@ pub(crate) fn test_store(dir: &tempfile::TempDir) -> Store {
         clues: omr_store::Clues::Plain,
     };
     if !Store::exists(&config.dir) {
-        Store::create(&config, &board).unwrap();
+        Store::create(config, &board).unwrap();
     }
-    Store::open(&config).unwrap()
+    Store::open(config).unwrap()
 }

@@ -60,6 +60,11 @@ pub(crate) fn hash(what: &str, bytes: &[u8]) -> Result<[u8; 32], Status> {
         .map_err(|_| invalid(what, "32 bytes", bytes.len()))
 }
 
+/// Hashes of 32 bytes each.
+pub(crate) fn hashes<B: AsRef<[u8]>>(what: &str, all: &[B]) -> Result<Vec<[u8; 32]>, Status> {
+    all.iter().map(|bytes| hash(what, bytes.as_ref())).collect()
+}
+
 /// What went wrong in the store, as far as a client should know.
 pub(crate) fn store(error: &StoreError) -> Status {
     let text = error.to_string();

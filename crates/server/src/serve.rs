@@ -57,6 +57,7 @@ impl Server {
             threads.push(std::thread::spawn(move || sessions.run()));
         }
         let shared = Arc::new(Shared {
+            orders: parts.orders()?,
             registrations: Registrations::open(parts.store.clone(), limits.all_keys as usize)?,
             addresses: Addresses::open(parts.store.clone(), limits.all_addresses as usize)?,
             streams: Places::new(limits.streams),

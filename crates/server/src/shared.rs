@@ -5,6 +5,7 @@ use crate::caller::{Caller, Callers};
 use crate::config::Config;
 use crate::damage::Damage;
 use crate::jobs::Jobs;
+use crate::orders::Orders;
 use crate::posting::Posting;
 use crate::refuse;
 use crate::registrations::Registrations;
@@ -30,6 +31,7 @@ pub(crate) struct Shared {
     pub(crate) jobs: Arc<Jobs>,
     /// None: the board's set has no InstantOMR.
     pub(crate) sessions: Option<Arc<Sessions>>,
+    pub(crate) orders: Orders,
     pub(crate) registrations: Registrations,
     pub(crate) addresses: Addresses,
     pub(crate) metrics: Metrics,

@@ -80,6 +80,10 @@ pub(crate) struct IdNew {
     /// all the same: 0 to 2. The server works about as much again for each
     #[arg(long, help_heading = LETTERS, value_name = "N", default_value_t = MAX_LEVELS, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVELS)))]
     pub(crate) spares: u8,
+    /// Fetch whole batches alone, 65,536 messages at full size: the server works each when it fills, whenever you ask,
+    /// which costs it least; letters wait until their batch is full. Without spare requests
+    #[arg(long, help_heading = LETTERS, conflicts_with = "spares")]
+    pub(crate) batches: bool,
     /// Detection keys for sophomr, instantomr or hybrid; for all that the set has unless given
     #[arg(long, help_heading = KEYS, value_name = "SCHEME")]
     pub(crate) scheme: Option<Scheme>,

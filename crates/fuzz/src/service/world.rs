@@ -225,6 +225,18 @@ impl World {
         }
     }
 
+    fn order_request(&self) -> v1::CreateOrderRequest {
+        let job = self.job_request(2);
+        v1::CreateOrderRequest {
+            request_id: vec![8; 16].into(),
+            key_hashes: job.key_hashes,
+            start: 0,
+            bound: job.bound,
+            indices_only: job.indices_only,
+            scheme: job.scheme,
+        }
+    }
+
     /// A right call of every method, by the token's owner.
     pub(super) fn calls(&self) -> Vec<Vec<u8>> {
         let key_hash: bytes::Bytes = self.key.to_vec().into();
@@ -318,6 +330,21 @@ impl World {
                 1,
                 &v1::CloseSessionRequest {
                     session_id: vec![9; 16].into(),
+                },
+            ),
+            said("CreateOrder", 1, &self.order_request()),
+            said(
+                "GetOrder",
+                1,
+                &v1::GetOrderRequest {
+                    order_id: other.slice(..16),
+                },
+            ),
+            said(
+                "EndOrder",
+                1,
+                &v1::EndOrderRequest {
+                    order_id: other.slice(..16),
                 },
             ),
             said("BeginUpload", 1, &begin),

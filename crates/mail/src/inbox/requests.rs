@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 const SESSION: &str = "session";
+const ORDERS: &str = "orders";
 
 /// Failures after which a spare request is given up: nothing is lost by it alone.
 const TRIES: u32 = 3;
@@ -69,6 +70,38 @@ impl Job {
     }
 }
 
+/// Fetches that take whole batches alone, as an order has them made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Batches {
+    /// Messages of a batch.
+    pub(crate) messages: u64,
+    /// The order's request id.
+    pub(crate) order: [u8; 16],
+}
+
+impl Batches {
+    /// The messages of a board that fetches take.
+    fn whole(self, board: u64) -> u64 {
+        board / self.messages * self.messages
+    }
+
+    /// Requests for messages: those of one batch each, whole ones under the id that the order has them made under.
+    fn pieces(self, of: Range<u64>, bound: u32) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        let mut start = of.start;
+        while start < of.end {
+            let end = self.whole(start).saturating_add(self.messages).min(of.end);
+            let mut job = Job::new(Stride::new(start..end, 1), bound);
+            if end - start == self.messages {
+                job.request_id = omr_remote::order_batch_id(&self.order, start);
+            }
+            jobs.push(job);
+            start = end;
+        }
+        jobs
+    }
+}
+
 /// The form of all requests of a fetch: public numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Form {
@@ -77,6 +110,21 @@ pub(crate) struct Form {
     pub(crate) most: u64,
     /// Levels of spare requests.
     pub(crate) levels: u8,
+    /// Whether it takes whole batches alone.
+    pub(crate) batches: Option<Batches>,
+}
+
+impl Form {
+    /// Requests for messages.
+    fn pieces(&self, of: Range<u64>) -> Vec<Job> {
+        match self.batches {
+            Some(batches) => batches.pieces(of, self.bound),
+            None => {
+                let pieces = Stride::new(of, 1).pieces(self.most);
+                pieces.map(|of| Job::new(of, self.bound)).collect()
+            }
+        }
+    }
 }
 
 /// An open session with the server.
@@ -147,14 +195,30 @@ impl<'a> Requests<'a> {
             if messages < cursor {
                 return Err(MailError::Shorter(Mismatch::new(cursor, messages)));
             }
-            for of in Stride::new(cursor..messages, 1).pieces(form.most) {
-                let job = Job::new(of, form.bound);
+            let whole = form.batches.map(|batches| batches.whole(messages));
+            let messages = whole.unwrap_or(messages).max(cursor);
+            for job in form.pieces(cursor..messages) {
                 let turn = Some(turn);
                 add(tx, Job { turn, ..job })?;
             }
             tx.open_table(STATE)?.insert(CURSOR, messages)?;
             plan_spare(tx, messages, form)?;
             Ok(missed)
+        })
+    }
+
+    /// What ids of the inbox's orders are made from: random, and always the same.
+    pub(crate) fn order_seed(&self) -> Result<[u8; 16], MailError> {
+        self.store.write(|tx| {
+            let mut records = tx.open_table(RECORDS)?;
+            let known = records.get(ORDERS)?;
+            let known = known.map(|bytes| decode(bytes.value())).transpose()?;
+            if let Some(seed) = known {
+                return Ok(seed);
+            }
+            let seed = omr_remote::random_id();
+            records.insert(ORDERS, &encode(&seed)?[..])?;
+            Ok(seed)
         })
     }
 

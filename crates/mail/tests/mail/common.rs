@@ -34,6 +34,7 @@ pub(crate) fn wanted() -> NewIdentity {
         allow_old: false,
         board_id: None,
         own_masks: false,
+        batches: false,
     }
 }
 
@@ -62,18 +63,23 @@ struct Keys(Arc<Mutex<Option<Arc<Engines>>>>);
 impl Scene {
     /// Registered, with an empty board before her.
     pub(crate) async fn new(bound: u32) -> Self {
+        Self::of(&NewIdentity {
+            bound,
+            spares: MAX_LEVELS,
+            ..wanted()
+        })
+        .await
+    }
+
+    /// The same, of such an identity.
+    pub(crate) async fn of(new: &NewIdentity) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (keys, dropped) = (Keys::default(), Arc::default());
         let said = Arc::new(Mutex::new(Sealing::HpkeX25519));
         let maker = maker(keys.clone(), Arc::clone(&dropped), Arc::clone(&said));
         let fake = Fake::start(board(), maker).await;
         let home = Home::new(dir.path().join("home"));
-        let new = NewIdentity {
-            bound,
-            spares: MAX_LEVELS,
-            ..wanted()
-        };
-        let mut identity = Identity::create(&home, &new).unwrap();
+        let mut identity = Identity::create(&home, new).unwrap();
         let server = Server {
             url: fake.url(),
             ca_certificate: None,
@@ -215,7 +221,8 @@ fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>, said: Arc<Mutex<Sealing
             seed: &|_| [3; 32],
             costs: Costs::default(),
         };
-        let answer = engines.respond(Scheme::Instantomr, job, &Quiet).unwrap();
+        let scheme = engines.scheme(true).unwrap();
+        let answer = engines.respond(scheme, job, &Quiet).unwrap();
         answer.response.to_bytes(&set).unwrap()
     })
 }

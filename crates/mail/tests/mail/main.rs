@@ -1,5 +1,6 @@
 //! Identities and inboxes against a server that misbehaves on demand.
 
+mod batches;
 mod canary;
 mod common;
 mod damage;

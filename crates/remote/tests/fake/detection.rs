@@ -199,6 +199,38 @@ impl DetectionService for Fake {
         self.with(|state| state.sessions.remove(&id[..]));
         fate.answer(CloseSessionResponse {})
     }
+
+    async fn create_order(
+        &self,
+        request: Request<CreateOrderRequest>,
+    ) -> Result<Response<CreateOrderResponse>, Status> {
+        let asked = request.into_inner();
+        let fate: Fate = self.enter("CreateOrder", &format!("{}", asked.start))?;
+        let order = Order {
+            order_id: asked.request_id.clone(),
+            next: asked.start,
+            batch_messages: self.with(|state| state.batch),
+        };
+        self.with(|state| state.orders.insert(asked.request_id.to_vec(), asked));
+        fate.answer(CreateOrderResponse { order: Some(order) })
+    }
+
+    async fn get_order(
+        &self,
+        _: Request<GetOrderRequest>,
+    ) -> Result<Response<GetOrderResponse>, Status> {
+        Err(Status::unimplemented("the fake is not asked for orders"))
+    }
+
+    async fn end_order(
+        &self,
+        request: Request<EndOrderRequest>,
+    ) -> Result<Response<EndOrderResponse>, Status> {
+        let fate: Fate = self.enter("EndOrder", "")?;
+        let id = request.into_inner().order_id;
+        self.with(|state| state.orders.remove(&id[..]));
+        fate.answer(EndOrderResponse {})
+    }
 }
 
 fn session(id: &[u8], stream: &Stream) -> Session {

@@ -52,6 +52,9 @@ pub(crate) struct State {
     pub(crate) jobs: BTreeMap<Vec<u8>, CreateJobRequest>,
     pub(crate) digests: BTreeMap<Vec<u8>, Vec<u8>>,
     pub(crate) sessions: BTreeMap<Vec<u8>, detection::Stream>,
+    pub(crate) orders: BTreeMap<Vec<u8>, CreateOrderRequest>,
+    /// Messages of the batches of orders.
+    pub(crate) batch: u64,
     pub(crate) limits: Limits,
     pub(crate) work_bits: u32,
     pub(crate) tokens: Vec<Option<String>>,

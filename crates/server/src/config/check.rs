@@ -28,6 +28,7 @@ impl Config {
             ("limits.digest_messages", limits.digest_messages),
             ("limits.bound", u64::from(limits.bound)),
             ("limits.session_hours", limits.session_hours),
+            ("limits.order_days", limits.order_days),
             ("limits.key_days", limits.key_days),
             ("limits.address_days", limits.address_days),
             ("limits.connections", limits.connections as u64),

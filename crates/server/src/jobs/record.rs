@@ -24,6 +24,14 @@ pub(crate) enum State {
     Cancelled,
 }
 
+/// The id of what an account asked for under a request id.
+pub(crate) fn derived(account: &str, request_id: &[u8; 16]) -> Id {
+    let mut hasher = blake3::Hasher::new_derive_key("omr server v1 request");
+    hasher.update(request_id).update(account.as_bytes());
+    let hash = hasher.finalize();
+    *hash.as_bytes().first_chunk().expect("32 bytes")
+}
+
 impl State {
     pub(crate) fn is_final(self) -> bool {
         matches!(self, Self::Done | Self::Failed | Self::Cancelled)
@@ -48,6 +56,9 @@ pub(crate) struct JobRecord {
     pub(crate) indices_only: bool,
     /// The scheme's tag.
     pub(crate) scheme: u8,
+    /// Whether an order had it made.
+    #[serde(default, skip_serializing_if = "is_unset")]
+    pub(crate) ordered: bool,
     /// Order of creation.
     pub(crate) number: u64,
     pub(crate) state: State,
@@ -57,6 +68,10 @@ pub(crate) struct JobRecord {
 
 fn every() -> u64 {
     1
+}
+
+fn is_unset(flag: &bool) -> bool {
+    !flag
 }
 
 fn is_every(step: &u64) -> bool {
@@ -124,6 +139,7 @@ mod tests {
             bound: 5,
             indices_only: false,
             scheme: 1,
+            ordered: false,
             number: 2,
             state: State::Queued,
             digest_bytes: 0,

@@ -1,6 +1,6 @@
 //! The end of all jobs, what is thrown away, and the status page's side.
 
-use super::{Entry, Id, Inner, Jobs, SHOWN, State, View, record};
+use super::{Entry, Id, Inner, JobRecord, Jobs, SHOWN, State, View, record};
 use crate::refuse;
 use omr_ops::FinishedDigest;
 use omr_store::Change;
@@ -32,7 +32,14 @@ impl Jobs {
     pub(crate) fn tidy(&self) {
         self.tidy_workers();
         let mut inner = self.lock();
-        let old = |entry: &Entry| entry.finished.is_some_and(|at| at.elapsed() > self.keep);
+        let keep = |record: &JobRecord| match record.ordered {
+            true => self.keep.ordered,
+            false => self.keep.asked,
+        };
+        let old = |entry: &Entry| {
+            let age = entry.finished.map(|at| at.elapsed());
+            age.is_some_and(|age| age > keep(&entry.record))
+        };
         let ids: Vec<Id> = inner
             .entries
             .iter()

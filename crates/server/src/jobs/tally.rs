@@ -13,6 +13,9 @@ type ByAge = BTreeSet<(u64, Id)>;
 pub(super) struct Tally {
     queued: u64,
     running: u64,
+    /// Those of both that are for orders.
+    ordered: u64,
+    /// Those of both that are not.
     unfinished: Owned,
     finished: HashMap<Owner, ByAge>,
     /// Those of all clients without a token.
@@ -26,6 +29,8 @@ impl Tally {
         match record.state {
             State::Queued => self.queued += 1,
             State::Running => self.running += 1,
+            // Orders say how many there are, and their age when they go.
+            _ if record.ordered => return,
             _ => {
                 let place = (record.number, *id);
                 if record.account == ANONYMOUS {
@@ -35,7 +40,10 @@ impl Tally {
                 return;
             }
         }
-        self.unfinished.add(owner);
+        match record.ordered {
+            true => self.ordered += 1,
+            false => self.unfinished.add(owner),
+        }
     }
 
     /// Counts a job no more, which is in the state in which it was counted.
@@ -44,6 +52,7 @@ impl Tally {
         match record.state {
             State::Queued => self.queued -= 1,
             State::Running => self.running -= 1,
+            _ if record.ordered => return,
             _ => {
                 let place = (record.number, *id);
                 self.strangers.remove(&place);
@@ -56,7 +65,10 @@ impl Tally {
                 return;
             }
         }
-        self.unfinished.remove(&owner);
+        match record.ordered {
+            true => self.ordered -= 1,
+            false => self.unfinished.remove(&owner),
+        }
     }
 
     /// Jobs that wait, and jobs that run.
@@ -64,7 +76,12 @@ impl Tally {
         [self.queued, self.running]
     }
 
-    /// Unfinished jobs of a caller and of all.
+    /// Unfinished jobs for orders.
+    pub(super) fn ordered(&self) -> u64 {
+        self.ordered
+    }
+
+    /// Unfinished jobs of a caller and of all, but those for orders.
     pub(super) fn taken(&self, caller: &Caller) -> Taken {
         self.unfinished.taken(caller)
     }

@@ -45,6 +45,7 @@ impl CapabilityService for Capability {
                 false => 0,
             };
             let schemes = shared.schemes();
+            let has_batches = shared.orders.batch() <= limits.digest_messages;
             Ok(Response::new(v1::GetCapabilitiesResponse {
                 version: env!("CARGO_PKG_VERSION").into(),
                 board: Some(board(&shared.store)),
@@ -63,6 +64,8 @@ impl CapabilityService for Capability {
                     jobs: caller.jobs,
                     sessions: caller.sessions,
                     step: omr_protocol::stride::MAX_STEP,
+                    orders: if has_batches { limits.orders } else { 0 },
+                    order_seconds: limits.order_time().as_secs(),
                 }),
                 rights: Some(v1::Rights {
                     post: caller.may(Right::Post),

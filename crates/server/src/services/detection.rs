@@ -1,10 +1,10 @@
-//! The calls for digests: jobs and sessions.
+//! The calls for digests: jobs, sessions and orders.
 
 mod jobs;
+mod orders;
 mod sessions;
 
 use super::Answers;
-use crate::jobs::Id;
 use crate::refuse::{self, blocking};
 use crate::shared::Shared;
 use crate::tokens::Right;
@@ -17,17 +17,6 @@ use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
 pub(crate) struct Detection(pub(crate) Arc<Shared>);
-
-/// The id of what an account asked for under a request id.
-fn derived(account: &str, request_id: &[u8; 16]) -> Id {
-    let mut hasher = blake3::Hasher::new_derive_key("omr server v1 request");
-    hasher.update(request_id).update(account.as_bytes());
-    *hasher
-        .finalize()
-        .as_bytes()
-        .first_chunk()
-        .expect("32 bytes")
-}
 
 impl Detection {
     /// What the set's engines serve, and the configuration allows.
@@ -153,5 +142,42 @@ impl DetectionService for Detection {
             Ok(Response::new(v1::CloseSessionResponse {}))
         };
         self.0.observe("CloseSession", answer).await
+    }
+
+    async fn create_order(
+        &self,
+        request: Request<v1::CreateOrderRequest>,
+    ) -> Result<Response<v1::CreateOrderResponse>, Status> {
+        let answer = async {
+            let order = Some(self.take_order(request).await?);
+            Ok(Response::new(v1::CreateOrderResponse { order }))
+        };
+        self.0.observe("CreateOrder", answer).await
+    }
+
+    async fn get_order(
+        &self,
+        request: Request<v1::GetOrderRequest>,
+    ) -> Result<Response<v1::GetOrderResponse>, Status> {
+        let answer = async {
+            let caller = self.0.caller(&request, Right::Detect)?;
+            let id = refuse::id("order_id", &request.get_ref().order_id)?;
+            let shared = self.0.clone();
+            let next = blocking(move || shared.orders.next(&caller.account, &id)).await?;
+            let order = Some(self.order(&id, next));
+            Ok(Response::new(v1::GetOrderResponse { order }))
+        };
+        self.0.observe("GetOrder", answer).await
+    }
+
+    async fn end_order(
+        &self,
+        request: Request<v1::EndOrderRequest>,
+    ) -> Result<Response<v1::EndOrderResponse>, Status> {
+        let answer = async {
+            self.drop_order(request).await?;
+            Ok(Response::new(v1::EndOrderResponse {}))
+        };
+        self.0.observe("EndOrder", answer).await
     }
 }

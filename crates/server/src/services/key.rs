@@ -178,6 +178,8 @@ impl KeyService for Keys {
             let shared = self.0.clone();
             blocking(move || {
                 shared.registrations.kind(&caller.account, &hash)?;
+                // First, so that nothing new is asked for.
+                shared.orders.revoke(&caller.account, &hash)?;
                 shared.jobs.revoke(&caller.account, &hash)?;
                 if let Some(sessions) = &shared.sessions {
                     sessions.revoke(&caller.account, &hash)?;

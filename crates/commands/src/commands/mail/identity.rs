@@ -146,6 +146,7 @@ async fn plan(
         allow_old: args.allow_old,
         board_id: None,
         own_masks: args.own_masks,
+        batches: args.batches,
     };
     let Some(server) = server else {
         if args.params.is_none() {

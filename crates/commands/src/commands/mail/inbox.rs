@@ -189,6 +189,11 @@ pub(super) fn print_report(ui: &Ui, identity: &Identity, collected: &Collected) 
             "this server cannot ask for every so many-th message: letters longer than the bound do not come whole",
         );
     }
+    if let Err(why) = &collected.ordered {
+        ui.note(&format!(
+            "this server works batches when they are asked for, not when they fill: {why}"
+        ));
+    }
     let (bound, own) = (collected.bound, identity.profile.bound);
     if bound < own {
         ui.warn(&format!(

@@ -232,7 +232,19 @@ fn detection(known: &Known, rng: &mut impl Rng) -> Vec<Seed> {
         job_id: random_id(rng, 16),
     }
     .encode_to_vec();
+    let order = v1::CreateOrderRequest {
+        request_id: random_id(rng, 16),
+        key_hashes: create.key_hashes.clone(),
+        bound: 20,
+        ..Default::default()
+    };
     vec![
+        seed(
+            "/omr.v1.DetectionService/CreateOrder",
+            order.encode_to_vec(),
+        ),
+        seed("/omr.v1.DetectionService/GetOrder", nothing.clone()),
+        seed("/omr.v1.DetectionService/EndOrder", nothing.clone()),
         seed("/omr.v1.DetectionService/CreateJob", create.encode_to_vec()),
         seed("/omr.v1.DetectionService/GetJob", job.clone()),
         seed("/omr.v1.DetectionService/WatchJob", job),

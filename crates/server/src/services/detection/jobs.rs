@@ -1,8 +1,8 @@
 //! Jobs of the protocol: what is asked for, checked, and how a job is told.
 
-use super::{Detection, derived};
+use super::Detection;
 use crate::caller::Caller;
-use crate::jobs::{Id, JobRecord, State, View};
+use crate::jobs::{Id, JobRecord, State, View, derived};
 use crate::refuse::{self, blocking};
 use crate::services::{Answers, READY, chunks};
 use crate::tokens::Right;
@@ -64,12 +64,9 @@ impl Detection {
                 found,
             ));
         }
-        let keys = request
-            .key_hashes
-            .iter()
-            .map(|hash| refuse::hash("key_hashes", hash));
-        let keys: Vec<[u8; 32]> = keys.collect::<Result<_, _>>()?;
-        let scheme = self.scheme(caller, request, &keys)?;
+        let keys = refuse::hashes("key_hashes", &request.key_hashes)?;
+        let asked = (request.scheme, request.indices_only);
+        let scheme = self.scheme(caller, asked, &keys)?;
         self.check_bound(scheme, request.bound)?;
         Ok(JobRecord {
             account: caller.account.clone(),
@@ -80,6 +77,7 @@ impl Detection {
             bound: request.bound,
             indices_only: request.indices_only || scheme.is_for_indices(),
             scheme: scheme.tag(),
+            ordered: false,
             number: 0,
             state: State::Queued,
             digest_bytes: 0,
@@ -88,10 +86,10 @@ impl Detection {
     }
 
     /// The scheme asked for, or what the keys serve; the keys must be what it takes.
-    fn scheme(
+    pub(super) fn scheme(
         &self,
         caller: &Caller,
-        request: &v1::CreateJobRequest,
+        (scheme, indices_only): (i32, bool),
         keys: &[[u8; 32]],
     ) -> Result<Scheme, Status> {
         if keys.is_empty() {
@@ -109,10 +107,10 @@ impl Detection {
         has.sort_unstable();
         let unknown = || {
             let expected = format!("0 to {}", Scheme::ALL.len());
-            refuse::invalid("scheme", &expected, request.scheme)
+            refuse::invalid("scheme", &expected, scheme)
         };
-        let scheme = match request.scheme {
-            0 => Scheme::of_engines(&has, !request.indices_only),
+        let scheme = match scheme {
+            0 => Scheme::of_engines(&has, !indices_only),
             tag => u8::try_from(tag).ok().and_then(Scheme::from_tag),
         };
         let scheme = scheme.ok_or_else(unknown)?;

@@ -1,8 +1,8 @@
 //! Sessions of the protocol: what is asked for, checked, and how a session is told.
 
-use super::{Detection, derived};
+use super::Detection;
 use crate::caller::Caller;
-use crate::jobs::Id;
+use crate::jobs::{Id, derived};
 use crate::refuse::{self, blocking};
 use crate::services::{Answers, chunks};
 use crate::sessions::{SessionRecord, Sessions, View};

@@ -1,0 +1,243 @@
+//! Orders: a digest of every batch as soon as it is full, so that the time of the work depends on the board alone.
+//!
+//! What an order has made is a job like any other, which its client finds by asking for it.
+
+mod record;
+
+pub(crate) use record::OrderRecord;
+
+use crate::caller::Caller;
+use crate::error::ServerError;
+use crate::jobs::{Id, Jobs, derived};
+use crate::refuse;
+use crate::share::{Full, Owned, Owner};
+use omr_api::order_batch_id;
+use omr_store::Store;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tonic::Status;
+
+/// An order as this process knows it.
+struct Known {
+    record: OrderRecord,
+    owner: Owner,
+    /// When a client last asked for it; a restart counts anew.
+    used: Instant,
+}
+
+#[derive(Default)]
+struct Inner {
+    all: HashMap<Id, Known>,
+    /// By the next batch.
+    due: BTreeSet<(u64, Id)>,
+    owned: Owned,
+}
+
+impl Inner {
+    fn insert(&mut self, id: Id, record: OrderRecord, client: u64) {
+        let owner = Owner::new(&record.account, client);
+        self.due.insert((record.next, id));
+        self.owned.add(owner.clone());
+        let used = Instant::now();
+        let known = Known {
+            record,
+            owner,
+            used,
+        };
+        self.all.insert(id, known);
+    }
+
+    fn remove(&mut self, id: &Id) {
+        if let Some(known) = self.all.remove(id) {
+            self.due.remove(&(known.record.next, *id));
+            self.owned.remove(&known.owner);
+        }
+    }
+
+    /// Notes where an order stands.
+    fn stands(&mut self, id: &Id, next: u64) {
+        if let Some(known) = self.all.get_mut(id) {
+            self.due.remove(&(known.record.next, *id));
+            known.record.next = next;
+            self.due.insert((next, *id));
+        }
+    }
+}
+
+/// All orders.
+pub(crate) struct Orders {
+    store: Store,
+    inner: Mutex<Inner>,
+    limit: usize,
+    /// Messages of a batch.
+    batch: u64,
+}
+
+impl Orders {
+    /// The orders on the disk.
+    ///
+    /// Errors: `Store`, `Record`.
+    pub(crate) fn open(store: Store, limit: usize, batch: u64) -> Result<Self, ServerError> {
+        let mut inner = Inner::default();
+        for (id, record) in record::load(&store)? {
+            inner.insert(id, record, 0);
+        }
+        Ok(Self {
+            store,
+            inner: Mutex::new(inner),
+            limit,
+            batch,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Messages of a batch.
+    pub(crate) fn batch(&self) -> u64 {
+        self.batch
+    }
+
+    /// Takes an order, from the first batch on that begins at its next message or later, or finds it if it was given
+    /// before. Gives its next message.
+    ///
+    /// Errors: ALREADY_EXISTS for another order under this id; FAILED_PRECONDITION for too many; those of the store.
+    pub(crate) fn create(
+        &self,
+        id: Id,
+        mut record: OrderRecord,
+        caller: &Caller,
+        each: u32,
+    ) -> Result<u64, Status> {
+        let mut inner = self.lock();
+        if let Some(known) = inner.all.get_mut(&id) {
+            known.used = Instant::now();
+            return match known.record.is_same_request(&record) {
+                true => Ok(known.record.next),
+                false => Err(Status::already_exists(
+                    "expected a new request id, found that of another order",
+                )),
+            };
+        }
+        match inner.owned.taken(caller).check(caller, each, self.limit) {
+            Ok(()) => {}
+            Err(Full::Own(most)) => return Err(refuse::over_quota("orders", most)),
+            Err(Full::All(most)) => return Err(refuse::over_quota("orders of all clients", most)),
+        }
+        record.next = self.begins(record.next);
+        let next = record.next;
+        let written = self.store.write(&[record.change(&id)]);
+        written.map_err(|error| refuse::store(&error))?;
+        inner.insert(id, record, caller.client);
+        Ok(next)
+    }
+
+    /// The first batch that begins at a message or later.
+    fn begins(&self, message: u64) -> u64 {
+        message.div_ceil(self.batch).saturating_mul(self.batch)
+    }
+
+    /// The next message of an account's order.
+    ///
+    /// Errors: NOT_FOUND.
+    pub(crate) fn next(&self, account: &str, id: &Id) -> Result<u64, Status> {
+        let mut inner = self.lock();
+        let known = inner.all.get_mut(id);
+        let known = known.filter(|known| known.record.account == account);
+        let known = known.ok_or_else(|| {
+            Status::not_found("expected one of the caller's orders, found none of this id")
+        })?;
+        known.used = Instant::now();
+        Ok(known.record.next)
+    }
+
+    /// Ends an account's order.
+    ///
+    /// Errors: NOT_FOUND, those of the store.
+    pub(crate) fn end(&self, account: &str, id: &Id) -> Result<(), Status> {
+        self.next(account, id)?;
+        self.end_all(&[*id]).map_err(|error| refuse::store(&error))
+    }
+
+    fn end_all(&self, ids: &[Id]) -> Result<(), omr_store::StoreError> {
+        let mut inner = self.lock();
+        let changes: Vec<_> = ids.iter().flat_map(record::forget).collect();
+        self.store.write(&changes)?;
+        ids.iter().for_each(|id| inner.remove(id));
+        Ok(())
+    }
+
+    fn of(&self, is: impl Fn(&Known) -> bool) -> Vec<Id> {
+        let inner = self.lock();
+        let of_kind = inner.all.iter().filter(|(_, known)| is(known));
+        of_kind.map(|(id, _)| *id).collect()
+    }
+
+    /// Ends an account's orders with a key.
+    ///
+    /// Errors: those of the store.
+    pub(crate) fn revoke(&self, account: &str, key: &[u8; 32]) -> Result<(), Status> {
+        let with_key =
+            |known: &Known| known.record.account == account && known.record.keys.contains(key);
+        let ids = self.of(with_key);
+        self.end_all(&ids).map_err(|error| refuse::store(&error))
+    }
+
+    /// Ends the orders that no client asked for in so long: each costs work with every batch.
+    pub(crate) fn tidy(&self, unused: Duration) {
+        let old = self.of(|known| known.used.elapsed() >= unused);
+        match self.end_all(&old) {
+            Ok(()) if old.is_empty() => {}
+            Ok(()) => tracing::info!(orders = old.len(), "orders that nobody asks for end"),
+            Err(error) => tracing::warn!(%error, "old orders stay"),
+        }
+    }
+
+    /// Keys of orders, with their accounts.
+    pub(crate) fn keys(&self) -> Vec<([u8; 32], String)> {
+        let inner = self.lock();
+        let records = inner.all.values().map(|known| &known.record);
+        let keys = records.flat_map(|of| of.keys.iter().map(|key| (*key, of.account.clone())));
+        keys.collect()
+    }
+
+    /// Queues the digests of batches that are full, as many as have room in the queue: the others follow.
+    pub(crate) fn feed(&self, jobs: &Jobs) {
+        let (len, first) = (self.store.len(), self.store.first());
+        let mut room = jobs.room_for_ordered();
+        let mut inner = self.lock();
+        while let Some(&(next, id)) = inner.due.first() {
+            let is_full = |start: u64| start.saturating_add(self.batch) <= len;
+            if room == 0 || !is_full(next) {
+                return;
+            }
+            // What expired before its turn is left out.
+            let start = next.max(self.begins(first));
+            if !is_full(start) {
+                inner.stands(&id, start);
+                continue;
+            }
+            let Some(known) = inner.all.get(&id) else {
+                return;
+            };
+            let after = OrderRecord {
+                next: start + self.batch,
+                ..known.record.clone()
+            };
+            let request = order_batch_id(&after.request_id, start);
+            let job = derived(&after.account, &request);
+            let record = after.job(start);
+            if let Err(error) = jobs.create_ordered(job, record, after.change(&id)) {
+                tracing::warn!(%error, "orders wait");
+                return;
+            }
+            inner.stands(&id, after.next);
+            room -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
