@@ -2,12 +2,17 @@
 
 use crate::identity::{Identity, KeyFile, NewIdentity};
 use crate::{Home, MailError};
+use chacha20::ChaCha20Rng;
 use omr_client::locked::{self, LockError};
 use omr_client::{SecretKey, os_rng, write_detection_key};
 use omr_protocol::frame::{FrameReader, Kind};
 use omr_protocol::sophomr::Epoch;
 use omr_protocol::{ClueKey, EngineKind, Mismatch, ParamSet, Scheme};
+use omr_remote::KeyMaker;
+use rand_core::{Rng, SeedableRng};
 use std::fs::File;
+use std::io::{self, Write};
+use std::sync::Arc;
 use std::time::SystemTime;
 use zeroize::Zeroizing;
 
@@ -188,22 +193,24 @@ fn make_detection(
     })
 }
 
-/// Has a detection key of an identity that was imported without: another one of the same secret.
+/// What makes a detection key of an identity that was imported without: another one of the same secret.
 ///
-/// Errors: `Locked`, `Unlock`, `Secret`, `File`, `Params`.
-pub(crate) fn restore_detection(identity: &Identity, name: &str) -> Result<(), MailError> {
+/// Errors: `Locked`, `Unlock`, `Secret`, `Keys`, `Params`.
+pub(crate) fn detection_maker(identity: &Identity, name: &str) -> Result<KeyMaker, MailError> {
     let (home, profile, set) = (&identity.home, &identity.profile, identity.set()?);
     let expected = || detection_keys().collect::<Vec<_>>().join(" or ");
     let engine = EngineKind::of_key_name(name)
         .ok_or_else(|| home.key_error(name, expected(), "found another name in the profile"))?;
-    match home.has(name) {
-        true => Ok(()),
-        false => {
-            let epoch = epoch(profile.own_masks, profile.board_id);
-            let secret = secret(home, &set)?;
-            make_detection(home, &set, engine, &secret, epoch.as_ref())
-        }
-    }
+    let epoch = epoch(profile.own_masks, profile.board_id);
+    let secret = secret(home, &set)?;
+    // The same key whenever it is made, and forgotten with this process.
+    let mut seed = Zeroizing::new([0; 32]);
+    os_rng().fill_bytes(&mut seed[..]);
+    Ok(Arc::new(move |mut out: &mut dyn Write| {
+        let rng = &mut ChaCha20Rng::from_seed(*seed);
+        write_detection_key(&set, engine, &secret, epoch.as_ref(), rng, &mut out)
+            .map_err(io::Error::other)
+    }))
 }
 
 /// Whether a detection key is here; one of another secret, and a damaged one, is an error.
@@ -274,7 +281,11 @@ mod tests {
     fn restored(identity: &mut Identity) {
         identity.profile.board_id = Some(BOARD);
         std::fs::remove_file(identity.home.path("detection.key")).unwrap();
-        restore_detection(identity, "detection.key").unwrap();
+        let make = detection_maker(identity, "detection.key").unwrap();
+        let mut made = [Vec::new(), Vec::new()];
+        made.iter_mut().for_each(|key| make(key).unwrap());
+        assert!(made[0] == made[1], "the same whenever it is made");
+        std::fs::write(identity.home.path("detection.key"), &made[0]).unwrap();
     }
 
     #[test]

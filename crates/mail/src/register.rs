@@ -1,6 +1,6 @@
 //! Giving a server the detection keys, and taking them back.
 
-use crate::keys::restore_detection;
+use crate::keys::detection_maker;
 use crate::send::{board_place, check_clues};
 use crate::{Identity, KeyFile, MailError};
 use omr_remote::{Client, RemoteError, v1};
@@ -31,11 +31,19 @@ pub async fn register(
         let hash = match registered_before(identity, &key, client).await? {
             Some(hash) => hash,
             None => {
-                restore_detection(identity, &key.name)?;
                 let tell = |sent, total| progress(&key.name, sent, total);
                 // Asked again where it is registered already: the server may have lost it.
-                let path = identity.home.path(&key.name);
-                let hash = client.upload_key(&path, tell).await?;
+                let hash = match identity.home.has(&key.name) {
+                    true => {
+                        client
+                            .upload_key(&identity.home.path(&key.name), tell)
+                            .await?
+                    }
+                    false => {
+                        let make = detection_maker(identity, &key.name)?;
+                        client.upload_made_key(make, tell).await?
+                    }
+                };
                 client.register_key(hash).await?;
                 hash
             }

@@ -113,6 +113,9 @@ pub enum RemoteError {
     /// A file could not be read.
     #[error("{}", .0.display())]
     File(PathBuf, #[source] std::io::Error),
+    /// A key could not be made.
+    #[error("a key could not be made")]
+    Made(#[source] std::io::Error),
     /// A thread of ours broke off.
     #[error("a background task ended early")]
     Task,

@@ -1,5 +1,9 @@
 //! Detection keys: hashed, sent in chunks, resumed where an upload broke off.
 
+mod source;
+
+pub use source::KeyMaker;
+
 use crate::retry::Patience;
 use crate::{Client, RemoteError};
 use bytes::Bytes;
@@ -7,9 +11,9 @@ use omr_api::v1::{
     BeginUploadRequest, BeginUploadResponse, RegisterKeyRequest, RegisterKeyResponse,
     RevokeKeyRequest, UploadChunksRequest,
 };
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use source::Source;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::mpsc;
@@ -21,10 +25,10 @@ const AHEAD: usize = 4;
 
 const UPLOAD: &str = "UploadChunks";
 
-/// A key's file by its content.
+/// A key by its content.
 #[derive(Clone)]
 struct Upload {
-    path: PathBuf,
+    source: Source,
     hash: Bytes,
     bytes: u64,
     chunk: usize,
@@ -40,10 +44,30 @@ impl Client {
         path: &Path,
         progress: impl Fn(u64, u64),
     ) -> Result<[u8; 32], RemoteError> {
+        self.upload(Source::File(path.to_owned()), progress).await
+    }
+
+    /// Sends a key while it is made, so that it is nowhere whole, and returns its BLAKE3 hash. It is made once before, to
+    /// be hashed, and anew whenever the network broke off. `progress` as of [`Client::upload_key`].
+    ///
+    /// Errors: the server's; `Made`.
+    pub async fn upload_made_key(
+        &self,
+        make: KeyMaker,
+        progress: impl Fn(u64, u64),
+    ) -> Result<[u8; 32], RemoteError> {
+        self.upload(Source::Made(make), progress).await
+    }
+
+    async fn upload(
+        &self,
+        source: Source,
+        progress: impl Fn(u64, u64),
+    ) -> Result<[u8; 32], RemoteError> {
         let chunk = (self.limits().await?.chunk_bytes as usize).clamp(1, omr_api::CHUNK_BYTES);
-        let (hash, bytes) = hashed(path).await?;
+        let (hash, bytes) = hashed(&source).await?;
         let upload = Upload {
-            path: path.to_owned(),
+            source,
             hash: hash.to_vec().into(),
             bytes,
             chunk,
@@ -72,7 +96,7 @@ impl Client {
     ///
     /// Errors: `File`.
     pub async fn key_hash(path: &Path) -> Result<[u8; 32], RemoteError> {
-        Ok(hashed(path).await?.0)
+        Ok(hashed(&Source::File(path.to_owned())).await?.0)
     }
 
     /// Registers an uploaded key under the caller's token.
@@ -143,7 +167,7 @@ impl Client {
         };
         // The receiver is gone with the call, so the reader has ended or will at its next chunk.
         let read = reading.await.map_err(|_| RemoteError::Task)?;
-        read.map_err(|source| file_error(&upload.path, source))?;
+        read.map_err(|error| upload.source.error(error))?;
         Ok(answer.map(|answer| answer.into_inner().complete))
     }
 }
@@ -155,42 +179,30 @@ impl Upload {
         chunks: &mpsc::Sender<UploadChunksRequest>,
         sent: &AtomicU64,
     ) -> io::Result<()> {
-        let mut file = File::open(&self.path)?;
-        file.seek(SeekFrom::Start(offset))?;
-        let mut offset = offset;
-        while offset < self.bytes {
-            let len = (self.bytes - offset).min(self.chunk as u64) as usize;
-            let mut data = vec![0; len];
-            file.read_exact(&mut data)?;
+        let mut at = offset;
+        let mut send = |data: Vec<u8>| {
+            let len = data.len() as u64;
             let request = UploadChunksRequest {
                 key_hash: self.hash.clone(),
-                offset,
+                offset: at,
                 crc32c: crc32c::crc32c(&data),
                 data: data.into(),
             };
-            if chunks.blocking_send(request).is_err() {
-                return Ok(());
+            at += len;
+            let taken = chunks.blocking_send(request).is_ok();
+            if taken {
+                sent.store(at, Ordering::Relaxed);
             }
-            offset += len as u64;
-            sent.store(offset, Ordering::Relaxed);
-        }
-        Ok(())
+            taken
+        };
+        self.source.read(offset, self.chunk, &mut send)
     }
 }
 
-/// Hash and length of a file.
-async fn hashed(path: &Path) -> Result<([u8; 32], u64), RemoteError> {
-    let owned = path.to_owned();
-    let hash = move || -> io::Result<([u8; 32], u64)> {
-        let mut hasher = blake3::Hasher::new();
-        let bytes = io::copy(&mut File::open(&owned)?, &mut hasher)?;
-        Ok((*hasher.finalize().as_bytes(), bytes))
-    };
-    let hashed = tokio::task::spawn_blocking(hash).await;
+/// Hash and length of a key.
+async fn hashed(source: &Source) -> Result<([u8; 32], u64), RemoteError> {
+    let own = source.clone();
+    let hashed = tokio::task::spawn_blocking(move || own.hashed()).await;
     let hashed = hashed.map_err(|_| RemoteError::Task)?;
-    hashed.map_err(|source| file_error(path, source))
-}
-
-fn file_error(path: &Path, source: io::Error) -> RemoteError {
-    RemoteError::File(path.to_owned(), source)
+    hashed.map_err(|error| source.error(error))
 }

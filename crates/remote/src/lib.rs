@@ -43,6 +43,7 @@ pub use delivery::Posted;
 pub use endpoint::{Endpoint, Notice, Timeouts, UNREACHED, Waiting};
 pub use error::RemoteError;
 pub use jobs::MAX_DIGEST_BYTES;
+pub use keys::KeyMaker;
 pub use omr_api::{FINGERPRINT_BYTES, address_fingerprint, order_batch_id, v1, with_post_refusal};
 pub use pdq::Stage;
 pub use read::Piece;

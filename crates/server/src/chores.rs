@@ -29,6 +29,10 @@ pub(crate) async fn chores(shared: Arc<Shared>, watched: Arc<Watched>) {
                 if let Some(sessions) = &shared.sessions {
                     sessions.wake();
                 }
+                if shared.orders.are_due() {
+                    let shared = shared.clone();
+                    run_chore(move || shared.orders.feed(&shared.jobs)).await;
+                }
             }
             _ = look.tick() => {
                 let (shared, watched) = (shared.clone(), watched.clone());

@@ -203,19 +203,29 @@ impl Orders {
         keys.collect()
     }
 
+    /// Whether a batch is full whose digest is ordered and not begun.
+    pub(crate) fn are_due(&self) -> bool {
+        let inner = self.lock();
+        let next = inner.due.first().map(|(next, _)| *next);
+        next.is_some_and(|next| self.is_full(next))
+    }
+
+    fn is_full(&self, start: u64) -> bool {
+        start.saturating_add(self.batch) <= self.store.len()
+    }
+
     /// Queues the digests of batches that are full, as many as have room in the queue: the others follow.
     pub(crate) fn feed(&self, jobs: &Jobs) {
-        let (len, first) = (self.store.len(), self.store.first());
+        let first = self.store.first();
         let mut room = jobs.room_for_ordered();
         let mut inner = self.lock();
         while let Some(&(next, id)) = inner.due.first() {
-            let is_full = |start: u64| start.saturating_add(self.batch) <= len;
-            if room == 0 || !is_full(next) {
+            if room == 0 || !self.is_full(next) {
                 return;
             }
             // What expired before its turn is left out.
             let start = next.max(self.begins(first));
-            if !is_full(start) {
+            if !self.is_full(start) {
                 inner.stands(&id, start);
                 continue;
             }

@@ -6,6 +6,7 @@ use crate::world::{
 };
 use bytes::Bytes;
 use omr_api::{order_batch_id, v1};
+use omr_server::Config;
 use omr_server::tokens::Right;
 use std::time::Duration;
 use tonic::{Code, Status};
@@ -55,7 +56,7 @@ async fn fill(client: &mut Client, from: u64, len: u64, person: &Person, hers: &
     };
     let messages: Vec<_> = (from..len).map(message).collect();
     for (i, lot) in messages.chunks(500).enumerate() {
-        let id = (from / 500) as u8 + i as u8 + 100;
+        let id = (from / 100) as u8 + i as u8 + 100;
         let posted = client.board.post_messages(post(id, lot.to_vec()));
         posted.await.unwrap();
     }
@@ -100,7 +101,8 @@ async fn until_made(server: &Running, digests: f64) {
 #[tokio::test(flavor = "multi_thread")]
 async fn batches_are_worked_when_they_fill_also_over_a_restart_and_asking_finds_them() {
     let n = batch();
-    let (dir, server, mut client) = served(|_| {}).await;
+    let quick = |settings: &mut Config| settings.limits.messages_per_second = 100_000;
+    let (dir, server, mut client) = served(quick).await;
     let ann = Person::new(1);
     let keys = [
         client.register(&ann.bulk).await,
@@ -118,7 +120,9 @@ async fn batches_are_worked_when_they_fill_also_over_a_restart_and_asking_finds_
     assert_eq!(refused.code(), Code::AlreadyExists, "{refused}");
     server.stop().await;
 
-    let server = Running::start(config(dir.path())).await;
+    let mut settings = config(dir.path());
+    quick(&mut settings);
+    let server = Running::start(settings).await;
     let mut client = server.client().await;
     assert_eq!(next(&mut client, &given.order_id).await.unwrap(), n);
     fill(&mut client, n + 800, 2 * n, &ann, &[2 * n - 1]).await;
@@ -142,21 +146,22 @@ async fn batches_are_worked_when_they_fill_also_over_a_restart_and_asking_finds_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn orders_are_their_clients_own_few_and_end_with_their_keys() {
-    let (dir, server, mut client) = served(|settings| {
-        settings.access.anonymous_detect = false;
-        settings.limits.orders = 1;
-    })
-    .await;
+    let dir = tempfile::tempdir().unwrap();
     let rights = [Right::Post, Right::Detect];
     let [ann, bea] = ["ann", "bea"].map(|name| token(dir.path(), name, &rights));
+    let mut settings = config(dir.path());
+    settings.access.anonymous_detect = false;
+    settings.limits.orders = 1;
+    let server = Running::start(settings).await;
+    let mut client = server.client().await;
     let person = Person::new(1);
     let bulk = upload(&mut client, &person.bulk, &ann).await;
-    let instant = upload(&mut client, &person.instant, &ann).await;
+    let instant = upload(&mut client, &person.instant, &bea).await;
     let mut give = async |asked: v1::CreateOrderRequest, token: &str| {
         let created = client.detection.create_order(with_token(asked, token));
         Ok::<_, Status>(created.await?.into_inner().order.unwrap())
     };
-    let of_instant = give(order(&[instant], 0), &ann).await.unwrap_err();
+    let of_instant = give(order(&[instant], 0), &bea).await.unwrap_err();
     assert_eq!(of_instant.code(), Code::InvalidArgument);
     assert!(
         of_instant.message().contains("batch by batch"),
