@@ -48,6 +48,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
         allow_old: false,
         board_id: None,
         own_masks: false,
+        batches: false,
     };
     let file = Identity::create(&home, &new).and_then(|identity| identity.export());
     let read = |name: &str| (name.to_owned(), fs::read(home.path(name)).expect("read"));
