@@ -1,6 +1,8 @@
 """What the tests share: recipients and detection keys of the small sets, made once."""
 
+import os
 import pathlib
+import subprocess
 
 import pytest
 
@@ -9,6 +11,7 @@ import omr
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TINY = "insecure-tiny-v3"
 HYBRID = "insecure-tiny-hybrid-v3"
+COMMAND = os.environ.get("OMR_COMMAND")
 
 
 @pytest.fixture(scope="session")
@@ -63,3 +66,32 @@ def filled(tmp_path_factory, alice, bob):
         board.post_many((who.address, b"letter %d" % i) for i, who in enumerate(to))
     with omr.Board.open(path) as board:
         yield board
+
+
+@pytest.fixture(scope="session")
+def serve(tmp_path_factory):
+    """Starts servers of the command that `OMR_COMMAND` names; without it such tests are skipped."""
+    if not COMMAND:
+        pytest.skip("OMR_COMMAND names no command")
+    servers = []
+
+    def start(*args):
+        folder = tmp_path_factory.mktemp("server")
+        command = [COMMAND, *map(str, args), "--anonymous", "--listen", "127.0.0.1:0", "--data", str(folder / "data")]
+        with (folder / "log").open("wb") as log:
+            server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        servers.append(server)
+        for line in server.stdout:
+            if line.startswith("listening on "):
+                return line.split()[-1]
+        pytest.fail((folder / "log").read_text())
+
+    yield start
+    for server in servers:
+        server.terminate()
+        server.communicate(timeout=60)
+
+
+@pytest.fixture(scope="session")
+def url(serve):
+    return serve("serve", "--params", TINY)

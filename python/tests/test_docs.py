@@ -16,7 +16,7 @@ BLOCK = re.compile(r"<!-- tested -->\n```python\n(.*?)```", re.DOTALL)
 def test_the_page_runs_from_top_to_bottom(tmp_path):
     text = PAGE.read_text()
     blocks = BLOCK.findall(text)
-    assert len(blocks) == text.count("```python") == 3
+    assert len(blocks) == text.count("```python") == 4
     done = subprocess.run(
         [sys.executable, "-c", "".join(blocks)], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
@@ -25,6 +25,8 @@ def test_the_page_runs_from_top_to_bottom(tmp_path):
         "0 letter.txt b'hello Alice'",
         "[range(1, 2), range(2, 3)] 2 [612, 612]",
         "0..3 hold 3 letters, and the bound is 1",
+        "SELECT city FROM cities WHERE people >= ?",
+        "['row,city', '0,Bern', '1,Genf']",
     ]
 
 

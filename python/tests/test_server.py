@@ -1,8 +1,6 @@
-"""The client against a server of the command; `OMR_COMMAND` names it, without it these tests are skipped."""
+"""The client against a server of the command."""
 
-import os
 import socket
-import subprocess
 import threading
 import time
 
@@ -10,27 +8,6 @@ import pytest
 
 import omr
 from conftest import HYBRID, TINY
-
-COMMAND = os.environ.get("OMR_COMMAND")
-pytestmark = pytest.mark.skipif(not COMMAND, reason="OMR_COMMAND names no command")
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("server")
-    args = ["serve", "--anonymous", "--params", TINY, "--listen", "127.0.0.1:0", "--data", folder / "data"]
-    with (folder / "log").open("wb") as log:
-        server = subprocess.Popen([COMMAND, *map(str, args)], stdout=subprocess.PIPE, stderr=log, text=True)
-    try:
-        for line in server.stdout:
-            if line.startswith("listening on "):
-                break
-        else:
-            pytest.fail((folder / "log").read_text())
-        yield line.split()[-1]
-    finally:
-        server.terminate()
-        server.communicate(timeout=60)
 
 
 @pytest.fixture(scope="module")

@@ -44,7 +44,9 @@ usage: cargo xtask <command>
   hardware                the accelerator below hw/ in simulation, with its mutants: by Verilator
   browser                 the status page and gRPC-Web of a running server in a browser
   python                  a client in Python, written from the documents alone, against a running server
-  wheel [--release]       the Python package: its wheel, its tests, its types (--release: as it is published)
+  wheel [--release [--everywhere]]
+                          the Python package: its wheel, its tests, its types (--release: as it is published, also
+                          for other systems)
   timing                  no branch and no address depends on a secret: under valgrind
   fuzz [--seconds N] [--runs N] [--json] [TARGET..]
                           every parser under libFuzzer, a minute each
@@ -84,7 +86,8 @@ fn run() -> Result<(), XtaskError> {
         ["browser"] => browser::check(root),
         ["python"] => python::check(root),
         ["wheel"] => wheel::check(root),
-        ["wheel", "--release"] => wheel::release(root),
+        ["wheel", "--release"] => wheel::release(root, false),
+        ["wheel", "--release", "--everywhere"] => wheel::release(root, true),
         ["timing"] => timing::check(root),
         ["fuzz", args @ ..] => fuzz::run(root, args),
         ["miri"] => miri::check(root),

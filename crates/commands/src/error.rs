@@ -13,6 +13,7 @@ use omr_client::DecodeError;
 use omr_client::locked::LockError;
 use omr_console::ConsoleError;
 use omr_detector::DetectorError;
+use omr_local::LocalError;
 #[cfg(feature = "full")]
 use omr_mail::MailError;
 use omr_protocol::Mismatch;
@@ -81,6 +82,9 @@ pub(crate) enum CliError {
         /// The size asked for.
         found: usize,
     },
+    /// What else is wrong with a board.
+    #[error(transparent)]
+    Local(LocalError),
     /// The detector failed.
     #[error("making the digest")]
     Detector(#[from] DetectorError),
@@ -265,6 +269,20 @@ impl CliError {
     /// A failed write with the file it is about.
     pub(crate) fn write(path: impl Into<PathBuf>, source: impl Into<InputError>) -> Self {
         Self::Write(path.into(), source.into())
+    }
+}
+
+impl From<LocalError> for CliError {
+    fn from(error: LocalError) -> Self {
+        match error {
+            LocalError::Plan(error) => error.into(),
+            LocalError::PayloadBytes { sealing, bytes } => Self::PayloadBytes {
+                sealing,
+                least: bytes.expected,
+                found: bytes.found,
+            },
+            other => Self::Local(other),
+        }
     }
 }
 

@@ -44,6 +44,20 @@ impl Server {
         }
     }
 
+    /// The one that is named, or the own one where none is. The own token and certificate are for the own server alone.
+    #[must_use]
+    pub fn named(url: Option<&str>, own: Option<Self>) -> Option<Self> {
+        match (url, own) {
+            (Some(url), Some(own)) if *url == own.url => Some(own),
+            (None, own) => own,
+            (Some(url), _) => Some(Self {
+                url: url.to_owned(),
+                ca_certificate: None,
+                token: None,
+            }),
+        }
+    }
+
     /// The endpoint for calls that do not reveal who is calling: it has no token.
     #[must_use]
     pub fn stranger(&self) -> Endpoint {

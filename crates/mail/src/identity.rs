@@ -1,7 +1,8 @@
 //! A recipient's keys and the fixed form of her requests.
 
 use crate::keys::{self, CLUE_KEY};
-use crate::{Address, Home, MAX_LEVELS, MailError, Terms, check_limits, check_sealing, sealing};
+use crate::sealing;
+use crate::{Address, Home, Inbox, MAX_LEVELS, MailError, Terms, check_limits, check_sealing};
 use omr_client::SecretKey;
 use omr_client::letter::Place;
 use omr_protocol::Mismatch;
@@ -149,6 +150,15 @@ impl Identity {
             home: home.clone(),
             profile: profile.ok_or(MailError::NoIdentity(path))?,
         })
+    }
+
+    /// Notes where the board ended before her keys were made: nobody can have written to her before.
+    ///
+    /// Errors: `File`, `Settings`; those of [`Inbox::open`].
+    pub fn begin_at(&mut self, start: u64) -> Result<(), MailError> {
+        Inbox::open(&self.home)?.begin_at(start)?;
+        self.profile.begins = start;
+        self.save()
     }
 
     /// Writes the profile.

@@ -2,8 +2,41 @@
 
 use crate::keys::detection_maker;
 use crate::send::{board_place, check_clues};
-use crate::{Identity, KeyFile, MailError};
+use crate::{Identity, KeyFile, MailError, NewIdentity, check_bound, check_sealing};
+use omr_protocol::{Mismatch, ParamSet, Sealing};
 use omr_remote::{Client, RemoteError, v1};
+
+impl NewIdentity {
+    /// This, for a server's board: everything that may forbid it is looked at before keys are made. `params` and
+    /// `sealing` are what the person expects; the board says what she does not. Gives the board's length, too.
+    ///
+    /// Errors: `OtherParams`, `OtherClues`, `OtherSealing`, `Unsealed`, `Plan`, `ServerBound`, `Params`, `Remote`.
+    pub async fn for_board(
+        mut self,
+        client: &Client,
+        params: Option<&str>,
+        sealing: Option<Sealing>,
+    ) -> Result<(Self, u64), MailError> {
+        let board = client.board().await?;
+        let place = board_place(&board)?;
+        match params {
+            Some(expected) if *expected != place.params => {
+                let names = Mismatch::new(expected.to_owned(), place.params);
+                return Err(MailError::OtherParams(names));
+            }
+            _ => self.params = place.params,
+        }
+        // A server talks nobody into the weaker kind of clues, or into letters that it can read.
+        let set = ParamSet::named(&self.params)?;
+        check_clues(&board, set.clue(), self.clues)?;
+        check_sealing(sealing, place.sealing)?;
+        self.sealing = place.sealing;
+        self.board_id = Some(place.board_id);
+        check_bound(&set, self.scheme, self.bound)?;
+        check_limits(&client.limits().await?, self.bound, false)?;
+        Ok((self, board.messages))
+    }
+}
 
 /// Uploads and registers all detection keys. What was done before is not done again: an interrupted
 /// registration goes on, and a key whose file an import did not bring is made anew where the server has lost it.

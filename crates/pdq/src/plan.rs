@@ -26,6 +26,20 @@ use std::ops::Range;
 
 /// Most rows that an answer may hold.
 pub const MAX_BOUND: usize = 4096;
+/// Rows that an answer holds unless told otherwise.
+const USUAL_BOUND: u64 = 16;
+
+/// The bound of a query: the one that is wanted, else the usual one.
+///
+/// Errors: `Bound`.
+pub fn bound(wanted: Option<u64>) -> Result<usize, PlanError> {
+    let wanted = wanted.unwrap_or(USUAL_BOUND);
+    let found = usize::try_from(wanted).unwrap_or(usize::MAX);
+    match (1..=MAX_BOUND).contains(&found) {
+        true => Ok(found),
+        false => Err(PlanError::Bound(found)),
+    }
+}
 
 /// Truth tables tried: the widest that a digit may have.
 const RADICES: [usize; 12] = [2, 3, 4, 6, 8, 11, 16, 24, 32, 64, 128, 256];

@@ -3,12 +3,12 @@
 use crate::fault::Fault;
 use crate::files::Given;
 use crate::message::{Message, Messages};
-use crate::open::{config, opened};
-use crate::post::{Office, Post, kind_of};
+use crate::open::opened;
+use crate::post::{Office, Post};
 use crate::running::{Threads, run};
 use crate::sets::{set, set_for_new};
-use crate::source::BoardSource;
 use omr_client::letter::Place;
+use omr_local::{BoardSource, kind_of_bytes, new_config, place};
 use omr_protocol::params::DEFAULT;
 use omr_protocol::{ClueKind, ParamSet, Sealing};
 use pyo3::prelude::*;
@@ -69,7 +69,7 @@ impl Board {
         let set = set_for_new(params, allow_old)?;
         let sealing: Sealing = sealing.parse().map_err(Fault::from)?;
         let clues: ClueKind = clues.parse().map_err(Fault::from)?;
-        let config = config(&set, payload_bytes, sealing, clues)?;
+        let config = new_config(set.clue(), sealing, payload_bytes, clues).map_err(Fault::from)?;
         let board = omr_store::Board::create(&path, &config).map_err(Fault::from)?;
         Ok(Self::new(path, board, set, true)?)
     }
@@ -256,13 +256,8 @@ impl Board {
         writable: bool,
     ) -> Result<Self, Fault> {
         let config = board.config();
-        let place = Place {
-            board_id: config.board_id,
-            params: config.params_id.clone(),
-            sealing: config.sealing.parse()?,
-            payload_bytes: config.payload_bytes as usize,
-        };
-        let kind = kind_of(&set, config.clue_bytes as usize)?;
+        let place = place(config)?;
+        let kind = kind_of_bytes(set.clue(), config.clue_bytes as usize)?;
         Ok(Self {
             dir,
             open: RwLock::new(Some(Arc::new(board))),
@@ -279,13 +274,10 @@ impl Board {
         open.clone().ok_or(Fault::Closed)
     }
 
-    /// Errors: `Closed`.
-    pub(crate) fn source(&self) -> Result<BoardSource, Fault> {
-        Ok(BoardSource {
-            board: self.inner()?,
-            set: self.set.clone(),
-            kind: self.kind,
-        })
+    /// Errors: `Closed`, `Local`.
+    pub(crate) fn source(&self) -> Result<BoardSource<Arc<omr_store::Board>>, Fault> {
+        let board = self.inner()?;
+        Ok(BoardSource::new(board.clone(), &board, self.set.clue())?)
     }
 
     fn office<'a>(&'a self, board: &'a omr_store::Board) -> Office<'a> {

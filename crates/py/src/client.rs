@@ -3,33 +3,26 @@
 use crate::digest::Digest;
 use crate::fault::{Fault, check_params};
 use crate::files::Given;
-use crate::post::{Post, kind_of, parts, writer};
+use crate::network::Network;
+use crate::post::{Post, parts, writer};
 use crate::running::{Watch, run};
 use crate::sets::set;
-use omr_client::letter::Place;
 use omr_client::os_rng;
-use omr_detector::Progress;
 use omr_protocol::{Mismatch, Scheme};
 use omr_remote::v1::{self, CreateJobRequest, Job, JobState};
-use omr_remote::{Endpoint, RemoteError, UNREACHED, random_id};
+use omr_remote::{Endpoint, RemoteError, random_id};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBytes;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
-use tokio::runtime::{Builder, Runtime};
-
-/// How often a waiting call asks whether to go on.
-const TICK: Duration = Duration::from_millis(50);
 
 /// A connection to a server.
 #[pyclass(frozen, module = "omr")]
 pub(crate) struct Client {
     url: String,
     inner: omr_remote::Client,
-    runtime: Arc<Runtime>,
+    network: Network,
 }
 
 /// What a server says of its board.
@@ -62,20 +55,14 @@ impl Client {
         let endpoint = Endpoint {
             token,
             ca_certificate: ca.map(std::fs::read).transpose()?,
-            unreached: Some(UNREACHED),
             ..Endpoint::new(url.clone())
         };
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()?;
-        let entered = runtime.enter();
-        let inner = omr_remote::Client::connect(&endpoint).map_err(Fault::from)?;
-        drop(entered);
+        let network = Network::new()?;
+        let inner = network.connect(endpoint).map_err(Fault::from)?;
         Ok(Self {
             url,
             inner,
-            runtime: Arc::new(runtime),
+            network,
         })
     }
 
@@ -126,9 +113,7 @@ impl Client {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let hash = run(py, &None, progress, |watch| {
             let told = |done, all| watch.at("uploading key", done, all);
-            let bytes = std::fs::metadata(&path)?.len();
             let hash = self.wait(watch, self.inner.upload_key(&path, told))?;
-            watch.at("uploading key", bytes, bytes);
             self.wait(watch, self.inner.register_key(hash))?;
             Ok(hash)
         })?;
@@ -184,25 +169,12 @@ impl Client {
 }
 
 impl Client {
-    /// Waits for a call, unless the caller wants no more.
-    ///
-    /// Errors: the call's; `Stopped`.
     fn wait<T>(
         &self,
         watch: &Watch,
         call: impl Future<Output = Result<T, RemoteError>>,
     ) -> Result<T, Fault> {
-        let stopped = async {
-            while !watch.is_stopped() {
-                tokio::time::sleep(TICK).await;
-            }
-        };
-        self.runtime.block_on(async {
-            tokio::select! {
-                done = call => Ok(done?),
-                () = stopped => Err(Fault::Stopped),
-            }
-        })
+        self.network.wait(watch, call)
     }
 
     /// The file of a digest.
@@ -227,17 +199,8 @@ impl Client {
 /// Errors: `Board`, `Params`, `Frame`, `OtherParams`, `ClueKind`, `Letter`, `TooManyParts`.
 fn sealed(board: &v1::Board, post: &Post) -> Result<Vec<v1::Message>, Fault> {
     let set = set(&board.params_id)?;
-    let id = board.board_id.as_ref().try_into();
-    let place = Place {
-        board_id: id.map_err(|_| {
-            let found = board.board_id.len().to_string();
-            RemoteError::answer("GetBoard", "a board's id of 16 bytes", found)
-        })?,
-        params: board.params_id.clone(),
-        sealing: board.sealing.parse()?,
-        payload_bytes: board.payload_bytes as usize,
-    };
-    let kind = kind_of(&set, board.clue_bytes as usize)?;
+    let place = omr_mail::board_place(board)?;
+    let kind = omr_local::kind_of_bytes(set.clue(), board.clue_bytes as usize)?;
     let writer = writer((&set, kind), &place, post.to)?;
     let mut rng = os_rng();
     let message = |part: Vec<u8>| {
@@ -270,7 +233,7 @@ fn checked(digest: Digest, board: &v1::Board, range: &Range<u64>) -> Result<Dige
 /// The hash of a key.
 ///
 /// Errors: `Hash`.
-fn hash_of(bytes: &[u8]) -> Result<[u8; 32], Fault> {
+pub(crate) fn hash_of(bytes: &[u8]) -> Result<[u8; 32], Fault> {
     let found = bytes.len();
     let hash = bytes.try_into();
     hash.map_err(|_| Fault::Hash(Mismatch::new(32, found)))

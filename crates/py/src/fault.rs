@@ -4,6 +4,7 @@ use omr_client::letter::LetterError;
 use omr_client::locked::LockError;
 use omr_client::{DecodeError, MakeKeyError, SecretKeyError};
 use omr_detector::DetectorError;
+use omr_local::LocalError;
 use omr_protocol::clue::ClueKindError;
 use omr_protocol::frame::{FrameError, FrameHeader};
 use omr_protocol::instantomr::SessionError;
@@ -62,17 +63,9 @@ pub(crate) enum Fault {
     /// A board after `close`.
     #[error("the board is closed: open it again")]
     Closed,
-    /// Payloads that cannot be sealed.
-    #[error("expected payloads of at least {} bytes for sealing {sealing}, found {}", bytes.expected, bytes.found)]
-    PayloadBytes {
-        /// How they are sealed.
-        sealing: Sealing,
-        /// The least, and what was asked for.
-        bytes: Mismatch<usize>,
-    },
-    /// Clues of another length than those of the board's set.
-    #[error("expected a board with clues of {:?} bytes, found {}", .0.expected, .0.found)]
-    ClueBytes(Mismatch<[usize; 2], usize>),
+    /// What a board is made of, or a bound clue that it must not take.
+    #[error(transparent)]
+    Local(#[from] LocalError),
     /// An address or a key for clues of another kind than the board's.
     #[error("expected {} clues, as the board has, found an address of {} clues", .0.expected, .0.found)]
     ClueKind(Mismatch<ClueKind>),
@@ -133,6 +126,69 @@ pub(crate) enum Fault {
     /// A server.
     #[error(transparent)]
     Remote(#[from] omr_remote::RemoteError),
+    /// An identity, its inbox or its letters.
+    #[error(transparent)]
+    Mail(#[from] omr_mail::MailError),
+    /// An inbox after `close`.
+    #[error("the inbox is closed: open it again")]
+    InboxClosed,
+    /// Two who fetch at once.
+    #[error("a fetch or a watch of this inbox is under way: end it first")]
+    Fetching,
+    /// The time between two fetches.
+    #[error("expected a time between fetches of at least 0.001 seconds, found {0}")]
+    Period(f64),
+    /// Parameters of private queries.
+    #[error(transparent)]
+    PdqParams(#[from] omr_pdq::ParamsError),
+    /// A query that cannot be planned, or a schema that cannot be used.
+    #[error(transparent)]
+    PdqPlan(#[from] omr_pdq::PlanError),
+    /// A question that is none, or is not one for the table.
+    #[error(transparent)]
+    Query(#[from] omr_table::QueryError),
+    /// A key of private queries.
+    #[error(transparent)]
+    PdqKey(#[from] omr_pdq::KeyError),
+    /// A query's file.
+    #[error(transparent)]
+    QueryFile(#[from] omr_pdq::QueryFileError),
+    /// An answer's file.
+    #[error(transparent)]
+    Answer(#[from] omr_pdq::AnswerError),
+    /// An answer that was not made.
+    #[error(transparent)]
+    PdqServer(#[from] omr_pdq::ServerError),
+    /// An answer that does not decode.
+    #[error(transparent)]
+    Rows(#[from] omr_pdq::DecodeError),
+    /// A table's file.
+    #[error(transparent)]
+    TableFile(#[from] omr_pdq::TableFileError),
+    /// A table's file that was not written.
+    #[error(transparent)]
+    ClearTable(#[from] omr_table::FileError),
+    /// Data that make no table.
+    #[error(transparent)]
+    Import(#[from] omr_table::ImportError),
+    /// Types that there are not.
+    #[error(transparent)]
+    Schema(#[from] omr_table::SchemaError),
+    /// Rows that were not written.
+    #[error(transparent)]
+    Output(#[from] omr_table::OutputError),
+    /// Data of another library.
+    #[error(transparent)]
+    Arrow(#[from] arrow::error::ArrowError),
+    /// What is no table in the clear.
+    #[error("expected a table, found {0}")]
+    NoTable(String),
+    /// What separates fields of CSV.
+    #[error("expected a delimiter of one byte, found {0:?}")]
+    Delimiter(String),
+    /// What Python raised.
+    #[error(transparent)]
+    Python(pyo3::PyErr),
     /// A step of a range or a slice.
     #[error("expected a step of 1, found {0}")]
     Step(isize),

@@ -2,7 +2,7 @@
 //!
 //! It has no logic of its own. What takes long runs beside the caller's thread without the interpreter's lock, see
 //! `running`. Exceptions are classes of the Python module `omr.errors`, see `fault`.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod board;
 mod client;
@@ -12,14 +12,16 @@ mod digest;
 mod fault;
 mod files;
 mod identity;
+mod inbox;
 mod message;
+mod network;
 mod open;
+mod pdq;
 mod post;
 mod raise;
 mod running;
 mod session;
 mod sets;
-mod source;
 
 #[pyo3::pymodule]
 mod _omr {
@@ -36,7 +38,11 @@ mod _omr {
     #[pymodule_export]
     use crate::identity::{Identity, Retrieved};
     #[pymodule_export]
+    use crate::inbox::{Inbox, InboxLetter, Kept, Taken, Watch};
+    #[pymodule_export]
     use crate::message::{Message, Messages};
+    #[pymodule_export]
+    use crate::pdq::{EvaluationKey, Keys, Query, Rows, Schema, Server, Table};
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]

@@ -5,18 +5,13 @@ use crate::running::Watch;
 use omr_client::letter::{Place, Writer};
 use omr_client::os_rng;
 use omr_detector::Progress;
-use omr_protocol::clue::post_hash;
+use omr_local::{MAX_PARTS, TRANSACTION, post_hashes};
 use omr_protocol::frame::Kind;
 use omr_protocol::{ClueKey, ClueKind, Mismatch, ParamSet};
-use omr_store::{Board, Message, MessageHashes};
+use omr_store::{Board, Message};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// Messages of one transaction, unless one letter has more: it is posted whole or not at all.
-const TRANSACTION: usize = 1000;
-/// Most messages of a letter. At full size they take 430 MB of memory.
-const MAX_PARTS: u32 = 1 << 17;
 
 /// What is posted to whom.
 pub(crate) struct Post<'a> {
@@ -98,28 +93,14 @@ impl Office<'_> {
 
     /// Appends messages whose clues are tested first.
     ///
-    /// Errors: `Clue`, `Store`.
+    /// Errors: `Local`, `Store`.
     pub(crate) fn append(&self, messages: &[Message]) -> Result<Range<u64>, Fault> {
-        if self.kind == ClueKind::Plain {
-            return Ok(self.board.append(messages)?);
-        }
-        let (params, board_id) = (self.set.clue(), &self.place.board_id);
-        let hash = |message: &Message| post_hash(params, board_id, &message.clue, &message.payload);
-        let hashes: Result<Vec<_>, _> = messages.par_iter().map(hash).collect();
-        let hashes = MessageHashes::new(params.tag(), hashes?);
-        Ok(self.board.append_hashed(messages, &hashes)?)
+        let hashes = post_hashes(self.board.config(), self.set.clue(), messages)?;
+        Ok(match hashes {
+            Some(hashes) => self.board.append_hashed(messages, &hashes)?,
+            None => self.board.append(messages)?,
+        })
     }
-}
-
-/// The kind of a board's clues, which their length tells.
-///
-/// Errors: `ClueBytes`.
-pub(crate) fn kind_of(set: &ParamSet, found: usize) -> Result<ClueKind, Fault> {
-    let bytes = ClueKind::ALL.map(|kind| kind.bytes(set.clue()));
-    let kinds = ClueKind::ALL.into_iter().zip(bytes);
-    let kind = kinds.into_iter().find(|(_, all)| *all == found);
-    let (kind, _) = kind.ok_or(Fault::ClueBytes(Mismatch::new(bytes, found)))?;
-    Ok(kind)
 }
 
 /// What writes to an address on a board.

@@ -1,8 +1,12 @@
 //! From faults to Python's exceptions: a class of `omr.errors` for each kind, with the numbers as fields.
 
+mod pdq;
+
 use crate::fault::Fault;
 use omr_client::{DecodeError, SecretKeyError};
 use omr_detector::DetectorError;
+use omr_local::LocalError;
+use omr_mail::MailError;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::SessionError;
 use omr_protocol::{ClueError, DetectionKeyError, DigestError, Mismatch, PlanError};
@@ -30,6 +34,7 @@ impl From<Fault> for PyErr {
         let message = chain(&fault);
         let class = match fault {
             Fault::Io(error) => return error.into(),
+            Fault::Python(error) => return error,
             Fault::Index { .. } => return PyIndexError::new_err(message),
             Fault::Sealing(_)
             | Fault::Kind(_)
@@ -37,6 +42,8 @@ impl From<Fault> for PyErr {
             | Fault::Engine(_)
             | Fault::Seed(_)
             | Fault::Hash(_)
+            | Fault::Delimiter(_)
+            | Fault::Period(_)
             | Fault::Step(_)
             | Fault::Threads => return PyValueError::new_err(message),
             other => match class(other) {
@@ -49,7 +56,7 @@ impl From<Fault> for PyErr {
 }
 
 /// An error's text with its causes.
-fn chain(error: &dyn Error) -> String {
+pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
@@ -91,8 +98,10 @@ fn class(fault: Fault) -> Result<Class, std::io::Error> {
         Fault::Closed => bare("BoardClosedError"),
         Fault::OtherBoard(ids) => both("BoardError", ids),
         Fault::ClueKind(kinds) => both("BoardError", kinds),
-        Fault::PayloadBytes { bytes, .. } => both("BoardError", bytes),
-        Fault::ClueBytes(_) => bare("BoardError"),
+        Fault::Local(LocalError::Plan(error)) => plan(&error),
+        Fault::Local(LocalError::PayloadBytes { bytes, .. }) => both("BoardError", bytes),
+        Fault::Local(LocalError::BadClue { source, .. }) => return clue(source),
+        Fault::Local(_) => bare("BoardError"),
         Fault::Letter(_) | Fault::TooManyParts(_) => bare("LetterError"),
         Fault::Detector(error) => return detector(error),
         Fault::Plan(error) => plan(&error),
@@ -100,10 +109,13 @@ fn class(fault: Fault) -> Result<Class, std::io::Error> {
             bare("DetectorError")
         }
         Fault::Remote(error) => return remote(error),
+        Fault::Mail(error) => return mail(error),
+        Fault::InboxClosed => bare("InboxClosedError"),
+        Fault::Fetching => bare("InboxBusyError"),
         Fault::Decode(error) => return Ok(decode(error)),
         Fault::OtherDigest(ids) => both("DecodeError", ids),
         Fault::OtherSealing(sealings) => both("DecodeError", sealings),
-        _ => bare("OmrError"),
+        other => return pdq::class(other),
     })
 }
 
@@ -197,6 +209,52 @@ fn remote(error: RemoteError) -> Result<Class, std::io::Error> {
         RemoteError::Unreachable { .. } => bare("UnreachableError"),
         RemoteError::Unauthenticated(..) | RemoteError::Denied(..) => bare("AccessError"),
         _ => bare("ServerError"),
+    })
+}
+
+fn mail(error: MailError) -> Result<Class, std::io::Error> {
+    Ok(match error {
+        MailError::File(_, error) => return Err(error),
+        MailError::Remote(error) => return remote(error),
+        MailError::Frame(error) => return frame(error),
+        MailError::Clue(error) => return clue(error),
+        MailError::Secret(error) => return secret(error),
+        MailError::DetectionKey(error) => return key(error),
+        MailError::Digest(error) => return digest(error),
+        MailError::Decode(error) => decode(error),
+        MailError::Plan(error) => plan(&error),
+        MailError::Params(_) => bare("ParamsError"),
+        MailError::OtherParams(names) | MailError::AddressParams(names) => {
+            both("OtherParamsError", names)
+        }
+        MailError::Locked(_) | MailError::Unlock(..) => bare("PassphraseError"),
+        MailError::Busy => bare("InboxBusyError"),
+        MailError::Database(_) | MailError::Damaged(_) | MailError::Record(_) => bare("InboxError"),
+        MailError::NoMessage(_) | MailError::Range(_) | MailError::NotKept(_) => bare("InboxError"),
+        MailError::OtherSealing(sealings) => both("BoardError", sealings),
+        MailError::OtherClues(kinds) => both("BoardError", kinds),
+        MailError::Shorter(lengths) => both("BoardError", lengths),
+        MailError::Board(_) | MailError::OtherBoard(_) | MailError::Unsealed(_) => {
+            bare("BoardError")
+        }
+        MailError::Letter(_) | MailError::LongLetter { .. } => bare("LetterError"),
+        MailError::Armour(_)
+        | MailError::Fingerprint(_)
+        | MailError::ShortAddress { .. }
+        | MailError::NoResolver(_)
+        | MailError::NotPublished(_)
+        | MailError::OtherAddress(_)
+        | MailError::Name(_)
+        | MailError::NoContact(_)
+        | MailError::ContactExists(_) => bare("AddressError"),
+        MailError::ServerBound { most, found, .. } => {
+            let fields = vec![
+                ("expected", Field::Number(most.into())),
+                ("found", Field::Number(found.into())),
+            ];
+            ("PlanError", fields)
+        }
+        _ => bare("IdentityError"),
     })
 }
 

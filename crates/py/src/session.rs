@@ -48,7 +48,7 @@ impl Session {
     ) -> PyResult<PyRange> {
         let board = board.get();
         check_params(self.set.name(), board.set.name())?;
-        let mut source = board.source()?;
+        let (open, mut source) = (board.inner()?, board.source()?);
         let taken = run(py, &self.threads, progress, |watch| {
             let mut session = self.lock();
             let (expected, found) = (session.header().board_id, board.place.board_id);
@@ -56,7 +56,7 @@ impl Session {
                 let ids = Mismatch::new(hex(&expected), hex(&found));
                 return Err(Fault::OtherBoard(ids));
             }
-            let (start, len) = (session.next(), source.board.len());
+            let (start, len) = (session.next(), open.len());
             let end = end.unwrap_or(len.min(session.end())).max(start);
             if end > len {
                 let expected = len;

@@ -36,7 +36,7 @@ struct Upload {
 
 impl Client {
     /// Sends a key's file and returns its BLAKE3 hash. Bytes that the server has already are not
-    /// sent again. Now and then `progress` is called with the bytes sent and their total.
+    /// sent again. Now and then `progress` is called with the bytes sent and their total, at last with all of them.
     ///
     /// Errors: the server's; `File`.
     pub async fn upload_key(
@@ -85,7 +85,10 @@ impl Client {
                 patience.progress();
             }
             match self.chunks(&upload, begun.next_offset, &progress).await? {
-                Ok(true) => return Ok(hash),
+                Ok(true) => {
+                    progress(bytes, bytes);
+                    return Ok(hash);
+                }
                 Ok(false) => patience.pause(&Status::unavailable("not complete")).await?,
                 Err(status) => patience.pause(&status).await?,
             }

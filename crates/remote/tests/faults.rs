@@ -291,6 +291,7 @@ async fn an_upload_resumes_after_dropped_connections() {
         told.iter()
             .all(|&(sent, total)| sent <= total && total == 200_000)
     );
+    assert_eq!(told.last(), Some(&(200_000, 200_000)));
 
     let before = fake.count("UploadChunks");
     client.upload_key(file.path(), |_, _| {}).await.unwrap();

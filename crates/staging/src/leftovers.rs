@@ -1,10 +1,12 @@
-//! Temporary files: gone when a signal ends the command, and after a crash when the next one writes to their folder.
+//! Temporary files: gone when they are dropped, when a signal ends a program that asked for it, and after a crash when
+//! the next one writes to their folder.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 use tempfile::{NamedTempFile, TempDir};
@@ -24,6 +26,14 @@ const ABANDONED: Duration = Duration::from_secs(60);
 static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 /// Held while files are made and named; a signal waits for it.
 static GATE: Mutex<()> = Mutex::new(());
+/// Whether signals are ours to hear.
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// From the first temporary file on, hangup, interrupt and termination remove all that are there and end the process.
+/// For the program to call, first of all; a library leaves signals to the program that it is part of.
+pub fn remove_on_signals() {
+    ASKED.store(true, Ordering::Relaxed);
+}
 
 /// Keeps signals from ending the command.
 pub fn hold() -> MutexGuard<'static, ()> {
@@ -34,21 +44,24 @@ fn lock<T>(of: &'static Mutex<T>) -> MutexGuard<'static, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A temporary file, removed when dropped and when a signal ends the command.
+/// A temporary file, removed when dropped and when a signal ends the program, see [`remove_on_signals`].
 pub struct Unfinished {
     path: PathBuf,
     /// Present until it has its name.
     file: Option<NamedTempFile>,
 }
 
-/// From the first call on, signals remove what is ours.
+/// From the first call on, signals remove what is ours, if the program asked for it.
 fn watched() {
     static WATCHED: Once = Once::new();
-    // Without it a signal leaves files to the next command.
-    WATCHED.call_once(|| drop(watch()));
+    if ASKED.load(Ordering::Relaxed) {
+        // Without it a signal leaves files to the next command.
+        WATCHED.call_once(|| drop(watch()));
+    }
 }
 
-/// A temporary folder with all that is in it, removed when dropped and when a signal ends the command.
+/// A temporary folder with all that is in it, removed when dropped and when a signal ends the program, see
+/// [`remove_on_signals`].
 #[derive(Debug)]
 pub struct TemporaryFolder {
     folder: Option<TempDir>,

@@ -1,12 +1,12 @@
 //! Temporary files that neither a signal nor a crash leaves behind.
 //!
-//! What is written beside its place may be a secret: an [`Unfinished`] file is removed when it is dropped and when a
-//! signal ends the process, and [`sweep`] removes what a crash left.
+//! What is written beside its place may be a secret: an [`Unfinished`] file is removed when it is dropped and, in a
+//! program that calls [`remove_on_signals`], when a signal ends the process; [`sweep`] removes what a crash left.
 #![forbid(unsafe_code)]
 
 mod leftovers;
 
-pub use leftovers::{PREFIX, TemporaryFolder, Unfinished, hold, sweep};
+pub use leftovers::{PREFIX, TemporaryFolder, Unfinished, hold, remove_on_signals, sweep};
 
 use std::io;
 use std::path::Path;

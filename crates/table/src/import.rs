@@ -1,11 +1,15 @@
-//! Tables from CSV and Parquet.
+//! Tables from CSV, Parquet and Arrow's batches.
 //!
 //! Values are taken as they are or refused with their row and column: nothing is rounded, cut or dropped unless an
 //! option or a declared type says so. Memory is that of the table, plus one row of CSV or one page and one batch of a column of Parquet.
 
-#[cfg(feature = "parquet")]
+#[cfg(feature = "arrow")]
 mod arrays;
+#[cfg(feature = "arrow")]
+mod batches;
 mod cell;
+#[cfg(feature = "arrow")]
+mod columns;
 mod csv;
 mod error;
 mod fill;
@@ -19,6 +23,8 @@ use std::io::{Read, Seek};
 use std::path::Path;
 use std::str::FromStr;
 
+#[cfg(feature = "arrow")]
+pub use batches::import_batches;
 pub use csv::import_csv;
 pub use error::ImportError;
 #[cfg(feature = "parquet")]

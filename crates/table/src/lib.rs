@@ -28,6 +28,8 @@ pub use builder::{BuildError, TableBuilder};
 pub use calendar::is_other_date;
 pub use column::{Ordinals, Texts};
 pub use file::FileError;
+#[cfg(feature = "arrow")]
+pub use import::import_batches;
 #[cfg(feature = "parquet")]
 pub use import::import_parquet;
 pub use import::{Declared, ImportError, ImportOptions, Progress, Wanted, import_csv, import_file};

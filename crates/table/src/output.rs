@@ -1,6 +1,6 @@
 //! Rows for the world: CSV, JSON and Arrow's file.
 
-#[cfg(feature = "parquet")]
+#[cfg(feature = "arrow")]
 mod arrow;
 
 use std::collections::HashSet;
@@ -46,7 +46,7 @@ pub enum OutputError {
     #[error("writing rows: {0}")]
     Json(#[from] serde_json::Error),
     /// The writer of Arrow refused.
-    #[cfg(feature = "parquet")]
+    #[cfg(feature = "arrow")]
     #[error("writing rows: {0}")]
     Arrow(#[from] ::arrow::error::ArrowError),
     /// Arrow's file, which this build does not write.

@@ -83,3 +83,17 @@ fn payloads_below_the_minimum_are_refused() {
     assert_eq!(real_payloads(63).unwrap_err(), expected);
     assert!(real_payloads(64).is_ok());
 }
+
+/// What the notebook below `python/notebooks` reads.
+const OUTPUTS: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../python/notebooks/zcash-outputs.bin"
+);
+
+#[test]
+fn the_notebook_has_the_real_outputs() {
+    let payloads = real_payloads(612).unwrap();
+    let outputs: usize = payloads.sources()[..2].iter().map(|s| s.count).sum();
+    let expected: Vec<u8> = payloads.iter().take(outputs).flatten().collect();
+    assert_eq!(std::fs::read(OUTPUTS).unwrap(), expected);
+}

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Literal, TypeAlias, final, overload
+from typing import Literal, Protocol, TypeAlias, final, overload
 
 from typing_extensions import Self
 
@@ -12,15 +12,27 @@ __all__ = [
     "Decoded",
     "Detector",
     "Digest",
+    "EvaluationKey",
     "Identity",
+    "Inbox",
+    "InboxLetter",
     "Incomplete",
+    "Kept",
+    "Keys",
     "LeftOut",
     "Letter",
     "Message",
     "Messages",
     "ParameterSet",
+    "Query",
     "Retrieved",
+    "Rows",
+    "Schema",
+    "Server",
     "Session",
+    "Table",
+    "Taken",
+    "Watch",
     "parameter_sets",
 ]
 
@@ -33,6 +45,14 @@ _Engine: TypeAlias = Literal["sophomr", "instantomr"]
 _Progress: TypeAlias = Callable[[str, int, int], object]
 _Range: TypeAlias = range
 _Letter: TypeAlias = tuple[_Bytes, _Bytes] | tuple[_Bytes, _Bytes, str | None]
+
+class _Stream(Protocol):
+    """A table of another library: a data frame of polars, duckdb, pyarrow, pandas and others."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+class _Array(Protocol):
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
 @final
 class ParameterSet:
@@ -403,3 +423,312 @@ class Client:
 
         Which ranges are asked for, and when, must not depend on what digests held: the server sees it.
         """
+
+@final
+class InboxLetter:
+    """A letter of an inbox; `retired` names the address that it was written to where that was replaced since."""
+
+    @property
+    def number(self) -> int:
+        """What the inbox calls it, as `omr inbox read` does."""
+    @property
+    def index(self) -> int: ...
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def fetched(self) -> int:
+        """When it came, in seconds since 1970."""
+    @property
+    def read(self) -> bool: ...
+    @property
+    def retired(self) -> str | None: ...
+    def __bytes__(self) -> bytes: ...
+
+@final
+class Kept:
+    """A range of the board of which not everything is here: its digest was too full or damaged."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def bound(self) -> int: ...
+    @property
+    def count(self) -> int | None:
+        """The letters' messages in it, where that is known; where not `exact`, at least so many."""
+    @property
+    def exact(self) -> bool: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def read(self) -> int:
+        """How many of them came with later digests."""
+    @property
+    def fetches_left(self) -> int:
+        """Fetches that look at it once more by themselves."""
+    @property
+    def expired(self) -> bool: ...
+
+@final
+class Taken:
+    """What a fetch gave: a sequence of new letters, and what is not one."""
+
+    @property
+    def letters(self) -> list[InboxLetter]: ...
+    @property
+    def kept(self) -> list[Kept]: ...
+    @property
+    def unopened(self) -> int:
+        """Messages that were not sealed as they should be."""
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, at: int, /) -> InboxLetter: ...
+    @overload
+    def __getitem__(self, at: slice, /) -> list[InboxLetter]: ...
+    def __iter__(self) -> Iterator[InboxLetter]: ...
+
+@final
+class Watch:
+    """Letters as they come: an iterator and a context manager. Without a letter it waits; Ctrl-C ends it."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> InboxLetter: ...
+    def close(self) -> None:
+        """Ends the schedule; what came and was not given out is in the inbox."""
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+@final
+class Inbox:
+    """A recipient at a server, in the home folder of `omr id`, with what came for her. It is a context manager.
+
+    What a server sees, and when, does not depend on what was found. Nobody else has an inbox open meanwhile. What did
+    not go as it should, and nothing failed of, goes to the logger `omr`.
+    """
+
+    @staticmethod
+    def create(
+        home: _Path,
+        url: str,
+        token: str | None = None,
+        *,
+        ca: _Path | None = None,
+        params: str | None = None,
+        scheme: str | None = None,
+        bound: int = 50,
+        clues: _Clues = "bound",
+        sealing: _Sealing | None = None,
+        spares: int = 2,
+        batches: bool = False,
+        own_masks: bool = False,
+        allow_old: bool = False,
+        passphrase: str | None = None,
+        progress: _Progress | None = None,
+    ) -> Inbox:
+        """Makes an identity for a server's board and registers its detection keys, as `omr id new`.
+
+        With `batches`, fetches take full batches alone, which the server works when they fill.
+        """
+    @staticmethod
+    def register(
+        home: _Path,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        ca: _Path | None = None,
+        passphrase: str | None = None,
+        progress: _Progress | None = None,
+    ) -> Inbox:
+        """Goes on with a registration that was interrupted, as `omr id register`."""
+    @staticmethod
+    def open(home: _Path, *, token: str | None = None, passphrase: str | None = None) -> Inbox: ...
+    @property
+    def home(self) -> Path: ...
+    @property
+    def address(self) -> str:
+        """What she gives to everybody, as text that survives a mail."""
+    @property
+    def params(self) -> str: ...
+    @property
+    def bound(self) -> int: ...
+    @property
+    def closed(self) -> bool: ...
+    def take(self, *, progress: _Progress | None = None) -> Taken:
+        """Fetches everything since the last fetch and decodes it. What came before an error is in `letters()`."""
+    def watch(self, every: float = 60.0, *, count: int | None = None, session: bool = False) -> Watch:
+        """Fetches at whole multiples of `every` seconds, `count` times at most, and gives letters as they come.
+
+        A thread keeps the times, however long the letters take. With `session` the server looks at messages as they
+        come (InstantOMR).
+        """
+    def letters(self, *, all: bool = False) -> list[InboxLetter]:
+        """The letters here, oldest first: those that were not read, or all."""
+    def mark_read(self, *letters: InboxLetter) -> None: ...
+    def kept(self) -> list[Kept]:
+        """Ranges of which not everything is here; `omr inbox kept` says what can be done."""
+    @property
+    def contacts(self) -> dict[str, str]:
+        """Addresses by name."""
+    def add_contact(self, name: str, address: str | _Bytes) -> None: ...
+    def remove_contact(self, name: str) -> None: ...
+    def send(
+        self,
+        to: str | _Bytes,
+        data: _Bytes,
+        *,
+        name: str | None = None,
+        sealing: _Sealing | None = None,
+        large: bool = False,
+    ) -> list[int]:
+        """Writes to a contact, an address or a short address, at her server; the indices of the messages."""
+    def close(self) -> None:
+        """Closes the inbox and ends its watches."""
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+@final
+class Schema:
+    """What is public about a table: with it alone queries are made. `bytes(schema)` is what `omr pdq schema` writes."""
+
+    @staticmethod
+    def from_bytes(schema: _File) -> Schema: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def columns(self) -> dict[str, str]:
+        """The type of each column, as `types` declares it."""
+    def __len__(self) -> int:
+        """Rows of the table."""
+    def __bytes__(self) -> bytes: ...
+
+@final
+class Table:
+    """A table for private queries, in the clear or encrypted; the file of `omr pdq import`.
+
+    Types are found out unless `types` declares them, such as `{"fare": "decimal(2)"}`. Nothing is rounded or cut unless
+    a declared type or `truncate` says so.
+    """
+
+    @staticmethod
+    def from_csv(
+        path: _Path,
+        *,
+        name: str | None = None,
+        columns: list[str] | None = None,
+        types: dict[str, str] | None = None,
+        truncate: bool = False,
+        delimiter: str = ",",
+        progress: _Progress | None = None,
+    ) -> Table: ...
+    @staticmethod
+    def from_arrow(
+        data: _Stream | _Array,
+        name: str,
+        *,
+        columns: list[str] | None = None,
+        types: dict[str, str] | None = None,
+        truncate: bool = False,
+        progress: _Progress | None = None,
+    ) -> Table:
+        """A table from a data frame, or what else has `__arrow_c_stream__` or `__arrow_c_array__`."""
+    @staticmethod
+    def load(path: _Path) -> Table: ...
+    def save(self, path: _Path, *, overwrite: bool = False) -> None: ...
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def encrypted(self) -> bool: ...
+    def __len__(self) -> int: ...
+    def answer(
+        self, query: _Bytes, key: EvaluationKey, *, threads: int | None = None, progress: _Progress | None = None
+    ) -> bytes:
+        """The answer to a query's file. Neither its constants nor which rows match are learned."""
+
+@final
+class Keys:
+    """The secret of whoever asks. It is wiped when the object goes."""
+
+    @staticmethod
+    def generate(params: str = "pdq-v1") -> Keys: ...
+    @staticmethod
+    def load(folder: _Path, *, passphrase: str | None = None) -> Keys:
+        """The secret of the file `pdq-secret.key` in a folder, as `omr pdq keygen` writes it."""
+    def save(self, folder: _Path, *, passphrase: str | None = None, overwrite: bool = False) -> None:
+        """Writes `pdq-secret.key`, for the owner alone, and `pdq-evaluation.key` into a folder."""
+    @property
+    def params(self) -> str: ...
+    def evaluation_key(self) -> EvaluationKey: ...
+    def query(self, schema: Schema, sql: str, *, bound: int | None = None) -> Query:
+        """Encrypts a question. Of more rows than `bound`, else the `LIMIT`, else 16, only the number can be read."""
+    def encrypt_table(
+        self,
+        table: Table,
+        *,
+        prefixes: list[int] = ...,
+        depth: int | None = None,
+        progress: _Progress | None = None,
+    ) -> Table:
+        """A table that whoever answers cannot read; `prefixes`: lengths that `LIKE` may ask for."""
+
+@final
+class EvaluationKey:
+    """What a table's owner needs to answer queries; it holds no secret. `bytes(key)` is its file."""
+
+    @staticmethod
+    def from_bytes(key: _File) -> EvaluationKey: ...
+    @property
+    def params(self) -> str: ...
+    def __bytes__(self) -> bytes: ...
+
+@final
+class Query:
+    """A question under its keys. `bytes(query)` is what the table's owner gets."""
+
+    @staticmethod
+    def from_bytes(keys: Keys, schema: Schema, query: _File) -> Query:
+        """A query whose file was kept, to decode its answer."""
+    @property
+    def shape(self) -> str:
+        """What the table's owner sees of it."""
+    @property
+    def bound(self) -> int: ...
+    @property
+    def seconds(self) -> float:
+        """About how long one thread of this machine would take to answer."""
+    @property
+    def memory_bytes(self) -> int:
+        """Memory of whoever answers, beside table and key."""
+    @property
+    def answer_bytes(self) -> int:
+        """Bytes of an answer without its header."""
+    def rows(self, answer: _File) -> Rows: ...
+    def __bytes__(self) -> bytes: ...
+
+@final
+class Rows:
+    """Rows of an answer, for any data frame: `polars.DataFrame(rows)`, `pyarrow.table(rows)`."""
+
+    @property
+    def numbers(self) -> list[int] | None:
+        """Where in the table each stands, counted from 0; None where its owner keeps that to herself."""
+    @property
+    def columns(self) -> list[str]: ...
+    def to_csv(self) -> str: ...
+    def to_json(self) -> str: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+@final
+class Server:
+    """A connection to a server of tables (`omr pdq serve`)."""
+
+    def __new__(cls, url: str, token: str | None = None, *, ca: _Path | None = None) -> Self: ...
+    def tables(self) -> list[str]: ...
+    def schema(self, table: str) -> Schema: ...
+    def register(self, path: _Path) -> bytes:
+        """Sends an evaluation key's file, unless the server has it; its hash, which links all queries under it."""
+    def ask(self, keys: Keys, query: Query, *, key: bytes | None = None, progress: _Progress | None = None) -> Rows:
+        """The rows of a query. Without the hash of a registered key a new one is made and sent."""

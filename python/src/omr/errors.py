@@ -95,12 +95,50 @@ class AccessError(ServerError):
     """The server does not know the token, or the token does not allow this."""
 
 
+class IdentityError(OmrError):
+    """A home folder without an identity, with another one in the way, or one that is not registered."""
+
+
+class InboxError(OmrError):
+    """An inbox that is damaged or has no such letter."""
+
+
+class InboxBusyError(InboxError):
+    """Somebody else has the inbox open, or fetches."""
+
+
+class InboxClosedError(InboxError):
+    """The inbox was closed."""
+
+
+class AddressError(OmrError):
+    """An address that is damaged or nobody's, or a contact that is not there or in the way."""
+
+
+class TableError(OmrError):
+    """Data that make no table for private queries."""
+
+
+class QueryError(OmrError):
+    """A private query that is none, does not fit its table, or is too deep for its parameter set."""
+
+
+class RowsOverflowError(DecodeError):
+    """More rows match than the answer holds: ask with a larger bound, or more narrowly."""
+
+    count: int
+    """How many match."""
+    bound: int
+    """How many fit."""
+
+
 class UnsealedWarning(UserWarning):
     """Payloads that nobody but the detector vouches for."""
 
 
 __all__ = [
     "AccessError",
+    "AddressError",
     "BoardBusyError",
     "BoardClosedError",
     "BoardError",
@@ -108,6 +146,10 @@ __all__ = [
     "DetectorError",
     "DigestOverflowError",
     "FileError",
+    "IdentityError",
+    "InboxBusyError",
+    "InboxClosedError",
+    "InboxError",
     "LetterError",
     "OmrError",
     "OtherKeyError",
@@ -115,7 +157,10 @@ __all__ = [
     "ParamsError",
     "PassphraseError",
     "PlanError",
+    "QueryError",
+    "RowsOverflowError",
     "ServerError",
+    "TableError",
     "UnreachableError",
     "UnsealedWarning",
 ]

@@ -4,14 +4,12 @@ use crate::args::{BoardCommand, BoardExpire, BoardInit};
 use crate::error::{CliError, InputError};
 use crate::io;
 use omr_client::fragment::{most_bytes, most_in_part};
-use omr_client::letter::Place;
 use omr_console::Ui;
 use omr_console::chain;
 use omr_detector::Progress;
-use omr_protocol::request::MAX_PAYLOAD_BYTES;
-use omr_protocol::{ClueKind, ClueParams, ParamSet, PlanError, Sealing};
-use omr_store::{Board, BoardConfig, Clues, EARLIER_FILE, Stat, StoreError, Structure};
-use rand_core::Rng;
+use omr_local::clues_of;
+use omr_protocol::{ClueKind, ClueParams, ParamSet, Sealing};
+use omr_store::{Board, EARLIER_FILE, Stat, StoreError, Structure};
 use serde::Serialize;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -70,55 +68,10 @@ pub(super) fn create(
     payload_bytes: usize,
     clues: ClueKind,
 ) -> Result<Board, CliError> {
-    if !(1..=MAX_PAYLOAD_BYTES).contains(&payload_bytes) {
-        let found = payload_bytes;
-        return Err(PlanError::Payload(found).into());
-    }
-    let least = sealing.overhead() + 1;
-    if payload_bytes < least {
-        return Err(CliError::PayloadBytes {
-            sealing,
-            least,
-            found: payload_bytes,
-        });
-    }
-    const { assert!(MAX_PAYLOAD_BYTES <= u32::MAX as usize) };
-    let mut board_id = [0; 16];
-    omr_client::os_rng().fill_bytes(&mut board_id);
-    let config = BoardConfig {
-        board_id,
-        params_id: params.name().to_owned(),
-        sealing: sealing.name().to_owned(),
-        clue_bytes: clues.bytes(params) as u32,
-        payload_bytes: payload_bytes as u32,
-        clues: match clues {
-            ClueKind::Plain => Clues::Plain,
-            ClueKind::Bound => Clues::Bound,
-        },
-    };
+    let config = omr_local::new_config(params, sealing, payload_bytes, clues)?;
     Board::create(dir, &config)
         .map_err(InputError::from)
         .map_err(CliError::input(dir))
-}
-
-/// What letters on a board are bound to.
-///
-/// Errors: `Sealing`.
-pub(super) fn place(config: &BoardConfig) -> Result<Place, InputError> {
-    Ok(Place {
-        board_id: config.board_id,
-        params: config.params_id.clone(),
-        sealing: config.sealing.parse()?,
-        payload_bytes: config.payload_bytes as usize,
-    })
-}
-
-/// The kind of a board's clues.
-pub(super) fn clues(of: Clues) -> ClueKind {
-    match of {
-        Clues::Plain => ClueKind::Plain,
-        Clues::Bound => ClueKind::Bound,
-    }
 }
 
 /// How long a board in use is waited for: posts and digests hold it for milliseconds, `omr board verify` for seconds.
@@ -188,13 +141,13 @@ fn stat(dir: &Path, json: bool, ui: &Ui) -> Result<(), CliError> {
 
 impl Report {
     fn new(stat: Stat) -> Result<Self, InputError> {
-        let place = place(&stat.config)?;
-        let capacity = place.capacity(clues(stat.config.clues));
+        let place = omr_local::place(&stat.config)?;
+        let capacity = place.capacity(clues_of(stat.config.clues));
         Ok(Self {
             board_id: omr_protocol::hex(&stat.config.board_id),
             params: stat.config.params_id,
             sealing: stat.config.sealing,
-            clues: clues(stat.config.clues).name(),
+            clues: clues_of(stat.config.clues).name(),
             messages: stat.messages,
             first_index: stat.first,
             clue_bytes: stat.config.clue_bytes,

@@ -1,46 +1,14 @@
-//! Signatures of bound clues, on their way to a board and on it.
+//! Signatures of bound clues on a board.
 
-use crate::error::{CliError, InputError};
-use omr_protocol::clue::post_hash;
-use omr_protocol::{ClueError, ClueParams, ParamSet};
-use omr_store::{BoardConfig, Clues, Message, MessageHashes, Visit};
-use rayon::prelude::*;
+use crate::error::CliError;
+use omr_protocol::ParamSet;
+use omr_store::{BoardConfig, Clues, Message, Visit};
 use std::ops::{ControlFlow, Range};
 
 /// Messages looked at together.
 const TOGETHER: u64 = 4096;
 /// Bad clues told one by one; the others are counted.
 const MOST_TOLD: usize = 16;
-
-/// Tests the clues of messages on their way to a board, and gives what it keeps of bound ones; it asks nothing of plain
-/// ones.
-///
-/// Errors: `BadClue` with the place of the first that is wrong.
-pub(super) fn check(
-    board: &BoardConfig,
-    params: &ClueParams,
-    messages: &[Message],
-) -> Result<Option<MessageHashes>, InputError> {
-    if board.clues == Clues::Plain {
-        return Ok(None);
-    }
-    let mut hashes = Vec::with_capacity(messages.len());
-    for (position, hash) in (0..).zip(hashed(board, params, messages)) {
-        hashes.push(hash.map_err(|source| InputError::BadClue { position, source })?);
-    }
-    Ok(Some(MessageHashes::new(params.tag(), hashes)))
-}
-
-/// The hashes of bound clues that are well.
-fn hashed(
-    board: &BoardConfig,
-    params: &ClueParams,
-    messages: &[Message],
-) -> Vec<Result<[u8; 32], ClueError>> {
-    let hash =
-        |message: &Message| post_hash(params, &board.board_id, &message.clue, &message.payload);
-    messages.par_iter().map(hash).collect()
-}
 
 /// A message as it stands on a board, and the hash that the board keeps of it, if any.
 pub(super) struct OnBoard {
@@ -77,7 +45,7 @@ pub(super) fn sweep(
             .into_iter()
             .map(|read| ((read.index, read.kept), read.message))
             .unzip();
-        let hashes = hashed(board, set.clue(), &messages);
+        let hashes = omr_local::hashes(board, set.clue(), &messages);
         for ((index, kept), hash) in places.into_iter().zip(hashes) {
             match (hash, kept) {
                 (Err(error), _) => found.note(|| format!("message {index}: {error}")),

@@ -5,7 +5,7 @@ mod report;
 mod scan;
 
 use crate::args::Demo;
-use crate::commands::source::BoardSource;
+use crate::commands::source::source;
 use crate::commands::{board, engines, keygen};
 use crate::error::{CliError, InputError};
 use crate::io::{self, Framed, TemporaryFolder};
@@ -229,7 +229,7 @@ fn detect(args: &Demo, ui: &Ui, stage: &Stage) -> Result<Detection, CliError> {
     let (set, engines) = engines::open(&keys)?.load(args.scheme, &ui.bar())?;
     let load_s = start.elapsed().as_secs_f64();
     let board = board::open(&stage.board, ui)?;
-    let source = BoardSource::new(&stage.board, &board, set.clue(), ui);
+    let source = source(&stage.board, &board, set.clue(), ui);
     let mut source = source.map_err(CliError::input(&stage.board))?;
     let job = Job {
         source: &mut source,

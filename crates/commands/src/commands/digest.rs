@@ -1,7 +1,7 @@
 //! `omr digest`: a board scanned with a detection key.
 
 use super::engines;
-use super::source::{BoardSource, sealing};
+use super::source::{sealing, source};
 use crate::args::Digest;
 use crate::error::{CliError, InputError};
 use crate::io::Output;
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
         args.bound as usize,
         payload(args, board.config().payload_bytes as usize),
     );
-    let source = BoardSource::new(&args.board, &board, keys.set.clue(), ui);
+    let source = source(&args.board, &board, keys.set.clue(), ui);
     let mut source = source.map_err(CliError::input(&args.board))?;
     let board_id = board.config().board_id;
     // Whoever posts does not wait for a digest.

@@ -16,12 +16,7 @@ mod steps;
 use crate::args::Pdq;
 use crate::error::{CliError, PdqError};
 use omr_console::Ui;
-use omr_pdq::plan::MAX_BOUND;
-use omr_protocol::Mismatch;
 use omr_table::{Query, Schema};
-
-/// Rows of an answer unless told otherwise.
-const BOUND: u64 = 16;
 
 pub(super) fn run(command: &Pdq, ui: &Ui) -> Result<(), CliError> {
     match command {
@@ -41,11 +36,7 @@ pub(super) fn run(command: &Pdq, ui: &Ui) -> Result<(), CliError> {
 /// A query and its bound: the one given, else its LIMIT, else 16.
 fn parse(sql: &str, schema: &Schema, bound: Option<u64>) -> Result<(Query, usize), PdqError> {
     let (query, limit) = Query::parse(sql, schema)?;
-    let found = bound.or(limit).unwrap_or(BOUND);
-    match usize::try_from(found) {
-        Ok(bound) if (1..=MAX_BOUND).contains(&bound) => Ok((query, bound)),
-        _ => Err(PdqError::Bound(Mismatch::new(MAX_BOUND, found))),
-    }
+    Ok((query, omr_pdq::plan::bound(bound.or(limit))?))
 }
 
 /// Warns of comparisons that hold for no row.

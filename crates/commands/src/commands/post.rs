@@ -10,6 +10,7 @@ use omr_client::letter::Writer;
 use omr_client::os_rng;
 use omr_console::{Bar, Ui};
 use omr_detector::Progress;
+use omr_local::{MAX_PARTS, TRANSACTION, post_hashes};
 use omr_protocol::Mismatch;
 use omr_protocol::frame::Kind;
 use omr_protocol::request::MAX_BOUND;
@@ -20,12 +21,6 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Messages of one transaction, unless one file has more: it is posted whole or not at all.
-const TRANSACTION: usize = 1000;
-
-/// Most messages of a file. At full size they take 430 MB of memory, and a file of 65 MB.
-const MAX_PARTS: u32 = 1 << 17;
 
 /// More messages for one recipient than most digests are asked for: an identity's, unless she says otherwise.
 const USUAL_BOUND: u64 = 50;
@@ -88,7 +83,8 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     let config = board.config().clone();
     // Others may read and post while files are read and sealed.
     drop(board);
-    let place = board::place(&config).map_err(on_board())?;
+    let place = omr_local::place(&config).map_err(InputError::from);
+    let place = place.map_err(on_board())?;
     let writer = Writer::new(params, &key, place).map_err(InputError::from);
     let writer = writer.map_err(CliError::input(&args.to))?;
     let letters = letters(args, &writer, &config)?;
@@ -239,8 +235,8 @@ impl<'a> Queue<'a> {
             return Ok(());
         }
         let on_board = || CliError::input(&self.args.board);
-        let checked = super::clues::check(&self.config, self.params, &self.messages);
-        let hashes = checked.map_err(on_board())?;
+        let checked = post_hashes(&self.config, self.params, &self.messages);
+        let hashes = checked.map_err(InputError::from).map_err(on_board())?;
         let mut start = self.append(hashes.as_ref()).map_err(on_board())?;
         self.messages.clear();
         while let Some((file, count)) = self.files.pop_front() {

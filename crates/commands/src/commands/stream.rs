@@ -3,7 +3,7 @@
 mod state;
 
 use super::engines;
-use super::source::{BoardSource, sealing};
+use super::source::{sealing, source};
 use crate::args::{Stream, StreamCut, StreamRun};
 use crate::error::{CliError, InputError};
 use crate::io::{self, Output};
@@ -209,10 +209,11 @@ fn read(
     if next >= end {
         return Ok(None);
     }
-    let source = BoardSource::new(&args.board, &board, &state.params().clue, ui);
+    let source = source(&args.board, &board, &state.params().clue, ui);
     drop(board);
     let source = source.map_err(CliError::input(&args.board))?;
-    Ok(Some(source.read(next..end)?))
+    let messages = source.read(next..end);
+    Ok(Some(messages.map_err(omr_detector::DetectorError::Source)?))
 }
 
 fn print_report(args: &StreamRun, set: &ParamSet, state: &State) -> Result<(), CliError> {

@@ -7,6 +7,7 @@ use omr_client::locked::LockError;
 use omr_client::{MakeKeyError, SecretKeyError};
 use omr_console::ReadError;
 use omr_detector::instantomr::CutError;
+use omr_local::LocalError;
 use omr_protocol::Mismatch;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::SessionError;
@@ -120,20 +121,12 @@ pub(crate) enum InputError {
     /// Parts kept from earlier digests.
     #[error(transparent)]
     Kept(#[from] omr_client::kept::KeptError),
-    /// A bound clue that a board must not take.
-    #[error("message {position} of the post: {source}")]
-    BadClue {
-        /// Its place among the messages posted together, from 0.
-        position: u64,
-        /// What is wrong with it.
-        source: ClueError,
-    },
+    /// What a board is made of, or a bound clue that it must not take.
+    #[error(transparent)]
+    Local(#[from] LocalError),
     /// A raw payload of another size.
     #[error("expected a payload of {} bytes, found {}", .0.expected, .0.found)]
     RawSize(Mismatch<usize>),
-    /// Clues of another size than the parameter set makes.
-    #[error("expected a board with clues of {} (plain) or {} bytes (bound), found {}", .0.expected[0], .0.expected[1], .0.found)]
-    ClueSize(Mismatch<[usize; 2], usize>),
     /// An address for other clues than the board takes.
     #[error("expected an address for {} clues, which the board takes, found one for {} clues: its owner \
          makes another one{}", .0.expected, .0.found, match .0.found { ClueKind::Plain => "", ClueKind::Bound => " with --plain-clues" })]

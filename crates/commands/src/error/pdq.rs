@@ -1,7 +1,6 @@
 //! What can be wrong with private database queries.
 
 use omr_pdq::plan::MAX_BOUND;
-use omr_protocol::Mismatch;
 
 /// Why a table, a key, a query or an answer could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -54,9 +53,6 @@ pub(crate) enum PdqError {
     /// An answer that does not decode.
     #[error(transparent)]
     Decode(omr_pdq::DecodeError),
-    /// A bound that no answer holds.
-    #[error("expected a bound of 1 to {} rows, found {}", .0.expected, .0.found)]
-    Bound(Mismatch<usize, u64>),
     /// A server of something else.
     #[error(
         "the server serves no tables, it is perhaps a board's: `omr pdq serve TABLE` starts one that does, at \

@@ -8,7 +8,7 @@ use omr_compress::Phases;
 use omr_protocol::Mismatch;
 use omr_protocol::Placement;
 use omr_protocol::sophomr::{CHECKSUM_SYMBOLS, checksum};
-use omr_table::{RowCodec, Value};
+use omr_table::{RowCodec, Schema, Value};
 
 /// Rows of an answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +17,21 @@ pub struct Rows {
     pub numbers: Vec<u64>,
     /// The values of each row, one for each column asked for.
     pub values: Vec<Vec<Value>>,
+}
+
+impl Rows {
+    /// The rows with the columns that were asked for.
+    ///
+    /// Panics: no such column.
+    pub fn of_columns(self, schema: &Schema, select: &[usize]) -> omr_table::Rows {
+        let columns = select.iter().map(|&column| schema.columns[column].clone());
+        omr_table::Rows {
+            columns: columns.collect(),
+            // With two-sided privacy the server keeps numbers to itself.
+            numbers: (self.numbers.len() == self.values.len()).then_some(self.numbers),
+            rows: self.values,
+        }
+    }
 }
 
 /// An answer that does not decode.

@@ -1,19 +1,18 @@
 //! Arrow's arrays as cells.
 
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::compute::cast;
+use arrow::array::{Array, ArrowPrimitiveType, AsArray};
 use arrow::datatypes::{
-    DataType, Date32Type, Date64Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type,
-    Int64Type, TimeUnit, UInt64Type,
+    DataType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimeUnit,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow::error::ArrowError;
 
 use super::cell::Cell;
 use crate::ColumnType;
 use crate::calendar::Moment;
 use crate::decimal::Written;
 
-/// What a column of Parquet becomes by itself.
+/// What a column becomes by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Natural {
     Exactly(ColumnType),
@@ -52,36 +51,21 @@ pub(super) fn is_text(kind: &DataType) -> bool {
     }
 }
 
-/// The array in one of the few layouts that [`cells`] knows.
-pub(super) fn plain(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-    use DataType::*;
-    let kind = match array.data_type() {
-        Dictionary(_, values) => values,
-        kind => kind,
-    };
-    let target = match kind {
-        kind if is_text(kind) => Utf8View,
-        Int8 | Int16 | Int32 | UInt8 | UInt16 | UInt32 => Int64,
-        Float16 => Float32,
-        Decimal32(precision, scale) | Decimal64(precision, scale) => Decimal128(*precision, *scale),
-        kind => kind.clone(),
-    };
-    match target == *array.data_type() {
-        true => Ok(array.clone()),
-        false => cast(array, &target),
-    }
-}
-
-/// The cells of an array that [`plain`] returned. `None`: nothing of a table's.
-pub(super) fn cells(array: &ArrayRef) -> Option<Box<dyn Iterator<Item = Cell<'_>> + '_>> {
+/// The cells of an array. `None`: nothing of a table's.
+pub(super) fn cells(array: &dyn Array) -> Option<Box<dyn Iterator<Item = Cell<'_>> + '_>> {
     use DataType::*;
     Some(match array.data_type() {
         Boolean => each(array.as_boolean().iter(), Cell::Boolean),
-        Int64 => each(array.as_primitive::<Int64Type>().iter(), |number| {
-            Cell::Integer(number.into())
-        }),
-        UInt64 => each(array.as_primitive::<UInt64Type>().iter(), |number| {
-            Cell::Integer(number.into())
+        Int8 => integers::<Int8Type>(array),
+        Int16 => integers::<Int16Type>(array),
+        Int32 => integers::<Int32Type>(array),
+        Int64 => integers::<Int64Type>(array),
+        UInt8 => integers::<UInt8Type>(array),
+        UInt16 => integers::<UInt16Type>(array),
+        UInt32 => integers::<UInt32Type>(array),
+        UInt64 => integers::<UInt64Type>(array),
+        Float16 => each(array.as_primitive::<Float16Type>().iter(), |number| {
+            float(format!("{:e}", f32::from(number)))
         }),
         Float32 => each(array.as_primitive::<Float32Type>().iter(), |number| {
             float(format!("{number:e}"))
@@ -89,13 +73,9 @@ pub(super) fn cells(array: &ArrayRef) -> Option<Box<dyn Iterator<Item = Cell<'_>
         Float64 => each(array.as_primitive::<Float64Type>().iter(), |number| {
             float(format!("{number:e}"))
         }),
-        Decimal128(_, scale) => {
-            let places = i32::from(*scale);
-            let numbers = array.as_primitive::<Decimal128Type>().iter();
-            each(numbers, move |number| {
-                Cell::Number(Written::new(number, places))
-            })
-        }
+        Decimal32(_, scale) => decimals::<Decimal32Type>(array, *scale),
+        Decimal64(_, scale) => decimals::<Decimal64Type>(array, *scale),
+        Decimal128(_, scale) => decimals::<Decimal128Type>(array, *scale),
         Decimal256(_, scale) => {
             let places = i32::from(*scale);
             let numbers = array.as_primitive::<Decimal256Type>().iter();
@@ -119,9 +99,51 @@ pub(super) fn cells(array: &ArrayRef) -> Option<Box<dyn Iterator<Item = Cell<'_>
                 })
             })
         }
+        Utf8 => each(array.as_string::<i32>().iter(), Cell::Text),
+        LargeUtf8 => each(array.as_string::<i64>().iter(), Cell::Text),
         Utf8View => each(array.as_string_view().iter(), Cell::Text),
+        Dictionary(..) => entries(array)?,
         _ => return None,
     })
+}
+
+fn integers<T: ArrowPrimitiveType>(array: &dyn Array) -> Box<dyn Iterator<Item = Cell<'_>> + '_>
+where
+    i128: From<T::Native>,
+{
+    each(array.as_primitive::<T>().iter(), |number| {
+        Cell::Integer(number.into())
+    })
+}
+
+fn decimals<T: ArrowPrimitiveType>(
+    array: &dyn Array,
+    scale: i8,
+) -> Box<dyn Iterator<Item = Cell<'_>> + '_>
+where
+    i128: From<T::Native>,
+{
+    each(array.as_primitive::<T>().iter(), move |number| {
+        Cell::Number(Written::new(number.into(), scale.into()))
+    })
+}
+
+/// The cells of a dictionary's keys.
+fn entries(array: &dyn Array) -> Option<Box<dyn Iterator<Item = Cell<'_>> + '_>> {
+    let dictionary = array.as_any_dictionary();
+    let values: Vec<Cell> = cells(dictionary.values())?.collect();
+    if values.is_empty() {
+        // All keys are absent, whatever stands in their place.
+        return Some(Box::new((0..array.len()).map(|_| Cell::Null)));
+    }
+    let nulls = dictionary.keys().nulls();
+    let keys = dictionary.normalized_keys().into_iter().enumerate();
+    Some(Box::new(keys.map(
+        move |(row, key)| match nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            true => Cell::Null,
+            false => values[key].clone(),
+        },
+    )))
 }
 
 /// Cells of the values that are there.
@@ -151,7 +173,7 @@ fn ticks(unit: TimeUnit) -> i64 {
 }
 
 /// The ticks of timestamps of any unit.
-fn timestamps(array: &ArrayRef, unit: TimeUnit) -> Box<dyn Iterator<Item = Option<i64>> + '_> {
+fn timestamps(array: &dyn Array, unit: TimeUnit) -> Box<dyn Iterator<Item = Option<i64>> + '_> {
     use arrow::datatypes::{
         TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
         TimestampSecondType,

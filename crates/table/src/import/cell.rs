@@ -6,7 +6,7 @@ use crate::decimal::Written;
 /// A value as a file has it.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
-    not(feature = "parquet"),
+    not(feature = "arrow"),
     expect(dead_code, reason = "CSV has texts alone")
 )]
 pub(super) enum Cell<'a> {

@@ -6,8 +6,6 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use omr_mismatch::Mismatch;
-
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
@@ -15,12 +13,11 @@ use ::parquet::arrow::arrow_reader::{
 use ::parquet::basic::Compression;
 use arrow::datatypes::{DataType, Field, Schema as ArrowSchema};
 
-use super::arrays::{Natural, cells, is_text, natural, plain};
+use super::arrays::is_text;
 use super::cell::Cell;
-use super::fill::{Filler, Target};
-use super::guess::Guess;
+use super::columns::{Columns, check_type, each_cell, fill_all};
 use super::select::{Chosen, choose};
-use super::{ImportError, ImportOptions, Progress, Wanted};
+use super::{ImportError, ImportOptions, Progress};
 use crate::Table;
 use ending::Ending;
 
@@ -65,24 +62,12 @@ fn import(
         check_compression(column, &metadata, options)?;
     }
     let rows = metadata.metadata().file_metadata().num_rows();
+    let source = Source {
+        file,
+        metadata: &metadata,
+    };
     let rows = u64::try_from(rows).unwrap_or(0);
-    let mut columns = Vec::new();
-    for (place, column) in chosen.iter().enumerate() {
-        let mut report = |done| {
-            progress(Progress {
-                done: place as u64 * rows + done,
-                total: chosen.len() as u64 * rows,
-            });
-        };
-        let source = Source {
-            file,
-            metadata: &metadata,
-        };
-        let filler = source.fill(column, options, &mut report)?;
-        check_rows(column, &filler, &columns)?;
-        columns.push(filler.finish());
-    }
-    Ok(Table::new(options.name.clone(), options.salt, columns))
+    fill_all(&source, (&chosen, rows), options, progress)
 }
 
 /// The file's schema, with all text as views: those copy no bytes, however often a dictionary's are referred to.
@@ -101,13 +86,6 @@ fn metadata(file: &File) -> Result<ArrowReaderMetadata, ImportError> {
         metadata.metadata().clone(),
         options,
     )?)
-}
-
-fn check_type(column: &Chosen, kind: &DataType) -> Result<Natural, ImportError> {
-    natural(kind).ok_or_else(|| ImportError::Type {
-        column: column.name.clone(),
-        found: kind.to_string(),
-    })
 }
 
 /// Gzip's decoder takes as much memory as the data asks for; others stop at the page's size.
@@ -146,75 +124,17 @@ fn check_compression(
     Ok(())
 }
 
-fn check_rows<T, U>(
-    column: &Chosen,
-    filler: &Filler,
-    columns: &[(T, U, crate::column::ColumnData)],
-) -> Result<(), ImportError> {
-    let found = filler.rows();
-    match columns
-        .first()
-        .map_or(found, |(_, _, data)| data.rows() as u64)
-    {
-        expected if expected == found => Ok(()),
-        expected => Err(ImportError::Rows(
-            column.name.clone(),
-            Mismatch::new(expected, found),
-        )),
-    }
-}
-
 /// A file whose metadata have been read.
 struct Source<'a> {
     file: &'a File,
     metadata: &'a ArrowReaderMetadata,
 }
 
-impl Source<'_> {
-    fn fill(
-        &self,
-        column: &Chosen,
-        options: &ImportOptions,
-        report: &mut dyn FnMut(u64),
-    ) -> Result<Filler, ImportError> {
-        let target = self.target(column, options)?;
-        let mut filler = Filler::new(&column.name, target, options);
-        self.cells(column, &mut |cell| {
-            filler.push(cell)?;
-            if filler.rows().is_multiple_of(BATCH as u64) {
-                report(filler.rows());
-            }
-            Ok(())
-        })?;
-        report(filler.rows());
-        Ok(filler)
+impl Columns for Source<'_> {
+    fn kind(&self, place: usize) -> &DataType {
+        self.metadata.schema().field(place).data_type()
     }
 
-    /// The type declared, or the file's; measured where neither says how many places there are.
-    fn target(&self, column: &Chosen, options: &ImportOptions) -> Result<Target, ImportError> {
-        let kind = self.metadata.schema().field(column.place).data_type();
-        let natural = check_type(column, kind)?;
-        match (column.wanted, natural) {
-            (Some(Wanted::Exactly(kind)), _) => Ok(Target::Exactly(kind)),
-            (Some(Wanted::Text), _) | (None, Natural::Text) => Ok(Target::MeasuredText),
-            (None, Natural::Exactly(kind)) => Ok(Target::Exactly(kind)),
-            (Some(Wanted::Decimal), _) | (None, Natural::Measured) => {
-                let mut guess = Guess::new(Some(Wanted::Decimal));
-                let mut rows = 0;
-                self.cells(column, &mut |cell| {
-                    guess.push(cell);
-                    rows += 1;
-                    match rows > options.max_rows {
-                        true => Err(ImportError::TooManyRows(options.max_rows)),
-                        false => Ok(()),
-                    }
-                })?;
-                guess.decimal(&column.name).map(Target::Exactly)
-            }
-        }
-    }
-
-    /// Hands every cell of a column on.
     fn cells(
         &self,
         column: &Chosen,
@@ -230,12 +150,7 @@ impl Source<'_> {
             .with_batch_size(BATCH)
             .build()?;
         for batch in reader {
-            let array = plain(batch?.column(0))?;
-            let mut cells = cells(&array).ok_or_else(|| ImportError::Type {
-                column: column.name.clone(),
-                found: array.data_type().to_string(),
-            })?;
-            cells.try_for_each(|cell| take(&cell))?;
+            each_cell(column, batch?.column(0), take)?;
         }
         Ok(())
     }

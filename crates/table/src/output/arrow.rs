@@ -1,5 +1,6 @@
 //! Rows as Arrow's record batches and files.
 
+#[cfg(feature = "parquet")]
 use std::io::Write;
 use std::sync::Arc;
 
@@ -77,6 +78,7 @@ impl Rows {
     /// Writes an Arrow IPC file.
     ///
     /// Errors: as [`Rows::record_batch`], and the writer's.
+    #[cfg(feature = "parquet")]
     pub fn write_arrow(&self, out: impl Write) -> Result<(), OutputError> {
         let batch = self.record_batch()?;
         let mut writer = arrow::ipc::writer::FileWriter::try_new(out, &batch.schema())?;

@@ -8,7 +8,8 @@ use arrow::array::*;
 use arrow::datatypes::{DataType, Field, Int32Type, Schema};
 use omr_mismatch::Mismatch;
 use omr_table::{
-    ColumnType, ImportError, ImportOptions, Table, Value, ValueError, import_file, import_parquet,
+    ColumnType, ImportError, ImportOptions, Table, Value, ValueError, import_batches, import_file,
+    import_parquet,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
@@ -17,12 +18,14 @@ use proptest::prelude::*;
 
 use crate::tables::{declared, options};
 
+fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    let columns = columns.into_iter().map(|(name, array)| (name, array, true));
+    RecordBatch::try_from_iter_with_nullable(columns).expect("a batch")
+}
+
 /// Parquet of these columns, three rows a group.
 fn written(columns: Vec<(&str, ArrayRef)>, compression: Compression) -> Vec<u8> {
-    let batch = RecordBatch::try_from_iter_with_nullable(
-        columns.into_iter().map(|(name, array)| (name, array, true)),
-    )
-    .expect("a batch");
+    let batch = batch(columns);
     let properties = WriterProperties::builder()
         .set_compression(compression)
         .set_max_row_group_row_count(Some(3))
@@ -176,6 +179,65 @@ fn types_and_row_groups_are_read() {
         assert_eq!(row, expected);
         assert_eq!(table.text(7, 11), Some("é"));
         assert!(table.is_null(4, 11) && table.is_null(0, 2));
+    }
+}
+
+#[test]
+fn batches_make_the_table_of_a_file() {
+    let whole = batch(mixed());
+    let parts = [whole.slice(0, 5), whole.slice(5, 0), whole.slice(5, 3)];
+    let mut last = None;
+    let table = import_batches(&whole.schema(), &parts, &options(), &mut |now| {
+        last = Some(now)
+    });
+    let file = import(&written(mixed(), Compression::SNAPPY), &options());
+    assert_eq!(table.expect("imported"), file.expect("imported"));
+    assert!(last.is_some_and(|last| last.done == last.total && last.total == 8 * 12));
+    let others = Schema::new(vec![Field::new("x", DataType::Int64, true); 2]);
+    let import = import_batches(&others, &[], &options(), &mut |_| {});
+    assert!(matches!(import, Err(ImportError::Schema(_))));
+    let more = Schema::new(vec![
+        Field::new("x", DataType::Int64, true),
+        Field::new("y", DataType::Int64, true),
+    ]);
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    let short = [batch(vec![("x", numbers)])];
+    let import = import_batches(&more, &short, &options(), &mut |_| {});
+    assert!(matches!(import, Err(ImportError::Type { .. })));
+}
+
+#[test]
+fn integers_and_texts_of_all_widths_are_read() {
+    let arrays: [(ArrayRef, &str); 10] = [
+        (Arc::new(Int8Array::from(vec![Some(-5), None])), "-5"),
+        (Arc::new(Int16Array::from(vec![Some(-5), None])), "-5"),
+        (Arc::new(UInt8Array::from(vec![Some(5), None])), "5"),
+        (Arc::new(UInt16Array::from(vec![Some(5), None])), "5"),
+        (Arc::new(UInt32Array::from(vec![Some(5), None])), "5"),
+        (Arc::new(StringArray::from(vec![Some("a"), None])), "a"),
+        (Arc::new(LargeStringArray::from(vec![Some("a"), None])), "a"),
+        (Arc::new(StringViewArray::from(vec![Some("a"), None])), "a"),
+        (Arc::new(Decimal32Array::from(vec![Some(5), None])), "5"),
+        (Arc::new(Decimal64Array::from(vec![Some(5), None])), "5"),
+    ];
+    for (array, expected) in arrays {
+        let batch = batch(vec![("x", array)]);
+        let table = import_batches(
+            &batch.schema(),
+            std::slice::from_ref(&batch),
+            &options(),
+            &mut |_| {},
+        );
+        let table = table.expect("imported");
+        let kind = table.schema().columns[0].kind;
+        let found = table.value(0, 0).show(kind).to_string();
+        assert_eq!(
+            found.trim_end_matches(".00"),
+            expected,
+            "{}",
+            batch.column(0).data_type()
+        );
+        assert!(table.is_null(1, 0));
     }
 }
 

@@ -14,11 +14,10 @@ use crate::io::{self, Output};
 use omr_console::Ui;
 use omr_console::chain;
 use omr_mail::{
-    Home, Identity, Inbox, MailError, NewIdentity, Server, ShortAddress, board_place, check_bound,
-    check_clues, check_limits, check_sealing, publish, publish_again, register, revoke,
+    Home, Identity, MailError, NewIdentity, Server, ShortAddress, publish, publish_again, register,
+    revoke,
 };
-use omr_protocol::Mismatch;
-use omr_protocol::{ClueKind, ParamSet, Scheme, Sealing};
+use omr_protocol::{ClueKind, Scheme, Sealing};
 use omr_remote::Client;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -89,11 +88,7 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
     }
     match start {
         // Before the keys were made nobody can have written to them.
-        Some(start) if !taken_over => {
-            Inbox::open(&home)?.begin_at(start)?;
-            identity.profile.begins = start;
-            identity.save()?;
-        }
+        Some(start) if !taken_over => identity.begin_at(start)?,
         _ => {}
     }
     if taken_over {
@@ -155,26 +150,10 @@ async fn plan(
         return Ok((new, None));
     };
     let client = connect(server.endpoint(), ui)?;
-    let board = client.board().await.map_err(MailError::from)?;
-    let place = board_place(&board)?;
-    match &args.params {
-        Some(expected) if *expected != place.params => {
-            let expected = expected.clone();
-            let found = place.params;
-            return Err(MailError::OtherParams(Mismatch::new(expected, found)).into());
-        }
-        _ => new.params = place.params,
-    }
-    // A server talks nobody into the weaker kind of clues, or into letters that it can read.
-    let set = ParamSet::named(&new.params)?;
-    check_clues(&board, set.clue(), clues)?;
-    check_sealing(args.sealing, place.sealing)?;
-    new.sealing = place.sealing;
-    new.board_id = Some(place.board_id);
-    check_bound(&set, new.scheme, new.bound)?;
-    let limits = client.limits().await.map_err(MailError::from)?;
-    check_limits(&limits, new.bound, false)?;
-    Ok((new, Some(board.messages)))
+    let (new, messages) = new
+        .for_board(&client, args.params.as_deref(), args.sealing)
+        .await?;
+    Ok((new, Some(messages)))
 }
 
 async fn resume_registration(args: &IdRegister, ui: &Ui) -> Result<(), CliError> {

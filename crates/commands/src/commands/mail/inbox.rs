@@ -2,7 +2,7 @@
 
 use super::identity::keep_published;
 use super::kept;
-use super::mailbox::{Mailbox, Retired, readable};
+use super::mailbox::{Mailbox, collect_retired, readable, warn_of_unread};
 use super::time::time;
 use super::{block_on, home, own_client, own_server, show};
 use crate::args::{Inbox as Args, InboxAct, InboxRead, TokenArg};
@@ -14,7 +14,7 @@ use crate::io::{self, Access};
 use omr_console::Ui;
 use omr_mail::{
     CanaryState, Collected, Identity, Inbox, Incomplete, Kept, Listed, MailError, Outcome, Reader,
-    Spares, Taken, collect, post_canary,
+    Retired, Spares, Taken, collect, post_canary,
 };
 use serde::Serialize;
 use std::io::IsTerminal;
@@ -78,7 +78,7 @@ pub(in crate::commands) fn run(args: &Args, ui: &Ui) -> Result<(), CliError> {
         return offline(args, style, ui);
     }
     let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, &args.token, ui)?;
-    ask_again(args, &mailbox.identity, &mailbox.inbox, ui)?;
+    ask_again(args, &mailbox.mail.identity, &mailbox.mail.inbox, ui)?;
     fetch(ui, &mailbox, (args.canary, style))
 }
 
@@ -91,7 +91,8 @@ fn offline(args: &Args, style: Style, ui: &Ui) -> Result<(), CliError> {
         identity.home = unlocked(identity.home, &args.passphrase)?;
         taken = inbox.take_in(&Reader::new(&identity)?)?;
     }
-    let retired = Retired::all(&identity.home, ui)?;
+    let (retired, unread) = Retired::all(&identity.home)?;
+    warn_of_unread(&unread, ui);
     for retired in &retired {
         taken.extend(retired.take_in(&inbox)?.1);
     }
@@ -105,15 +106,15 @@ pub(super) fn fetch(
     mailbox: &Mailbox,
     (canary, style): (bool, Style),
 ) -> Result<(), CliError> {
-    let Mailbox { inbox, token, .. } = mailbox;
+    let Mailbox { mail, token } = mailbox;
     let mut fetched = block_on(network(canary, ui, mailbox));
-    for retired in &mailbox.retired {
+    for retired in &mail.retired {
         // One that fails holds up no other.
         fetched = fetched.and(block_on(network_of(retired, token, ui)));
     }
     // What came before a failure is taken in all the same: the server is not spoken to any more.
-    let taken = mailbox.take_in()?;
-    list(style, ui, inbox, &mailbox.retired)?;
+    let (taken, _) = mail.take_in()?;
+    list(style, ui, &mail.inbox, &mail.retired)?;
     fetched?;
     verdict(&taken)
 }
@@ -138,12 +139,8 @@ fn ask_again(args: &Args, identity: &Identity, inbox: &Inbox, ui: &Ui) -> Result
 }
 
 async fn network(canary: bool, ui: &Ui, mailbox: &Mailbox) -> Result<(), CliError> {
-    let Mailbox {
-        identity,
-        inbox,
-        token,
-        ..
-    } = mailbox;
+    let Mailbox { mail, token } = mailbox;
+    let (identity, inbox) = (&mail.identity, &mail.inbox);
     if canary {
         self::canary(ui, (identity, token), inbox).await?;
     }
@@ -161,7 +158,7 @@ async fn network(canary: bool, ui: &Ui, mailbox: &Mailbox) -> Result<(), CliErro
 async fn network_of(retired: &Retired, token: &TokenArg, ui: &Ui) -> Result<(), CliError> {
     let bar = ui.bar();
     let progress = |stage| show(&bar, stage);
-    let collected = retired.collect(token, ui, progress).await?;
+    let collected = collect_retired(retired, token, ui, progress).await?;
     std::mem::drop(bar);
     if let Some(collected) = collected {
         print_report(ui, &retired.identity, &collected);

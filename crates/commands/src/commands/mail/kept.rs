@@ -65,9 +65,7 @@ pub(super) fn check_bound(
 
 pub(super) fn again(args: &InboxAgain, ui: &Ui) -> Result<(), CliError> {
     let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, &args.token, ui)?;
-    let Mailbox {
-        identity, inbox, ..
-    } = &mailbox;
+    let (identity, inbox) = (&mailbox.mail.identity, &mailbox.mail.inbox);
     let bound = args.bound.unwrap_or(identity.profile.bound);
     check_bound(identity, &args.token, bound, ui)?;
     let range = args.range.of(0..inbox.requests().cursor()?);

@@ -106,19 +106,10 @@ fn resolve(home: &Home, text: &str, place: &PlaceArgs, ui: &Ui) -> Result<Addres
         Err(MailError::NoServer) => None,
         own => Some(own?),
     };
-    let asked = match (server(place, None)?, &short.server, own) {
-        (Some(told), _, _) => told,
-        (None, Some(url), Some(own)) if *url == own.url => own,
-        (None, Some(url), _) => Server {
-            url: url.clone(),
-            ca_certificate: None,
-            token: None,
-        },
-        (None, None, Some(own)) => own,
-        (None, None, None) => {
-            let short = short.to_string();
-            return Err(MailError::NoResolver(short).into());
-        }
+    let asked = match server(place, None)? {
+        Some(told) => told,
+        None => Server::named(short.server.as_deref(), own)
+            .ok_or_else(|| MailError::NoResolver(short.to_string()))?,
     };
     ui.note(&format!(
         "asking {} for this address: it learns that you want to write to her",
@@ -141,27 +132,25 @@ fn destination(home: &Home, args: &Send, to: &Address, ui: &Ui) -> Result<Server
         Err(MailError::NoServer) => None,
         _ => Some(own_server(home, token)?),
     };
-    let url = match (&to.server, own) {
-        (Some(url), Some(own)) if *url == own.url => return Ok(own),
-        (None, Some(own)) => return Ok(own),
-        (None, None) => return Err(MailError::NoServer.into()),
-        (Some(url), _) => url.clone(),
-    };
-    let token = match token.of_call() {
+    let is_own = own
+        .as_ref()
+        .is_some_and(|own| to.server.as_ref().is_none_or(|url| *url == own.url));
+    let mut named = Server::named(to.server.as_deref(), own).ok_or(MailError::NoServer)?;
+    if is_own {
+        return Ok(named);
+    }
+    named.token = match token.of_call() {
         Some(Token::Argument(token)) => Some(token),
         Some(Token::Environment(_)) => {
             ui.warn(&format!(
-                "OMR_TOKEN was not shown to {url}, which is not your own server: name it with --server to do that"
+                "OMR_TOKEN was not shown to {}, which is not your own server: name it with --server to do that",
+                named.url
             ));
             None
         }
         None => None,
     };
-    Ok(Server {
-        url,
-        ca_certificate: None,
-        token,
-    })
+    Ok(named)
 }
 
 pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {

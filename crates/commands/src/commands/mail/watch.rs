@@ -3,7 +3,7 @@
 use super::identity::keep_published;
 use super::inbox::{canary, line, print_report, verdict};
 use super::kept;
-use super::mailbox::{Mailbox, Retired, readable};
+use super::mailbox::{Mailbox, collect_retired, readable};
 use super::time::clock;
 use super::{block_on, own_client};
 use crate::args::{TokenArg, Watch};
@@ -13,7 +13,8 @@ use omr_client::os_rng;
 use omr_console::Ui;
 use omr_console::chain;
 use omr_mail::{
-    Grid, Identity, Inbox, Listed, Outcome, Reader, Taken, close_session, collect, cut, next_canary,
+    Grid, Identity, Inbox, Listed, Outcome, Reader, Retired, Taken, close_session, collect, cut,
+    next_canary,
 };
 use omr_remote::Client;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -34,14 +35,14 @@ pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
     let scene = Scene {
         args,
         ui,
-        identity: &mailbox.identity,
-        inbox: &mailbox.inbox,
-        retired: &mailbox.retired,
+        identity: &mailbox.mail.identity,
+        inbox: &mailbox.mail.inbox,
+        retired: &mailbox.mail.retired,
         token: &mailbox.token,
     };
     let (ticks, ticked) = channel();
     std::thread::scope(|scope| {
-        let decoding = scope.spawn(|| decode(&scene, &mailbox.reader, ticked));
+        let decoding = scope.spawn(|| decode(&scene, &mailbox.mail.reader, ticked));
         // The sender goes with the schedule; the thread then ends.
         let watched = block_on(schedule(&scene, ticks));
         let taken = decoding
@@ -114,7 +115,7 @@ async fn tick(scene: &Scene<'_>, client: &Client, first: bool) -> Result<(), Cli
 
 /// The same for a retired identity: one that fails for good holds up no other either.
 async fn tick_retired(scene: &Scene<'_>, retired: &Retired, first: bool) {
-    match retired.collect(scene.token, scene.ui, |_| {}).await {
+    match collect_retired(retired, scene.token, scene.ui, |_| {}).await {
         Ok(Some(collected))
             if first || !collected.refused.is_empty() || !collected.missed.is_empty() =>
         {

@@ -63,7 +63,7 @@ pub(super) fn run(args: &PdqQuery, ui: &Ui) -> Result<(), CliError> {
         (Some(table), _) => here(args, table, ui)?,
         (None, url) => remote::query(args, url.as_deref().unwrap_or_default(), ui)?,
     };
-    let found = rows::rows(asker.public.schema(), &asker.query.select, found);
+    let found = found.of_columns(asker.public.schema(), &asker.query.select);
     rows::write(&found, args.rows.format, &out)?;
     let note = format!(
         "{} rows; {} bytes up, {} bytes down, {:.2} s",

@@ -3,18 +3,7 @@
 use crate::args::RowFormat;
 use crate::error::{CliError, PdqError};
 use crate::io::Output;
-use omr_table::{Column, Rows, Schema};
-
-/// The rows of an answer with their columns.
-pub(super) fn rows(schema: &Schema, select: &[usize], found: omr_pdq::Rows) -> Rows {
-    let columns = select.iter().map(|&column| schema.columns[column].clone());
-    Rows {
-        columns: columns.collect(),
-        // With two-sided privacy the server keeps numbers to itself.
-        numbers: (found.numbers.len() == found.values.len()).then_some(found.numbers),
-        rows: found.values,
-    }
-}
+use omr_table::{Column, Rows};
 
 /// Writes rows in the form asked for.
 ///

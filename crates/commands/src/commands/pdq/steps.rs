@@ -76,7 +76,7 @@ pub(super) fn decode(args: &PdqDecode, ui: &Ui) -> Result<(), CliError> {
         decode_s: start.elapsed().as_secs_f64(),
         ..local::Figures::default()
     };
-    let found = rows::rows(public.schema(), &plan.shape.select, found);
+    let found = found.of_columns(public.schema(), &plan.shape.select);
     rows::write(&found, args.rows.format, &out)?;
     let note = format!("{} rows", found.rows.len());
     report_beside(ui, &args.rows.out, args.rows.json, &step, &note)

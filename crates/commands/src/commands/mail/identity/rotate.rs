@@ -76,9 +76,7 @@ async fn begin(
     };
     let mut made = Identity::create(&old.home.next(), &new)?;
     if let Some(start) = start {
-        Inbox::open(&made.home)?.begin_at(start)?;
-        made.profile.begins = start;
-        made.save()?;
+        made.begin_at(start)?;
     }
     Ok(made)
 }

@@ -1,0 +1,104 @@
+//! What a board is made of.
+
+use omr_client::letter::Place;
+use omr_client::os_rng;
+use omr_protocol::request::MAX_PAYLOAD_BYTES;
+use omr_protocol::sealing::SealingError;
+use omr_protocol::{ClueError, ClueKind, ClueParams, Mismatch, PlanError, Sealing};
+use omr_store::{BoardConfig, Clues};
+use rand_core::Rng;
+
+/// What is wrong with a board or a message on its way there.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LocalError {
+    /// Payloads that no digest carries.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Payloads that cannot be sealed.
+    #[error("sealing {sealing} adds {} bytes: expected payloads of at least {}, found {}", sealing.overhead(),
+        bytes.expected, bytes.found)]
+    PayloadBytes {
+        /// How they are sealed.
+        sealing: Sealing,
+        /// The least, and what was asked for.
+        bytes: Mismatch<usize>,
+    },
+    /// Clues of another size than the parameter set makes.
+    #[error("expected a board with clues of {} (plain) or {} bytes (bound), found {}", .0.expected[0], .0.expected[1], .0.found)]
+    ClueSize(Mismatch<[usize; 2], usize>),
+    /// A bound clue that a board must not take.
+    #[error("message {position} of the post: {source}")]
+    BadClue {
+        /// Its place among the messages posted together, from 0.
+        position: u64,
+        /// What is wrong with it.
+        source: ClueError,
+    },
+}
+
+/// A new board, under a random name, after a check that its payloads can be sealed and digested.
+///
+/// Errors: `Plan`, `PayloadBytes`.
+pub fn new_config(
+    params: &ClueParams,
+    sealing: Sealing,
+    payload_bytes: usize,
+    clues: ClueKind,
+) -> Result<BoardConfig, LocalError> {
+    if !(1..=MAX_PAYLOAD_BYTES).contains(&payload_bytes) {
+        return Err(PlanError::Payload(payload_bytes).into());
+    }
+    let least = sealing.overhead() + 1;
+    if payload_bytes < least {
+        let bytes = Mismatch::new(least, payload_bytes);
+        return Err(LocalError::PayloadBytes { sealing, bytes });
+    }
+    const { assert!(MAX_PAYLOAD_BYTES <= u32::MAX as usize) };
+    let mut board_id = [0; 16];
+    os_rng().fill_bytes(&mut board_id);
+    Ok(BoardConfig {
+        board_id,
+        params_id: params.name().to_owned(),
+        sealing: sealing.name().to_owned(),
+        clue_bytes: clues.bytes(params) as u32,
+        payload_bytes: payload_bytes as u32,
+        clues: match clues {
+            ClueKind::Plain => Clues::Plain,
+            ClueKind::Bound => Clues::Bound,
+        },
+    })
+}
+
+/// What letters on a board are bound to.
+///
+/// Errors: a sealing that there is not.
+pub fn place(config: &BoardConfig) -> Result<Place, SealingError> {
+    Ok(Place {
+        board_id: config.board_id,
+        params: config.params_id.clone(),
+        sealing: config.sealing.parse()?,
+        payload_bytes: config.payload_bytes as usize,
+    })
+}
+
+/// The kind of a board's clues.
+#[must_use]
+pub fn clues_of(of: Clues) -> ClueKind {
+    match of {
+        Clues::Plain => ClueKind::Plain,
+        Clues::Bound => ClueKind::Bound,
+    }
+}
+
+/// The kind of clues of so many bytes.
+///
+/// Errors: `ClueSize`.
+pub fn kind_of_bytes(params: &ClueParams, found: usize) -> Result<ClueKind, LocalError> {
+    let mut kinds = ClueKind::ALL.into_iter();
+    let kind = kinds.find(|kind| kind.bytes(params) == found);
+    kind.ok_or(LocalError::ClueSize(Mismatch::new(
+        ClueKind::ALL.map(|kind| kind.bytes(params)),
+        found,
+    )))
+}

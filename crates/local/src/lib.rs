@@ -1,0 +1,11 @@
+//! Boards in folders, as the command and the Python package have them: what they are made of, how messages get there, and
+//! how a detector reads them.
+#![forbid(unsafe_code)]
+
+mod config;
+mod post;
+mod source;
+
+pub use config::{LocalError, clues_of, kind_of_bytes, new_config, place};
+pub use post::{MAX_PARTS, TRANSACTION, hashes, post_hashes};
+pub use source::{BoardSource, Boards, SourceError};

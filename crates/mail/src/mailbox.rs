@@ -1,0 +1,122 @@
+//! An identity with its inbox, and the retired ones that are still read.
+
+use crate::{Collected, Home, Identity, Inbox, MailError, Reader, Stage, Taken, collect};
+use omr_remote::Client;
+use std::path::PathBuf;
+
+/// What a fetch needs.
+pub struct Mailbox {
+    /// Whose it is.
+    pub identity: Identity,
+    /// Where letters come.
+    pub inbox: Inbox,
+    /// What decodes.
+    pub reader: Reader,
+    /// Identities that were replaced and are still read.
+    pub retired: Vec<Retired>,
+    /// The folders of those that cannot be read, and why: they hold up nothing.
+    pub unread: Vec<(PathBuf, MailError)>,
+}
+
+/// An identity that was replaced: its requests are its own, its letters are listed with the others.
+pub struct Retired {
+    /// What it is called.
+    pub name: String,
+    /// It, in a home of its own.
+    pub identity: Identity,
+    /// The state of its requests.
+    pub inbox: Inbox,
+    reader: Option<Reader>,
+}
+
+impl Mailbox {
+    /// Opens everything, so that a wrong passphrase is told before anybody is asked for anything.
+    ///
+    /// Errors: those of [`Reader::new`] and [`Inbox::open`].
+    pub fn open(identity: Identity) -> Result<Self, MailError> {
+        let reader = Reader::new(&identity)?;
+        let inbox = Inbox::open(&identity.home)?;
+        let (retired, unread) = Retired::all(&identity.home)?;
+        Ok(Self {
+            identity,
+            inbox,
+            reader,
+            retired,
+            unread,
+        })
+    }
+
+    /// Decodes what is here of all identities; gives what came of it, and the numbers of letters to retired ones.
+    ///
+    /// Errors: those of [`Inbox::take_in`].
+    pub fn take_in(&self) -> Result<(Vec<Taken>, Vec<u64>), MailError> {
+        let mut taken = self.inbox.take_in(&self.reader)?;
+        let mut adopted = Vec::new();
+        for retired in &self.retired {
+            let (letters, theirs) = retired.take_in(&self.inbox)?;
+            taken.extend(theirs);
+            adopted.extend(letters);
+        }
+        Ok((taken, adopted))
+    }
+}
+
+impl Retired {
+    /// All that can be read, and the folders of the others.
+    ///
+    /// Errors: `File`.
+    #[expect(clippy::type_complexity, reason = "two lists")]
+    pub fn all(home: &Home) -> Result<(Vec<Self>, Vec<(PathBuf, MailError)>), MailError> {
+        let (mut all, mut unread) = (Vec::new(), Vec::new());
+        for (name, home) in home.retired()? {
+            match Self::open(name, &home) {
+                Ok(retired) => all.push(retired),
+                Err(error) => unread.push((home.dir().to_owned(), error)),
+            }
+        }
+        Ok((all, unread))
+    }
+
+    fn open(name: String, home: &Home) -> Result<Self, MailError> {
+        let identity = Identity::open(home)?;
+        let inbox = Inbox::open(home)?;
+        // One that was never registered, or whose digests are all decoded and whose secret is not open, has nothing
+        // to decode.
+        let is_open = home.passphrase().is_some() || !home.is_locked()?;
+        let decodes = identity.profile.board_id.is_some() && (is_open || inbox.pending()? > 0);
+        let reader = decodes.then(|| Reader::new(&identity)).transpose()?;
+        Ok(Self {
+            name,
+            identity,
+            inbox,
+            reader,
+        })
+    }
+
+    /// The network half of its fetch; nothing, not even a connection, where its keys are not registered any more.
+    ///
+    /// Errors: those of `connect` and of [`collect`].
+    pub async fn collect<E: From<MailError>>(
+        &self,
+        connect: impl FnOnce(&Home) -> Result<Client, E>,
+        progress: impl FnMut(Stage),
+    ) -> Result<Option<Collected>, E> {
+        if self.identity.registered().is_err() {
+            return Ok(None);
+        }
+        let client = connect(&self.identity.home)?;
+        let collected = collect(&client, &self.identity, self.inbox.requests(), progress).await?;
+        Ok(Some(collected))
+    }
+
+    /// Decodes what is here and adds its letters to an inbox; gives their numbers there.
+    ///
+    /// Errors: those of [`Inbox::take_in`].
+    pub fn take_in(&self, into: &Inbox) -> Result<(Vec<u64>, Vec<Taken>), MailError> {
+        let taken = match &self.reader {
+            Some(reader) => self.inbox.take_in(reader)?,
+            None => Vec::new(),
+        };
+        Ok((into.adopt(&self.name, &self.identity, &self.inbox)?, taken))
+    }
+}

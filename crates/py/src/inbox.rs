@@ -1,0 +1,366 @@
+//! The inbox of an identity in a home folder: thin over `omr-mail`.
+
+mod contacts;
+mod fetch;
+mod letter;
+mod watch;
+
+pub(crate) use letter::{InboxLetter, Kept, Taken};
+pub(crate) use watch::Watch;
+
+use crate::fault::Fault;
+use crate::network::Network;
+use crate::raise::chain;
+use crate::running::run;
+use contacts::To;
+use fetch::{Office, letters_of};
+use omr_client::locked::Passphrase;
+use omr_mail::{
+    Home, Identity, Letter, MAX_LEVELS, MailError, Mailbox, NewIdentity, Rules, Server, register,
+};
+use omr_protocol::{ClueKind, Scheme, Sealing};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyTuple;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+use zeroize::Zeroizing;
+
+/// The inbox of an identity, open; nobody else has it open meanwhile.
+#[pyclass(frozen, module = "omr")]
+pub(crate) struct Inbox {
+    home: PathBuf,
+    open: RwLock<Option<Arc<Office>>>,
+}
+
+/// A server as Python names it.
+struct Place {
+    url: String,
+    token: Option<String>,
+    ca: Option<PathBuf>,
+}
+
+impl Place {
+    /// Errors: `Io`.
+    fn server(self) -> Result<Server, Fault> {
+        Ok(Server {
+            url: self.url,
+            ca_certificate: self.ca.map(std::fs::read_to_string).transpose()?,
+            token: self.token,
+        })
+    }
+}
+
+#[pymethods]
+impl Inbox {
+    /// Makes an identity for a server's board and registers its detection keys.
+    #[staticmethod]
+    #[pyo3(signature = (home, url, token=None, *, ca=None, params=None, scheme=None, bound=50, clues="bound",
+        sealing=None, spares=MAX_LEVELS, batches=false, own_masks=false, allow_old=false, passphrase=None, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
+    fn create(
+        py: Python<'_>,
+        home: PathBuf,
+        url: String,
+        token: Option<String>,
+        ca: Option<PathBuf>,
+        params: Option<String>,
+        scheme: Option<&str>,
+        bound: u32,
+        clues: &str,
+        sealing: Option<&str>,
+        spares: u8,
+        batches: bool,
+        own_masks: bool,
+        allow_old: bool,
+        passphrase: Option<String>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let scheme: Option<Scheme> = scheme.map(str::parse).transpose().map_err(Fault::from)?;
+        let sealing: Option<Sealing> = sealing.map(str::parse).transpose().map_err(Fault::from)?;
+        let clues: ClueKind = clues.parse().map_err(Fault::from)?;
+        let wanted = NewIdentity {
+            params: String::new(),
+            scheme,
+            clues,
+            bound,
+            spares,
+            sealing: Sealing::HpkeX25519,
+            allow_old,
+            board_id: None,
+            own_masks,
+            batches,
+        };
+        let place = Place { url, token, ca };
+        let at = located(home, passphrase)?;
+        let home = at.dir().to_owned();
+        run(py, &None, progress, |watch| {
+            let (server, network) = (place.server()?, Network::new()?);
+            let client = network.connect(server.endpoint())?;
+            // Keys of `omr keygen` that are in the folder may have letters from before.
+            let taken_over = at.has_keys();
+            let wanted = wanted.for_board(&client, params.as_deref(), sealing);
+            let (new, start) = network.wait(watch, wanted)?;
+            watch.at("making keys", 0, 1);
+            let mut identity = Identity::create(&at, &new)?;
+            if at.passphrase().is_some() && !at.is_locked()? {
+                at.set_passphrase(at.passphrase())?;
+            }
+            if !taken_over {
+                identity.begin_at(start)?;
+            }
+            at.set_server(&server)?;
+            let told = |_: &str, done, all| watch.at("uploading key", done, all);
+            network.wait(watch, register(&mut identity, &client, told))?;
+            Ok(Office::new(Mailbox::open(identity)?, server, network))
+        })
+        .and_then(|office| Self::of(py, home, office))
+    }
+
+    /// Registers an identity that is there: one whose registration was interrupted, or at another address of its server.
+    #[staticmethod]
+    #[pyo3(signature = (home, url=None, token=None, *, ca=None, passphrase=None, progress=None))]
+    fn register(
+        py: Python<'_>,
+        home: PathBuf,
+        url: Option<String>,
+        token: Option<String>,
+        ca: Option<PathBuf>,
+        passphrase: Option<String>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let at = located(home, passphrase)?;
+        let home = at.dir().to_owned();
+        run(py, &None, progress, |watch| {
+            let server = match url {
+                Some(url) => Place { url, token, ca }.server()?,
+                None => own_server(&at, token)?,
+            };
+            let mut identity = Identity::open(&at)?;
+            at.set_server(&server)?;
+            let network = Network::new()?;
+            let client = network.connect(server.endpoint())?;
+            let told = |_: &str, done, all| watch.at("uploading key", done, all);
+            network.wait(watch, register(&mut identity, &client, told))?;
+            Ok(Office::new(Mailbox::open(identity)?, server, network))
+        })
+        .and_then(|office| Self::of(py, home, office))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (home, *, token=None, passphrase=None))]
+    fn open(
+        py: Python<'_>,
+        home: PathBuf,
+        token: Option<String>,
+        passphrase: Option<String>,
+    ) -> PyResult<Self> {
+        let at = located(home, passphrase)?;
+        let home = at.dir().to_owned();
+        run(py, &None, None, |_| {
+            let mailbox = Mailbox::open(Identity::open(&at)?)?;
+            Ok(Office::new(
+                mailbox,
+                own_server(&at, token)?,
+                Network::new()?,
+            ))
+        })
+        .and_then(|office| Self::of(py, home, office))
+    }
+
+    #[getter]
+    fn home(&self) -> PathBuf {
+        self.home.clone()
+    }
+
+    #[getter]
+    fn address(&self) -> PyResult<String> {
+        let address = self.inner()?.mailbox.identity.address();
+        Ok(address.map_err(Fault::from)?.to_text())
+    }
+
+    #[getter]
+    fn params(&self) -> PyResult<String> {
+        Ok(self.inner()?.mailbox.identity.profile.params.clone())
+    }
+
+    #[getter]
+    fn bound(&self) -> PyResult<u32> {
+        Ok(self.inner()?.mailbox.identity.profile.bound)
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.inner().is_err()
+    }
+
+    /// Fetches everything since the last fetch, and decodes it.
+    #[pyo3(signature = (*, progress=None))]
+    fn take(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Taken> {
+        let office = self.inner()?;
+        let (taken, told) = run(py, &None, progress, |watch| {
+            let _turn = office.turn()?;
+            let fetched = office.network.wait(watch, office.fetch(false, watch));
+            // What came before a failure is taken in all the same: the server is not spoken to any more.
+            let taken = office.take_in()?;
+            Ok((taken, fetched?))
+        })?;
+        told.iter().try_for_each(|text| warn(py, text))?;
+        Taken::new(py, taken)
+    }
+
+    /// Fetches at fixed times and gives letters as they come.
+    #[pyo3(signature = (every=60.0, *, count=None, session=false))]
+    fn watch(&self, every: f64, count: Option<u64>, session: bool) -> PyResult<Watch> {
+        let period = Duration::try_from_secs_f64(every).ok();
+        let period = period.filter(|period| *period >= Duration::from_millis(1));
+        let period = period.ok_or(Fault::Period(every))?;
+        Ok(Watch::start(self.inner()?, period, count, session)?)
+    }
+
+    /// The letters that are here.
+    #[pyo3(signature = (*, all=false))]
+    fn letters(&self, py: Python<'_>, all: bool) -> PyResult<Vec<Py<InboxLetter>>> {
+        let office = self.inner()?;
+        let letters = py.detach(|| letters_of(&office.mailbox.inbox, all, |_| true))?;
+        letter::objects(py, letters)
+    }
+
+    /// Notes that letters were read.
+    #[pyo3(signature = (*letters))]
+    fn mark_read(&self, py: Python<'_>, letters: Vec<Bound<'_, InboxLetter>>) -> PyResult<()> {
+        let office = self.inner()?;
+        let numbers: Vec<u64> = letters.iter().map(|letter| letter.get().number).collect();
+        let marked = py.detach(|| office.mailbox.inbox.mark_read(&numbers));
+        Ok(marked.map_err(Fault::from)?)
+    }
+
+    /// Ranges of which not everything is here.
+    fn kept(&self, py: Python<'_>) -> PyResult<Vec<Kept>> {
+        let office = self.inner()?;
+        let kept = py.detach(|| office.mailbox.inbox.kept());
+        Ok(kept
+            .map_err(Fault::from)?
+            .into_iter()
+            .map(Kept::from)
+            .collect())
+    }
+
+    /// Addresses by name.
+    #[getter]
+    fn contacts(&self) -> PyResult<BTreeMap<String, String>> {
+        let contacts = self.inner()?.mailbox.identity.home.contacts();
+        let contacts = contacts.map_err(Fault::from)?.into_iter();
+        Ok(contacts
+            .map(|(name, address)| (name, address.to_text()))
+            .collect())
+    }
+
+    /// Keeps an address under a name.
+    fn add_contact(&self, py: Python<'_>, name: &str, address: To) -> PyResult<()> {
+        let office = self.inner()?;
+        run(py, &None, None, |watch| {
+            let address = office.address(&address, watch)?;
+            Ok(office.mailbox.identity.home.add_contact(name, &address)?)
+        })
+    }
+
+    /// Forgets a name.
+    fn remove_contact(&self, name: &str) -> PyResult<()> {
+        let removed = self.inner()?.mailbox.identity.home.remove_contact(name);
+        Ok(removed.map_err(Fault::from)?)
+    }
+
+    /// Writes to somebody, at her server.
+    #[pyo3(signature = (to, data, *, name=None, sealing=None, large=false))]
+    fn send(
+        &self,
+        py: Python<'_>,
+        to: To,
+        data: PyBackedBytes,
+        name: Option<String>,
+        sealing: Option<&str>,
+        large: bool,
+    ) -> PyResult<Vec<u64>> {
+        let office = self.inner()?;
+        let sealing: Option<Sealing> = sealing.map(str::parse).transpose().map_err(Fault::from)?;
+        let content = data.to_vec();
+        let (letter, rules) = (Letter { name, content }, Rules { sealing, large });
+        run(py, &None, None, |watch| {
+            office.send(&to, letter, &rules, watch)
+        })
+    }
+
+    fn close(&self, py: Python<'_>) {
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        let office = open.take();
+        drop(open);
+        if let Some(office) = office {
+            py.detach(|| office.close());
+        }
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        slf.get().inner()?;
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
+        self.close(py);
+    }
+
+    fn __repr__(&self) -> String {
+        let state = if self.closed() { ": closed" } else { "" };
+        format!("<omr.Inbox {}{state}>", self.home.display())
+    }
+}
+
+impl Inbox {
+    /// Errors: what Python's log raises.
+    fn of(py: Python<'_>, home: PathBuf, office: Office) -> PyResult<Self> {
+        for (folder, error) in &office.mailbox.unread {
+            let (folder, why) = (folder.display(), chain(error));
+            warn(
+                py,
+                &format!("the retired identity in {folder} is not read: {why}"),
+            )?;
+        }
+        let open = RwLock::new(Some(Arc::new(office)));
+        Ok(Self { home, open })
+    }
+
+    /// Errors: `InboxClosed`.
+    fn inner(&self) -> Result<Arc<Office>, Fault> {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        open.clone().ok_or(Fault::InboxClosed)
+    }
+}
+
+/// A home whose secret is under a passphrase if one is given.
+///
+/// Errors: `Lock`.
+fn located(home: PathBuf, passphrase: Option<String>) -> Result<Home, Fault> {
+    let home = Home::new(home);
+    match passphrase.map(Zeroizing::new) {
+        Some(text) => Ok(home.with_passphrase(Passphrase::new(text)?)),
+        None => Ok(home),
+    }
+}
+
+/// The identity's own server, with the token of this call in place of the one that it keeps.
+fn own_server(home: &Home, token: Option<String>) -> Result<Server, MailError> {
+    let mut own = home.server()?;
+    if token.is_some() {
+        own.token = token;
+    }
+    Ok(own)
+}
+
+/// Tells Python's log what a program may want to know and nothing failed of.
+fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
+    let log = py.import("logging")?.call_method1("getLogger", ("omr",))?;
+    log.call_method1("warning", ("%s", text)).map(drop)
+}

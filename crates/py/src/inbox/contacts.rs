@@ -1,0 +1,67 @@
+//! Whom letters go to, and letters that go.
+
+use super::fetch::Office;
+use crate::fault::Fault;
+use crate::running::Watch;
+use omr_mail::{Address, Home, Letter, MailError, Rules, Server, ShortAddress, send};
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+
+/// A recipient.
+#[derive(FromPyObject)]
+pub(crate) enum To {
+    /// An address.
+    Bytes(PyBackedBytes),
+    /// An address, a short address or the name of a contact.
+    Text(PyBackedStr),
+}
+
+impl Office {
+    /// Sends a letter to its recipient's server; the indices of its messages.
+    ///
+    /// Errors: `Mail`, `Stopped`.
+    pub(super) fn send(
+        &self,
+        to: &To,
+        letter: Letter,
+        rules: &Rules,
+        watch: &Watch,
+    ) -> Result<Vec<u64>, Fault> {
+        let to = self.address(to, watch)?;
+        let own = Some(self.server.clone());
+        let server = Server::named(to.server.as_deref(), own).ok_or(MailError::NoServer)?;
+        let client = self.network.connect(server.endpoint())?;
+        let letters = [letter];
+        let sent = send(&client, &to, &letters, rules);
+        let sent = self.network.wait(watch, sent)?.into_iter();
+        Ok(sent.flat_map(|sent| sent.ranges).flatten().collect())
+    }
+
+    /// Errors: `Mail`, `Stopped`.
+    pub(super) fn address(&self, to: &To, watch: &Watch) -> Result<Address, Fault> {
+        let home = &self.mailbox.identity.home;
+        match to {
+            To::Bytes(bytes) => Ok(Address::from_file(bytes.to_vec())?),
+            To::Text(text) if ShortAddress::is_meant(text) => self.found(home, text, watch),
+            // The text of an address has lines, a name has not.
+            To::Text(text) if text.contains('\n') => Ok(Address::from_text(text)?),
+            To::Text(name) => Ok(home.contact(name)?),
+        }
+    }
+
+    /// The address that a short one stands for: known here, or what a server says if it is that. Whoever asks need not
+    /// be known.
+    fn found(&self, home: &Home, text: &str, watch: &Watch) -> Result<Address, Fault> {
+        let short: ShortAddress = text.parse()?;
+        if let Some(known) = home.known(&short)? {
+            return Ok(known);
+        }
+        let own = Some(self.server.clone());
+        let asked = Server::named(short.server.as_deref(), own);
+        let asked = asked.ok_or_else(|| MailError::NoResolver(text.to_owned()))?;
+        let client = self.network.connect(asked.stranger())?;
+        let found = self.network.wait(watch, short.find(&client))?;
+        home.keep_found(&found)?;
+        Ok(found)
+    }
+}

@@ -1,0 +1,211 @@
+//! The two halves of a fetch: one speaks to the server and cannot name a message, one decodes without a connection.
+
+use super::letter::Received;
+use crate::fault::Fault;
+use crate::network::Network;
+use crate::running::Watch;
+use omr_mail::{
+    Collected, Home, Identity, Inbox, MailError, Mailbox, Outcome, Server, Spares, Stage, collect,
+    cut, publish_again,
+};
+use omr_remote::Client;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a fetch that is under way is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// An open inbox with its way to the server.
+pub(super) struct Office {
+    pub(super) mailbox: Mailbox,
+    pub(super) server: Server,
+    pub(super) network: Network,
+    /// Whether somebody fetches.
+    busy: AtomicBool,
+    /// Whether the inbox was closed.
+    over: AtomicBool,
+}
+
+/// The right to fetch, until it is dropped.
+pub(super) struct Turn<'a>(&'a AtomicBool);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+/// What decoding gave.
+pub(super) struct Decoded {
+    pub(super) letters: Vec<Received>,
+    pub(super) kept: Vec<omr_mail::Kept>,
+    pub(super) unopened: usize,
+}
+
+impl Office {
+    pub(super) fn new(mailbox: Mailbox, server: Server, network: Network) -> Self {
+        Self {
+            mailbox,
+            server,
+            network,
+            busy: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+        }
+    }
+
+    /// Ends what fetches by itself, and waits until nobody has the inbox any more: then others can open it.
+    pub(super) fn close(self: Arc<Self>) {
+        self.over.store(true, Ordering::Relaxed);
+        let start = Instant::now();
+        while Arc::strong_count(&self) > 1 && start.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// Errors: `Fetching` while another fetch or a watch is at work.
+    pub(super) fn turn(&self) -> Result<Turn<'_>, Fault> {
+        match self.busy.swap(true, Ordering::Acquire) {
+            true => Err(Fault::Fetching),
+            false => Ok(Turn(&self.busy)),
+        }
+    }
+
+    /// Gives back a turn that was kept beyond its scope.
+    pub(super) fn free(&self) {
+        self.busy.store(false, Ordering::Release);
+    }
+
+    /// A connection to the identity's server.
+    ///
+    /// Errors: `Mail`.
+    pub(super) fn client(&self) -> Result<Client, Fault> {
+        Ok(self.network.connect(self.server.endpoint())?)
+    }
+
+    /// The network half for all identities; gives what a program may want to know. With `session` a digest is cut off
+    /// the server's session in place of one that is asked for.
+    ///
+    /// Errors: `Mail`. A retired identity that fails holds up nothing.
+    pub(super) async fn fetch(&self, session: bool, watch: &Watch) -> Result<Vec<String>, Fault> {
+        let (identity, requests) = (&self.mailbox.identity, self.mailbox.inbox.requests());
+        let client = self.client()?;
+        let progress = |stage| show(watch, stage);
+        let fetched = match session {
+            true => cut(&client, identity, requests).await,
+            false => collect(&client, identity, requests, progress).await,
+        };
+        let mut told = Vec::new();
+        for retired in &self.mailbox.retired {
+            let connect = |home: &Home| {
+                let mut server = home.server()?;
+                server.token = self.server.token.clone();
+                Ok::<_, MailError>(self.network.connect(server.endpoint())?)
+            };
+            match retired.collect(connect, |stage| show(watch, stage)).await {
+                Ok(Some(collected)) => news(&retired.identity, &collected, &mut told),
+                Ok(None) => {}
+                Err(error) => told.push(format!("the retired identity {}: {error}", retired.name)),
+            }
+        }
+        news(identity, &fetched?, &mut told);
+        if let Err(error) = publish_again(identity, &client).await {
+            told.push(format!("the address was not published again: {error}"));
+        }
+        Ok(told)
+    }
+
+    /// Decodes what is here.
+    ///
+    /// Errors: `Mail`.
+    pub(super) fn take_in(&self) -> Result<Decoded, Fault> {
+        let (taken, mut numbers) = self.mailbox.take_in()?;
+        let (mut kept, mut unopened) = (Vec::new(), 0);
+        for taken in taken {
+            match taken.outcome {
+                Outcome::Kept(range) => kept.push(range),
+                Outcome::Delivered {
+                    messages,
+                    unopened: closed,
+                } => {
+                    numbers.extend(messages);
+                    unopened += closed;
+                }
+            }
+        }
+        if !kept.is_empty() {
+            // With what is known of later fetches.
+            let ranges: Vec<_> = kept.iter().map(omr_mail::Kept::range).collect();
+            kept = self.mailbox.inbox.kept()?;
+            kept.retain(|kept| ranges.contains(&kept.range()));
+        }
+        let letters = match numbers.is_empty() {
+            true => Vec::new(),
+            false => letters_of(&self.mailbox.inbox, true, |number| {
+                numbers.contains(&number)
+            })?,
+        };
+        Ok(Decoded {
+            letters,
+            kept,
+            unopened,
+        })
+    }
+}
+
+/// Letters of an inbox with what they hold.
+///
+/// Errors: `Mail`.
+pub(super) fn letters_of(
+    inbox: &Inbox,
+    all: bool,
+    wanted: impl Fn(u64) -> bool,
+) -> Result<Vec<Received>, Fault> {
+    let listed = inbox.list(all)?.into_iter();
+    let read = |listed: omr_mail::Listed| {
+        let data = inbox.body(listed.number)?;
+        Ok(Received { listed, data })
+    };
+    listed.filter(|one| wanted(one.number)).map(read).collect()
+}
+
+fn show(watch: &Watch, stage: Stage) {
+    match stage {
+        Stage::Queued(ahead) => watch.at("waiting", 0, ahead),
+        Stage::Running(name, done, all) => watch.at(name, done, all),
+    }
+}
+
+/// What did not go as the identity has it.
+fn news(identity: &Identity, collected: &Collected, told: &mut Vec<String>) {
+    for (range, reason) in &collected.refused {
+        let (start, end) = (range.start, range.end);
+        told.push(format!(
+            "the server refuses messages {start}..{end} for good, they are kept: {reason}"
+        ));
+    }
+    for missed in &collected.missed {
+        let (start, end) = (missed.start, missed.end);
+        told.push(format!(
+            "messages {start}..{end} expired before they were fetched"
+        ));
+    }
+    if collected.spares == Spares::NotServed {
+        told.push("letters longer than the bound do not come whole from this server".into());
+    }
+    if let Err(why) = &collected.ordered {
+        told.push(format!(
+            "the server works batches when they are asked for, not when they fill: {why}"
+        ));
+    }
+    let (bound, own) = (collected.bound, identity.profile.bound);
+    if bound < own {
+        told.push(format!(
+            "the server or the keys serve a bound of {bound} at most, not {own}"
+        ));
+    }
+}

@@ -1,0 +1,135 @@
+//! What an inbox holds, as Python objects.
+
+use super::fetch::Decoded;
+use omr_mail::Listed;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyIterator, PyList};
+
+/// A letter and what it holds.
+pub(super) struct Received {
+    pub(super) listed: Listed,
+    pub(super) data: Vec<u8>,
+}
+
+/// A letter of an inbox.
+#[pyclass(frozen, get_all, module = "omr")]
+pub(crate) struct InboxLetter {
+    pub(super) number: u64,
+    index: u64,
+    name: Option<String>,
+    data: Py<PyBytes>,
+    fetched: u64,
+    read: bool,
+    retired: Option<String>,
+}
+
+#[pymethods]
+impl InboxLetter {
+    fn __bytes__(&self, py: Python<'_>) -> Py<PyBytes> {
+        self.data.clone_ref(py)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let bytes = self.data.bind(py).as_bytes().len();
+        let name = self.name.as_ref();
+        let name = name.map_or(String::new(), |name| format!(" {name:?}"));
+        format!("<omr.InboxLetter {}{name}: {bytes} bytes>", self.number)
+    }
+}
+
+/// Letters as objects of Python.
+pub(super) fn objects(py: Python<'_>, letters: Vec<Received>) -> PyResult<Vec<Py<InboxLetter>>> {
+    let object = |Received { listed, data }| {
+        let letter = InboxLetter {
+            number: listed.number,
+            index: listed.index,
+            name: listed.name,
+            data: PyBytes::new(py, &data).unbind(),
+            fetched: listed.fetched,
+            read: listed.read,
+            retired: listed.retired,
+        };
+        Py::new(py, letter)
+    };
+    letters.into_iter().map(object).collect()
+}
+
+/// A range of which not everything is here.
+#[pyclass(frozen, get_all, module = "omr")]
+pub(crate) struct Kept {
+    start: u64,
+    end: u64,
+    bound: u32,
+    count: Option<u64>,
+    exact: bool,
+    reason: String,
+    read: u64,
+    fetches_left: u64,
+    expired: bool,
+}
+
+#[pymethods]
+impl Kept {
+    fn __repr__(&self) -> String {
+        format!("<omr.Kept {}..{}: {}>", self.start, self.end, self.reason)
+    }
+}
+
+impl From<omr_mail::Kept> for Kept {
+    fn from(kept: omr_mail::Kept) -> Self {
+        Self {
+            start: kept.start,
+            end: kept.end,
+            bound: kept.bound,
+            count: kept.least(),
+            exact: kept.exact,
+            read: kept.read,
+            fetches_left: kept.fetches_left,
+            expired: kept.expired,
+            reason: kept.reason,
+        }
+    }
+}
+
+/// What a fetch gave: a sequence of letters, and what is not one.
+#[pyclass(frozen, get_all, sequence, module = "omr")]
+pub(crate) struct Taken {
+    letters: Py<PyList>,
+    kept: Py<PyList>,
+    unopened: usize,
+}
+
+#[pymethods]
+impl Taken {
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.letters.bind(py).len()
+    }
+
+    fn __getitem__<'py>(&self, at: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.letters.bind(at.py()).as_any().get_item(at)
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.letters.bind(py).try_iter()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (letters, kept) = (self.letters.bind(py).len(), self.kept.bind(py).len());
+        format!("<omr.Taken: {letters} letters, {kept} ranges kept>")
+    }
+}
+
+impl Taken {
+    pub(super) fn new(py: Python<'_>, decoded: Decoded) -> PyResult<Self> {
+        let kept = decoded
+            .kept
+            .into_iter()
+            .map(|kept| Py::new(py, Kept::from(kept)));
+        let kept: Vec<_> = kept.collect::<PyResult<_>>()?;
+        Ok(Self {
+            letters: PyList::new(py, objects(py, decoded.letters)?)?.unbind(),
+            kept: PyList::new(py, kept)?.unbind(),
+            unopened: decoded.unopened,
+        })
+    }
+}

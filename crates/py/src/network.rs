@@ -1,0 +1,69 @@
+//! Calls over the network, which wait for their answers without the interpreter's lock.
+
+use crate::fault::Fault;
+use crate::running::Watch;
+use omr_detector::Progress;
+use omr_remote::{Client, Endpoint, UNREACHED};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+
+/// How often a waiting call asks whether to go on.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What runs them.
+#[derive(Clone)]
+pub(crate) struct Network(Arc<Runtime>);
+
+impl Network {
+    /// Errors: the system's.
+    pub(crate) fn new() -> io::Result<Self> {
+        let mut builder = Builder::new_multi_thread();
+        let runtime = builder.worker_threads(1).enable_all().build()?;
+        Ok(Self(Arc::new(runtime)))
+    }
+
+    /// A connection, made with the first call; a call gives up early where nobody answers.
+    ///
+    /// Errors: `Remote`.
+    pub(crate) fn connect(&self, endpoint: Endpoint) -> Result<Client, omr_remote::RemoteError> {
+        let _inside = self.0.enter();
+        let unreached = Some(UNREACHED);
+        Client::connect(&Endpoint {
+            unreached,
+            ..endpoint
+        })
+    }
+
+    /// Waits for a call, unless the caller wants no more.
+    ///
+    /// Errors: the call's; `Stopped`.
+    pub(crate) fn wait<T, E: Into<Fault>>(
+        &self,
+        watch: &Watch,
+        call: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, Fault> {
+        self.until(|| watch.is_stopped(), call)
+            .unwrap_or(Err(Fault::Stopped))
+    }
+
+    /// What a call gives; nothing once it is over.
+    pub(crate) fn until<T, E: Into<Fault>>(
+        &self,
+        is_over: impl Fn() -> bool,
+        call: impl Future<Output = Result<T, E>>,
+    ) -> Option<Result<T, Fault>> {
+        let over = async {
+            while !is_over() {
+                tokio::time::sleep(TICK).await;
+            }
+        };
+        self.0.block_on(async {
+            tokio::select! {
+                done = call => Some(done.map_err(Into::into)),
+                () = over => None,
+            }
+        })
+    }
+}

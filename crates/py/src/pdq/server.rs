@@ -1,0 +1,115 @@
+//! Asking a server for rows of its tables.
+
+use super::keys::Keys;
+use super::query::Query;
+use super::rows::Rows;
+use super::table::Schema;
+use crate::fault::Fault;
+use crate::network::Network;
+use crate::running::{Watch, run};
+use omr_pdq::Public;
+use omr_remote::{Endpoint, Stage};
+use omr_staging::{Access, temporary};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::path::PathBuf;
+
+/// A connection to a server of tables.
+#[pyclass(frozen, module = "omr.pdq")]
+pub(crate) struct Server {
+    url: String,
+    client: omr_remote::Client,
+    network: Network,
+}
+
+#[pymethods]
+impl Server {
+    #[new]
+    #[pyo3(signature = (url, token=None, *, ca=None))]
+    fn new(url: String, token: Option<String>, ca: Option<PathBuf>) -> PyResult<Self> {
+        let endpoint = Endpoint {
+            token,
+            ca_certificate: ca.map(std::fs::read).transpose()?,
+            ..Endpoint::new(url.clone())
+        };
+        let network = Network::new()?;
+        let client = network.connect(endpoint).map_err(Fault::from)?;
+        Ok(Self {
+            url,
+            client,
+            network,
+        })
+    }
+
+    /// Names of the tables.
+    fn tables(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let listed = run(py, &None, None, |watch| {
+            self.network.wait(watch, self.client.tables())
+        })?;
+        Ok(listed.tables.into_iter().map(|table| table.name).collect())
+    }
+
+    /// What is public about a table.
+    fn schema(&self, py: Python<'_>, table: &str) -> PyResult<Schema> {
+        run(py, &None, None, |watch| {
+            let json = self.network.wait(watch, self.client.schema(table))?;
+            let public = Public::from_json(&json)?;
+            Ok(Schema { public })
+        })
+    }
+
+    /// Sends an evaluation key, unless the server has it, and gives its hash.
+    fn register<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
+        let (hash, _) = run(py, &None, None, |watch| {
+            let upload = self.client.upload_evaluation_key(&path);
+            self.network.wait(watch, upload)
+        })?;
+        Ok(PyBytes::new(py, &hash))
+    }
+
+    /// Asks for the rows of a query. Without the hash of a registered key it makes and sends a new one.
+    #[pyo3(signature = (keys, query, *, key=None, progress=None))]
+    fn ask(
+        &self,
+        py: Python<'_>,
+        keys: &Bound<'_, Keys>,
+        query: &Bound<'_, Query>,
+        key: Option<&[u8]>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Rows> {
+        let key = key.map(crate::client::hash_of).transpose()?;
+        let (keys, query) = (keys.get(), query.get());
+        run(py, &None, progress, |watch| {
+            let hash = match key {
+                Some(hash) => hash,
+                None => self.send_key(keys, watch)?,
+            };
+            let shown = |stage| match stage {
+                Stage::Waiting => watch.at("waiting", 0, 1),
+                Stage::Blocks(done, blocks) => watch.at("answer", done, blocks),
+            };
+            let bytes = query.bytes().to_vec().into();
+            let asked = self.client.query(query.table(), hash, bytes, shown);
+            query.decoded(&self.network.wait(watch, asked)?)
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<omr.pdq.Server {}>", self.url)
+    }
+}
+
+impl Server {
+    fn send_key(&self, keys: &Keys, watch: &Watch) -> Result<[u8; 32], Fault> {
+        watch.at("key", 0, 1);
+        let (params, secret) = (&keys.inner.params, &keys.inner.key);
+        let key = secret.evaluation_key(params, &mut omr_client::os_rng());
+        let mut file = temporary(&std::env::temp_dir(), Access::Private)?;
+        key.write(
+            params,
+            std::io::BufWriter::with_capacity(1 << 20, file.as_file_mut()),
+        )?;
+        let upload = self.client.upload_evaluation_key(file.path());
+        Ok(self.network.wait(watch, upload)?.0)
+    }
+}

@@ -1,0 +1,221 @@
+//! Tables, and what is public about them.
+
+use super::capsule::batches;
+use super::keys::EvaluationKey;
+use crate::fault::Fault;
+use crate::files::{Given, save};
+use crate::running::{Watch, run, threads};
+use omr_client::os_rng;
+use omr_pdq::{Hosted, Public};
+use omr_staging::Access;
+use omr_table::{Declared, ImportOptions, MAX_SCHEMA_BYTES, import_batches, import_file};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyDict};
+use rand_core::Rng;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A table at its owner's, in the clear or encrypted.
+#[pyclass(frozen, module = "omr.pdq")]
+pub(crate) struct Table {
+    pub(super) hosted: Hosted,
+}
+
+#[pymethods]
+impl Table {
+    /// A table from CSV.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, name=None, columns=None, types=None, truncate=false, delimiter=",", progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
+    fn from_csv(
+        py: Python<'_>,
+        path: PathBuf,
+        name: Option<String>,
+        columns: Option<Vec<String>>,
+        types: Option<BTreeMap<String, String>>,
+        truncate: bool,
+        delimiter: &str,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        let name = name.or_else(|| stem.map(str::to_owned)).unwrap_or_default();
+        let mut options = options(name, columns, types, truncate)?;
+        options.delimiter = match delimiter.as_bytes() {
+            [one] => *one,
+            _ => return Err(Fault::Delimiter(delimiter.to_owned()).into()),
+        };
+        run(py, &None, progress, |watch| {
+            let table = import_file(&path, &options, &mut |now| told(watch, now))?;
+            Ok(Self::of(table))
+        })
+    }
+
+    /// A table from a data frame of any library that has Arrow's interface.
+    #[staticmethod]
+    #[pyo3(signature = (data, name, *, columns=None, types=None, truncate=false, progress=None))]
+    fn from_arrow(
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        name: String,
+        columns: Option<Vec<String>>,
+        types: Option<BTreeMap<String, String>>,
+        truncate: bool,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let options = options(name, columns, types, truncate)?;
+        let data = batches(data)?;
+        run(py, &None, progress, |watch| {
+            let progress = &mut |now| told(watch, now);
+            let table = import_batches(&data.schema, &data.batches, &options, progress)?;
+            Ok(Self::of(table))
+        })
+    }
+
+    /// Reads a table's file of either kind.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        run(py, &None, None, |_| {
+            let hosted = Hosted::open(&path, random(), u64::MAX)?;
+            Ok(Self { hosted })
+        })
+    }
+
+    #[pyo3(signature = (path, *, overwrite=false))]
+    fn save(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<()> {
+        run(py, &None, None, |_| match &self.hosted {
+            // What it holds is the owner's to show.
+            Hosted::Clear { table, .. } => save(&path, Access::Private, overwrite, |file| {
+                Ok(table.write(file)?)
+            }),
+            Hosted::Encrypted { params, table } => save(&path, Access::Public, overwrite, |file| {
+                let out = std::io::BufWriter::with_capacity(1 << 20, file);
+                Ok(table.write(params, out)?)
+            }),
+        })
+    }
+
+    #[getter]
+    fn schema(&self) -> Schema {
+        Schema {
+            public: self.hosted.public(),
+        }
+    }
+
+    #[getter]
+    fn encrypted(&self) -> bool {
+        matches!(self.hosted, Hosted::Encrypted { .. })
+    }
+
+    fn __len__(&self) -> usize {
+        self.hosted.schema().rows as usize
+    }
+
+    /// Answers a query without learning its constants or which rows match.
+    #[pyo3(signature = (query, key, *, threads=None, progress=None))]
+    fn answer<'py>(
+        &self,
+        py: Python<'py>,
+        query: PyBackedBytes,
+        key: &Bound<'py, EvaluationKey>,
+        threads: Option<usize>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let key = key.get();
+        let pool = self::threads(threads)?;
+        let answer = run(py, &pool, progress, |watch| {
+            let (query, plan) = self.hosted.read(&key.params, &query)?;
+            let of = (&query, &plan);
+            Ok(self.hosted.answer(&key.params, of, &key.key, watch)?)
+        })?;
+        Ok(PyBytes::new(py, &answer))
+    }
+
+    fn __repr__(&self) -> String {
+        let schema = self.hosted.schema();
+        format!("<omr.pdq.Table {}: {} rows>", schema.name, schema.rows)
+    }
+}
+
+impl Table {
+    fn of(table: omr_table::Table) -> Self {
+        let placement = random();
+        Self {
+            hosted: Hosted::Clear { table, placement },
+        }
+    }
+}
+
+/// What is public about a table: with it alone queries are made.
+#[pyclass(frozen, module = "omr.pdq")]
+pub(crate) struct Schema {
+    pub(super) public: Public,
+}
+
+#[pymethods]
+impl Schema {
+    /// Reads what `omr pdq schema` writes.
+    #[staticmethod]
+    fn from_bytes(schema: Given) -> PyResult<Self> {
+        // Beside the schema an encrypted table's has a list.
+        let json = schema.up_to(2 * MAX_SCHEMA_BYTES as u64)?;
+        let public = Public::from_json(&json).map_err(Fault::from)?;
+        Ok(Self { public })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.public.schema().name
+    }
+
+    /// The type of each column, as it is declared.
+    #[getter]
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = PyDict::new(py);
+        for column in &self.public.schema().columns {
+            columns.set_item(&column.name, column.kind.to_string())?;
+        }
+        Ok(columns)
+    }
+
+    fn __len__(&self) -> usize {
+        self.public.schema().rows as usize
+    }
+
+    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.public.to_json().as_bytes())
+    }
+
+    fn __repr__(&self) -> String {
+        let schema = self.public.schema();
+        format!("<omr.pdq.Schema {}: {} rows>", schema.name, schema.rows)
+    }
+}
+
+/// What an import is told.
+///
+/// Errors: `Schema` for a type that there is not.
+fn options(
+    name: String,
+    columns: Option<Vec<String>>,
+    types: Option<BTreeMap<String, String>>,
+    truncate: bool,
+) -> Result<ImportOptions, Fault> {
+    let mut options = ImportOptions::new(name, random());
+    let declared = |(name, kind): (String, String)| format!("{name}:{kind}").parse::<Declared>();
+    let types = types.into_iter().flatten().map(declared);
+    options.declared = types.collect::<Result<_, _>>()?;
+    options.select = columns;
+    options.truncate = truncate;
+    Ok(options)
+}
+
+fn told(watch: &Watch, now: omr_table::Progress) {
+    watch.at("import", now.done, now.total);
+}
+
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    os_rng().fill_bytes(&mut bytes);
+    bytes
+}

@@ -1,0 +1,51 @@
+//! Classes of what goes wrong with private queries.
+
+use super::{Class, Field, bare, both, frame};
+use crate::fault::Fault;
+use omr_pdq::{AnswerError, KeyError, QueryFileError, ServerError, TableFileError};
+use omr_table::{FileError, ImportError};
+
+/// The class of a fault, or the system's error that it is.
+pub(super) fn class(fault: Fault) -> Result<Class, std::io::Error> {
+    Ok(match fault {
+        Fault::PdqParams(_) => bare("ParamsError"),
+        Fault::PdqPlan(_) | Fault::Query(_) => bare("QueryError"),
+        Fault::PdqKey(KeyError::Frame(error)) => return frame(error),
+        Fault::QueryFile(QueryFileError::Frame(error)) => return frame(error),
+        Fault::QueryFile(QueryFileError::Schema(ids)) => both("QueryError", ids),
+        Fault::Answer(AnswerError::Frame(error)) => return frame(error),
+        Fault::PdqServer(ServerError::Query(QueryFileError::Key(ids))) => {
+            both("OtherKeyError", ids)
+        }
+        Fault::Rows(error) => rows(error),
+        Fault::TableFile(TableFileError::Clear(FileError::Io(_, error)))
+        | Fault::ClearTable(FileError::Io(_, error))
+        | Fault::Import(ImportError::Io(error)) => return Err(error),
+        Fault::TableFile(TableFileError::Frame(error)) => return frame(error),
+        Fault::PdqKey(_)
+        | Fault::QueryFile(_)
+        | Fault::Answer(_)
+        | Fault::TableFile(_)
+        | Fault::ClearTable(_) => bare("FileError"),
+        Fault::Import(_)
+        | Fault::Schema(_)
+        | Fault::Arrow(_)
+        | Fault::NoTable(_)
+        | Fault::Output(_) => bare("TableError"),
+        _ => bare("OmrError"),
+    })
+}
+
+fn rows(error: omr_pdq::DecodeError) -> Class {
+    match error {
+        omr_pdq::DecodeError::Overflow { bound, found } => {
+            let fields = vec![
+                ("count", Field::Number(found)),
+                ("bound", Field::Number(bound as u64)),
+            ];
+            ("RowsOverflowError", fields)
+        }
+        omr_pdq::DecodeError::Key(ids) => both("OtherKeyError", ids),
+        _ => bare("DecodeError"),
+    }
+}

@@ -1,0 +1,136 @@
+//! Columns of Arrow's types become a table's, one after another.
+
+use arrow::array::Array;
+use arrow::datatypes::DataType;
+use omr_mismatch::Mismatch;
+
+use super::arrays::{Natural, cells, natural};
+use super::cell::Cell;
+use super::fill::{Filler, Target};
+use super::guess::Guess;
+use super::select::Chosen;
+use super::{ImportError, ImportOptions, Progress, Wanted};
+use crate::Table;
+
+/// Rows between two reports of progress.
+const REPORT: u64 = 8192;
+
+/// What has columns.
+pub(super) trait Columns {
+    /// The type of a column.
+    fn kind(&self, place: usize) -> &DataType;
+
+    /// Hands every cell of a column on.
+    fn cells(
+        &self,
+        column: &Chosen,
+        take: &mut dyn FnMut(&Cell) -> Result<(), ImportError>,
+    ) -> Result<(), ImportError>;
+}
+
+/// The table of the columns chosen; `rows`: as many as there should be, for reports.
+pub(super) fn fill_all(
+    source: &impl Columns,
+    (chosen, rows): (&[Chosen], u64),
+    options: &ImportOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Table, ImportError> {
+    let mut columns = Vec::new();
+    for (place, column) in chosen.iter().enumerate() {
+        let mut report = |done| {
+            progress(Progress {
+                done: place as u64 * rows + done,
+                total: chosen.len() as u64 * rows,
+            });
+        };
+        let filler = fill(source, column, options, &mut report)?;
+        check_rows(column, &filler, &columns)?;
+        columns.push(filler.finish());
+    }
+    Ok(Table::new(options.name.clone(), options.salt, columns))
+}
+
+/// Hands every cell of an array on.
+pub(super) fn each_cell(
+    column: &Chosen,
+    array: &dyn Array,
+    take: &mut dyn FnMut(&Cell) -> Result<(), ImportError>,
+) -> Result<(), ImportError> {
+    let mut cells = cells(array).ok_or_else(|| ImportError::Type {
+        column: column.name.clone(),
+        found: array.data_type().to_string(),
+    })?;
+    cells.try_for_each(|cell| take(&cell))
+}
+
+/// Errors: `Type` for one that no table has.
+pub(super) fn check_type(column: &Chosen, kind: &DataType) -> Result<Natural, ImportError> {
+    natural(kind).ok_or_else(|| ImportError::Type {
+        column: column.name.clone(),
+        found: kind.to_string(),
+    })
+}
+
+fn fill(
+    source: &impl Columns,
+    column: &Chosen,
+    options: &ImportOptions,
+    report: &mut dyn FnMut(u64),
+) -> Result<Filler, ImportError> {
+    let target = target(source, column, options)?;
+    let mut filler = Filler::new(&column.name, target, options);
+    source.cells(column, &mut |cell| {
+        filler.push(cell)?;
+        if filler.rows().is_multiple_of(REPORT) {
+            report(filler.rows());
+        }
+        Ok(())
+    })?;
+    report(filler.rows());
+    Ok(filler)
+}
+
+/// The type declared, or the column's own; measured where neither says how many places there are.
+fn target(
+    source: &impl Columns,
+    column: &Chosen,
+    options: &ImportOptions,
+) -> Result<Target, ImportError> {
+    let natural = check_type(column, source.kind(column.place))?;
+    match (column.wanted, natural) {
+        (Some(Wanted::Exactly(kind)), _) => Ok(Target::Exactly(kind)),
+        (Some(Wanted::Text), _) | (None, Natural::Text) => Ok(Target::MeasuredText),
+        (None, Natural::Exactly(kind)) => Ok(Target::Exactly(kind)),
+        (Some(Wanted::Decimal), _) | (None, Natural::Measured) => {
+            let mut guess = Guess::new(Some(Wanted::Decimal));
+            let mut rows = 0;
+            source.cells(column, &mut |cell| {
+                guess.push(cell);
+                rows += 1;
+                match rows > options.max_rows {
+                    true => Err(ImportError::TooManyRows(options.max_rows)),
+                    false => Ok(()),
+                }
+            })?;
+            guess.decimal(&column.name).map(Target::Exactly)
+        }
+    }
+}
+
+fn check_rows<T, U>(
+    column: &Chosen,
+    filler: &Filler,
+    columns: &[(T, U, crate::column::ColumnData)],
+) -> Result<(), ImportError> {
+    let found = filler.rows();
+    match columns
+        .first()
+        .map_or(found, |(_, _, data)| data.rows() as u64)
+    {
+        expected if expected == found => Ok(()),
+        expected => Err(ImportError::Rows(
+            column.name.clone(),
+            Mismatch::new(expected, found),
+        )),
+    }
+}

@@ -1,0 +1,178 @@
+"""The inbox at a server: letters come once, on a schedule that does not depend on them."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import omr
+from conftest import COMMAND, TINY
+
+
+@pytest.fixture(scope="module")
+def homes(url, tmp_path_factory):
+    """Two identities at one server."""
+    folder = tmp_path_factory.mktemp("homes")
+    for name in ["ann", "bob"]:
+        omr.Inbox.create(folder / name, url, bound=2, spares=1).close()
+    return folder
+
+
+@pytest.fixture
+def ann(homes):
+    with omr.Inbox.open(homes / "ann") as inbox:
+        yield inbox
+
+
+@pytest.fixture
+def bob(homes):
+    with omr.Inbox.open(homes / "bob") as inbox:
+        yield inbox
+
+
+def test_letters_come_once_and_stay(ann, bob, homes):
+    bob.add_contact("ann", ann.address)
+    assert list(bob.contacts) == ["ann"] and bob.contacts["ann"] == ann.address
+    sent = bob.send("ann", b"hello Ann", name="letter.txt")
+    bob.send(ann.address.encode(), b"again")
+    told = []
+    taken = ann.take(progress=lambda *news: told.append(news))
+    assert [(letter.index, letter.name, letter.data, letter.read) for letter in taken] == [
+        (sent[0], "letter.txt", b"hello Ann", False),
+        (taken[1].index, None, b"again", False),
+    ]
+    assert told and (taken.kept, taken.unopened) == ([], 0)
+    assert len(ann.take()) == 0 and len(bob.take()) == 0
+    ann.mark_read(taken[0])
+    assert [letter.data for letter in ann.letters()] == [b"again"]
+    ann.close()
+    # The command reads the same folder.
+    printed = subprocess.run(
+        [COMMAND, "inbox", "--offline", "--all", "--home", homes / "ann"], capture_output=True, text=True, check=True
+    )
+    assert "letter.txt" in printed.stdout and "again" in printed.stdout
+    with omr.Inbox.open(homes / "ann") as again:
+        assert [letter.data for letter in again.letters(all=True)] == [b"hello Ann", b"again"]
+    bob.remove_contact("ann")
+    assert bob.contacts == {}
+
+
+def test_too_many_letters_are_kept_and_come_later(ann, bob):
+    before = {letter.number for letter in ann.letters(all=True)}
+    letters = [b"%d" % number for number in range(3)]
+    for letter in letters:
+        bob.send(ann.address, letter)
+    taken = ann.take()
+    (kept,) = taken.kept
+    assert (kept.bound, kept.count, kept.exact) == (2, 3, True)
+    assert [one.start for one in ann.kept()] == [kept.start] and 0 < kept.fetches_left <= 7
+    for _ in range(kept.fetches_left):
+        ann.take()
+    assert sorted(letter.data for letter in ann.letters(all=True) if letter.number not in before) == letters
+    assert ann.kept() == []
+
+
+def test_a_watch_gives_letters_as_they_come(ann, bob):
+    bob.send(ann.address, b"before")
+    with ann.watch(every=0.2, count=50) as watch:
+        with pytest.raises(omr.InboxBusyError):
+            ann.take()
+        assert next(watch).data == b"before"
+        bob.send(ann.address, b"meanwhile")
+        assert next(watch).data == b"meanwhile"
+    assert list(watch) == []
+    assert list(ann.watch(every=0.1, count=2)) == []
+    watch = ann.watch(every=0.1)
+    ann.close()
+    assert list(watch) == []
+
+
+def test_the_schedule_goes_on_while_letters_are_looked_at(ann, bob):
+    bob.send(ann.address, b"first")
+    with ann.watch(every=0.2, count=50) as watch:
+        assert next(watch).data == b"first"
+        bob.send(ann.address, b"second")
+        time.sleep(1)
+        # It was fetched long ago: nothing waits for the next tick, which is the last one.
+        assert next(watch).data == b"second"
+
+
+WATCHER = """
+import sys, omr
+with omr.Inbox.open(sys.argv[1]) as inbox:
+    print("ready", flush=True)
+    try:
+        for letter in inbox.watch(every=600):
+            pass
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+    inbox.take()
+print("closed", flush=True)
+"""
+
+
+def test_ctrl_c_leaves_a_watch_within_a_second(homes):
+    child = subprocess.Popen([sys.executable, "-c", WATCHER, homes / "ann"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.4)
+        start = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        assert child.stdout.readline() == "interrupted\n"
+        seconds = time.monotonic() - start
+        assert child.stdout.readline() == "closed\n"
+        assert child.wait(timeout=20) == 0
+    finally:
+        child.kill()
+        child.wait()
+    assert seconds < 1, seconds
+
+
+def test_a_watch_ends_from_another_thread(ann):
+    watch = ann.watch(every=600)
+    threading.Timer(0.2, watch.close).start()
+    assert list(watch) == []
+
+
+def test_errors_by_kind(ann, homes, url, tmp_path):
+    with pytest.raises(omr.InboxBusyError):
+        omr.Inbox.open(homes / "ann")
+    with pytest.raises(omr.IdentityError):
+        omr.Inbox.open(tmp_path)
+    with pytest.raises(omr.IdentityError):
+        omr.Inbox.create(homes / "bob", url)
+    with pytest.raises(omr.OtherParamsError) as error:
+        omr.Inbox.create(tmp_path / "other", url, params="sophomr-v4")
+    assert (error.value.expected, error.value.found) == ("sophomr-v4", TINY)
+    with pytest.raises(omr.PlanError):
+        omr.Inbox.create(tmp_path / "other", url, bound=1 << 20)
+    with pytest.raises(omr.AddressError):
+        ann.send("nobody", b"x")
+    with pytest.raises(omr.AddressError):
+        ann.send(ann.address.replace("A", "B").replace("a", "b"), b"x")
+    with pytest.raises(omr.AddressError):
+        ann.remove_contact("nobody")
+    with pytest.raises(omr.LetterError):
+        ann.send(ann.address, b"x" * 100_000)
+    for every in [0.0, -1.0, float("nan")]:
+        with pytest.raises(ValueError, match="time between fetches"):
+            ann.watch(every=every)
+    ann.close()
+    assert ann.closed
+    with pytest.raises(omr.InboxClosedError):
+        ann.take()
+
+
+@pytest.mark.slow
+def test_a_passphrase_opens_the_inbox(url, tmp_path):
+    home = tmp_path / "locked"
+    omr.Inbox.create(home, url, passphrase="open sesame").close()
+    with pytest.raises(omr.PassphraseError):
+        omr.Inbox.open(home)
+    with pytest.raises(omr.PassphraseError):
+        omr.Inbox.open(home, passphrase="other")
+    with omr.Inbox.register(home, passphrase="open sesame") as inbox:
+        assert len(inbox.take()) == 0
