@@ -47,6 +47,7 @@ usage: cargo xtask <command>
   wheel [--release [--everywhere]]
                           the Python package: its wheel, its tests, its types (--release: as it is published, also
                           for other systems)
+  cluster                 the Python package on a cluster of Ray, machines of which die; outside CI
   timing                  no branch and no address depends on a secret: under valgrind
   fuzz [--seconds N] [--runs N] [--json] [TARGET..]
                           every parser under libFuzzer, a minute each
@@ -88,6 +89,7 @@ fn run() -> Result<(), XtaskError> {
         ["wheel"] => wheel::check(root),
         ["wheel", "--release"] => wheel::release(root, false),
         ["wheel", "--release", "--everywhere"] => wheel::release(root, true),
+        ["cluster"] => wheel::cluster(root),
         ["timing"] => timing::check(root),
         ["fuzz", args @ ..] => fuzz::run(root, args),
         ["miri"] => miri::check(root),

@@ -15,6 +15,9 @@ const REQUIREMENTS: &str = "python/requirements.txt";
 /// The same for wheels of releases: a linker for old C libraries.
 const RELEASE_REQUIREMENTS: &str = "python/release-requirements.txt";
 
+/// The same for the test on a cluster of Ray.
+const CLUSTER_REQUIREMENTS: &str = "python/cluster-requirements.txt";
+
 /// How a wheel is built, and its most bytes.
 struct Build {
     profile: &'static str,
@@ -85,6 +88,18 @@ pub(crate) fn release(root: &Path, everywhere: bool) -> Result<(), XtaskError> {
     Ok(())
 }
 
+/// Builds a wheel as tests have it, and makes digests with it on a cluster of Ray, machines of which die.
+pub(crate) fn cluster(root: &Path) -> Result<(), XtaskError> {
+    let tools = venv::programs(root, REQUIREMENTS, "wheel")?;
+    let bin = venv::programs(root, CLUSTER_REQUIREMENTS, "cluster")?;
+    let (Some(tools), Some(bin)) = (tools, bin) else {
+        return npm::skip("cluster", "python");
+    };
+    let wheel = build(root, &tools, &tools, &TESTED)?;
+    install(root, &bin, &wheel)?;
+    succeed(python(root, &bin)?.args(["-m", "pytest", "-m", "cluster", "-s"]))
+}
+
 /// Builds a wheel for the interpreter of `bin` by the tools of another environment.
 fn build(root: &Path, bin: &Path, tools: &Path, build: &Build) -> Result<PathBuf, XtaskError> {
     let folder = build.target.unwrap_or(build.profile);
@@ -134,18 +149,17 @@ fn only_file(folder: &Path) -> Result<PathBuf, XtaskError> {
     Ok(entry.map_err(XtaskError::io(folder))?.path())
 }
 
-/// Installs a wheel and tests it: what it does beside the command, and whether its types are those of its stubs.
-fn test(root: &Path, bin: &Path, wheel: &Path) -> Result<(), XtaskError> {
-    let omr = built::command(root)?;
-    let python = |args: &[&str]| {
-        let mut command = Command::new(bin.join("python"));
-        command
-            .current_dir(root.join(PACKAGE))
-            .args(args)
-            .env("OMR_COMMAND", &omr)
-            .env("PYTHONDONTWRITEBYTECODE", "1");
-        command
-    };
+/// Python in the folder of the package, which knows where the command is.
+fn python(root: &Path, bin: &Path) -> Result<Command, XtaskError> {
+    let mut command = Command::new(bin.join("python"));
+    command
+        .current_dir(root.join(PACKAGE))
+        .env("OMR_COMMAND", built::command(root)?)
+        .env("PYTHONDONTWRITEBYTECODE", "1");
+    Ok(command)
+}
+
+fn install(root: &Path, bin: &Path, wheel: &Path) -> Result<(), XtaskError> {
     let install = [
         "-m",
         "pip",
@@ -156,8 +170,13 @@ fn test(root: &Path, bin: &Path, wheel: &Path) -> Result<(), XtaskError> {
         "--disable-pip-version-check",
         "--force-reinstall",
     ];
-    succeed(python(&install).arg(wheel))?;
-    succeed(&mut python(&["-m", "pytest"]))?;
-    succeed(&mut python(&["-m", "mypy.stubtest", "omr"]))?;
-    succeed(&mut python(&["-m", "mypy", "--package", "omr"]))
+    succeed(python(root, bin)?.args(install).arg(wheel))
+}
+
+/// Installs a wheel and tests it: what it does beside the command, and whether its types are those of its stubs.
+fn test(root: &Path, bin: &Path, wheel: &Path) -> Result<(), XtaskError> {
+    install(root, bin, wheel)?;
+    succeed(python(root, bin)?.args(["-m", "pytest"]))?;
+    succeed(python(root, bin)?.args(["-m", "mypy.stubtest", "omr"]))?;
+    succeed(python(root, bin)?.args(["-m", "mypy", "--package", "omr"]))
 }

@@ -110,9 +110,9 @@ pub enum LabError {
     /// Costs of this machine that could not be read.
     #[error("{}", .0.display())]
     Unread(PathBuf, #[source] io::Error),
-    /// Not what `omr bench sizing --save` writes.
+    /// Not what a bench saves of costs.
     #[error(
-        "{}: expected costs of {expected:?} as `omr bench sizing --save` writes them, found others",
+        "{}: expected costs of {expected:?} as the option --save of this bench writes them, found others",
         path.display()
     )]
     Sizing {

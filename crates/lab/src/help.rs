@@ -77,6 +77,17 @@ Examples:
 
 docs/operating.md has the formulas.";
 
+pub(crate) const CLUSTER: &str = "\
+Examples:
+  omr bench cluster measure --threads 1 --save costs.json
+  omr bench cluster simulate --costs costs.json --recipients 1000000 \\
+    --messages-a-day 20000 --svg cluster.svg
+  omr bench cluster simulate --costs costs.json --recipients 1000 \\
+    --messages-a-day 20408 --policy grouped --node-cores 4 --json
+  omr bench cluster compare --params insecure-tiny-v3 --recipients 12 --batches 3
+
+docs/operating.md has what they say.";
+
 pub(crate) const SOAK: &str = "\
 Examples:
   omr bench soak --scheme sophomr --keys 20 --batches 200 --json > soak.jsonl

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod builds;
+pub mod cluster;
 pub mod compare;
 pub mod cost;
 mod cpu;

@@ -20,8 +20,8 @@ use std::path::PathBuf;
 /// A connection to a server.
 #[pyclass(frozen, module = "omr")]
 pub(crate) struct Client {
-    url: String,
-    inner: omr_remote::Client,
+    pub(crate) url: String,
+    pub(crate) inner: omr_remote::Client,
     network: Network,
 }
 
@@ -51,7 +51,7 @@ impl BoardInfo {
 impl Client {
     #[new]
     #[pyo3(signature = (url, token=None, *, ca=None))]
-    fn new(url: String, token: Option<String>, ca: Option<PathBuf>) -> PyResult<Self> {
+    pub(crate) fn new(url: String, token: Option<String>, ca: Option<PathBuf>) -> PyResult<Self> {
         let endpoint = Endpoint {
             token,
             ca_certificate: ca.map(std::fs::read).transpose()?,
@@ -169,7 +169,10 @@ impl Client {
 }
 
 impl Client {
-    fn wait<T>(
+    /// Waits for a call, unless the caller wants no more.
+    ///
+    /// Errors: the call's; `Stopped`.
+    pub(crate) fn wait<T>(
         &self,
         watch: &Watch,
         call: impl Future<Output = Result<T, RemoteError>>,

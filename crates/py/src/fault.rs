@@ -189,6 +189,23 @@ pub(crate) enum Fault {
     /// What Python raised.
     #[error(transparent)]
     Python(pyo3::PyErr),
+    /// A server that may answer again.
+    #[error(transparent)]
+    Passing(omr_remote::RemoteError),
+    /// A server that takes no such worker.
+    #[error(transparent)]
+    Worker(omr_worker::WorkerError),
+    /// Bytes that are no unit of work.
+    #[error("expected a unit of work, found other bytes")]
+    Unit,
+    /// Batches that a unit does not have.
+    #[error("expected some of a unit's {all} batches, found {}..{}", found.start, found.end)]
+    Batches {
+        /// All of them; none where the unit must be done whole.
+        all: usize,
+        /// What was asked for.
+        found: std::ops::Range<usize>,
+    },
     /// A step of a range or a slice.
     #[error("expected a step of 1, found {0}")]
     Step(isize),
@@ -212,6 +229,16 @@ pub(crate) enum Fault {
     /// The system.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+impl From<omr_worker::WorkerError> for Fault {
+    fn from(error: omr_worker::WorkerError) -> Self {
+        match error {
+            omr_worker::WorkerError::Remote(error) if error.is_passing() => Self::Passing(error),
+            omr_worker::WorkerError::Remote(error) => Self::Remote(error),
+            other => Self::Worker(other),
+        }
+    }
 }
 
 impl From<MakeKeyError> for Fault {

@@ -22,6 +22,7 @@ mod raise;
 mod running;
 mod session;
 mod sets;
+mod work;
 
 #[pyo3::pymodule]
 mod _omr {
@@ -47,4 +48,6 @@ mod _omr {
     use crate::session::Session;
     #[pymodule_export]
     use crate::sets::{ParameterSet, parameter_sets};
+    #[pymodule_export]
+    use crate::work::{Leases, Maker, Unit};
 }

@@ -44,6 +44,8 @@ impl From<Fault> for PyErr {
             | Fault::Hash(_)
             | Fault::Delimiter(_)
             | Fault::Period(_)
+            | Fault::Unit
+            | Fault::Batches { .. }
             | Fault::Step(_)
             | Fault::Threads => return PyValueError::new_err(message),
             other => match class(other) {
@@ -112,6 +114,9 @@ fn class(fault: Fault) -> Result<Class, std::io::Error> {
         Fault::Mail(error) => return mail(error),
         Fault::InboxClosed => bare("InboxClosedError"),
         Fault::Fetching => bare("InboxBusyError"),
+        Fault::Passing(_) => bare("UnreachableError"),
+        Fault::Worker(omr_worker::WorkerError::NoRight) => bare("AccessError"),
+        Fault::Worker(_) => bare("ServerError"),
         Fault::Decode(error) => return Ok(decode(error)),
         Fault::OtherDigest(ids) => both("DecodeError", ids),
         Fault::OtherSealing(sealings) => both("DecodeError", sealings),

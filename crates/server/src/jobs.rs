@@ -65,8 +65,6 @@ struct Entry {
     view: watch::Sender<View>,
     cancelled: Arc<AtomicBool>,
     queued: Instant,
-    /// Attempts that failed, in this process.
-    attempts: u32,
     /// By the monotonic clock, so that a clock that jumps forgets nothing; a restart counts anew.
     finished: Option<Instant>,
 }
@@ -229,7 +227,6 @@ impl Jobs {
             view: watch::Sender::new(view),
             cancelled: Arc::default(),
             queued: Instant::now(),
-            attempts: 0,
         };
         inner.tally.add(&id, &entry.record);
         inner.entries.insert(id, entry);

@@ -67,7 +67,11 @@ fn every_key_of_the_example_has_its_meaning() {
 
 #[test]
 fn the_files_of_packaging_are_configurations() {
-    for text in [EXAMPLE, include_str!("../../../packaging/container.toml")] {
+    let others = [
+        include_str!("../../../packaging/container.toml"),
+        include_str!("../../../packaging/compose/omr.toml"),
+    ];
+    for text in [EXAMPLE].into_iter().chain(others) {
         let config: Config = toml::from_str(text).expect("a configuration");
         config.check().expect("values in range");
     }

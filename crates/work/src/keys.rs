@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Keys read lately, the latest last.
 #[derive(Default)]
-pub(crate) struct Keys(VecDeque<([u8; 32], Arc<dyn Loaded>)>);
+pub struct Keys(VecDeque<([u8; 32], Arc<dyn Loaded>)>);
 
 impl Keys {
     /// A key, read unless it is here; then there are at most `room` of them.
@@ -41,7 +41,7 @@ impl Keys {
     }
 
     /// Drops all but so many, the oldest first.
-    pub(crate) fn keep(&mut self, most: usize) {
+    pub fn keep(&mut self, most: usize) {
         while self.0.len() > most {
             self.0.pop_front();
         }

@@ -8,10 +8,13 @@ mod causes;
 mod keyfile;
 mod keys;
 mod leases;
+mod parts;
 mod run;
 mod unit;
 
 pub use keyfile::{KeyError, KeyFile};
+pub use keys::Keys;
 pub use leases::{Failure, Leased, Leases, Made, Supplies};
+pub use parts::batches;
 pub use run::{IDLE, Worker};
 pub use unit::{KeyRef, Misfit, Seed, Unit, UnitId};

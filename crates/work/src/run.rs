@@ -62,9 +62,9 @@ impl Worker<'_> {
         }
     }
 
-    /// Does a unit in one run. A job whose key cannot be read fails alone; what fails for several together is done for
-    /// each alone, so that the others have their digests.
-    fn serve(&self, pool: &rayon::ThreadPool, unit: &Unit, keys: &mut Keys) {
+    /// Does a unit in one run, with keys that stay in memory. A job whose key cannot be read fails alone; what fails for
+    /// several together is done for each alone, so that the others have their digests.
+    pub fn serve(&self, pool: &rayon::ThreadPool, unit: &Unit, keys: &mut Keys) {
         let needed = unit.jobs.iter().map(Vec::len).sum();
         let room = self.keys.max(needed);
         let mut ready = Vec::new();
@@ -143,7 +143,7 @@ impl Worker<'_> {
     }
 
     /// The engines of a job, with their keys.
-    fn engines(
+    pub(crate) fn engines(
         &self,
         unit: &Unit,
         job: usize,
@@ -186,21 +186,21 @@ impl<'a> Seeds<'a> {
 }
 
 impl Failure {
-    fn of(error: DetectorError) -> Self {
+    pub(crate) fn of(error: DetectorError) -> Self {
         match error {
             DetectorError::Stopped => Self::Stopped,
             error => Self::new(error),
         }
     }
 
-    fn new(error: impl std::error::Error) -> Self {
+    pub(crate) fn new(error: impl std::error::Error) -> Self {
         tracing::warn!(error = chain(&error), "a digest failed");
         Self::Refused(error.to_string())
     }
 }
 
 /// Does a job's work on the pool; a panic ends that job alone and is logged.
-fn attempt<T: Send>(
+pub(crate) fn attempt<T: Send>(
     pool: &rayon::ThreadPool,
     work: impl FnOnce() -> Result<T, Failure> + Send,
 ) -> Result<T, Failure> {

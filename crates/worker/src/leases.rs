@@ -1,6 +1,6 @@
 //! Units of work, leased from the server.
 
-use crate::unit::{self, Told};
+use crate::unit::Told;
 use crate::watch::{JobProgress, Watch};
 use omr_detector::{Progress, Stages};
 use omr_protocol::{ParamSet, Stride};
@@ -22,8 +22,6 @@ pub(crate) struct RemoteLeases {
     pub(crate) client: Client,
     pub(crate) handle: Handle,
     pub(crate) set: Arc<ParamSet>,
-    /// Bytes of the longest key.
-    pub(crate) longest: u64,
     /// What every request for work says.
     pub(crate) request: v1::LeaseRequest,
     pub(crate) stop: Receiver<bool>,
@@ -145,7 +143,7 @@ impl Leases for RemoteLeases {
         let fault = match self.ask(wait) {
             None => return Leased::Ended,
             Some(Ok(None)) => return Leased::Nothing,
-            Some(Ok(Some(told))) => match unit::parse(&told, &self.set, self.longest) {
+            Some(Ok(Some(told))) => match Told::parse(&told, &self.set) {
                 Ok(told) => return Leased::Unit(Box::new(self.begin(told))),
                 Err(error) => error,
             },

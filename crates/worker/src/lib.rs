@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod hired;
+mod kept;
 mod leases;
 mod supplies;
 mod unit;
@@ -10,4 +12,7 @@ mod watch;
 mod worker;
 
 pub use error::WorkerError;
+pub use hired::Hired;
+pub use supplies::read_part;
+pub use unit::Told;
 pub use worker::{Settings, Stop, Worker};

@@ -1,5 +1,6 @@
 //! Keys and messages, read from the server.
 
+use crate::kept::{Kept, Place};
 use futures::TryStreamExt;
 use omr_detector::MessageSource;
 use omr_protocol::ParamSet;
@@ -9,8 +10,8 @@ use omr_remote::{Client, Piece, RemoteError};
 use omr_work::{KeyError, KeyRef, Supplies, Unit};
 use std::io::{Cursor, Read};
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
 
 type SourceError = Box<dyn std::error::Error + Send + Sync>;
@@ -23,6 +24,8 @@ pub(crate) struct Remote {
     pub(crate) set: Arc<ParamSet>,
     /// Bytes of a clue, as the last unit said.
     pub(crate) clue_bytes: Arc<AtomicUsize>,
+    /// Messages read lately.
+    pub(crate) kept: Mutex<Kept>,
 }
 
 impl Supplies for Remote {
@@ -51,28 +54,55 @@ struct Messages<'a> {
     payload_bytes: usize,
 }
 
-impl Messages<'_> {
-    /// Parts of so many bytes of the messages of a range, one after another.
-    fn collect(&self, range: Range<u64>, part: Part, bytes: usize) -> Result<Vec<u8>, SourceError> {
-        let of = |message: &v1::Message| match part {
-            Part::Clues => message.clue.clone(),
-            _ => message.payload.clone(),
-        };
-        let add = |mut all: Vec<u8>, piece: Piece| async move {
-            for message in &piece.messages {
-                let found = of(message);
-                if found.len() != bytes {
-                    let expected = format!("{bytes} bytes of a message");
-                    let found = found.len().to_string();
-                    return Err(RemoteError::answer("ReadMessages", expected, found));
-                }
-                all.extend_from_slice(&found);
+/// Parts of so many bytes of the messages of a range, one after another.
+///
+/// Errors: the server's; `Answer` for parts of another length.
+pub async fn read_part(
+    client: &Client,
+    range: Range<u64>,
+    part: Part,
+    bytes: usize,
+) -> Result<Vec<u8>, RemoteError> {
+    let of = |message: &v1::Message| match part {
+        Part::Clues => message.clue.clone(),
+        _ => message.payload.clone(),
+    };
+    let add = |mut all: Vec<u8>, piece: Piece| async move {
+        for message in &piece.messages {
+            let found = of(message);
+            if found.len() != bytes {
+                let expected = format!("{bytes} bytes of a message");
+                let found = found.len().to_string();
+                return Err(RemoteError::answer("ReadMessages", expected, found));
             }
-            Ok(all)
+            all.extend_from_slice(&found);
+        }
+        Ok(all)
+    };
+    client.read(range, part).try_fold(Vec::new(), add).await
+}
+
+impl Messages<'_> {
+    /// Parts of messages, read unless they are kept.
+    fn collect(&self, range: Range<u64>, part: Part, bytes: usize) -> Result<Vec<u8>, SourceError> {
+        let place = Place {
+            board_id: self.of.board_id,
+            part,
+            range: range.clone(),
         };
-        let pieces = self.remote.client.read(range, part);
-        let read = async { pieces.try_fold(Vec::new(), add).await };
-        Ok(self.remote.handle.block_on(read)?)
+        let kept = || {
+            self.remote
+                .kept
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        if let Some(found) = kept().find(&place) {
+            return Ok(found.to_vec());
+        }
+        let read = read_part(&self.remote.client, range, part, bytes);
+        let read = self.remote.handle.block_on(read)?;
+        kept().keep(place, &read);
+        Ok(read)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use omr_detector::engines::Costs;
 use omr_protocol::stride::MAX_STEP;
-use omr_protocol::{EngineKind, ParamSet, Scheme, Stride};
+use omr_protocol::{ClueKind, EngineKind, ParamSet, Scheme, Stride};
 use omr_remote::RemoteError;
 use omr_remote::v1;
 use omr_work::{KeyRef, Seed, Unit};
@@ -12,9 +12,11 @@ use std::time::Duration;
 const MOST_JOBS: usize = 64;
 
 /// A unit, and bytes of a clue of its board.
-pub(crate) struct Told {
-    pub(crate) unit: Unit,
-    pub(crate) clue_bytes: usize,
+pub struct Told {
+    /// What to do.
+    pub unit: Unit,
+    /// Bytes of a clue.
+    pub clue_bytes: usize,
 }
 
 fn wrong(expected: &str, found: impl std::fmt::Debug) -> RemoteError {
@@ -52,12 +54,27 @@ fn stride(span: Option<&v1::Span>) -> Result<Stride, RemoteError> {
     }
 }
 
+impl Told {
+    /// Parses what a server tells of a unit of a board of this set.
+    ///
+    /// Errors: `Answer`.
+    pub fn parse(told: &v1::WorkUnit, set: &ParamSet) -> Result<Self, RemoteError> {
+        parse(told, set, longest(set))
+    }
+}
+
+/// Bytes of the longest key of a set.
+fn longest(set: &ParamSet) -> u64 {
+    let clues = [ClueKind::Plain, ClueKind::Bound];
+    let engines = set.spec().engines();
+    let bytes = engines
+        .iter()
+        .flat_map(|&engine| clues.map(|clues| set.key_file_bytes(engine, clues).unwrap_or(0)));
+    bytes.max().unwrap_or(0)
+}
+
 /// Errors: `Answer`.
-pub(crate) fn parse(
-    told: &v1::WorkUnit,
-    set: &ParamSet,
-    longest: u64,
-) -> Result<Told, RemoteError> {
+fn parse(told: &v1::WorkUnit, set: &ParamSet, longest: u64) -> Result<Told, RemoteError> {
     let scheme = u8::try_from(told.scheme).ok().and_then(Scheme::from_tag);
     let scheme = scheme.filter(|scheme| set.spec().serves(*scheme));
     let seed = |seed: &v1::PlacementSeed| {

@@ -1,10 +1,11 @@
 //! A worker from its start to its end.
 
-use crate::WorkerError;
+use crate::kept::Kept;
 use crate::leases::{RemoteLeases, State};
 use crate::supplies::Remote;
+use crate::{Hired, WorkerError};
 use omr_detector::sophomr::BoardCache;
-use omr_protocol::{ClueKind, Mismatch, ParamSet};
+use omr_protocol::ParamSet;
 use omr_remote::{Client, Endpoint, v1};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -28,6 +29,8 @@ pub struct Settings {
     pub threads: usize,
     /// Keys kept in memory from one unit to the next.
     pub keys: usize,
+    /// Bytes of messages kept in memory from one unit to the next.
+    pub messages_bytes: usize,
     /// Recipients that one run serves at most; as many as the server puts together for 0.
     pub together: u32,
 }
@@ -61,50 +64,33 @@ impl Worker {
     /// Errors: any `WorkerError` but `Died`.
     pub async fn connect(settings: Settings) -> Result<Self, WorkerError> {
         let client = Client::connect(&settings.endpoint)?;
-        let known = client.capabilities().await?;
-        let own = env!("CARGO_PKG_VERSION");
-        if known.version != own {
-            return Err(WorkerError::Version(Mismatch::new(
-                own.into(),
-                known.version,
-            )));
-        }
-        if !known.rights.is_some_and(|rights| rights.work) {
-            return Err(WorkerError::NoRight);
-        }
-        let board = known.board.unwrap_or_default();
-        let set = Arc::new(ParamSet::named(&board.params_id)?);
-        let name = settings.name.clone().unwrap_or_else(|| {
-            let random = omr_remote::random_id();
-            omr_protocol::hex(&random[..8])
-        });
-        let worker = v1::Worker { worker_id: name };
+        let Hired {
+            request,
+            set,
+            clue_bytes,
+        } = Hired::by(&client, settings.name.clone()).await?;
+        let worker = request.worker.clone().unwrap_or_default();
         let (waiting, stopped) = watch::channel(false);
         let stop = Stop {
             waiting,
             working: Arc::default(),
         };
-        let clue_bytes = Arc::new(AtomicUsize::new(board.clue_bytes as usize));
+        let clue_bytes = Arc::new(AtomicUsize::new(clue_bytes));
         let handle = Handle::current();
         let supplies = Remote {
             client: client.clone(),
             handle: handle.clone(),
-            worker: worker.clone(),
+            worker,
             set: set.clone(),
             clue_bytes: clue_bytes.clone(),
+            kept: Mutex::new(Kept::new(settings.messages_bytes)),
         };
-        let engines = set.spec().engines().into_iter();
         let leases = RemoteLeases {
             client,
             handle,
-            longest: longest(&set),
             request: v1::LeaseRequest {
-                worker: Some(worker),
-                version: own.into(),
-                params_id: set.name().into(),
-                engines: engines.map(|engine| engine.tag().into()).collect(),
                 jobs: settings.together,
-                ..v1::LeaseRequest::default()
+                ..request
             },
             set,
             stop: stopped,
@@ -156,14 +142,4 @@ impl Worker {
         let worked = tokio::task::spawn_blocking(work).await;
         worked.map_err(|_| WorkerError::Died)?
     }
-}
-
-/// Bytes of the longest key of a set.
-fn longest(set: &ParamSet) -> u64 {
-    let clues = [ClueKind::Plain, ClueKind::Bound];
-    let engines = set.spec().engines();
-    let bytes = engines
-        .iter()
-        .flat_map(|&engine| clues.map(|clues| set.key_file_bytes(engine, clues).unwrap_or(0)));
-    bytes.max().unwrap_or(0)
 }

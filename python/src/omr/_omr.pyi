@@ -3,7 +3,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, final, overload
 
-from typing_extensions import Self
+from typing_extensions import Buffer, Self
 
 __all__ = [
     "Board",
@@ -19,8 +19,10 @@ __all__ = [
     "Incomplete",
     "Kept",
     "Keys",
+    "Leases",
     "LeftOut",
     "Letter",
+    "Maker",
     "Message",
     "Messages",
     "ParameterSet",
@@ -32,12 +34,14 @@ __all__ = [
     "Session",
     "Table",
     "Taken",
+    "Unit",
     "Watch",
     "parameter_sets",
 ]
 
 _Path: TypeAlias = str | PathLike[str]
 _Bytes: TypeAlias = bytes | bytearray
+_ReadBytes: TypeAlias = bytes
 _File: TypeAlias = _Bytes | _Path
 _Clues: TypeAlias = Literal["bound", "plain"]
 _Sealing: TypeAlias = Literal["none", "hpke-x25519", "x-wing"]
@@ -732,3 +736,77 @@ class Server:
         """Sends an evaluation key's file, unless the server has it; its hash, which links all queries under it."""
     def ask(self, keys: Keys, query: Query, *, key: bytes | None = None, progress: _Progress | None = None) -> Rows:
         """The rows of a query. Without the hash of a registered key a new one is made and sent."""
+
+@final
+class Unit:
+    """Digests of the same messages that one run makes; it may be pickled."""
+
+    def __new__(cls, params: str, told: _Bytes) -> Self: ...
+    @property
+    def id(self) -> bytes: ...
+    @property
+    def params(self) -> str: ...
+    @property
+    def board_id(self) -> bytes: ...
+    @property
+    def indices_only(self) -> bool: ...
+    @property
+    def range(self) -> _Range:
+        """The messages from the first to the last."""
+    @property
+    def batches(self) -> list[_Range]:
+        """The messages of each batch; none where the unit must be done whole."""
+    @property
+    def lease_seconds(self) -> float: ...
+    @property
+    def jobs(self) -> list[list[tuple[bytes, str, int]]]:
+        """The keys of each job: hash, engine, bytes."""
+    def __reduce__(self) -> tuple[type[Unit], tuple[str, bytes]]: ...
+
+@final
+class Leases:
+    """The calls of a worker of a server, under a token with the right `work`. Errors that pass are `UnreachableError`."""
+
+    def __new__(cls, url: str, token: str, *, name: str | None = None, ca: _Path | None = None) -> Self: ...
+    @property
+    def params(self) -> str: ...
+    @property
+    def name(self) -> str:
+        """What the server's log calls this worker."""
+    def lease(self, *, wait: int = 20, jobs: int = 0, hot: _Range | None = None) -> Unit | None:
+        """A unit, or none after so many seconds. `hot`: messages over which there is work at hand."""
+    def renew(self, unit: Unit) -> list[int] | None:
+        """Lets a lease last anew: the places of the jobs that are still wanted; None of a unit that the server forgot."""
+    def complete(self, unit: Unit, job: int, digest: _Bytes) -> bool:
+        """Brings the digest of a job; False: nobody wants it any more."""
+    def fail(self, unit: Unit, job: int, error: str | None = None) -> None:
+        """Gives a job back: without blame, or with an error that counts as a failed attempt."""
+    def key(self, hash: bytes, bytes: int) -> _ReadBytes:
+        """The file of a key of a unit that was leased under this name."""
+    def messages(self, unit: Unit, range: _Range) -> tuple[bytes, bytes, bytes | None]:
+        """Clues, payloads and kept hashes of messages."""
+
+@final
+class Maker:
+    """Makes digests of units and their parts, one task at a time; keeps keys and messages from one to the next."""
+
+    def __new__(
+        cls, params: str, *, threads: int | None = None, cache: int = 0, keys: int = 8, pieces: int = 2
+    ) -> Self: ...
+    def make(
+        self,
+        unit: Unit,
+        keys: dict[bytes, Buffer],
+        board: list[tuple[int, int, Buffer, Buffer, Buffer | None]],
+        *,
+        batches: _Range | None = None,
+    ) -> tuple[list[tuple[bytes | None, str | None]], float]:
+        """The digests of all jobs of a unit, or of some of its batches the sums; and the seconds of work.
+
+        Of each job bytes, or why there are none; neither where it was stopped. `board` has pieces of the board with the
+        messages: first, end, clues, payloads, hashes.
+        """
+    def finish(
+        self, unit: Unit, keys: dict[bytes, Buffer], parts: list[list[Buffer]]
+    ) -> tuple[list[tuple[bytes | None, str | None]], float]:
+        """The digests of all jobs from their sums, in any order."""

@@ -27,6 +27,9 @@ pub(crate) struct WorkerArgs {
     /// Keys kept in memory from one run to the next, 0.3 GB each at full size
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) keys: usize,
+    /// Memory for messages kept from one run to the next: 0.23 GB a full batch
+    #[arg(long, value_name = "SIZE", default_value = "512MB", value_parser = size)]
+    pub(crate) messages: usize,
     /// Recipients that one run serves at most; as many as the server puts together unless given
     #[arg(long, value_name = "N")]
     pub(crate) together: Option<u32>,

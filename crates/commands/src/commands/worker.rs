@@ -45,6 +45,7 @@ fn settings(args: &WorkerArgs) -> Result<Settings, CliError> {
         cache_bytes: args.cache,
         threads: args.threads.map_or(0, usize::from),
         keys: args.keys.max(1),
+        messages_bytes: args.messages,
         together: args.together.unwrap_or(0),
     })
 }

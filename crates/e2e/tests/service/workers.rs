@@ -62,6 +62,28 @@ async fn a_lease_of_before_a_restart_counts_for_nothing_and_its_job_is_done_anew
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn failed_attempts_count_over_restarts() {
+    let mut scene = Scene::start(60).await;
+    scene.ask(1).await;
+    for attempt in 1..=3 {
+        let mut raw = Raw::new(&scene, "poisoned").await;
+        let unit = raw.lease().await.unwrap();
+        raw.fail(&unit, 0, "out of memory").await.unwrap();
+        let expected = match attempt {
+            3 => v1::JobState::Failed,
+            _ => v1::JobState::Queued,
+        };
+        assert_eq!(scene.state(1).await, expected, "{attempt}");
+        let Scene { dir, server, .. } = scene;
+        server.stop().await;
+        scene = Scene::of(dir, Running::start).await;
+    }
+    let error = scene.job(1).await.error;
+    assert!(error.contains("3 attempts"), "{error}");
+    scene.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_digest_may_come_late_and_twice_but_not_otherwise() {
     let mut scene = Scene::start(1).await;
     scene.ask(2).await;

@@ -1,6 +1,7 @@
 //! `omr bench`.
 
 mod all;
+mod cluster;
 mod compare;
 mod compare_builds;
 mod crossover;
@@ -59,6 +60,9 @@ pub enum BenchCommand {
     /// Cores, memory, disk and network that a service needs for a load
     #[command(after_help = help::SIZING)]
     Sizing(sizing::BenchSizing),
+    /// A cluster for many recipients: unit costs, a simulation of queue and nodes, real queues beside it
+    #[command(subcommand, after_help = help::CLUSTER)]
+    Cluster(cluster::BenchCluster),
     /// Full batches over fresh keys, honest and hostile by turns, every digest checked
     #[command(after_help = help::SOAK)]
     Soak(Soak),
@@ -97,6 +101,7 @@ pub(super) fn run(command: &BenchCommand, out: &Output<'_>) -> Result<(), LabErr
         BenchCommand::Windows(args) => plain::windows(args, out),
         BenchCommand::Post(args) => post::run(args, out),
         BenchCommand::Sizing(args) => sizing::run(args, out),
+        BenchCommand::Cluster(command) => cluster::run(command, out),
         BenchCommand::Soak(soak) => soak::run(soak, out),
         BenchCommand::Chaos(chaos) => trial::chaos(chaos, out),
         BenchCommand::Hostile(hostile) => trial::hostile(hostile, out),

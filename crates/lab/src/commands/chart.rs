@@ -41,10 +41,12 @@ pub(super) struct Line {
     pub(super) measured: Vec<(f64, f64)>,
 }
 
-/// Seconds over something.
+/// Something over something else.
 pub(super) struct Chart<'a> {
     pub(super) caption: &'a str,
     pub(super) over: &'a str,
+    /// What the upward axis has.
+    pub(super) up: &'a str,
     /// The range of each axis.
     pub(super) axes: (Range<f64>, Range<f64>),
     /// A corner without points, for the lines' names.
@@ -85,7 +87,7 @@ impl Chart<'_> {
         chart
             .configure_mesh()
             .x_desc(self.over)
-            .y_desc("seconds")
+            .y_desc(self.up)
             .x_label_formatter(&|x| thousands(x.round() as u64))
             .draw()?;
         for line in &self.lines {

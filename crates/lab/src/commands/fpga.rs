@@ -379,6 +379,7 @@ fn picture(sets: &[(Circuit, Found)]) -> Result<String, Box<dyn Error>> {
             Chart {
                 caption: circuit.set,
                 over: "DSP slices",
+                up: "seconds",
                 axes: (800.0..9_200.0, 0.05..10.0),
                 names: SeriesLabelPosition::LowerLeft,
                 lines,

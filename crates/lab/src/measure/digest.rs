@@ -172,6 +172,9 @@ pub enum BenchError {
     /// The detection key's file.
     #[error(transparent)]
     DetectionKey(#[from] omr_protocol::DetectionKeyError),
+    /// Sums that do not make up a digest.
+    #[error(transparent)]
+    Partial(#[from] omr_protocol::sophomr::PartialError),
     /// The disk.
     #[error(transparent)]
     Io(#[from] std::io::Error),

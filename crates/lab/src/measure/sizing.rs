@@ -21,7 +21,12 @@ const ONCE_BYTES: u64 = 40 * 3 / 2;
 /// How long a server keeps finished digests unless told otherwise.
 const DIGEST_DAYS: u64 = 7;
 /// The share of its time that a core should work, so that queues stay short.
-const BUSY: f64 = 0.7;
+pub(crate) const BUSY: f64 = 0.7;
+
+/// Bytes that a board keeps of a message of so many bytes.
+pub(crate) fn kept_bytes(message: u64) -> u64 {
+    message + RECORD_BYTES + ONCE_BYTES
+}
 
 /// What is asked of a service.
 #[derive(Clone, Copy, Debug, Serialize, Args)]
@@ -109,7 +114,7 @@ impl Sizing {
     ) -> Result<Self, BenchError> {
         let (bulk, instant) = (set.sophomr()?, set.instantomr()?);
         let message = (ClueKind::Bound.bytes(set.clue()) + load.shape.payload_bytes) as u64;
-        let board_bytes_a_day = load.messages_a_day * (message + RECORD_BYTES + ONCE_BYTES);
+        let board_bytes_a_day = load.messages_a_day * kept_bytes(message);
         let digests = load.digests_a_day.max(1);
         let model = Model {
             messages: load.messages_a_day.div_ceil(digests).max(1),

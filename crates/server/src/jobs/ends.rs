@@ -211,15 +211,17 @@ impl Jobs {
             Ending::GivenBack => self.requeue(inner, id),
             Ending::Final(error) => self.finish(inner, id, Err(error)),
             Ending::Attempt(error) => {
-                entry.attempts += 1;
-                match entry.attempts < ATTEMPTS {
-                    true => self.requeue(inner, id),
-                    false => {
-                        let error =
-                            format!("no digest in {ATTEMPTS} attempts; the last one: {error}");
-                        self.finish(inner, id, Err(error));
-                    }
+                entry.record.attempts += 1;
+                let record = &entry.record;
+                if record.attempts >= ATTEMPTS {
+                    let error = format!("no digest in {ATTEMPTS} attempts; the last one: {error}");
+                    return self.finish(inner, id, Err(error));
                 }
+                // Kept, so that a job that ends its workers does not begin anew with every start of the server.
+                if let Err(error) = self.store.write(&[record.change(id)]) {
+                    tracing::warn!(%error, "a failed attempt is not kept");
+                }
+                self.requeue(inner, id);
             }
         }
     }

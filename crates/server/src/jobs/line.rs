@@ -31,7 +31,7 @@ impl Jobs {
             (view.state, view.started) = (State::Queued, None);
             (view.stage, view.done, view.total) = ("".into(), 0, 0);
         });
-        let shares = match entry.attempts {
+        let shares = match record.attempts {
             0 => entry.shares.clone(),
             _ => Shares::Board(record.stride()),
         };
@@ -68,6 +68,8 @@ impl Jobs {
         let (stride, scheme) = (record.stride(), self.narrowed(record));
         let masks = |hash: &[u8; 32]| keyfile::masks(&self.store, *hash, &self.set).ok()?;
         let masks = match scheme.engines().contains(&EngineKind::Sophomr) {
+            // One that failed before harms no others.
+            true if record.attempts > 0 => None,
             true => record.keys.iter().find_map(masks),
             false => None,
         };

@@ -64,6 +64,13 @@ pub(crate) struct JobRecord {
     pub(crate) state: State,
     pub(crate) digest_bytes: u64,
     pub(crate) error: String,
+    /// Attempts that failed, also before a restart.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub(crate) attempts: u32,
+}
+
+fn is_none(attempts: &u32) -> bool {
+    *attempts == 0
 }
 
 fn every() -> u64 {
@@ -144,6 +151,7 @@ mod tests {
             state: State::Queued,
             digest_bytes: 0,
             error: String::new(),
+            attempts: 0,
         };
         let Change::Put { value, .. } = record.change(&[1; 16]) else {
             panic!("a record is put");

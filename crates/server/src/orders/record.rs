@@ -53,6 +53,7 @@ impl OrderRecord {
             state: State::Queued,
             digest_bytes: 0,
             error: String::new(),
+            attempts: 0,
         }
     }
 

@@ -61,6 +61,7 @@ pub(super) fn settings(server: &Running, token: &str) -> Settings {
         cache_bytes: 0,
         threads: 1,
         keys: 2,
+        messages_bytes: 1 << 20,
         together: 0,
     }
 }

@@ -54,6 +54,7 @@ fn picture(measured: &Crossover) -> Result<String, Box<dyn Error>> {
     let chart = Chart {
         caption: "Seconds for so many messages",
         over: "messages",
+        up: "seconds",
         axes: (1.0..most as f64, 0.01..2.0 * top),
         names: SeriesLabelPosition::UpperLeft,
         lines: vec![

@@ -201,6 +201,7 @@ pub(super) fn scaling(all: &Comparison) -> Drawn {
     let chart = Chart {
         caption: "",
         over: "messages",
+        up: "seconds",
         axes: (256.0..16_777_216.0, low / 2.0..high * 2.0),
         names: SeriesLabelPosition::UpperLeft,
         lines: lines.collect(),

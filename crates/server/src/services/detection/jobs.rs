@@ -82,6 +82,7 @@ impl Detection {
             state: State::Queued,
             digest_bytes: 0,
             error: String::new(),
+            attempts: 0,
         })
     }
 

@@ -133,6 +133,7 @@ fn chart(all: &[CompressFigures], (x, lines): (Varied, Varied)) -> Chart<'static
     Chart {
         caption: "Seconds of compression",
         over: x.axis,
+        up: "seconds",
         axes: (
             xs[0] as f64..xs[xs.len() - 1] as f64 * 1.01,
             low / 1.5..high * 3.0,

@@ -1,0 +1,294 @@
+//! Units of work, done and timed: what they cost, and whether the simulation foretells a queue of them.
+
+use super::policy::{Run, Work};
+use super::simulate::{Nodes, queue};
+use super::{ClusterCosts, UnitCosts};
+use crate::measure::cpu::process_seconds;
+use crate::measure::{BenchError, DigestBench, Setting, Shape};
+use chacha20::ChaCha20Rng;
+use omr_client::sophomr::Keys;
+use omr_detector::sophomr::{Detector, PartialOutput, TOGETHER, Wanted, partials};
+use omr_detector::{MessageSource, Messages, Progress};
+use omr_protocol::clue::KeptHashes;
+use omr_protocol::sophomr::{DetectionKey, DigestPlan, Params, Partial};
+use omr_protocol::{ParamSet, SEED_BYTES, Sealing};
+use rand_core::SeedableRng;
+use serde::Serialize;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Batches whose sums are measured.
+const BATCHES: usize = 2;
+
+/// A board in memory and keys as files.
+pub struct Real<'a> {
+    params: Arc<Params>,
+    plan: DigestPlan,
+    board: Messages,
+    keys: Vec<Vec<u8>>,
+    progress: &'a dyn Progress,
+}
+
+/// What a queue took and what the simulation says.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compared {
+    /// What was done.
+    pub queue: &'static str,
+    /// Recipients.
+    pub recipients: usize,
+    /// Batches.
+    pub batches: usize,
+    /// Core seconds by the simulation, one worker.
+    pub predicted_s: f64,
+    /// Core seconds that it took.
+    pub real_s: f64,
+    /// The first over the second.
+    pub predicted_over_real: f64,
+}
+
+impl<'a> Real<'a> {
+    /// Makes messages of so many batches and keys of so many recipients, who share masks.
+    ///
+    /// Errors: any step's.
+    pub fn new(
+        set: &ParamSet,
+        (recipients, batches): (usize, usize),
+        (shape, seed): (Shape, u64),
+        progress: &'a dyn Progress,
+    ) -> Result<Self, BenchError> {
+        let params = set.sophomr()?.clone();
+        let messages = (params.slots() * batches) as u64;
+        let bench = DigestBench {
+            pertinent: 1,
+            ..DigestBench::new(Setting {
+                shape,
+                ..Setting::of_batch(set, seed, messages)
+            })
+        };
+        let (mut keys, mut clues) = (Vec::new(), Vec::new());
+        for recipient in 0..recipients as u64 {
+            let mut rng = ChaCha20Rng::seed_from_u64(seed.wrapping_add(recipient));
+            let Keys {
+                clue, detection, ..
+            } = bench.keys(&params, &mut rng);
+            let mut file = Vec::new();
+            detection.write(&params, &mut file)?;
+            keys.push(file);
+            clues.push(clue);
+        }
+        let board = held(&mut bench.board(&params.clue, clues), messages)?;
+        let plan = DigestPlan::new(&params, 0..messages, shape.bound, Some(shape.payload_bytes))?;
+        // The memory that digests work in is taken once.
+        Detector::new(params.clone(), DetectionKey::read(&params, &keys[0][..])?).take_memory();
+        Ok(Self {
+            params,
+            plan,
+            board,
+            keys,
+            progress,
+        })
+    }
+
+    /// Measures the costs with a board of two batches.
+    ///
+    /// Errors: any step's.
+    pub fn costs(&mut self, (command, date): (String, String)) -> Result<ClusterCosts, BenchError> {
+        let together = self.keys.len();
+        let (detectors, load) = cpu(|| self.load(0..together))?;
+        let one = &detectors[..1];
+        let (mut first, first_s) = cpu(|| self.sums(one, 0..1))?;
+        let (second, _) = cpu(|| self.sums(one, 1..2))?;
+        let (_, both_s) = cpu(|| self.sums(one, 0..BATCHES))?;
+        let (_, all_s) = cpu(|| self.sums(&detectors, 0..1))?;
+        let (_, all_both_s) = cpu(|| self.sums(&detectors, 0..BATCHES))?;
+        let partial = first.remove(0).to_bytes(&self.params)?;
+        let ((digest, _), finish_s) = {
+            let parts = [
+                Partial::from_bytes(&self.params, &partial)?,
+                second[0].clone(),
+            ];
+            cpu(|| self.finish(&detectors[0], &parts))?
+        };
+        let further = (together - 1) as f64;
+        let (next, more) = (both_s - first_s, (all_s - first_s) / further);
+        let kernels = self.params.ring.kernels().name();
+        let units = UnitCosts {
+            batch_messages: self.params.slots() as u64,
+            together: together as u64,
+            first_core_s: first_s,
+            next_batch_core_s: next,
+            further_core_s: more,
+            further_next_batch_core_s: (all_both_s - all_s - next) / further,
+            load_core_s: load / together as f64,
+            finish_core_s: finish_s,
+            key_bytes: self.keys[0].len() as u64,
+            message_bytes: (self.board.clue_bytes() + self.plan.payload_bytes().unwrap_or(0))
+                as u64,
+            partial_bytes: partial.len() as u64,
+            digest_bytes: digest as u64,
+        };
+        let names = (self.params.name(), kernels);
+        let threads = rayon::current_num_threads();
+        Ok(ClusterCosts::new((command, date), names, threads, units))
+    }
+
+    /// Does three queues with one worker, and says what the simulation foretells: digests one by one, digests together,
+    /// and sums batch by batch for all with a digest of them for each.
+    ///
+    /// Errors: any step's.
+    pub fn compare(&mut self, costs: &UnitCosts) -> Result<Vec<Compared>, BenchError> {
+        let (recipients, batches) = (self.keys.len(), self.plan.batches());
+        let groups = |most: usize| -> Vec<Range<usize>> {
+            let starts = (0..recipients).step_by(most);
+            starts
+                .map(|start| start..recipients.min(start + most))
+                .collect()
+        };
+        let mut all = Vec::new();
+        for (name, most) in [("one by one", 1), ("together", costs.together as usize)] {
+            let groups = groups(most.min(TOGETHER));
+            let (_, real_s) = cpu(|| {
+                for group in &groups {
+                    let detectors = self.load(group.clone())?;
+                    let sums = self.sums(&detectors, 0..batches)?;
+                    for (detector, sums) in detectors.iter().zip(sums) {
+                        self.finish(detector, &[sums])?;
+                    }
+                }
+                Ok(())
+            })?;
+            let run = |group: &Range<usize>| run(group.len(), Work::Batches(batches as u64));
+            let runs: Vec<Run> = groups.iter().map(run).collect();
+            all.push(self.compared(name, real_s, &runs, costs));
+        }
+        let groups = groups(costs.together as usize);
+        let (_, real_s) = cpu(|| self.rolling(&groups))?;
+        let mut runs = Vec::new();
+        for _ in 0..batches {
+            runs.extend(
+                groups
+                    .iter()
+                    .map(|group| run(group.len(), Work::Batches(1))),
+            );
+        }
+        runs.extend((0..recipients).map(|_| run(1, Work::Finish)));
+        all.push(self.compared("batch by batch", real_s, &runs, costs));
+        Ok(all)
+    }
+
+    /// Sums of each batch for all, then their digests.
+    fn rolling(&mut self, groups: &[Range<usize>]) -> Result<(), BenchError> {
+        let mut kept: Vec<Vec<Partial>> = self.keys.iter().map(|_| Vec::new()).collect();
+        for batch in 0..self.plan.batches() {
+            for group in groups {
+                let detectors = self.load(group.clone())?;
+                let sums = self.sums(&detectors, batch..batch + 1)?;
+                for (kept, sums) in kept[group.clone()].iter_mut().zip(sums) {
+                    kept.push(sums);
+                }
+            }
+        }
+        for (recipient, parts) in kept.iter().enumerate() {
+            let detectors = self.load(recipient..recipient + 1)?;
+            self.finish(&detectors[0], parts)?;
+        }
+        Ok(())
+    }
+
+    fn compared(
+        &self,
+        queue_name: &'static str,
+        real_s: f64,
+        runs: &[Run],
+        costs: &UnitCosts,
+    ) -> Compared {
+        let worker = Nodes {
+            node_cores: 1,
+            efficiency: 1.0,
+            // All is in memory.
+            node_bandwidth: f64::INFINITY,
+            nodes: Some(1),
+        };
+        let done = queue(runs, 1, &worker, costs, u64::MAX);
+        let predicted_s = done.busy_us as f64 / 1e6;
+        Compared {
+            queue: queue_name,
+            recipients: self.keys.len(),
+            batches: self.plan.batches(),
+            predicted_s,
+            real_s,
+            predicted_over_real: predicted_s / real_s,
+        }
+    }
+
+    fn load(&self, recipients: Range<usize>) -> Result<Vec<Detector>, BenchError> {
+        let detector = |file: &Vec<u8>| {
+            let key = DetectionKey::read(&self.params, &file[..])?;
+            Ok(Detector::new(self.params.clone(), key))
+        };
+        self.keys[recipients].iter().map(detector).collect()
+    }
+
+    fn sums(
+        &mut self,
+        detectors: &[Detector],
+        batches: Range<usize>,
+    ) -> Result<Vec<Partial>, BenchError> {
+        let wanted = Wanted {
+            plan: &self.plan,
+            board_id: [0; 16],
+            sealing: Sealing::None,
+            seed: [1; SEED_BYTES],
+        };
+        let detectors: Vec<&Detector> = detectors.iter().collect();
+        let made = partials(&detectors, &mut self.board, &wanted, batches, self.progress)?;
+        Ok(made
+            .into_iter()
+            .map(|PartialOutput { partial, .. }| partial)
+            .collect())
+    }
+
+    /// Bytes of the digest of sums, and what they add up to.
+    fn finish(
+        &self,
+        detector: &Detector,
+        parts: &[Partial],
+    ) -> Result<(usize, Partial), BenchError> {
+        let mut all = parts[0].clone();
+        for part in &parts[1..] {
+            all.merge(&self.params, part)?;
+        }
+        let digest = detector.finish(&all)?;
+        Ok((digest.to_bytes(&self.params)?.len(), all))
+    }
+}
+
+fn run(recipients: usize, work: Work) -> Run {
+    Run {
+        at_us: 0,
+        recipients: recipients as u64,
+        work,
+        piece: 0,
+        messages: 0,
+    }
+}
+
+/// Messages in memory, so that making them is no part of the work.
+fn held(source: &mut dyn MessageSource, messages: u64) -> Result<Messages, BenchError> {
+    let read = omr_detector::DetectorError::Source;
+    let clues = source.clues(0..messages).map_err(read)?;
+    let payloads = source.payloads(0..messages).map_err(read)?;
+    let hashes: Option<KeptHashes> = source.hashes(0..messages).map_err(read)?;
+    let board = Messages::new(0..messages, clues, payloads)?;
+    Ok(match hashes {
+        Some(hashes) => board.with_hashes(hashes)?,
+        None => board,
+    })
+}
+
+/// Core seconds of some work.
+fn cpu<T>(work: impl FnOnce() -> Result<T, BenchError>) -> Result<(T, f64), BenchError> {
+    let before = process_seconds();
+    let done = work()?;
+    Ok((done, process_seconds() - before))
+}

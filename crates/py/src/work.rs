@@ -1,0 +1,11 @@
+//! What a cluster makes digests with: leases of a server's units, units that travel between processes, and makers of
+//! digests and of their parts.
+
+mod given;
+mod leases;
+mod maker;
+mod unit;
+
+pub(crate) use leases::Leases;
+pub(crate) use maker::Maker;
+pub(crate) use unit::Unit;

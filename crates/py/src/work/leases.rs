@@ -1,0 +1,214 @@
+//! The calls of a worker: units, keys, messages, digests that it brings.
+
+use super::unit::Unit;
+use crate::client::Client;
+use crate::detector::bounds;
+use crate::fault::Fault;
+use crate::running::run;
+use crate::sets::set;
+use omr_protocol::ParamSet;
+use omr_remote::v1::{self, FailRequest, LeaseRequest, Part, RenewRequest};
+use omr_remote::{RemoteError, random_id};
+use omr_worker::{Hired, read_part};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyRange};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Longest wait of one call for work.
+const MOST_WAIT: u32 = 30;
+
+/// Units leased from a server, under a token with the right `work`.
+#[pyclass(frozen, module = "omr.ray")]
+pub(crate) struct Leases {
+    client: Client,
+    set: Arc<ParamSet>,
+    request: LeaseRequest,
+}
+
+/// Clues, payloads, and the hashes that the board kept.
+type Messages<'py> = (
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Option<Bound<'py, PyBytes>>,
+);
+
+#[pymethods]
+impl Leases {
+    #[new]
+    #[pyo3(signature = (url, token, *, name=None, ca=None))]
+    fn new(
+        py: Python<'_>,
+        url: String,
+        token: String,
+        name: Option<String>,
+        ca: Option<PathBuf>,
+    ) -> PyResult<Self> {
+        let client = Client::new(url, Some(token), ca)?;
+        let hired = run(py, &None, None, |watch| {
+            // What suits the server is asked once; calls are made again where the network fails.
+            let hired = Hired::by(&client.inner, name);
+            client.wait(watch, async { Ok(hired.await) })
+        })?;
+        let hired = hired.map_err(Fault::from)?;
+        Ok(Self {
+            client,
+            set: set(hired.set.name())?,
+            request: hired.request,
+        })
+    }
+
+    #[getter]
+    fn params(&self) -> &str {
+        self.set.name()
+    }
+
+    /// What the server's log calls this worker.
+    #[getter]
+    fn name(&self) -> String {
+        self.worker().worker_id
+    }
+
+    /// A unit, or none after a while.
+    #[pyo3(signature = (*, wait=20, jobs=0, hot=None))]
+    fn lease(
+        &self,
+        py: Python<'_>,
+        wait: u32,
+        jobs: u32,
+        hot: Option<&Bound<'_, PyRange>>,
+    ) -> PyResult<Option<Unit>> {
+        let hot = hot.map(bounds).transpose()?;
+        let request = LeaseRequest {
+            wait_seconds: wait.min(MOST_WAIT),
+            jobs,
+            hot: hot.map(|hot| v1::Span {
+                start: hot.start,
+                end: hot.end,
+                step: 1,
+            }),
+            ..self.request.clone()
+        };
+        let unit = run(py, &None, None, |watch| {
+            let told = passing(self.client.wait(watch, self.client.inner.lease(&request)))?;
+            told.map(|told| Unit::new(self.set.clone(), told))
+                .transpose()
+        })?;
+        Ok(unit)
+    }
+
+    /// Lets a lease last anew: the places of the jobs that are still wanted, or none if the server knows no such unit.
+    fn renew(&self, py: Python<'_>, unit: &Bound<'_, Unit>) -> PyResult<Option<Vec<u32>>> {
+        let request = RenewRequest {
+            worker: self.request.worker.clone(),
+            unit_id: unit.get().unit.id.to_vec().into(),
+            progress: Vec::new(),
+        };
+        let wanted = run(py, &None, None, |watch| {
+            let renewed = self.client.wait(watch, self.client.inner.renew(&request));
+            match passing(renewed) {
+                Err(Fault::Remote(RemoteError::NotFound(..))) => Ok(None),
+                renewed => renewed.map(Some),
+            }
+        })?;
+        Ok(wanted)
+    }
+
+    /// Brings the digest of a job; false: nobody wants it any more.
+    fn complete(
+        &self,
+        py: Python<'_>,
+        unit: &Bound<'_, Unit>,
+        job: u32,
+        digest: PyBackedBytes,
+    ) -> PyResult<bool> {
+        let (worker, id) = (self.worker(), unit.get().unit.id.to_vec().into());
+        let kept = run(py, &None, None, |watch| {
+            let digest = digest.to_vec();
+            let brought = self.client.inner.complete(&worker, &id, job, digest);
+            passing(self.client.wait(watch, brought))
+        })?;
+        Ok(kept)
+    }
+
+    /// Gives a job back: without blame, or with an error that counts as a failed attempt.
+    #[pyo3(signature = (unit, job, error=None))]
+    fn fail(
+        &self,
+        py: Python<'_>,
+        unit: &Bound<'_, Unit>,
+        job: u32,
+        error: Option<String>,
+    ) -> PyResult<()> {
+        let request = FailRequest {
+            worker: self.request.worker.clone(),
+            unit_id: unit.get().unit.id.to_vec().into(),
+            job,
+            given_back: error.is_none(),
+            error: error.unwrap_or_default(),
+        };
+        run(py, &None, None, |watch| {
+            passing(self.client.wait(watch, self.client.inner.fail(&request)))
+        })
+    }
+
+    /// The file of a key of a unit that was leased under this name.
+    fn key<'py>(&self, py: Python<'py>, hash: &[u8], bytes: u64) -> PyResult<Bound<'py, PyBytes>> {
+        let (worker, hash) = (self.worker(), crate::client::hash_of(hash)?);
+        let file = run(py, &None, None, |watch| {
+            let read = self.client.inner.read_key(&worker, hash, bytes);
+            passing(self.client.wait(watch, read))
+        })?;
+        Ok(PyBytes::new(py, &file))
+    }
+
+    /// The messages of a range, as a unit needs them.
+    fn messages<'py>(
+        &self,
+        py: Python<'py>,
+        unit: &Bound<'py, Unit>,
+        range: &Bound<'py, PyRange>,
+    ) -> PyResult<Messages<'py>> {
+        let (unit, range) = (unit.get(), bounds(range)?);
+        let (clues, payloads, hashes) = run(py, &None, None, |watch| {
+            let inner = &self.client.inner;
+            let part = |part: Part, bytes: usize| {
+                let read = read_part(inner, range.clone(), part, bytes);
+                passing(self.client.wait(watch, read))
+            };
+            let hashes = inner.read_hashes(range.clone());
+            let hashes = passing(self.client.wait(watch, hashes))?;
+            // What clues are bound to is in their hashes.
+            let payloads = match unit.unit.indices_only && hashes.is_some() {
+                true => Vec::new(),
+                false => part(Part::Payloads, unit.unit.payload_bytes)?,
+            };
+            Ok((part(Part::Clues, unit.clue_bytes)?, payloads, hashes))
+        })?;
+        let bytes = |bytes: Vec<u8>| PyBytes::new(py, &bytes);
+        let hashes = hashes.map(|hashes| bytes(hashes.concat()));
+        Ok((bytes(clues), bytes(payloads), hashes))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<omr.ray.Leases of {}>", self.client.url)
+    }
+}
+
+impl Leases {
+    fn worker(&self) -> v1::Worker {
+        let worker = self.request.worker.clone();
+        worker.unwrap_or_else(|| v1::Worker {
+            worker_id: omr_protocol::hex(&random_id()),
+        })
+    }
+}
+
+/// Tells what passes, such as a server that is started anew, from what does not.
+fn passing<T>(done: Result<T, Fault>) -> Result<T, Fault> {
+    done.map_err(|fault| match fault {
+        Fault::Remote(error) if error.is_passing() => Fault::Passing(error),
+        other => other,
+    })
+}

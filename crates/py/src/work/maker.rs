@@ -1,0 +1,233 @@
+//! Makers of digests and of their parts, which keep keys and messages from one task to the next.
+
+use super::given::{Array, Given, Piece, lock, messages};
+use super::unit::Unit;
+use crate::fault::{Fault, check_params};
+use crate::running::{Watch, run};
+use crate::sets::set;
+use omr_detector::Messages;
+use omr_detector::sophomr::BoardCache;
+use omr_protocol::ParamSet;
+use omr_work::{Failure, Keys, Worker};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyBytes, PyRange};
+use rayon::ThreadPool;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Does tasks of units, one at a time.
+#[pyclass(frozen, module = "omr.ray")]
+pub(crate) struct Maker {
+    set: Arc<ParamSet>,
+    pool: Arc<ThreadPool>,
+    cache: Arc<BoardCache>,
+    /// Keys and pieces of boards that stay in memory.
+    keep: (usize, usize),
+    hot: Mutex<Hot>,
+}
+
+/// What is in memory.
+#[derive(Default)]
+struct Hot {
+    keys: Keys,
+    /// Pieces of boards, by their board; the latest last.
+    pieces: VecDeque<([u8; 16], Messages)>,
+}
+
+/// What a task made: for each job the bytes, or why there are none; and its seconds.
+type Outcome<'py> = (Vec<(Option<Bound<'py, PyBytes>>, Option<String>)>, f64);
+
+#[pymethods]
+impl Maker {
+    #[new]
+    #[pyo3(signature = (params, *, threads=None, cache=0, keys=8, pieces=2))]
+    fn new(
+        params: &str,
+        threads: Option<usize>,
+        cache: usize,
+        keys: usize,
+        pieces: usize,
+    ) -> Result<Self, Fault> {
+        let pool = match crate::running::threads(threads)? {
+            Some(pool) => pool,
+            None => Arc::new(rayon::ThreadPoolBuilder::new().build()?),
+        };
+        Ok(Self {
+            set: set(params)?,
+            pool,
+            cache: Arc::new(BoardCache::new(cache)),
+            keep: (keys, pieces),
+            hot: Mutex::default(),
+        })
+    }
+
+    /// The digests of all jobs of a unit, or of some of its batches the sums. `keys`: by their hashes; `board`: the pieces
+    /// of the board that hold the messages, those in memory without their arrays.
+    #[pyo3(signature = (unit, keys, board, *, batches=None))]
+    fn make<'py>(
+        &self,
+        py: Python<'py>,
+        unit: &Bound<'py, Unit>,
+        keys: HashMap<[u8; 32], Array>,
+        board: Vec<Piece>,
+        batches: Option<&Bound<'py, PyRange>>,
+    ) -> PyResult<Outcome<'py>> {
+        let unit = unit.get();
+        check_params(self.set.name(), unit.set.name())?;
+        let batches = batches.map(crate::detector::bounds).transpose()?;
+        let batches = batches.map(|range| range.start as usize..range.end as usize);
+        let all = omr_work::batches(&unit.unit, &self.set).len();
+        if let Some(found) = batches
+            .clone()
+            .filter(|some| some.is_empty() || some.end > all)
+        {
+            return Err(Fault::Batches { all, found }.into());
+        }
+        let mut hot = self.hot(py);
+        let hot = &mut *hot;
+        let board = hot.board(py, (&self.set, &unit.unit.board_id), &board)?;
+        let made = run(py, &None, None, |watch| {
+            let given = given(keys, board, watch, unit.unit.jobs.len());
+            let worker = self.worker(&given);
+            match &batches {
+                Some(batches) => {
+                    let made = worker.part(&self.pool, &unit.unit, batches, &mut hot.keys);
+                    *lock(&given.outcomes) = made;
+                }
+                None => worker.serve(&self.pool, &unit.unit, &mut hot.keys),
+            }
+            watch.check()?;
+            Ok((
+                given.outcomes.into_inner(),
+                given.seconds.into_inner(),
+                given.board.into_inner(),
+            ))
+        })?;
+        let (outcomes, seconds, board) = made;
+        hot.keep(
+            self.keep.1,
+            unit.unit.board_id,
+            board.unwrap_or_else(PoisonError::into_inner),
+        );
+        hot.keys.keep(self.keep.0);
+        let outcomes = outcomes.unwrap_or_else(PoisonError::into_inner);
+        let outcomes = outcomes.into_iter().map(|outcome| told(py, outcome));
+        let seconds = seconds.unwrap_or_else(PoisonError::into_inner);
+        Ok((outcomes.collect(), seconds))
+    }
+
+    /// The digests of all jobs of a unit from their sums: `parts` of each job, in any order.
+    fn finish<'py>(
+        &self,
+        py: Python<'py>,
+        unit: &Bound<'py, Unit>,
+        keys: HashMap<[u8; 32], Array>,
+        parts: Vec<Vec<Array>>,
+    ) -> PyResult<Outcome<'py>> {
+        let unit = unit.get();
+        check_params(self.set.name(), unit.set.name())?;
+        let start = std::time::Instant::now();
+        let bytes = |job: &Vec<Array>| job.iter().map(|part| part.to_vec(py)).collect();
+        let parts: Vec<Vec<Vec<u8>>> = parts.iter().map(bytes).collect::<PyResult<_>>()?;
+        let mut hot = self.hot(py);
+        let hot = &mut *hot;
+        let made = run(py, &None, None, |watch| {
+            let given = given(keys, Vec::new(), watch, unit.unit.jobs.len());
+            let worker = self.worker(&given);
+            let jobs = parts.iter().enumerate();
+            let finish = |(job, parts): (usize, &Vec<Vec<u8>>)| match parts.is_empty() {
+                true => Err(Failure::Stopped),
+                false => worker.finish(&self.pool, (&unit.unit, job), parts, &mut hot.keys),
+            };
+            let made: Vec<_> = jobs.map(finish).collect();
+            watch.check()?;
+            Ok(made)
+        })?;
+        hot.keys.keep(self.keep.0);
+        let made = made.into_iter().map(|outcome| told(py, outcome)).collect();
+        Ok((made, start.elapsed().as_secs_f64()))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<omr.ray.Maker {}>", self.set.name())
+    }
+}
+
+fn given(
+    keys: HashMap<[u8; 32], Array>,
+    board: Vec<Messages>,
+    watch: &Watch,
+    jobs: usize,
+) -> Given<'_> {
+    Given {
+        keys,
+        board: Mutex::new(board),
+        watch,
+        outcomes: Mutex::new(vec![Err(Failure::Stopped); jobs]),
+        seconds: Mutex::default(),
+    }
+}
+
+/// An outcome as Python has it.
+fn told(
+    py: Python<'_>,
+    outcome: Result<Vec<u8>, Failure>,
+) -> (Option<Bound<'_, PyBytes>>, Option<String>) {
+    match outcome {
+        Ok(bytes) => (Some(PyBytes::new(py, &bytes)), None),
+        Err(Failure::Stopped) => (None, None),
+        Err(Failure::Refused(error)) => (None, Some(error)),
+        Err(Failure::Panicked) => (None, Some("internal error of the detector".to_owned())),
+    }
+}
+
+impl Maker {
+    /// Waits for the task before, without the interpreter's lock.
+    fn hot(&self, py: Python<'_>) -> MutexGuard<'_, Hot> {
+        let hot = self.hot.lock_py_attached(py);
+        hot.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn worker<'a>(&'a self, given: &'a Given<'a>) -> Worker<'a> {
+        Worker {
+            leases: given,
+            supplies: given,
+            set: &self.set,
+            cache: self.cache.clone(),
+            keys: self.keep.0,
+        }
+    }
+}
+
+impl Hot {
+    /// The pieces of a board: those in memory, and the others from their arrays.
+    ///
+    /// Errors: `Detector`.
+    fn board(
+        &mut self,
+        py: Python<'_>,
+        (set, board_id): (&ParamSet, &[u8; 16]),
+        pieces: &[Piece],
+    ) -> PyResult<Vec<Messages>> {
+        let piece = |piece: &Piece| {
+            let known = self.pieces.iter().position(|(board, known)| {
+                board == board_id && known.range() == (piece.0..piece.1)
+            });
+            match known.and_then(|at| self.pieces.remove(at)) {
+                Some((_, known)) => Ok(known),
+                None => messages(py, set, board_id, piece),
+            }
+        };
+        pieces.iter().map(piece).collect()
+    }
+
+    /// Keeps pieces for the next task; no more than so many of all.
+    fn keep(&mut self, most: usize, board_id: [u8; 16], board: Vec<Messages>) {
+        self.pieces
+            .extend(board.into_iter().map(|piece| (board_id, piece)));
+        while self.pieces.len() > most {
+            self.pieces.pop_front();
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Units of work, as they travel from the process that leased them to those that do them.
+
+use crate::board::PyRange;
+use crate::fault::Fault;
+use crate::sets::set;
+use omr_protocol::{ParamSet, hex};
+use omr_remote::v1;
+use omr_work::KeyRef;
+use omr_worker::Told;
+use prost::Message;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyType};
+use std::sync::Arc;
+
+/// Digests of the same messages that one run makes.
+#[pyclass(frozen, module = "omr.ray")]
+pub(crate) struct Unit {
+    pub(crate) set: Arc<ParamSet>,
+    pub(crate) unit: omr_work::Unit,
+    pub(crate) clue_bytes: usize,
+    told: v1::WorkUnit,
+}
+
+/// What pickles: the set's name, and the unit as the server told it.
+type Parts<'py> = (&'static str, Bound<'py, PyBytes>);
+
+/// A key of a job: its hash, its kind, its bytes.
+type Key<'py> = (Bound<'py, PyBytes>, &'static str, u64);
+
+#[pymethods]
+impl Unit {
+    /// A unit from what pickles of it.
+    #[new]
+    fn of_bytes(params: &str, told: PyBackedBytes) -> Result<Self, Fault> {
+        let told = v1::WorkUnit::decode(&told[..]);
+        Self::new(set(params)?, told.map_err(|_| Fault::Unit)?)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, Parts<'py>) {
+        let told = PyBytes::new(py, &self.told.encode_to_vec());
+        (PyType::new::<Self>(py), (self.set.name(), told))
+    }
+
+    #[getter]
+    fn id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.unit.id)
+    }
+
+    #[getter]
+    fn params(&self) -> &str {
+        self.set.name()
+    }
+
+    #[getter]
+    fn board_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.unit.board_id)
+    }
+
+    #[getter]
+    fn indices_only(&self) -> bool {
+        self.unit.indices_only
+    }
+
+    /// The messages from the first to the last.
+    #[getter]
+    fn range(&self) -> PyRange {
+        PyRange(self.unit.stride.start..self.unit.stride.end)
+    }
+
+    /// The messages of each batch; none where the unit must be done whole.
+    #[getter]
+    fn batches(&self) -> Vec<PyRange> {
+        let batches = omr_work::batches(&self.unit, &self.set);
+        batches.into_iter().map(PyRange).collect()
+    }
+
+    #[getter]
+    fn lease_seconds(&self) -> f64 {
+        self.unit.lease.as_secs_f64()
+    }
+
+    /// The keys of each job.
+    #[getter]
+    fn jobs<'py>(&self, py: Python<'py>) -> Vec<Vec<Key<'py>>> {
+        let key = |key: &KeyRef| {
+            let kind = crate::detector::name(key.kind);
+            (PyBytes::new(py, &key.hash), kind, key.bytes)
+        };
+        let jobs = self.unit.jobs.iter();
+        jobs.map(|keys| keys.iter().map(key).collect()).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        let (jobs, stride) = (self.unit.jobs.len(), self.unit.stride);
+        let id = hex(&self.unit.id);
+        format!(
+            "<omr.ray.Unit {id}: {jobs} jobs over {}..{}>",
+            stride.start, stride.end
+        )
+    }
+}
+
+impl Unit {
+    /// Errors: `Remote` for one that makes no sense.
+    pub(super) fn new(set: Arc<ParamSet>, told: v1::WorkUnit) -> Result<Self, Fault> {
+        let Told { unit, clue_bytes } = Told::parse(&told, &set)?;
+        Ok(Self {
+            set,
+            unit,
+            clue_bytes,
+            told,
+        })
+    }
+}

@@ -1,0 +1,101 @@
+"""What runs on the machines of the cluster: actors that make digests, and tasks that fetch keys and messages."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import time
+from typing import Any, NamedTuple
+
+from omr._omr import Leases, Maker, Unit
+
+Array = Any
+"""A numpy array of bytes, which Ray hands from process to process without copying it."""
+Piece = tuple[int, int, Array, Array, Array | None]
+"""First message, the one after the last, clues, payloads, hashes."""
+
+
+def ray() -> Any:
+    """Ray, which nothing else of omr needs."""
+    try:
+        return importlib.import_module("ray")
+    except ImportError as error:
+        raise ImportError("omr.ray needs Ray: pip install 'omr[ray]'") from error
+
+
+def array(data: bytes) -> Array:
+    """Bytes as Ray shares them between processes."""
+    numpy = importlib.import_module("numpy")
+    return numpy.frombuffer(data, dtype=numpy.uint8)
+
+
+class Server(NamedTuple):
+    """Where units come from, and under which name: only who leased a unit may read its keys."""
+
+    url: str
+    token: str
+    name: str
+    ca: str | None = None
+
+    def connect(self) -> Leases:
+        """The calls of a worker; one connection a process."""
+        return _connected(self)
+
+
+@functools.lru_cache(maxsize=2)
+def _connected(server: Server) -> Leases:
+    return Leases(server.url, server.token, name=server.name, ca=server.ca)
+
+
+def fetch_keys(server: Server, keys: list[tuple[bytes, int]]) -> list[Array] | Array:
+    """Keys of a unit, an answer each; a task that takes no processor."""
+    leases = server.connect()
+    files = [array(leases.key(hash, size)) for hash, size in keys]
+    return files if len(files) > 1 else files[0]
+
+
+def fetch_piece(server: Server, unit: Unit, start: int, end: int) -> Piece:
+    """The messages of a range; a task that takes no processor."""
+    clues, payloads, hashes = server.connect().messages(unit, range(start, end))
+    return start, end, array(clues), array(payloads), None if hashes is None else array(hashes)
+
+
+class Made(NamedTuple):
+    """What came of a task."""
+
+    jobs: list[tuple[Array | None, str | None]]
+    """For each job a digest or sums, or why there are none; neither where the work was stopped."""
+    seconds: float
+    """Seconds of work on digests."""
+    busy: float
+    """Seconds from the call to its answer, with copies of what it was given."""
+
+
+class Actor:
+    """Makes digests on one machine, one task at a time on all its threads. Keeps the messages and keys of the last ones."""
+
+    def __init__(self, params: str, threads: int | None, cache: int, keys: int, pieces: int) -> None:
+        self._maker = Maker(params, threads=threads, cache=cache, keys=keys, pieces=pieces)
+
+    def node(self) -> str:
+        """The machine, as Ray calls it."""
+        return str(ray().get_runtime_context().get_node_id())
+
+    def make(self, unit: Unit, batches: range | None, hashes: list[bytes], *arrays: Any) -> Made:
+        """The digests of a unit, or the sums of some of its batches. `arrays`: its keys, then the pieces of the board."""
+        start = time.perf_counter()
+        keys, pieces = arrays[: len(hashes)], arrays[len(hashes) :]
+        made = self._maker.make(unit, dict(zip(hashes, keys, strict=True)), list(pieces), batches=batches)
+        return _made(made, start)
+
+    def finish(self, unit: Unit, parts: list[list[Array]], hashes: list[bytes], *keys: Array) -> Made:
+        """The digests of a unit from the sums of all its batches."""
+        start = time.perf_counter()
+        made = self._maker.finish(unit, dict(zip(hashes, keys, strict=True)), parts)
+        return _made(made, start)
+
+
+def _made(made: tuple[list[tuple[bytes | None, str | None]], float], start: float) -> Made:
+    jobs, seconds = made
+    arrays = [(None if data is None else array(data), error) for data, error in jobs]
+    return Made(arrays, seconds, time.perf_counter() - start)

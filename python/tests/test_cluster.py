@@ -1,0 +1,137 @@
+"""Digests on a cluster of Ray of two machines, one of which dies, for a server that is killed meanwhile.
+
+`cargo xtask cluster` runs it; OMR_CLUSTER="sophomr-v4 16 3" has it do so with another set, and so many recipients and
+batches.
+"""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+import omr
+from conftest import TINY
+from served import COMMAND, Server, World
+
+PARAMS, RECIPIENTS, BATCHES = os.environ.get("OMR_CLUSTER", f"{TINY} 16 3").split()
+BATCH = 2048 if PARAMS == TINY else 65536
+
+
+def _has_ray():
+    try:
+        importlib.import_module("ray")
+    except ImportError:
+        return False
+    return True
+
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.skipif(not COMMAND, reason="OMR_COMMAND names no command"),
+    pytest.mark.skipif(not _has_ray(), reason="Ray is not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp("served"), PARAMS)
+    yield World(server, int(RECIPIENTS), int(BATCHES), BATCH)
+    server.stop()
+
+
+@pytest.fixture
+def cluster():
+    """Two machines of one processor each, one of them the head."""
+    made = importlib.import_module("ray.cluster_utils").Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 2 << 30}
+    )
+    made.second = made.add_node(num_cpus=1, object_store_memory=2 << 30)
+    yield made
+    made.shutdown()
+
+
+class Driver:
+    """`python -m omr.ray`."""
+
+    def __init__(self, world, cluster, *args):
+        (world.server.folder / "work.token").write_text(world.server.work)
+        command = [sys.executable, "-m", "omr.ray", "--server", world.server.url, "--json"]
+        command += ["--token-file", world.server.folder / "work.token", "--address", cluster.address, *args]
+        self.log = (world.server.folder / "driver.log").open("w+")
+        self.process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=self.log, text=True)
+        assert self.process.stdout.readline().startswith("working for "), self.read()
+
+    def read(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def stop(self):
+        self.process.terminate()
+        out, _ = self.process.communicate(timeout=120)
+        assert self.process.returncode == 0, self.read()
+        # Ray writes there as well.
+        return json.loads(out.splitlines()[-1])
+
+
+def wait_for(what, seconds=600):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_every_digest_comes_once_though_a_machine_and_the_server_die(world, cluster):
+    server, recipients = world.server, int(RECIPIENTS)
+    first, second, third = (range(recipients)[i : i + -(-recipients // 3)] for i in range(0, recipients, -(-recipients // 3)))
+    driver = Driver(world, cluster, "--min", 2, "--max", 2, "--together", 2)
+    digests = world.ask(first)
+    wait_for(lambda: server.finished() >= 1)
+    cluster.remove_node(cluster.second, allow_graceful=False)
+    done = {number: digest.result() for number, digest in digests.items()}
+    before = server.finished()
+    digests = world.ask(second)
+    wait_for(lambda: server.finished() > before)
+    before = server.finished()
+    server.kill()
+    server.start()
+    digests |= world.ask(third)
+    done |= {number: digest.result() for number, digest in digests.items()}
+    figures = driver.stop()
+    print(json.dumps(figures))
+    for number, digest in done.items():
+        world.check(number, digest)
+    # No digest that the client has had is made once more.
+    assert server.finished() <= recipients - before
+    assert len(done) == recipients and figures["digests"] <= recipients
+    assert figures["died"] >= 1 and figures["failed"] == 0, driver.read()
+
+
+def test_what_ray_costs_and_a_second_machine_brings(world, cluster):
+    """Not held to times: the figures are printed."""
+    walls = []
+    for machines in (2, 1):
+        driver = Driver(world, cluster, "--min", machines, "--max", machines)
+        # Actors have started.
+        world.ask([0])[0].result()
+        start = time.monotonic()
+        asked = world.ask(range(int(RECIPIENTS)))
+        for number, digest in asked.items():
+            world.check(number, digest.result())
+        walls.append(time.monotonic() - start)
+        figures = driver.stop()
+        assert figures["digests"] == int(RECIPIENTS) + 1 and figures["died"] == figures["failed"] == 0, driver.read()
+        ray = 1 - figures["seconds"] / figures["busy"]
+        idle = 1 - (figures["seconds"] / (machines * walls[-1]))
+        print(json.dumps(figures))
+        print(f"{machines} machines: {walls[-1]:.2f} s; of the calls {ray:.2%} is no work; of the time {idle:.1%}")
+    print(f"two machines are {walls[1] / walls[0]:.2f} times as fast")
+
+
+def test_ray_is_optional():
+    code = "import sys; sys.modules['ray'] = None; import omr, omr.ray\ntry: omr.ray.Pool('x', omr.ray.Settings())\nexcept ImportError as e: print(e)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "omr[ray]" in out and omr

@@ -1,0 +1,85 @@
+"""Units of work: leased from a server, pickled, done whole and in parts."""
+
+import pickle
+
+import pytest
+
+import omr
+from conftest import TINY
+from omr.ray import Leases, Maker, Unit
+from served import COMMAND, Server, World
+
+pytestmark = pytest.mark.skipif(not COMMAND, reason="OMR_COMMAND names no command")
+BATCH = 2048
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp("served"), TINY)
+    yield World(server, recipients=2, batches=3, batch=BATCH)
+    server.stop()
+
+
+def test_a_unit_gives_the_same_bytes_whole_and_in_parts(world):
+    asked = world.ask([0, 1])
+    leases = Leases(world.server.url, world.server.work, name="py")
+    unit = pickle.loads(pickle.dumps(leases.lease()))
+    assert (leases.name, leases.params, unit.params, len(unit.jobs)) == ("py", TINY, TINY, 2)
+    assert unit.range == world.range and unit.batches[1] == range(BATCH, 2 * BATCH) and len(unit.batches) == 3
+    assert leases.renew(unit) == [0, 1]
+    keys = {hash: leases.key(hash, size) for ((hash, _, size),) in unit.jobs}
+    piece = lambda span: (span.start, span.stop, *leases.messages(unit, span))
+    pieces = [piece(span) for span in unit.batches]
+    whole, seconds = Maker(TINY, threads=1).make(unit, keys, pieces)
+    assert seconds > 0 and all(error is None for _, error in whole)
+    for split in [[range(3)], [range(1), range(1, 3)], [range(2, 3), range(1), range(1, 2)]]:
+        parts = [[], []]
+        for batches in split:
+            # Another process each time, as it were.
+            made, _ = Maker(TINY, threads=1).make(unit, keys, [pieces[i] for i in batches], batches=batches)
+            for job, (sums, error) in zip(parts, made, strict=True):
+                assert error is None
+                job.append(sums)
+        assert Maker(TINY, threads=1).finish(unit, keys, parts)[0] == whole, split
+    for job, (digest, _) in enumerate(whole):
+        assert leases.complete(unit, job, digest) and leases.complete(unit, job, digest)
+    for number, digest in asked.items():
+        world.check(number, digest.result())
+
+
+def test_what_does_not_fit_is_told(world):
+    asked = world.ask([0])
+    leases = Leases(world.server.url, world.server.work)
+    unit = leases.lease()
+    (((hash, kind, size),),) = unit.jobs
+    assert kind == "sophomr"
+    maker = Maker(TINY, threads=1)
+    with pytest.raises(ValueError, match="unit's 3 batches, found 3..4"):
+        maker.make(unit, {}, [], batches=range(3, 4))
+    with pytest.raises(ValueError, match="unit of work"):
+        Unit(TINY, b"\xff")
+    with pytest.raises(omr.OtherParamsError):
+        Maker("insecure-tiny-v2").make(unit, {}, [])
+    ((nothing, error),), _ = maker.make(unit, {}, [], batches=range(1))
+    assert nothing is None and "expected the key of a job" in error
+    key = leases.key(hash, size)
+    ((nothing, error),), _ = maker.make(unit, {hash: key[:-1]}, [], batches=range(1))
+    assert nothing is None and error
+    first = unit.batches[0]
+    board = [(first.start, first.stop, *leases.messages(unit, first))]
+    ((nothing, error),), _ = maker.make(unit, {hash: key}, board, batches=range(1, 2))
+    assert nothing is None and "expected messages within 0..2048" in error
+    ((sums, _),), _ = maker.make(unit, {hash: key}, board, batches=range(1))
+    ((nothing, error),), _ = maker.finish(unit, {hash: key}, [[sums]])
+    assert nothing is None and "found none of batch 1" in error
+    assert maker.finish(unit, {hash: key}, [[]])[0] == [(None, None)]
+    leases.fail(unit, 0)
+    with pytest.raises(omr.AccessError):
+        leases.key(hash, size)
+    unit = leases.lease()
+    board = [(span.start, span.stop, *leases.messages(unit, span)) for span in unit.batches]
+    (((digest, _),), _) = maker.make(unit, {hash: key}, board)
+    assert leases.complete(unit, 0, digest)
+    world.check(0, asked[0].result())
+    with pytest.raises(omr.AccessError):
+        Leases(world.server.url, world.server.token)
