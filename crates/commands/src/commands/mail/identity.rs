@@ -30,6 +30,7 @@ struct Shown {
     bound: u32,
     sealing: Option<&'static str>,
     letter_parts: u32,
+    batches: bool,
     server: Option<String>,
     board: Option<String>,
     fingerprint: String,
@@ -265,6 +266,7 @@ fn print_report(identity: &Identity, json: bool) -> Result<(), CliError> {
         bound: profile.bound,
         sealing: profile.sealing.map(Sealing::name),
         letter_parts: profile.letter_parts(),
+        batches: profile.batches,
         fingerprint: address.fingerprint(),
         short: ShortAddress::of(&address).map(|short| short.to_string()),
         server: address.server,
@@ -277,12 +279,16 @@ fn print_report(identity: &Identity, json: bool) -> Result<(), CliError> {
         return Ok(io::print_json(&shown)?);
     }
     let mut text = format!(
-        "home         {}\nparameters   {}\nbound        {}\nsealing      {}\nletters      of up to {} messages\nserver       {}\nboard        {}\nfingerprint  {}\nshort        {}\n",
+        "home         {}\nparameters   {}\nbound        {}\nsealing      {}\nletters      of up to {} messages{}\nserver       {}\nboard        {}\nfingerprint  {}\nshort        {}\n",
         shown.home.display(),
         shown.params,
         shown.bound,
         shown.sealing.unwrap_or("any but none"),
         shown.letter_parts,
+        match shown.batches {
+            true => ", fetched when their batch is full",
+            false => "",
+        },
         shown.server.as_deref().unwrap_or("none"),
         shown.board.as_deref().unwrap_or("none"),
         shown.fingerprint,
