@@ -93,5 +93,8 @@ def serve(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def url(serve):
-    return serve("serve", "--params", TINY)
+def url(serve, tmp_path_factory):
+    config = tmp_path_factory.mktemp("config") / "omr.toml"
+    # A digest waits for no others.
+    config.write_text("[detector]\ntogether_seconds = 0.0\n")
+    return serve("serve", "--params", TINY, "--config", config)

@@ -525,7 +525,7 @@ class Inbox:
         bound: int = 50,
         clues: _Clues = "bound",
         sealing: _Sealing | None = None,
-        spares: int = 2,
+        spares: int = ...,
         batches: bool = False,
         own_masks: bool = False,
         allow_old: bool = False,
@@ -656,7 +656,7 @@ class Keys:
     """The secret of whoever asks. It is wiped when the object goes."""
 
     @staticmethod
-    def generate(params: str = "pdq-v1") -> Keys: ...
+    def generate(params: str = ...) -> Keys: ...
     @staticmethod
     def load(folder: _Path, *, passphrase: str | None = None) -> Keys:
         """The secret of the file `pdq-secret.key` in a folder, as `omr pdq keygen` writes it."""
