@@ -14,7 +14,7 @@ const FILES: [&str; 7] = [
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?).join("../../proto");
+    let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?).join("proto");
     println!("cargo::rerun-if-changed={}", root.display());
     let descriptors = protox::compile(FILES, [&root])?;
     let out = PathBuf::from(std::env::var("OUT_DIR")?);

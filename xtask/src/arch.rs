@@ -2,6 +2,7 @@
 
 mod arrows;
 mod dependencies;
+mod harness;
 mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +43,12 @@ pub(crate) enum Violation {
     Unused { name: String },
     /// A root file that does not forbid `unsafe`.
     Unsafe { root: PathBuf },
+    /// A root file whose `test` or `doctest` is other than what its folder holds.
+    Harness {
+        root: PathBuf,
+        key: &'static str,
+        expected: bool,
+    },
 }
 
 impl fmt::Display for Violation {
@@ -63,6 +70,15 @@ impl fmt::Display for Violation {
                 write!(f, "{from} depends on {to}, expected its item in {REASONS}")
             }
             Self::Unused { name } => write!(f, "{REASONS} lists `{name}`, found no use of it"),
+            Self::Harness {
+                root,
+                key,
+                expected,
+            } => write!(
+                f,
+                "{}: expected `{key} = {expected}` in its Cargo.toml, found otherwise in its files",
+                root.display()
+            ),
             Self::Unsafe { root } => write!(f, "{}: expected {FORBID_UNSAFE}", root.display()),
         }
     }
@@ -78,6 +94,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     let listed = dependencies::read(&root.join(REASONS))?;
     violations.extend(dependencies::compare(&crates, &listed));
     violations.extend(unsafe_roots(&crates)?);
+    violations.extend(harness::check(&crates)?);
     if violations.is_empty() {
         Ok(())
     } else {
@@ -167,6 +184,7 @@ fn unsafe_roots(crates: &[Crate]) -> Result<Vec<Violation>, XtaskError> {
         .iter()
         .filter(|c| !UNSAFE_ROOMS.contains(&c.name.as_str()))
         .flat_map(|c| &c.roots)
+        .map(|root| &root.path)
     {
         let text = std::fs::read_to_string(root).map_err(XtaskError::io(root))?;
         if !forbids_unsafe(&text) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::built;
 use crate::ci::{cargo, cargo_command, printed};
 use crate::error::XtaskError;
 
@@ -36,7 +37,16 @@ const EVIDENCE: [&str; 5] = ["omr-lab", "plotters", "maud", "tfhe", "tfhe-ntt"];
 pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     for build in BUILDS {
         let features = build.features;
-        let lint = ["clippy", "--quiet", "-p", "omr-cli", "-p", "omr-commands"];
+        let lint = [
+            "clippy",
+            "--quiet",
+            "--profile",
+            built::PROFILE,
+            "-p",
+            "omr-cli",
+            "-p",
+            "omr-commands",
+        ];
         let rest = ["--features", features, "--", "-D", "warnings"];
         cargo(root, &[&lint[..], &rest].concat(), None)?;
         let crates = crates(root, features)?;

@@ -8,6 +8,9 @@ use serde::Deserialize;
 use crate::ci::{cargo_command, printed};
 use crate::error::XtaskError;
 
+/// What all steps build by, so that they have one set of dependencies between them.
+pub(crate) const PROFILE: &str = "tested";
+
 /// What Cargo says of something that it built.
 #[derive(Deserialize)]
 struct Built {
@@ -25,14 +28,14 @@ struct Target {
 
 /// Builds the command and says where it is: as its tests have it, so that nothing is compiled again beside them.
 pub(crate) fn command(root: &Path) -> Result<PathBuf, XtaskError> {
-    let args = ["test", "--workspace", "--profile", "tested", "--no-run"];
+    let args = ["test", "--workspace", "--profile", PROFILE, "--no-run"];
     let args = [&args[..], &["--test", "cli"]].concat();
     program(root, &args, "omr", "bin")
 }
 
 /// Builds an example, with the features that it has beside tests, and says where it is.
 pub(crate) fn example(root: &Path, name: &'static str) -> Result<PathBuf, XtaskError> {
-    let args = ["build", "--workspace", "--profile", "tested"];
+    let args = ["build", "--workspace", "--profile", PROFILE];
     let args = [&args[..], &["--example", name]].concat();
     program(root, &args, name, "example")
 }

@@ -1,18 +1,15 @@
 //! All checks that a change must pass, in order.
 
-use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Instant;
 
 use crate::arch;
 use crate::error::XtaskError;
-use crate::{browser, builds, deny, hardware, pages, proto, python, sizes, targets, timing, wheel};
-
-/// How long tests may print nothing: several times what the slowest test binary takes.
-const SILENCE: Duration = Duration::from_secs(15 * 60);
+use crate::{
+    browser, builds, built, deny, hardware, pages, proto, python, sizes, targets, test, timing,
+    wheel,
+};
 
 type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
 
@@ -33,6 +30,8 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
                 "--workspace",
                 "--all-targets",
                 "--quiet",
+                "--profile",
+                built::PROFILE,
                 "--",
                 "-D",
                 "warnings",
@@ -42,11 +41,18 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
         ("builds", &|| builds::check(root)),
         ("targets", &|| targets::check(root)),
         ("docs", &|| {
-            let args = ["doc", "--workspace", "--no-deps", "--quiet"];
+            let args = [
+                "doc",
+                "--workspace",
+                "--no-deps",
+                "--quiet",
+                "--profile",
+                built::PROFILE,
+            ];
             cargo(root, &args, Some(("RUSTDOCFLAGS", "-D warnings")))
         }),
         ("timing", &|| timing::check(root)),
-        ("test", &|| test(root, &[])),
+        ("test", &|| test::run(root, &[])),
         ("hardware", &|| hardware::check(root)),
         ("browser", &|| browser::check(root)),
         ("python", &|| python::check(root)),
@@ -69,96 +75,6 @@ pub(crate) fn cargo(
     let mut command = cargo_command(root, args);
     command.envs(env);
     succeed(&mut command)
-}
-
-/// Runs all tests, optimised, one test binary after another, then prints the sums. Stops tests that
-/// hang; the last line says which.
-pub(crate) fn test(root: &Path, extra: &[&str]) -> Result<(), XtaskError> {
-    let tests = ["test", "--workspace", "--profile", "tested", "--quiet"];
-    // First, because compilers may be silent for long.
-    let which = extra.split(|arg| *arg == "--").next().unwrap_or_default();
-    cargo(root, &[&tests[..], which, &["--no-run"]].concat(), None)?;
-    // Without --no-fail-fast the sums would miss whatever follows the first failure.
-    let args = [&tests[..], &["--no-fail-fast"], extra].concat();
-    let mut command = cargo_command(root, &args);
-    // A group of its own, so that its end is that of the tests, too.
-    command.stdout(Stdio::piped()).process_group(0);
-    let mut child = command
-        .spawn()
-        .map_err(|source| start_error(&command, source))?;
-    let mut tally = Tally::default();
-    if !follow(&mut child, |line| tally.add(line)) {
-        let group = format!("-{}", child.id());
-        let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
-        let _ = child.wait();
-        return Err(XtaskError::Silent { limit: SILENCE });
-    }
-    let status = child
-        .wait()
-        .map_err(|source| start_error(&command, source))?;
-    println!(
-        "tests: {} passed, {} failed, {} skipped",
-        tally.passed, tally.failed, tally.ignored
-    );
-    success(&command, status)?;
-    if tally.passed == 0 {
-        Err(XtaskError::NoTests)
-    } else {
-        Ok(())
-    }
-}
-
-/// Prints a program's lines as they come. False: none came for [`SILENCE`].
-fn follow(child: &mut Child, mut each: impl FnMut(&str)) -> bool {
-    let Some(out) = child.stdout.take() else {
-        return true;
-    };
-    let (to, lines) = mpsc::channel();
-    std::thread::spawn(move || {
-        let lines = BufReader::new(out).lines();
-        lines
-            .map_while(Result::ok)
-            .try_for_each(|line| to.send(line))
-    });
-    loop {
-        match lines.recv_timeout(SILENCE) {
-            Ok(line) => {
-                println!("{line}");
-                each(&line);
-            }
-            Err(RecvTimeoutError::Disconnected) => return true,
-            Err(RecvTimeoutError::Timeout) => return false,
-        }
-    }
-}
-
-/// Sums over the closing lines of test binaries.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Tally {
-    passed: usize,
-    failed: usize,
-    ignored: usize,
-}
-
-impl Tally {
-    /// Adds a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; ...`; skips any other.
-    fn add(&mut self, line: &str) {
-        let Some((_, counts)) = line
-            .strip_prefix("test result: ")
-            .and_then(|rest| rest.split_once(". "))
-        else {
-            return;
-        };
-        for (count, what) in counts.split("; ").filter_map(|part| part.split_once(' ')) {
-            let sum = match what {
-                "passed" => &mut self.passed,
-                "failed" => &mut self.failed,
-                "ignored" => &mut self.ignored,
-                _ => continue,
-            };
-            *sum += count.parse::<usize>().unwrap_or(0);
-        }
-    }
 }
 
 /// Cargo at the workspace root: the one that started this program, if any.
@@ -211,30 +127,4 @@ fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     format!("{name} {}", args.join(" "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tallies_add_up_over_binaries() {
-        let mut tally = Tally::default();
-        for line in [
-            "running 3 tests",
-            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 7 filtered out; finished in 0.01s",
-            "test passed_through ... ok",
-            "test result: FAILED. 2 passed; 4 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.20s",
-        ] {
-            tally.add(line);
-        }
-        assert_eq!(
-            tally,
-            Tally {
-                passed: 5,
-                failed: 4,
-                ignored: 1
-            }
-        );
-    }
 }

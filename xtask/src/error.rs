@@ -76,6 +76,14 @@ pub(crate) enum XtaskError {
     Host,
     #[error("inputs that break a target; each runs again by\n  {}", found.join("\n  "))]
     Fuzz { found: Vec<String> },
+    #[error("tag: expected {expected}, as in Cargo.toml, found {found}")]
+    Tag { expected: String, found: String },
+    #[error("CHANGELOG.md: expected the line `{expected}`, found {found}")]
+    Changelog { expected: String, found: String },
+    #[error("expected that {tag} is checked out, found {found}")]
+    Checkout { tag: String, found: String },
+    #[error("expected what was committed and nothing else, found\n{found}")]
+    Changed { found: String },
     #[error("no test ran")]
     NoTests,
     #[error("{}: expected two hexadecimal digits a byte, found otherwise at digit {at}", path.display())]

@@ -17,9 +17,17 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     }
     let vectors = built::example(root, "vectors")?;
     let mut command = Command::new("make");
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     command
         .current_dir(root)
-        .args(["--no-print-directory", "-C", "hw", "test"])
+        .args([
+            "--no-print-directory",
+            "--output-sync=target",
+            "-C",
+            "hw",
+            "test",
+        ])
+        .arg(format!("--jobs={cores}"))
         .env("VECTORS", vectors);
     let status = command
         .status()

@@ -2,11 +2,13 @@
 #![forbid(unsafe_code)]
 
 mod arch;
+mod book;
 mod browser;
 mod builds;
 mod built;
 mod ci;
 mod deny;
+mod dist;
 mod error;
 mod fuzz;
 mod hardware;
@@ -18,7 +20,9 @@ mod proto;
 mod python;
 mod sizes;
 mod targets;
+mod test;
 mod timing;
+mod tools;
 mod venv;
 mod wheel;
 mod zcash_blocks;
@@ -33,7 +37,7 @@ usage: cargo xtask <command>
 
   ci                      everything that a change must pass: format, arch, pages, sizes, deny, proto, clippy,
                           builds, targets, docs, timing, test, hardware, browser, python, wheel
-  test [ARGS]             all tests, optimised; ARGS go to cargo test
+  test [ARGS]             all tests, optimised; ARGS go to nextest
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
   pages                   columns and links of Markdown pages, first lines of Rust files
   sizes                   tracked files above 1 MB that are not listed
@@ -48,6 +52,8 @@ usage: cargo xtask <command>
                           the Python package: its wheel, its tests, its types (--release: as it is published, also
                           for other systems)
   cluster                 the Python package on a cluster of Ray, machines of which die; outside CI
+  book                    the documentation as a book of HTML, by mdBook: target/book
+  dist [--tag TAG]        a release: the command, the wheels, the book, a bill of materials, an image: target/dist
   timing                  no branch and no address depends on a secret: under valgrind
   fuzz [--seconds N] [--runs N] [--json] [TARGET..]
                           every parser under libFuzzer, a minute each
@@ -74,7 +80,7 @@ fn run() -> Result<(), XtaskError> {
         .unwrap_or(Path::new("."));
     match args.as_slice() {
         ["ci"] => ci::ci(root),
-        ["test", rest @ ..] => ci::test(root, rest),
+        ["test", rest @ ..] => test::run(root, rest),
         ["arch"] => arch::check(root),
         ["pages"] => pages::check(root),
         ["deny"] => deny::check(root),
@@ -87,8 +93,11 @@ fn run() -> Result<(), XtaskError> {
         ["browser"] => browser::check(root),
         ["python"] => python::check(root),
         ["wheel"] => wheel::check(root),
-        ["wheel", "--release"] => wheel::release(root, false),
-        ["wheel", "--release", "--everywhere"] => wheel::release(root, true),
+        ["dist"] => dist::make(root, None),
+        ["dist", "--tag", tag] => dist::make(root, Some(tag)),
+        ["book"] => book::build(root).map(drop),
+        ["wheel", "--release"] => wheel::release(root, false).map(drop),
+        ["wheel", "--release", "--everywhere"] => wheel::release(root, true).map(drop),
         ["cluster"] => wheel::cluster(root),
         ["timing"] => timing::check(root),
         ["fuzz", args @ ..] => fuzz::run(root, args),

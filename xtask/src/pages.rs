@@ -1,6 +1,6 @@
 //! Columns and links of the Markdown pages, and the first line of each Rust file, which says what is in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -11,6 +11,8 @@ use crate::error::XtaskError;
 const COLUMNS: usize = 120;
 /// Folders of pages, beside the workspace's root.
 const FOLDERS: [&str; 2] = ["docs", "reference"];
+/// The book's contents, in a folder that leads to all pages.
+const CONTENTS: &str = "book/src/SUMMARY.md";
 /// Folders of Rust files.
 const SOURCES: [&str; 4] = ["crates", "examples", "fuzz", "xtask"];
 
@@ -29,6 +31,8 @@ pub(crate) enum Fault {
         line: usize,
         link: String,
     },
+    /// A page that the book leaves out.
+    Unlisted { page: PathBuf },
     /// A Rust file that does not begin with what is in it.
     Nameless { source: PathBuf },
 }
@@ -51,6 +55,10 @@ impl fmt::Display for Fault {
                 let source = source.display();
                 write!(f, "{source}:1: expected `//! ` and what is in the file")
             }
+            Self::Unlisted { page } => {
+                let page = page.display();
+                write!(f, "{CONTENTS}: expected {page}, found it nowhere")
+            }
             Self::Broken { page, line, link } => {
                 let page = page.display();
                 write!(
@@ -69,11 +77,15 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     for folder in FOLDERS {
         read(root, Path::new(folder), "md", true, &mut pages)?;
     }
+    let contents = root.join(CONTENTS);
+    let contents = fs::read_to_string(&contents).map_err(XtaskError::io(&contents))?;
+    let mut found = unlisted(&pages, &contents);
+    pages.insert(CONTENTS.into(), contents);
     let mut sources = BTreeMap::new();
     for folder in SOURCES {
         read(root, Path::new(folder), "rs", true, &mut sources)?;
     }
-    let mut found = faults(&pages, &|path| root.join(path).exists());
+    found.extend(faults(&pages, &|path| root.join(path).exists()));
     found.extend(nameless(&sources));
     if found.is_empty() {
         Ok(())
@@ -105,6 +117,14 @@ fn read(
         }
     }
     Ok(())
+}
+
+/// Pages that the book's contents do not link to.
+fn unlisted(pages: &BTreeMap<PathBuf, String>, contents: &str) -> Vec<Fault> {
+    let listed: BTreeSet<&Path> = contents.lines().flat_map(links).map(Path::new).collect();
+    let left_out = pages.keys().filter(|page| !listed.contains(page.as_path()));
+    let fault = |page: &PathBuf| Fault::Unlisted { page: page.clone() };
+    left_out.map(fault).collect()
 }
 
 /// Rust files without a first line of their own documentation.
@@ -238,6 +258,16 @@ mod tests {
         }
         let code = "```text\n[x](nothing.md)\n```\n";
         assert_eq!(of(&[("a.md", code)]), []);
+    }
+
+    #[test]
+    fn the_book_has_every_page() {
+        let pages = ["README.md", "docs/guide.md"].map(|page| (PathBuf::from(page), String::new()));
+        let contents = "# Summary\n\n[omr](README.md)\n- [Guide](docs/guide.md)\n";
+        assert_eq!(unlisted(&pages.clone().into(), contents), []);
+        let page = PathBuf::from("docs/guide.md");
+        let found = unlisted(&pages.into(), "[omr](README.md)");
+        assert_eq!(found, [Fault::Unlisted { page }]);
     }
 
     #[test]

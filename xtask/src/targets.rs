@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::ci::{cargo, cargo_command, printed, succeed};
 use crate::error::XtaskError;
-use crate::npm;
+use crate::{built, npm};
 
 /// Browsers, Windows, the processors of Apple and Arm.
 const TARGETS: [&str; 4] = [
@@ -35,7 +35,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
 }
 
 /// Whether the compiler has the standard library of a target, if need be from rustup.
-fn is_installed(target: &str) -> Result<bool, XtaskError> {
+pub(crate) fn is_installed(target: &str) -> Result<bool, XtaskError> {
     let libraries = || -> Result<bool, XtaskError> {
         let mut command = Command::new("rustc");
         command.args(["--print", "target-libdir", "--target", target]);
@@ -56,6 +56,8 @@ fn lint(root: &Path, target: &str) -> Result<(), XtaskError> {
     let packages = [
         "clippy",
         "--quiet",
+        "--profile",
+        built::PROFILE,
         "-p",
         "omr-client",
         "-p",
@@ -81,7 +83,7 @@ fn emulate(root: &Path) -> Result<(), XtaskError> {
     let args = [
         "test",
         "--profile",
-        "tested",
+        built::PROFILE,
         "--quiet",
         "-p",
         "omr-kernels",

@@ -1,5 +1,6 @@
 //! The wheel of the Python package: built, measured, installed into an environment of its own, tested there.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,7 +30,7 @@ struct Build {
 
 /// Soon compiled, as tests have it.
 const TESTED: Build = Build {
-    profile: "tested",
+    profile: built::PROFILE,
     target: None,
     args: &[],
     most: 12_000_000,
@@ -74,18 +75,32 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
 }
 
 /// Builds the wheel of a release, and tests it; with `everywhere` those of other systems, too.
-pub(crate) fn release(root: &Path, everywhere: bool) -> Result<(), XtaskError> {
+pub(crate) fn release(root: &Path, everywhere: bool) -> Result<Vec<PathBuf>, XtaskError> {
     let bin = venv::programs(root, REQUIREMENTS, "wheel")?;
-    let tools = venv::programs(root, RELEASE_REQUIREMENTS, "wheel-release")?;
-    let (Some(bin), Some(tools)) = (bin, tools) else {
-        return npm::skip("wheel", "python");
+    let (Some(bin), Some(tools)) = (bin, release_tools(root)?) else {
+        npm::skip("wheel", "python")?;
+        return Ok(Vec::new());
     };
     let wheel = build(root, &bin, &tools, &RELEASE)?;
     test(root, &bin, &wheel)?;
+    let mut wheels = vec![wheel];
     for other in ELSEWHERE.iter().filter(|_| everywhere) {
-        build(root, &bin, &tools, other)?;
+        wheels.push(build(root, &bin, &tools, other)?);
     }
-    Ok(())
+    Ok(wheels)
+}
+
+/// The folder of what builds for old C libraries and other processors.
+pub(crate) fn release_tools(root: &Path) -> Result<Option<PathBuf>, XtaskError> {
+    venv::programs(root, RELEASE_REQUIREMENTS, "wheel-release")
+}
+
+/// Where programs are looked for, this folder first.
+pub(crate) fn path_with(tools: &Path) -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let paths = [tools.to_owned()].into_iter();
+    let paths = paths.chain(std::env::split_paths(&path));
+    std::env::join_paths(paths).unwrap_or_else(|_| path.clone())
 }
 
 /// Builds a wheel as tests have it, and makes digests with it on a cluster of Ray, machines of which die.
@@ -120,12 +135,7 @@ fn build(root: &Path, bin: &Path, tools: &Path, build: &Build) -> Result<PathBuf
         None => command.arg("--interpreter").arg(bin.join("python")),
     };
     // Where maturin looks for zig.
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let paths = [tools.to_owned()].into_iter();
-    let paths = paths.chain(std::env::split_paths(&path));
-    if let Ok(path) = std::env::join_paths(paths) {
-        command.env("PATH", path);
-    }
+    command.env("PATH", path_with(tools));
     succeed(&mut command)?;
     let wheel = only_file(&out)?;
     let found = fs::metadata(&wheel).map_err(XtaskError::io(&wheel))?.len();

@@ -36,7 +36,7 @@
 //! Every party's part, with a detector too (`crates/e2e/examples/retrieval.rs`):
 //!
 //! ```ignore
-#![doc = include_str!("../../e2e/examples/retrieval.rs")]
+#![doc = include_str!("../retrieval.rs")]
 //! ```
 #![forbid(unsafe_code)]
 

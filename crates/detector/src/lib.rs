@@ -8,7 +8,7 @@
 //! [`MessageSource`], such as [`Messages`]. Every party's part (`crates/e2e/examples/retrieval.rs`):
 //!
 //! ```ignore
-#![doc = include_str!("../../e2e/examples/retrieval.rs")]
+#![doc = include_str!("../retrieval.rs")]
 //! ```
 #![forbid(unsafe_code)]
 

@@ -127,7 +127,7 @@ impl Blocks {
     ///
     /// Errors: `Cycles`, `Block`.
     pub fn of_repository() -> Result<Self, FpgaError> {
-        Self::parse(include_str!("../../../hw/model/cycles.json"))
+        Self::parse(include_str!("cycles.json"))
     }
 
     /// Reads what `hw/model/cycles.json` holds.

@@ -25,8 +25,8 @@ fn forge(names: &[&str], uses: &[(&str, &str, Option<&str>)]) -> Vec<Crate> {
             "name": name,
             "dependencies": of,
             "targets": [
-                { "kind": ["lib"], "src_path": format!("{name}/src/lib.rs") },
-                { "kind": ["test"], "src_path": format!("{name}/tests/all.rs") },
+                { "kind": ["lib"], "src_path": format!("{name}/src/lib.rs"), "test": true, "doctest": true },
+                { "kind": ["test"], "src_path": format!("{name}/tests/all.rs"), "test": true, "doctest": false },
             ],
         })
     };
@@ -166,7 +166,8 @@ fn only_arrows_parse() {
 #[test]
 fn root_files_are_those_of_libraries_and_commands() {
     let crates = forge(&["omr-ring"], &[]);
-    assert_eq!(crates[0].roots, [PathBuf::from("omr-ring/src/lib.rs")]);
+    let paths: Vec<_> = crates[0].roots.iter().map(|root| &root.path).collect();
+    assert_eq!(paths, [&PathBuf::from("omr-ring/src/lib.rs")]);
 }
 
 #[test]

@@ -22,7 +22,16 @@ pub(super) struct Crate {
     /// Other crates that it names.
     pub(super) external: BTreeSet<String>,
     /// Root files of the library and the commands.
-    pub(super) roots: Vec<PathBuf>,
+    pub(super) roots: Vec<Root>,
+}
+
+/// The root file of a library or a command, and whether Cargo looks for tests and examples in it.
+#[derive(Debug)]
+pub(super) struct Root {
+    pub(super) path: PathBuf,
+    pub(super) library: bool,
+    pub(super) test: bool,
+    pub(super) doctest: bool,
 }
 
 #[derive(Debug)]
@@ -54,12 +63,25 @@ struct Dependency {
 struct Target {
     kind: Vec<String>,
     src_path: PathBuf,
+    test: bool,
+    doctest: bool,
 }
 
 /// Reads the output of `cargo metadata --no-deps`.
 pub(super) fn parse(metadata: &[u8]) -> Result<Vec<Crate>, XtaskError> {
     let metadata: Metadata = serde_json::from_slice(metadata)?;
     Ok(metadata.packages.into_iter().map(Crate::from).collect())
+}
+
+impl From<Target> for Root {
+    fn from(target: Target) -> Self {
+        Self {
+            library: target.kind.iter().any(|kind| kind == "lib"),
+            path: target.src_path,
+            test: target.test,
+            doctest: target.doctest,
+        }
+    }
 }
 
 impl From<Package> for Crate {
@@ -87,7 +109,7 @@ impl From<Package> for Crate {
             ours: short.is_some(),
             uses: uses.collect(),
             external,
-            roots: targets.map(|target| target.src_path).collect(),
+            roots: targets.map(Root::from).collect(),
         }
     }
 }

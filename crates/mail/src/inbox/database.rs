@@ -3,6 +3,7 @@
 use crate::MailError;
 use omr_guard::{Guarded, guarded};
 use omr_staging::{Access, sweep, temporary};
+use redb::backends::FileBackend;
 use redb::{Builder, Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,7 +90,8 @@ fn create(path: &Path) -> Result<(), MailError> {
     let staged = temporary(dir, Access::Private).map_err(MailError::file(path))?;
     let file = staged.reopen().map_err(MailError::file(path))?;
     guarded(|| {
-        drop(Guarded::new(builder().create_file(file)?));
+        let backend = FileBackend::new(file)?;
+        drop(Guarded::new(builder().create_with_backend(backend)?));
         Ok::<(), MailError>(())
     })?;
     match staged.persist_noclobber(path) {

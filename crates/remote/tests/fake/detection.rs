@@ -205,7 +205,7 @@ impl DetectionService for Fake {
         request: Request<CreateOrderRequest>,
     ) -> Result<Response<CreateOrderResponse>, Status> {
         let asked = request.into_inner();
-        let fate: Fate = self.enter("CreateOrder", &format!("{}", asked.start))?;
+        let fate: Fate = self.enter("CreateOrder", format!("{}", asked.start))?;
         let order = Order {
             order_id: asked.request_id.clone(),
             next: asked.start,

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Costs of the machine of docs/performance.md.
-const COSTS: &str = include_str!("../../../../../docs/measured.json");
+const COSTS: &str = include_str!("measured.json");
 /// Where they stand.
 const COSTS_PATH: &str = "docs/measured.json";
 

@@ -1,7 +1,7 @@
 //! Conditions to normal form: NOT goes down to the leaves, where SQL's three truth values are settled.
 
 use omr_mismatch::Mismatch;
-use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value, ValueWithSpan};
+use sqlparser::ast::{BinaryOperator, Expr, InTarget, UnaryOperator, Value, ValueWithSpan};
 
 use super::super::{Filter, Leaf, MAX_CONSTANTS, QueryError, ShapeError, Test};
 use super::literal::{self, Literal};
@@ -147,10 +147,11 @@ impl<'a> Lowering<'a> {
             } => self
                 .between(column, low, high, expr)
                 .map(|truth| negate(truth, *negated)),
-            Expr::InList {
+            Expr::In {
                 expr: column,
-                list,
+                target: InTarget::List(list),
                 negated,
+                global: false,
             } => self
                 .in_list(column, list, expr)
                 .map(|truth| negate(truth, *negated)),

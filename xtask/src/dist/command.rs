@@ -1,0 +1,105 @@
+//! Archives of the command for every system that it can be built for here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Release, archive, copy_into, fresh};
+use crate::ci::{printed, succeed};
+use crate::error::XtaskError;
+use crate::{npm, targets, wheel};
+
+/// Systems and the oldest C library that they may have. The first one is this system, whose command writes the pages of
+/// the manual.
+const TARGETS: [(&str, &str); 3] = [
+    (HOST, ".2.17"),
+    ("aarch64-unknown-linux-gnu", ".2.17"),
+    ("x86_64-unknown-linux-musl", ""),
+];
+const HOST: &str = "x86_64-unknown-linux-gnu";
+
+/// What an archive has beside the command.
+const TEXTS: [&str; 5] = [
+    "README.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+];
+
+/// Builds the command as the guide has it, and packs it with its manual, completions and licences.
+pub(super) fn archives(release: &Release<'_>) -> Result<(), XtaskError> {
+    let Some(tools) = wheel::release_tools(release.root)? else {
+        return npm::skip("command", "python");
+    };
+    let shared = fresh(&release.root.join("target/dist-shared"))?;
+    for (target, library) in TARGETS {
+        if !targets::is_installed(target)? {
+            npm::skip(target, "targets")?;
+            continue;
+        }
+        let omr = build(release, &tools, target, library)?;
+        if target == HOST {
+            write_help(&omr, &shared)?;
+        }
+        let folder = fresh(&release.root.join("target/dist-command"))?;
+        copy_into(&omr, &folder)?;
+        copy_into(&shared.join("."), &folder)?;
+        for text in TEXTS {
+            copy_into(&release.root.join(text), &folder)?;
+        }
+        archive::tar(release, &format!("-{target}"), &folder)?;
+    }
+    Ok(())
+}
+
+/// Builds the command without symbols and without paths of this machine; gives its path.
+fn build(
+    release: &Release<'_>,
+    tools: &Path,
+    target: &str,
+    library: &str,
+) -> Result<PathBuf, XtaskError> {
+    let mut command = Command::new(tools.join("cargo-zigbuild"));
+    command
+        .current_dir(release.root)
+        .args(["zigbuild", "--release", "--locked", "--package", "omr-cli"])
+        .args(["--bin", "omr", "--features", "full"])
+        .args(["--target", &format!("{target}{library}")])
+        .env("PATH", wheel::path_with(tools))
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "none")
+        .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
+        .env("CARGO_ENCODED_RUSTFLAGS", remap(release.root))
+        .env("SOURCE_DATE_EPOCH", &release.epoch);
+    succeed(&mut command)?;
+    let folder = release.root.join("target").join(target);
+    Ok(folder.join("release/omr"))
+}
+
+/// Flags that give the sources of this machine the same names as on every other.
+fn remap(root: &Path) -> String {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    let folders = [(Some(root.to_owned()), "/omr"), (home, "/cargo")];
+    let flags = folders.iter().filter_map(|(folder, name)| {
+        let folder = folder.as_ref()?.display();
+        Some(format!("--remap-path-prefix={folder}={name}"))
+    });
+    flags.collect::<Vec<_>>().join("\x1f")
+}
+
+/// The manual's pages and the completions of shells.
+fn write_help(omr: &Path, to: &Path) -> Result<(), XtaskError> {
+    succeed(
+        Command::new(omr)
+            .args(["man", "--out"])
+            .arg(to.join("man1")),
+    )?;
+    for shell in ["bash", "fish", "zsh"] {
+        let mut command = Command::new(omr);
+        let text = printed(command.args(["completions", shell]))?;
+        let path = to.join(format!("omr.{shell}"));
+        fs::write(&path, text).map_err(XtaskError::io(&path))?;
+    }
+    Ok(())
+}
