@@ -226,8 +226,8 @@ mod tests {
     const COSTS: &str = r#"{"format": "omr cluster costs 1", "command": "", "date": "",
         "machine": {"cpu": "", "cores": 2, "kernels": "avx2"}, "params": "sophomr-v4", "threads": 1,
         "batch_messages": 65536, "together": 8, "first_core_s": 21.1, "next_batch_core_s": 19.0,
-        "further_core_s": 11.6, "further_next_batch_core_s": 11.0, "load_core_s": 0.3, "finish_core_s": 0.01,
-        "key_bytes": 129984275, "message_bytes": 3535, "partial_bytes": 400000, "digest_bytes": 41181}"#;
+        "further_core_s": 11.6, "further_next_batch_core_s": 11.0, "load_core_s": 0.3,
+        "key_bytes": 129984275, "message_bytes": 3535, "digest_bytes": 41181}"#;
 
     #[test]
     fn costs_of_another_version_or_set_are_refused() {

@@ -43,14 +43,10 @@ pub struct UnitCosts {
     pub further_next_batch_core_s: f64,
     /// Of reading a key.
     pub load_core_s: f64,
-    /// Of adding the sums of two batches and making a digest of them.
-    pub finish_core_s: f64,
     /// Bytes of a key's file.
     pub key_bytes: u64,
     /// Bytes of a message, its clue and its payload.
     pub message_bytes: u64,
-    /// Bytes of the sums of a recipient, as they are kept.
-    pub partial_bytes: u64,
     /// Bytes of a digest.
     pub digest_bytes: u64,
 }
@@ -84,7 +80,6 @@ impl ClusterCosts {
             units.further_core_s,
             units.further_next_batch_core_s,
             units.load_core_s,
-            units.finish_core_s,
         ];
         let sizes = [units.batch_messages, units.together, units.key_bytes];
         self.format == FORMAT

@@ -5,7 +5,6 @@ use chacha20::ChaCha20Rng;
 use clap::{Args, ValueEnum};
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
-use std::cmp::Reverse;
 
 pub(super) const HOUR_US: u64 = 3_600_000_000;
 pub(super) const DAY_US: u64 = 24 * HOUR_US;
@@ -32,13 +31,13 @@ pub enum Policy {
     Daily,
     /// One a day for each recipient, at one of 24 times, so that those of a time are served together
     Grouped,
-    /// The sums of a batch for everybody when it is full, together; a digest from them when she asks
-    Rolling,
+    /// One of each batch for each recipient when the batch is full, together (`omr id new --batches`)
+    Orders,
 }
 
 impl Policy {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Daily, Self::Grouped, Self::Rolling];
+    pub const ALL: [Self; 3] = [Self::Daily, Self::Grouped, Self::Orders];
 
     /// Its word.
     #[must_use]
@@ -46,7 +45,7 @@ impl Policy {
         match self {
             Self::Daily => "daily",
             Self::Grouped => "grouped",
-            Self::Rolling => "rolling",
+            Self::Orders => "orders",
         }
     }
 }
@@ -65,22 +64,13 @@ pub struct Prices {
     pub gb_fetched_price: Option<f64>,
 }
 
-/// What a run does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Work {
-    /// Digests, or sums, over some batches of messages.
-    Batches(u64),
-    /// A digest of sums that are kept.
-    Finish,
-}
-
 /// A run of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     /// When it is asked for.
     pub(super) at_us: u64,
     pub(super) recipients: u64,
-    pub(super) work: Work,
+    pub(super) batches: u64,
     /// Which messages, and how many.
     pub(super) piece: u64,
     pub(super) messages: u64,
@@ -89,7 +79,7 @@ pub(super) struct Run {
 /// All runs of a load in the order of their times.
 pub(super) fn runs(policy: Policy, load: &Load, costs: &UnitCosts, seed: u64) -> Vec<Run> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let batches = Work::Batches(load.messages_a_day.div_ceil(costs.batch_messages));
+    let batches = load.messages_a_day.div_ceil(costs.batch_messages);
     let mut runs = Vec::new();
     match policy {
         Policy::Daily => {
@@ -101,7 +91,7 @@ pub(super) fn runs(policy: Policy, load: &Load, costs: &UnitCosts, seed: u64) ->
                 let asked = times.iter().zip(0..).map(|(time, who)| Run {
                     at_us: day * DAY_US + time,
                     recipients: 1,
-                    work: batches,
+                    batches,
                     piece: day * load.recipients + who,
                     messages: load.messages_a_day,
                 });
@@ -117,14 +107,14 @@ pub(super) fn runs(policy: Policy, load: &Load, costs: &UnitCosts, seed: u64) ->
                 let run = Run {
                     at_us,
                     recipients,
-                    work: batches,
+                    batches,
                     piece: hour,
                     messages: load.messages_a_day,
                 };
                 runs.extend(groups(run, costs.together));
             }
         }
-        Policy::Rolling => {
+        Policy::Orders => {
             let fills_us = DAY_US as f64 * costs.batch_messages as f64 / load.messages_a_day as f64;
             for fill in 1.. {
                 let at_us = (fill as f64 * fills_us) as u64;
@@ -134,22 +124,11 @@ pub(super) fn runs(policy: Policy, load: &Load, costs: &UnitCosts, seed: u64) ->
                 let run = Run {
                     at_us,
                     recipients: load.recipients,
-                    work: Work::Batches(1),
+                    batches: 1,
                     piece: fill,
                     messages: costs.batch_messages,
                 };
                 runs.extend(groups(run, costs.together));
-            }
-            // Each recipient keeps to her time, as by the other policies.
-            for _ in 0..load.recipients {
-                let time = rng.next_u64() % DAY_US;
-                runs.extend((0..load.days).map(|day| Run {
-                    at_us: day * DAY_US + time,
-                    recipients: 1,
-                    work: Work::Finish,
-                    piece: 0,
-                    messages: 0,
-                }));
             }
         }
     }
@@ -164,9 +143,4 @@ fn groups(run: Run, together: u64) -> impl Iterator<Item = Run> {
         recipients: together.min(run.recipients - group * together),
         ..run
     })
-}
-
-/// The order of the queue: what takes a moment goes before what takes minutes, else who came first.
-pub(super) fn turn(run: &Run, number: usize) -> Reverse<(bool, usize)> {
-    Reverse((run.work != Work::Finish, number))
 }

@@ -1,23 +1,23 @@
 //! Units of work, done and timed: what they cost, and whether the simulation foretells a queue of them.
 
-use super::policy::{Run, Work};
+use super::policy::Run;
 use super::simulate::{Nodes, queue};
 use super::{ClusterCosts, UnitCosts};
 use crate::measure::cpu::process_seconds;
 use crate::measure::{BenchError, DigestBench, Setting, Shape};
 use chacha20::ChaCha20Rng;
 use omr_client::sophomr::Keys;
-use omr_detector::sophomr::{Detector, PartialOutput, TOGETHER, Wanted, partials};
+use omr_detector::sophomr::{Detector, TOGETHER, digests};
 use omr_detector::{MessageSource, Messages, Progress};
 use omr_protocol::clue::KeptHashes;
-use omr_protocol::sophomr::{DetectionKey, DigestPlan, Params, Partial};
+use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Params};
 use omr_protocol::{ParamSet, SEED_BYTES, Sealing};
 use rand_core::SeedableRng;
 use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Batches whose sums are measured.
+/// Batches of which digests are measured.
 const BATCHES: usize = 2;
 
 /// A board in memory and keys as files.
@@ -96,19 +96,11 @@ impl<'a> Real<'a> {
         let together = self.keys.len();
         let (detectors, load) = cpu(|| self.load(0..together))?;
         let one = &detectors[..1];
-        let (mut first, first_s) = cpu(|| self.sums(one, 0..1))?;
-        let (second, _) = cpu(|| self.sums(one, 1..2))?;
-        let (_, both_s) = cpu(|| self.sums(one, 0..BATCHES))?;
-        let (_, all_s) = cpu(|| self.sums(&detectors, 0..1))?;
-        let (_, all_both_s) = cpu(|| self.sums(&detectors, 0..BATCHES))?;
-        let partial = first.remove(0).to_bytes(&self.params)?;
-        let ((digest, _), finish_s) = {
-            let parts = [
-                Partial::from_bytes(&self.params, &partial)?,
-                second[0].clone(),
-            ];
-            cpu(|| self.finish(&detectors[0], &parts))?
-        };
+        let (_, first_s) = cpu(|| self.made(one, 0..1))?;
+        let (both, both_s) = cpu(|| self.made(one, 0..BATCHES))?;
+        let (_, all_s) = cpu(|| self.made(&detectors, 0..1))?;
+        let (_, all_both_s) = cpu(|| self.made(&detectors, 0..BATCHES))?;
+        let digest = both[0].to_bytes(&self.params)?.len();
         let further = (together - 1) as f64;
         let (next, more) = (both_s - first_s, (all_s - first_s) / further);
         let kernels = self.params.ring.kernels().name();
@@ -120,11 +112,9 @@ impl<'a> Real<'a> {
             further_core_s: more,
             further_next_batch_core_s: (all_both_s - all_s - next) / further,
             load_core_s: load / together as f64,
-            finish_core_s: finish_s,
             key_bytes: self.keys[0].len() as u64,
             message_bytes: (self.board.clue_bytes() + self.plan.payload_bytes().unwrap_or(0))
                 as u64,
-            partial_bytes: partial.len() as u64,
             digest_bytes: digest as u64,
         };
         let names = (self.params.name(), kernels);
@@ -133,7 +123,7 @@ impl<'a> Real<'a> {
     }
 
     /// Does three queues with one worker, and says what the simulation foretells: digests one by one, digests together,
-    /// and sums batch by batch for all with a digest of them for each.
+    /// and digests of each batch for all.
     ///
     /// Errors: any step's.
     pub fn compare(&mut self, costs: &UnitCosts) -> Result<Vec<Compared>, BenchError> {
@@ -147,50 +137,29 @@ impl<'a> Real<'a> {
         let mut all = Vec::new();
         for (name, most) in [("one by one", 1), ("together", costs.together as usize)] {
             let groups = groups(most.min(TOGETHER));
-            let (_, real_s) = cpu(|| {
-                for group in &groups {
-                    let detectors = self.load(group.clone())?;
-                    let sums = self.sums(&detectors, 0..batches)?;
-                    for (detector, sums) in detectors.iter().zip(sums) {
-                        self.finish(detector, &[sums])?;
-                    }
-                }
-                Ok(())
-            })?;
-            let run = |group: &Range<usize>| run(group.len(), Work::Batches(batches as u64));
+            let (_, real_s) = cpu(|| self.digests(&groups, 0..batches))?;
+            let run = |group: &Range<usize>| run(group.len(), batches);
             let runs: Vec<Run> = groups.iter().map(run).collect();
             all.push(self.compared(name, real_s, &runs, costs));
         }
         let groups = groups(costs.together as usize);
-        let (_, real_s) = cpu(|| self.rolling(&groups))?;
-        let mut runs = Vec::new();
-        for _ in 0..batches {
-            runs.extend(
-                groups
-                    .iter()
-                    .map(|group| run(group.len(), Work::Batches(1))),
-            );
-        }
-        runs.extend((0..recipients).map(|_| run(1, Work::Finish)));
+        let (_, real_s) =
+            cpu(|| (0..batches).try_for_each(|batch| self.digests(&groups, batch..batch + 1)))?;
+        let of_batch = || groups.iter().map(|group| run(group.len(), 1));
+        let runs: Vec<Run> = (0..batches).flat_map(|_| of_batch()).collect();
         all.push(self.compared("batch by batch", real_s, &runs, costs));
         Ok(all)
     }
 
-    /// Sums of each batch for all, then their digests.
-    fn rolling(&mut self, groups: &[Range<usize>]) -> Result<(), BenchError> {
-        let mut kept: Vec<Vec<Partial>> = self.keys.iter().map(|_| Vec::new()).collect();
-        for batch in 0..self.plan.batches() {
-            for group in groups {
-                let detectors = self.load(group.clone())?;
-                let sums = self.sums(&detectors, batch..batch + 1)?;
-                for (kept, sums) in kept[group.clone()].iter_mut().zip(sums) {
-                    kept.push(sums);
-                }
-            }
-        }
-        for (recipient, parts) in kept.iter().enumerate() {
-            let detectors = self.load(recipient..recipient + 1)?;
-            self.finish(&detectors[0], parts)?;
+    /// Digests of some batches for all.
+    fn digests(
+        &mut self,
+        groups: &[Range<usize>],
+        batches: Range<usize>,
+    ) -> Result<(), BenchError> {
+        for group in groups {
+            let detectors = self.load(group.clone())?;
+            self.made(&detectors, batches.clone())?;
         }
         Ok(())
     }
@@ -229,45 +198,34 @@ impl<'a> Real<'a> {
         self.keys[recipients].iter().map(detector).collect()
     }
 
-    fn sums(
+    /// One run.
+    fn made(
         &mut self,
         detectors: &[Detector],
         batches: Range<usize>,
-    ) -> Result<Vec<Partial>, BenchError> {
-        let wanted = Wanted {
-            plan: &self.plan,
-            board_id: [0; 16],
-            sealing: Sealing::None,
-            seed: [1; SEED_BYTES],
-        };
+    ) -> Result<Vec<Digest>, BenchError> {
+        let range = self.plan.batch(batches.start).start..self.plan.batch(batches.end - 1).end;
+        let (bound, bytes) = (self.plan.bound(), self.plan.payload_bytes());
+        let plan = DigestPlan::new(&self.params, range, bound, bytes)?;
         let detectors: Vec<&Detector> = detectors.iter().collect();
-        let made = partials(&detectors, &mut self.board, &wanted, batches, self.progress)?;
-        Ok(made
-            .into_iter()
-            .map(|PartialOutput { partial, .. }| partial)
-            .collect())
-    }
-
-    /// Bytes of the digest of sums, and what they add up to.
-    fn finish(
-        &self,
-        detector: &Detector,
-        parts: &[Partial],
-    ) -> Result<(usize, Partial), BenchError> {
-        let mut all = parts[0].clone();
-        for part in &parts[1..] {
-            all.merge(&self.params, part)?;
-        }
-        let digest = detector.finish(&all)?;
-        Ok((digest.to_bytes(&self.params)?.len(), all))
+        let made = digests(
+            &detectors,
+            &mut self.board,
+            &plan,
+            [0; 16],
+            Sealing::None,
+            [1; SEED_BYTES],
+            self.progress,
+        )?;
+        Ok(made.into_iter().map(|output| output.digest).collect())
     }
 }
 
-fn run(recipients: usize, work: Work) -> Run {
+fn run(recipients: usize, batches: usize) -> Run {
     Run {
         at_us: 0,
         recipients: recipients as u64,
-        work,
+        batches: batches as u64,
         piece: 0,
         messages: 0,
     }

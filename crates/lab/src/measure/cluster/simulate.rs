@@ -1,20 +1,21 @@
 //! The queue and the nodes, run by run.
 
-use super::policy::{DAY_US, Load, Policy, Prices, Run, Work, runs, turn};
+use super::policy::{DAY_US, Load, Policy, Prices, Run, runs};
 use super::{ClusterCosts, UnitCosts};
 use crate::measure::sizing::{BUSY, kept_bytes};
 use clap::Args;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// Days of a month, for prices.
 const MONTH_DAYS: f64 = 365.0 / 12.0;
 /// The longest wait that is told apart, three years.
 const LONGEST_MS: u64 = 100_000_000_000;
-/// How long a server keeps finished digests unless told otherwise.
+/// How long a server keeps finished digests unless told otherwise: those that were asked for, and those of orders.
 const DIGEST_DAYS: f64 = 7.0;
+const ORDER_DAYS: f64 = 30.0;
 
 /// The machines.
 #[derive(Clone, Copy, Debug, Serialize, Args)]
@@ -63,7 +64,7 @@ pub struct PolicySizing {
     pub cores: u64,
     /// Share of their time that they work.
     pub busy: f64,
-    /// From asking to the digest, or from a full batch to its sums: the median.
+    /// From asking, or from a full batch, to the digest: the median.
     pub wait_median_s: f64,
     /// The longest but for one of a hundred.
     pub wait_p99_s: f64,
@@ -77,9 +78,7 @@ pub struct PolicySizing {
     pub fetched_bandwidth: f64,
     /// Bytes of keys in storage.
     pub keys_bytes: u64,
-    /// Bytes of sums in storage.
-    pub sums_bytes: u64,
-    /// Bytes of digests of a week.
+    /// Bytes of digests in storage.
     pub digests_bytes: u64,
     /// Bytes of the board after a year.
     pub board_a_year_bytes: u64,
@@ -139,9 +138,9 @@ impl PolicySizing {
         let a_day = |bytes: u64| (bytes as f64 / days) as u64;
         let fetched = done.key_bytes + done.message_bytes;
         let worked_s = done.busy_us as f64 / 1e6 / nodes as f64;
-        let sums = match policy {
-            Policy::Rolling => load.recipients * costs.partial_bytes,
-            _ => 0,
+        let kept = match policy {
+            Policy::Daily | Policy::Grouped => DIGEST_DAYS,
+            Policy::Orders => ORDER_DAYS * load.messages_a_day as f64 / costs.batch_messages as f64,
         };
         let mut sizing = Self {
             policy,
@@ -158,9 +157,7 @@ impl PolicySizing {
             messages_a_day_bytes: a_day(done.message_bytes),
             fetched_bandwidth: fetched as f64 * 8.0 / worked_s.max(1e-6),
             keys_bytes: load.recipients * costs.key_bytes,
-            sums_bytes: sums,
-            digests_bytes: (load.recipients as f64 * costs.digest_bytes as f64 * DIGEST_DAYS)
-                as u64,
+            digests_bytes: (load.recipients as f64 * costs.digest_bytes as f64 * kept) as u64,
             board_a_year_bytes: 365 * load.messages_a_day * kept_bytes(costs.message_bytes),
             month_price: None,
         };
@@ -170,8 +167,7 @@ impl PolicySizing {
 
     /// The price of a month, where all prices are known.
     fn price(&self, prices: &Prices, fetched_a_day: f64) -> Option<f64> {
-        let stored =
-            self.keys_bytes + self.sums_bytes + self.digests_bytes + self.board_a_year_bytes;
+        let stored = self.keys_bytes + self.digests_bytes + self.board_a_year_bytes;
         let cores = self.cores as f64 * 24.0 * MONTH_DAYS * prices.core_hour_price?;
         let storage = stored as f64 / 1e9 * prices.gb_month_price?;
         let fetched = fetched_a_day * MONTH_DAYS / 1e9 * prices.gb_fetched_price.unwrap_or(0.0);
@@ -181,11 +177,7 @@ impl PolicySizing {
 
 /// Core seconds of a run, its keys among them.
 pub(super) fn core_s(run: &Run, costs: &UnitCosts) -> f64 {
-    let keys = run.recipients as f64 * costs.load_core_s;
-    keys + match run.work {
-        Work::Batches(batches) => costs.run_s(run.recipients, batches),
-        Work::Finish => costs.finish_core_s,
-    }
+    run.recipients as f64 * costs.load_core_s + costs.run_s(run.recipients, run.batches)
 }
 
 /// Does runs in their order on nodes that take one at a time, up to a time.
@@ -209,35 +201,28 @@ pub(super) fn queue(
     let mut free: BinaryHeap<Reverse<(u64, u64)>> =
         (0..nodes).map(|node| Reverse((0, node))).collect();
     let mut hot = vec![u64::MAX; nodes as usize];
-    let mut waiting = BinaryHeap::new();
-    let mut coming = runs.iter().enumerate().peekable();
+    let mut waiting = VecDeque::new();
+    let mut coming = runs.iter().peekable();
     while let Some(Reverse((since, node))) = free.pop() {
-        let next = coming.peek().map(|(_, run)| run.at_us);
+        let next = coming.peek().map(|run| run.at_us);
         let now = match (waiting.is_empty(), next) {
             (false, _) => since,
             (true, Some(at)) => since.max(at),
             (true, None) => break,
         };
-        while let Some((number, run)) = coming.next_if(|(_, run)| run.at_us <= now) {
-            waiting.push((turn(run, number), number));
+        while let Some(run) = coming.next_if(|run| run.at_us <= now) {
+            waiting.push_back(run);
         }
         if now >= end_us {
             break;
         }
-        let Some((_, number)) = waiting.pop() else {
+        let Some(run) = waiting.pop_front() else {
             free.push(Reverse((now, node)));
             continue;
         };
-        let run = &runs[number];
-        let last = &mut hot[node as usize];
-        let is_hot = run.messages == 0 || *last == run.piece;
-        if run.messages > 0 {
-            *last = run.piece;
-        }
-        let messages = if is_hot {
-            0
-        } else {
-            run.messages * costs.message_bytes
+        let messages = match std::mem::replace(&mut hot[node as usize], run.piece) == run.piece {
+            true => 0,
+            false => run.messages * costs.message_bytes,
         };
         let keys = run.recipients * costs.key_bytes;
         let work_s = core_s(run, costs) / (machines.node_cores as f64 * machines.efficiency);

@@ -11,10 +11,8 @@ fn costs() -> UnitCosts {
         further_core_s: 10.0,
         further_next_batch_core_s: 9.0,
         load_core_s: 0.5,
-        finish_core_s: 0.01,
         key_bytes: 1000,
         message_bytes: 10,
-        partial_bytes: 100,
         digest_bytes: 50,
     }
 }
@@ -32,7 +30,7 @@ fn run(at_s: u64, recipients: u64, batches: u64, piece: u64) -> Run {
     Run {
         at_us: at_s * 1_000_000,
         recipients,
-        work: Work::Batches(batches),
+        batches,
         piece,
         messages: 1000,
     }
@@ -40,7 +38,7 @@ fn run(at_s: u64, recipients: u64, batches: u64, piece: u64) -> Run {
 
 #[test]
 fn runs_wait_for_each_other_and_for_their_arrays() {
-    // 20.5 s each on one core, 72 s for the last: 2 recipients and 2 batches.
+    // 20.5 s each on one core, 58 s for the last: 2 recipients and 2 batches.
     let runs = [run(0, 1, 1, 7), run(1, 1, 1, 7), run(100, 2, 2, 8)];
     let end = 1_000_000_000;
     let done = queue(&runs, 1, &machines(1), &costs(), end);
@@ -71,20 +69,6 @@ fn runs_wait_for_each_other_and_for_their_arrays() {
 }
 
 #[test]
-fn digests_of_sums_do_not_wait_for_batches() {
-    let finish = Run {
-        work: Work::Finish,
-        recipients: 1,
-        messages: 0,
-        ..run(1, 1, 1, 0)
-    };
-    let runs = [run(0, 1, 1, 7), run(0, 1, 1, 7), finish];
-    let done = queue(&runs, 1, &machines(1), &costs(), 1_000_000_000);
-    // After the run under way, before the one that came earlier.
-    assert!((19_900..20_100).contains(&done.waits.min()));
-}
-
-#[test]
 fn policies_look_at_every_message_for_every_recipient() {
     let load = Load {
         recipients: 100,
@@ -94,15 +78,14 @@ fn policies_look_at_every_message_for_every_recipient() {
     let count = |policy| -> (u64, u64) {
         let runs = runs(policy, &load, &costs(), 1);
         assert!(runs.is_sorted_by_key(|run| run.at_us));
-        let of_batches = runs.iter().filter(|run| run.work != Work::Finish);
-        let looked = of_batches.map(|run| run.recipients).sum();
+        let looked = runs.iter().map(|run| run.recipients).sum();
         (looked, runs.len() as u64)
     };
     assert_eq!(count(Policy::Daily), (800, 800));
     // 24 times of 4 or 5 recipients, a run each.
     assert_eq!(count(Policy::Grouped), (800, 24 * 8));
-    // Batches are full after 2, 4 and 6 days; 13 runs serve a hundred, and each asks every day.
-    assert_eq!(count(Policy::Rolling), (300, 3 * 13 + 800));
+    // Batches are full after 2, 4 and 6 days; 13 runs serve a hundred.
+    assert_eq!(count(Policy::Orders), (300, 3 * 13));
 }
 
 #[test]
@@ -133,13 +116,17 @@ fn sizes_and_prices_follow() {
     let stored = (daily.keys_bytes + daily.digests_bytes + daily.board_a_year_bytes) as f64;
     let expected = 24.0 * 365.0 / 12.0 + stored / 1e9 * 2.0;
     assert!((daily.month_price.unwrap() - expected).abs() < 1e-6);
-    let rolling = of(
-        Policy::Rolling,
+    let orders = of(
+        Policy::Orders,
         &Prices {
             core_hour_price: None,
             ..prices
         },
     );
-    assert_eq!((rolling.sums_bytes, rolling.month_price), (100_000, None));
-    assert!(rolling.core_seconds_a_day < daily.core_seconds_a_day);
+    // A digest for each thousand messages of 30 days.
+    assert_eq!(
+        (orders.digests_bytes, orders.month_price),
+        (1_500_000, None)
+    );
+    assert!(orders.core_seconds_a_day < daily.core_seconds_a_day);
 }
