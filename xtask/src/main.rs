@@ -37,7 +37,7 @@ usage: cargo xtask <command>
 
   ci                      everything that a change must pass: format, arch, pages, sizes, deny, proto, clippy,
                           builds, targets, docs, timing, test, hardware, browser, python, wheel
-  test [ARGS]             all tests, optimised; ARGS go to nextest
+  test [ARGS]             all tests, optimised; ARGS go to nextest, and leave out those of documentation
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
   pages                   columns and links of Markdown pages, first lines of Rust files
   sizes                   tracked files above 1 MB that are not listed

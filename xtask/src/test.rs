@@ -40,7 +40,10 @@ pub(crate) fn run(root: &Path, extra: &[&str]) -> Result<(), XtaskError> {
         None => vec![cargo(&[&["--no-fail-fast"][..], &rest].concat())],
         Some(mut nextest) => {
             nextest.args(&packages).args(&rest);
-            let docs = rest.is_empty().then(|| cargo(&["--doc", "--no-fail-fast"]));
+            // Not every package has a library to look for examples in.
+            let docs = extra
+                .is_empty()
+                .then(|| cargo(&["--doc", "--no-fail-fast"]));
             [nextest].into_iter().chain(docs).collect()
         }
     };
