@@ -217,8 +217,11 @@ fn integers_and_texts_of_all_widths_are_read() {
         (Arc::new(StringArray::from(vec![Some("a"), None])), "a"),
         (Arc::new(LargeStringArray::from(vec![Some("a"), None])), "a"),
         (Arc::new(StringViewArray::from(vec![Some("a"), None])), "a"),
-        (Arc::new(Decimal32Array::from(vec![Some(5), None])), "5"),
-        (Arc::new(Decimal64Array::from(vec![Some(5), None])), "5"),
+        (Arc::new(Decimal32Array::from(vec![Some(5), None])), "0.05"),
+        (
+            Arc::new(Decimal64Array::from(vec![Some(5), None])),
+            "0.000005",
+        ),
     ];
     for (array, expected) in arrays {
         let batch = batch(vec![("x", array)]);
@@ -231,12 +234,7 @@ fn integers_and_texts_of_all_widths_are_read() {
         let table = table.expect("imported");
         let kind = table.schema().columns[0].kind;
         let found = table.value(0, 0).show(kind).to_string();
-        assert_eq!(
-            found.trim_end_matches(".00"),
-            expected,
-            "{}",
-            batch.column(0).data_type()
-        );
+        assert_eq!(found, expected, "{}", batch.column(0).data_type());
         assert!(table.is_null(1, 0));
     }
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import time
 from typing import Any, NamedTuple
@@ -39,12 +38,13 @@ class Server(NamedTuple):
 
     def connect(self) -> Leases:
         """The calls of a worker; one connection a process."""
-        return _connected(self)
+        if self not in _CONNECTED:
+            _CONNECTED.clear()
+            _CONNECTED[self] = Leases(self.url, self.token, name=self.name, ca=self.ca)
+        return _CONNECTED[self]
 
 
-@functools.lru_cache(maxsize=2)
-def _connected(server: Server) -> Leases:
-    return Leases(server.url, server.token, name=server.name, ca=server.ca)
+_CONNECTED: dict[Server, Leases] = {}
 
 
 def fetch_keys(server: Server, keys: list[tuple[bytes, int]]) -> list[Array] | Array:
