@@ -20,12 +20,12 @@ struct Build {
 const BUILDS: [Build; 2] = [
     Build {
         features: "",
-        most: 145,
+        most: 146,
         without: &["object_store", "tonic"],
     },
     Build {
         features: "full",
-        most: 250,
+        most: 251,
         without: &["arrow", "object_store", "opentelemetry", "parquet"],
     },
 ];

@@ -11,7 +11,9 @@ pub const GROUPS: &Groups = &[
     ("Clues", &["clues", "windows"]),
     (
         "Service",
-        &["post", "sizing", "load", "mail", "chaos", "hostile"],
+        &[
+            "post", "sizing", "cluster", "load", "mail", "chaos", "hostile",
+        ],
     ),
     ("Private queries", &["pdq"]),
     ("Whole builds", &["all", "compare", "compare-builds"]),
@@ -84,7 +86,8 @@ Examples:
     --messages-a-day 20000 --svg cluster.svg
   omr bench cluster simulate --costs costs.json --recipients 1000 \\
     --messages-a-day 20408 --policy grouped --node-cores 4 --json
-  omr bench cluster compare --params insecure-tiny-v3 --recipients 12 --batches 3
+  omr bench cluster compare --params insecure-tiny-v3 --recipients 12 \\
+    --batches 3
 
 docs/operating.md has what they say.";
 
