@@ -112,7 +112,14 @@ pub(crate) fn cluster(root: &Path) -> Result<(), XtaskError> {
     };
     let wheel = build(root, &tools, &tools, &TESTED)?;
     install(root, &bin, &wheel)?;
-    succeed(python(root, &bin)?.args(["-m", "pytest", "-m", "cluster", "-s"]))
+    succeed(python(root, &bin)?.args([
+        "-m",
+        "pytest",
+        "-m",
+        "cluster",
+        "-s",
+        "tests/test_cluster.py",
+    ]))
 }
 
 /// Builds a wheel for the interpreter of `bin` by the tools of another environment.
