@@ -220,6 +220,8 @@ pub(super) fn queue(
             free.push(Reverse((now, node)));
             continue;
         };
+        // A node that was idle when others took what came with it.
+        let now = now.max(run.at_us);
         let messages = match std::mem::replace(&mut hot[node as usize], run.piece) == run.piece {
             true => 0,
             false => run.messages * costs.message_bytes,
@@ -229,7 +231,7 @@ pub(super) fn queue(
         let fetch_s = (keys + messages) as f64 * 8.0 / machines.node_bandwidth;
         let takes_us = (work_s.max(fetch_s) * 1e6).ceil() as u64;
         done.core_s += core_s(run, costs);
-        done.busy_us += takes_us.min(end_us - now);
+        done.busy_us += takes_us.min(end_us.saturating_sub(now));
         done.key_bytes += keys;
         done.message_bytes += messages;
         // In milliseconds.

@@ -69,6 +69,23 @@ fn runs_wait_for_each_other_and_for_their_arrays() {
 }
 
 #[test]
+fn nodes_that_were_idle_begin_when_they_are_asked() {
+    let runs = [run(100, 1, 1, 7), run(100, 1, 1, 8), run(100, 1, 1, 9)];
+    let done = queue(&runs, 2, &machines(1), &costs(), 1_000_000_000);
+    let waits = [
+        done.waits.min(),
+        done.waits.value_at_quantile(0.5),
+        done.waits.max(),
+    ];
+    for (wait, expected) in waits.into_iter().zip([20_500, 20_500, 41_000]) {
+        assert!(
+            wait.abs_diff(expected) <= expected / 100,
+            "{wait} {expected}"
+        );
+    }
+}
+
+#[test]
 fn policies_look_at_every_message_for_every_recipient() {
     let load = Load {
         recipients: 100,
