@@ -182,9 +182,14 @@ impl Upload {
         chunks: &mpsc::Sender<UploadChunksRequest>,
         sent: &AtomicU64,
     ) -> io::Result<()> {
-        let mut at = offset;
-        let mut send = |data: Vec<u8>| {
+        let (mut at, mut taken) = (offset, true);
+        let mut send = |mut data: Vec<u8>| {
+            // A file may have grown since it was hashed.
+            data.truncate(usize::try_from(self.bytes - at).unwrap_or(usize::MAX));
             let len = data.len() as u64;
+            if len == 0 {
+                return false;
+            }
             let request = UploadChunksRequest {
                 key_hash: self.hash.clone(),
                 offset: at,
@@ -192,13 +197,17 @@ impl Upload {
                 data: data.into(),
             };
             at += len;
-            let taken = chunks.blocking_send(request).is_ok();
+            taken = chunks.blocking_send(request).is_ok();
             if taken {
                 sent.store(at, Ordering::Relaxed);
             }
-            taken
+            taken && at < self.bytes
         };
-        self.source.read(offset, self.chunk, &mut send)
+        self.source.read(offset, self.chunk, &mut send)?;
+        match taken && at < self.bytes {
+            true => Err(io::ErrorKind::UnexpectedEof.into()),
+            false => Ok(()),
+        }
     }
 }
 
@@ -208,4 +217,39 @@ async fn hashed(source: &Source) -> Result<([u8; 32], u64), RemoteError> {
     let hashed = tokio::task::spawn_blocking(move || own.hashed()).await;
     let hashed = hashed.map_err(|_| RemoteError::Task)?;
     hashed.map_err(|error| source.error(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_changed_since_it_was_hashed_is_sent_no_further_and_told() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [7; 4000]).unwrap();
+        for (bytes, offset, sent) in [(4000, 0, 4000), (3000, 500, 2500), (3000, 3000, 0)] {
+            assert_eq!(
+                read(&file, bytes, offset).unwrap(),
+                sent,
+                "{bytes} {offset}"
+            );
+        }
+        let short = read(&file, 5000, 0).unwrap_err();
+        assert_eq!(short.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    /// Bytes that are sent of a file that had so many.
+    fn read(file: &tempfile::NamedTempFile, bytes: u64, offset: u64) -> io::Result<usize> {
+        let upload = Upload {
+            source: Source::File(file.path().to_owned()),
+            hash: Bytes::new(),
+            bytes,
+            chunk: 700,
+        };
+        let (chunks, mut sent) = mpsc::channel(10);
+        upload.read(offset, &chunks, &AtomicU64::new(0))?;
+        drop(chunks);
+        let all = std::iter::from_fn(|| sent.blocking_recv());
+        Ok(all.map(|chunk| chunk.data.len()).sum())
+    }
 }

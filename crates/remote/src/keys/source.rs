@@ -2,7 +2,7 @@
 
 use crate::RemoteError;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -31,39 +31,31 @@ impl Source {
 
     /// The bytes from an offset on, in pieces of `piece` bytes.
     pub(super) fn read(&self, offset: u64, piece: usize, sink: Sink<'_>) -> io::Result<()> {
-        match self {
-            Self::File(path) => {
-                let mut file = File::open(path)?;
+        let mut pieces = Pieces {
+            skip: 0,
+            piece,
+            data: Vec::with_capacity(piece),
+            sink,
+            ended: false,
+        };
+        let read = match self {
+            Self::File(path) => File::open(path).and_then(|mut file| {
                 file.seek(SeekFrom::Start(offset))?;
-                loop {
-                    let mut data = Vec::with_capacity(piece);
-                    (&mut file).take(piece as u64).read_to_end(&mut data)?;
-                    if data.is_empty() || !sink(data) {
-                        return Ok(());
-                    }
-                }
-            }
+                io::copy(&mut file, &mut pieces).map(drop)
+            }),
             Self::Made(make) => {
-                let mut pieces = Pieces {
-                    skip: offset,
-                    piece,
-                    data: Vec::with_capacity(piece),
-                    sink,
-                    ended: false,
-                };
-                match make(&mut pieces) {
-                    Err(_) if pieces.ended => Ok(()),
-                    made => {
-                        made?;
-                        let rest = std::mem::take(&mut pieces.data);
-                        if !rest.is_empty() {
-                            (pieces.sink)(rest);
-                        }
-                        Ok(())
-                    }
-                }
+                pieces.skip = offset;
+                make(&mut pieces)
             }
+        };
+        match read {
+            Err(_) if pieces.ended => return Ok(()),
+            read => read?,
         }
+        if !pieces.data.is_empty() {
+            (pieces.sink)(pieces.data);
+        }
+        Ok(())
     }
 
     pub(super) fn error(&self, source: io::Error) -> RemoteError {
