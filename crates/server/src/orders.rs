@@ -238,7 +238,7 @@ impl Orders {
             };
             let request = order_batch_id(&after.request_id, start);
             let job = derived(&after.account, &request);
-            let record = after.job(start);
+            let record = after.job(start..after.next);
             if let Err(error) = jobs.create_ordered(job, record, after.change(&id)) {
                 tracing::warn!(%error, "orders wait");
                 return;

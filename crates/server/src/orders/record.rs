@@ -5,6 +5,7 @@ use crate::jobs::{JobRecord, State};
 use crate::records::{self, Id};
 use omr_store::{Change, Store};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Table of orders.
 const ORDERS: &str = "orders";
@@ -22,8 +23,6 @@ pub(crate) struct OrderRecord {
     pub(crate) indices_only: bool,
     /// The scheme's tag.
     pub(crate) scheme: u8,
-    /// Messages of a batch.
-    pub(crate) batch: u64,
 }
 
 impl OrderRecord {
@@ -37,13 +36,13 @@ impl OrderRecord {
             }
     }
 
-    /// The job of the batch that begins with a message.
-    pub(crate) fn job(&self, start: u64) -> JobRecord {
+    /// The job of a batch.
+    pub(crate) fn job(&self, batch: Range<u64>) -> JobRecord {
         JobRecord {
             account: self.account.clone(),
             client: 0,
             keys: self.keys.clone(),
-            range: start..start + self.batch,
+            range: batch,
             step: 1,
             bound: self.bound,
             indices_only: self.indices_only,

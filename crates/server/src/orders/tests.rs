@@ -45,7 +45,6 @@ fn record(account: &str, id: Id, next: u64) -> OrderRecord {
         bound: 5,
         indices_only: false,
         scheme: Scheme::Sophomr.tag(),
-        batch: BATCH,
     }
 }
 
@@ -101,7 +100,7 @@ fn full_batches_are_queued_once_and_the_disk_knows() {
     }
     assert_eq!(queue.room_for_ordered(), 256 - 2);
     // They leave the room of clients who wait: one job, in all.
-    let asked = record("ann", id, 0).job(0);
+    let asked = record("ann", id, 0).job(0..BATCH);
     let asked = crate::jobs::JobRecord {
         ordered: false,
         ..asked

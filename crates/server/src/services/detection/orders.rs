@@ -45,7 +45,6 @@ impl Detection {
             bound: request.bound,
             indices_only: request.indices_only || scheme.is_for_indices(),
             scheme: scheme.tag(),
-            batch,
         })
     }
 
