@@ -405,7 +405,8 @@ class Dense:
 
 def narrow(s):
     """The discrete Gaussian of parameter s, without its far tail: value -> probability."""
-    weights = {x: math.exp(-x * x / (2 * s * s)) for x in range(-40, 41)}
+    reach = max(40, math.ceil(10 * s))
+    weights = {x: math.exp(-x * x / (2 * s * s)) for x in range(-reach, reach + 1)}
     total = sum(weights.values())
     return {x: w / total for x, w in weights.items() if w / total > 1e-12}
 
@@ -596,6 +597,8 @@ SCALE = [
     ("not used", (256, 4, 195, 203), 0.4775),
     ("sophomr-v4: clue key and randomness; hybrid-v3: randomness, SophOMR's clue key", 320, 0.52, 4188161),
     ("hybrid-v3: InstantOMR's clue key", (128, 8, 106, 112), 6.5, 4188161),
+    ("sophomr-v5: clue key and randomness; hybrid-v4: randomness, SophOMR's clue key", 316, 0.52, 4188161),
+    ("hybrid-v4: InstantOMR's clue key", (102, 10, 86, 92), 28.0, 4188161),
 ]
 
 OTHERS = [
@@ -773,7 +776,8 @@ def earlier():
 
 def windows():
     print("\nwindow of weights kept: share of draws")
-    for count, length, low, high in ((170, 6, 141, 149), (204, 5, 161, 167), (128, 8, 106, 112)):
+    drawn = (170, 6, 141, 149), (204, 5, 161, 167), (128, 8, 106, 112), (102, 10, 86, 92)
+    for count, length, low, high in drawn:
         ways = (math.comb(count, w) * length**w for w in range(low, high + 1))
         share = sum(ways) / (length + 1) ** count
         print(f"{count} blocks of {length}: {low} to {high}: {share:.3f}")

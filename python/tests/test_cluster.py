@@ -1,6 +1,6 @@
 """Digests on a cluster of Ray of two machines, one of which dies, for a server that is killed meanwhile.
 
-`cargo xtask cluster` runs it; OMR_CLUSTER="sophomr-v4 16 3" has it do so with another set, and so many recipients and
+`cargo xtask cluster` runs it; OMR_CLUSTER="sophomr-v5 16 3" has it do so with another set, and so many recipients and
 batches.
 """
 

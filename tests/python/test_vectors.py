@@ -89,17 +89,21 @@ class BoundClues(unittest.TestCase):
             secrets = unpack(2, of.beta_length, case["secret_key"][start : start + size]) - 1
             a = unpack(of.width, of.n + of.coordinates, case["clue"][5:-96])
             a, b = a[: of.n], a[of.n :]
-            offsets = numpy.array(case["offsets"]) * of.rounded // of.q
+            modulus, offsets = of.rounded, numpy.array(case["offsets"]) * of.rounded // of.q
+            if of.halved:
+                # Each stands for the middle of two residues, in halves of a unit.
+                a, b, modulus, offsets = 4 * a + 1, 4 * b + 1, 2 * of.q, 2 * offsets
             secrets = secrets.reshape(len(of.secrets), of.n).tolist()
             products = [multiply(a, secret)[:count] for secret, count in zip(secrets, of.secrets)]
-            distance = (b - offsets - numpy.concatenate(products)) % of.rounded
-            distance = numpy.minimum(distance, of.rounded - distance)
+            distance = (b - offsets - numpy.concatenate(products)) % modulus
+            distance = numpy.minimum(distance, modulus - distance) * of.rounded / modulus
             with self.subTest(case["params"]):
                 limit = 24 * of.q // P if of.q != P else 47 if of.rounded == P else 23
                 first = of.secrets[0]
                 self.assertLessEqual(distance[:first].max(), limit)
-                # The betas of second secrets have wider errors: of parameter 6.5, one for each coefficient of x.
-                self.assertLessEqual(distance[first:].max(initial=0), 8 * 6.5 * of.weight**0.5)
+                # The betas of second secrets have wider errors, of this parameter, one for each coefficient of x.
+                wider = 28 if of.halved else 6.5
+                self.assertLessEqual(distance[first:].max(initial=0), 8 * wider * of.weight**0.5)
 
 
 class Locked(unittest.TestCase):
@@ -126,7 +130,7 @@ class Documents(unittest.TestCase):
 
     def test_sets_are_those_of_the_document(self):
         for of in SETS.values():
-            posted = "q" if of.rounded == of.q else f"{of.rounded:,}"
+            posted = "halved" if of.halved else "q" if of.rounded == of.q else f"{of.rounded:,}"
             cells = [of.name, f"{of.n:,}", of.weight, of.sigma, of.coordinates, posted, of.tag.hex()]
             self.assertIn(f" {' '.join(map(str, cells))} ", self.words)
 

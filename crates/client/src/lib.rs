@@ -8,7 +8,7 @@
 //! use omr_client::{Retrieved, identity, os_rng};
 //! use omr_protocol::{ClueKind, ParamSet, Sealing};
 //!
-//! // A small set for tests; `sophomr-v4` is the default.
+//! // A small set for tests; `sophomr-v5` is the default.
 //! let set = ParamSet::named("insecure-tiny-v2")?;
 //! // Plain clues, so that no detector is needed below. Bound ones are the default everywhere.
 //! let (secret, address) = identity(set.clue(), ClueKind::Plain, &mut os_rng());

@@ -13,7 +13,8 @@ pub struct Sender {
     alpha: Poly<Eval>,
     /// One for each clue secret.
     betas: Vec<Poly<Eval>>,
-    errors: NarrowGaussian,
+    /// None where what is posted leaves out enough.
+    errors: Option<NarrowGaussian>,
 }
 
 impl Sender {
@@ -27,12 +28,15 @@ impl Sender {
             params: params.clone(),
             alpha: transform(key.alpha(params)),
             betas: key.beta.chunks(ring.n()).map(beta).collect(),
-            errors: NarrowGaussian::new(params.spec().sigma),
+            errors: params
+                .spec()
+                .draws_errors()
+                .then(|| NarrowGaussian::new(params.spec().sigma)),
         }
     }
 
-    /// A fresh clue: `a = alpha x + e1`, `b` the first coordinates of `beta x + e2`, of every clue secret in turn,
-    /// rounded to the set's modulus of clues.
+    /// A fresh clue: `a = alpha x + e1`, `b` the first coordinates of `beta x + e2`, of every clue secret in turn, as
+    /// the set posts them.
     pub fn gen_clue(&self, rng: &mut impl CryptoRng) -> Clue {
         let [a, b] = self.sample(rng);
         let spec = self.params.spec();
@@ -52,13 +56,15 @@ impl Sender {
             let mut product = key.clone();
             ring.mul_assign(&mut product, &x);
             let mut product = ring.inverse(product);
-            let mut errors = self.errors.sample(rng, count);
             let q = self.params.q();
-            let with_error = |(&value, &error): (&u64, &i64)| q.add(value, q.from_i64(error));
-            let sums = product.row(0).iter().zip(&errors).map(with_error);
-            let sums = sums.collect();
-            errors.zeroize();
+            let mut sums = product.row(0)[..count].to_vec();
             product.zeroize();
+            if let Some(errors) = &self.errors {
+                let mut errors = errors.sample(rng, count);
+                let add = |(sum, &error): (&mut u64, &i64)| *sum = q.add(*sum, q.from_i64(error));
+                sums.iter_mut().zip(&errors).for_each(add);
+                errors.zeroize();
+            }
             sums
         };
         let a = sample(&self.alpha, spec.n);

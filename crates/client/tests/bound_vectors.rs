@@ -92,8 +92,11 @@ fn steps(params: &ClueParams, clue_key: &[u8], secret_key: &[u8]) -> Value {
     let mut stream = Xof::stream("omr bound clue randomness v1", &sample_key, &[]);
     let x = fixed_weight(&mut stream, spec.n, spec.weight);
     let errors = NarrowGaussian::new(spec.sigma);
-    let e1 = errors.sample(&mut stream, spec.n);
-    let e2 = errors.sample(&mut stream, spec.coordinates);
+    let mut draw = |count| match spec.draws_errors() {
+        true => errors.sample(&mut stream, count),
+        false => vec![0; count],
+    };
+    let (e1, e2) = (draw(spec.n), draw(spec.coordinates));
     let a = sample(params, key.alpha(params), &x, &e1);
     let secrets = spec.secrets().into_iter().zip(key.beta.chunks(spec.n));
     let of_secret = |(own, beta): (ClueSecret, &[u32])| {

@@ -178,7 +178,7 @@ pub(crate) struct Keygen {
     /// hybrid (both)
     #[arg(long, value_name = "SCHEME")]
     pub(crate) scheme: Option<Scheme>,
-    /// Parameter set; sophomr-v4 unless the scheme needs another
+    /// Parameter set; sophomr-v5 unless the scheme needs another
     #[arg(long, value_name = "NAME")]
     pub(crate) params: Option<String>,
     #[command(flatten)]
@@ -444,7 +444,7 @@ pub(crate) struct Demo {
     /// sophomr, instantomr or hybrid
     #[arg(long, value_name = "SCHEME", default_value_t = Scheme::Sophomr)]
     pub(crate) scheme: Scheme,
-    /// Parameter set; sophomr-v4 unless the scheme needs another
+    /// Parameter set; sophomr-v5 unless the scheme needs another
     #[arg(long, value_name = "NAME")]
     pub(crate) params: Option<String>,
     /// Print one JSON object

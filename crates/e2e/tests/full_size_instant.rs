@@ -85,7 +85,7 @@ fn messages_of_the_hybrid_set_are_exact() {
 
 #[test]
 fn messages_of_two_secrets_are_exact() {
-    half_of("hybrid-v3", 60, None, (2_840, 60_000_000, 57_000));
+    half_of("hybrid-v4", 60, None, (2_840, 60_000_000, 57_000));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn messages_with_short_clues_are_exact() {
 
 #[test]
 fn short_sessions_in_double_precision_are_exact() {
-    half_of("hybrid-v3", 60, Some(1024), (2_840, 60_000_000, 57_000));
+    half_of("hybrid-v4", 60, Some(1024), (2_840, 60_000_000, 57_000));
 }
 
 /// As many messages as may all be in double precision: they leave the noise of 32,768 exact ones.

@@ -22,7 +22,7 @@ pub const TARGET: Target = Target::new("addresses", run, seeds);
 const SETS: [&str; 3] = [
     "insecure-tiny-v2",
     "insecure-tiny-hybrid-v2",
-    "insecure-tiny-hybrid-v3",
+    "insecure-tiny-hybrid-v4",
 ];
 /// Clue keys of LWE, from here on.
 const LWE: usize = 64;

@@ -21,7 +21,7 @@ const SETS: [&str; 4] = [
     "insecure-tiny-v2",
     "insecure-tiny-hybrid-v2",
     "sophomr-v3",
-    "insecure-tiny-hybrid-v3",
+    "insecure-tiny-hybrid-v4",
 ];
 
 static RINGS: LazyLock<Vec<Arc<ClueParams>>> = LazyLock::new(|| {

@@ -20,7 +20,7 @@ const SETS: [&str; 4] = [
     "insecure-tiny-v2",
     "insecure-tiny-hybrid-v1",
     "insecure-tiny-hybrid-v2",
-    "insecure-tiny-hybrid-v3",
+    "insecure-tiny-hybrid-v4",
 ];
 /// Secrets of LWE clues, from here on.
 const LWE: usize = 64;

@@ -3,7 +3,7 @@
 use crate::{Kernels, Modulus, Monomials};
 
 /// [`Kernels::block_product`] takes at most this many keys together.
-pub const MAX_BLOCK: usize = 8;
+pub const MAX_BLOCK: usize = 10;
 
 /// Rows of an encryption of a key bit: body and mask digits, with a body and a mask each.
 pub const KEY_ROWS: usize = 4;

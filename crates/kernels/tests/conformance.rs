@@ -501,7 +501,7 @@ fn factors_serve_as_digits() {
             let (monomials, q) = (Monomials::new(&t), t.modulus().value());
             for row in rows(t.modulus(), n, &mut rng) {
                 let key = [(); 2].map(|()| rng.row(n * KEY_ROWS * MAX_BLOCK, q));
-                let exponents = [3, 0, 5, 7, 2, 1, 4, 11];
+                let exponents: [u32; MAX_BLOCK] = [3, 0, 5, 7, 2, 1, 4, 11, 13, 6];
                 let with = |k: &Kernels| {
                     let mut digits = row.clone();
                     k.ntt_factors(&t, &mut digits);

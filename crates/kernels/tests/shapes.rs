@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use common::{Rng, prime_below, random_blocks, sliding_rows, tables};
 use omr_kernels::{
-    BlockPermutation, FourierRows, FourierTable, Gadget, KEY_ROWS, Kernels, MAX_CONVERT_TERMS,
-    MAX_DOT_TERMS, Modulus, NttTable, SlidingRows,
+    BlockPermutation, FourierRows, FourierTable, Gadget, KEY_ROWS, Kernels, MAX_BLOCK,
+    MAX_CONVERT_TERMS, MAX_DOT_TERMS, Modulus, NttTable, SlidingRows,
 };
 
 /// Whether every back end panics.
@@ -261,7 +261,7 @@ fn products_in_double_precision() {
     let per_key = n * KEY_ROWS;
     for (digits, row, keys, key) in [
         (1, n, 0, 0),
-        (1, n, 9, 9 * per_key),
+        (1, n, MAX_BLOCK + 1, (MAX_BLOCK + 1) * per_key),
         (2, n, 1, per_key),
         (0, n, 1, per_key),
         (1, 256, 1, per_key),

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod builds;
+mod clear;
 pub mod cluster;
 pub mod compare;
 pub mod cost;

@@ -81,8 +81,7 @@ fn named(kind: u8) -> String {
     }
 }
 
-/// A clue: ring LWE sample `(a, b)`, b cut to the first coordinates, rounded to the set's modulus of
-/// clues.
+/// A clue: ring LWE sample `(a, b)`, b cut to the first coordinates, as the set posts residues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clue {
     /// `n` residues.
@@ -127,7 +126,7 @@ impl Clue {
     /// Bytes of a plain clue: kind, parameter tag, packed residues.
     pub fn bytes(params: &ClueParams) -> usize {
         let clue = params.spec();
-        let bits = residue_bits(clue.rounded);
+        let bits = residue_bits(clue.posted_modulus());
         5 + packed_len(clue.n + clue.coordinates, bits).expect("clues are small")
     }
 
@@ -136,7 +135,7 @@ impl Clue {
         let mut out = vec![PLAIN];
         out.extend(params.tag());
         write_residues(
-            params.spec().rounded,
+            params.spec().posted_modulus(),
             self.a.iter().chain(&self.b),
             &mut out,
         );
@@ -149,7 +148,7 @@ impl Clue {
     pub fn from_bytes(params: &ClueParams, bytes: &[u8]) -> Result<Self, ClueError> {
         let parser = ClueParser::new(params);
         let mut a = vec![0; parser.residues()];
-        parser.parse_into(bytes, &mut a)?;
+        parser.posted_into(bytes, &mut a)?;
         let b = a.split_off(params.spec().n);
         Ok(Self { a, b })
     }
@@ -159,7 +158,7 @@ impl Clue {
     ///
     /// Errors: `Short`.
     pub fn check_norm(&self, params: &ClueParams) -> Result<(), ClueError> {
-        check_norm(&self.a, params.spec().rounded)
+        check_norm(&self.a, params.spec().posted_modulus())
     }
 }
 
@@ -239,20 +238,28 @@ impl<'a> ClueParser<'a> {
         self.params.spec().n + self.params.spec().coordinates
     }
 
-    /// Checks a clue and unpacks a, then b, into `out`, whose content is undefined after an error.
+    /// Checks a clue and puts what its a, then b, stand for into `out`, whose content is undefined after an error.
     ///
-    /// Shape:  [`ClueParser::residues`] words.   Range: out below the modulus of clues.
+    /// Shape:  [`ClueParser::residues`] words.   Range: out below [`crate::params::ClueSpec::modulus`].
     /// Errors: `Length`, `Kind`, `Params`, `Coordinate`.   Panics: on a wrong length of `out`.
     pub fn parse_into(&self, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
+        self.posted_into(bytes, out)?;
+        let spec = self.params.spec();
+        out.iter_mut().for_each(|x| *x = spec.stands_for(*x));
+        Ok(())
+    }
+
+    /// The same as posted.
+    pub(crate) fn posted_into(&self, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
         assert_eq!(out.len(), self.residues(), "one word a residue");
         check_head(bytes, self.kind, (self.params.name(), self.tag), self.bytes)?;
         let residues = &bytes[5..Clue::bytes(self.params)];
-        read_residues(self.params.spec().rounded, residues, out)
+        read_residues(self.params.spec().posted_modulus(), residues, out)
     }
 
     /// Bytes of a window of `groups` groups of eight residues.
     pub fn window_bytes(&self, groups: usize) -> usize {
-        window_bytes(residue_bits(self.params.spec().rounded), groups)
+        window_bytes(residue_bits(self.params.spec().posted_modulus()), groups)
     }
 
     /// Copies the bytes of residue `first`'s group of eight, and of those after it, of a clue that
@@ -260,7 +267,7 @@ impl<'a> ClueParser<'a> {
     ///
     /// Panics: past the end of the clue.
     pub fn copy_window(&self, bytes: &[u8], first: usize, window: &mut [u8]) {
-        let bits = residue_bits(self.params.spec().rounded);
+        let bits = residue_bits(self.params.spec().posted_modulus());
         copy_window(&bytes[5..], bits, first, window);
     }
 
@@ -268,7 +275,11 @@ impl<'a> ClueParser<'a> {
     ///
     /// Panics: when the window is shorter than [`ClueParser::window_bytes`].
     pub fn unpack_window(&self, window: &[u8], out: &mut [u32]) {
-        unpack_window_u32(window, residue_bits(self.params.spec().rounded), out);
+        unpack_window_u32(
+            window,
+            residue_bits(self.params.spec().posted_modulus()),
+            out,
+        );
     }
 }
 

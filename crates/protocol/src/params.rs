@@ -6,7 +6,7 @@ mod published;
 mod security;
 mod set;
 
-pub use clue::{ClueParams, ClueSecret, ClueSpec, SecondSecret, SecretSpec};
+pub use clue::{ClueParams, ClueSecret, ClueSpec, Posting, SecondSecret, SecretSpec};
 pub use security::{
     Bits, CLUE_ESTIMATES, ClueEstimate, LEAST_BITS, ROTATION_KEY_BITS, Security, largest_log_pq,
 };
@@ -86,7 +86,7 @@ pub fn dimension(ok: bool, expected: &'static str, found: usize) -> Result<(), P
 }
 
 /// The set that commands use unless told otherwise.
-pub const DEFAULT: &str = "sophomr-v4";
+pub const DEFAULT: &str = "sophomr-v5";
 
 /// The set whose clues serve both engines.
-pub const HYBRID: &str = "hybrid-v3";
+pub const HYBRID: &str = "hybrid-v4";

@@ -60,6 +60,8 @@ class BoundSender:
         key = derive("omr bound clue sample v1", clue_seed, self.address)
         stream = Stream("omr bound clue randomness v1", key)
         x = sparse_ternary(stream, self.set.n, self.set.weight)
+        if self.set.halved:
+            return x, [0] * self.set.n, [0] * self.set.coordinates
         e1 = narrow(stream, self.set.thresholds, self.set.n)
         return x, e1, narrow(stream, self.set.thresholds, self.set.coordinates)
 

@@ -43,6 +43,8 @@ class Set:
     group: int = 1 << 16
     # Whether exact counters stand behind its sums.
     counted: bool = False
+    # Whether residues are posted without their lowest bit, which stands for errors of the sender's.
+    halved: bool = False
     # Coordinates of `b` that are of a second clue secret, InstantOMR's: the last ones.
     second: int = 0
 
@@ -64,7 +66,7 @@ class Set:
     @property
     def width(self):
         """Bits of a posted residue."""
-        return (self.rounded - 1).bit_length()
+        return (self.q.bit_length() - 1) if self.halved else (self.rounded - 1).bit_length()
 
     @property
     def beta_width(self):
@@ -78,6 +80,8 @@ class Set:
 
     def post(self, residues):
         """Residues modulo q as they are posted."""
+        if self.halved:
+            return [int(v) >> 1 for v in residues]
         return [(int(v) * self.rounded + self.q // 2) // self.q % self.rounded for v in residues]
 
 
@@ -92,8 +96,10 @@ ALONE = {"rounded": 1 << 10, "large": 0, "small": 0, "final": 0, "group": 1 << 1
 SETS = {
     of.name: of
     for of in (
+        Set("sophomr-v5", 1024, 316, "none", 2, halved=True, **OPENED),
         Set("sophomr-v4", 1024, 320, "0.52", 2, **OPENED),
         Set("sophomr-v3", 1024, 140, "0.4495", 2),
+        Set("hybrid-v4", 1024, 316, "none", 6, counted=True, halved=True, second=4, **OPENED),
         Set("hybrid-v3", 1024, 320, "0.52", 5, counted=True, second=3, **OPENED),
         Set("hybrid-v2", 1024, 140, "0.4775", 3, counted=True),
         Set("instantomr-v2", 1024, 140, "0.4775", 5, counted=True, **ALONE),
@@ -101,6 +107,8 @@ SETS = {
         Set("hybrid-v1", 1024, 96, "0.5", 3),
         Set("hybrid-strong-v1", 1024, 96, "0.5", 3),
         Set("instantomr-v1", 1024, 96, "0.5", 5, **ALONE),
+        Set("insecure-tiny-v4", 64, 16, "none", 2, halved=True, **TINY, **OPENED),
+        Set("insecure-tiny-hybrid-v4", 64, 16, "none", 6, counted=True, halved=True, second=4, **TINY, **OPENED),
         Set("insecure-tiny-v3", 64, 16, "0.52", 2, **TINY, **OPENED),
         Set("insecure-tiny-hybrid-v3", 64, 16, "0.52", 5, counted=True, second=3, **TINY, **OPENED),
         Set("insecure-tiny-v2", 64, 16, "0.5", 2, **TINY),

@@ -58,7 +58,7 @@ impl Enemy {
     fn mauled(&self) -> Written {
         let mut message = self.honest(b"a little louder");
         let mut clue = BoundClue::from_bytes(self.set.clue(), &message.clue).unwrap();
-        clue.clue.b[0] = (clue.clue.b[0] + 1) % self.set.clue().spec().rounded as u32;
+        clue.clue.b[0] = (clue.clue.b[0] + 1) % self.set.clue().spec().posted_modulus() as u32;
         message.clue = clue.to_bytes(self.set.clue());
         message
     }

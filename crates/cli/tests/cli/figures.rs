@@ -167,7 +167,7 @@ fn params_show_the_sizes_of_real_files() {
     let scene = Scene::new("none", 100);
     let list = scene.run(&["params", "list"]).quietly();
     assert!(
-        list.starts_with("sophomr-v4 ") && list.contains("insecure-tiny-v2"),
+        list.starts_with("sophomr-v5 ") && list.contains("insecure-tiny-v2"),
         "{list}"
     );
     let sets = scene.run(&["params", "list", "--json"]).json();
@@ -209,7 +209,7 @@ fn params_search_finds_the_sets_with_instantomr() {
     let found = scene.run(&[&args[..], &["--json"]].concat()).json();
     let sets = found["sets"].as_array().unwrap();
     let names: Vec<_> = sets.iter().map(|set| &set["published"]).collect();
-    assert_eq!(names, ["hybrid-v3", "hybrid-v2", "instantomr-v2"]);
+    assert_eq!(names, ["hybrid-v4", "hybrid-v2", "instantomr-v2"]);
     for set in sets {
         assert!(set["miss_log2"].as_f64().unwrap() <= -30.0, "{set}");
         assert!(
@@ -218,7 +218,7 @@ fn params_search_finds_the_sets_with_instantomr() {
         );
     }
     let table = scene.run(&args).quietly();
-    assert!(table.contains("hybrid-v3"), "{table}");
+    assert!(table.contains("hybrid-v4"), "{table}");
 }
 
 #[test]

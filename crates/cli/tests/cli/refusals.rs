@@ -36,7 +36,11 @@ fn parameters_must_agree() {
     let init = ["board", "init", "board", "--params"];
     scene.run(&[&init[..], &["sophomr-v0"]].concat()).refused(
         1,
-        &["sophomr-v4, hybrid-v3", "insecure-tiny-v2", "sophomr-v0"],
+        &[
+            "sophomr-v5, hybrid-v4, hybrid-v3",
+            "insecure-tiny-v2",
+            "sophomr-v0",
+        ],
     );
     scene.run(&[&init[..], &["sophomr-v3"]].concat()).quietly();
     scene.write("f", b"hello");
@@ -57,7 +61,7 @@ fn old_sets_take_a_flag() {
     let told = [
         "at least 128 bits",
         "119.6",
-        "use sophomr-v4",
+        "use sophomr-v5",
         "--allow-old",
     ];
     let init = ["board", "init", "old", "--params", "sophomr-v2"];
@@ -67,7 +71,7 @@ fn old_sets_take_a_flag() {
     scene.run(&["board", "stat", "old"]).quietly();
     let keygen = ["keygen", "--out", "bob", "--params", "sophomr-v2"];
     scene.run(&keygen).refused(1, &told);
-    let told = ["122.6", "use hybrid-v3", "--allow-old"];
+    let told = ["122.6", "use hybrid-v4", "--allow-old"];
     let id = ["id", "new", "--home", "home", "--params", "hybrid-v1"];
     scene.run(&id).refused(1, &told);
     let serve = words("serve --listen 127.0.0.1:0 --data data --params hybrid-v1");

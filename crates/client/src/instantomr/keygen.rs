@@ -33,7 +33,7 @@ pub fn detection_key(
         Ok(bodies)
     };
     let Ok(mut key) = InstantKey::from_bodies(params, secret.instant_id(), &seed, next);
-    key.offset = offset.map(|bodies| OffsetKey::from_bodies(&params.clue, bodies, &seed));
+    key.offset = offset.map(|bodies| OffsetKey::from_bodies(params, bodies, &seed));
     Ok(key)
 }
 
@@ -144,9 +144,9 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
     fn offset_of(&mut self, address: &ClueKey) -> Vec<u32> {
         let (clue, q) = (&self.params.clue, self.params.clue.q());
         let errors = NarrowGaussian::new(self.params.secret().sigma);
-        let errors = Zeroizing::new(errors.sample(self.rng, OffsetKey::samples(clue)));
-        let masks = OffsetKey::masks(clue, &self.seed);
-        let messages = OffsetKey::messages(clue, &address.offset(clue));
+        let errors = Zeroizing::new(errors.sample(self.rng, OffsetKey::samples(self.params)));
+        let masks = OffsetKey::masks(self.params, &self.seed);
+        let messages = OffsetKey::messages(self.params, &address.offset(clue));
         let body = |((mask, message), &error): ((Vec<u64>, u64), &i64)| {
             let product = mask
                 .iter()
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_key_is_written_body_by_body_as_it_is_made_at_once() {
-        for name in ["insecure-tiny-hybrid-v2", "insecure-tiny-hybrid-v3"] {
+        for name in ["insecure-tiny-hybrid-v2", "insecure-tiny-hybrid-v4"] {
             let set = ParamSet::named(name).unwrap();
             let params = set.instantomr().unwrap();
             for clues in [ClueKind::Plain, ClueKind::Bound] {

@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_key_is_written_body_by_body_as_it_is_made_at_once() {
-        for name in ["insecure-tiny-v2", "insecure-tiny-v3"] {
+        for name in ["insecure-tiny-v2", "insecure-tiny-v3", "insecure-tiny-v4"] {
             let set = ParamSet::named(name).unwrap();
             let params = set.sophomr().unwrap();
             for clues in [ClueKind::Plain, ClueKind::Bound] {

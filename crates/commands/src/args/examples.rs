@@ -132,7 +132,7 @@ go to SophOMR and the rest to InstantOMR, where that costs less; a key is read o
 pub(super) const STREAM: &str = "\
 Examples:
   omr keygen --scheme instantomr --out alice
-  omr board init board --params hybrid-v3
+  omr board init board --params hybrid-v4
   omr stream run --board board --detection-key alice/instant.key \\
     --state alice.session --bound 50
   omr stream run --board board --detection-key alice/instant.key \\

@@ -81,15 +81,15 @@ impl Clues {
 fn far(clue: &ClueParams, words: &mut [u32]) {
     let (a, b) = words.split_at_mut(clue.spec().n);
     a.fill(0);
-    b.fill((clue.spec().rounded / 2) as u32);
+    b.fill((clue.spec().modulus() / 2) as u32);
 }
 
 /// The coordinates of a clue, `d_j = b_j - (a s)_j`, as LWE ciphertexts modulo a turn: a, then b in
 /// `words`.
 pub fn coordinates(params: &InstantParams, words: &[u32]) -> Vec<Lwe> {
-    let q = params.clue.spec().rounded;
+    let modulus = params.clue.spec().modulus();
     let exact = exact(params, words).into_iter();
-    exact.map(|ct| to_turn(params, q, &ct)).collect()
+    exact.map(|ct| to_turn(params, modulus, &ct)).collect()
 }
 
 /// The same without what clues are bound by: `d_j = b_j - (a s)_j - <h_j, w>`.
@@ -99,16 +99,18 @@ fn bare_coordinates(
     rows: &[[u32; OFFSET_LEN]],
     key: &OffsetKey,
 ) -> Vec<Lwe> {
-    let (q, rounded) = (params.clue.spec().q, params.clue.spec().rounded);
+    let (q, own) = (params.clue.spec().q, params.clue.spec().modulus());
+    // Offsets are residues modulo q.
+    let modulus = if own < q { q } else { own };
     let rows = &rows[params.secret().coordinates];
     let exact = exact(params, words).into_iter().zip(rows);
     let bare = |(ct, row): (Lwe, &[u32; OFFSET_LEN])| {
-        let mut ct = match rounded == q {
+        let mut ct = match own == modulus {
             true => ct,
-            false => ct.switch(rounded, q),
+            false => ct.switch(own, modulus),
         };
-        key.take_off(params, row, &mut ct);
-        to_turn(params, q, &ct)
+        key.take_off(params, row, (modulus, &mut ct));
+        to_turn(params, modulus, &ct)
     };
     exact.map(bare).collect()
 }
@@ -116,7 +118,7 @@ fn bare_coordinates(
 /// The coordinates of the engine's secret modulo the modulus of clues.
 fn exact(params: &InstantParams, words: &[u32]) -> Vec<Lwe> {
     let clue = params.clue.spec();
-    let q = clue.rounded;
+    let q = clue.modulus();
     let (a, b) = words.split_at(clue.n);
     let b = &b[params.secret().coordinates];
     let coordinate = |(j, &body): (usize, &u32)| {

@@ -147,26 +147,25 @@ impl Block {
             extra: coordinates.rows.iter().map(rows).collect(),
         };
         let negated = |&y: &usize| clues.is_negated(slots[y]);
-        let q = params.spec().clue.q as u32;
+        let (modulus, q) = (params.spec().clue.modulus(), params.spec().clue.q);
         for y in (0..slots.len()).filter(negated) {
-            block.negate(q, y);
+            block.negate([modulus, q].map(|x| x as u32), y);
         }
         block
     }
 
-    /// Negates the clue of coefficient y modulo q.
-    fn negate(&mut self, q: u32, y: usize) {
-        let negate = |rows: &mut [u32], width: usize| {
+    /// Negates the clue of coefficient y: its residues, and those of what it is bound by.
+    fn negate(&mut self, [modulus, q]: [u32; 2], y: usize) {
+        let messages = self.b[0].len();
+        let negate = |q: u32, rows: &mut [u32]| {
+            let width = rows.len() / messages;
             for x in &mut rows[y * width..][..width] {
                 *x = if *x == 0 { 0 } else { q - *x };
             }
         };
-        let messages = self.b[0].len();
-        let all = [&mut self.a].into_iter().chain(&mut self.b);
-        for rows in all.chain(&mut self.extra) {
-            let width = rows.len() / messages;
-            negate(rows, width);
-        }
+        let residues = [&mut self.a].into_iter().chain(&mut self.b);
+        residues.for_each(|rows| negate(modulus, rows));
+        self.extra.iter_mut().for_each(|rows| negate(q, rows));
     }
 
     fn packed(&self, opening: &Opening, keys: &[&OpeningKey]) -> Vec<Narrowed> {
@@ -193,26 +192,31 @@ mod tests {
     /// Residues of a block against the clues in its slots, with the signs of the placement.
     #[test]
     fn blocks_hold_clues_with_their_signs() {
-        let params = Params::named("insecure-tiny-v3").unwrap();
+        for name in ["insecure-tiny-v3", "insecure-tiny-v4"] {
+            check_blocks(&Params::named(name).unwrap());
+        }
+    }
+
+    fn check_blocks(params: &Params) {
         let (spec, opening) = (&params.spec().clue, params.opening.as_ref().unwrap());
-        let q = spec.q as u32;
+        let (q, posted) = (spec.modulus() as u32, spec.posted_modulus() as u32);
         let clue = |w: usize| Clue {
             a: (0..spec.n)
-                .map(|i| (w * 7919 + i * 131) as u32 % q)
+                .map(|i| (w * 7919 + i * 131) as u32 % posted)
                 .collect(),
             b: vec![w as u32, 0],
         };
         let clues: Vec<Clue> = (0..params.slots()).map(clue).collect();
         let bytes: Vec<Vec<u8>> = clues.iter().map(|c| c.to_bytes(&params.clue)).collect();
         let placement = Placement::new(&[4; 32], 0, params.slots());
-        let batch = ClueBatch::new(&params, &placement, bytes.concat(), bytes[0].len());
+        let batch = ClueBatch::new(params, &placement, bytes.concat(), bytes[0].len());
         let negated = placement.negated();
-        let sign = |slot: usize, x: u32| match negated[slot] {
-            true => (q - x) % q,
-            false => x,
+        let sign = |slot: usize, posted: u32| match (negated[slot], spec.stands_for(posted)) {
+            (true, x) => (q - x) % q,
+            (false, x) => x,
         };
         for number in [0, opening.blocks() - 1] {
-            let block = Block::new(&params, opening, &batch, number);
+            let block = Block::new(params, opening, &batch, number);
             for y in 0..opening.spec().n {
                 let place = Place {
                     block: number,
@@ -230,7 +234,7 @@ mod tests {
                         .iter())
                 );
                 assert_eq!(block.b[0][y], sign(slot, clue.b[0]));
-                assert_eq!(block.b[1][y], 0);
+                assert_eq!(block.b[1][y], sign(slot, 0));
             }
         }
     }

@@ -19,9 +19,9 @@ pub(crate) const PAYLOAD: usize = 12;
 /// More than a batch.
 pub(crate) const MESSAGES: u64 = 2500;
 
-/// The tiny set whose clues are opened.
+/// The tiny set whose clues are halved and opened.
 pub(crate) fn tiny() -> Arc<Params> {
-    Params::named("insecure-tiny-v3").unwrap()
+    Params::named("insecure-tiny-v4").unwrap()
 }
 
 /// Recipients with the masks of one epoch.

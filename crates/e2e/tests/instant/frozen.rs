@@ -3,7 +3,7 @@
 //!
 //! To freeze them anew (a break of the format): `cargo test -p omr-e2e --test instant -- --ignored freeze`.
 
-use crate::world::{BOUND, World, advance, apart, counted, expected, tiny};
+use crate::world::{BOUND, World, advance, apart, apart_whole, counted, expected, tiny};
 use chacha20::ChaCha20Rng;
 use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{SecretKey, Sender, decode, identity};
@@ -20,7 +20,7 @@ const MESSAGES: u64 = 80;
 const PERTINENT: usize = 4;
 
 /// The sets, the folders of their files, and the digests in them.
-fn cases() -> [(&'static ParamSet, &'static str, Vec<Digest>); 3] {
+fn cases() -> [(&'static ParamSet, &'static str, Vec<Digest>); 4] {
     let digest = |name, scheme, bound| Digest {
         name,
         scheme,
@@ -40,7 +40,8 @@ fn cases() -> [(&'static ParamSet, &'static str, Vec<Digest>); 3] {
     [
         (tiny(), "instant", first),
         (counted(), "instant-v2", second()),
-        (apart(), "instant-v3", second()),
+        (apart_whole(), "instant-v3", second()),
+        (apart(), "instant-v4", second()),
     ]
 }
 

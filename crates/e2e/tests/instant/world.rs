@@ -31,10 +31,17 @@ pub(crate) fn counted() -> &'static ParamSet {
     &COUNTED
 }
 
-/// The same with a clue secret for each engine.
-pub(crate) fn apart() -> &'static ParamSet {
+/// The same with a clue secret for each engine, and clues posted whole.
+pub(crate) fn apart_whole() -> &'static ParamSet {
     static APART: LazyLock<ParamSet> =
         LazyLock::new(|| ParamSet::named("insecure-tiny-hybrid-v3").unwrap());
+    &APART
+}
+
+/// The same with halved clues, and four coordinates for InstantOMR.
+pub(crate) fn apart() -> &'static ParamSet {
+    static APART: LazyLock<ParamSet> =
+        LazyLock::new(|| ParamSet::named("insecure-tiny-hybrid-v4").unwrap());
     &APART
 }
 

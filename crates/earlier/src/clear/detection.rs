@@ -3,7 +3,7 @@
 use super::{DistanceTest, EarlierClue, EarlierScheme, EarlierSet, LweKind, LweParams};
 use crate::EvenFunction;
 use omr_protocol::ParamsError;
-use omr_protocol::params::{ClueSpec, SecretSpec, SetSpec, dimension};
+use omr_protocol::params::{ClueSpec, Posting, SecretSpec, SetSpec, dimension};
 use omr_protocol::sophomr::Circuit;
 use omr_protocol::sophomr::{Params, ParamsSpec};
 use omr_ring::Kernels;
@@ -51,7 +51,7 @@ fn ring(n: usize, p: u64, coordinates: usize) -> ClueSpec {
         weight: 0,
         sigma: 0.5,
         coordinates,
-        rounded: p,
+        posting: Posting::Whole,
     }
 }
 

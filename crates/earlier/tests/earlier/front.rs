@@ -10,7 +10,7 @@ use omr_earlier::clear::{
 };
 use omr_earlier::client::{LweSecret, LweSender, detection_key_with_large_secret, identity};
 use omr_earlier::detector::EarlierDetector;
-use omr_protocol::params::ClueSpec;
+use omr_protocol::params::{ClueSpec, Posting};
 use omr_protocol::sophomr::{DetectionKey, ParamsSpec};
 use omr_protocol::{Clue, Placement};
 use rand_core::SeedableRng;
@@ -166,7 +166,7 @@ fn residues_by_one_polynomial() {
     let tiny = set.detection();
     let clue = ClueSpec {
         q: 65_537,
-        rounded: 65_537,
+        posting: Posting::Whole,
         ..tiny.spec.clue.clone()
     };
     check(&Detection {

@@ -2,6 +2,7 @@
 
 mod lwemongrass;
 
+use super::clear;
 use chacha20::ChaCha20Rng;
 use omr_client::{BoundSender, ClueSeed, SecretKey, Sender, identity};
 use omr_protocol::clue::{Binding, BoundClue, OFFSET_LEN, offset};
@@ -173,41 +174,29 @@ impl<'a> Fixture<'a> {
         })
     }
 
-    /// Whether `d_j = b_j - (a s)_j - offset_j` lies in the window for all coordinates looked at.
+    /// Whether `d_j = b_j - (a s)_j - offset_j` lies in the window for all coordinates looked at; all are doubled.
     fn is_pertinent(&self, target: &Target, a: &Poly<Eval>, b: &[u64]) -> bool {
-        let (ring, q) = (&self.params.ring, self.params.q());
-        let mut product = a.clone();
-        ring.mul_assign(&mut product, &target.secret);
-        let product = ring.inverse(product);
-        let near = |(&b, &x): (&u64, &u64)| q.to_centered(q.sub(b, x)).unsigned_abs() <= self.range;
-        b.iter()
-            .zip(product.row(0))
-            .take(self.coordinates)
-            .all(near)
+        let distances = clear::distances(self.params, &target.secret, a, &b[..self.coordinates]);
+        distances.iter().all(|d| d.unsigned_abs() <= 2 * self.range)
     }
 
     fn plain_hits(&self, target: &Target, clue: &Clue) -> bool {
-        let b: Vec<u64> = clue.b.iter().map(|&x| x.into()).collect();
-        self.is_pertinent(target, &self.transformed(&clue.a), &b)
+        let b = clear::doubled(self.params, &clue.b);
+        self.is_pertinent(target, &clear::vector(self.params, &clue.a), &b)
     }
 
     fn bound_hits(&self, target: &Target, clue: &BoundClue, payload: &[u8]) -> bool {
-        let a = self.transformed(&clue.clue.a);
+        let a = clear::vector(self.params, &clue.clue.a);
         self.is_pertinent(target, &a, &self.without_offset(target, clue, payload))
     }
 
     fn without_offset(&self, target: &Target, clue: &BoundClue, payload: &[u8]) -> Vec<u64> {
         let q = self.params.q();
         let rows = clue.rows(self.params, binding(payload));
-        let bare = clue.clue.b.iter().zip(&rows);
-        bare.map(|(&b, row)| q.sub(b.into(), offset(self.params, row, &target.w)))
+        let b = clear::doubled(self.params, &clue.clue.b);
+        let bare = b.into_iter().zip(&rows);
+        bare.map(|(b, row)| q.sub(b, q.mul(2, offset(self.params, row, &target.w))))
             .collect()
-    }
-
-    fn transformed(&self, a: &[u32]) -> Poly<Eval> {
-        let ring = &self.params.ring;
-        let row = a.iter().map(|&x| u64::from(x)).collect();
-        ring.forward(Poly::from_rows(ring.n(), &ring.everything(), row))
     }
 
     /// A clue made for each recipient, and whether it reaches the one `further` on. What a board refuses reaches
@@ -251,7 +240,7 @@ impl<'a> Fixture<'a> {
     /// Vectors of the attacker's choice with b = 0, and with the b that reaches one recipient of her choice, who is
     /// not counted.
     fn universal(&self, attack: &'static str, shape: Shape, rng: &mut ChaCha20Rng) -> AttackLine {
-        let (n, q) = (self.params.spec().n, self.params.spec().q);
+        let (n, q) = (self.params.spec().n, self.params.spec().posted_modulus());
         let forms = (0..FORMS).map(|form| {
             let a = shape.vector(n, q, rng);
             let aimed = &self.targets[form % self.targets.len()];
@@ -305,7 +294,7 @@ impl<'a> Fixture<'a> {
         change: Change,
         rng: &mut ChaCha20Rng,
     ) -> (Clue, BoundClue, [u8; 8]) {
-        let q = self.params.spec().q as u32;
+        let q = self.params.spec().posted_modulus() as u32;
         let (mut plain, mut bound, payload) = self.honest(i, rng);
         let zero = [0; OFFSET_LEN];
         match change {
@@ -356,7 +345,10 @@ fn forged(
 ) -> BoundClue {
     let mut secret = [0; 32];
     rng.fill_bytes(&mut secret);
-    let b: Vec<u64> = clue.b.iter().map(|&x| x.into()).collect();
+    // Residues modulo q that are posted so.
+    let spec = params.spec();
+    let least = |&x: &u32| u64::from(spec.stands_for(x)) * spec.q / spec.modulus();
+    let b: Vec<u64> = clue.b.iter().map(least).collect();
     BoundClue::bind(params, clue.a, &b, w, binding(payload), &secret)
 }
 

@@ -45,7 +45,7 @@ pub struct Setting {
     #[command(flatten)]
     #[allow(missing_docs, reason = "clap would take it for the command's")]
     pub start: Start,
-    /// Parameter set; sophomr-v4 unless the scheme needs another
+    /// Parameter set; sophomr-v5 unless the scheme needs another
     #[arg(long, value_name = "NAME")]
     pub params: Option<String>,
     /// Clues that are not bound to their payloads

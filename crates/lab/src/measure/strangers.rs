@@ -80,7 +80,7 @@ impl Hostile {
         let mut aligned = |n: usize| aligned_polynomial(n, p.into(), rng.next_u64() as usize | 1);
         let large = params.plain.decode(aligned(params.slots()));
         let small = params.small_plain.decode(aligned(params.small.n()));
-        let q = params.spec().clue.q as u32;
+        let q = params.spec().clue.posted_modulus() as u32;
         let constants = [q / 2, q / 2 + 1, 1, q - 1, 0].map(Clues::Constant);
         let others = [
             Clues::Alternating,
@@ -101,7 +101,7 @@ impl Hostile {
 
     /// The clue of message `index`, made from `stream`.
     pub(crate) fn clue(&self, sender: &Sender, stream: &mut ChaCha20Rng, index: u64) -> Vec<u8> {
-        let q = self.params.spec().clue.q as u32;
+        let q = self.params.spec().clue.posted_modulus() as u32;
         let width = self.params.spec().clue.n;
         let mut fixed = vec![q / 2 - 1001, q / 3];
         fixed.resize(self.params.spec().clue.coordinates, q / 4);
@@ -162,14 +162,14 @@ impl Hostile {
         a
     }
 
-    /// So many units of p in units of the clues' modulus, which most sets have in common.
+    /// So many units of p in those of posted residues, which most sets have in common.
     fn in_clue(&self, units: u64) -> u32 {
-        (units * self.params.spec().clue.q / self.params.p().value()) as u32
+        (units * self.params.spec().clue.posted_modulus() / self.params.p().value()) as u32
     }
 
     fn near(&self, sender: &Sender, stream: &mut ChaCha20Rng) -> (Vec<u32>, Vec<u32>) {
         let clue = sender.gen_clue(stream);
-        let q = self.params.spec().clue.q;
+        let q = self.params.spec().clue.posted_modulus();
         // Past the window by more than the noise.
         let offset = 2 * self.params.spec().range + 1 + stream.next_u64() % 64;
         let offset = u64::from(self.in_clue(offset));

@@ -146,7 +146,9 @@ impl Counts {
 /// How far the coordinates of a clue lie from 0.
 fn distances(params: &InstantParams, secret: &BlockSecret, clue: &Clue) -> Vec<u64> {
     let turn = 2 * params.ring.n() as u64;
-    let words: Vec<u32> = clue.a.iter().chain(&clue.b).copied().collect();
+    let spec = params.clue.spec();
+    let posted = clue.a.iter().chain(&clue.b);
+    let words: Vec<u32> = posted.map(|&x| spec.stands_for(x)).collect();
     let phases = coordinates(params, &words).into_iter();
     let phases = phases.map(|ct| ct.phase(secret, turn));
     phases.map(|phase| phase.min(turn - phase)).collect()

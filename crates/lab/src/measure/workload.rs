@@ -174,7 +174,7 @@ pub(crate) fn uniform_clue(params: &ClueParams, stream: &mut impl Rng) -> Clue {
     let spec = params.spec();
     let mut words = vec![0; spec.n + spec.coordinates];
     uniform_residues(stream, params.q(), &mut words);
-    let posted = |x: u64| (x * spec.rounded / spec.q) as u32;
+    let posted = |x: u64| (x * spec.posted_modulus() / spec.q) as u32;
     let mut a: Vec<u32> = words.into_iter().map(posted).collect();
     let b = a.split_off(spec.n);
     Clue { a, b }

@@ -72,7 +72,7 @@ impl BoundClue {
     pub fn from_bytes(params: &ClueParams, bytes: &[u8]) -> Result<Self, ClueError> {
         let parser = ClueParser::bound(params);
         let mut a = vec![0; parser.residues()];
-        parser.parse_into(bytes, &mut a)?;
+        parser.posted_into(bytes, &mut a)?;
         let b = a.split_off(params.spec().n);
         let (key, signature) = bytes[Clue::bytes(params)..].split_at(KEY_BYTES);
         Ok(Self {
@@ -162,7 +162,7 @@ pub fn rows(
     key: &[u8; KEY_BYTES],
 ) -> Vec<[u32; OFFSET_LEN]> {
     let mut packed = Vec::new();
-    write_residues(params.spec().rounded, a.iter(), &mut packed);
+    write_residues(params.spec().posted_modulus(), a.iter(), &mut packed);
     let mut rows = vec![[0; OFFSET_LEN]; params.spec().coordinates];
     rows_of(params, &hash(params, to, &packed, key), &mut rows);
     rows
@@ -255,7 +255,7 @@ impl FingerprintKey {
 fn split<'a>(params: &ClueParams, clue: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     assert_eq!(clue.len(), BoundClue::bytes(params), "a bound clue");
     // Dimensions are multiples of eight, so a ends with a byte.
-    let packed = params.spec().n * residue_bits(params.spec().rounded) as usize / 8;
+    let packed = params.spec().n * residue_bits(params.spec().posted_modulus()) as usize / 8;
     clue[HEAD..].split_at(packed)
 }
 

@@ -107,7 +107,7 @@ impl InstantKey {
 
     fn offset_bytes(params: &InstantParams) -> u64 {
         let bits = params.clue.q().bits();
-        packed_len(OffsetKey::samples(&params.clue), bits).expect("offsets are small") as u64
+        packed_len(OffsetKey::samples(params), bits).expect("offsets are small") as u64
     }
 
     /// Bytes of the whole file of a key for clues of a kind.
@@ -246,7 +246,7 @@ fn read_offset(
     seed: &[u8; 32],
     from: &mut impl Read,
 ) -> Result<OffsetKey, InstantKeyError> {
-    let samples = OffsetKey::samples(&params.clue);
+    let samples = OffsetKey::samples(params);
     let (q, mut bodies) = (params.clue.q(), vec![0; samples]);
     let mut bytes = vec![0; InstantKey::offset_bytes(params) as usize];
     from.read_exact(&mut bytes)?;
@@ -257,7 +257,7 @@ fn read_offset(
             modulus,
             found.into(),
         ))),
-        None => Ok(OffsetKey::from_bodies(&params.clue, bodies, seed)),
+        None => Ok(OffsetKey::from_bodies(params, bodies, seed)),
     }
 }
 

@@ -2,20 +2,18 @@
 //!
 //! Offsets are linear, so they come off a clue before any bootstrapping: `<h_j, w>` is a sum of small digits of h
 //! times encryptions of w, with public digits. Nothing but additions is done, and the encryptions are as small as
-//! their masks' seed and 32 or 40 residues. Their noise, a thirtieth of a coordinate's rounding, is all they cost.
+//! their masks' seed and 32 to 88 residues. Their noise, an eighth of a coordinate's rounding, is all they cost.
 
-use crate::ClueParams;
 use crate::clue::OFFSET_LEN;
 use crate::instantomr::InstantParams;
-use omr_ring::{Xof, uniform_residues};
+use omr_ring::{Gadget, Xof, uniform_residues};
 use omr_tfhe::Lwe;
 
-/// Bits of a digit of h, which is signed.
-const DIGIT_BITS: u32 = 5;
-
-/// Digits of a residue.
-fn digits_of(params: &ClueParams) -> usize {
-    params.q().bits().div_ceil(DIGIT_BITS) as usize
+/// The signed digits of a residue of h.
+fn gadget(params: &InstantParams) -> Gadget {
+    let bits = params.spec().offset_bits;
+    let digits = params.clue.q().bits().div_ceil(bits);
+    Gadget { bits, digits }
 }
 
 /// Encryptions of an address's `w`, times the weights of digits, modulo q.
@@ -27,34 +25,43 @@ pub struct OffsetKey {
 }
 
 impl OffsetKey {
-    /// Encryptions in a key: eight residues, in four digits each of 20 bits.
-    pub fn samples(params: &ClueParams) -> usize {
-        OFFSET_LEN * digits_of(params)
+    /// Encryptions in a key: eight residues, digit by digit.
+    pub fn samples(params: &InstantParams) -> usize {
+        OFFSET_LEN * gadget(params).digits as usize
+    }
+
+    /// The standard deviation of what taking an offset off adds to a coordinate, in units of the errors' own.
+    pub fn noise(params: &InstantParams) -> f64 {
+        let gadget = gadget(params);
+        let mean_square = |bits: u32| f64::from(2 * bits).exp2() / 12.0;
+        let last = params.clue.q().bits() - gadget.bits * (gadget.digits - 1);
+        let digits = f64::from(gadget.digits - 1) * mean_square(gadget.bits) + mean_square(last);
+        (OFFSET_LEN as f64 * digits).sqrt()
     }
 
     /// The masks of a key, which are not sent.
-    pub fn masks(params: &ClueParams, seed: &[u8; 32]) -> Vec<Vec<u64>> {
+    pub fn masks(params: &InstantParams, seed: &[u8; 32]) -> Vec<Vec<u64>> {
         let mask = |i| {
-            let mut mask = vec![0; params.spec().n];
+            let mut mask = vec![0; params.clue.spec().n];
             let mut stream = Xof::stream("omr instant offset v1", seed, &[i as u64]);
-            uniform_residues(&mut stream, params.q(), &mut mask);
+            uniform_residues(&mut stream, params.clue.q(), &mut mask);
             mask
         };
         (0..Self::samples(params)).map(mask).collect()
     }
 
     /// What the samples encrypt, in their order.
-    pub fn messages(params: &ClueParams, w: &[u32; OFFSET_LEN]) -> Vec<u64> {
-        let weight = |t: usize| 1 << (t as u32 * DIGIT_BITS);
-        let digits = digits_of(params);
-        let of_residue = |&w: &u32| (0..digits).map(move |t| params.q().mul(w.into(), weight(t)));
+    pub fn messages(params: &InstantParams, w: &[u32; OFFSET_LEN]) -> Vec<u64> {
+        let (gadget, q) = (gadget(params), params.clue.q());
+        let of_residue =
+            |&w: &u32| (0..gadget.digits).map(move |t| q.mul(w.into(), 1 << (t * gadget.bits)));
         w.iter().flat_map(of_residue).collect()
     }
 
     /// From the bodies.
     ///
     /// Shape:  [`OffsetKey::samples`] residues modulo q.
-    pub fn from_bodies(params: &ClueParams, bodies: Vec<u32>, seed: &[u8; 32]) -> Self {
+    pub fn from_bodies(params: &InstantParams, bodies: Vec<u32>, seed: &[u8; 32]) -> Self {
         let masks = Self::masks(params, seed).into_iter();
         let signed = |mask: Vec<u64>| mask.into_iter().map(|x| x as i64).collect();
         Self {
@@ -68,13 +75,19 @@ impl OffsetKey {
         &self.bodies
     }
 
-    /// Takes `<row, w>` off a coordinate modulo q.
+    /// Takes `<row, w>` off a coordinate modulo q, or 2 q, of which residues modulo q are the even ones.
     ///
-    /// Noise: adds that of a sum of all samples times digits of at most 16.
-    pub fn take_off(&self, params: &InstantParams, row: &[u32; OFFSET_LEN], from: &mut Lwe) {
+    /// Noise: adds that of a sum of all samples times digits ([`OffsetKey::noise`]).
+    pub fn take_off(
+        &self,
+        params: &InstantParams,
+        row: &[u32; OFFSET_LEN],
+        (modulus, from): (u64, &mut Lwe),
+    ) {
         let q = params.clue.q();
-        let digits = digits(q.value() as i64, digits_of(&params.clue), row);
-        // |digit| <= 16 and residues below 2^22: sums of 40 stay below 2^32.
+        let step = (modulus / q.value()) as i64;
+        let digits = digits(q.value() as i64, gadget(params), row);
+        // |digit| <= 16 and residues below 2^22: sums of 88 stay below 2^33.
         let mut sums = vec![0i64; from.mask.len()];
         let mut body = 0i64;
         for ((&digit, mask), &own) in digits.iter().zip(&self.masks).zip(&self.bodies) {
@@ -83,17 +96,18 @@ impl OffsetKey {
             }
             body += digit * i64::from(own);
         }
-        from.body = q.sub(from.body, q.from_i64(body));
+        let less = |x: u64, sum: i64| (x as i64 - step * sum).rem_euclid(modulus as i64) as u64;
+        from.body = less(from.body, body);
         for (x, &sum) in from.mask.iter_mut().zip(&sums) {
-            *x = q.sub(*x, q.from_i64(sum));
+            *x = less(*x, sum);
         }
     }
 }
 
-/// Signed digits, in `[-16, 16)` but for the last, of centred residues.
-fn digits(q: i64, count: usize, row: &[u32; OFFSET_LEN]) -> Vec<i64> {
-    let base = 1i64 << DIGIT_BITS;
-    let mut out = Vec::with_capacity(OFFSET_LEN * count);
+/// Signed digits, in `[-base / 2, base / 2)` but for the last, of centred residues.
+fn digits(q: i64, gadget: Gadget, row: &[u32; OFFSET_LEN]) -> Vec<i64> {
+    let (base, count) = (1i64 << gadget.bits, gadget.digits);
+    let mut out = Vec::with_capacity(OFFSET_LEN * count as usize);
     for &residue in row {
         let residue = i64::from(residue);
         let mut rest = if 2 * residue > q {
@@ -119,22 +133,23 @@ mod tests {
 
     #[test]
     fn digits_are_small_and_add_up() {
-        for (q, count) in [(786_433u32, 4), (4_188_161, 5)] {
+        for (q, bits, digits) in [(786_433u32, 5, 4), (4_188_161, 5, 5), (4_188_161, 2, 11)] {
             let half = q / 2;
             let firsts = [0, 1, 15, 16, 31, half, half + 1, q - 1, 524_287, 400_000];
             for first in firsts {
                 let row = [first, 5, q - 1, half, half + 1, 17, 0, 99_999];
-                check(q.into(), count, &row);
+                check(q.into(), Gadget { bits, digits }, &row);
             }
         }
     }
 
-    fn check(q: i64, count: usize, row: &[u32; OFFSET_LEN]) {
-        let digits = digits(q, count, row);
+    fn check(q: i64, gadget: Gadget, row: &[u32; OFFSET_LEN]) {
+        let digits = digits(q, gadget, row);
+        let (base, count) = (1i64 << gadget.bits, gadget.digits as usize);
         assert_eq!(digits.len(), OFFSET_LEN * count);
-        assert!(digits.iter().all(|d| d.abs() <= 16), "{digits:?}");
+        assert!(digits.iter().all(|d| 2 * d.abs() <= base), "{digits:?}");
         for (own, &residue) in digits.chunks(count).zip(row) {
-            let value = own.iter().rev().fold(0, |value, d| 32 * value + d);
+            let value = own.iter().rev().fold(0, |value, d| base * value + d);
             assert_eq!(value.rem_euclid(q), i64::from(residue));
         }
     }

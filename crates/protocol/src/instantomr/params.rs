@@ -1,5 +1,6 @@
 //! InstantOMR's part of a parameter set: [`InstantSpec`] (unchecked) and [`InstantParams`] (ready).
 
+use super::OffsetKey;
 use crate::params::{
     ClueParams, ClueSecret, ParamsError, SecretSpec, SetSpec, dimension, largest_log_pq,
 };
@@ -23,6 +24,11 @@ pub struct InstantSpec {
     pub digit_bits: u32,
     /// The window: pertinent when every coordinate of d, in units of `1 / 2n`, lies in `[-half, half]`.
     pub half: u32,
+    /// Half of the second layer's window, as a fraction of the step from one number of hits to the next. Above one
+    /// half a message with all hits may be off by more, and one that lacks a single hit, which is rare, by less.
+    pub verdict: [u32; 2],
+    /// Bits of the digits in which offsets of bound clues come off.
+    pub offset_bits: u32,
     /// The key switch between the layers: its modulus is the largest prime below 2 to this.
     pub switch_bits: u32,
     /// Parameter of its errors.
@@ -166,6 +172,7 @@ impl InstantParams {
         let (turn, q) = (2 * self.ring.n() as u64, self.ring.q());
         let hits = self.coordinates() as u64;
         let steps = 2 * (2 * hits + 1);
+        let [part, whole] = self.spec.verdict.map(u64::from);
         let first = Window {
             centre: 0,
             half: self.spec.half,
@@ -173,17 +180,24 @@ impl InstantParams {
         };
         let second = Window {
             centre: (hits * turn / steps) as u32,
-            half: (turn / (2 * steps)) as u32,
+            half: (turn * part / (whole * steps)) as u32,
             value: (q + u64::from(SUMS_MODULUS) / 2) / u64::from(SUMS_MODULUS),
         };
         [first, second]
     }
 
-    /// log2 of the probability that an impertinent message passes the first windows.
+    /// log2 of the probability that an impertinent message passes: in all of the first windows, or in all but one and
+    /// so far off that the second takes it (Gaussian tail).
     pub fn false_positive_log2(&self) -> f64 {
         let (grid, half) = self.grid();
         let share = f64::from(2 * half + 1) / grid as f64;
-        self.coordinates() as f64 * share.log2()
+        let hits = self.coordinates() as i32;
+        let [_, window] = self.windows();
+        let turn = 2 * self.ring.n() as u32;
+        let step = f64::from(turn) / f64::from(2 * (2 * hits as u32 + 1));
+        let beyond = (step - f64::from(window.half)) / f64::from(turn);
+        let off = tail_log2(beyond / self.middle_variance().sqrt()).exp2() / 2.0;
+        (share.powi(hits) + f64::from(hits) * share.powi(hits - 1) * off).log2()
     }
 
     /// log2 of the probability that a pertinent message is missed in either layer (convolution,
@@ -221,22 +235,34 @@ impl InstantParams {
             true => PhaseError::blockwise(self.clue.spec().n / block, block, weight),
             false => PhaseError::uniform(weight),
         };
+        let sd = self
+            .clue
+            .spec()
+            .noise_sd(&self.secret())
+            .hypot(self.offset_sd());
         ClueError {
             rounding,
-            sd: self.clue.spec().noise_sd(&self.secret()) * grid as f64,
+            sd: sd * grid as f64,
             units: (2 * self.ring.n() as u64 / grid) as u32,
         }
     }
 
+    /// The standard deviation of what taking off the offset of a bound clue adds to a coordinate, as a fraction of
+    /// the modulus.
+    fn offset_sd(&self) -> f64 {
+        let errors = NarrowGaussian::new(self.secret().sigma).sd();
+        OffsetKey::noise(self) * errors / self.clue.q().value() as f64
+    }
+
     /// Whether the detector rounds clues, by blocks; else their senders did.
     pub fn rounds_blocks(&self) -> bool {
-        self.clue.spec().rounded > 2 * self.ring.n() as u64
+        self.clue.spec().modulus() > 2 * self.ring.n() as u64
     }
 
     /// What phases of clues are rounded to, a turn of so many units, and the window in them.
     fn grid(&self) -> (u64, u32) {
         let turn = 2 * self.ring.n() as u64;
-        let grid = turn.min(self.clue.spec().rounded);
+        let grid = turn.min(self.clue.spec().modulus());
         (grid, self.spec.half / (turn / grid) as u32)
     }
 
@@ -342,7 +368,7 @@ impl InstantSpec {
         };
         dimension(
             block > 0 && block <= omr_ring::MAX_BLOCK && block <= set.clue.n,
-            "blocks of 1 to 8",
+            "blocks of 1 to 10",
             block,
         )?;
         let least = set.clue.n.max(512);

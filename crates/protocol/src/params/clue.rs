@@ -73,8 +73,20 @@ pub struct ClueSpec {
     pub sigma: f64,
     /// Coordinates of b in a clue, of all secrets.
     pub coordinates: usize,
-    /// Clues are rounded from q to this modulus; q itself where they are not.
-    pub rounded: u64,
+    /// How residues are posted.
+    pub posting: Posting,
+}
+
+/// How residues modulo q stand in clues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Posting {
+    /// As they are.
+    Whole,
+    /// Rounded to this modulus.
+    Rounded(u64),
+    /// Without their lowest bit, which is an error that hides as much as a Gaussian one: senders draw no others. What
+    /// is left stands for the middle of two residues, so detectors compute modulo 2 q.
+    Halved,
 }
 
 impl ClueSpec {
@@ -115,31 +127,81 @@ impl ClueSpec {
         (0..errors).fold(vec![1.0], |sum, _| convolve(&sum, &error))
     }
 
-    /// A residue modulo q as it is posted: rounded to the modulus of clues. Time: constant, as what rounding takes
-    /// off must not show.
+    /// Whether senders add errors: where they do not, posting is one.
+    pub fn draws_errors(&self) -> bool {
+        self.posting != Posting::Halved
+    }
+
+    /// Posted residues are below this.
+    pub fn posted_modulus(&self) -> u64 {
+        match self.posting {
+            Posting::Whole => self.q,
+            Posting::Rounded(modulus) => modulus,
+            Posting::Halved => self.q.div_ceil(2),
+        }
+    }
+
+    /// The modulus that detectors compute with.
+    pub fn modulus(&self) -> u64 {
+        match self.posting {
+            Posting::Halved => 2 * self.q,
+            _ => self.posted_modulus(),
+        }
+    }
+
+    /// A residue modulo q as it is posted. Time: constant, as what is taken off must not show.
     ///
     /// Range: `q` below 2^21 where clues are rounded, as in every set.
     pub fn posted(&self, x: u64) -> u32 {
-        if self.rounded == self.q {
-            return x as u32;
+        match self.posting {
+            Posting::Whole => x as u32,
+            Posting::Rounded(modulus) => rounded(x, self.q, modulus),
+            Posting::Halved => (x >> 1) as u32,
         }
-        // The quotient by q, exact for numbers below 2^42: hardware divides in a time that depends on them.
-        let reciprocal = u64::MAX / self.q + 1;
-        let scaled = x * self.rounded + self.q / 2;
-        let rounded = ((u128::from(scaled) * u128::from(reciprocal)) >> 64) as u64;
-        // q rounds to the modulus, which is 0: below it the difference is negative.
-        let below = (rounded.wrapping_sub(self.rounded) as i64 >> 63) as u64;
-        (rounded & below) as u32
+    }
+
+    /// What a posted residue stands for, modulo [`ClueSpec::modulus`].
+    pub fn stands_for(&self, posted: u32) -> u32 {
+        match self.posting {
+            Posting::Halved => 4 * posted + 1,
+            _ => posted,
+        }
+    }
+
+    /// The distribution of the sender's error in a residue, in halves of a unit modulo q: the weights of 0, 1, 2, ..
+    /// (the same for negative ones).
+    pub fn sender_errors(&self) -> Vec<f64> {
+        if !self.draws_errors() {
+            return vec![0.0, 0.5];
+        }
+        let gaussian = NarrowGaussian::new(self.sigma);
+        let whole = gaussian.probabilities().iter();
+        whole.flat_map(|&weight| [weight, 0.0]).collect()
     }
 
     /// The standard deviation of the noise of a coordinate of a secret, as a fraction of q: errors of beta meet the
     /// randomness, the sender's errors meet the secret.
     pub fn noise_sd(&self, secret: &ClueSecret) -> f64 {
         let variance = |sigma| NarrowGaussian::new(sigma).sd().powi(2);
-        let own = (secret.spec.most() + 1) as f64 * variance(self.sigma);
+        let of_sender: f64 = (0u32..)
+            .zip(self.sender_errors())
+            .map(|(x, weight)| f64::from(x * x) * weight / 2.0)
+            .sum();
+        let own = (secret.spec.most() + 1) as f64 * of_sender;
         let of_beta = self.weight as f64 * variance(secret.sigma);
         (own + of_beta).sqrt() / self.q as f64
     }
+}
+
+/// A residue modulo q rounded to a smaller modulus. Time: constant.
+fn rounded(x: u64, q: u64, modulus: u64) -> u32 {
+    // The quotient by q, exact for numbers below 2^42: hardware divides in a time that depends on them.
+    let reciprocal = u64::MAX / q + 1;
+    let scaled = x * modulus + q / 2;
+    let rounded = ((u128::from(scaled) * u128::from(reciprocal)) >> 64) as u64;
+    // q rounds to the modulus, which is 0: below it the difference is negative.
+    let below = (rounded.wrapping_sub(modulus) as i64 >> 63) as u64;
+    (rounded & below) as u32
 }
 
 /// A set's name and clues, ready to use.
@@ -200,12 +262,30 @@ mod tests {
     #[test]
     fn rounding_is_division() {
         for set in SetSpec::published() {
-            let spec = set.clue;
-            let plain = |x| (x * spec.rounded + spec.q / 2) / spec.q % spec.rounded;
-            assert!(spec.rounded == spec.q || spec.q < 1 << 21, "{}", set.name);
-            for x in 0..spec.q {
-                assert_eq!(u64::from(spec.posted(x)), plain(x), "{} {x}", set.name);
+            let Posting::Rounded(modulus) = set.clue.posting else {
+                continue;
+            };
+            let q = set.clue.q;
+            assert!(q < 1 << 21, "{}", set.name);
+            let plain = |x| (x * modulus + q / 2) / q % modulus;
+            for x in 0..q {
+                assert_eq!(u64::from(set.clue.posted(x)), plain(x), "{} {x}", set.name);
             }
+        }
+    }
+
+    #[test]
+    fn halves_stand_for_the_middle_of_what_they_were() {
+        let halved = |set: &SetSpec| set.clue.posting == Posting::Halved;
+        for set in SetSpec::published().into_iter().filter(halved) {
+            let (q, spec) = (set.clue.q, set.clue);
+            for x in 0..q {
+                let posted = spec.posted(x);
+                assert!(u64::from(posted) < spec.posted_modulus());
+                let off = i64::from(spec.stands_for(posted)) - 2 * x as i64;
+                assert_eq!(off.abs(), 1, "half a residue: {} {x}", set.name);
+            }
+            assert!(u64::from(spec.stands_for(spec.posted(q - 1))) < spec.modulus());
         }
     }
 }

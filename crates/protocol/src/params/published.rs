@@ -1,17 +1,28 @@
 //! The published sets. A published set never changes.
 
-use super::{ClueSpec, ROTATION_KEY_BITS, SecondSecret, SecretSpec, SetSpec};
+use super::{ClueSpec, Posting, ROTATION_KEY_BITS, SecondSecret, SecretSpec, SetSpec};
 use crate::instantomr::InstantSpec;
 use crate::sophomr::{FinalRingSpec, ParamsSpec};
 use omr_opening::OpeningSpec;
 use omr_ring::Gadget;
+
+/// Clues without the lowest bits of their residues, which are errors enough: 128 bytes fewer.
+pub(crate) const SOPHOMR_V5: ParamsSpec = ParamsSpec {
+    name: "sophomr-v5",
+    clue: ClueSpec {
+        secret: SecretSpec::Ternary { weight: 316 },
+        weight: 316,
+        posting: Posting::Halved,
+        ..SOPHOMR_V4.clue
+    },
+    ..SOPHOMR_V4
+};
 
 /// Clues of their own modulus, packed at one small prime and opened in slots.
 pub(crate) const SOPHOMR_V4: ParamsSpec = ParamsSpec {
     name: "sophomr-v4",
     clue: ClueSpec {
         q: 4_188_161,
-        rounded: 4_188_161,
         secret: SecretSpec::Ternary { weight: 320 },
         weight: 320,
         sigma: 0.52,
@@ -63,7 +74,7 @@ pub(crate) const SOPHOMR_V3: ParamsSpec = ParamsSpec {
         weight: 140,
         sigma: 0.4495,
         coordinates: 2,
-        rounded: 786_433,
+        posting: Posting::Whole,
     },
     range: 40,
     baby: 64,
@@ -83,6 +94,34 @@ const HYBRID_CLUE_V2: ClueSpec = ClueSpec {
     sigma: 0.4775,
     coordinates: 3,
     ..SOPHOMR_V3.clue
+};
+
+/// Four coordinates where `hybrid-v3` has three: fewer false positives. Longer blocks, which wider errors allow,
+/// make up for it.
+const HYBRID_V4: ParamsSpec = ParamsSpec {
+    name: "hybrid-v4",
+    clue: ClueSpec {
+        second: Some(SecondSecret {
+            secret: SecretSpec::Blocks {
+                block: 10,
+                weight: 86..=92,
+            },
+            sigma: 28.0,
+            coordinates: 4,
+        }),
+        coordinates: 6,
+        ..SOPHOMR_V5.clue
+    },
+    ..SOPHOMR_V5
+};
+
+const HYBRID_V4_INSTANT: InstantSpec = InstantSpec {
+    half: 15,
+    verdict: [2, 3],
+    offset_bits: 2,
+    switch_sigma: 112.1,
+    switch: Gadget { bits: 3, digits: 5 },
+    ..HYBRID_V3_INSTANT
 };
 
 /// One address and one clue for both engines, a secret for each.
@@ -123,6 +162,8 @@ const HYBRID_V2_INSTANT: InstantSpec = InstantSpec {
     sigma: 0.62,
     digit_bits: 16,
     half: 19,
+    verdict: [1, 2],
+    offset_bits: 5,
     switch_bits: 24,
     switch_sigma: 9.9,
     switch: Gadget { bits: 5, digits: 4 },
@@ -140,7 +181,7 @@ const INSTANTOMR_V2: SetSpec = SetSpec {
     key_bits: ROTATION_KEY_BITS,
     clue: ClueSpec {
         coordinates: 5,
-        rounded: 1 << 10,
+        posting: Posting::Rounded(1 << 10),
         ..HYBRID_CLUE_V2
     },
     sophomr: None,
@@ -214,7 +255,7 @@ const INSTANTOMR_V1: SetSpec = SetSpec {
     old: true,
     clue: ClueSpec {
         coordinates: 5,
-        rounded: 1 << 10,
+        posting: Posting::Rounded(1 << 10),
         ..HYBRID_CLUE_V1
     },
     instantomr: Some(InstantSpec {
@@ -316,6 +357,42 @@ const INSECURE_TINY_INSTANT_V3: InstantSpec = InstantSpec {
     ..INSECURE_TINY_INSTANT_V2
 };
 
+/// Small, with halved clues.
+const INSECURE_TINY_V4: ParamsSpec = ParamsSpec {
+    name: "insecure-tiny-v4",
+    clue: ClueSpec {
+        posting: Posting::Halved,
+        ..INSECURE_TINY_V3.clue
+    },
+    ..INSECURE_TINY_V3
+};
+
+/// Small, with halved clues, four coordinates and blocks of 10 for InstantOMR.
+const INSECURE_TINY_HYBRID_V4: ParamsSpec = ParamsSpec {
+    name: "insecure-tiny-hybrid-v4",
+    clue: ClueSpec {
+        second: Some(SecondSecret {
+            secret: SecretSpec::Blocks {
+                block: 10,
+                weight: 4..=6,
+            },
+            sigma: 28.0,
+            coordinates: 4,
+        }),
+        coordinates: 6,
+        ..INSECURE_TINY_V4.clue
+    },
+    ..INSECURE_TINY_V4
+};
+
+const INSECURE_TINY_INSTANT_V4: InstantSpec = InstantSpec {
+    verdict: HYBRID_V4_INSTANT.verdict,
+    offset_bits: HYBRID_V4_INSTANT.offset_bits,
+    switch_sigma: HYBRID_V4_INSTANT.switch_sigma,
+    switch: HYBRID_V4_INSTANT.switch,
+    ..INSECURE_TINY_INSTANT_V2
+};
+
 const TINY_OPENING: OpeningSpec = OpeningSpec {
     n: 64,
     packing_rank: 4,
@@ -336,15 +413,19 @@ impl SetSpec {
     /// Every published set, the default first.
     pub fn published() -> Vec<Self> {
         vec![
-            Self::of(SOPHOMR_V4, None),
+            Self::of(SOPHOMR_V5, None),
+            Self::of(HYBRID_V4, Some(HYBRID_V4_INSTANT)),
             Self::of(HYBRID_V3, Some(HYBRID_V3_INSTANT)),
             Self::of(HYBRID_V2, Some(HYBRID_V2_INSTANT)),
             INSTANTOMR_V2,
+            Self::of(SOPHOMR_V4, None),
             Self::of(SOPHOMR_V3, None),
             Self::of(SOPHOMR_V2, None),
             Self::of(HYBRID_V1, Some(HYBRID_V1_INSTANT)),
             Self::of(HYBRID_STRONG_V1, Some(HYBRID_STRONG_V1_INSTANT)),
             INSTANTOMR_V1,
+            Self::of(INSECURE_TINY_V4, None),
+            Self::of(INSECURE_TINY_HYBRID_V4, Some(INSECURE_TINY_INSTANT_V4)),
             Self::of(INSECURE_TINY_V3, None),
             Self::of(INSECURE_TINY_HYBRID_V3, Some(INSECURE_TINY_INSTANT_V3)),
             Self::of(INSECURE_TINY_V2, None),

@@ -90,7 +90,7 @@ const fn packed(block: usize, weight: [usize; 2], sigma: f64, bits: [f64; 4]) ->
 }
 
 /// `python3 reference/security.py --scale`, in its order.
-pub const CLUE_ESTIMATES: [ClueEstimate; 15] = [
+pub const CLUE_ESTIMATES: [ClueEstimate; 17] = [
     estimate(1, [84, 84], 0.5, [130.2, 127.0, 119.8, 119.6]),
     estimate(1, [96, 96], 0.5, [132.8, 131.1, 123.7, 122.6]),
     estimate(6, [141, 149], 0.5, [134.3, 129.6, 128.6, 127.3]),
@@ -106,6 +106,8 @@ pub const CLUE_ESTIMATES: [ClueEstimate; 15] = [
     estimate(4, [195, 203], 0.4775, [137.3, 135.5, 134.9, 131.9]),
     packed(1, [320, 320], 0.52, [133.5, 136.2, 131.5, 128.4]),
     packed(8, [106, 112], 6.5, [132.6, 131.8, 128.8, 128.8]),
+    packed(1, [316, 316], 0.52, [133.4, 136.2, 131.5, 128.3]),
+    packed(10, [86, 92], 28.0, [131.6, 136.7, 128.5, 128.5]),
 ];
 
 impl ClueSpec {

@@ -87,7 +87,14 @@ fn sets_and_schemes_have_limits() {
             assert_eq!(error, expected);
         }
     }
-    for set in ["hybrid-v3", "hybrid-v2", "insecure-tiny-hybrid-v2"].map(named) {
+    for set in [
+        "hybrid-v4",
+        "hybrid-v3",
+        "hybrid-v2",
+        "insecure-tiny-hybrid-v2",
+    ]
+    .map(named)
+    {
         for scheme in [Scheme::Sophomr, Scheme::Instantomr, Scheme::Hybrid] {
             assert_eq!(set.largest_bound(scheme), Ok(MAX_BOUND));
         }

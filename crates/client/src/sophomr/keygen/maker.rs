@@ -182,7 +182,12 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
 
     fn packing<E>(&mut self, take: &mut Take<'_, E>) -> Result<(), E> {
         let (seed, index) = self.at(Part::Packing);
-        let offset = self.hidden.offset.map(|offset| offset.map(i64::from));
+        // Residues modulo q in the modulus of clues.
+        let step = (self.params.spec().clue.modulus() / self.params.spec().clue.q) as i64;
+        let offset = self
+            .hidden
+            .offset
+            .map(|offset| offset.map(|w| step * i64::from(w)));
         let w = offset.as_ref().map_or(&[][..], |offset| offset);
         let clue = self.hidden.clue[0];
         let opening = self.params.opening.as_ref().expect(OPENS);

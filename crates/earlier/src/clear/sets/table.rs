@@ -4,7 +4,7 @@ use super::EarlierScheme::{DosPerfomr, Omd1p, Omr1p, Omr2p, Perfomr1, Perfomr2};
 use super::{CircuitSpec, EarlierClue, EarlierScheme, EarlierSet, sophomr};
 use crate::clear::LweKind::{Integers, Lwemongrass, Subset};
 use crate::clear::{LweKind, LweSpec};
-use omr_protocol::params::{ClueSpec, SecretSpec};
+use omr_protocol::params::{ClueSpec, Posting, SecretSpec};
 
 /// A clue by name.
 #[derive(Clone, Copy)]
@@ -136,7 +136,7 @@ impl Clue {
                     weight: 32,
                     sigma: 0.5,
                     coordinates: 2,
-                    rounded: 65_537,
+                    posting: Posting::Whole,
                 },
                 range: 18,
             },

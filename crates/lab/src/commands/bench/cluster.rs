@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     const COSTS: &str = r#"{"format": "omr cluster costs 1", "command": "", "date": "",
-        "machine": {"cpu": "", "cores": 2, "kernels": "avx2"}, "params": "sophomr-v4", "threads": 1,
+        "machine": {"cpu": "", "cores": 2, "kernels": "avx2"}, "params": "sophomr-v5", "threads": 1,
         "batch_messages": 65536, "together": 8, "first_core_s": 21.1, "next_batch_core_s": 19.0,
         "further_core_s": 11.6, "further_next_batch_core_s": 11.0, "load_core_s": 0.3,
         "key_bytes": 129984275, "message_bytes": 3535, "digest_bytes": 41181}"#;

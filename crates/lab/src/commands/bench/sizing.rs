@@ -116,7 +116,7 @@ mod tests {
     fn the_costs_of_the_documentation_are_sound() {
         let costs = read(Path::new(COSTS_PATH), COSTS, &set()).expect("costs");
         assert_eq!(costs.params, HYBRID);
-        assert!(costs.yardstick_us.is_some());
+        assert!(costs.batch_core_s > costs.message_core_s);
     }
 
     #[test]
@@ -124,7 +124,7 @@ mod tests {
         for (from, to) in [
             (HYBRID, "sophomr-v3"),
             ("costs 1", "costs 2"),
-            ("28.05", "-1"),
+            ("18.39", "-1"),
             ("{", "["),
         ] {
             let text = COSTS.replacen(from, to, 1);

@@ -63,7 +63,7 @@ impl Row {
             key_bytes: candidate.key_bytes,
             block: candidate.block,
             coordinates: clue.instant().coordinates.len(),
-            rounded: clue.rounded,
+            rounded: clue.posted_modulus(),
             digit_bits: instant.digit_bits,
             half: instant.half,
             group: instant.group,

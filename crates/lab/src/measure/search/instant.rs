@@ -3,7 +3,7 @@
 
 use chacha20::ChaCha20Rng;
 use omr_protocol::instantomr::{InstantKey, InstantParams, InstantSpec};
-use omr_protocol::params::{Bits, ClueSpec, LEAST_BITS, SecretSpec, SetSpec};
+use omr_protocol::params::{Bits, ClueSpec, LEAST_BITS, Posting, SecretSpec, SetSpec};
 use omr_protocol::{ClueKind, ParamsError};
 use omr_ring::Kernels;
 use omr_rlwe::Secret;
@@ -13,16 +13,18 @@ use std::ops::RangeInclusive;
 use std::time::Instant;
 
 /// Blocks and weights that have estimates.
-const SECRETS: [(usize, RangeInclusive<usize>); 5] = [
+const SECRETS: [(usize, RangeInclusive<usize>); 6] = [
+    (10, 86..=92),
     (8, 106..=112),
     (7, 120..=128),
     (6, 141..=149),
     (5, 161..=167),
     (4, 195..=203),
 ];
-/// log2 of the most that may be missed, or pass.
+/// log2 of the most that may be missed.
 const MISS: f64 = -30.0;
-const PASS: f64 = -20.0;
+/// log2 of the most that may pass: where InstantOMR has a clue secret of its own, and where it has SophOMR's.
+const PASS: [f64; 2] = [-26.0, -20.0];
 /// log2 of the most digests that may be wrong, and coefficients of one.
 const WRONG: f64 = -35.0;
 const COEFFICIENTS: usize = 38_000;
@@ -161,7 +163,10 @@ fn candidate(
 ) -> Result<Option<InstantCandidate>, ParamsError> {
     let with = |half: u32, group: u64| SetSpec {
         clue: ClueSpec {
-            rounded,
+            posting: match rounded == base.clue.q {
+                true => base.clue.posting,
+                false => Posting::Rounded(rounded),
+            },
             ..with_coordinates(with_secret(&base.clue, secret), coordinates)
         },
         instantomr: base.instantomr.as_ref().map(|spec| InstantSpec {
@@ -178,7 +183,7 @@ fn candidate(
         return Ok(None);
     };
     let params = made(half, 1)?;
-    if params.false_positive_log2() > PASS {
+    if params.false_positive_log2() > PASS[usize::from(base.clue.second.is_none())] {
         return Ok(None);
     }
     for group in (10..=19).rev().map(|k| 1 << k) {

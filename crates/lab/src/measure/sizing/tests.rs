@@ -45,8 +45,8 @@ fn a_day_of_zcash_by_hand() {
     assert!((instantomr.core_seconds_a_day - 24_489.6).abs() < 1e-6);
     assert_eq!(hybrid.core_seconds_a_day, 1200.0);
     assert_eq!([sophomr.cores, instantomr.cores, hybrid.cores], [1, 1, 1]);
-    // Clue 2,931 bytes, record 4 more, one-time key 60.
-    assert_eq!(sizing.board_bytes_a_day, 20_408 * (2_931 + 612 + 4 + 60));
+    // Clue 2,805 bytes, record 4 more, one-time key 60.
+    assert_eq!(sizing.board_bytes_a_day, 20_408 * (2_805 + 612 + 4 + 60));
     // 213 counters of 10 bits behind the sums of 55,275 bytes.
     assert_eq!(instantomr.digest_bytes, 55_541);
     assert_eq!(instantomr.sent_bytes_a_day, 5_554_100);

@@ -1,7 +1,7 @@
 //! What one digest of a soak showed.
 
 use super::tally::Rounding;
-use crate::measure::Workload;
+use crate::measure::{Workload, clear};
 use omr_client::{DecodeError, Retrieved, SecretKey};
 use omr_protocol::Clue;
 use omr_protocol::sophomr::{Params, ParamsSpec};
@@ -125,13 +125,10 @@ fn in_window(params: &Params, secret: &Secret, clue: &[u8]) -> bool {
         return false;
     };
     let ring = &params.clue.ring;
-    let basis = ring.everything();
-    let a = clue.a.iter().map(|&x| x.into()).collect();
-    let mut product = ring.forward(omr_ring::Poly::from_rows(ring.n(), &basis, a));
-    ring.mul_assign(&mut product, &secret.poly(ring, &basis));
-    let product = ring.inverse(product);
-    let (q, range) = (params.clue.q(), params.spec().clue_range());
-    let inside = |(&b, &x): (&u32, &u64)| q.to_centered(q.sub(b.into(), x)).unsigned_abs() <= range;
-    let looked_at = clue.b.iter().take(ParamsSpec::COORDINATES);
-    looked_at.zip(product.row(0)).all(inside)
+    let secret = secret.poly(ring, &ring.everything());
+    let a = clear::vector(&params.clue, &clue.a);
+    let b = clear::doubled(&params.clue, &clue.b[..ParamsSpec::COORDINATES]);
+    let range = 2 * params.spec().clue_range();
+    let distances = clear::distances(&params.clue, &secret, &a, &b);
+    distances.iter().all(|d| d.unsigned_abs() <= range)
 }

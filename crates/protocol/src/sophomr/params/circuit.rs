@@ -33,7 +33,7 @@ impl Circuit {
             clue_name: spec.name,
             coordinates: ParamsSpec::COORDINATES,
             secrets: 1,
-            nobody: (spec.clue.rounded / 2) as u32,
+            nobody: (spec.clue.modulus() / 2) as u32,
             drops: chain::window_drops(spec)?,
             least_width: omr_compress::MIN_WIDTH,
         };

@@ -39,26 +39,30 @@ impl Cumulants {
     }
 }
 
+/// The values of a symmetric variable with their weights, from those of 0, 1, 2, .. units.
+fn both(weights: &[f64], unit: f64) -> Vec<(f64, f64)> {
+    let values = weights
+        .iter()
+        .enumerate()
+        .map(|(i, &weight)| (i as f64 * unit, weight));
+    values
+        .clone()
+        .chain(values.skip(1).map(|(x, weight)| (-x, weight)))
+        .collect()
+}
+
 /// log2 of the probability that the noise of one coordinate of a packed clue, in units of p, leaves the window on either
 /// side: the saddle point of the sum of all errors and roundings.
 pub(super) fn packed(clue: &ClueSpec, added: &ClueNoise, p: u64, range: u64) -> f64 {
-    let probabilities = NarrowGaussian::new(clue.sigma).probabilities().to_vec();
     let unit = p as f64 / clue.q as f64;
-    let errors = || {
-        let both = |(i, &weight): (usize, &f64)| {
-            let x = i as f64 * unit;
-            match i {
-                0 => [(0.0, weight), (0.0, 0.0)],
-                _ => [(x, weight), (-x, weight)],
-            }
-        };
-        probabilities.iter().enumerate().flat_map(both)
-    };
+    let of_beta = both(NarrowGaussian::new(clue.sigma).probabilities(), unit);
+    let of_sender = both(&clue.sender_errors(), unit / 2.0);
     let secret = clue.secret.most();
     let cumulants = |t: f64| {
         let normal = added.normal * added.normal;
         Cumulants([normal * t * t / 2.0, normal * t, normal])
-            .plus(Cumulants::of(errors(), t).times(clue.weight + secret + 1))
+            .plus(Cumulants::of(of_beta.iter().copied(), t).times(clue.weight))
+            .plus(Cumulants::of(of_sender.iter().copied(), t).times(secret + 1))
             .plus(Cumulants::rounding(t).times(added.roundings))
     };
     let beyond = range as f64 + 0.5;

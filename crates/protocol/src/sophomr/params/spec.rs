@@ -2,7 +2,7 @@
 
 use super::{FinalRingSpec, tail_bits};
 use crate::clue::OFFSET_LEN;
-use crate::params::{Bits, ClueSpec, ParamsError, SetSpec, dimension};
+use crate::params::{Bits, ClueSpec, ParamsError, Posting, SetSpec, dimension};
 use omr_opening::{ClueNoise, ClueShape, OpeningSpec};
 use omr_rlwe::noise::NoiseModel;
 
@@ -109,9 +109,10 @@ impl ParamsSpec {
             self.clue.q as usize,
         )?;
         dimension(
-            self.clue.rounded == self.clue.q,
-            "clues that are not rounded",
-            self.clue.rounded as usize,
+            self.clue.posting == Posting::Whole
+                || self.opening.is_some() && self.clue.posting == Posting::Halved,
+            "clues that are posted whole, or halved and opened",
+            self.clue.posted_modulus() as usize,
         )?;
         dimension(power(self.block), "a power of two", self.block)?;
         self.final_ring.check(self.small_n)
@@ -142,7 +143,7 @@ impl ParamsSpec {
     pub fn clue_shape(&self) -> ClueShape {
         ClueShape {
             n: self.clue.n,
-            q: self.clue.q,
+            q: self.clue.modulus(),
             coordinates: Self::COORDINATES,
         }
     }

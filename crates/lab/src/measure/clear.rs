@@ -1,0 +1,62 @@
+//! Clues of SophOMR decided in the clear, with the secret.
+
+use omr_protocol::ClueParams;
+use omr_protocol::params::{Posting, SecretSpec};
+use omr_ring::{Eval, Poly};
+use omr_rlwe::SecretPoly;
+
+/// Twice what posted residues stand for, modulo q.
+pub(crate) fn doubled(params: &ClueParams, posted: &[u32]) -> Vec<u64> {
+    let (spec, q) = (params.spec(), params.q());
+    let twice = 2 * spec.q / spec.modulus();
+    let value = |&x: &u32| q.reduce(twice * u64::from(spec.stands_for(x)));
+    posted.iter().map(value).collect()
+}
+
+/// The same of a vector, ready for products.
+pub(crate) fn vector(params: &ClueParams, posted: &[u32]) -> Poly<Eval> {
+    let ring = &params.ring;
+    let row = doubled(params, posted);
+    ring.forward(Poly::from_rows(ring.n(), &ring.everything(), row))
+}
+
+/// Twice the distances `b - a s` modulo q, around 0. `a` and `b` are doubled.
+///
+/// Shape: one for each residue of `b`, of SophOMR's secret.
+pub(crate) fn distances(
+    params: &ClueParams,
+    secret: &SecretPoly,
+    a: &Poly<Eval>,
+    b: &[u64],
+) -> Vec<i64> {
+    let (ring, q) = (&params.ring, params.q());
+    let mut product = a.clone();
+    ring.mul_assign(&mut product, secret);
+    let product = ring.inverse(product);
+    let odd = parity(params);
+    let distance = |(&b, &x): (&u64, &u64)| {
+        let known = q.to_centered(q.sub(b, x));
+        match known & 1 == odd {
+            true => known,
+            false => {
+                known
+                    - if known > 0 {
+                        q.value() as i64
+                    } else {
+                        -(q.value() as i64)
+                    }
+            }
+        }
+    };
+    b.iter().zip(product.row(0)).map(distance).collect()
+}
+
+/// Whether these distances, which are known modulo 2 q, are odd.
+fn parity(params: &ClueParams) -> i64 {
+    let spec = params.spec();
+    match (spec.posting, &spec.secret) {
+        // Each residue is odd, and as many of them count as the secret has coefficients, and b.
+        (Posting::Halved, SecretSpec::Ternary { weight }) => (1 + *weight as i64) & 1,
+        _ => 0,
+    }
+}
