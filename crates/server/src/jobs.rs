@@ -14,6 +14,7 @@ pub(crate) use ends::{Ending, Step};
 pub(crate) use leases::{Refusal, Who};
 pub(crate) use lend::{Asking, Lent};
 pub(crate) use local::Local;
+pub(crate) use queue::Kinds;
 pub(crate) use record::{DIGESTS, Id, JobRecord, State, derived};
 
 use crate::caller::Caller;

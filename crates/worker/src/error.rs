@@ -1,6 +1,6 @@
 //! Why a worker does not work.
 
-use omr_protocol::Mismatch;
+use omr_protocol::{EngineKind, Mismatch};
 
 /// Why a worker did not start or go on.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +15,9 @@ pub enum WorkerError {
     /// The board's parameter set is not known here.
     #[error("the server's board: {0}")]
     Params(#[from] omr_protocol::ParamsError),
+    /// The board's parameter set, by its name, has no such engine.
+    #[error("expected an engine of the board's set {1}, found {0}")]
+    Engine(EngineKind, &'static str),
     /// The token does not allow to work.
     #[error("expected a token with the right `work` (omr token add --may work), found none")]
     NoRight,

@@ -5,7 +5,7 @@ use crate::leases::{RemoteLeases, State};
 use crate::supplies::Remote;
 use crate::{Hired, WorkerError};
 use omr_detector::sophomr::BoardCache;
-use omr_protocol::ParamSet;
+use omr_protocol::{EngineKind, ParamSet};
 use omr_remote::{Client, Endpoint, v1};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -33,6 +33,8 @@ pub struct Settings {
     pub messages_bytes: usize,
     /// Recipients that one run serves at most; as many as the server puts together for 0.
     pub together: u32,
+    /// What it makes digests with; none: all that the board's set has.
+    pub engines: Vec<EngineKind>,
 }
 
 /// Ends a worker: it gives back what it is at.
@@ -61,7 +63,7 @@ pub struct Worker {
 impl Worker {
     /// Asks the server what it is, and whether this worker suits it.
     ///
-    /// Errors: any `WorkerError` but `Died`.
+    /// Errors: any `WorkerError` but `Threads` and `Died`.
     pub async fn connect(settings: Settings) -> Result<Self, WorkerError> {
         let client = Client::connect(&settings.endpoint)?;
         let Hired {
@@ -69,6 +71,7 @@ impl Worker {
             set,
             clue_bytes,
         } = Hired::by(&client, settings.name.clone()).await?;
+        let request = with_engines(request, &set, &settings.engines)?;
         let worker = request.worker.clone().unwrap_or_default();
         let (waiting, stopped) = watch::channel(false);
         let stop = Stop {
@@ -142,4 +145,26 @@ impl Worker {
         let worked = tokio::task::spawn_blocking(work).await;
         worked.map_err(|_| WorkerError::Died)?
     }
+}
+
+/// A request for work that some engines can do, of those that the set has.
+///
+/// Errors: `Engine`.
+fn with_engines(
+    request: v1::LeaseRequest,
+    set: &ParamSet,
+    engines: &[EngineKind],
+) -> Result<v1::LeaseRequest, WorkerError> {
+    let has = set.spec().engines();
+    if let Some(&engine) = engines.iter().find(|engine| !has.contains(engine)) {
+        return Err(WorkerError::Engine(engine, set.name()));
+    }
+    let tags = engines.iter().map(|engine| i32::from(engine.tag()));
+    Ok(match engines {
+        [] => request,
+        _ => v1::LeaseRequest {
+            engines: tags.collect(),
+            ..request
+        },
+    })
 }

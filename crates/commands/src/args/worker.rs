@@ -3,6 +3,7 @@
 use super::TokenArg;
 use clap::Args;
 use omr_console::args::threads;
+use omr_protocol::EngineKind;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -33,6 +34,9 @@ pub(crate) struct WorkerArgs {
     /// Recipients that one run serves at most; as many as the server puts together unless given
     #[arg(long, value_name = "N")]
     pub(crate) together: Option<u32>,
+    /// Make digests with this engine alone, sophomr or instantomr: one machine has memory for it, others have for both
+    #[arg(long, value_name = "ENGINE", value_parser = engine)]
+    pub(crate) engine: Option<EngineKind>,
     /// What the server's log calls it: letters, digits, - _ and .; random unless given
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
@@ -51,9 +55,25 @@ fn size(text: &str) -> Result<usize, String> {
     read.ok_or_else(|| format!("expected a size such as 14GB or 512MB, found {text:?}"))
 }
 
+/// An engine by its name in small letters.
+fn engine(text: &str) -> Result<EngineKind, String> {
+    let name = |kind: EngineKind| kind.title().to_lowercase();
+    let named = EngineKind::ALL.into_iter().find(|&kind| name(kind) == text);
+    let expected = EngineKind::ALL.map(name).join(" or ");
+    named.ok_or_else(|| format!("expected {expected}, found {text:?}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn engines_have_names() {
+        let read = ["sophomr", "instantomr"].map(engine);
+        assert_eq!(read, EngineKind::ALL.map(Ok));
+        let wrong = engine("hybrid").unwrap_err();
+        assert_eq!(wrong, "expected sophomr or instantomr, found \"hybrid\"");
+    }
 
     #[test]
     fn sizes_have_units() {

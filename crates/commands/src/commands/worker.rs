@@ -47,6 +47,7 @@ fn settings(args: &WorkerArgs) -> Result<Settings, CliError> {
         keys: args.keys.max(1),
         messages_bytes: args.messages,
         together: args.together.unwrap_or(0),
+        engines: args.engine.into_iter().collect(),
     })
 }
 

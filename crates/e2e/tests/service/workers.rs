@@ -6,7 +6,8 @@ mod scene;
 use crate::figures::metrics;
 use crate::world::{BOUND, Running, with_token};
 use omr_api::v1;
-use scene::{Raw, Scene, settings};
+use omr_protocol::EngineKind;
+use scene::{IN_BATCHES, Raw, Scene, settings};
 use std::time::Duration;
 use tonic::Code;
 
@@ -172,6 +173,30 @@ async fn a_worker_reads_keys_of_its_units_and_no_others() {
         raw.key(&bulk).await.unwrap_err().code(),
         Code::PermissionDenied
     );
+    scene.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_with_one_engine_leaves_the_other_digests_to_others() {
+    let mut scene = Scene::start(60).await;
+    let (instant, in_batches) = ([1, 3], [IN_BATCHES, IN_BATCHES + 1]);
+    for number in in_batches.into_iter().chain(instant) {
+        scene.ask(number).await;
+    }
+    for (engine, own, left) in [
+        (EngineKind::Instantomr, instant, &in_batches[..]),
+        (EngineKind::Sophomr, in_batches, &[]),
+    ] {
+        let (stop, running) = scene.worker_with(&[engine]).await;
+        for number in own {
+            scene.exact(number).await;
+        }
+        for &number in left {
+            assert_eq!(scene.state(number).await, v1::JobState::Queued, "{number}");
+        }
+        stop.stop();
+        running.await.unwrap().unwrap();
+    }
     scene.server.stop().await;
 }
 

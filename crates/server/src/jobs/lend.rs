@@ -1,7 +1,7 @@
 //! Which jobs a worker does next.
 
 use super::leases::Who;
-use super::queue::{First, Item, Row, Shares};
+use super::queue::{First, Item, Kinds, Row, Shares};
 use super::{Id, Inner, JobRecord, Jobs, State, Work};
 use crate::keyfile::{self, KeyError};
 use omr_detector::placement_seed;
@@ -35,6 +35,8 @@ pub(crate) struct Asking {
     pub(crate) most: usize,
     /// Over which messages it has work at hand.
     pub(crate) hot: Option<Stride>,
+    /// What it can do.
+    pub(crate) able: Kinds,
     /// How long it may be silent; the server's own thread for ever.
     pub(crate) lasts: Option<Duration>,
 }
@@ -123,10 +125,11 @@ impl Jobs {
         }
         let Inner { queue, workers, .. } = &mut *inner;
         let hand = workers.entry(asking.who.clone()).or_insert_with(|| Hand {
-            row: asking.hot.map_or(Row::default(), Row::over),
+            row: Row::new(asking.hot, asking.able),
             seen: now,
         });
         hand.seen = now;
+        hand.row.set_able(asking.able);
         let Some(first) = queue.first(&hand.row).cloned() else {
             return Begun::Until(inner.leases.next());
         };

@@ -1,6 +1,6 @@
 //! How jobs get in line: what each costs and with whom it shares work.
 
-use super::queue::{Group, Item, Shares};
+use super::queue::{Group, Item, Kinds, Shares};
 use super::{Id, Inner, JobRecord, Jobs, State};
 use crate::keyfile;
 use omr_protocol::{EngineKind, Scheme};
@@ -12,6 +12,7 @@ impl Jobs {
         let item = Item {
             id,
             shares,
+            needs: Kinds::of(self.narrowed(record).engines().iter().copied()),
             cost,
             shared_cost,
         };

@@ -3,7 +3,7 @@
 use super::ends::Ending;
 use super::leases::Who;
 use super::lend::{Asking, Lent};
-use super::{Jobs, View};
+use super::{Jobs, Kinds, View};
 use crate::damage::Damage;
 use crate::gate::Gate;
 use crate::source::StoreSource;
@@ -54,6 +54,7 @@ impl Local {
                 who: Arc::new(who),
                 most: usize::MAX,
                 hot: None,
+                able: Kinds::default(),
                 lasts: None,
             },
         }

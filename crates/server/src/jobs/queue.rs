@@ -2,7 +2,10 @@
 //! the same messages follow each other, so that work on the board is done once.
 
 mod forecast;
+mod kinds;
 mod turns;
+
+pub(crate) use kinds::Kinds;
 
 use forecast::Forecast;
 use omr_protocol::Stride;
@@ -42,6 +45,8 @@ pub(crate) enum Shares {
 pub(crate) struct Item {
     pub(crate) id: [u8; 16],
     pub(crate) shares: Shares,
+    /// The engines that it takes.
+    pub(crate) needs: Kinds,
     /// Seconds that it will take.
     pub(crate) cost: f64,
     /// Those of them that jobs of its group share.
@@ -74,8 +79,40 @@ struct Line {
     /// Seconds that the client has had, as far as it counts.
     spent: f64,
     jobs: BTreeMap<u64, Waiting>,
+    /// Their numbers by the engines that they take.
+    by_needs: BTreeMap<Kinds, BTreeSet<u64>>,
     /// Seconds of all jobs that came since it had none.
     came: f64,
+}
+
+impl Line {
+    /// Its first job of those that some engines can do.
+    fn first(&self, able: Kinds) -> Option<u64> {
+        let done = self
+            .by_needs
+            .iter()
+            .filter(|(needs, _)| able.include(**needs));
+        done.filter_map(|(_, numbers)| numbers.first().copied())
+            .min()
+    }
+
+    fn insert(&mut self, number: u64, item: Item) {
+        self.by_needs.entry(item.needs).or_default().insert(number);
+        let before = self.came;
+        self.came += item.cost;
+        self.jobs.insert(number, Waiting { item, before });
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Item> {
+        let Waiting { item, .. } = self.jobs.remove(&number)?;
+        if let Some(numbers) = self.by_needs.get_mut(&item.needs) {
+            numbers.remove(&number);
+            if numbers.is_empty() {
+                self.by_needs.remove(&item.needs);
+            }
+        }
+        Some(item)
+    }
 }
 
 #[derive(Clone)]
@@ -93,24 +130,34 @@ struct Sharing {
     turns: Turns,
 }
 
-/// Over which messages the last jobs of a worker were that share work on the board, and how many in a row.
+/// What decides which job a worker has next: over which messages the last ones were that share work on the board, how many
+/// of them in a row, and its engines.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Row(Option<(Stride, usize)>);
+pub(crate) struct Row {
+    last: Option<(Stride, usize)>,
+    able: Kinds,
+}
 
 impl Row {
-    /// That of a worker that has work on these messages at hand.
-    pub(crate) fn over(stride: Stride) -> Self {
-        Self(Some((stride, 1)))
+    /// That of a worker with some engines, and with work on messages at hand where it says which.
+    pub(crate) fn new(hot: Option<Stride>, able: Kinds) -> Self {
+        let last = hot.map(|stride| (stride, 1));
+        Self { last, able }
+    }
+
+    /// Goes on with other engines.
+    pub(crate) fn set_able(&mut self, able: Kinds) {
+        self.able = able;
     }
 
     /// What the next job should share, if it still may.
     fn wanted(&self) -> Option<Shares> {
-        let (stride, _) = self.0.filter(|(_, row)| *row < IN_A_ROW)?;
+        let (stride, _) = self.last.filter(|(_, row)| *row < IN_A_ROW)?;
         Some(Shares::Board(stride))
     }
 
     fn take(&mut self, shares: &Shares, follows: bool) {
-        self.0 = match (shares, self.0) {
+        self.last = match (shares, self.last) {
             (Shares::Run(_), _) => None,
             (Shares::Board(stride), Some((_, row))) if follows => Some((*stride, row + 1)),
             (Shares::Board(stride), _) => Some((*stride, 1)),
@@ -126,8 +173,8 @@ pub(crate) struct Queue {
     /// Client and number of each job.
     places: HashMap<[u8; 16], (u64, u64)>,
     sharing: HashMap<Shares, Sharing>,
-    /// Clients with jobs.
-    turns: Turns,
+    /// Clients with jobs, by the engines that those take.
+    turns: BTreeMap<Kinds, Turns>,
     /// Clients without, whose seconds still count.
     idle: Turns,
     /// What the client last served had had: who comes anew starts there, with no credit for idle times.
@@ -147,16 +194,15 @@ impl Queue {
         if line.jobs.is_empty() {
             line.spent = line.spent.max(level);
             line.came = 0.0;
-            self.turns.note(client, line.spent);
         }
+        let turns = self.turns.entry(item.needs).or_default();
+        turns.note(client, line.spent);
         self.places.insert(item.id, (client, number));
         let sharing = self.sharing.entry(item.shares.clone()).or_default();
         sharing.jobs += 1;
         sharing.clients.entry(client).or_default().insert(number);
         sharing.turns.note(client, line.spent);
-        let before = line.came;
-        line.came += item.cost;
-        line.jobs.insert(number, Waiting { item, before });
+        line.insert(number, item);
     }
 
     /// The job whose turn it is.
@@ -179,7 +225,7 @@ impl Queue {
     /// Takes a job out of its line and out of those that share work.
     fn take(&mut self, client: u64, number: u64) -> Option<Item> {
         let line = self.lines.get_mut(&client)?;
-        let Waiting { item, .. } = line.jobs.remove(&number)?;
+        let item = line.remove(number)?;
         if line.jobs.is_empty() {
             self.idle.note(client, line.spent);
         }
@@ -233,7 +279,12 @@ impl Queue {
         line.spent -= seconds;
         match line.jobs.is_empty() {
             true => self.idle.note(client, line.spent),
-            false => self.turns.note(client, line.spent),
+            false => {
+                for needs in line.by_needs.keys() {
+                    let turns = self.turns.entry(*needs).or_default();
+                    turns.note(client, line.spent);
+                }
+            }
         }
         if let Some(sharing) = self.sharing.get_mut(shares) {
             sharing.turns.note(client, line.spent);
@@ -244,17 +295,32 @@ impl Queue {
     fn choose(&mut self, row: &Row) -> Option<(u64, u64, bool)> {
         if let Some(shares) = row.wanted()
             && let Some((client, number)) = self.least(&shares)
+            && row
+                .able
+                .include(self.lines.get(&client)?.jobs.get(&number)?.item.needs)
         {
             return Some((client, number, true));
         }
+        let client = self.turn(row.able)?;
+        Some((client, self.lines.get(&client)?.first(row.able)?, false))
+    }
+
+    /// The client who has had least of those with jobs that some engines can do.
+    fn turn(&mut self, able: Kinds) -> Option<u64> {
         let lines = &self.lines;
-        let spent = |client: u64| {
-            let line = lines.get(&client)?;
-            (!line.jobs.is_empty()).then_some(line.spent)
-        };
-        let client = self.turns.least(spent)?;
-        let (number, _) = lines.get(&client)?.jobs.first_key_value()?;
-        Some((client, *number, false))
+        let turns = self.turns.iter_mut();
+        let least =
+            turns
+                .filter(|(needs, _)| able.include(**needs))
+                .filter_map(|(needs, turns)| {
+                    turns.least(|client| {
+                        let line = lines.get(&client)?;
+                        line.by_needs.contains_key(needs).then_some(line.spent)
+                    })
+                });
+        let spent = |client: &u64| lines.get(client).map_or(0.0, |line| line.spent);
+        let by_spent = |a: &u64, b: &u64| spent(a).total_cmp(&spent(b)).then(a.cmp(b));
+        least.min_by(by_spent)
     }
 
     /// The first job with these shares of the client who has had least.

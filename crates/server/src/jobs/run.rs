@@ -73,7 +73,7 @@ impl Jobs {
 #[cfg(test)]
 mod tests {
     use crate::config::Config;
-    use crate::jobs::{Asking, Lent};
+    use crate::jobs::{Asking, Kinds, Lent};
     use crate::parts::Parts;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,6 +94,7 @@ mod tests {
                     who: Arc::default(),
                     most: 1,
                     hot: None,
+                    able: Kinds::default(),
                     lasts: None,
                 };
                 let lent = worker.wait(&asking, Duration::from_secs(60));

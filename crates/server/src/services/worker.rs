@@ -5,7 +5,7 @@ mod read;
 mod unit;
 
 use super::Answers;
-use crate::jobs::{Asking, Ending, Lent, Refusal, Step, Who};
+use crate::jobs::{Asking, Ending, Kinds, Lent, Refusal, Step, Who};
 use crate::refuse::{self, blocking};
 use crate::shared::Shared;
 use crate::tokens::Right;
@@ -70,12 +70,15 @@ impl Workers {
                 )));
             }
         }
-        for engine in set.spec().engines() {
-            if !request.engines.contains(&i32::from(engine.tag())) {
-                return Err(Status::failed_precondition(format!(
-                    "engines: expected one for {engine}, found none"
-                )));
-            }
+        let engines = set.spec().engines();
+        let has = |engine: &EngineKind| request.engines.contains(&kind(*engine));
+        let able = Kinds::of(engines.iter().copied().filter(has));
+        if able.is_empty() {
+            let expected: Vec<String> = engines.iter().map(EngineKind::to_string).collect();
+            let expected = expected.join(" or ");
+            return Err(Status::failed_precondition(format!(
+                "engines: expected one for {expected}, found none"
+            )));
         }
         let hot = request
             .hot
@@ -88,6 +91,7 @@ impl Workers {
                 jobs => jobs as usize,
             },
             hot: hot.map(|hot| Stride::new(hot.start..hot.end, hot.step)),
+            able,
             lasts: Some(Duration::from_secs(self.0.config.detector.lease_seconds)),
         })
     }

@@ -17,6 +17,7 @@ Examples:
   omr worker --server https://mail.example.org:7600 --token-file pool.token
   omr worker --server http://127.0.0.1:7600 --token TOKEN --cache 14GB \\
     --keys 4 --threads 8 --name box-1
+  omr worker --server http://127.0.0.1:7600 --token TOKEN --engine instantomr
 
 It keeps nothing but what is in its memory, and may be stopped at any time: the server gives what it was at to \
 others. docs/operating.md says how many to run, and how the server leaves all work to them.";

@@ -26,6 +26,14 @@ const MESSAGES: u64 = 60;
 /// Messages of the person's.
 const HERS: [u64; 4] = [3, 17, 31, 44];
 
+/// The first of the jobs that SophOMR does.
+pub(super) const IN_BATCHES: u8 = 100;
+
+/// The one after a job's last message.
+fn end(job: u8) -> u64 {
+    MESSAGES - u64::from(job % IN_BATCHES)
+}
+
 /// A server and one who asks it.
 pub(super) struct Scene {
     pub(super) dir: TempDir,
@@ -63,6 +71,7 @@ pub(super) fn settings(server: &Running, token: &str) -> Settings {
         keys: 2,
         messages_bytes: 1 << 20,
         together: 0,
+        engines: Vec::new(),
     }
 }
 
@@ -116,15 +125,30 @@ impl Scene {
 
     /// An honest worker.
     pub(super) async fn worker(&self) -> (Stop, JoinHandle<Result<(), WorkerError>>) {
-        let worker = Worker::connect(settings(&self.server, &self.pool())).await;
-        let worker = worker.unwrap();
+        self.worker_with(&[]).await
+    }
+
+    /// An honest worker with some engines.
+    pub(super) async fn worker_with(
+        &self,
+        engines: &[EngineKind],
+    ) -> (Stop, JoinHandle<Result<(), WorkerError>>) {
+        let settings = Settings {
+            engines: engines.to_vec(),
+            ..settings(&self.server, &self.pool())
+        };
+        let worker = Worker::connect(settings).await.unwrap();
         (worker.stop(), tokio::spawn(worker.run()))
     }
 
-    /// Even jobs have both keys, odd ones that for InstantOMR alone; each has messages of its own.
+    /// Even jobs have both keys, odd ones that for InstantOMR alone, those from [`IN_BATCHES`] on that for SophOMR; each
+    /// has messages of its own.
     fn asked(&self, number: u8, like: u8) -> v1::CreateJobRequest {
-        let keys = &self.keys[usize::from(like % 2)..];
-        request(number, keys, 0, MESSAGES - u64::from(like))
+        let keys = match like {
+            IN_BATCHES.. => &self.keys[..1],
+            like => &self.keys[usize::from(like % 2)..],
+        };
+        request(number, keys, 0, end(like))
     }
 
     pub(super) async fn ask(&mut self, number: u8) {
@@ -166,8 +190,7 @@ impl Scene {
     /// Waits for a digest, which holds what it should.
     pub(super) async fn exact(&mut self, number: u8) {
         let digest = self.fetch(number).await;
-        let end = MESSAGES - u64::from(number);
-        let hers = HERS.into_iter().filter(|&index| index < end);
+        let hers = HERS.into_iter().filter(|&index| index < end(number));
         let expected: Vec<(u64, u8)> = hers.map(|index| (index, index as u8)).collect();
         assert_eq!(self.person.decode(&digest), expected, "{number}");
     }

@@ -1,6 +1,7 @@
 //! Who comes next, with whom, and what each pays.
 
 use super::*;
+use omr_protocol::EngineKind;
 use std::ops::Range;
 
 /// As many as one run serves here.
@@ -10,9 +11,15 @@ fn item(id: u8, range: Range<u64>) -> Item {
     Item {
         id: [id; 16],
         shares: Shares::Board(Stride::new(range, 1)),
+        needs: Kinds::default(),
         cost: 1.0,
         shared_cost: 0.0,
     }
+}
+
+/// One of the two engines.
+fn only(engine: usize) -> Kinds {
+    Kinds::of([EngineKind::ALL[engine]])
 }
 
 /// A job over the first ten messages whose key has these masks.
@@ -306,9 +313,15 @@ fn groups_hold_up_nobody() {
 fn numbered(number: u64, shares: Shares) -> Item {
     let mut id = [0; 16];
     id[..8].copy_from_slice(&number.to_le_bytes());
+    // One run serves jobs that take the same engines.
+    let needs = match shares {
+        Shares::Board(_) => [Kinds::default(), only(0), only(1)][number as usize % 3],
+        Shares::Run(_) => Kinds::default(),
+    };
     Item {
         id,
         shares,
+        needs,
         cost: 1.0 + (number % 7) as f64,
         shared_cost: 1.0,
     }
@@ -396,4 +409,44 @@ fn a_long_queue_tells_newcomers_about_where_they_are() {
     assert!(ahead(&mut queue, 20_000) <= 2);
     assert!(ahead(&mut queue, 20_009) <= 40);
     assert_eq!(ahead(&mut queue, 9_999), 9_999);
+}
+
+#[test]
+fn a_worker_has_what_its_engines_can_do_and_each_client_its_turn() {
+    let mut queue = Queue::default();
+    let jobs = [
+        (1, 0, Kinds::default()),
+        (1, 1, only(0)),
+        (1, 2, only(1)),
+        (1, 3, only(0)),
+        (2, 10, only(1)),
+        (2, 11, only(0)),
+    ];
+    for (client, id, needs) in jobs {
+        let own = item(id, u64::from(id)..100);
+        queue.push(client, Item { needs, ..own });
+    }
+    let mut run = |able| {
+        let mut row = Row::new(None, able);
+        let runs = std::iter::from_fn(|| run_after(&mut queue, &mut row));
+        runs.collect::<Vec<_>>().concat()
+    };
+    assert_eq!(run(only(0)), [1, 11, 3]);
+    assert_eq!(run(only(1)), [10, 2], "client 1 has had more");
+    assert_eq!(run(Kinds::default()), [0]);
+}
+
+#[test]
+fn what_a_worker_cannot_do_does_not_follow_over_the_same_messages() {
+    let mut queue = Queue::default();
+    for (id, needs) in [(0, only(0)), (1, only(1)), (2, only(0))] {
+        let own = item(id, 0..10);
+        queue.push(u64::from(id), Item { needs, ..own });
+    }
+    let mut row = Row::new(Some(Stride::new(0..10, 1)), only(0));
+    assert_eq!(run_after(&mut queue, &mut row), Some(vec![0]));
+    assert_eq!(run_after(&mut queue, &mut row), Some(vec![2]));
+    assert_eq!(run_after(&mut queue, &mut row), None);
+    row.set_able(only(1));
+    assert_eq!(run_after(&mut queue, &mut row), Some(vec![1]));
 }
