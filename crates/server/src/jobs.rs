@@ -1,6 +1,7 @@
 //! Jobs: digests that clients asked for.
 
 mod ends;
+mod finished;
 mod leases;
 mod lend;
 mod line;
@@ -9,18 +10,21 @@ mod queue;
 mod record;
 mod run;
 mod tally;
+#[cfg(test)]
+pub(crate) mod trial;
 
 pub(crate) use ends::{Ending, Step};
 pub(crate) use leases::{Refusal, Who};
 pub(crate) use lend::{Asking, Lent};
 pub(crate) use local::Local;
 pub(crate) use queue::Kinds;
-pub(crate) use record::{DIGESTS, Id, JobRecord, State, derived};
+pub(crate) use record::{DIGESTS, Id, JOBS, JobRecord, State, derived};
 
 use crate::caller::Caller;
 use crate::error::ServerError;
 use crate::refuse;
 use crate::share::Full;
+use finished::Finished;
 use omr_detector::engines::Costs;
 use omr_ops::{FinishedDigest, Metrics};
 use omr_protocol::{ParamSet, Sealing};
@@ -66,13 +70,13 @@ struct Entry {
     view: watch::Sender<View>,
     cancelled: Arc<AtomicBool>,
     queued: Instant,
-    /// By the monotonic clock, so that a clock that jumps forgets nothing; a restart counts anew.
-    finished: Option<Instant>,
 }
 
 #[derive(Default)]
 struct Inner {
+    /// Those that are not finished, and those whose end could not be written.
     entries: HashMap<Id, Entry>,
+    finished: Finished,
     queue: Queue,
     tally: Tally,
     leases: leases::Table,
@@ -86,12 +90,6 @@ struct Inner {
 }
 
 impl Inner {
-    fn forget(&mut self, id: &Id) -> Option<Entry> {
-        let entry = self.entries.remove(id)?;
-        self.tally.remove(id, &entry.record);
-        Some(entry)
-    }
-
     /// Gives a job another record.
     fn change(&mut self, id: &Id, record: JobRecord) {
         if let Some(entry) = self.entries.get_mut(id) {
@@ -169,8 +167,6 @@ impl Jobs {
         bounds: Bounds,
         metrics: Metrics,
     ) -> Result<Self, ServerError> {
-        let mut found = record::load(&store)?;
-        found.sort_by_key(|(_, record)| record.number);
         let jobs = Self {
             store,
             inner: Mutex::default(),
@@ -190,42 +186,48 @@ impl Jobs {
             keep: bounds.keep,
             metrics,
         };
-        let mut inner = jobs.lock();
-        for (id, mut record) in found {
-            inner.next_number = inner.next_number.max(record.number + 1);
-            if record.state == State::Running {
-                record.state = State::Queued;
-            }
-            let shares = jobs.shares(&record);
-            jobs.insert(&mut inner, id, record, shares);
-        }
-        drop(inner);
+        jobs.load()?;
         Ok(jobs)
+    }
+
+    /// Takes up what is on the disk.
+    fn load(&self) -> Result<(), ServerError> {
+        let (mut waiting, mut ended) = (Vec::new(), Vec::new());
+        let mut inner = self.lock();
+        record::each(&self.store, |id, record| {
+            inner.next_number = inner.next_number.max(record.number + 1);
+            match record.state.is_final() {
+                true => {
+                    inner.tally.add(&id, &record);
+                    ended.push((record.number, id, record.ordered));
+                }
+                false => waiting.push((id, record)),
+            }
+        })?;
+        ended.sort_unstable();
+        for (number, id, ordered) in ended {
+            inner.finished.push(id, number, ordered);
+        }
+        waiting.sort_by_key(|(_, record)| record.number);
+        for (id, mut record) in waiting {
+            record.state = State::Queued;
+            let shares = self.shares(&record);
+            self.insert(&mut inner, id, record, shares);
+        }
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Puts a job in line.
     fn insert(&self, inner: &mut Inner, id: Id, record: JobRecord, shares: Shares) {
-        if record.state == State::Queued {
-            self.line_up(inner, id, &record, shares.clone());
-        }
-        let view = View {
-            state: record.state,
-            scheme: record.scheme_name(),
-            started: None,
-            stage: "".into(),
-            done: 0,
-            total: 0,
-            digest_bytes: record.digest_bytes,
-            error: record.error.clone(),
-        };
+        self.line_up(inner, id, &record, shares.clone());
         let entry = Entry {
-            finished: record.state.is_final().then(Instant::now),
+            view: watch::Sender::new(View::of(&record)),
             record,
             shares,
-            view: watch::Sender::new(view),
             cancelled: Arc::default(),
             queued: Instant::now(),
         };
@@ -254,8 +256,8 @@ impl Jobs {
     ) -> Result<(), Status> {
         let shares = self.shares(&record);
         let mut inner = self.lock();
-        if let Some(known) = inner.entries.get(&id) {
-            return match known.record.is_same_request(&record) {
+        if let Some(known) = self.known(&inner, &id)? {
+            return match known.is_same_request(&record) {
                 true => Ok(()),
                 false => Err(Status::already_exists(
                     "expected a new request id, found that of another job",
@@ -275,11 +277,14 @@ impl Jobs {
         inner.next_number += 1;
         let mut changes = vec![record.change(&id)];
         let old = oldest_finished(&inner, caller);
-        changes.extend(old.iter().flat_map(record::forget));
+        changes.extend(old.iter().flat_map(|(_, id)| record::forget(id)));
         self.store
             .write(&changes)
             .map_err(|error| refuse::store(&error))?;
-        old.iter().for_each(|id| drop(inner.forget(id)));
+        for place in &old {
+            inner.tally.remove_finished(&caller.account, place);
+            inner.entries.remove(&place.1);
+        }
         self.insert(&mut inner, id, record, shares);
         Ok(())
     }
@@ -301,7 +306,7 @@ impl Jobs {
     ) -> Result<(), StoreError> {
         let shares = self.shares(&record);
         let mut inner = self.lock();
-        if inner.entries.contains_key(&id) {
+        if inner.entries.contains_key(&id) || self.store.get(JOBS, &id)?.is_some() {
             return self.store.write(&[order]);
         }
         record.number = inner.next_number;
@@ -313,27 +318,35 @@ impl Jobs {
 
     /// A job of an account, and the jobs ahead of it.
     ///
-    /// Errors: NOT_FOUND.
+    /// Errors: NOT_FOUND, those of the store.
     pub(crate) fn find(
         &self,
         account: &str,
         id: &Id,
     ) -> Result<(watch::Receiver<View>, u64), Status> {
         let mut inner = self.lock();
-        let entry = entry_of(&inner, account, id)?;
-        let (view, state) = (entry.view.subscribe(), entry.record.state);
-        let ahead = match state {
-            State::Queued => inner.queue.ahead(id, self.together.most).unwrap_or(0),
-            _ => 0,
+        let record = self.own(&inner, account, id)?;
+        let view = match inner.entries.get(id) {
+            Some(entry) => entry.view.subscribe(),
+            None => watch::channel(View::of(&record)).1,
         };
-        Ok((view, ahead))
+        Ok((view, self.places_ahead(&mut inner, id)))
+    }
+
+    /// The jobs ahead of one; none ahead of one that is not in line.
+    pub(crate) fn ahead(&self, id: &Id) -> u64 {
+        self.places_ahead(&mut self.lock(), id)
+    }
+
+    fn places_ahead(&self, inner: &mut Inner, id: &Id) -> u64 {
+        inner.queue.ahead(id, self.together.most).unwrap_or(0)
     }
 
     /// The digest of a finished job.
     ///
     /// Errors: NOT_FOUND, FAILED_PRECONDITION while there is none, those of the store.
     pub(crate) fn digest(&self, account: &str, id: &Id) -> Result<Vec<u8>, Status> {
-        let state = entry_of(&self.lock(), account, id)?.record.state;
+        let state = self.own(&self.lock(), account, id)?.state;
         if state != State::Done {
             return Err(Status::failed_precondition(format!(
                 "expected a finished job, found one that is {state:?}"
@@ -346,17 +359,17 @@ impl Jobs {
         bytes.ok_or_else(|| Status::not_found("the digest is not kept any more: ask for it anew"))
     }
 
-    /// Ends an unfinished job and forgets it.
+    /// Ends an unfinished job and forgets it, or forgets a finished one.
     ///
     /// Errors: NOT_FOUND, those of the store.
     pub(crate) fn cancel(&self, account: &str, id: &Id) -> Result<(), Status> {
         let mut inner = self.lock();
-        entry_of(&inner, account, id)?;
+        let record = self.own(&inner, account, id)?;
         self.store
             .write(&record::forget(id))
             .map_err(|error| refuse::store(&error))?;
         inner.queue.remove(id);
-        if let Some(entry) = inner.forget(id) {
+        if let Some(entry) = inner.forget(id, &record) {
             entry.cancelled.store(true, Ordering::Relaxed);
             entry.view.send_modify(|view| {
                 if !view.state.is_final() {
@@ -387,19 +400,9 @@ impl Jobs {
     }
 }
 
-fn entry_of<'a>(inner: &'a Inner, account: &str, id: &Id) -> Result<&'a Entry, Status> {
-    let entry = inner
-        .entries
-        .get(id)
-        .filter(|entry| entry.record.account == account);
-    entry.ok_or_else(|| {
-        Status::not_found("expected one of the caller's jobs, found none of this id")
-    })
-}
-
 /// Finished jobs that give way to a new one: the caller's oldest, so that nobody pushes out another's, and strangers'
 /// oldest where those are too many together.
-fn oldest_finished(inner: &Inner, caller: &Caller) -> Vec<Id> {
+fn oldest_finished(inner: &Inner, caller: &Caller) -> Vec<tally::Place> {
     let most = match caller.is_local {
         true => STRANGERS_FINISHED,
         false => FINISHED,

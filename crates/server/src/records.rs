@@ -38,14 +38,43 @@ pub(crate) fn load<T: DeserializeOwned>(
     table: &'static str,
 ) -> Result<Vec<(Id, T)>, ServerError> {
     let mut records = Vec::new();
-    for (key, value) in store.scan(table)? {
-        let record = serde_json::from_slice(&value)
-            .map_err(|source| ServerError::Record { table, source })?;
-        if let Ok(id) = Id::try_from(&key[..]) {
-            records.push((id, record));
-        }
-    }
+    each(store, table, |id, record| records.push((id, record)))?;
     Ok(records)
+}
+
+/// Calls `take` with all records of a table, one after another.
+///
+/// Errors: `Store`, `Record`.
+pub(crate) fn each<T: DeserializeOwned>(
+    store: &Store,
+    table: &'static str,
+    mut take: impl FnMut(Id, T),
+) -> Result<(), ServerError> {
+    let mut wrong = None;
+    store.each_record(table, |key, value| {
+        match (parse(table, value), Id::try_from(key)) {
+            (Ok(record), Ok(id)) => take(id, record),
+            (Ok(_), Err(_)) => {}
+            (Err(error), _) => drop(wrong.get_or_insert(error)),
+        }
+    })?;
+    wrong.map_or(Ok(()), Err)
+}
+
+/// The record under an id.
+///
+/// Errors: `Store`, `Record`.
+pub(crate) fn get<T: DeserializeOwned>(
+    store: &Store,
+    table: &'static str,
+    id: &Id,
+) -> Result<Option<T>, ServerError> {
+    let value = store.get(table, id)?;
+    value.map(|value| parse(table, &value)).transpose()
+}
+
+fn parse<T: DeserializeOwned>(table: &'static str, value: &[u8]) -> Result<T, ServerError> {
+    serde_json::from_slice(value).map_err(|source| ServerError::Record { table, source })
 }
 
 /// The store of a folder, made where absent.

@@ -137,9 +137,7 @@ impl Jobs {
             return Ok(false);
         };
         let seconds = seconds.unwrap_or(since);
-        self.finish(&mut inner, &id, Ok(digest));
-        let kept = inner.entries.get(&id);
-        let kept = kept.is_some_and(|entry| entry.record.state == State::Done);
+        let kept = self.finish(&mut inner, &id, Ok(digest)) == Some(State::Done);
         self.close(
             &mut inner,
             (who, unit, job),
@@ -209,13 +207,14 @@ impl Jobs {
             // The next start queues it again.
             Ending::GivenBack if self.is_stopping() => {}
             Ending::GivenBack => self.requeue(inner, id),
-            Ending::Final(error) => self.finish(inner, id, Err(error)),
+            Ending::Final(error) => drop(self.finish(inner, id, Err(error))),
             Ending::Attempt(error) => {
                 entry.record.attempts += 1;
                 let record = &entry.record;
                 if record.attempts >= ATTEMPTS {
                     let error = format!("no digest in {ATTEMPTS} attempts; the last one: {error}");
-                    return self.finish(inner, id, Err(error));
+                    self.finish(inner, id, Err(error));
+                    return;
                 }
                 // Kept, so that a job that ends its workers does not begin anew with every start of the server.
                 if let Err(error) = self.store.write(&[record.change(id)]) {
@@ -269,12 +268,14 @@ impl Jobs {
         self.expire(&mut self.lock(), Instant::now());
     }
 
-    /// Keeps what became of a job. A job that was cancelled meanwhile stays forgotten.
-    pub(super) fn finish(&self, inner: &mut Inner, id: &Id, outcome: Result<Vec<u8>, String>) {
-        let Some(entry) = inner.entries.get(id) else {
-            return;
-        };
-        let mut record = entry.record.clone();
+    /// Keeps what became of a job, and says where it stands. A job that was cancelled meanwhile stays forgotten.
+    pub(super) fn finish(
+        &self,
+        inner: &mut Inner,
+        id: &Id,
+        outcome: Result<Vec<u8>, String>,
+    ) -> Option<State> {
+        let mut record = inner.entries.get(id)?.record.clone();
         let mut changes = Vec::new();
         match outcome {
             Ok(digest) => {
@@ -288,31 +289,36 @@ impl Jobs {
             }
         }
         changes.push(record.change(id));
-        if let Err(error) = self.store.write(&changes) {
-            // Kept nowhere: the job fails now and begins anew after a restart.
+        let written = self.store.write(&changes);
+        if let Err(error) = &written {
+            // Kept in memory alone: the job fails now and begins anew after a restart.
             record.state = State::Failed;
-            record.error = refuse::store(&error).message().to_owned();
+            record.error = refuse::store(error).message().to_owned();
             record.digest_bytes = 0;
         }
-        let name = match record.state {
+        let state = record.state;
+        self.metrics.job_finished(match state {
             State::Done => "done",
             _ => "failed",
-        };
-        self.metrics.job_finished(name);
+        });
         // Another lease may have run out, so that it is in line or somebody else is at it.
         inner.queue.remove(id);
+        inner.finished.push(*id, record.number, record.ordered);
         inner.change(id, record.clone());
         // Before anybody hears of it.
         self.count(inner);
-        if let Some(entry) = inner.entries.get_mut(id) {
-            entry.finished = Some(Instant::now());
+        if let Some(entry) = inner.entries.get(id) {
             entry.cancelled.store(true, Ordering::Relaxed);
             entry.view.send_modify(|view| {
-                view.state = record.state;
+                view.state = state;
                 view.digest_bytes = record.digest_bytes;
                 view.error = record.error;
             });
         }
+        if written.is_ok() {
+            inner.entries.remove(id);
+        }
+        Some(state)
     }
 }
 

@@ -123,11 +123,18 @@ pub(crate) fn forget(id: &Id) -> [Change; 2] {
     records::forget([JOBS, DIGESTS], id)
 }
 
-/// All jobs that are kept.
+/// Calls `take` with all jobs that are kept.
 ///
 /// Errors: `Store`, `Record`.
-pub(crate) fn load(store: &Store) -> Result<Vec<(Id, JobRecord)>, ServerError> {
-    records::load(store, JOBS)
+pub(crate) fn each(store: &Store, take: impl FnMut(Id, JobRecord)) -> Result<(), ServerError> {
+    records::each(store, JOBS, take)
+}
+
+/// A job that is kept.
+///
+/// Errors: `Store`, `Record`.
+pub(crate) fn get(store: &Store, id: &Id) -> Result<Option<JobRecord>, ServerError> {
+    records::get(store, JOBS, id)
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
-//! The end of all jobs, what is thrown away, and the status page's side.
+//! The end of all jobs, and the status page's side.
 
-use super::{Entry, Id, Inner, JobRecord, Jobs, SHOWN, State, View, record};
-use crate::refuse;
+use super::{Inner, Jobs, SHOWN, State, View};
 use omr_ops::FinishedDigest;
-use omr_store::Change;
 use std::sync::atomic::Ordering;
 
 impl Inner {
@@ -26,34 +24,6 @@ impl Jobs {
     /// Whether the server stops.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
-    }
-
-    /// Forgets digests that were kept long enough, and workers that stay away.
-    pub(crate) fn tidy(&self) {
-        self.tidy_workers();
-        let mut inner = self.lock();
-        let keep = |record: &JobRecord| match record.ordered {
-            true => self.keep.ordered,
-            false => self.keep.asked,
-        };
-        let old = |entry: &Entry| {
-            let age = entry.finished.map(|at| at.elapsed());
-            age.is_some_and(|age| age > keep(&entry.record))
-        };
-        let ids: Vec<Id> = inner
-            .entries
-            .iter()
-            .filter(|(_, e)| old(e))
-            .map(|(id, _)| *id)
-            .collect();
-        let changes: Vec<Change> = ids.iter().flat_map(record::forget).collect();
-        if changes.is_empty() {
-            return;
-        }
-        match self.store.write(&changes) {
-            Ok(()) => ids.iter().for_each(|id| drop(inner.forget(id))),
-            Err(error) => drop(refuse::store(&error)),
-        }
     }
 
     /// The last digests, newest first.

@@ -3,10 +3,10 @@
 use super::{Id, JobRecord, State};
 use crate::caller::{ANONYMOUS, Caller};
 use crate::share::{Owned, Owner, Taken};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Finished jobs by age.
-type ByAge = BTreeSet<(u64, Id)>;
+/// A finished job: its number, which tells its age, and its id.
+pub(super) type Place = (u64, Id);
 
 /// Numbers of jobs.
 #[derive(Default)]
@@ -17,9 +17,9 @@ pub(super) struct Tally {
     ordered: u64,
     /// Those of both that are not.
     unfinished: Owned,
-    finished: HashMap<Owner, ByAge>,
-    /// Those of all clients without a token.
-    strangers: ByAge,
+    finished: HashMap<Owner, BTreeSet<Place>>,
+    /// Those of all clients without a token, with the client, whom the disk does not tell.
+    strangers: BTreeMap<Place, u64>,
 }
 
 impl Tally {
@@ -34,7 +34,7 @@ impl Tally {
             _ => {
                 let place = (record.number, *id);
                 if record.account == ANONYMOUS {
-                    self.strangers.insert(place);
+                    self.strangers.insert(place, record.client);
                 }
                 self.finished.entry(owner).or_default().insert(place);
                 return;
@@ -46,28 +46,34 @@ impl Tally {
         }
     }
 
-    /// Counts a job no more, which is in the state in which it was counted.
+    /// Counts a job no more, which is in the state in which it was counted; the record of a finished one may be from the
+    /// disk.
     pub(super) fn remove(&mut self, id: &Id, record: &JobRecord) {
         let owner = Owner::new(&record.account, record.client);
         match record.state {
             State::Queued => self.queued -= 1,
             State::Running => self.running -= 1,
             _ if record.ordered => return,
-            _ => {
-                let place = (record.number, *id);
-                self.strangers.remove(&place);
-                if let Some(own) = self.finished.get_mut(&owner) {
-                    own.remove(&place);
-                    if own.is_empty() {
-                        self.finished.remove(&owner);
-                    }
-                }
-                return;
-            }
+            _ => return self.remove_finished(&record.account, &(record.number, *id)),
         }
         match record.ordered {
             true => self.ordered -= 1,
             false => self.unfinished.remove(&owner),
+        }
+    }
+
+    /// Counts a finished job of an account no more.
+    pub(super) fn remove_finished(&mut self, account: &str, place: &Place) {
+        let client = match account {
+            ANONYMOUS => self.strangers.remove(place),
+            _ => None,
+        };
+        let owner = Owner::new(account, client.unwrap_or(0));
+        if let Some(own) = self.finished.get_mut(&owner) {
+            own.remove(place);
+            if own.is_empty() {
+                self.finished.remove(&owner);
+            }
         }
     }
 
@@ -88,14 +94,12 @@ impl Tally {
 
     /// The caller's oldest finished jobs, so many that one more leaves `most`; for one without a token also the oldest
     /// of all such, so that one more leaves `strangers`.
-    pub(super) fn oldest(&self, caller: &Caller, most: usize, strangers: usize) -> Vec<Id> {
+    pub(super) fn oldest(&self, caller: &Caller, most: usize, strangers: usize) -> Vec<Place> {
         let owner = Owner::new(&caller.account, caller.client);
-        let mut old: Vec<Id> = self
-            .finished
-            .get(&owner)
-            .map_or(Vec::new(), |own| beyond(own, most));
+        let own = self.finished.get(&owner);
+        let mut old = own.map_or(Vec::new(), |own| beyond(own.iter(), most));
         if caller.is_anonymous() {
-            old.extend(beyond(&self.strangers, strangers));
+            old.extend(beyond(self.strangers.keys(), strangers));
             old.sort_unstable();
             old.dedup();
         }
@@ -103,7 +107,8 @@ impl Tally {
     }
 }
 
-fn beyond(by_age: &ByAge, most: usize) -> Vec<Id> {
-    let excess = (by_age.len() + 1).saturating_sub(most);
-    by_age.iter().take(excess).map(|(_, id)| *id).collect()
+/// The first of places in their order, so many that one more leaves `most`.
+fn beyond<'a>(places: impl ExactSizeIterator<Item = &'a Place>, most: usize) -> Vec<Place> {
+    let excess = (places.len() + 1).saturating_sub(most);
+    places.take(excess).copied().collect()
 }

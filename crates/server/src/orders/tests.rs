@@ -1,13 +1,10 @@
 //! Orders over a store whose messages mean nothing: what is queued, and when.
 
 use super::*;
-use crate::jobs::{Bounds, Keep, State, Together};
+use crate::jobs::{Keep, State, trial};
 use crate::records::{test_store, test_store_of};
-use omr_detector::engines::Costs;
-use omr_ops::Metrics;
-use omr_protocol::{ParamSet, Scheme, Sealing};
+use omr_protocol::Scheme;
 use omr_store::{Expiry, Message, Post, StoreConfig};
-use std::sync::Arc;
 use tempfile::TempDir;
 
 const BATCH: u64 = 10;
@@ -17,23 +14,11 @@ fn orders(store: &Store, limit: usize) -> Orders {
 }
 
 fn jobs(store: &Store) -> Jobs {
-    let set = Arc::new(ParamSet::named("insecure-tiny-v3").unwrap());
-    let bounds = Bounds {
-        unfinished: 1,
-        keep: Keep {
-            asked: Duration::ZERO,
-            ordered: Duration::from_secs(60),
-        },
-        costs: Costs::default(),
-        together: Together {
-            most: 1,
-            wait: Duration::ZERO,
-        },
-        sealing: Sealing::None,
-        lease: Duration::from_secs(60),
-        shares_seeds: false,
+    let keep = Keep {
+        asked: Duration::ZERO,
+        ordered: Duration::from_secs(60),
     };
-    Jobs::open(store.clone(), set, bounds, Metrics::new("0", "toy")).unwrap()
+    trial::jobs(store, keep)
 }
 
 fn record(account: &str, id: Id, next: u64) -> OrderRecord {

@@ -55,7 +55,9 @@ impl DetectionService for Detection {
         let answer = async {
             let caller = self.0.caller(&request, Right::Detect)?;
             let id = refuse::id("job_id", &request.get_ref().job_id)?;
-            let (view, ahead) = self.0.jobs.find(&caller.account, &id)?;
+            let shared = self.0.clone();
+            let found = blocking(move || shared.jobs.find(&caller.account, &id));
+            let (view, ahead) = found.await?;
             let job = Some(job(&id, &view.borrow(), ahead));
             Ok(Response::new(v1::GetJobResponse { job }))
         };

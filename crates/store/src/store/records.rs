@@ -58,17 +58,28 @@ impl Store {
     ///
     /// Errors: as [`Store::get`].
     pub fn scan(&self, table: &str) -> Result<Vec<KeyValue>, StoreError> {
+        let mut out = Vec::new();
+        self.each_record(table, |key, value| out.push((key.to_vec(), value.to_vec())))?;
+        Ok(out)
+    }
+
+    /// Calls `each` with key and value of all records of a table, in the order of their keys, none of which are kept.
+    ///
+    /// Errors: as [`Store::get`].
+    pub fn each_record(
+        &self,
+        table: &str,
+        mut each: impl FnMut(&[u8], &[u8]),
+    ) -> Result<(), StoreError> {
         let prefix = full_key(table, &[])?;
         self.inner().meta.view(|view| {
-            let mut out = Vec::new();
             view.each(RECORDS, &prefix, |key, row| {
                 let Some(short) = key.strip_prefix(prefix.as_slice()) else {
                     return Ok(ControlFlow::Break(()));
                 };
-                out.push((short.to_vec(), view.open(RECORDS, key, row)?.to_vec()));
+                each(short, view.open(RECORDS, key, row)?);
                 Ok(ControlFlow::Continue(()))
-            })?;
-            Ok(out)
+            })
         })
     }
 

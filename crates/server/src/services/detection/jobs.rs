@@ -150,7 +150,9 @@ impl Detection {
     ) -> Result<Answers<v1::WatchJobResponse>, Status> {
         let caller = self.0.caller(&request, Right::Detect)?;
         let id = refuse::id("job_id", &request.get_ref().job_id)?;
-        let (mut view, _) = self.0.jobs.find(&caller.account, &id)?;
+        let (shared, account) = (self.0.clone(), caller.account.clone());
+        let found = blocking(move || shared.jobs.find(&account, &id));
+        let (mut view, _) = found.await?;
         let room = self.0.stream(&caller)?;
         let (to, answers) = mpsc::channel(READY);
         let shared = self.0.clone();
@@ -161,10 +163,9 @@ impl Detection {
                 let now = view.borrow_and_update().clone();
                 // The line is looked at only while it matters: steps of a digest are many.
                 let ahead = match now.state {
-                    State::Queued => shared.jobs.find(&caller.account, &id),
-                    _ => Ok((view.clone(), 0)),
+                    State::Queued => shared.jobs.ahead(&id),
+                    _ => 0,
                 };
-                let ahead = ahead.map_or(0, |(_, ahead)| ahead);
                 let answer = v1::WatchJobResponse {
                     job: Some(job(&id, &now, ahead)),
                 };
