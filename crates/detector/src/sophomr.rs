@@ -17,4 +17,4 @@ pub use cache::BoardCache;
 pub use clues::ClueBatch;
 pub use cpu::CpuEngine;
 pub use detector::{Detector, Steps};
-pub use run::{Output, PartialOutput, TOGETHER, Wanted, digests, partials};
+pub use run::{Output, PartialOutput, TOGETHER, Wanted, digests, finish, partials};

@@ -9,7 +9,7 @@ mod plan;
 
 pub use digest::{BODY_BITS, Digest, MASK_BITS};
 pub use epoch::{EPOCH_DAYS, Epoch};
-pub use key::{DetectionKey, EncryptedSecret, OpeningKey, Part, merge_levels};
+pub use key::{DetectionKey, EncryptedSecret, FinalKey, OpeningKey, Part, merge_levels};
 pub use params::{
     Circuit, FinalNoise, FinalRingSpec, Outline, Params, ParamsSpec, RecipientParams, tail_bits,
 };

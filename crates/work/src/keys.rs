@@ -23,21 +23,24 @@ impl Keys {
         set: &ParamSet,
         cache: &Arc<BoardCache>,
     ) -> Result<Arc<dyn Loaded>, KeyError> {
-        let known = self.0.iter().position(|(known, _)| *known == key.hash);
-        if let Some(entry) = known.and_then(|at| self.0.remove(at)) {
-            self.0.push_back(entry.clone());
-            return Ok(entry.1);
+        if let Some(known) = self.held(key) {
+            return Ok(known);
         }
         // Room first: two keys at full size are much memory.
         self.keep(room.saturating_sub(1));
-        let mut file = KeyFile::open(supplies.key(key)?, set)?;
-        if file.kind != key.kind {
-            return Err(KeyError::Kind(Mismatch::new(key.kind, file.kind)));
-        }
+        let mut file = opened(key, supplies, set)?;
         let engine = engine::on_cpu(set, key.kind, Some(cache))?;
         let loaded = engine.load(&mut file.reader)?;
         self.0.push_back((key.hash, loaded.clone()));
         Ok(loaded)
+    }
+
+    /// A key that is here.
+    pub(crate) fn held(&mut self, key: &KeyRef) -> Option<Arc<dyn Loaded>> {
+        let known = self.0.iter().position(|(known, _)| *known == key.hash);
+        let entry = self.0.remove(known?)?;
+        self.0.push_back(entry.clone());
+        Some(entry.1)
     }
 
     /// Drops all but so many, the oldest first.
@@ -45,5 +48,20 @@ impl Keys {
         while self.0.len() > most {
             self.0.pop_front();
         }
+    }
+}
+
+/// The file of a key, which is of the kind that its unit says.
+///
+/// Errors: `Read`, `Frame`, `Kind`.
+pub(crate) fn opened(
+    key: &KeyRef,
+    supplies: &dyn Supplies,
+    set: &ParamSet,
+) -> Result<KeyFile, KeyError> {
+    let file = KeyFile::open(supplies.key(key)?, set)?;
+    match file.kind == key.kind {
+        true => Ok(file),
+        false => Err(KeyError::Kind(Mismatch::new(key.kind, file.kind))),
     }
 }

@@ -1,11 +1,12 @@
 //! Digests in parts: the sums of some batches of a unit, made apart, and what they add up to.
 
+use crate::keys::opened;
 use crate::run::attempt;
-use crate::{Failure, Keys, Unit, Worker};
+use crate::{Failure, KeyError, KeyRef, Keys, Unit, Worker};
 use omr_detector::DetectorError;
 use omr_detector::engine::Loaded;
-use omr_detector::sophomr::{Detector, PartialOutput, Wanted, partials};
-use omr_protocol::sophomr::{DigestPlan, Partial};
+use omr_detector::sophomr::{Detector, PartialOutput, Wanted, finish, partials};
+use omr_protocol::sophomr::{DetectionKey, DigestPlan, FinalKey, Params, Partial};
 use omr_protocol::{EngineKind, ParamSet, Response};
 use std::any::Any;
 use std::ops::Range;
@@ -45,9 +46,27 @@ struct Ready {
 
 impl Ready {
     fn detector(&self) -> &Detector {
-        let key: &dyn Any = &*self.key;
-        key.downcast_ref().expect("a key of SophOMR")
+        detector(&*self.key)
     }
+}
+
+/// Panics: for a key of another engine.
+fn detector(key: &dyn Loaded) -> &Detector {
+    let key: &dyn Any = key;
+    key.downcast_ref().expect("a key of SophOMR")
+}
+
+/// What the files of sums add up to.
+fn merged(params: &Params, parts: &[Vec<u8>]) -> Result<Partial, Failure> {
+    let mut all: Option<Partial> = None;
+    for part in parts {
+        let part = Partial::from_bytes(params, part).map_err(Failure::new)?;
+        match &mut all {
+            Some(all) => all.merge(params, &part).map_err(Failure::new)?,
+            None => all = Some(part),
+        }
+    }
+    all.ok_or_else(|| Failure::Refused("expected parts, found none".into()))
 }
 
 impl Worker<'_> {
@@ -89,7 +108,8 @@ impl Worker<'_> {
         made
     }
 
-    /// The digest of a job from the files of all its sums, in any order.
+    /// The digest of a job from the files of all its sums, in any order. Of a key that is not in memory no more is read
+    /// than that takes.
     ///
     /// Errors: `Refused` for files that do not make up the digest.
     pub fn finish(
@@ -100,32 +120,36 @@ impl Worker<'_> {
         keys: &mut Keys,
     ) -> Result<Vec<u8>, Failure> {
         attempt(pool, || {
-            let ready = self.ready(unit, job, keys)?;
-            let (detector, params) = (ready.detector(), ready.detector().params());
-            let mut all: Option<Partial> = None;
-            for part in parts {
-                let part = Partial::from_bytes(params, part).map_err(Failure::new)?;
-                match &mut all {
-                    Some(all) => all.merge(params, &part).map_err(Failure::new)?,
-                    None => all = Some(part),
-                }
-            }
-            let all = all.ok_or_else(|| Failure::Refused("expected parts, found none".into()))?;
-            let digest = detector.finish(&all).map_err(Failure::of)?;
-            let digest = Response::Sophomr(digest).to_bytes(self.set);
+            let key = self.key(unit, job)?;
+            let params = self.set.sophomr().map_err(Failure::new)?;
+            let all = merged(params, parts)?;
+            let digest = match keys.held(key) {
+                Some(key) => detector(&*key).finish(&all),
+                None => finish(params, &self.final_key(key).map_err(Failure::new)?, &all),
+            };
+            let digest = Response::Sophomr(digest.map_err(Failure::of)?).to_bytes(self.set);
             digest.map_err(Failure::new)
         })
     }
 
-    /// A job with its key.
-    fn ready(&self, unit: &Unit, job: usize, keys: &mut Keys) -> Result<Ready, Failure> {
+    fn final_key(&self, key: &KeyRef) -> Result<FinalKey, KeyError> {
+        let file = opened(key, self.supplies, self.set)?;
+        Ok(DetectionKey::read_final(self.set.sophomr()?, file.reader)?)
+    }
+
+    /// The key of a job that is still wanted.
+    fn key<'u>(&self, unit: &'u Unit, job: usize) -> Result<&'u KeyRef, Failure> {
         if self.leases.progress(unit, job).is_stopped() {
             return Err(Failure::Stopped);
         }
-        let key = unit.jobs[job]
-            .iter()
-            .find(|key| key.kind == EngineKind::Sophomr);
-        let key = key.ok_or_else(|| Failure::of(DetectorError::NoKey(EngineKind::Sophomr)))?;
+        let mut keys = unit.jobs[job].iter();
+        let key = keys.find(|key| key.kind == EngineKind::Sophomr);
+        key.ok_or_else(|| Failure::of(DetectorError::NoKey(EngineKind::Sophomr)))
+    }
+
+    /// A job with its key.
+    fn ready(&self, unit: &Unit, job: usize, keys: &mut Keys) -> Result<Ready, Failure> {
+        let key = self.key(unit, job)?;
         let room = self.keys.max(unit.jobs.len());
         let key = keys.load(key, room, self.supplies, self.set, &self.cache);
         let key = key.map_err(Failure::new)?;

@@ -14,9 +14,9 @@ use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
 use omr_bgv::Ciphertext;
 use omr_compress::Finisher;
 use omr_protocol::clue::HashesOf;
-use omr_protocol::sophomr::{Digest, DigestPlan, Partial, PartialError};
+use omr_protocol::sophomr::{Digest, DigestPlan, FinalKey, Params, Partial, PartialError};
 use omr_protocol::{ClueKind, DigestHeader, Mismatch, Placement, SEED_BYTES, Sealing, hex};
-use omr_rlwe::Rlwe;
+use omr_rlwe::{Rlwe, SharedKey};
 use payloads::KeptPayloads;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -79,26 +79,11 @@ impl Detector {
 
     /// The digest of whose batches all sums are in `partial`.
     ///
-    /// Errors: `Partial`: sums for another key; `Missing`.
+    /// Errors: as [`finish`].
     pub fn finish(&self, partial: &Partial) -> Result<Digest, DetectorError> {
-        let (expected, found) = (self.key().id, partial.header().key_id);
-        if expected != found {
-            let of = Mismatch::new(hex(&expected), hex(&found));
-            return Err(PartialError::Other { what: "key", of }.into());
-        }
-        partial.check_complete()?;
-        Ok(self.finished(partial))
-    }
-
-    fn finished(&self, partial: &Partial) -> Digest {
-        let (setting, header) = (self.params().compression(), partial.header());
-        let mut finisher = Finisher::new(setting, &self.key().last, header.plan.sums());
-        let all = partial.sums().values().flatten();
-        all.for_each(|packed| finisher.push(packed));
-        Digest {
-            header: header.clone(),
-            ciphertexts: finisher.finish(),
-        }
+        let key = self.key();
+        check_all(&key.id, partial)?;
+        Ok(finished(self.params(), &key.last, partial))
     }
 
     /// Whether both are served together: keys whose masks come from one seed, for clues of one kind.
@@ -107,6 +92,36 @@ impl Detector {
             && self.params().name() == other.params().name()
             && self.clues() == other.clues()
             && self.key().masks == other.key().masks
+    }
+}
+
+/// The digest of whose batches all sums are in `partial`, as [`Detector::finish`] makes it, with no more of the key than
+/// that takes.
+///
+/// Errors: `Partial`: sums for another key; `Missing`.
+pub fn finish(params: &Params, key: &FinalKey, partial: &Partial) -> Result<Digest, DetectorError> {
+    check_all(&key.id, partial)?;
+    Ok(finished(params, &key.last, partial))
+}
+
+/// Whether all sums of a digest are there, and for this key.
+fn check_all(key: &[u8; 16], partial: &Partial) -> Result<(), DetectorError> {
+    let found = &partial.header().key_id;
+    if key != found {
+        let of = Mismatch::new(hex(key), hex(found));
+        return Err(PartialError::Other { what: "key", of }.into());
+    }
+    Ok(partial.check_complete()?)
+}
+
+fn finished(params: &Params, last: &SharedKey, partial: &Partial) -> Digest {
+    let (setting, header) = (params.compression(), partial.header());
+    let mut finisher = Finisher::new(setting, last, header.plan.sums());
+    let all = partial.sums().values().flatten();
+    all.for_each(|packed| finisher.push(packed));
+    Digest {
+        header: header.clone(),
+        ciphertexts: finisher.finish(),
     }
 }
 
@@ -133,7 +148,9 @@ pub fn digests(
     let parts = partials(detectors, source, &wanted, 0..plan.batches(), progress)?;
     let finish = |(detector, mut part): (&&Detector, PartialOutput)| {
         let stages = &mut part.stages;
-        let digest = stages.time("packing", || detector.finished(&part.partial));
+        let digest = stages.time("packing", || {
+            finished(detector.params(), &detector.key().last, &part.partial)
+        });
         Output {
             digest,
             stages: part.stages,

@@ -1,11 +1,11 @@
 //! Digests in parts: other processes make the sums of some batches, and all add up to the same digest.
 
 use crate::world::{Board, SLOTS, World, tiny};
-use omr_detector::sophomr::{Detector, PartialOutput, Wanted, partials};
+use omr_detector::sophomr::{Detector, PartialOutput, Wanted, finish, partials};
 use omr_detector::{DetectorError, Quiet};
 use omr_protocol::frame::FrameError;
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, FinalNoise, Partial, PartialError};
-use omr_protocol::{SEED_BYTES, Sealing};
+use omr_protocol::{DetectionKeyError, SEED_BYTES, Sealing};
 use std::ops::Range;
 
 const PAYLOAD_BYTES: usize = 40;
@@ -84,6 +84,13 @@ fn parts_in_any_order_make_the_digest_of_one_process_byte_for_byte() {
     ] {
         assert!(finished(&parts) == whole, "{} parts", parts.len());
     }
+    let all = merged(&[&first, &second]).unwrap();
+    let key = DetectionKey::read_final(tiny(), &world.detection[..]).unwrap();
+    let digest = finish(tiny(), &key, &all).unwrap();
+    assert!(
+        digest.to_bytes(tiny()).unwrap() == whole,
+        "by a part of the key"
+    );
     let digest = Digest::from_bytes(tiny(), &whole).unwrap();
     let found = world.recipient().decode(&digest).unwrap();
     assert_eq!(found, board.retrieved(&PERTINENT));
@@ -110,11 +117,12 @@ fn parts_of_other_digests_are_refused() {
         seed: [8; SEED_BYTES],
         ..wanted(&plan)
     };
-    let stranger = World::new(2).detector;
+    let other = World::new(2);
+    let stranger = &other.detector;
     for (detector, wanted, what) in [
         (detector, seeded, "seed"),
         (detector, wanted(&other_plan), "bound"),
-        (&stranger, wanted(&plan), "key"),
+        (stranger, wanted(&plan), "key"),
     ] {
         let made = partials(&[detector], &mut board.clone(), &wanted, 2..3, &Quiet);
         let other = made.unwrap().remove(0).partial;
@@ -127,6 +135,32 @@ fn parts_of_other_digests_are_refused() {
         assert_eq!(own.batches(), first.batches(), "nothing was added");
     }
     assert!(stranger.finish(&first).is_err());
+    let key = |file: &[u8]| DetectionKey::read_final(tiny(), file);
+    let keys = [&world.detection, &other.detection].map(|file| key(file).unwrap());
+    for (key, expected) in keys.iter().zip(["batch 2", "key"]) {
+        let refused = finish(tiny(), key, &first).err().unwrap();
+        assert!(refused.to_string().contains(expected), "{refused}");
+    }
+}
+
+#[test]
+fn of_a_damaged_key_no_part_is_read() {
+    let file = &World::shared().detection;
+    let read = |file: &[u8]| DetectionKey::read_final(tiny(), file).err().unwrap();
+    for cut in [0, 50, file.len() / 2, file.len() - 1] {
+        assert!(
+            matches!(read(&file[..cut]), DetectionKeyError::Frame(_)),
+            "{cut}"
+        );
+    }
+    // In a part that is passed over.
+    let mut damaged = file.clone();
+    damaged[file.len() / 3] ^= 1;
+    let refused = read(&damaged);
+    assert!(
+        matches!(refused, DetectionKeyError::Frame(FrameError::Checksum(_))),
+        "{refused}"
+    );
 }
 
 #[test]

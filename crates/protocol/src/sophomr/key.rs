@@ -275,6 +275,14 @@ pub struct DetectionKey {
     pub offset: Option<Ciphertext>,
 }
 
+/// The part of a detection key that finishes digests whose sums are made.
+pub struct FinalKey {
+    /// Names the key.
+    pub id: [u8; 16],
+    /// To the ring of digests.
+    pub last: SharedKey,
+}
+
 impl DetectionKey {
     fn header(params: &Params, id: [u8; 16]) -> FrameHeader {
         FrameHeader::new(Kind::DetectionKey, params.name(), id)

@@ -1,6 +1,6 @@
 //! Reading a detection key: bodies as they come, the masks of one part beside the bodies of the next.
 
-use super::{DetectionKey, EncryptedSecret, OpeningKey, Part, merge_levels, secrets};
+use super::{DetectionKey, EncryptedSecret, FinalKey, OpeningKey, Part, merge_levels, secrets};
 use crate::frame::{FrameReader, Kind};
 use crate::key_file::read_poly;
 use crate::sophomr::Params;
@@ -11,7 +11,7 @@ use omr_opening::{NarrowKey, Opening, PackingKey};
 use omr_ring::{Eval, Poly};
 use omr_rlwe::{self as rlwe, Rlwe, SharedKey, SwitchingKey};
 use rayon::Scope;
-use std::io::Read;
+use std::io::{self, Read};
 
 /// A key's file whose header and length were checked.
 struct Bodies<'a, R: Read> {
@@ -56,6 +56,13 @@ impl<'a, R: Read> Bodies<'a, R> {
         (0..count)
             .map(|_| read_poly(ring, &basis, &mut self.frame))
             .collect()
+    }
+
+    /// Passes over the next part of the file, which is this one.
+    fn skip(&mut self, part: Part) -> Result<(), DetectionKeyError> {
+        let bytes = part.bytes(self.params, self.clues);
+        io::copy(&mut self.frame.by_ref().take(bytes), &mut io::sink())?;
+        Ok(())
     }
 }
 
@@ -308,6 +315,30 @@ impl DetectionKey {
             last: parts.last.made(),
             offset: parts.offset.map(Later::made),
         })
+    }
+
+    /// Reads of the file the part that finishes digests, 1.6 of 130 MB at full size. The rest is checked against the file's
+    /// checksum alone and not kept.
+    ///
+    /// Errors: those of [`DetectionKey::read`].
+    pub fn read_final(params: &Params, from: impl Read) -> Result<FinalKey, DetectionKeyError> {
+        let mut file = Bodies::open(params, from)?;
+        let mut bodies = Vec::new();
+        for part in Part::of_key(params, file.clues) {
+            match part {
+                Part::Final => bodies = file.next(part)?,
+                part => file.skip(part)?,
+            }
+        }
+        let seed = file.seed;
+        let masks = Masks {
+            params,
+            own: &seed,
+            linear: &file.masks,
+        };
+        let last = masks.shared(bodies);
+        let id = file.frame.finish()?.key_id;
+        Ok(FinalKey { id, last })
     }
 
     /// Reads the file to its end and checks it, without keeping it.
