@@ -103,3 +103,36 @@ fn write_help(omr: &Path, to: &Path) -> Result<(), XtaskError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::HOST;
+
+    /// The value of a key of a manifest.
+    fn value<'a>(manifest: &'a str, key: &str) -> &'a str {
+        let line = |line: &'a str| line.strip_prefix(key)?.strip_prefix(" = \"");
+        let found = manifest.lines().find_map(line).unwrap();
+        found.trim_end_matches('"')
+    }
+
+    #[test]
+    fn binstall_finds_the_command_in_its_archive() {
+        let manifest = include_str!("../../../crates/cli/Cargo.toml");
+        let filled = |key| {
+            let words = [
+                ("{ repo }", "REPO"),
+                ("{ version }", "1.2.3"),
+                ("{ target }", HOST),
+                ("{ bin }", "omr"),
+            ];
+            let text = value(manifest, key).to_owned();
+            let fill = |text: String, (word, with): (&str, &str)| text.replace(word, with);
+            words.into_iter().fold(text, fill)
+        };
+        let archive = format!("omr-1.2.3-{HOST}");
+        let url = format!("REPO/releases/download/v1.2.3/{archive}.tar.gz");
+        assert_eq!(filled("pkg-url"), url);
+        assert_eq!(filled("bin-dir"), format!("{archive}/omr"));
+        assert_eq!(filled("pkg-fmt"), "tgz");
+    }
+}

@@ -32,6 +32,10 @@ const BUILDERS: [Builder; 3] = [
 /// Builds the image by the first program that can.
 pub(super) fn save(release: &Release<'_>) -> Result<(), XtaskError> {
     let Some(builder) = BUILDERS.iter().find(|one| answers(one.program)) else {
+        for silent in BUILDERS.iter().filter(|one| npm::starts(one.program)) {
+            let program = silent.program;
+            println!("image: {program} is here and cannot build: `{program} info` says why");
+        }
         return npm::skip("image", "podman");
     };
     let image = format!("localhost/omr:{}", release.version);
