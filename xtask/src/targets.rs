@@ -51,7 +51,7 @@ pub(crate) fn is_installed(target: &str) -> Result<bool, XtaskError> {
     Ok(added && libraries()?)
 }
 
-/// Lints client and detector with all that they stand on.
+/// Lints client, detector and inbox with all that they stand on.
 fn lint(root: &Path, target: &str) -> Result<(), XtaskError> {
     let packages = [
         "clippy",
@@ -62,6 +62,8 @@ fn lint(root: &Path, target: &str) -> Result<(), XtaskError> {
         "omr-client",
         "-p",
         "omr-detector",
+        "-p",
+        "omr-inbox",
     ];
     // Browsers alone have a source of randomness that a program has to choose.
     let features: &[&str] = match target.starts_with("wasm32") {

@@ -4,12 +4,11 @@
 #![forbid(unsafe_code)]
 
 mod address;
-mod order;
 mod refusal;
 mod work;
 
 pub use address::{FINGERPRINT_BYTES, address_fingerprint};
-pub use order::order_batch_id;
+pub use omr_protocol::order_batch_id;
 pub use refusal::{post_refusal, with_post_refusal};
 pub use work::{WORK_BITS_MAX, check_posting_work, posting_work};
 

@@ -3,6 +3,7 @@
 use omr_client::letter::LetterError;
 use omr_client::locked::LockError;
 use omr_client::{DecodeError, MakeKeyError, SecretKeyError};
+use omr_inbox::InboxError;
 use omr_protocol::Mismatch;
 use omr_protocol::frame::FrameError;
 use omr_protocol::{
@@ -252,6 +253,30 @@ impl MailError {
         match self {
             Self::Remote(error) => error.is_passing() || matches!(error, RemoteError::JobFailed(_)),
             _ => false,
+        }
+    }
+}
+
+impl From<InboxError> for MailError {
+    fn from(error: InboxError) -> Self {
+        match error {
+            InboxError::Record(source) => Self::Record(source),
+            InboxError::Bytes { .. } => Self::Damaged(None),
+            InboxError::OtherParams(names) => Self::OtherParams(names),
+            InboxError::OtherBoard(ids) => Self::OtherBoard(ids),
+            InboxError::OtherSealing(sealings) => Self::OtherSealing(sealings),
+            InboxError::Unsealed => Self::Unsealed("server"),
+            InboxError::Board(wrong) => Self::Board(wrong),
+            InboxError::Shorter(lengths) => Self::Shorter(lengths),
+            InboxError::NoInstant => Self::NoInstant,
+            InboxError::Answer { call, mismatch } => {
+                RemoteError::answer(call, mismatch.expected, mismatch.found).into()
+            }
+            InboxError::NoMessage(number) => Self::NoMessage(number),
+            InboxError::Range(range) => Self::Range(range),
+            InboxError::NotKept(range) => Self::NotKept(range),
+            InboxError::Params(source) => Self::Params(source),
+            InboxError::Digest(source) => Self::Digest(source),
         }
     }
 }

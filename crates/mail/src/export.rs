@@ -122,7 +122,7 @@ impl Home {
         }
         let identity = Identity::open(self)?;
         // The session at the server may have gone on with the other copy.
-        Inbox::open(self)?.requests().set_session(None)?;
+        Inbox::open(self)?.requests().forget_session()?;
         Ok(identity)
     }
 

@@ -2,10 +2,10 @@
 
 use crate::keys::{self, CLUE_KEY};
 use crate::sealing;
-use crate::{Address, Home, Inbox, MAX_LEVELS, MailError, Terms, check_limits, check_sealing};
+use crate::{Address, Home, Inbox, MAX_LEVELS, MailError, Terms, check_limits};
 use omr_client::SecretKey;
 use omr_client::letter::Place;
-use omr_protocol::Mismatch;
+use omr_inbox::{Agreed, Recipient};
 use omr_protocol::{ClueKey, ClueKind, EngineKind, ParamSet, Scheme, Sealing};
 use omr_remote::v1::Limits;
 use serde::{Deserialize, Serialize};
@@ -226,19 +226,41 @@ impl Identity {
     ///
     /// Errors: `OtherParams`, `OtherBoard`, `OtherSealing`, `Unsealed`.
     pub fn check(&self, place: &Place) -> Result<(), MailError> {
-        if place.params != self.profile.params {
-            return Err(MailError::OtherParams(Mismatch::new(
-                self.profile.params.clone(),
-                place.params.clone(),
-            )));
+        Ok(self.agreed().check(place)?)
+    }
+
+    fn agreed(&self) -> Agreed {
+        Agreed {
+            params: self.profile.params.clone(),
+            board_id: self.profile.board_id,
+            sealing: self.profile.sealing,
         }
-        check_sealing(self.profile.sealing, place.sealing)?;
-        match self.profile.board_id {
-            Some(expected) if expected != place.board_id => Err(MailError::OtherBoard(
-                Mismatch::new(expected, place.board_id),
-            )),
-            _ => Ok(()),
-        }
+    }
+
+    /// She, as her requests show her.
+    ///
+    /// Errors: `NotRegistered`, `Params`, `Plan`.
+    pub(crate) fn recipient(&self) -> Result<Recipient, MailError> {
+        let profile = &self.profile;
+        let instant = match self.instant() {
+            Err(MailError::NoInstant) => None,
+            hash => Some(hash?),
+        };
+        let batch = match profile.batches {
+            true => Some(self.set()?.sophomr_recipient()?.slots() as u64),
+            false => None,
+        };
+        Ok(Recipient {
+            agreed: self.agreed(),
+            keys: self.registered()?,
+            instant,
+            scheme: profile.scheme,
+            bound: profile.bound,
+            largest_bound: self.largest_served()?,
+            spares: profile.spares,
+            begins: profile.begins,
+            batch,
+        })
     }
 
     /// The scheme of her requests: the one she chose, or what her keys serve.
@@ -253,11 +275,15 @@ impl Identity {
     ///
     /// Errors: `Params`, `Plan` where the set lacks an engine of her scheme.
     pub fn largest_bound(&self, limits: &Limits) -> Result<u32, MailError> {
-        let largest = self.set()?.spec().largest_bound(self.scheme())?;
-        let largest = u32::try_from(largest).unwrap_or(u32::MAX);
         // A server that names no limit.
         let allowed = Some(limits.bound).filter(|bound| *bound > 0);
-        Ok(largest.min(allowed.unwrap_or(u32::MAX)))
+        Ok(self.largest_served()?.min(allowed.unwrap_or(u32::MAX)))
+    }
+
+    /// The largest bound that her keys' engines serve.
+    fn largest_served(&self) -> Result<u32, MailError> {
+        let largest = self.set()?.spec().largest_bound(self.scheme())?;
+        Ok(u32::try_from(largest).unwrap_or(u32::MAX))
     }
 
     /// Checks a bound where it is typed, so that nothing is asked for that is never served.

@@ -36,19 +36,6 @@ pub fn board_place(board: &v1::Board) -> Result<Place, MailError> {
     })
 }
 
-/// The messages that a board keeps.
-///
-/// Errors: `Board`.
-pub(crate) fn messages_of(board: &v1::Board) -> Result<Range<u64>, MailError> {
-    match board.first_index <= board.messages {
-        true => Ok(board.first_index..board.messages),
-        false => Err(MailError::Board(Mismatch::new(
-            "a first message on the board",
-            format!("message {} of {}", board.first_index, board.messages),
-        ))),
-    }
-}
-
 /// A file to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letter {

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const CACHE_BYTES: usize = 64 << 20;
 
 /// An open database.
-pub(crate) struct Store {
+pub struct Store {
     db: Guarded<Database>,
     /// Whether anything was written since it was opened.
     changed: AtomicBool,
@@ -45,7 +45,7 @@ impl Store {
     }
 
     /// Looks at one state of the database.
-    pub(crate) fn read<T>(
+    pub(super) fn reading<T>(
         &self,
         look: impl FnOnce(&ReadTransaction) -> Result<T, MailError>,
     ) -> Result<T, MailError> {
@@ -53,7 +53,7 @@ impl Store {
     }
 
     /// One transaction: all of it or nothing is on the disk afterwards.
-    pub(crate) fn write<T>(
+    pub(super) fn writing<T>(
         &self,
         steps: impl FnOnce(&WriteTransaction) -> Result<T, MailError>,
     ) -> Result<T, MailError> {
@@ -72,7 +72,7 @@ impl Drop for Store {
         if self.changed.load(Ordering::Relaxed) {
             // The file holds two states, the last and the one before: now they are the same, so that a
             // damaged header cannot bring the older one back.
-            let _ = self.write(|_| Ok(()));
+            let _ = self.writing(|_| Ok(()));
         }
     }
 }

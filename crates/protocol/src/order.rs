@@ -1,6 +1,6 @@
-//! Which job is the digest of a batch that an order had made.
+//! Which request is that for a batch whose digest an order had made.
 
-/// The request id of the job for the batch that begins with message `start`.
+/// The request id of the digest of the batch that begins with message `start`.
 #[must_use]
 pub fn order_batch_id(request_id: &[u8; 16], start: u64) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new_derive_key("omr order v1 batch");

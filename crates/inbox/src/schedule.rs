@@ -18,16 +18,16 @@ pub const MAX_LEVELS: u8 = STEPS.len() as u8;
 
 /// The messages that a fetch requests a second time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Spare {
+pub(crate) struct Spare {
     step: u64,
     rest: u64,
     /// Over how many fetches, this one among them.
-    pub(super) fetches: u64,
+    pub(crate) fetches: u64,
 }
 
 impl Spare {
     /// The spare request of fetch `turn`, counted from 0; `None` without levels.
-    pub(super) fn new(turn: u64, levels: u8) -> Option<Self> {
+    pub(crate) fn new(turn: u64, levels: u8) -> Option<Self> {
         let levels = u64::from(levels.min(MAX_LEVELS));
         let level = turn.checked_rem(levels)?;
         let step = STEPS[level as usize];
@@ -39,7 +39,7 @@ impl Spare {
     }
 
     /// The messages to request, among those that these fetches covered.
-    pub(super) fn of(&self, messages: std::ops::Range<u64>) -> Stride {
+    pub(crate) fn of(&self, messages: std::ops::Range<u64>) -> Stride {
         Stride::of_class(messages, self.step, self.rest)
     }
 }

@@ -1,10 +1,9 @@
 //! Looking at what is in the inbox, and what a person may ask of it.
 
-use super::requests::stored;
-use super::{BODIES, Inbox, JOBS, MESSAGES, PIECES, UNOPENED, decode, encode};
-use crate::MailError;
+use crate::storage::{Look, Storage};
+use crate::table::{BODIES, JOBS, MESSAGES, PIECES, UNOPENED};
+use crate::{Inbox, InboxError};
 use omr_client::fragment::Reassembler;
-use redb::{ReadTransaction, ReadableTable, ReadableTableMetadata};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -13,15 +12,15 @@ const LINE: usize = 60;
 
 /// A message's entry.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Record {
-    pub(super) index: u64,
-    pub(super) fetched: u64,
-    pub(super) bytes: u64,
-    pub(super) read: bool,
+pub(crate) struct Record {
+    pub(crate) index: u64,
+    pub(crate) fetched: u64,
+    pub(crate) bytes: u64,
+    pub(crate) read: bool,
     #[serde(default)]
-    pub(super) name: Option<String>,
+    pub(crate) name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) retired: Option<String>,
+    pub(crate) retired: Option<String>,
 }
 
 /// A message as it is listed.
@@ -54,102 +53,91 @@ pub struct Incomplete {
     pub parts: u32,
 }
 
-impl Inbox {
+impl<S: Storage> Inbox<S> {
     /// The messages, oldest first; `all`: those too that were read.
     ///
-    /// Errors: `Database`, `Record`.
-    pub fn list(&self, all: bool) -> Result<Vec<Listed>, MailError> {
-        self.read(|tx| listed(tx, all))
+    /// Errors: the storage's; `Record`.
+    pub fn list(&self, all: bool) -> Result<Vec<Listed>, S::Error> {
+        self.store.read(|tx| {
+            let mut messages = MESSAGES.all(tx)?;
+            messages.retain(|(_, record)| all || !record.read);
+            let listed = messages.into_iter().map(|(number, record)| {
+                let body = BODIES.get(tx, &number)?;
+                Ok(Listed {
+                    number,
+                    index: record.index,
+                    fetched: record.fetched,
+                    bytes: record.bytes,
+                    read: record.read,
+                    name: record.name,
+                    retired: record.retired,
+                    first_line: body.and_then(|body| first_line(&body)),
+                })
+            });
+            listed.collect()
+        })
     }
 
     /// A message's content.
     ///
-    /// Errors: `NoMessage`, `Database`.
-    pub fn body(&self, number: u64) -> Result<Vec<u8>, MailError> {
-        self.read(|tx| {
-            let bodies = tx.open_table(BODIES)?;
-            let body = bodies.get(number)?.ok_or(MailError::NoMessage(number))?;
-            Ok(body.value().to_vec())
-        })
+    /// Errors: `NoMessage`; the storage's.
+    pub fn body(&self, number: u64) -> Result<Vec<u8>, S::Error> {
+        let body = self.store.read(|tx| BODIES.get(tx, &number))?;
+        Ok(body.ok_or(InboxError::NoMessage(number))?)
     }
 
     /// The name that a message's sender gave it: no folders, nothing that steers a terminal.
     ///
-    /// Errors: `NoMessage`, `Database`, `Record`.
-    pub fn name(&self, number: u64) -> Result<Option<String>, MailError> {
-        self.read(|tx| {
-            let record: Option<Record> = stored(&tx.open_table(MESSAGES)?, number)?;
-            Ok(record.ok_or(MailError::NoMessage(number))?.name)
-        })
+    /// Errors: `NoMessage`; the storage's; `Record`.
+    pub fn name(&self, number: u64) -> Result<Option<String>, S::Error> {
+        self.store.read(|tx| Ok(record(tx, number)?.name))
     }
 
     /// Notes that messages were read.
     ///
-    /// Errors: `NoMessage`, `Database`.
-    pub fn mark_read(&self, numbers: &[u64]) -> Result<(), MailError> {
-        self.write(|tx| {
-            let mut messages = tx.open_table(MESSAGES)?;
-            for &number in numbers {
-                let record: Option<Record> = stored(&messages, number)?;
-                let mut record = record.ok_or(MailError::NoMessage(number))?;
+    /// Errors: `NoMessage`; the storage's; `Record`.
+    pub fn mark_read(&self, numbers: &[u64]) -> Result<(), S::Error> {
+        self.store.write(|tx| {
+            for number in numbers {
+                let mut record = record(tx, *number)?;
                 record.read = true;
-                messages.insert(number, &encode(&record)?[..])?;
+                MESSAGES.put(tx, number, &record)?;
             }
             Ok(())
         })
     }
 
-    /// Letters of which parts are missing, and payloads that did not open.
+    /// Letters of which parts are missing, and how many payloads did not open.
     ///
-    /// Errors: `Damaged`, `Database`.
-    pub fn leftovers(&self) -> Result<(Vec<Incomplete>, u64), MailError> {
-        self.read(|tx| {
+    /// Errors: the storage's.
+    pub fn leftovers(&self) -> Result<(Vec<Incomplete>, u64), S::Error> {
+        self.store.read(|tx| {
             let mut letters: BTreeMap<u64, Reassembler> = BTreeMap::new();
-            for entry in tx.open_table(PIECES)?.iter()? {
-                let (key, part) = entry?;
-                let parts = letters.entry(key.value().0).or_default();
+            for ((letter, _), part) in PIECES.all(tx)? {
+                let parts = letters.entry(letter).or_default();
                 // A part that contradicts others is left out, as when the letter is put together.
-                let _ = parts.push(part.value());
+                let _ = parts.push(&part);
             }
             let incomplete = letters.into_values().flat_map(|parts| parts.finish().1);
             let incomplete = incomplete.map(|letter| Incomplete {
                 here: letter.have,
                 parts: letter.total,
             });
-            Ok((incomplete.collect(), tx.open_table(UNOPENED)?.len()?))
+            Ok((incomplete.collect(), UNOPENED.count(tx)?))
         })
     }
 
     /// Requests that are under way or wait to be decoded.
     ///
-    /// Errors: `Damaged`, `Database`.
-    pub fn pending(&self) -> Result<u64, MailError> {
-        self.read(|tx| Ok(tx.open_table(JOBS)?.len()?))
+    /// Errors: the storage's.
+    pub fn pending(&self) -> Result<u64, S::Error> {
+        self.store.read(|tx| JOBS.count(tx))
     }
 }
 
-fn listed(tx: &ReadTransaction, all: bool) -> Result<Vec<Listed>, MailError> {
-    let (messages, bodies) = (tx.open_table(MESSAGES)?, tx.open_table(BODIES)?);
-    let mut listed = Vec::new();
-    for entry in messages.iter()? {
-        let (number, record) = entry?;
-        let (number, record): (u64, Record) = (number.value(), decode(record.value())?);
-        if record.read && !all {
-            continue;
-        }
-        let body = bodies.get(number)?;
-        listed.push(Listed {
-            number,
-            index: record.index,
-            fetched: record.fetched,
-            bytes: record.bytes,
-            read: record.read,
-            name: record.name,
-            retired: record.retired,
-            first_line: body.and_then(|body| first_line(body.value())),
-        });
-    }
-    Ok(listed)
+fn record<T: Look>(tx: &T, number: u64) -> Result<Record, T::Error> {
+    let record = MESSAGES.get(tx, &number)?;
+    Ok(record.ok_or(InboxError::NoMessage(number))?)
 }
 
 /// The first line that says something, if the content is text: what a sender wrote must not steer a terminal.

@@ -2,11 +2,12 @@
 
 mod person;
 
-use super::requests::{Job, fresh, stored};
-use super::{FOUND, JOBS, KEPT, SPARES, decode, encode, schedule};
-use crate::MailError;
+use crate::job::Job;
+use crate::requests::fresh;
+use crate::schedule;
+use crate::storage::{Edit, Look};
+use crate::table::{FOUND, JOBS, KEPT, SPARES};
 use omr_protocol::Stride;
-use redb::{ReadableTable, WriteTransaction};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -64,7 +65,7 @@ impl Kept {
 
 /// A kept range with what is known of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Keeping {
+pub(crate) struct Keeping {
     #[serde(flatten)]
     kept: Kept,
     /// The fetch that asked for it.
@@ -77,22 +78,35 @@ struct Keeping {
 
 /// A part of a digest that did not decode.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Failure {
+pub(crate) struct Failure {
     /// The messages.
-    pub(super) of: Stride,
+    pub(crate) of: Stride,
     /// How many are hers, if that is the reason.
-    pub(super) overflowed: Option<u64>,
+    pub(crate) overflowed: Option<u64>,
     /// Whether that is the count of all these messages.
-    pub(super) exact: bool,
+    pub(crate) exact: bool,
     /// Whether too many may be hers all the same.
-    pub(super) may_overflow: bool,
+    pub(crate) may_overflow: bool,
     /// The decoder's words.
-    pub(super) reason: String,
+    pub(crate) reason: String,
+}
+
+impl Failure {
+    /// One that says nothing of how many are hers.
+    pub(crate) fn damaged(of: Stride, reason: String) -> Self {
+        Self {
+            of,
+            overflowed: None,
+            exact: false,
+            may_overflow: false,
+            reason,
+        }
+    }
 }
 
 /// What a spare digest held, as long as a range that it covers may be kept later.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Read {
+pub(crate) struct Read {
     of: [u64; 3],
     turn: u64,
     found: Vec<u64>,
@@ -142,12 +156,12 @@ impl Keeping {
 
 /// Keeps a range whose digest gave no messages; gives it, unless a spare digest or an earlier entry makes up
 /// for it.
-pub(super) fn keep(
-    tx: &WriteTransaction,
+pub(crate) fn keep<T: Edit>(
+    tx: &mut T,
     at: u64,
     job: &Job,
     failure: Failure,
-) -> Result<Option<Kept>, MailError> {
+) -> Result<Option<Kept>, T::Error> {
     if job.spare {
         return Ok(None);
     }
@@ -173,14 +187,12 @@ pub(super) fn keep(
         covered: Vec::new(),
     };
     // Two parts of one digest may be kept: the second under a number of its own.
-    let is_free = tx.open_table(KEPT)?.get(at)?.is_none();
-    let place = if is_free { at } else { fresh(tx)? };
+    let place = match KEPT.has(tx, &at)? {
+        true => fresh(tx)?,
+        false => at,
+    };
     // Spare digests that came before the range was known to be kept.
-    let mut spares: Vec<Read> = Vec::new();
-    for entry in tx.open_table(SPARES)?.iter()? {
-        spares.push(decode(entry?.1.value())?);
-    }
-    for Read { of, found, .. } in spares {
+    for (_, Read { of, found, .. }) in SPARES.all(tx)? {
         add_read(tx, place, &mut keeping, &stride(of), &found)?;
     }
     settle(tx, place, &keeping)?;
@@ -188,14 +200,9 @@ pub(super) fn keep(
 }
 
 /// A digest that was asked for again and gave no messages either.
-fn answered_again(
-    tx: &WriteTransaction,
-    number: u64,
-    now: Kept,
-) -> Result<Option<Kept>, MailError> {
-    let known: Option<Keeping> = stored(&tx.open_table(KEPT)?, number)?;
+fn answered_again<T: Edit>(tx: &mut T, number: u64, now: Kept) -> Result<Option<Kept>, T::Error> {
     // Read meanwhile: nothing is missing.
-    let Some(mut keeping) = known else {
+    let Some(mut keeping) = KEPT.get(tx, &number)? else {
         return Ok(None);
     };
     if now.range() == keeping.kept.range() {
@@ -210,49 +217,42 @@ fn answered_again(
 }
 
 /// Writes a kept range, or takes it out where nothing is left to be read.
-fn settle(tx: &WriteTransaction, place: u64, keeping: &Keeping) -> Result<(), MailError> {
+fn settle<T: Edit>(tx: &mut T, place: u64, keeping: &Keeping) -> Result<(), T::Error> {
     if keeping.is_read() {
         return forget(tx, place);
     }
     let mut keeping = keeping.clone();
     keeping.kept.asked_again = is_awaited(tx, place)?;
-    tx.open_table(KEPT)?.insert(place, &encode(&keeping)?[..])?;
-    Ok(())
+    KEPT.put(tx, &place, &keeping)
 }
 
-fn forget(tx: &WriteTransaction, place: u64) -> Result<(), MailError> {
-    tx.open_table(KEPT)?.remove(place)?;
-    tx.open_table(FOUND)?
-        .retain_in((place, 0)..=(place, u64::MAX), |_, _| false)?;
-    Ok(())
+fn forget<T: Edit>(tx: &mut T, place: u64) -> Result<(), T::Error> {
+    KEPT.remove(tx, &place)?;
+    FOUND.clear(tx, (place, 0)..=(place, u64::MAX))
 }
 
 /// Whether a request for a kept range is open.
-fn is_awaited(tx: &WriteTransaction, place: u64) -> Result<bool, MailError> {
-    for entry in tx.open_table(JOBS)?.iter()? {
-        let job: Job = decode(entry?.1.value())?;
-        if job.again == Some(place) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+fn is_awaited<T: Look>(tx: &T, place: u64) -> Result<bool, T::Error> {
+    let jobs = JOBS.all(tx)?;
+    Ok(jobs.iter().any(|(_, job)| job.again == Some(place)))
 }
 
 /// Adds what a digest covered and held to a kept range.
-fn add_read(
-    tx: &WriteTransaction,
+fn add_read<T: Edit>(
+    tx: &mut T,
     place: u64,
     keeping: &mut Keeping,
     of: &Stride,
     found: &[u64],
-) -> Result<(), MailError> {
+) -> Result<(), T::Error> {
     let range = keeping.kept.range();
     if of.end <= range.start || range.end <= of.start {
         return Ok(());
     }
-    let mut table = tx.open_table(FOUND)?;
     for index in found.iter().filter(|index| range.contains(*index)) {
-        if table.insert((place, *index), ())?.is_none() {
+        let at = (place, *index);
+        if !FOUND.has(tx, &at)? {
+            FOUND.put(tx, &at, &())?;
             keeping.kept.read += 1;
         }
     }
@@ -261,66 +261,51 @@ fn add_read(
 }
 
 /// Notes the messages that a digest covered, and the places of those that are hers.
-pub(super) fn note_read(
-    tx: &WriteTransaction,
+pub(crate) fn note_read<T: Edit>(
+    tx: &mut T,
     at: u64,
     job: &Job,
     of: &Stride,
     found: &[u64],
-) -> Result<(), MailError> {
-    let mut ranges: Vec<(u64, Keeping)> = Vec::new();
-    for entry in tx.open_table(KEPT)?.iter()? {
-        let (place, keeping) = entry?;
-        ranges.push((place.value(), decode(keeping.value())?));
-    }
-    for (place, mut keeping) in ranges {
+) -> Result<(), T::Error> {
+    for (place, mut keeping) in KEPT.all(tx)? {
         add_read(tx, place, &mut keeping, of, found)?;
         settle(tx, place, &keeping)?;
     }
     let (true, Some(turn)) = (job.spare, job.turn) else {
         return Ok(());
     };
-    let mut spares = tx.open_table(SPARES)?;
     let oldest = turn.saturating_sub(schedule::fetches(schedule::MAX_LEVELS));
-    let mut old = Vec::new();
-    for entry in spares.iter()? {
-        let (number, read) = entry?;
-        match decode::<Read>(read.value())?.turn < oldest {
-            true => old.push(number.value()),
-            false => break,
-        }
-    }
-    for number in old {
-        spares.remove(number)?;
+    let spares = SPARES.all(tx)?;
+    for (number, _) in spares.iter().take_while(|(_, read)| read.turn < oldest) {
+        SPARES.remove(tx, number)?;
     }
     let (of, found) = (numbers(of), found.to_vec());
-    spares.insert(at, &encode(&Read { of, turn, found })?[..])?;
-    Ok(())
+    SPARES.put(tx, &at, &Read { of, turn, found })
 }
 
 /// A request for a kept range is made no more: the range is kept as it was.
-pub(super) fn given_up(tx: &WriteTransaction, place: u64) -> Result<(), MailError> {
-    let known: Option<Keeping> = stored(&tx.open_table(KEPT)?, place)?;
+pub(crate) fn given_up<T: Edit>(tx: &mut T, place: u64) -> Result<(), T::Error> {
+    let known = KEPT.get(tx, &place)?;
     known.map_or(Ok(()), |keeping| settle(tx, place, &keeping))
 }
 
 /// Keeps the range of a request that the server will never take.
-pub(super) fn refused(
-    tx: &WriteTransaction,
+pub(crate) fn refused<T: Edit>(
+    tx: &mut T,
     at: u64,
     job: &Job,
     reason: &str,
-) -> Result<(), MailError> {
+) -> Result<(), T::Error> {
     // What was asked for again is kept as it was.
     if let Some(place) = job.again {
         return given_up(tx, place);
     }
-    let failure = Failure {
-        of: job.stride(),
-        overflowed: None,
-        exact: false,
-        may_overflow: false,
-        reason: reason.to_owned(),
-    };
-    keep(tx, at, job, failure).map(drop)
+    keep(
+        tx,
+        at,
+        job,
+        Failure::damaged(job.stride(), reason.to_owned()),
+    )
+    .map(drop)
 }

@@ -1,0 +1,283 @@
+//! Streaming sessions: the server looks at messages as they come, a digest is cut off at every tick.
+
+use crate::call::{Answer, Board, Call, Failed, Failure, Limits};
+use crate::close::closed;
+use crate::exchange::{Collected, Exchange, Step, unexpected};
+use crate::job::{Form, Session};
+use crate::jobs::Jobs;
+use crate::storage::Storage;
+use crate::{InboxError, Recipient, Requests};
+use omr_protocol::{ParamSet, Request, Response};
+use std::fmt::Display;
+use std::ops::Range;
+
+/// Messages between two ticks for which the first session of everybody has room: so few are cheap to look at.
+const FIRST_ROOM: u32 = 1 << 10;
+/// From here on room gains nothing.
+const LAST_ROOM: u32 = 1 << 16;
+
+/// Cuts a digest off the open session and keeps it undecoded, and the spare digest whose turn it is; opens a session
+/// from the cursor on where none is. To be begun on a fixed schedule: what the server sees depends on nothing else.
+/// Repeated after an interruption it gets the same digest.
+pub struct Cut<E> {
+    recipient: Recipient,
+    /// What a digest says it answers, of a parameter set.
+    answered: fn(&str, &[u8]) -> Result<Request, InboxError>,
+    missed: Vec<Range<u64>>,
+    stage: Stage<E>,
+}
+
+/// Which answer is awaited.
+enum Stage<E> {
+    Board,
+    /// To the end of a session that fell so far behind the board's beginning that it never goes on.
+    Behind(Board),
+    Opened(Session),
+    Digest(Session),
+    Length(Session, Vec<u8>),
+    Limits(Session, Range<u64>, Vec<u8>),
+    /// To the end of a session that was full: this one follows.
+    Full(Session, Collected),
+    Jobs(Jobs<E>),
+    Over,
+}
+
+impl<E: Display> Cut<E> {
+    /// A tick of a recipient's session.
+    #[must_use]
+    pub fn new(recipient: Recipient) -> Self {
+        Self::reading(recipient, answered)
+    }
+
+    /// One whose digests are read in another way.
+    pub(crate) fn reading(
+        recipient: Recipient,
+        answered: fn(&str, &[u8]) -> Result<Request, InboxError>,
+    ) -> Self {
+        Self {
+            recipient,
+            answered,
+            missed: Vec::new(),
+            stage: Stage::Board,
+        }
+    }
+
+    fn seen<S: Storage>(
+        &mut self,
+        requests: Requests<'_, S>,
+        board: Board,
+    ) -> Result<Step<Collected>, S::Error> {
+        let first = board.messages.start;
+        self.missed = requests.begin_at(first, self.recipient.bound)?;
+        let open = requests.session()?;
+        let Some(behind) = open.filter(|open| open.next < first) else {
+            return self.go_on(requests, &board);
+        };
+        if let Some(id) = behind.session_id {
+            self.stage = Stage::Behind(board);
+            return Ok(Step::Call(Call::CloseSession(id)));
+        }
+        requests.set_session(None)?;
+        self.go_on(requests, &board)
+    }
+
+    /// Goes on with the open session; notes a new one before the server hears of it.
+    fn go_on<S: Storage>(
+        &mut self,
+        requests: Requests<'_, S>,
+        board: &Board,
+    ) -> Result<Step<Collected>, S::Error> {
+        let session = match requests.session()? {
+            Some(session) => session,
+            None => {
+                self.recipient.instant.ok_or(InboxError::NoInstant)?;
+                self.recipient.agreed.check(&board.place)?;
+                let session = Session::new(requests.cursor()?, FIRST_ROOM);
+                requests.set_session(Some(&session))?;
+                session
+            }
+        };
+        match session.session_id {
+            Some(id) => Ok(self.cut(id, session)),
+            None => {
+                let request = self.recipient.session(&session)?;
+                self.stage = Stage::Opened(session);
+                Ok(Step::Call(Call::OpenSession(request)))
+            }
+        }
+    }
+
+    fn cut(&mut self, session_id: [u8; 16], session: Session) -> Step<Collected> {
+        let number = session.cuts;
+        self.stage = Stage::Digest(session);
+        Step::Call(Call::CutSession { session_id, number })
+    }
+
+    /// The range of a digest that follows the last one: the cursor moves on the server's word, so it may not
+    /// leave messages out or announce more than there are.
+    fn covered(&self, next: u64, messages: u64, digest: &[u8]) -> Result<Range<u64>, InboxError> {
+        let bound = self.recipient.bound;
+        let request = (self.answered)(&self.recipient.agreed.params, digest)?;
+        let range = request.range;
+        let follows = range.start == next && next <= range.end && range.end <= messages;
+        match follows && request.bound == bound as usize {
+            true => Ok(range),
+            false => Err(InboxError::answer(
+                "CutSession",
+                format!("a digest from {next} on, within {messages}, of bound {bound}"),
+                format!("one of {range:?}, bound {}", request.bound),
+            )),
+        }
+    }
+
+    /// Keeps the digest; a session that is full is ended.
+    fn keep<S>(
+        &mut self,
+        requests: Requests<'_, S>,
+        (mut session, range, digest): (Session, Range<u64>, &Vec<u8>),
+        limits: &Limits,
+    ) -> Result<Step<Collected>, S::Error>
+    where
+        S: Storage,
+        S::Error: From<E>,
+    {
+        let bound = self.recipient.bound;
+        let (form, spares) = self.recipient.form(limits, None);
+        let taken = range.end - range.start;
+        (session.cuts, session.next) = (session.cuts + 1, range.end);
+        requests.keep_cut(&session, range, &Form { bound, ..form }, digest)?;
+        let collected = Collected {
+            refused: Vec::new(),
+            spares,
+            bound,
+            missed: std::mem::take(&mut self.missed),
+            ordered: Ok(()),
+        };
+        let larger = larger(session.room, taken).zip(session.session_id);
+        let Some((room, id)) = larger else {
+            return self.collect(requests, collected);
+        };
+        self.stage = Stage::Full(Session::new(session.next, room), collected);
+        Ok(Step::Call(Call::CloseSession(id)))
+    }
+
+    fn collect<S>(
+        &mut self,
+        requests: Requests<'_, S>,
+        collected: Collected,
+    ) -> Result<Step<Collected>, S::Error>
+    where
+        S: Storage,
+        S::Error: From<E>,
+    {
+        let mut jobs = Jobs::new(requests, collected)?;
+        let step = jobs.next(&self.recipient)?;
+        self.stage = Stage::Jobs(jobs);
+        Ok(step)
+    }
+}
+
+fn session_id(id: &[u8]) -> Result<[u8; 16], InboxError> {
+    let wrong = |_| {
+        let found = format!("one of {}", id.len());
+        InboxError::answer("OpenSession", "an id of 16 bytes", found)
+    };
+    id.try_into().map_err(wrong)
+}
+
+fn answered(params: &str, digest: &[u8]) -> Result<Request, InboxError> {
+    let set = ParamSet::named(params)?;
+    Ok(Response::from_bytes(&set, digest)?.request())
+}
+
+/// The room of the session that follows one whose digest was full: a full session takes nothing more before the next
+/// tick. It depends on how many messages are posted, whoever they are for. `None`: it was not full.
+fn larger(room: u32, taken: u64) -> Option<u32> {
+    let full = room > 0 && taken >= room.into();
+    let next = room.saturating_mul(4);
+    full.then_some(if next < LAST_ROOM { next } else { 0 })
+}
+
+impl<E: Display> Exchange<E> for Cut<E> {
+    type Done = Collected;
+
+    fn begin<S: Storage>(&mut self, _: Requests<'_, S>) -> Result<Step<Collected>, S::Error> {
+        self.stage = Stage::Board;
+        Ok(Step::Call(Call::Board))
+    }
+
+    fn answer<S>(
+        &mut self,
+        requests: Requests<'_, S>,
+        answer: Result<Answer, Failed<E>>,
+    ) -> Result<Step<Collected>, S::Error>
+    where
+        S: Storage,
+        S::Error: From<E>,
+    {
+        match (std::mem::replace(&mut self.stage, Stage::Over), answer) {
+            (Stage::Jobs(mut jobs), answer) => {
+                let step = jobs.answer(&self.recipient, requests, answer)?;
+                self.stage = Stage::Jobs(jobs);
+                Ok(step)
+            }
+            (Stage::Behind(board), answer) => {
+                closed::<E, S::Error>(answer)?;
+                requests.set_session(None)?;
+                self.go_on(requests, &board)
+            }
+            (Stage::Full(next, collected), answer) => {
+                closed::<E, S::Error>(answer)?;
+                requests.set_session(Some(&next))?;
+                self.collect(requests, collected)
+            }
+            (Stage::Digest(_), Err(failed)) => {
+                // Closed by the server: the next tick opens another, from the cursor on.
+                if failed.kind == Failure::NotFound {
+                    requests.set_session(None)?;
+                }
+                Err(failed.error.into())
+            }
+            (_, Err(failed)) => Err(failed.error.into()),
+            (Stage::Board, Ok(Answer::Board(board))) => self.seen(requests, board),
+            (Stage::Opened(mut session), Ok(Answer::Session(id))) => {
+                let id = session_id(&id)?;
+                session.session_id = Some(id);
+                requests.set_session(Some(&session))?;
+                Ok(self.cut(id, session))
+            }
+            (Stage::Digest(session), Ok(Answer::Digest(digest))) => {
+                self.stage = Stage::Length(session, digest);
+                Ok(Step::Call(Call::Board))
+            }
+            (Stage::Length(session, digest), Ok(Answer::Board(board))) => {
+                let range = self.covered(session.next, board.messages.end, &digest)?;
+                self.stage = Stage::Limits(session, range, digest);
+                Ok(Step::Call(Call::Limits))
+            }
+            (Stage::Limits(session, range, digest), Ok(Answer::Limits(limits))) => {
+                self.keep(requests, (session, range, &digest), &limits)
+            }
+            (Stage::Opened(_), Ok(_)) => Err(unexpected("OpenSession").into()),
+            (Stage::Digest(_), Ok(_)) => Err(unexpected("CutSession").into()),
+            (Stage::Limits(..), Ok(_)) => Err(unexpected("GetCapabilities").into()),
+            (_, Ok(_)) => Err(unexpected("GetBoard").into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_grows_until_there_is_no_end() {
+        assert_eq!(larger(FIRST_ROOM, 1023), None);
+        let mut rooms = vec![FIRST_ROOM];
+        while let Some(next) = larger(rooms[rooms.len() - 1], u64::from(rooms[rooms.len() - 1])) {
+            rooms.push(next);
+        }
+        assert_eq!(rooms, [1024, 4096, 16_384, 0]);
+        assert_eq!(larger(0, u64::MAX), None);
+    }
+}

@@ -1,0 +1,161 @@
+//! What a digest holds, with the recipient's secret. Without a connection, and without records.
+
+use crate::job::Job;
+use crate::kept::Failure;
+use crate::sealing::check_sealing;
+use omr_client::letter::{self, Piece, Place};
+use omr_client::{DecodeError, Retrieved, SecretKey};
+use omr_protocol::{ParamSet, Response, Sealing, Stride};
+
+/// The secrets that decoding needs. A reader has no connection, so it cannot reveal what it
+/// decodes.
+pub struct Reader {
+    set: ParamSet,
+    secret: SecretKey,
+    board_id: [u8; 16],
+    /// How letters to her are sealed, see [`check_sealing`].
+    sealing: Option<Sealing>,
+}
+
+/// What a digest holds.
+#[derive(Default)]
+pub(crate) struct Decoded {
+    pub(crate) found: Vec<Found>,
+    /// The messages of parts that decoded, and the places of hers, honestly made or not.
+    pub(crate) read: Vec<(Stride, Vec<u64>)>,
+    /// The parts that did not.
+    pub(crate) failed: Vec<Failure>,
+}
+
+/// A payload that was found.
+pub(crate) struct Found {
+    pub(crate) index: u64,
+    pub(crate) hash: Option<[u8; 32]>,
+    pub(crate) piece: Result<Piece, String>,
+}
+
+impl Reader {
+    /// Her secret, for digests of a board whose letters are sealed as agreed.
+    #[must_use]
+    pub fn new(
+        set: ParamSet,
+        secret: SecretKey,
+        board_id: [u8; 16],
+        sealing: Option<Sealing>,
+    ) -> Self {
+        Self {
+            set,
+            secret,
+            board_id,
+            sealing,
+        }
+    }
+
+    /// What a digest holds, opened. The parts of a hybrid one stand for themselves.
+    pub(crate) fn decode(&self, job: &Job, digest: &[u8]) -> Decoded {
+        let of = job.stride();
+        let response = match Response::from_bytes(&self.set, digest) {
+            Ok(response) => response,
+            Err(error) => return Decoded::damaged(of, error.to_string()),
+        };
+        let request = response.request();
+        let expected = (self.board_id, of.range(), job.bound as usize);
+        let asked = (response.board_id(), request.range, request.bound) == expected;
+        let Some(payload_bytes) = request.payload_bytes.filter(|_| asked) else {
+            return Decoded::damaged(of, "the digest answers another request".into());
+        };
+        // The header is the server's word: were it believed, nothing would have to be sealed, and anybody's clue taken.
+        if let Err(error) = check_sealing(self.sealing, response.sealing()) {
+            return Decoded::damaged(of, error.to_string());
+        }
+        let place = Place {
+            board_id: self.board_id,
+            params: self.set.name().to_owned(),
+            sealing: response.sealing(),
+            payload_bytes,
+        };
+        let places = response.places();
+        // All parts are decoded before the outcome of any is looked at.
+        let parts: Vec<_> = parts(response)
+            .into_iter()
+            .map(|part| {
+                let retrieved = omr_client::decode(&self.set, &self.secret, &part);
+                (of.part(part.request().range), retrieved)
+            })
+            .collect();
+        let mut decoded = Decoded::default();
+        let mut all = Vec::new();
+        for (of, retrieved) in parts {
+            match retrieved {
+                Ok(retrieved) => {
+                    let index = |found: &Retrieved| of.index(found.index);
+                    let found = retrieved.iter().map(index).collect();
+                    decoded.read.push((of, found));
+                    all.extend(retrieved);
+                }
+                Err(error) => decoded.failed.push(failure(of, &error)),
+            }
+        }
+        decoded.found = self.opened(&of, &all, &place, places);
+        decoded
+    }
+
+    /// The payloads of a digest's messages, opened.
+    fn opened(
+        &self,
+        of: &Stride,
+        retrieved: &[Retrieved],
+        place: &Place,
+        places: usize,
+    ) -> Vec<Found> {
+        let reader = letter::Reader::new(self.set.clue(), &self.secret, place);
+        let opened = reader.open(retrieved, places);
+        // Sealing is random, so equal payloads are copies; without it, two people may write the same.
+        let sealed = place.sealing != Sealing::None;
+        let hash = |counted: u64| {
+            let at = retrieved.binary_search_by_key(&counted, |found| found.index);
+            let payload = retrieved[at.ok()?].payload.as_ref()?;
+            sealed.then(|| *blake3::hash(payload).as_bytes())
+        };
+        let found = opened.into_iter().map(|(counted, piece)| Found {
+            index: of.index(counted),
+            hash: hash(counted),
+            piece: piece.map_err(|error| error.to_string()),
+        });
+        found.collect()
+    }
+}
+
+impl Decoded {
+    pub(crate) fn damaged(of: Stride, reason: String) -> Self {
+        Self {
+            failed: vec![Failure::damaged(of, reason)],
+            ..Self::default()
+        }
+    }
+}
+
+/// The digests of a response.
+fn parts(response: Response) -> Vec<Response> {
+    match response {
+        Response::Hybrid(bulk, rest) => vec![Response::Sophomr(bulk), Response::Instantomr(rest)],
+        one => vec![one],
+    }
+}
+
+fn failure(of: Stride, error: &DecodeError) -> Failure {
+    let (overflowed, exact) = match error {
+        DecodeError::Overflow {
+            start, end, count, ..
+        } => (Some(*count as u64), (*start..*end) == of.range()),
+        DecodeError::OverflowAtLeast { count, .. } => (Some(*count as u64), false),
+        _ => (None, false),
+    };
+    Failure {
+        of,
+        overflowed,
+        exact,
+        may_overflow: matches!(error, DecodeError::InstantInconsistent { .. }),
+        reason: error.to_string(),
+    }
+}

@@ -1,0 +1,154 @@
+//! A fetch: requests for everything since the last one.
+
+use crate::call::{Answer, Board, Call, Failed, Failure, Limits};
+use crate::exchange::{Collected, Exchange, Step, unexpected};
+use crate::job::Batches;
+use crate::jobs::Jobs;
+use crate::storage::Storage;
+use crate::{Recipient, Requests};
+use std::fmt::Display;
+
+/// Asks for digests of all messages from the cursor to the board's length, for the spare digest whose turn it is, and
+/// for whatever is open from before, and keeps them undecoded. Bound, scheme and spare requests are the recipient's,
+/// ranges follow from the board's lengths: what the server sees does not depend on what any digest held. Nothing is
+/// acknowledged.
+///
+/// A request that the server refuses for good, or gave up, does not hold up the others.
+pub struct Fetch<E> {
+    recipient: Recipient,
+    stage: Stage<E>,
+}
+
+enum Stage<E> {
+    Board,
+    Limits(Board),
+    Order(Batches, Collected),
+    Jobs(Jobs<E>),
+    Over,
+}
+
+impl<E: Display> Fetch<E> {
+    /// A fetch of a recipient's.
+    #[must_use]
+    pub fn new(recipient: Recipient) -> Self {
+        let stage = Stage::Board;
+        Self { recipient, stage }
+    }
+
+    /// Notes all requests, once everything is known that they follow from.
+    fn plan<S>(
+        &mut self,
+        requests: Requests<'_, S>,
+        board: Board,
+        limits: Limits,
+    ) -> Result<Step<Collected>, S::Error>
+    where
+        S: Storage,
+        S::Error: From<E>,
+    {
+        let batches = self.recipient.batches(requests)?;
+        let (form, spares) = self.recipient.form(&limits, batches);
+        let mut collected = Collected {
+            refused: Vec::new(),
+            spares,
+            bound: form.bound,
+            missed: requests.plan(board.messages, &form)?,
+            ordered: Ok(()),
+        };
+        let Some(batches) = batches else {
+            return self.collect(requests, collected);
+        };
+        if limits.orders == 0 {
+            collected.ordered = Err("it takes no orders".to_owned());
+            return self.collect(requests, collected);
+        }
+        let order = self.recipient.order(batches, form.bound);
+        self.stage = Stage::Order(batches, collected);
+        Ok(Step::Call(Call::CreateOrder(order)))
+    }
+
+    fn collect<S>(
+        &mut self,
+        requests: Requests<'_, S>,
+        collected: Collected,
+    ) -> Result<Step<Collected>, S::Error>
+    where
+        S: Storage,
+        S::Error: From<E>,
+    {
+        let mut jobs = Jobs::new(requests, collected)?;
+        let step = jobs.next(&self.recipient)?;
+        self.stage = Stage::Jobs(jobs);
+        Ok(step)
+    }
+}
+
+/// Whether an order is placed; else why not. An error: the call's.
+fn ordered<E: Display>(
+    batches: Batches,
+    answer: Result<Answer, Failed<E>>,
+) -> Result<Option<Result<(), String>>, E> {
+    match answer {
+        Ok(Answer::Order(messages)) if messages == batches.messages => Ok(Some(Ok(()))),
+        Ok(Answer::Order(messages)) => Ok(Some(Err(format!(
+            "its batches have {messages} messages, those of the keys {}",
+            batches.messages
+        )))),
+        Ok(_) => Ok(None),
+        Err(Failed { kind, error }) => match kind {
+            Failure::Refused | Failure::Final | Failure::OutOfRange | Failure::Exists => {
+                Ok(Some(Err(error.to_string())))
+            }
+            _ => Err(error),
+        },
+    }
+}
+
+impl<E: Display> Exchange<E> for Fetch<E> {
+    type Done = Collected;
+
+    fn begin<S: Storage>(&mut self, _: Requests<'_, S>) -> Result<Step<Collected>, S::Error> {
+        self.stage = Stage::Board;
+        Ok(Step::Call(Call::Board))
+    }
+
+    fn answer<S>(
+        &mut self,
+        requests: Requests<'_, S>,
+        answer: Result<Answer, Failed<E>>,
+    ) -> Result<Step<Collected>, S::Error>
+    where
+        S: Storage,
+        S::Error: From<E>,
+    {
+        match (std::mem::replace(&mut self.stage, Stage::Over), answer) {
+            (Stage::Order(batches, collected), answer) => {
+                let ordered = ordered(batches, answer)?;
+                let ordered = ordered.ok_or_else(|| unexpected("CreateOrder"))?;
+                self.collect(
+                    requests,
+                    Collected {
+                        ordered,
+                        ..collected
+                    },
+                )
+            }
+            (Stage::Jobs(mut jobs), answer) => {
+                let step = jobs.answer(&self.recipient, requests, answer)?;
+                self.stage = Stage::Jobs(jobs);
+                Ok(step)
+            }
+            (_, Err(failed)) => Err(failed.error.into()),
+            (Stage::Board, Ok(Answer::Board(board))) => {
+                self.recipient.agreed.check(&board.place)?;
+                self.stage = Stage::Limits(board);
+                Ok(Step::Call(Call::Limits))
+            }
+            (Stage::Limits(board), Ok(Answer::Limits(limits))) => {
+                self.plan(requests, board, limits)
+            }
+            (Stage::Board, Ok(_)) => Err(unexpected("GetBoard").into()),
+            (_, Ok(_)) => Err(unexpected("GetCapabilities").into()),
+        }
+    }
+}

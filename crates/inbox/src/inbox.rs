@@ -1,0 +1,50 @@
+//! A recipient's messages and the state of her requests, over any storage.
+
+use crate::Requests;
+use crate::storage::Storage;
+use crate::table::Number;
+
+/// A recipient's messages and the state of her requests. Every step is one transaction of its storage.
+pub struct Inbox<S> {
+    pub(crate) store: S,
+}
+
+impl<S: Storage> Inbox<S> {
+    /// An inbox of what is kept; an empty one where nothing is.
+    ///
+    /// Errors: the storage's.
+    pub fn open(store: S) -> Result<Self, S::Error> {
+        store.write(|tx| match Number::Length.known(tx)? {
+            Some(_) => Ok(()),
+            None => {
+                let cursor = Number::Cursor.get(tx)?;
+                Number::Length.set(tx, cursor)
+            }
+        })?;
+        Ok(Self { store })
+    }
+
+    /// Where its records are kept.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// What the network half of a fetch may see.
+    #[must_use]
+    pub fn requests(&self) -> Requests<'_, S> {
+        Requests::new(&self.store)
+    }
+
+    /// Messages before `index` are never asked for: those of before the keys were made.
+    ///
+    /// Errors: the storage's.
+    pub fn begin_at(&self, index: u64) -> Result<(), S::Error> {
+        self.store.write(|tx| {
+            for number in [Number::Cursor, Number::Length] {
+                let at = number.get(tx)?;
+                number.set(tx, at.max(index))?;
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! An inbox without input and output: which requests are made, when, and what came.
+//!
+//! The rules against reaction attacks (`SECURITY.md`) are here, once for all programs. An [`Exchange`] says which call of a server comes next; a shell around it makes the call and
+//! gives it the answer. It sees an inbox through [`Requests`], which cannot name a message. [`Inbox::take_in`] decodes
+//! what was collected, without a connection. So nothing that a server sees depends on what a digest held.
+//!
+//! All that lasts is records in a [`Storage`], a database or [`Memory`]. Time is an input.
+//!
+//! ```
+//! use omr_inbox::{Exchange, Fetch, Inbox, InboxError, Memory, Recipient, Step};
+//! # use omr_inbox::{Answer, Call, Failed};
+//!
+//! # fn perform(call: Call) -> Result<Answer, Failed<InboxError>> { unimplemented!() }
+//! # fn kept(changes: Vec<omr_inbox::Change>) {}
+//! # fn fetch(recipient: Recipient) -> Result<(), InboxError> {
+//! let inbox = Inbox::open(Memory::<InboxError>::new())?;
+//! let mut fetch = Fetch::<InboxError>::new(recipient);
+//! let mut step = fetch.begin(inbox.requests())?;
+//! while let Step::Call(call) = step {
+//!     // Before the server hears of it.
+//!     kept(inbox.store().take_changes());
+//!     step = fetch.answer(inbox.requests(), perform(call))?;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+mod adopt;
+mod call;
+mod canary;
+mod close;
+mod cut;
+mod decode;
+mod error;
+mod exchange;
+mod expired;
+mod fetch;
+mod inbox;
+mod job;
+mod jobs;
+mod kept;
+mod memory;
+#[cfg(test)]
+mod model;
+mod recipient;
+mod requests;
+mod schedule;
+mod sealing;
+pub mod storage;
+mod table;
+mod take;
+mod view;
+mod watch;
+
+pub use call::{
+    Answer, Board, Call, Failed, Failure, JobRequest, Limits, OrderRequest, SessionRequest,
+};
+pub use canary::{Audit, CANARY_BYTES, Canary, CanaryPost, CanaryState};
+pub use close::Close;
+pub use cut::Cut;
+pub use decode::Reader;
+pub use error::InboxError;
+pub use exchange::{Collected, Exchange, Step};
+pub use fetch::Fetch;
+pub use inbox::Inbox;
+pub use kept::Kept;
+pub use memory::{Change, Memory};
+pub use recipient::{Agreed, Recipient, Spares};
+pub use requests::Requests;
+pub use schedule::MAX_LEVELS;
+pub use sealing::check_sealing;
+pub use storage::{Storage, Table};
+pub use take::{Outcome, Taken};
+pub use view::{Incomplete, Listed};
+pub use watch::{Grid, next_canary};

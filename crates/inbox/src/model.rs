@@ -1,0 +1,117 @@
+//! A model: random orders of posts, fetches, ticks of sessions, failures and crashes, at a server that keeps its promises.
+//!
+//! A crash loses what was written since changes were last kept. Every letter comes once all the same, nothing is
+//! acknowledged before it is kept, and the calls do not depend on what is found.
+
+mod server;
+mod world;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use world::World;
+
+use crate::Failure;
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fate {
+    Well,
+    /// It is refused, without an effect.
+    Fails(Failure),
+    /// It takes effect, but its answer is lost.
+    Lost,
+    /// A digest that it brings is damaged.
+    Damaged,
+    /// The program ends before what was written is kept.
+    CrashUnkept,
+    /// It ends before the call is made.
+    CrashKept,
+    /// It ends before the answer is looked at.
+    CrashAnswered,
+}
+
+/// What happens.
+#[derive(Clone, Debug)]
+enum Event {
+    /// Messages, those for her marked.
+    Post(Vec<bool>),
+    /// More than a first session has room for; the last is for her.
+    Flood,
+    Fetch(Vec<Fate>),
+    Tick(Vec<Fate>),
+    Close(Vec<Fate>),
+    /// Digests are decoded; the last one's letters may not be kept before a crash.
+    TakeIn {
+        crash: bool,
+    },
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    use Failure::{Exists, Final, JobCancelled, JobFailed, NotFound, Other, OutOfRange, Refused};
+    let failures = [
+        OutOfRange,
+        Final,
+        Refused,
+        Exists,
+        NotFound,
+        JobFailed,
+        JobCancelled,
+        Other,
+    ];
+    prop_oneof![
+        14 => Just(Fate::Well),
+        3 => prop::sample::select(failures.to_vec()).prop_map(Fate::Fails),
+        1 => Just(Fate::Lost),
+        1 => Just(Fate::Damaged),
+        1 => Just(Fate::CrashUnkept),
+        1 => Just(Fate::CrashKept),
+        1 => Just(Fate::CrashAnswered),
+    ]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let fates = || vec(fate(), 0..12);
+    prop_oneof![
+        1 => Just(Event::Flood),
+        6 => vec(any::<bool>(), 0..9).prop_map(Event::Post),
+        8 => fates().prop_map(Event::Fetch),
+        8 => fates().prop_map(Event::Tick),
+        2 => fates().prop_map(Event::Close),
+        6 => prop::bool::weighted(0.2).prop_map(|crash| Event::TakeIn { crash }),
+    ]
+}
+
+fn played(events: &[Event], batch: Option<u64>, hers: impl Fn(bool) -> bool) -> World {
+    let mut world = World::new(batch);
+    for event in events {
+        world.happens(event, &hers);
+    }
+    world
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn every_letter_comes_once(
+        events in vec(event(), 0..40),
+        batch in prop::option::of(Just(4u64)),
+    ) {
+        let mut world = played(&events, batch, |hers| hers);
+        world.settles();
+        let mut found = world.letters();
+        found.sort_unstable();
+        prop_assert_eq!(found, world.server.hers());
+    }
+
+    #[test]
+    fn calls_do_not_depend_on_what_is_found(
+        events in vec(event(), 0..40),
+        batch in prop::option::of(Just(4u64)),
+    ) {
+        let whose: [fn(bool) -> bool; 3] = [|_| false, |hers| hers, |_| true];
+        let logs = whose.map(|hers| played(&events, batch, hers).server.log);
+        prop_assert_eq!(&logs[0], &logs[1]);
+        prop_assert_eq!(&logs[0], &logs[2]);
+    }
+}

@@ -1,0 +1,286 @@
+//! The model's recipient: an inbox in memory, what of it is kept, and a shell that may end at any moment.
+
+use super::server::{BOARD, Digest, PARAMS, Server};
+use super::{Event, Fate};
+use crate::decode::{Decoded, Found};
+use crate::job::Job;
+use crate::kept::Failure as Undecoded;
+use crate::storage::Storage;
+use crate::table::JOBS;
+use crate::{
+    Agreed, Answer, Call, Close, Cut, Exchange, Failed, Failure, Fetch, Inbox, InboxError, Memory,
+    Recipient, Step, Table,
+};
+use omr_client::fragment::Whole;
+use omr_client::letter::Piece;
+use omr_protocol::{Request, Sealing};
+use std::collections::BTreeMap;
+
+/// Bound of her requests: less than what may come.
+const BOUND: u32 = 3;
+
+/// Why a step of the shell fails.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Inbox(InboxError),
+    Call,
+}
+
+impl From<InboxError> for Fault {
+    fn from(error: InboxError) -> Self {
+        Self::Inbox(error)
+    }
+}
+
+impl From<String> for Fault {
+    fn from(_: String) -> Self {
+        Self::Call
+    }
+}
+
+pub(super) struct World {
+    pub(super) server: Server,
+    inbox: Inbox<Memory<Fault>>,
+    /// What a crash leaves.
+    kept: BTreeMap<(Table, Vec<u8>), Vec<u8>>,
+    recipient: Recipient,
+}
+
+fn opened(kept: &BTreeMap<(Table, Vec<u8>), Vec<u8>>) -> Inbox<Memory<Fault>> {
+    let records = kept.iter();
+    let records = records.map(|((table, key), value)| (*table, key.clone(), value.clone()));
+    Inbox::open(Memory::restore(records)).unwrap()
+}
+
+/// A letter that says where it stands.
+fn decoded(job: &Job, digest: &[u8]) -> Decoded {
+    let of = job.stride();
+    let digest = Digest::parse(digest);
+    if digest.damaged {
+        return Decoded::damaged(of, "damaged".to_owned());
+    }
+    let count = digest.hers.len();
+    if count > digest.bound as usize {
+        let failed = Undecoded {
+            of,
+            overflowed: Some(count as u64),
+            exact: true,
+            may_overflow: false,
+            reason: "overflowed".to_owned(),
+        };
+        return Decoded {
+            failed: vec![failed],
+            ..Decoded::default()
+        };
+    }
+    let found = digest.hers.iter().map(|index| Found {
+        index: *index,
+        hash: None,
+        piece: Ok(Piece::Whole(Whole {
+            name: None,
+            bytes: index.to_le_bytes().to_vec(),
+        })),
+    });
+    Decoded {
+        found: found.collect(),
+        read: vec![(of, digest.hers.clone())],
+        failed: Vec::new(),
+    }
+}
+
+/// What a digest of a session says it answers.
+fn request(_: &str, digest: &[u8]) -> Result<Request, InboxError> {
+    let digest = Digest::parse(digest);
+    let bound = digest.bound as usize;
+    Ok(Request::new(digest.start..digest.end, bound, Some(612)))
+}
+
+/// A call without the random ids in it.
+fn described(call: &Call) -> String {
+    let mut call = call.clone();
+    match &mut call {
+        Call::CreateOrder(order) => order.request_id = [0; 16],
+        Call::CreateJob(job) => job.request_id = [0; 16],
+        Call::WatchJob(id) | Call::FetchDigest(id) => id.fill(0),
+        Call::OpenSession(session) => session.request_id = [0; 16],
+        Call::CutSession { session_id: id, .. } | Call::CloseSession(id) => id.fill(0),
+        Call::Board | Call::Limits => {}
+    }
+    format!("{call:?}")
+}
+
+impl World {
+    pub(super) fn new(batch: Option<u64>) -> Self {
+        let kept = BTreeMap::new();
+        Self {
+            server: Server::default(),
+            inbox: opened(&kept),
+            kept,
+            recipient: Recipient {
+                agreed: Agreed {
+                    params: PARAMS.to_owned(),
+                    board_id: Some(BOARD),
+                    sealing: Some(Sealing::HpkeX25519),
+                },
+                keys: vec![[1; 32]],
+                instant: Some([1; 32]),
+                scheme: 0,
+                bound: BOUND,
+                largest_bound: 1000,
+                spares: if batch.is_some() { 0 } else { 2 },
+                begins: 0,
+                batch,
+            },
+        }
+    }
+
+    pub(super) fn happens(&mut self, event: &Event, hers: impl Fn(bool) -> bool) {
+        match event {
+            Event::Post(messages) => self
+                .server
+                .board
+                .extend(messages.iter().map(|it| hers(*it))),
+            Event::Flood => {
+                let length = self.server.board.len() + 1100;
+                self.server.board.resize(length, false);
+                self.server.board.push(hers(true));
+            }
+            Event::Fetch(fates) => self.exchange(Fetch::new(self.recipient.clone()), fates),
+            Event::Tick(fates) => self.tick(fates),
+            Event::Close(fates) => self.exchange(Close, fates),
+            Event::TakeIn { crash } => self.take_in(*crash),
+        }
+    }
+
+    fn tick(&mut self, fates: &[Fate]) {
+        let cut = Cut::reading(self.recipient.clone(), request);
+        self.exchange(cut, fates);
+    }
+
+    fn keep(&mut self) {
+        for change in self.inbox.store().take_changes() {
+            let place = (change.table, change.key);
+            match change.value {
+                Some(value) => drop(self.kept.insert(place, value)),
+                None => drop(self.kept.remove(&place)),
+            }
+        }
+    }
+
+    fn crash(&mut self) {
+        self.inbox = opened(&self.kept);
+    }
+
+    /// The shell's loop, as often as calls go well.
+    fn exchange(&mut self, mut exchange: impl Exchange<String>, fates: &[Fate]) {
+        let mut fates = fates.iter().copied();
+        let mut step = exchange.begin(self.inbox.requests()).unwrap();
+        while let Step::Call(call) = step {
+            let fate = fates.next().unwrap_or(Fate::Well);
+            if fate == Fate::CrashUnkept {
+                return self.crash();
+            }
+            self.keep();
+            if fate == Fate::CrashKept {
+                return self.crash();
+            }
+            let answer = self.call(call, fate);
+            if fate == Fate::CrashAnswered {
+                return self.crash();
+            }
+            step = match exchange.answer(self.inbox.requests(), answer) {
+                Ok(step) => step,
+                Err(Fault::Call) => break,
+                Err(Fault::Inbox(error)) => panic!("{error}"),
+            };
+        }
+        self.keep();
+    }
+
+    fn call(&mut self, call: Call, fate: Fate) -> Result<Answer, Failed<String>> {
+        self.server.log.push(described(&call));
+        let failed = |kind| {
+            let error = String::new();
+            Err(Failed { kind, error })
+        };
+        if let Fate::Fails(kind) = fate {
+            return failed(kind);
+        }
+        for digest in self.server.acknowledged(&call) {
+            self.is_kept(&digest);
+        }
+        let answer = self.server.serve(call)?;
+        match (fate, answer) {
+            (Fate::Lost, _) => failed(Failure::Other),
+            (Fate::Damaged, Answer::Digest(digest)) => {
+                let damaged = true;
+                let digest = Digest {
+                    damaged,
+                    ..Digest::parse(&digest)
+                };
+                Ok(Answer::Digest(digest.bytes()))
+            }
+            (_, answer) => Ok(answer),
+        }
+    }
+
+    /// Checks that a crash would not lose what a digest brought: it was taken in or is known to be missing, its digest
+    /// is here, or it is still to be asked for.
+    fn is_kept(&self, digest: &Digest) {
+        let inbox = opened(&self.kept);
+        let (letters, ranges) = (letters(&inbox), inbox.kept().unwrap());
+        let cursor = inbox.requests().cursor().unwrap();
+        let jobs = inbox.store().read(|tx| JOBS.all(tx)).unwrap();
+        for index in digest.hers.iter().filter(|index| **index < cursor) {
+            let mut asked = jobs.iter().map(|(_, job)| job.stride());
+            let mut missing = ranges.iter().map(crate::Kept::range);
+            let is_kept = letters.contains(index)
+                || asked.any(|of| of.contains(*index))
+                || missing.any(|range| range.contains(index));
+            assert!(is_kept, "{index} is lost");
+        }
+    }
+
+    fn take_in(&mut self, crash: bool) {
+        while self.inbox.take_next(decoded, 0).unwrap().is_some() {
+            if crash {
+                return self.crash();
+            }
+            self.keep();
+        }
+    }
+
+    /// Everything goes well, and a person asks for what overflowed or was damaged.
+    pub(super) fn settles(&mut self) {
+        if let Some(batch) = self.recipient.batch {
+            let length = self.server.board.len().next_multiple_of(batch as usize);
+            self.server.board.resize(length, false);
+        }
+        for _ in 0..8 {
+            self.exchange(Fetch::new(self.recipient.clone()), &[]);
+            self.take_in(false);
+            self.inbox.raise_bound(1000).unwrap();
+            self.inbox.retry_damaged().unwrap();
+            self.keep();
+        }
+        assert_eq!(self.inbox.kept().unwrap(), []);
+        // As whoever opens it again finds it.
+        self.crash();
+    }
+
+    /// Where the letters stand that came.
+    pub(super) fn letters(&self) -> Vec<u64> {
+        letters(&self.inbox)
+    }
+}
+
+fn letters(inbox: &Inbox<Memory<Fault>>) -> Vec<u64> {
+    let listed = inbox.list(true).unwrap().into_iter();
+    let letter = |listed: crate::Listed| {
+        let body = inbox.body(listed.number).unwrap();
+        let index = u64::from_le_bytes(body.try_into().unwrap());
+        assert_eq!(index, listed.index);
+        index
+    };
+    listed.map(letter).collect()
+}

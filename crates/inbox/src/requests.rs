@@ -1,0 +1,246 @@
+//! Requests: what the network half of a fetch sees of an inbox. Nothing here can name a message.
+
+use crate::job::{Form, Job, Session, random_id};
+use crate::kept::{self, Kept};
+use crate::schedule::{self, Spare};
+use crate::storage::{Edit, Storage};
+use crate::table::{DIGESTS, JOBS, MARKS, Number, OPEN, ORDERS, SEED, SESSION};
+use crate::{InboxError, expired};
+use omr_protocol::Mismatch;
+use omr_protocol::Stride;
+use std::ops::Range;
+
+/// Failures after which a spare request is given up: nothing is lost by it alone.
+const TRIES: u32 = 3;
+
+/// The state of requests: ranges, ids and digests that nobody has decoded.
+pub struct Requests<'a, S> {
+    store: &'a S,
+}
+
+impl<S> Clone for Requests<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Requests<'_, S> {}
+
+impl<'a, S: Storage> Requests<'a, S> {
+    pub(crate) fn new(store: &'a S) -> Self {
+        Self { store }
+    }
+
+    /// The first message never asked for.
+    ///
+    /// Errors: the storage's.
+    pub fn cursor(&self) -> Result<u64, S::Error> {
+        self.store.read(|tx| Number::Cursor.get(tx))
+    }
+
+    /// Notes requests for all messages from the cursor to the end of the board, and the spare request whose turn it is,
+    /// and moves the cursor there. Depends on the board's first and last message and on how often it was called, on
+    /// nothing else. Gives the ranges that expired before they were fetched.
+    ///
+    /// Errors: `Shorter`.
+    pub(crate) fn plan(&self, board: Range<u64>, form: &Form) -> Result<Vec<Range<u64>>, S::Error> {
+        let messages = board.end;
+        self.store.write(|tx| {
+            let missed = expired::begin_at(tx, board.start, form.bound)?;
+            let (cursor, turn) = (Number::Cursor.get(tx)?, Number::Turn.get(tx)?);
+            if messages < cursor {
+                let shorter = InboxError::Shorter(Mismatch::new(cursor, messages));
+                return Err(shorter.into());
+            }
+            let whole = form.batches.map(|batches| batches.whole(messages));
+            let messages = whole.unwrap_or(messages).max(cursor);
+            for job in form.pieces(cursor..messages) {
+                let turn = Some(turn);
+                add(tx, &Job { turn, ..job })?;
+            }
+            Number::Cursor.set(tx, messages)?;
+            plan_spare(tx, messages, form)?;
+            Ok(missed)
+        })
+    }
+
+    /// What ids of the inbox's orders are made from: random, and always the same.
+    pub(crate) fn order_seed(&self) -> Result<[u8; 16], S::Error> {
+        self.store.write(|tx| {
+            if let Some(seed) = ORDERS.get(tx, &SEED)? {
+                return Ok(seed);
+            }
+            let seed = random_id();
+            ORDERS.put(tx, &SEED, &seed)?;
+            Ok(seed)
+        })
+    }
+
+    /// Notes that the board begins at `first`; gives the ranges that expired before they were fetched.
+    pub(crate) fn begin_at(&self, first: u64, bound: u32) -> Result<Vec<Range<u64>>, S::Error> {
+        self.store.write(|tx| expired::begin_at(tx, first, bound))
+    }
+
+    /// Requests whose digests are not here, oldest first.
+    pub(crate) fn open(&self) -> Result<Vec<(u64, Job)>, S::Error> {
+        let mut jobs = self.store.read(|tx| JOBS.all(tx))?;
+        jobs.retain(|(_, job)| !job.fetched);
+        Ok(jobs)
+    }
+
+    /// Keeps a digest as it came, unless its request was taken back meanwhile.
+    pub(crate) fn keep(&self, number: u64, digest: &Vec<u8>) -> Result<(), S::Error> {
+        self.store
+            .write(|tx| match change(tx, number, |job| job.fetched = true)? {
+                Some(_) => DIGESTS.put(tx, &number, digest),
+                None => Ok(()),
+            })
+    }
+
+    /// A request that the server does not know any more: another id asks for the same.
+    pub(crate) fn renew(&self, number: u64) -> Result<(), S::Error> {
+        let id = random_id();
+        let renewed = |job: &mut Job| job.request_id = id;
+        self.store.write(|tx| change(tx, number, renewed).map(drop))
+    }
+
+    /// A request that the server gave up. Another id asks for the same; a spare one is given up in the end.
+    pub(crate) fn failed(&self, number: u64) -> Result<(), S::Error> {
+        let id = random_id();
+        self.store.write(|tx| {
+            let job = change(tx, number, |job| {
+                job.request_id = id;
+                job.failures += 1;
+            })?;
+            match job.is_some_and(|job| job.spare && job.failures >= TRIES) {
+                true => JOBS.remove(tx, &number),
+                false => Ok(()),
+            }
+        })
+    }
+
+    /// A request that the server will never take: it is made no more, and its range is kept.
+    pub(crate) fn refused(&self, number: u64, reason: &str) -> Result<(), S::Error> {
+        self.store.write(|tx| {
+            let Some(job) = JOBS.get(tx, &number)? else {
+                return Ok(());
+            };
+            JOBS.remove(tx, &number)?;
+            kept::refused(tx, number, &job, reason)
+        })
+    }
+
+    /// Forgets the open session, which another copy of this inbox goes on with. The server is not told.
+    ///
+    /// Errors: the storage's.
+    pub fn forget_session(&self) -> Result<(), S::Error> {
+        self.set_session(None)
+    }
+
+    pub(crate) fn session(&self) -> Result<Option<Session>, S::Error> {
+        self.store.read(|tx| SESSION.get(tx, &OPEN))
+    }
+
+    pub(crate) fn set_session(&self, session: Option<&Session>) -> Result<(), S::Error> {
+        self.store.write(|tx| match session {
+            Some(session) => SESSION.put(tx, &OPEN, session),
+            None => SESSION.remove(tx, &OPEN),
+        })
+    }
+
+    /// Keeps a digest that was cut off a session, as the answer to a request that nobody need make, and notes
+    /// the spare request whose turn it is.
+    pub(crate) fn keep_cut(
+        &self,
+        session: &Session,
+        range: Range<u64>,
+        form: &Form,
+        digest: &Vec<u8>,
+    ) -> Result<(), S::Error> {
+        self.store.write(|tx| {
+            let (cursor, turn) = (Number::Cursor.get(tx)?, Number::Turn.get(tx)?);
+            let end = cursor.max(range.end);
+            if !range.is_empty() {
+                let mut job = Job::new(Stride::new(range, 1), form.bound);
+                (job.fetched, job.turn) = (true, Some(turn));
+                let number = add(tx, &job)?;
+                DIGESTS.put(tx, &number, digest)?;
+                Number::Cursor.set(tx, end)?;
+            }
+            SESSION.put(tx, &OPEN, session)?;
+            plan_spare(tx, end, form)
+        })
+    }
+}
+
+/// Notes the spare request of this fetch, which covers the board up to `messages`, and that it was made.
+fn plan_spare<T: Edit>(tx: &mut T, messages: u64, form: &Form) -> Result<(), T::Error> {
+    let turn = Number::Turn.get(tx)?;
+    let (length, kept_from) = (Number::Length.get(tx)?, Number::First.get(tx)?);
+    MARKS.put(tx, &turn, &length)?;
+    if let Some(older) = (turn + 1).checked_sub(schedule::fetches(schedule::MAX_LEVELS) + 1) {
+        MARKS.clear(tx, 0..=older)?;
+    }
+    let spare = Spare::new(turn, form.levels);
+    let from = spare.map(|spare| (turn + 1).saturating_sub(spare.fetches));
+    // Where there were not so many fetches yet, all of them.
+    let marks = MARKS.range(tx, from.unwrap_or(turn)..=turn)?;
+    let first = marks.first().map(|(_, length)| *length.max(&kept_from));
+    if let Some((spare, first)) = spare.zip(first)
+        && first < messages
+    {
+        for of in spare.of(first..messages).pieces(form.most) {
+            let mut job = Job::new(of, form.bound);
+            (job.spare, job.turn) = (true, Some(turn));
+            add(tx, &job)?;
+        }
+    }
+    Number::Turn.set(tx, turn + 1)?;
+    Number::Length.set(tx, messages.max(length))?;
+    Number::Levels.set(tx, u64::from(form.levels))
+}
+
+/// Changes a request, if it is there; gives what it is now.
+fn change<T: Edit>(
+    tx: &mut T,
+    number: u64,
+    change: impl FnOnce(&mut Job),
+) -> Result<Option<Job>, T::Error> {
+    let Some(mut job) = JOBS.get(tx, &number)? else {
+        return Ok(None);
+    };
+    change(&mut job);
+    JOBS.put(tx, &number, &job)?;
+    Ok(Some(job))
+}
+
+/// A number that no request and no kept range ever had.
+pub(crate) fn fresh<T: Edit>(tx: &mut T) -> Result<u64, T::Error> {
+    let next = Number::NextJob.get(tx)?.max(1);
+    Number::NextJob.set(tx, next + 1)?;
+    Ok(next)
+}
+
+/// Notes a request; gives its number.
+pub(crate) fn add<T: Edit>(tx: &mut T, job: &Job) -> Result<u64, T::Error> {
+    let number = fresh(tx)?;
+    JOBS.put(tx, &number, job)?;
+    Ok(number)
+}
+
+/// Asks for a kept range again, unless an answer is awaited.
+pub(crate) fn ask_again<T: Edit>(
+    tx: &mut T,
+    number: u64,
+    kept: &mut Kept,
+    bound: u32,
+) -> Result<bool, T::Error> {
+    if kept.asked_again {
+        return Ok(false);
+    }
+    kept.asked_again = true;
+    let job = Job::new(Stride::new(kept.range(), 1), bound);
+    let again = Some(number);
+    add(tx, &Job { again, ..job })?;
+    Ok(true)
+}

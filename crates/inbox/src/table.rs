@@ -1,0 +1,300 @@
+//! What the tables hold: typed keys and values over the bytes of a storage.
+
+use crate::InboxError;
+use crate::canary::Canary;
+use crate::job::{Job, Session};
+use crate::kept::{Keeping, Read};
+use crate::storage::{Edit, Look, Table};
+use crate::view::Record;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::marker::PhantomData;
+use std::ops::RangeInclusive;
+
+/// A table with the types of its keys and values.
+pub(crate) struct Typed<K, V> {
+    table: Table,
+    types: PhantomData<fn() -> (K, V)>,
+}
+
+impl<K, V> Clone for Typed<K, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K, V> Copy for Typed<K, V> {}
+
+const fn typed<K, V>(table: Table) -> Typed<K, V> {
+    let types = PhantomData;
+    Typed { table, types }
+}
+
+pub(crate) const STATE: Typed<Name, u64> = typed(Table::State);
+/// Under [`OPEN`]: the session, if one is open.
+pub(crate) const SESSION: Typed<Name, Json<Session>> = typed(Table::Records);
+pub(crate) const OPEN: Name = Name("session");
+/// Under [`SEED`]: what ids of orders are made from.
+pub(crate) const ORDERS: Typed<Name, Json<[u8; 16]>> = typed(Table::Records);
+pub(crate) const SEED: Name = Name("orders");
+pub(crate) const JOBS: Typed<u64, Json<Job>> = typed(Table::Jobs);
+pub(crate) const DIGESTS: Typed<u64, Vec<u8>> = typed(Table::Digests);
+pub(crate) const MESSAGES: Typed<u64, Json<Record>> = typed(Table::Messages);
+pub(crate) const BODIES: Typed<u64, Vec<u8>> = typed(Table::Bodies);
+pub(crate) const SEEN: Typed<u64, ()> = typed(Table::Seen);
+pub(crate) const COPIES: Typed<Vec<u8>, u64> = typed(Table::Copies);
+pub(crate) const PIECES: Typed<(u64, u64), Vec<u8>> = typed(Table::Pieces);
+pub(crate) const UNOPENED: Typed<u64, Vec<u8>> = typed(Table::Unopened);
+pub(crate) const KEPT: Typed<u64, Json<Keeping>> = typed(Table::Kept);
+pub(crate) const FOUND: Typed<(u64, u64), ()> = typed(Table::Found);
+pub(crate) const SPARES: Typed<u64, Json<Read>> = typed(Table::Spares);
+pub(crate) const MARKS: Typed<u64, u64> = typed(Table::Marks);
+pub(crate) const ADOPTED: Typed<(Vec<u8>, u64), u64> = typed(Table::Adopted);
+pub(crate) const CANARIES: Typed<Vec<u8>, Json<Canary>> = typed(Table::Canaries);
+
+/// Numbers of [`STATE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Number {
+    /// The first message never asked for.
+    Cursor,
+    /// The next number of a request or a kept range.
+    NextJob,
+    /// Fetches so far.
+    Turn,
+    /// The board's length at the last of them.
+    Length,
+    /// Levels of spare requests at the last of them.
+    Levels,
+    /// The first message that the board keeps, as far as fetches know.
+    First,
+}
+
+impl Number {
+    fn name(self) -> Name {
+        Name(match self {
+            Self::Cursor => "cursor",
+            Self::NextJob => "next_job",
+            Self::Turn => "turn",
+            Self::Length => "length",
+            Self::Levels => "levels",
+            Self::First => "first",
+        })
+    }
+
+    /// It; `None` where it was never set.
+    pub(crate) fn known<T: Look>(self, tx: &T) -> Result<Option<u64>, T::Error> {
+        STATE.get(tx, &self.name())
+    }
+
+    /// It; 0 where it was never set.
+    pub(crate) fn get<T: Look>(self, tx: &T) -> Result<u64, T::Error> {
+        Ok(self.known(tx)?.unwrap_or(0))
+    }
+
+    pub(crate) fn set<T: Edit>(self, tx: &mut T, number: u64) -> Result<(), T::Error> {
+        STATE.put(tx, &self.name(), &number)
+    }
+}
+
+impl<K: Key, V: Value> Typed<K, V> {
+    pub(crate) fn get<T: Look>(self, tx: &T, key: &K) -> Result<Option<V::Of>, T::Error> {
+        let bytes = tx.get(self.table, &key.bytes())?;
+        Ok(bytes.map(|bytes| self.value(bytes)).transpose()?)
+    }
+
+    pub(crate) fn has<T: Look>(self, tx: &T, key: &K) -> Result<bool, T::Error> {
+        Ok(tx.get(self.table, &key.bytes())?.is_some())
+    }
+
+    pub(crate) fn all<T: Look>(self, tx: &T) -> Result<Vec<(K, V::Of)>, T::Error> {
+        let entries = tx.all(self.table)?;
+        self.entries(entries).map_err(T::Error::from)
+    }
+
+    pub(crate) fn range<T: Look>(
+        self,
+        tx: &T,
+        keys: RangeInclusive<K>,
+    ) -> Result<Vec<(K, V::Of)>, T::Error> {
+        let (from, to) = (keys.start().bytes(), keys.end().bytes());
+        let entries = tx.range(self.table, &from[..]..=&to[..])?;
+        self.entries(entries).map_err(T::Error::from)
+    }
+
+    pub(crate) fn first<T: Look>(self, tx: &T) -> Result<Option<(K, V::Of)>, T::Error> {
+        let first = tx.first(self.table)?.into_iter().collect();
+        Ok(self.entries(first)?.pop())
+    }
+
+    pub(crate) fn count<T: Look>(self, tx: &T) -> Result<u64, T::Error> {
+        tx.count(self.table)
+    }
+
+    pub(crate) fn put<T: Edit>(self, tx: &mut T, key: &K, value: &V::Of) -> Result<(), T::Error> {
+        let bytes = V::bytes(value)?;
+        tx.put(self.table, &key.bytes(), &bytes)
+    }
+
+    pub(crate) fn remove<T: Edit>(self, tx: &mut T, key: &K) -> Result<(), T::Error> {
+        tx.remove(self.table, &key.bytes())
+    }
+
+    pub(crate) fn clear<T: Edit>(
+        self,
+        tx: &mut T,
+        keys: RangeInclusive<K>,
+    ) -> Result<(), T::Error> {
+        let (from, to) = (keys.start().bytes(), keys.end().bytes());
+        for (key, _) in tx.range(self.table, &from[..]..=&to[..])? {
+            tx.remove(self.table, &key)?;
+        }
+        Ok(())
+    }
+
+    fn entries(self, entries: Vec<(Vec<u8>, Vec<u8>)>) -> Result<Vec<(K, V::Of)>, InboxError> {
+        let entry = |(key, value): (Vec<u8>, Vec<u8>)| {
+            let parsed = K::parse(&key).ok_or_else(|| self.damaged("a key", key.len()))?;
+            Ok((parsed, self.value(value)?))
+        };
+        entries.into_iter().map(entry).collect()
+    }
+
+    fn value(self, bytes: Vec<u8>) -> Result<V::Of, InboxError> {
+        let found = bytes.len();
+        V::parse(bytes).map_err(|error| match error {
+            Some(error) => InboxError::Record(error),
+            None => self.damaged("a value", found),
+        })
+    }
+
+    fn damaged(self, expected: &'static str, found: usize) -> InboxError {
+        let table = self.table.name();
+        InboxError::Bytes {
+            table,
+            expected,
+            found,
+        }
+    }
+}
+
+impl<V: Value> Typed<u64, V> {
+    /// The number after the last, in a table that only grows.
+    pub(crate) fn next_number<T: Look>(self, tx: &T) -> Result<u64, T::Error> {
+        let last = tx.last_key(self.table)?;
+        let number = |key: Vec<u8>| {
+            <u64 as Key>::parse(&key).ok_or_else(|| self.damaged("a key", key.len()))
+        };
+        Ok(last.map(number).transpose()?.map_or(1, |last| last + 1))
+    }
+}
+
+/// A key of a table.
+pub(crate) trait Key: Sized {
+    fn bytes(&self) -> Vec<u8>;
+    fn parse(bytes: &[u8]) -> Option<Self>;
+}
+
+/// A name that only this program gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Name(&'static str);
+
+impl Key for Name {
+    fn bytes(&self) -> Vec<u8> {
+        self.0.as_bytes().to_vec()
+    }
+
+    /// Tables by name are not listed.
+    fn parse(_: &[u8]) -> Option<Self> {
+        None
+    }
+}
+
+impl Key for u64 {
+    fn bytes(&self) -> Vec<u8> {
+        self.to_be_bytes().to_vec()
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self::from_be_bytes)
+    }
+}
+
+impl Key for Vec<u8> {
+    fn bytes(&self) -> Vec<u8> {
+        self.clone()
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        Some(bytes.to_vec())
+    }
+}
+
+impl<K: Key> Key for (K, u64) {
+    fn bytes(&self) -> Vec<u8> {
+        [self.0.bytes(), self.1.bytes()].concat()
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (first, second) = bytes.split_last_chunk::<8>()?;
+        Some((K::parse(first)?, u64::from_be_bytes(*second)))
+    }
+}
+
+/// A value of a table.
+pub(crate) trait Value {
+    type Of;
+    fn bytes(value: &Self::Of) -> Result<Vec<u8>, InboxError>;
+    /// `None` as an error: it has another length.
+    fn parse(bytes: Vec<u8>) -> Result<Self::Of, Option<serde_json::Error>>;
+}
+
+/// A value that is written as JSON.
+pub(crate) struct Json<T>(PhantomData<T>);
+
+impl<T: Serialize + DeserializeOwned> Value for Json<T> {
+    type Of = T;
+
+    fn bytes(value: &T) -> Result<Vec<u8>, InboxError> {
+        serde_json::to_vec(value).map_err(InboxError::Record)
+    }
+
+    fn parse(bytes: Vec<u8>) -> Result<T, Option<serde_json::Error>> {
+        serde_json::from_slice(&bytes).map_err(Some)
+    }
+}
+
+impl Value for Vec<u8> {
+    type Of = Self;
+
+    fn bytes(value: &Self) -> Result<Self, InboxError> {
+        Ok(value.clone())
+    }
+
+    fn parse(bytes: Self) -> Result<Self, Option<serde_json::Error>> {
+        Ok(bytes)
+    }
+}
+
+impl Value for u64 {
+    type Of = Self;
+
+    fn bytes(value: &Self) -> Result<Vec<u8>, InboxError> {
+        Ok(value.to_be_bytes().to_vec())
+    }
+
+    fn parse(bytes: Vec<u8>) -> Result<Self, Option<serde_json::Error>> {
+        Key::parse(&bytes).ok_or(None)
+    }
+}
+
+impl Value for () {
+    type Of = ();
+
+    fn bytes((): &()) -> Result<Vec<u8>, InboxError> {
+        Ok(Vec::new())
+    }
+
+    fn parse(_: Vec<u8>) -> Result<(), Option<serde_json::Error>> {
+        Ok(())
+    }
+}

@@ -1,0 +1,216 @@
+//! Taking in what was collected: decoded, opened, put together, delivered. Without a connection.
+
+use crate::Inbox;
+use crate::canary;
+use crate::decode::{Decoded, Found, Reader};
+use crate::job::Job;
+use crate::kept::{self, Kept};
+use crate::storage::{Edit, Storage};
+use crate::table::{BODIES, COPIES, DIGESTS, JOBS, MESSAGES, PIECES, SEEN, UNOPENED};
+use crate::view::Record;
+use omr_client::fragment::{FragmentError, Reassembler, Whole};
+use omr_client::letter::Piece;
+use omr_protocol::Stride;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// The result of decoding one digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The messages that it covers.
+    pub range: Range<u64>,
+    /// The outcome.
+    pub outcome: Outcome,
+}
+
+/// The outcome of decoding a digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was decoded.
+    Delivered {
+        /// Numbers of the messages that are new and whole.
+        messages: Vec<u64>,
+        /// Payloads that did not open.
+        unopened: usize,
+    },
+    /// The range is kept: it contains more messages for her than the bound, or was damaged. A
+    /// hybrid digest may be kept in part. A spare one is never kept: nothing is lost by it.
+    Kept(Kept),
+}
+
+impl<S: Storage> Inbox<S> {
+    /// Decodes every digest that is here, oldest first; each in one transaction, so that a message is
+    /// delivered once however often this is interrupted. `now`: seconds since 1970.
+    ///
+    /// Errors: the storage's; `Record`.
+    pub fn take_in(&self, reader: &Reader, now: u64) -> Result<Vec<Taken>, S::Error> {
+        let mut taken = Vec::new();
+        while let Some(outcomes) = self.take_one(reader, now)? {
+            taken.extend(outcomes);
+        }
+        Ok(taken)
+    }
+
+    /// Decodes the oldest digest; `None` where none is here.
+    ///
+    /// Errors: the storage's; `Record`.
+    pub fn take_one(&self, reader: &Reader, now: u64) -> Result<Option<Vec<Taken>>, S::Error> {
+        self.take_next(|job, digest| reader.decode(job, digest), now)
+    }
+
+    pub(crate) fn take_next(
+        &self,
+        decode: impl FnOnce(&Job, &[u8]) -> Decoded,
+        now: u64,
+    ) -> Result<Option<Vec<Taken>>, S::Error> {
+        let next = self.store.read(|tx| {
+            let Some((number, digest)) = DIGESTS.first(tx)? else {
+                return Ok(None);
+            };
+            let job = JOBS.get(tx, &number)?;
+            Ok(job.map(|job| (number, job, digest)))
+        })?;
+        let Some((number, job, digest)) = next else {
+            return Ok(None);
+        };
+        let decoded = decode(&job, &digest);
+        let outcomes = self.store.write(|tx| {
+            JOBS.remove(tx, &number)?;
+            DIGESTS.remove(tx, &number)?;
+            take(tx, (number, &job), decoded, now)
+        })?;
+        Ok(Some(outcomes))
+    }
+}
+
+/// Takes in what a digest holds, and keeps what of its messages gave none.
+fn take<T: Edit>(
+    tx: &mut T,
+    (number, job): (u64, &Job),
+    decoded: Decoded,
+    now: u64,
+) -> Result<Vec<Taken>, T::Error> {
+    let mut taken = Vec::new();
+    if !decoded.read.is_empty() {
+        let covered: Vec<Stride> = decoded.read.iter().map(|(of, _)| *of).collect();
+        let outcome = deliver(tx, &covered, decoded.found, now)?;
+        let start = covered.iter().map(|of| of.start).min();
+        let end = covered.iter().map(|of| of.end).max();
+        let range = start.unwrap_or(job.start)..end.unwrap_or(job.end);
+        taken.push(Taken { range, outcome });
+    }
+    for (of, found) in &decoded.read {
+        kept::note_read(tx, number, job, of, found)?;
+    }
+    for failure in decoded.failed {
+        let range = failure.of.start..failure.of.end;
+        let kept = kept::keep(tx, number, job, failure)?;
+        let outcome = kept.map(Outcome::Kept);
+        taken.extend(outcome.map(|outcome| Taken { range, outcome }));
+    }
+    Ok(taken)
+}
+
+fn deliver<T: Edit>(
+    tx: &mut T,
+    covered: &[Stride],
+    found: Vec<Found>,
+    now: u64,
+) -> Result<Outcome, T::Error> {
+    let (mut messages, mut unopened) = (Vec::new(), 0);
+    let mut canaries = BTreeSet::new();
+    let mut files = BTreeSet::new();
+    for Found { index, hash, piece } in found {
+        if let Ok(Piece::Whole(whole)) = &piece
+            && canary::returned(tx, &whole.bytes, index)?
+        {
+            canaries.insert(index);
+            SEEN.put(tx, &index, &())?;
+            continue;
+        }
+        if !is_new(tx, index, hash)? {
+            continue;
+        }
+        match piece {
+            Ok(Piece::Whole(whole)) => messages.push(add_message(tx, index, whole, now)?),
+            Ok(Piece::PartOf(id, part)) => {
+                let id = u64::from_le_bytes(id);
+                PIECES.put(tx, &(id, index), &part)?;
+                files.insert(id);
+            }
+            Err(reason) => {
+                unopened += 1;
+                UNOPENED.put(tx, &index, &reason.into_bytes())?;
+            }
+        }
+    }
+    for id in files {
+        messages.extend(put_together(tx, id, now)?);
+    }
+    for of in covered {
+        canary::assess(tx, of, &canaries)?;
+    }
+    Ok(Outcome::Delivered { messages, unopened })
+}
+
+/// Whether nothing from this place, and no copy of it, came before; from now on it did.
+fn is_new<T: Edit>(tx: &mut T, index: u64, hash: Option<[u8; 32]>) -> Result<bool, T::Error> {
+    if SEEN.has(tx, &index)? {
+        return Ok(false);
+    }
+    SEEN.put(tx, &index, &())?;
+    let Some(hash) = hash.map(Vec::from) else {
+        return Ok(true);
+    };
+    let is_copy = COPIES.has(tx, &hash)?;
+    COPIES.put(tx, &hash, &index)?;
+    Ok(!is_copy)
+}
+
+fn add_message<T: Edit>(tx: &mut T, index: u64, whole: Whole, now: u64) -> Result<u64, T::Error> {
+    let Whole { name, bytes } = whole;
+    let number = MESSAGES.next_number(tx)?;
+    let record = Record {
+        index,
+        fetched: now,
+        bytes: bytes.len() as u64,
+        read: false,
+        name,
+        retired: None,
+    };
+    MESSAGES.put(tx, &number, &record)?;
+    BODIES.put(tx, &number, &bytes)?;
+    Ok(number)
+}
+
+/// The file of these parts as a message, if all are here.
+fn put_together<T: Edit>(tx: &mut T, id: u64, now: u64) -> Result<Option<u64>, T::Error> {
+    let (mut parts, mut indices, mut failed) = (Reassembler::new(), Vec::new(), None);
+    for ((_, index), part) in PIECES.range(tx, (id, 0)..=(id, u64::MAX))? {
+        match parts.push(&part) {
+            // A part that contradicts others is left out; those before it stand.
+            Ok(()) => indices.push(index),
+            Err(error @ (FragmentError::Hash(_) | FragmentError::Fields)) => {
+                indices.push(index);
+                failed = Some(match error {
+                    FragmentError::Fields => "what stands before the content cannot be read",
+                    _ => "the parts do not make up the file that was sent",
+                });
+            }
+            Err(_) => {}
+        }
+    }
+    let whole = parts.finish().0.pop();
+    if whole.is_none() && failed.is_none() {
+        return Ok(None);
+    }
+    PIECES.clear(tx, (id, 0)..=(id, u64::MAX))?;
+    let first = indices.first().copied().unwrap_or(0);
+    match whole {
+        Some(whole) => Ok(Some(add_message(tx, first, whole, now)?)),
+        None => {
+            UNOPENED.put(tx, &first, &failed.unwrap_or_default().as_bytes().to_vec())?;
+            Ok(None)
+        }
+    }
+}
