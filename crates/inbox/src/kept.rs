@@ -6,7 +6,7 @@ use crate::job::Job;
 use crate::requests::fresh;
 use crate::schedule;
 use crate::storage::{Edit, Look};
-use crate::table::{FOUND, JOBS, KEPT, SPARES};
+use crate::table::{FOUND, JOBS, KEPT, Number, SPARES};
 use omr_protocol::Stride;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -205,10 +205,16 @@ fn answered_again<T: Edit>(tx: &mut T, number: u64, now: Kept) -> Result<Option<
     let Some(mut keeping) = KEPT.get(tx, &number)? else {
         return Ok(None);
     };
-    if now.range() == keeping.kept.range() {
-        let read = keeping.kept.read;
+    let Kept {
+        start, end, read, ..
+    } = keeping.kept;
+    // All of it that is still on the board.
+    let begins = start.max(Number::First.get(tx)?);
+    if now.range() == (begins..end) {
         keeping.kept = Kept {
+            start,
             read,
+            exact: now.exact && begins == start,
             ..now.clone()
         };
     }

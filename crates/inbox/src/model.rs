@@ -22,6 +22,8 @@ enum Fate {
     Lost,
     /// A digest that it brings is damaged.
     Damaged,
+    /// What is here is decoded while it is made.
+    Decoded,
     /// The program ends before what was written is kept.
     CrashUnkept,
     /// It ends before the call is made.
@@ -37,6 +39,10 @@ enum Event {
     Post(Vec<bool>),
     /// More than a first session has room for; the last is for her.
     Flood,
+    /// The board forgets its first messages, so many.
+    Expire(u64),
+    /// A person asks for the first messages again, so many.
+    Again(u64),
     Fetch(Vec<Fate>),
     Tick(Vec<Fate>),
     Close(Vec<Fate>),
@@ -63,6 +69,7 @@ fn fate() -> impl Strategy<Value = Fate> {
         3 => prop::sample::select(failures.to_vec()).prop_map(Fate::Fails),
         1 => Just(Fate::Lost),
         1 => Just(Fate::Damaged),
+        1 => Just(Fate::Decoded),
         1 => Just(Fate::CrashUnkept),
         1 => Just(Fate::CrashKept),
         1 => Just(Fate::CrashAnswered),
@@ -74,6 +81,8 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         1 => Just(Event::Flood),
         6 => vec(any::<bool>(), 0..9).prop_map(Event::Post),
+        1 => (0..9u64).prop_map(Event::Expire),
+        1 => (1..20u64).prop_map(Event::Again),
         8 => fates().prop_map(Event::Fetch),
         8 => fates().prop_map(Event::Tick),
         2 => fates().prop_map(Event::Close),
@@ -101,7 +110,15 @@ proptest! {
         world.settles();
         let mut found = world.letters();
         found.sort_unstable();
-        prop_assert_eq!(found, world.server.hers());
+        prop_assert!(found.is_sorted_by(|one, next| one < next), "{:?}", found);
+        // Of those that expired some came before.
+        let first = world.server.first;
+        let hers = world.server.hers();
+        prop_assert!(found.iter().all(|letter| hers.contains(letter)));
+        let there = |letters: Vec<u64>| -> Vec<u64> {
+            letters.into_iter().filter(|letter| *letter >= first).collect()
+        };
+        prop_assert_eq!(there(found), there(hers));
     }
 
     #[test]

@@ -42,6 +42,8 @@ struct Open {
 pub(super) struct Server {
     /// Whether each message is for her.
     pub(super) board: Vec<bool>,
+    /// The first message that is still there.
+    pub(super) first: u64,
     /// The calls, without the random ids in them.
     pub(super) log: Vec<String>,
     jobs: BTreeMap<Vec<u8>, JobRequest>,
@@ -96,7 +98,7 @@ impl Server {
                     sealing: Sealing::HpkeX25519,
                     payload_bytes: 612,
                 };
-                let board = Board::new(place, 0, self.board.len() as u64);
+                let board = Board::new(place, self.first, self.board.len() as u64);
                 Ok(Answer::Board(board.unwrap()))
             }
             Call::Limits => Ok(Answer::Limits(Limits {
@@ -108,6 +110,9 @@ impl Server {
             Call::CreateOrder(_) => Ok(Answer::Order(BATCH)),
             Call::CreateJob(job) => {
                 assert!(job.end <= self.board.len() as u64, "{job:?}");
+                if job.start < self.first {
+                    return fails(Failure::OutOfRange);
+                }
                 let id = job.request_id.to_vec();
                 let known = self.jobs.entry(id.clone()).or_insert_with(|| job.clone());
                 match *known == job {

@@ -145,6 +145,18 @@ impl World {
                 self.server.board.resize(length, false);
                 self.server.board.push(hers(true));
             }
+            Event::Expire(messages) => {
+                let first = self.server.first + messages;
+                self.server.first = first.min(self.server.board.len() as u64);
+            }
+            Event::Again(messages) => {
+                let cursor = self.inbox.requests().cursor().unwrap();
+                if cursor > 0 {
+                    let range = 0..cursor.min(*messages);
+                    self.inbox.again_range(range, 2 * BOUND, 7).unwrap();
+                    self.keep();
+                }
+            }
             Event::Fetch(fates) => self.exchange(Fetch::new(self.recipient.clone()), fates),
             Event::Tick(fates) => self.tick(fates),
             Event::Close(fates) => self.exchange(Close, fates),
@@ -185,6 +197,9 @@ impl World {
                 return self.crash();
             }
             let answer = self.call(call, fate);
+            if fate == Fate::Decoded {
+                self.take_in(false);
+            }
             if fate == Fate::CrashAnswered {
                 return self.crash();
             }
@@ -263,7 +278,11 @@ impl World {
             self.inbox.retry_damaged().unwrap();
             self.keep();
         }
-        assert_eq!(self.inbox.kept().unwrap(), []);
+        let kept = self.inbox.kept().unwrap();
+        assert!(
+            kept.iter().all(|kept| kept.start < self.server.first),
+            "{kept:?}"
+        );
         // As whoever opens it again finds it.
         self.crash();
     }

@@ -73,17 +73,18 @@ fn an_inbox_of_before_opens() {
     drop(database);
 
     let inbox = Inbox::open(&home).unwrap();
-    let bodies = |listed: &omr_mail::Listed| inbox.body(listed.number).unwrap();
-    let list = inbox.list(true).unwrap();
-    let shown = format!(
-        "{list:#?}\n{:?}\n{:#?}\n{:#?}\n{:#?}\n{} requests, next {}\n",
-        list.iter().map(bodies).collect::<Vec<_>>(),
-        inbox.kept().unwrap(),
-        inbox.leftovers().unwrap(),
-        inbox.audit().unwrap(),
-        inbox.pending().unwrap(),
-        inbox.requests().cursor().unwrap(),
-    );
+    let mut shown: Vec<String> = Vec::new();
+    for listed in inbox.list(true).unwrap() {
+        let body = inbox.body(listed.number).unwrap();
+        shown.push(format!("{listed:?} {}", omr_protocol::hex(&body)));
+    }
+    shown.extend(inbox.kept().unwrap().iter().map(|kept| format!("{kept:?}")));
+    shown.push(format!("{:?}", inbox.leftovers().unwrap()));
+    let canaries = inbox.audit().unwrap().canaries;
+    shown.extend(canaries.iter().map(|canary| format!("{canary:?}")));
+    let (pending, next) = (inbox.pending().unwrap(), inbox.requests().cursor().unwrap());
+    shown.push(format!("{pending} requests, next {next}"));
+    let shown = shown.join("\n") + "\n";
     assert_eq!(shown, SHOWN);
     // A person's act changes records of every kind.
     assert!(inbox.raise_bound(100).unwrap() > 0);
