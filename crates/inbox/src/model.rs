@@ -132,3 +132,14 @@ proptest! {
         prop_assert_eq!(&logs[0], &logs[2]);
     }
 }
+
+/// The answer says that it overflows, though not of which range.
+#[test]
+fn a_damaged_range_is_asked_for_with_a_larger_bound_after_a_part_expired() {
+    let damaged = [vec![Fate::Well; 4], vec![Fate::Damaged]].concat();
+    let hers = [vec![false; 16], vec![true; 4]].concat();
+    let events = [Event::Post(hers), Event::Fetch(damaged), Event::Expire(1)];
+    let mut world = played(&events, None, |hers| hers);
+    world.settles();
+    assert_eq!(world.letters(), [16, 17, 18, 19]);
+}

@@ -244,3 +244,38 @@ pub(crate) fn ask_again<T: Edit>(
     add(tx, &Job { again, ..job })?;
     Ok(true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::Decoded;
+    use crate::{Inbox, Memory};
+
+    #[test]
+    fn a_digest_that_is_not_wanted_any_more_holds_up_no_other() {
+        let inbox = Inbox::open(Memory::<InboxError>::new()).unwrap();
+        let requests = inbox.requests();
+        let form = Form {
+            bound: 3,
+            most: 100,
+            levels: 0,
+            batches: None,
+        };
+        let next = |length| {
+            requests.plan(0..length, &form).unwrap();
+            requests.open().unwrap()[0].0
+        };
+        let dropped = next(5);
+        assert_eq!(inbox.drop_range(0..5).unwrap(), (0, 1));
+        requests.keep(dropped, &vec![1]).unwrap();
+        requests.keep(next(9), &vec![2]).unwrap();
+        let mut seen = Vec::new();
+        let take = |job: &Job, digest: &[u8]| {
+            seen.push((job.start, job.end, digest.to_vec()));
+            Decoded::damaged(job.stride(), "damaged".to_owned())
+        };
+        assert!(inbox.take_next(take, 0).unwrap().is_some());
+        assert_eq!(seen, [(5, 9, vec![2])]);
+        assert_eq!(inbox.pending().unwrap(), 0);
+    }
+}
