@@ -119,7 +119,8 @@ impl<S: Storage> Inbox<S> {
     /// Notes where a canary is; a watch may have found it before its answer came.
     ///
     /// Errors: the storage's; `Record`.
-    pub fn canary_posted(&self, content: &Vec<u8>, index: u64) -> Result<(), S::Error> {
+    pub fn canary_posted(&self, content: &[u8], index: u64) -> Result<(), S::Error> {
+        let content = &content.to_vec();
         self.store.write(|tx| {
             let Some(mut canary) = CANARIES.get(tx, content)? else {
                 return Ok(());
