@@ -366,7 +366,7 @@ fn looks_at(jobs: u64, clients: u64, groups: u64, asking: u64) -> u64 {
 }
 
 #[test]
-fn a_hundred_thousand_jobs_take_no_work_for_each_pair_of_them() {
+fn many_jobs_take_no_work_for_each_pair_of_them() {
     let clients = 4000;
     let check = |jobs: u64, clients, groups, asking| {
         let looks = looks_at(jobs, clients, groups, asking);
@@ -384,7 +384,7 @@ fn a_hundred_thousand_jobs_take_no_work_for_each_pair_of_them() {
     ] {
         check(4000, clients, groups, 0);
     }
-    check(100_000, 300, 100, 99_000);
+    check(30_000, 300, 100, 29_000);
 }
 
 #[test]
