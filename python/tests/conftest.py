@@ -2,7 +2,10 @@
 
 import os
 import pathlib
+import signal
 import subprocess
+import sys
+import time
 
 import pytest
 
@@ -12,6 +15,24 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TINY = "insecure-tiny-v3"
 HYBRID = "insecure-tiny-hybrid-v3"
 COMMAND = os.environ.get("OMR_COMMAND")
+
+
+def interrupt(program, *args):
+    """Sends Ctrl-C to a program that prints `ready` and then `interrupted`: the seconds between, what it prints after."""
+    child = subprocess.Popen([sys.executable, "-c", program, *args], stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.4)
+        start = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        assert child.stdout.readline() == "interrupted\n"
+        seconds = time.monotonic() - start
+        rest, _ = child.communicate(timeout=20)
+        assert child.returncode == 0
+    finally:
+        child.kill()
+        child.wait()
+    return seconds, rest
 
 
 @pytest.fixture(scope="session")

@@ -1,15 +1,13 @@
 """The inbox at a server: letters come once, on a schedule that does not depend on them."""
 
-import signal
 import subprocess
-import sys
 import threading
 import time
 
 import pytest
 
 import omr
-from conftest import COMMAND, TINY
+from conftest import COMMAND, TINY, interrupt
 
 
 @pytest.fixture(scope="module")
@@ -115,20 +113,8 @@ print("closed", flush=True)
 
 
 def test_ctrl_c_leaves_a_watch_within_a_second(homes):
-    child = subprocess.Popen([sys.executable, "-c", WATCHER, homes / "ann"], stdout=subprocess.PIPE, text=True)
-    try:
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(0.4)
-        start = time.monotonic()
-        child.send_signal(signal.SIGINT)
-        assert child.stdout.readline() == "interrupted\n"
-        seconds = time.monotonic() - start
-        assert child.stdout.readline() == "closed\n"
-        assert child.wait(timeout=20) == 0
-    finally:
-        child.kill()
-        child.wait()
-    assert seconds < 1, seconds
+    seconds, rest = interrupt(WATCHER, homes / "ann")
+    assert seconds < 1 and rest == "closed\n", (seconds, rest)
 
 
 def test_a_watch_ends_from_another_thread(ann):

@@ -1,15 +1,12 @@
 """Ctrl-C ends what takes long, and other threads go on meanwhile."""
 
-import signal
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
 
 import omr
-from conftest import TINY
+from conftest import TINY, interrupt
 
 LONG = """
 import sys, omr
@@ -38,19 +35,7 @@ def busy(tmp_path_factory, alice, alice_key, bob):
 
 
 def test_ctrl_c_ends_a_digest_within_a_second(busy):
-    command = [sys.executable, "-c", LONG, busy, busy / "detection.key", busy / "board"]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(0.4)
-        start = time.monotonic()
-        child.send_signal(signal.SIGINT)
-        assert child.stdout.readline() == "interrupted\n"
-        seconds = time.monotonic() - start
-        assert child.wait(timeout=20) == 0
-    finally:
-        child.kill()
-        child.wait()
+    seconds, _ = interrupt(LONG, busy, busy / "detection.key", busy / "board")
     assert seconds < 1, seconds
 
 
