@@ -19,7 +19,7 @@ pub const TARGET: Target = Target {
 };
 
 /// Methods by number.
-const METHODS: [&str; 31] = [
+const METHODS: [&str; 32] = [
     "omr.v1.BoardService/GetBoard",
     "omr.v1.BoardService/PostMessages",
     "omr.v1.BoardService/StreamPosts",
@@ -46,6 +46,7 @@ const METHODS: [&str; 31] = [
     "omr.v1.DetectionService/CreateOrder",
     "omr.v1.DetectionService/GetOrder",
     "omr.v1.DetectionService/EndOrder",
+    "omr.v1.KeyService/UploadChunk",
     "omr.v1.PdqService/ListTables",
     "omr.v1.PdqService/GetSchema",
     "omr.v1.PdqService/FindKey",
@@ -53,7 +54,7 @@ const METHODS: [&str; 31] = [
     "omr.v1.PdqService/Query",
 ];
 /// The first method of the server of tables.
-const TABLES: usize = 26;
+const TABLES: usize = 27;
 /// Calls of an input.
 const MOST: usize = 6;
 /// Codes that blame the server: UNKNOWN and INTERNAL.

@@ -170,3 +170,89 @@ async fn a_revoked_key_makes_no_digests() {
     assert_eq!((begun.next_offset, begun.complete), (0, false));
     server.stop().await;
 }
+
+/// A chunk in a call of its own.
+fn one(chunk: &v1::UploadChunksRequest) -> v1::UploadChunkRequest {
+    v1::UploadChunkRequest {
+        chunk: Some(chunk.clone()),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chunks_one_by_one_are_taken_as_those_of_a_stream() {
+    let (dir, server, mut client) = served(|_| ()).await;
+    let key = Person::new(1).instant;
+    let key_hash: bytes::Bytes = blake3::hash(&key).as_bytes().to_vec().into();
+    let begin = v1::BeginUploadRequest {
+        key_hash: key_hash.clone(),
+        total_bytes: key.len() as u64,
+    };
+    let all = chunks(&key, &key_hash, 0);
+    let none = v1::UploadChunkRequest { chunk: None };
+    let mut bent = all[0].clone();
+    bent.crc32c ^= 1;
+    let mut empty = all[0].clone();
+    empty.data.clear();
+    let unasked = client.keys.upload_chunk(one(&all[0])).await.unwrap_err();
+    assert_eq!(unasked.code(), Code::NotFound, "{unasked}");
+    client.keys.begin_upload(begin.clone()).await.unwrap();
+    for (request, code) in [
+        (none, Code::InvalidArgument),
+        (one(&empty), Code::InvalidArgument),
+        (one(&bent), Code::DataLoss),
+        (one(&all[1]), Code::OutOfRange),
+    ] {
+        let error = client.keys.upload_chunk(request).await.unwrap_err();
+        assert_eq!(error.code(), code, "{error}");
+    }
+    let taken = client.keys.upload_chunk(one(&all[0])).await.unwrap();
+    let first = all[0].data.len() as u64;
+    let taken = taken.into_inner();
+    assert_eq!((taken.next_offset, taken.complete), (first, false));
+    // As after a lost answer: the client asks where to go on.
+    let again = client.keys.upload_chunk(one(&all[0])).await.unwrap_err();
+    assert_eq!(again.code(), Code::OutOfRange, "{again}");
+    server.stop().await;
+    let server = Running::start(config(dir.path())).await;
+    let mut client = server.client().await;
+    let begun = client.keys.begin_upload(begin).await.unwrap().into_inner();
+    // What was not on the disk yet is to be sent again.
+    assert!(begun.next_offset <= first && !begun.complete);
+    let mut last = None;
+    for chunk in &chunks(&key, &key_hash, begun.next_offset) {
+        last = Some(client.keys.upload_chunk(one(chunk)).await.unwrap());
+    }
+    let last = last.unwrap().into_inner();
+    assert_eq!((last.next_offset, last.complete), (key.len() as u64, true));
+    let register = v1::RegisterKeyRequest { key_hash };
+    let registered = client.keys.register_key(register).await.unwrap();
+    assert_eq!(registered.into_inner().kind(), v1::KeyKind::Instant);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chunks_one_by_one_need_a_right_and_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let poster = token(dir.path(), "poster", &[Right::Post]);
+    let mut settings = config(dir.path());
+    // Strangers have three quarters of it, and an upload counts 1 MiB at least: room to begin one, and for no chunk.
+    settings.limits.upload_bytes = 3 << 19;
+    let server = Running::start(settings).await;
+    let mut client = server.client().await;
+    let key = vec![7; omr_api::CHUNK_BYTES + 1];
+    let key_hash: bytes::Bytes = blake3::hash(&key).as_bytes().to_vec().into();
+    let chunk = one(&chunks(&key, &key_hash, 0)[0]);
+    let refused = client
+        .keys
+        .upload_chunk(with_token(chunk.clone(), &poster))
+        .await;
+    assert_eq!(refused.unwrap_err().code(), Code::PermissionDenied);
+    let begin = v1::BeginUploadRequest {
+        key_hash,
+        total_bytes: key.len() as u64,
+    };
+    client.keys.begin_upload(begin).await.unwrap();
+    let full = client.keys.upload_chunk(chunk).await.unwrap_err();
+    assert_eq!(full.code(), Code::ResourceExhausted, "{full}");
+    server.stop().await;
+}

@@ -265,6 +265,9 @@ impl World {
             crc32c,
             data: data.clone(),
         };
+        let one = v1::UploadChunkRequest {
+            chunk: Some(chunk.clone()),
+        };
         let begin = v1::BeginUploadRequest {
             key_hash: other.clone(),
             total_bytes: 100,
@@ -349,6 +352,7 @@ impl World {
             ),
             said("BeginUpload", 1, &begin),
             said("UploadChunks", 1, &chunk),
+            said("UploadChunk", 1, &one),
             said(
                 "RegisterKey",
                 1,

@@ -53,6 +53,14 @@ impl KeyService for Fake {
         fate.answer(answer)
     }
 
+    /// No client in Rust sends chunks one by one.
+    async fn upload_chunk(
+        &self,
+        _: Request<UploadChunkRequest>,
+    ) -> Result<Response<UploadChunkResponse>, Status> {
+        Err(Status::unimplemented("UploadChunk"))
+    }
+
     async fn register_key(
         &self,
         request: Request<RegisterKeyRequest>,

@@ -22,15 +22,19 @@ impl Keys {
     ) -> Result<Upload, Status> {
         let mut last = None;
         while let Some(chunk) = self.0.next(&mut chunks).await? {
-            self.0
-                .uploads
-                .room(&self.0.store, caller, chunk.data.len())?;
-            last = Some(self.take(chunk).await?);
+            last = Some(self.take(caller, chunk).await?);
         }
         last.ok_or_else(|| refuse::invalid("chunks", "at least one", 0))
     }
 
-    async fn take(&self, chunk: v1::UploadChunksRequest) -> Result<Upload, Status> {
+    async fn take(
+        &self,
+        caller: &Caller,
+        chunk: v1::UploadChunksRequest,
+    ) -> Result<Upload, Status> {
+        self.0
+            .uploads
+            .room(&self.0.store, caller, chunk.data.len())?;
         let hash = refuse::hash("key_hash", &chunk.key_hash)?;
         let found = chunk.data.len();
         if !(1..=omr_api::CHUNK_BYTES).contains(&found) {
@@ -158,6 +162,23 @@ impl KeyService for Keys {
             }))
         };
         self.0.observe("UploadChunks", answer).await
+    }
+
+    async fn upload_chunk(
+        &self,
+        request: Request<v1::UploadChunkRequest>,
+    ) -> Result<Response<v1::UploadChunkResponse>, Status> {
+        let answer = async {
+            let caller = self.0.caller(&request, Right::Detect)?;
+            let chunk = request.into_inner().chunk;
+            let chunk = chunk.ok_or_else(|| refuse::invalid("chunk", "one", "none"))?;
+            let upload = self.take(&caller, chunk).await?;
+            Ok(Response::new(v1::UploadChunkResponse {
+                next_offset: upload.next_offset,
+                complete: upload.complete,
+            }))
+        };
+        self.0.observe("UploadChunk", answer).await
     }
 
     async fn register_key(

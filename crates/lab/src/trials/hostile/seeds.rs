@@ -177,6 +177,9 @@ fn keys(known: &Known, rng: &mut impl Rng) -> Vec<Seed> {
         data: random_id(rng, 100),
         crc32c: 7,
     };
+    let one = v1::UploadChunkRequest {
+        chunk: Some(chunk.clone()),
+    };
     let begin = v1::BeginUploadRequest {
         key_hash: random_id(rng, 32),
         total_bytes: 100,
@@ -190,6 +193,7 @@ fn keys(known: &Known, rng: &mut impl Rng) -> Vec<Seed> {
     vec![
         seed("/omr.v1.KeyService/BeginUpload", begin.encode_to_vec()),
         seed("/omr.v1.KeyService/UploadChunks", chunk.encode_to_vec()),
+        seed("/omr.v1.KeyService/UploadChunk", one.encode_to_vec()),
         seed("/omr.v1.KeyService/RegisterKey", register.encode_to_vec()),
         seed("/omr.v1.KeyService/RevokeKey", revoke.encode_to_vec()),
     ]
