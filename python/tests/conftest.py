@@ -19,7 +19,13 @@ COMMAND = os.environ.get("OMR_COMMAND")
 
 def interrupt(program, *args):
     """Sends Ctrl-C to a program that prints `ready` and then `interrupted`: the seconds between, what it prints after."""
-    child = subprocess.Popen([sys.executable, "-c", program, *args], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, *args],
+        stdout=subprocess.PIPE,
+        text=True,
+        # Where the tests run in the background, Ctrl-C is ignored, which children inherit.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     try:
         assert child.stdout.readline() == "ready\n"
         time.sleep(0.4)
