@@ -213,7 +213,7 @@ fn step(
 fn steps_of_a_rotation() {
     let mut rng = Rng::new(42);
     for (n, bits, count, keys_count, together) in
-        [(512, 16, 1, 8, 3), (1024, 16, 2, 8, 2), (512, 10, 3, 5, 1)]
+        [(512, 16, 1, 10, 5), (1024, 16, 2, 8, 2), (512, 10, 3, 5, 1)]
     {
         let (t, gadget) = (
             FourierTable::new(n),

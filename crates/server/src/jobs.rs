@@ -1,5 +1,6 @@
 //! Jobs: digests that clients asked for.
 
+mod ended;
 mod ends;
 mod finished;
 mod leases;

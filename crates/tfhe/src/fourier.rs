@@ -9,7 +9,7 @@ use std::sync::Arc;
 const BLOCK: usize = 16;
 
 /// Rotations of a thread whose products are made side by side: they read a block of keys once.
-const SIDE_BY_SIDE: usize = 2;
+const SIDE_BY_SIDE: usize = 4;
 
 /// A bootstrapping key for rotations in double precision: faster than with [`BootstrapKey`], with
 /// rounding errors ([`crate::noise::rounding`]), and not the same bits on all machines.

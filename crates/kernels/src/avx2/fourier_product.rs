@@ -11,28 +11,35 @@ use crate::{KEY_ROWS, MAX_BLOCK};
 /// eighths: all that the group's other vectors need, but for signs.
 type Turned = [__m256d; LANES / 2];
 
+/// Accumulators for which a vector's keys are read once.
+const TOGETHER: usize = 4;
+
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn product(t: &FourierTable, accumulators: &mut [FourierRows<'_>], key: &[&[f64]]) {
-    for rows in accumulators {
-        one(t, rows, key);
+    for few in accumulators.chunks_mut(TOGETHER) {
+        together(t, few, key);
     }
 }
 
 #[target_feature(enable = "avx2,fma")]
-fn one(t: &FourierTable, rows: &mut FourierRows<'_>, key: &[&[f64]]) {
-    let keys = rows.exponents.len();
-    let mut factors = [[[_mm256_setzero_pd(); LANES / 2]; MAX_BLOCK]; 2];
+fn together(t: &FourierTable, accumulators: &mut [FourierRows<'_>], key: &[&[f64]]) {
+    let words = KEY_ROWS * accumulators[0].exponents.len();
+    let mut factors = [[[[_mm256_setzero_pd(); LANES / 2]; MAX_BLOCK]; 2]; TOGETHER];
     for group in 0..t.n() / 2 / GROUP {
-        for (half, factors) in factors.iter_mut().enumerate() {
-            for (turned, &a) in factors.iter_mut().zip(rows.exponents) {
-                *turned = turns(t, (group, half), a);
+        for (factors, rows) in factors.iter_mut().zip(&*accumulators) {
+            for (half, factors) in factors.iter_mut().enumerate() {
+                for (turned, &a) in factors.iter_mut().zip(rows.exponents) {
+                    *turned = turns(t, (group, half), a);
+                }
             }
         }
         for at in group * LANES..(group + 1) * LANES {
             for (d, key) in key.iter().enumerate() {
-                let key = &blocks(key)[at * keys * KEY_ROWS..][..keys * KEY_ROWS];
-                for (half, factors) in factors.iter().enumerate() {
-                    multiply(key.as_chunks().0, (d, at, half), rows, factors);
+                let key = blocks(key)[at * words..][..words].as_chunks().0;
+                for (factors, rows) in factors.iter().zip(&mut *accumulators) {
+                    for (half, factors) in factors.iter().enumerate() {
+                        multiply(key, (d, at, half), rows, factors);
+                    }
                 }
             }
         }

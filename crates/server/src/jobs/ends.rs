@@ -1,13 +1,13 @@
 //! What becomes of leased jobs.
 
+use super::ended::Ended;
 use super::leases::{Lease, Refusal, Slot, Who};
-use super::{DIGESTS, Entry, Id, Inner, Jobs, State, View};
-use crate::{records, refuse};
+use super::{Entry, Id, Inner, Jobs, View};
 use omr_ops::FinishedDigest;
 use omr_work::{Unit, UnitId};
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use tokio::sync::watch;
 
@@ -137,7 +137,8 @@ impl Jobs {
             return Ok(false);
         };
         let seconds = seconds.unwrap_or(since);
-        let kept = self.finish(&mut inner, &id, Ok(digest)) == Some(State::Done);
+        let ended = self.finish(&mut inner, &id, Ok(digest));
+        let kept = ended.as_ref().is_some_and(Ended::is_done);
         self.close(
             &mut inner,
             (who, unit, job),
@@ -156,6 +157,7 @@ impl Jobs {
             job,
             "digest"
         );
+        drop(ended);
         Ok(kept)
     }
 
@@ -213,7 +215,7 @@ impl Jobs {
                 let record = &entry.record;
                 if record.attempts >= ATTEMPTS {
                     let error = format!("no digest in {ATTEMPTS} attempts; the last one: {error}");
-                    self.finish(inner, id, Err(error));
+                    drop(self.finish(inner, id, Err(error)));
                     return;
                 }
                 // Kept, so that a job that ends its workers does not begin anew with every start of the server.
@@ -266,59 +268,6 @@ impl Jobs {
     /// Ends leases that ran out, where nobody asks for work meanwhile.
     pub(crate) fn look(&self) {
         self.expire(&mut self.lock(), Instant::now());
-    }
-
-    /// Keeps what became of a job, and says where it stands. A job that was cancelled meanwhile stays forgotten.
-    pub(super) fn finish(
-        &self,
-        inner: &mut Inner,
-        id: &Id,
-        outcome: Result<Vec<u8>, String>,
-    ) -> Option<State> {
-        let mut record = inner.entries.get(id)?.record.clone();
-        let mut changes = Vec::new();
-        match outcome {
-            Ok(digest) => {
-                record.state = State::Done;
-                record.digest_bytes = digest.len() as u64;
-                changes.push(records::put(DIGESTS, id, digest));
-            }
-            Err(error) => {
-                record.state = State::Failed;
-                record.error = error;
-            }
-        }
-        changes.push(record.change(id));
-        let written = self.store.write(&changes);
-        if let Err(error) = &written {
-            // Kept in memory alone: the job fails now and begins anew after a restart.
-            record.state = State::Failed;
-            record.error = refuse::store(error).message().to_owned();
-            record.digest_bytes = 0;
-        }
-        let state = record.state;
-        self.metrics.job_finished(match state {
-            State::Done => "done",
-            _ => "failed",
-        });
-        // Another lease may have run out, so that it is in line or somebody else is at it.
-        inner.queue.remove(id);
-        inner.finished.push(*id, record.number, record.ordered);
-        inner.change(id, record.clone());
-        // Before anybody hears of it.
-        self.count(inner);
-        if let Some(entry) = inner.entries.get(id) {
-            entry.cancelled.store(true, Ordering::Relaxed);
-            entry.view.send_modify(|view| {
-                view.state = state;
-                view.digest_bytes = record.digest_bytes;
-                view.error = record.error;
-            });
-        }
-        if written.is_ok() {
-            inner.entries.remove(id);
-        }
-        Some(state)
     }
 }
 

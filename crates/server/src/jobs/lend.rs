@@ -200,7 +200,7 @@ impl Jobs {
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a digest failed");
-                    self.finish(&mut self.lock(), &work.id, Err(error.to_string()));
+                    drop(self.finish(&mut self.lock(), &work.id, Err(error.to_string())));
                 }
             }
         }
