@@ -73,6 +73,57 @@ def test_too_many_letters_are_kept_and_come_later(ann, bob):
     assert ann.kept() == []
 
 
+def test_kept_ranges_are_asked_for_again(ann, bob):
+    before = {letter.number for letter in ann.letters(all=True)}
+    letters = [b"more %d" % number for number in range(3)]
+    for letter in letters:
+        bob.send(ann.address, letter)
+    (kept,) = ann.take().kept
+    with pytest.raises(omr.PlanError):
+        ann.raise_bound(1 << 20)
+    assert (ann.retry_damaged(), ann.raise_bound(2), ann.kept()[0].asked_again) == (0, 0, False)
+    assert (ann.raise_bound(3), ann.kept()[0].asked_again) == (1, True)
+    assert sorted(letter.data for letter in ann.take()) == letters
+    assert ann.kept() == []
+    # Once more, a message in each request: what is here comes no second time.
+    assert ann.again(kept.start, kept.end, bound=1, by=1) == kept.end - kept.start
+    assert len(ann.take()) == 0
+    assert ann.again(kept.start, kept.end) == 1
+    assert ann.drop(kept.start, kept.end) == (0, 1)
+    with pytest.raises(omr.InboxError):
+        ann.drop(kept.start, kept.end)
+    with pytest.raises(omr.InboxError):
+        ann.again(0, 1 << 40)
+    with pytest.raises(ValueError):
+        ann.again(kept.start, kept.end, by=0)
+    assert {letter.number for letter in ann.letters(all=True)} - before == {
+        letter.number for letter in ann.letters(all=True) if letter.data in letters
+    }
+
+
+def test_canaries_return(ann):
+    assert ann.canaries() == []
+    ann.post_canary()
+    (canary,) = ann.canaries()
+    assert (canary.state, canary.missing_from) == ("posted", None) and canary.index is not None
+    assert len(ann.take()) == 0
+    assert [canary.state for canary in ann.canaries()] == ["returned"]
+    # One about every tenth of a second.
+    with ann.watch(every=0.2, canaries=1e6) as watch:
+        deadline = time.monotonic() + 30
+        while len(ann.canaries()) < 3 and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert list(watch) == []
+    assert len(ann.take()) == 0
+    # Between two ticks may be more of them than a digest holds: they come later.
+    while any(kept.fetches_left for kept in ann.kept()):
+        assert len(ann.take()) == 0
+    assert len(ann.canaries()) >= 3 and {canary.state for canary in ann.canaries()} <= {"returned", "posting"}
+    for rate in [0.0, -1.0, float("nan"), 1e9]:
+        with pytest.raises(ValueError, match="canaries"):
+            ann.watch(canaries=rate)
+
+
 def test_a_watch_gives_letters_as_they_come(ann, bob):
     bob.send(ann.address, b"before")
     with ann.watch(every=0.2, count=50) as watch:

@@ -80,7 +80,7 @@ mod session;
 mod short;
 
 pub use address::{Address, Terms};
-pub use canary::post_canary;
+pub use canary::{canary_client, post_canary};
 pub use collect::{Stage, collect};
 pub use error::MailError;
 pub use home::{Home, Server};

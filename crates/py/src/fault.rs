@@ -138,6 +138,9 @@ pub(crate) enum Fault {
     /// The time between two fetches.
     #[error("expected a time between fetches of at least 0.001 seconds, found {0}")]
     Period(f64),
+    /// Canaries of a day.
+    #[error("expected a number of canaries a day above 0 and at most 10000000, found {0}")]
+    Canaries(f64),
     /// Parameters of private queries.
     #[error(transparent)]
     PdqParams(#[from] omr_pdq::ParamsError),

@@ -1,10 +1,14 @@
 //! The inbox of an identity in a home folder: thin over `omr-mail`.
 
+mod again;
+mod canary;
 mod contacts;
 mod fetch;
 mod letter;
+mod place;
 mod watch;
 
+pub(crate) use canary::Canary;
 pub(crate) use letter::{InboxLetter, Kept, Taken};
 pub(crate) use watch::Watch;
 
@@ -14,43 +18,22 @@ use crate::raise::chain;
 use crate::running::run;
 use contacts::To;
 use fetch::{Office, letters_of};
-use omr_client::locked::Passphrase;
-use omr_mail::{
-    Home, Identity, Letter, MAX_LEVELS, MailError, Mailbox, NewIdentity, Rules, Server, register,
-};
+use omr_mail::{Identity, Letter, MAX_LEVELS, Mailbox, NewIdentity, Rules, register};
 use omr_protocol::{ClueKind, Scheme, Sealing};
+use place::{Place, located, own_server};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyTuple;
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
-use zeroize::Zeroizing;
 
 /// The inbox of an identity, open; nobody else has it open meanwhile.
 #[pyclass(frozen, module = "omr")]
 pub(crate) struct Inbox {
     home: PathBuf,
     open: RwLock<Option<Arc<Office>>>,
-}
-
-/// A server as Python names it.
-struct Place {
-    url: String,
-    token: Option<String>,
-    ca: Option<PathBuf>,
-}
-
-impl Place {
-    /// Errors: `Io`.
-    fn server(self) -> Result<Server, Fault> {
-        Ok(Server {
-            url: self.url,
-            ca_certificate: self.ca.map(std::fs::read_to_string).transpose()?,
-            token: self.token,
-        })
-    }
 }
 
 #[pymethods]
@@ -212,12 +195,16 @@ impl Inbox {
     }
 
     /// Fetches at fixed times and gives letters as they come.
-    #[pyo3(signature = (every=60.0, *, count=None, session=false))]
-    fn watch(&self, every: f64, count: Option<u64>, session: bool) -> PyResult<Watch> {
-        let period = Duration::try_from_secs_f64(every).ok();
-        let period = period.filter(|period| *period >= Duration::from_millis(1));
-        let period = period.ok_or(Fault::Period(every))?;
-        Ok(Watch::start(self.inner()?, period, count, session)?)
+    #[pyo3(signature = (every=60.0, *, count=None, session=false, canaries=None))]
+    fn watch(
+        &self,
+        every: f64,
+        count: Option<u64>,
+        session: bool,
+        canaries: Option<f64>,
+    ) -> PyResult<Watch> {
+        let plan = watch::Plan::new(every, count, session, canaries)?;
+        Ok(Watch::start(self.inner()?, plan)?)
     }
 
     /// The letters that are here.
@@ -246,6 +233,59 @@ impl Inbox {
             .into_iter()
             .map(Kept::from)
             .collect())
+    }
+
+    /// Has the next fetch ask again for ranges that overflowed.
+    fn raise_bound(&self, py: Python<'_>, bound: u32) -> PyResult<usize> {
+        let office = self.inner()?;
+        run(py, &None, None, |watch| office.raise_bound(bound, watch))
+    }
+
+    /// Has the next fetch ask again for ranges whose digests did not decode.
+    fn retry_damaged(&self, py: Python<'_>) -> PyResult<usize> {
+        let office = self.inner()?;
+        let asked = py.detach(|| office.mailbox.inbox.retry_damaged());
+        Ok(asked.map_err(Fault::from)?)
+    }
+
+    /// Has the next fetch ask again for a range, whatever came of it.
+    #[pyo3(signature = (start, end, *, bound=None, by=None))]
+    fn again(
+        &self,
+        py: Python<'_>,
+        start: u64,
+        end: u64,
+        bound: Option<u32>,
+        by: Option<NonZeroU64>,
+    ) -> PyResult<usize> {
+        let office = self.inner()?;
+        run(py, &None, None, |watch| {
+            office.again(start..end, (bound, by), watch)
+        })
+    }
+
+    /// Forgets kept ranges, and requests that were not answered, within a range.
+    fn drop(&self, py: Python<'_>, start: u64, end: u64) -> PyResult<(usize, usize)> {
+        let office = self.inner()?;
+        let dropped = py.detach(|| office.mailbox.inbox.drop_range(start..end));
+        Ok(dropped.map_err(Fault::from)?)
+    }
+
+    /// Posts a letter to oneself.
+    fn post_canary(&self, py: Python<'_>) -> PyResult<()> {
+        let office = self.inner()?;
+        let told = run(py, &None, None, |watch| {
+            office.network.wait(watch, office.post_canary())
+        })?;
+        told.map_or(Ok(()), |text| warn(py, text))
+    }
+
+    /// What became of those letters.
+    fn canaries(&self, py: Python<'_>) -> PyResult<Vec<Canary>> {
+        let office = self.inner()?;
+        let audit = py.detach(|| office.mailbox.inbox.audit());
+        let canaries = audit.map_err(Fault::from)?.canaries.into_iter();
+        Ok(canaries.map(Canary::from).collect())
     }
 
     /// Addresses by name.
@@ -337,26 +377,6 @@ impl Inbox {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         open.clone().ok_or(Fault::InboxClosed)
     }
-}
-
-/// A home whose secret is under a passphrase if one is given.
-///
-/// Errors: `Lock`.
-fn located(home: PathBuf, passphrase: Option<String>) -> Result<Home, Fault> {
-    let home = Home::new(home);
-    match passphrase.map(Zeroizing::new) {
-        Some(text) => Ok(home.with_passphrase(Passphrase::new(text)?)),
-        None => Ok(home),
-    }
-}
-
-/// The identity's own server, with the token of this call in place of the one that it keeps.
-fn own_server(home: &Home, token: Option<String>) -> Result<Server, MailError> {
-    let mut own = home.server()?;
-    if token.is_some() {
-        own.token = token;
-    }
-    Ok(own)
 }
 
 /// Tells Python's log what a program may want to know and nothing failed of.

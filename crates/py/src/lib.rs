@@ -39,7 +39,7 @@ mod _omr {
     #[pymodule_export]
     use crate::identity::{Identity, Retrieved};
     #[pymodule_export]
-    use crate::inbox::{Inbox, InboxLetter, Kept, Taken, Watch};
+    use crate::inbox::{Canary, Inbox, InboxLetter, Kept, Taken, Watch};
     #[pymodule_export]
     use crate::message::{Message, Messages};
     #[pymodule_export]

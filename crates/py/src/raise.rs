@@ -44,6 +44,7 @@ impl From<Fault> for PyErr {
             | Fault::Hash(_)
             | Fault::Delimiter(_)
             | Fault::Period(_)
+            | Fault::Canaries(_)
             | Fault::Unit
             | Fault::Batches { .. }
             | Fault::Step(_)

@@ -12,6 +12,7 @@
 from omr._omr import (
     Board,
     BoardInfo,
+    Canary,
     Client,
     Decoded,
     Detector,
@@ -69,6 +70,7 @@ __all__ = [
     "BoardClosedError",
     "BoardError",
     "BoardInfo",
+    "Canary",
     "Client",
     "DecodeError",
     "Decoded",

@@ -8,6 +8,7 @@ from typing_extensions import Buffer, Self
 __all__ = [
     "Board",
     "BoardInfo",
+    "Canary",
     "Client",
     "Decoded",
     "Detector",
@@ -468,6 +469,9 @@ class Kept:
     @property
     def reason(self) -> str: ...
     @property
+    def asked_again(self) -> bool:
+        """Whether the next fetch asks for it again."""
+    @property
     def read(self) -> int:
         """How many of them came with later digests."""
     @property
@@ -475,6 +479,22 @@ class Kept:
         """Fetches that look at it once more by themselves."""
     @property
     def expired(self) -> bool: ...
+
+@final
+class Canary:
+    """A letter to oneself, whose absence shows a detector that leaves letters out."""
+
+    @property
+    def made(self) -> int:
+        """When, in seconds since 1970."""
+    @property
+    def index(self) -> int | None:
+        """Its place on the board, once that is known."""
+    @property
+    def state(self) -> Literal["posting", "posted", "returned", "missing"]: ...
+    @property
+    def missing_from(self) -> tuple[int, int] | None:
+        """Start and end of the messages whose digest lacks it."""
 
 @final
 class Taken:
@@ -562,17 +582,42 @@ class Inbox:
     def closed(self) -> bool: ...
     def take(self, *, progress: _Progress | None = None) -> Taken:
         """Fetches everything since the last fetch and decodes it. What came before an error is in `letters()`."""
-    def watch(self, every: float = 60.0, *, count: int | None = None, session: bool = False) -> Watch:
+    def watch(
+        self,
+        every: float = 60.0,
+        *,
+        count: int | None = None,
+        session: bool = False,
+        canaries: float | None = None,
+    ) -> Watch:
         """Fetches at whole multiples of `every` seconds, `count` times at most, and gives letters as they come.
 
         A thread keeps the times, however long the letters take. With `session` the server looks at messages as they
-        come (InstantOMR).
+        come (InstantOMR). `canaries`: so many a day on average, at random times.
         """
     def letters(self, *, all: bool = False) -> list[InboxLetter]:
         """The letters here, oldest first: those that were not read, or all."""
     def mark_read(self, *letters: InboxLetter) -> None: ...
     def kept(self) -> list[Kept]:
-        """Ranges of which not everything is here; `omr inbox kept` says what can be done."""
+        """Ranges of which not everything is here. `fetches_left` fetches look at them once more by themselves."""
+    def raise_bound(self, bound: int) -> int:
+        """Has the next fetch ask for all ranges that overflowed again, with a larger bound; how many they are.
+
+        The detector learns that the old bound did not do.
+        """
+    def retry_damaged(self) -> int:
+        """Has the next fetch ask again for all ranges whose digests did not decode, which the detector learns."""
+    def again(self, start: int, end: int, *, bound: int | None = None, by: int | None = None) -> int:
+        """Has the next fetch ask again for messages, `by` in a request, whatever came of them; how many requests.
+
+        The detector learns that somebody wants these once more.
+        """
+    def drop(self, start: int, end: int) -> tuple[int, int]:
+        """Forgets kept ranges, and requests that were not answered, within these messages; how many of each."""
+    def post_canary(self) -> None:
+        """Posts a letter to oneself, without the token where the server lets strangers post."""
+    def canaries(self) -> list[Canary]:
+        """What became of such letters, oldest first."""
     @property
     def contacts(self) -> dict[str, str]:
         """Addresses by name."""

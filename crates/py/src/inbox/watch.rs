@@ -7,7 +7,8 @@ use super::warn;
 use crate::fault::Fault;
 use crate::raise::chain;
 use crate::running::run;
-use omr_mail::{Grid, close_session};
+use omr_client::os_rng;
+use omr_mail::{Grid, close_session, next_canary};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::collections::VecDeque;
@@ -21,6 +22,40 @@ use std::time::{Duration, SystemTime};
 const TICK: Duration = Duration::from_millis(50);
 /// How long a server may take to end a session.
 const FAREWELL: Duration = Duration::from_millis(500);
+
+/// Most canaries of a day.
+const MOST_CANARIES: f64 = 10_000_000.0;
+
+/// What a watch does, and when.
+pub(super) struct Plan {
+    grid: Grid,
+    count: Option<u64>,
+    session: bool,
+    canaries: Option<f64>,
+}
+
+impl Plan {
+    /// Errors: `Period`, `Canaries`.
+    pub(super) fn new(
+        every: f64,
+        count: Option<u64>,
+        session: bool,
+        canaries: Option<f64>,
+    ) -> Result<Self, Fault> {
+        let period = Duration::try_from_secs_f64(every).ok();
+        let period = period.filter(|period| *period >= Duration::from_millis(1));
+        let grid = Grid::new(period.ok_or(Fault::Period(every))?);
+        match canaries {
+            Some(rate) if !(rate > 0.0 && rate <= MOST_CANARIES) => Err(Fault::Canaries(rate)),
+            canaries => Ok(Self {
+                grid,
+                count,
+                session,
+                canaries,
+            }),
+        }
+    }
+}
 
 /// A tick of the schedule: what a program may want to know of it, or why there is no further one.
 type Ticked = Result<Vec<String>, Fault>;
@@ -76,21 +111,14 @@ impl Watch {
 
 impl Watch {
     /// Errors: `Fetching`, `Io`.
-    pub(super) fn start(
-        office: Arc<Office>,
-        every: Duration,
-        count: Option<u64>,
-        session: bool,
-    ) -> Result<Self, Fault> {
+    pub(super) fn start(office: Arc<Office>, plan: Plan) -> Result<Self, Fault> {
         // Before the thread starts, so that whoever comes second is told.
         std::mem::forget(office.turn()?);
         let (to, ticks) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let schedule = Schedule {
             office: office.clone(),
-            grid: Grid::new(every),
-            count,
-            session,
+            plan,
             stop: stop.clone(),
         };
         // What is here from before may be decoded at once.
@@ -163,9 +191,7 @@ impl Drop for Watch {
 /// Who keeps the times.
 struct Schedule {
     office: Arc<Office>,
-    grid: Grid,
-    count: Option<u64>,
-    session: bool,
+    plan: Plan,
     stop: Arc<AtomicBool>,
 }
 
@@ -173,10 +199,10 @@ impl Schedule {
     fn keep(self, to: &Sender<Ticked>) {
         let network = &self.office.network;
         let is_over = || self.stop.load(Ordering::Relaxed) || self.office.is_over();
-        if let Some(Err(error)) = network.until(is_over, self.ticks(to)) {
+        if let Some(Err(error)) = network.until(is_over, self.work(to)) {
             let _ = to.send(Err(error));
         }
-        if self.session {
+        if self.plan.session {
             let start = SystemTime::now();
             let is_late = || start.elapsed().unwrap_or_default() > FAREWELL;
             // The server ends a session that nobody cuts by itself.
@@ -185,14 +211,45 @@ impl Schedule {
         self.office.free();
     }
 
+    /// Fetches, and posts canaries between.
+    async fn work(&self, to: &Sender<Ticked>) -> Result<(), Fault> {
+        tokio::select! {
+            ended = self.ticks(to) => ended,
+            ended = self.canaries(to) => ended,
+        }
+    }
+
+    /// Posts canaries at random times; never ends by itself.
+    async fn canaries(&self, to: &Sender<Ticked>) -> Result<(), Fault> {
+        let Some(rate) = self.plan.canaries else {
+            return std::future::pending().await;
+        };
+        let mut before = None;
+        loop {
+            tokio::time::sleep(next_canary(rate, &mut os_rng())).await;
+            let told = match self.office.post_canary().await {
+                Err(Fault::Mail(error)) if error.is_passing() => {
+                    Some(format!("canary: {}", chain(&error)))
+                }
+                // What holds of every canary is told once.
+                posted => posted?
+                    .filter(|text| before.replace(*text) != Some(*text))
+                    .map(str::to_owned),
+            };
+            if let Some(text) = told {
+                let _ = to.send(Ok(vec![text]));
+            }
+        }
+    }
+
     async fn ticks(&self, to: &Sender<Ticked>) -> Result<(), Fault> {
-        let mut left = self.count;
+        let mut left = self.plan.count;
         // What a server does not serve is told once.
         let mut before = Vec::new();
         while left != Some(0) {
-            tokio::time::sleep(self.grid.wait(SystemTime::now())).await;
+            tokio::time::sleep(self.plan.grid.wait(SystemTime::now())).await;
             let nobody = crate::running::Watch::default();
-            let told = match self.office.fetch(self.session, &nobody).await {
+            let told = match self.office.fetch(self.plan.session, &nobody).await {
                 Ok(told) if told == before => Vec::new(),
                 Ok(told) => {
                     before.clone_from(&told);

@@ -13,8 +13,8 @@ use crate::error::CliError;
 use crate::io::{self, Access};
 use omr_console::Ui;
 use omr_mail::{
-    CanaryState, Collected, Identity, Inbox, Incomplete, Kept, Listed, MailError, Outcome, Reader,
-    Retired, Spares, Taken, collect, post_canary,
+    CanaryState, Collected, Identity, Inbox, Incomplete, Kept, Listed, Outcome, Reader, Retired,
+    Spares, Taken, canary_client, collect, post_canary,
 };
 use serde::Serialize;
 use std::io::IsTerminal;
@@ -206,13 +206,11 @@ pub(super) async fn canary(
     inbox: &Inbox,
 ) -> Result<(), CliError> {
     let server = own_server(&identity.home, token)?;
-    let mut client = connect(server.stranger(), ui)?;
-    let capabilities = client.capabilities().await.map_err(MailError::from)?;
-    if !capabilities.rights.is_some_and(|rights| rights.post) && server.token.is_some() {
+    let (client, is_known) = canary_client(&server, |endpoint| connect(endpoint, ui)).await?;
+    if is_known {
         ui.warn(
             "the server takes posts with a token only: it can tell this canary from other people's letters",
         );
-        client = connect(server.endpoint(), ui)?;
     }
     Ok(post_canary(&client, identity, inbox).await?)
 }
