@@ -57,6 +57,8 @@ pub(crate) enum XtaskError {
     },
     #[error("the wheel: expected at most {most} bytes, found {found}")]
     Wheel { most: u64, found: u64 },
+    #[error("the wheel: {0}")]
+    Zip(#[from] zip::result::ZipError),
     #[error("OMR_REQUIRE: expected {absent}, found none")]
     Required { absent: &'static str },
     #[error(

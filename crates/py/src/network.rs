@@ -5,6 +5,7 @@ use crate::running::Watch;
 use omr_detector::Progress;
 use omr_remote::{Client, Endpoint, UNREACHED};
 use std::io;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
@@ -54,6 +55,16 @@ impl Network {
         is_over: impl Fn() -> bool,
         call: impl Future<Output = Result<T, E>>,
     ) -> Option<Result<T, Fault>> {
+        let mut done = None;
+        self.finish(
+            &is_over,
+            pin!(async { done = Some(call.await.map_err(Into::into)) }),
+        );
+        done
+    }
+
+    /// Works on any call until it is done or no more is wanted: one code for all.
+    fn finish(&self, is_over: &dyn Fn() -> bool, call: Pin<&mut dyn Future<Output = ()>>) {
         let over = async {
             while !is_over() {
                 tokio::time::sleep(TICK).await;
@@ -61,9 +72,9 @@ impl Network {
         };
         self.0.block_on(async {
             tokio::select! {
-                done = call => Some(done.map_err(Into::into)),
-                () = over => None,
+                () = call => {}
+                () = over => {}
             }
-        })
+        });
     }
 }

@@ -131,6 +131,22 @@ pub(crate) fn run<T: Send>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Watch) -> Result<T, Fault> + Send,
 ) -> PyResult<T> {
+    let (mut work, mut done) = (Some(work), None);
+    beside(py, threads, progress, &mut |watch| {
+        done = work.take().map(|work| work(watch));
+    })?;
+    Ok(done.unwrap_or(Err(Fault::Stopped))?)
+}
+
+/// The same for work of any kind: threads are the same code for all.
+///
+/// Errors: what `progress` raised; `KeyboardInterrupt`.
+fn beside(
+    py: Python<'_>,
+    threads: &Threads,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: &mut (dyn FnMut(&Watch) + Send),
+) -> PyResult<()> {
     let watch = &Watch::default();
     let caller = thread::current();
     thread::scope(|scope| {
@@ -149,10 +165,9 @@ pub(crate) fn run<T: Send>(
         }
         watch.stopped.store(heard.is_err(), Ordering::Relaxed);
         let done = py.detach(|| worker.join());
-        let done = done.unwrap_or_else(|panic| resume_unwind(panic));
+        done.unwrap_or_else(|panic| resume_unwind(panic));
         heard?;
-        told.tell(watch, progress)?;
-        Ok(done?)
+        told.tell(watch, progress)
     })
 }
 

@@ -1,10 +1,12 @@
 //! Complex embeddings of polynomials, in which noise is measured.
 
-use rustfft::{FftPlanner, num_complex::Complex};
+use rustfft::algorithm::Radix4;
+use rustfft::num_complex::Complex;
+use rustfft::{Fft, FftDirection};
 use zeroize::Zeroize;
 
 /// `a(zeta)` at every complex embedding `zeta = exp(i pi (4 j + 1) / n)` (the other half are
-/// their conjugates).
+/// their conjugates). The degree is a power of two.
 fn embeddings(coeffs: &[f64]) -> Vec<Complex<f64>> {
     let half = coeffs.len() / 2;
     let mut values: Vec<Complex<f64>> = (0..half)
@@ -13,9 +15,7 @@ fn embeddings(coeffs: &[f64]) -> Vec<Complex<f64>> {
             Complex::new(coeffs[k], coeffs[k + half]) * Complex::from_polar(1.0, twist)
         })
         .collect();
-    FftPlanner::new()
-        .plan_fft_inverse(half)
-        .process(&mut values);
+    Radix4::new(half, FftDirection::Inverse).process(&mut values);
     values
 }
 

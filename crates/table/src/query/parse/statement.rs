@@ -1,12 +1,12 @@
 //! The statement around the condition.
 
 use sqlparser::ast::{
-    Expr, LimitClause, Query, Select, SelectItem, SetExpr, TableFactor, TableWithJoins, Value,
+    Expr, GroupByExpr, LimitClause, Query, Select, SelectFlavor, SelectItem, SetExpr, TableFactor,
+    TableWithJoins, Value,
 };
-use sqlparser::parser::Parser;
 
 use super::super::QueryError;
-use super::{DIALECT, name, syntax};
+use super::name;
 use crate::Schema;
 
 const FORM: &str = "SELECT * or columns FROM table WHERE condition [LIMIT n] is";
@@ -24,29 +24,31 @@ pub(super) struct Statement {
 /// Takes a statement apart.
 ///
 /// Errors: any clause but SELECT, FROM, WHERE and LIMIT.
-pub(super) fn read(query: Query, schema: &Schema) -> Result<Statement, QueryError> {
+pub(super) fn read(mut query: Query, schema: &Schema) -> Result<Statement, QueryError> {
     name_clauses(&query)?;
-    let limit = query
-        .limit_clause
-        .as_ref()
-        .map(limit)
-        .transpose()?
-        .flatten();
+    let limit = query.limit_clause.take();
+    let limit = limit.as_ref().map(self::limit).transpose()?.flatten();
     let select = select_of(&query)?;
     table(&select.from, schema)?;
     let columns = columns(&select.projection, schema)?;
-    let Some(condition) = select.selection.clone() else {
-        return Err(QueryError::unsupported(
-            cut_select(select),
-            "a WHERE is expected",
-        ));
-    };
-    no_other_clause(query)?;
+    if select.selection.is_some() && !(is_plain(&query) && is_plain_select(select)) {
+        return Err(QueryError::unsupported(query, FORM));
+    }
+    let text = cut_select(select);
+    let condition = condition(query);
     Ok(Statement {
         select: columns,
-        condition,
+        condition: condition.ok_or_else(|| QueryError::unsupported(text, "a WHERE is expected"))?,
         limit,
     })
+}
+
+/// What stands behind WHERE: moved, since copies and comparisons of whole statements are a lot of code.
+fn condition(query: Query) -> Option<Expr> {
+    match *query.body {
+        SetExpr::Select(select) => select.selection,
+        _ => None,
+    }
 }
 
 fn cut_select(select: &Select) -> String {
@@ -95,25 +97,78 @@ fn name_clauses(query: &Query) -> Result<(), QueryError> {
     Ok(())
 }
 
-/// Everything that a statement may have beside what has been read is compared with a statement that has none of it, so that
-/// nothing passes unseen.
-fn no_other_clause(mut query: Query) -> Result<(), QueryError> {
-    let mut plain = template("SELECT a FROM a WHERE a")?;
-    query.limit_clause = None;
-    if let (SetExpr::Select(found), SetExpr::Select(blank)) = (&mut *query.body, &mut *plain.body) {
-        blank.projection.clone_from(&found.projection);
-        blank.from.clone_from(&found.from);
-        blank.selection.clone_from(&found.selection);
-    }
-    if query == plain {
-        return Ok(());
-    }
-    Err(QueryError::unsupported(query, FORM))
+/// Whether there is nothing around the SELECT. All fields are named, so that none of a later sqlparser passes unseen.
+fn is_plain(query: &Query) -> bool {
+    let Query {
+        with,
+        body: _,
+        order_by,
+        limit_clause: _,
+        fetch,
+        locks,
+        for_clause,
+        settings,
+        format_clause,
+        pipe_operators,
+    } = query;
+    with.is_none()
+        && order_by.is_none()
+        && fetch.is_none()
+        && locks.is_empty()
+        && for_clause.is_none()
+        && settings.is_none()
+        && format_clause.is_none()
+        && pipe_operators.is_empty()
 }
 
-fn template(sql: &str) -> Result<Query, QueryError> {
-    let mut parser = Parser::new(&DIALECT).try_with_sql(sql).map_err(syntax)?;
-    parser.parse_query().map(|query| *query).map_err(syntax)
+/// The same for what is inside, beside what is read.
+fn is_plain_select(select: &Select) -> bool {
+    let Select {
+        select_token: _,
+        optimizer_hints,
+        distinct,
+        select_modifiers,
+        top,
+        top_before_distinct: _,
+        projection: _,
+        exclude,
+        into,
+        from: _,
+        lateral_views,
+        prewhere,
+        selection: _,
+        connect_by,
+        group_by,
+        cluster_by,
+        distribute_by,
+        sort_by,
+        having,
+        named_window,
+        qualify,
+        window_before_qualify: _,
+        value_table_mode,
+        flavor,
+    } = select;
+    let is_ungrouped =
+        matches!(group_by, GroupByExpr::Expressions(by, with) if by.is_empty() && with.is_empty());
+    is_ungrouped
+        && select_modifiers.is_none()
+        && matches!(flavor, SelectFlavor::Standard)
+        && optimizer_hints.is_empty()
+        && distinct.is_none()
+        && top.is_none()
+        && exclude.is_none()
+        && into.is_none()
+        && lateral_views.is_empty()
+        && prewhere.is_none()
+        && connect_by.is_empty()
+        && cluster_by.is_empty()
+        && distribute_by.is_empty()
+        && sort_by.is_empty()
+        && having.is_none()
+        && named_window.is_empty()
+        && qualify.is_none()
+        && value_table_mode.is_none()
 }
 
 fn table(from: &[TableWithJoins], schema: &Schema) -> Result<(), QueryError> {
