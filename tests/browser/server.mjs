@@ -4,17 +4,17 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const PARAMS = "insecure-tiny-hybrid-v1";
+const TINY = "insecure-tiny-hybrid-v1";
 // Long enough for a machine that does other work.
 const PATIENCE_MS = 60_000;
 
-// `origins` are those of the pages that may call.
-export async function startServer(origins = []) {
+// `origins` are those of the pages that may call; without `params` the server takes its default.
+export async function startServer({ origins = [], params = TINY } = {}) {
   const data = await mkdtemp(join(tmpdir(), "omr-browser-"));
   const config = join(data, "omr.toml");
   await writeFile(config, `[access]\norigins = ${JSON.stringify(origins)}\n`);
   const args = ["serve", "--anonymous", "--config", config, "--listen", "127.0.0.1:0", "--data", data];
-  args.push("--params", PARAMS);
+  if (params) args.push("--params", params);
   const server = spawn(process.env.OMR_COMMAND, args, { stdio: ["ignore", "pipe", "pipe"] });
   let [out, log] = ["", ""];
   server.stderr.on("data", (bytes) => (log += bytes));

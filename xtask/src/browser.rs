@@ -13,10 +13,9 @@ const CHROMIUM: &str = "/usr/bin/chromium";
 
 /// Looks at a running server with a browser.
 pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
-    let chromium = std::env::var("OMR_CHROMIUM").unwrap_or_else(|_| CHROMIUM.to_owned());
-    if !npm::starts(&chromium) {
+    let Some(chromium) = chromium() else {
         return npm::skip("browser", "chromium");
-    }
+    };
     let Some(npm) = npm::tools(root)? else {
         return npm::skip("browser", "npm");
     };
@@ -29,4 +28,10 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
         .env("OMR_COMMAND", omr)
         .env("OMR_CHROMIUM", chromium);
     succeed(&mut command)
+}
+
+/// The browser, if there is one.
+pub(crate) fn chromium() -> Option<String> {
+    let chromium = std::env::var("OMR_CHROMIUM").unwrap_or_else(|_| CHROMIUM.to_owned());
+    npm::starts(&chromium).then_some(chromium)
 }

@@ -8,14 +8,14 @@ use crate::arch;
 use crate::error::XtaskError;
 use crate::{
     browser, builds, built, deny, hardware, pages, proto, python, sizes, targets, test, timing,
-    wheel,
+    web, wheel,
 };
 
 type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
 
 /// Everything that a change must pass, cheapest first; stops at the first failure.
 pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
-    let steps: [(&str, Step<'_>); 16] = [
+    let steps: [(&str, Step<'_>); 17] = [
         ("format", &|| {
             cargo(root, &["fmt", "--all", "--check"], None)
         }),
@@ -55,6 +55,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
         ("test", &|| test::run(root, &[])),
         ("hardware", &|| hardware::check(root)),
         ("browser", &|| browser::check(root)),
+        ("web", &|| web::check(root, false)),
         ("python", &|| python::check(root)),
         ("wheel", &|| wheel::check(root)),
     ];

@@ -25,6 +25,8 @@ pub(crate) enum XtaskError {
     },
     #[error("`{command}`: expected success, found {status}")]
     Failed { command: String, status: ExitStatus },
+    #[error("expected a module of WebAssembly for JavaScript: {reason}")]
+    Bindings { reason: String },
     #[error("cargo metadata: {0}")]
     Metadata(#[from] serde_json::Error),
     #[error("{}: expected the line `{expected}`", path.display())]

@@ -10,6 +10,7 @@ mod ci;
 mod deny;
 mod dist;
 mod error;
+mod files;
 mod fuzz;
 mod hardware;
 mod lengths;
@@ -24,6 +25,7 @@ mod test;
 mod timing;
 mod tools;
 mod venv;
+mod web;
 mod wheel;
 mod zcash_blocks;
 
@@ -36,7 +38,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   ci                      everything that a change must pass: format, arch, pages, sizes, deny, proto, clippy,
-                          builds, targets, docs, timing, test, hardware, browser, python, wheel
+                          builds, targets, docs, timing, test, hardware, browser, web, python, wheel
   test [ARGS]             all tests, optimised; ARGS go to nextest, and leave out those of documentation
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
   pages                   columns and links of Markdown pages, first lines of Rust files
@@ -46,7 +48,9 @@ usage: cargo xtask <command>
   deny                    licences, origins and known vulnerabilities of dependencies, by cargo-deny
   proto [--accept]        lint the protocol and compare it with its baseline (or make it the baseline)
   hardware                the accelerator below hw/ in simulation, with its mutants: by Verilator
-  browser                 the status page and gRPC-Web of a running server in a browser
+  browser                 the status page of a running server in a browser
+  web [--real]            the package for browsers: built, and tested in node and Chromium with a running server
+                          (--real: with the set that servers have, and its figures)
   python                  a client in Python, written from the documents alone, against a running server
   wheel [--release [--everywhere]]
                           the Python package: its wheel, its tests, its types (--release: as it is published, also
@@ -91,6 +95,8 @@ fn run() -> Result<(), XtaskError> {
         ["proto", "--accept"] => proto::accept(root),
         ["hardware"] => hardware::check(root),
         ["browser"] => browser::check(root),
+        ["web"] => web::check(root, false),
+        ["web", "--real"] => web::check(root, true),
         ["python"] => python::check(root),
         ["wheel"] => wheel::check(root),
         ["dist"] => dist::make(root, None),

@@ -11,22 +11,27 @@ use crate::error::XtaskError;
 /// Files that fix the tools and their versions, below the root.
 const MANIFESTS: [&str; 2] = ["package.json", "package-lock.json"];
 
-/// The folder of the tools from npm, installed where they are absent or others than the lock file's.
+/// The folder of the tools from npm.
 ///
 /// Nothing where there is no npm.
 pub(crate) fn tools(root: &Path) -> Result<Option<PathBuf>, XtaskError> {
-    let from = root.join("tests/npm");
-    let to = root.join("target/npm");
+    installed(&root.join("tests/npm"), &root.join("target/npm"))
+}
+
+/// The second folder with the packages of the first one's lock file, installed where they are absent or others.
+///
+/// Nothing where there is no npm.
+pub(crate) fn installed(from: &Path, to: &Path) -> Result<Option<PathBuf>, XtaskError> {
     // Last file to be copied: it stands for a whole installation.
     let stamp = to.join("installed.json");
     let lock = read(&from.join(MANIFESTS[1]))?;
     if fs::read(&stamp).is_ok_and(|found| found == lock) {
-        return Ok(Some(to));
+        return Ok(Some(to.to_owned()));
     }
     if !starts("npm") {
         return Ok(None);
     }
-    fs::create_dir_all(&to).map_err(XtaskError::io(&to))?;
+    fs::create_dir_all(to).map_err(XtaskError::io(to))?;
     for name in MANIFESTS {
         let bytes = read(&from.join(name))?;
         write(&to.join(name), &bytes)?;
@@ -41,10 +46,10 @@ pub(crate) fn tools(root: &Path) -> Result<Option<PathBuf>, XtaskError> {
         "--no-fund",
         "--loglevel=error",
     ];
-    command.current_dir(&to).args(args);
+    command.current_dir(to).args(args);
     succeed(&mut command)?;
     write(&stamp, &lock)?;
-    Ok(Some(to))
+    Ok(Some(to.to_owned()))
 }
 
 /// Says that something is absent, which is an error where `OMR_REQUIRE` lists it.

@@ -6,7 +6,7 @@ use std::process::{Command, ExitStatus};
 
 use crate::ci::{start_error, success};
 use crate::error::XtaskError;
-use crate::npm;
+use crate::{files, npm};
 
 /// The protocol as it was when it was last accepted, below the folder of the protocol.
 const BASELINE: &str = "baseline/omr-v1.txtpb";
@@ -77,7 +77,7 @@ fn finds_a_break(root: &Path, npm: &Path) -> Result<(), XtaskError> {
     if copy.exists() {
         fs::remove_dir_all(&copy).map_err(XtaskError::io(&copy))?;
     }
-    copy_folder(&root.join("proto"), &copy)?;
+    files::copy_folder(&root.join("proto"), &copy)?;
     let path = copy.join(file);
     let text = fs::read_to_string(&path).map_err(XtaskError::io(&path))?;
     if !text.contains(field) {
@@ -112,19 +112,4 @@ fn run(command: &mut Command) -> Result<ExitStatus, XtaskError> {
     command
         .status()
         .map_err(|source| start_error(command, source))
-}
-
-fn copy_folder(from: &Path, to: &Path) -> Result<(), XtaskError> {
-    fs::create_dir_all(to).map_err(XtaskError::io(to))?;
-    for entry in fs::read_dir(from).map_err(XtaskError::io(from))? {
-        let path = entry.map_err(XtaskError::io(from))?.path();
-        let target = to.join(path.file_name().unwrap_or_default());
-        match path.is_dir() {
-            true => copy_folder(&path, &target)?,
-            false => {
-                fs::copy(&path, &target).map_err(XtaskError::io(&path))?;
-            }
-        }
-    }
-    Ok(())
 }

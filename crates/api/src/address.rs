@@ -1,25 +1,22 @@
 //! The fingerprint of an address: what a server tests when one is published, and a client when one is found.
 
 use crate::v1::Address;
-
-/// Bytes of a fingerprint. Whoever wants another address under a fingerprint that people have tries 2^128 of them; that
-/// an owner finds two addresses of her own of one fingerprint, by 2^64 trials, serves nobody but her.
-pub const FINGERPRINT_BYTES: usize = 16;
-
-const DOMAIN: &str = "omr address v2";
+pub use omr_protocol::FINGERPRINT_BYTES;
 
 /// The fingerprint over all fields of an address; `None` for a sealing without a tag.
 #[must_use]
 pub fn address_fingerprint(address: &Address) -> Option<[u8; FINGERPRINT_BYTES]> {
-    let sealing = u8::try_from(address.sealing).ok()?;
-    let mut hasher = blake3::Hasher::new_derive_key(DOMAIN);
-    hasher.update(&(address.server.len() as u64).to_le_bytes());
-    hasher.update(address.server.as_bytes());
-    hasher.update(&[sealing]);
-    hasher.update(&address.bound.to_le_bytes());
-    hasher.update(&address.parts.to_le_bytes());
-    hasher.update(&address.clue_key);
-    hasher.finalize().as_bytes().first_chunk().copied()
+    let Address {
+        server,
+        sealing,
+        bound,
+        parts,
+        clue_key,
+    } = address;
+    let sealing = u8::try_from(*sealing).ok()?;
+    Some(omr_protocol::address_fingerprint(
+        server, sealing, *bound, *parts, clue_key,
+    ))
 }
 
 #[cfg(test)]
@@ -37,7 +34,7 @@ mod tests {
         };
         let mut input = 9u64.to_le_bytes().to_vec();
         input.extend(b"https://a\x01\x32\0\0\0\xfa\0\0\0key");
-        let expected = &blake3::derive_key(DOMAIN, &input)[..16];
+        let expected = &blake3::derive_key("omr address v2", &input)[..16];
         assert_eq!(address_fingerprint(&address).unwrap(), expected);
         let change: [&dyn Fn(&mut Address); 5] = [
             &|a| a.server.push('/'),

@@ -1,6 +1,7 @@
 //! Parameters, public keys, clues, digests and their wire formats.
 #![forbid(unsafe_code)]
 
+mod address;
 mod bounds;
 pub mod clue;
 pub mod digest;
@@ -18,6 +19,7 @@ pub mod sealing;
 pub mod sophomr;
 pub mod stride;
 
+pub use address::{FINGERPRINT_BYTES, address_fingerprint};
 pub use clue::{Clue, ClueError, ClueKey, ClueKind, ClueParser};
 pub use digest::{DigestError, DigestHeader};
 pub use hex::{from_hex, hex};

@@ -1,0 +1,29 @@
+//! The fingerprint of an address: what stands for it in a short one.
+
+/// Bytes of a fingerprint. Whoever wants another address under a fingerprint that people have tries 2^128 of them; that
+/// an owner finds two addresses of her own of one fingerprint, by 2^64 trials, serves nobody but her.
+pub const FINGERPRINT_BYTES: usize = 16;
+
+const DOMAIN: &str = "omr address v2";
+
+/// The fingerprint of an address: the URL of its server, empty where it has none, the tag of its sealing, the messages
+/// that a digest and a letter take, and the file of its clue key.
+#[must_use]
+pub fn address_fingerprint(
+    server: &str,
+    sealing: u8,
+    bound: u32,
+    parts: u32,
+    clue_key: &[u8],
+) -> [u8; FINGERPRINT_BYTES] {
+    let mut hasher = blake3::Hasher::new_derive_key(DOMAIN);
+    hasher.update(&(server.len() as u64).to_le_bytes());
+    hasher.update(server.as_bytes());
+    hasher.update(&[sealing]);
+    hasher.update(&bound.to_le_bytes());
+    hasher.update(&parts.to_le_bytes());
+    hasher.update(clue_key);
+    let hash = hasher.finalize();
+    let (fingerprint, _) = hash.as_bytes().split_at(FINGERPRINT_BYTES);
+    fingerprint.try_into().expect("split so")
+}

@@ -1,0 +1,82 @@
+//! Letters for somebody's address.
+
+use crate::error::{WasmError, fixed};
+use omr_client::letter::{self, Place};
+use omr_client::os_rng;
+use omr_inbox::check_sealing;
+use omr_protocol::frame::{FrameReader, Kind};
+use omr_protocol::{ClueKey, Mismatch, ParamSet, Sealing};
+use wasm_bindgen::prelude::{JsError, wasm_bindgen};
+
+/// A message as it is posted.
+#[wasm_bindgen(getter_with_clone)]
+#[derive(Clone)]
+pub struct Message {
+    /// The clue.
+    pub clue: Vec<u8>,
+    /// The payload.
+    pub payload: Vec<u8>,
+}
+
+/// Turns files into messages for one recipient on one board.
+#[wasm_bindgen]
+pub struct Writer(letter::Writer);
+
+#[wasm_bindgen]
+impl Writer {
+    /// Prepares an address (a file `clue.key`) for a board, as the board describes itself. Payloads must be sealed as the
+    /// address says, by its sealing's tag: no server has a say in it.
+    ///
+    /// Errors: `OtherParams`, `OtherClues`; for another sealing and a damaged address.
+    #[wasm_bindgen(constructor)]
+    pub fn new(
+        clue_key: &[u8],
+        agreed: u8,
+        board_id: &[u8],
+        params: String,
+        sealing: &str,
+        clue_bytes: usize,
+        payload_bytes: usize,
+    ) -> Result<Writer, JsError> {
+        let frame = FrameReader::read_header(clue_key, Kind::ClueKey, u64::MAX)?;
+        let expected = frame.header().params_id.clone();
+        if expected != params {
+            return Err(WasmError::OtherParams(Mismatch::new(expected, params)).into());
+        }
+        let (agreed, sealing): (_, Sealing) = (Sealing::try_from(agreed)?, sealing.parse()?);
+        check_sealing(Some(agreed), sealing)?;
+        let set = ParamSet::named(&params)?;
+        let key = ClueKey::from_bytes(set.clue(), clue_key)?;
+        let expected = key.kind.bytes(set.clue());
+        if expected != clue_bytes {
+            return Err(WasmError::OtherClues(Mismatch::new(expected, clue_bytes)).into());
+        }
+        let place = Place {
+            board_id: fixed("a board's id", board_id)?,
+            params,
+            sealing,
+            payload_bytes,
+        };
+        Ok(Self(letter::Writer::new(set.clue(), &key, place)?))
+    }
+
+    /// Splits a file, seals its parts and makes a clue for each.
+    pub fn write(&self, name: Option<String>, bytes: &[u8]) -> Result<Vec<Message>, JsError> {
+        let rng = &mut os_rng();
+        let parts = self.0.named_parts(name.as_deref(), bytes, rng)?;
+        let message = |part: &Vec<u8>| {
+            let written = self.0.message(rng, part)?;
+            Ok(Message {
+                clue: written.clue,
+                payload: written.payload,
+            })
+        };
+        parts.iter().map(message).collect()
+    }
+}
+
+/// The tag of a sealing, by its name.
+#[wasm_bindgen(js_name = sealingTag)]
+pub fn sealing_tag(name: &str) -> Result<u8, JsError> {
+    Ok(name.parse::<Sealing>()?.tag())
+}

@@ -1,0 +1,176 @@
+// The recipient herself, in a worker: her secret never reaches the page.
+import { Inbox } from "./inbox.js";
+import { make, upload } from "./keys.js";
+import { find, post } from "./post.js";
+import { given, patiently, service, type Service } from "./service.js";
+import { type Kept, type KeptKey, Store } from "./store.js";
+import type { Bytes, Fetched, Letter, Listed, Options, Progress, Sent } from "./types.js";
+import { newLock, Vault } from "./vault.js";
+import { Form, Identity, sealingTag, shortAddress } from "./wasm/omr_wasm.js";
+
+const DATABASE = "omr-recipient";
+const BOUND = 50;
+/** How many times the bound a letter may have in parts, of those that spare requests carry. */
+const SPARED = 5;
+const SECRET = "secret";
+const SEED = "seed";
+
+export class Core {
+  readonly #kept: Kept;
+  readonly #store: Store;
+  readonly #vault: Vault;
+  readonly #service: Service;
+  readonly #identity: Identity;
+  readonly #inbox: Inbox;
+
+  private constructor(kept: Kept, store: Store, vault: Vault, identity: Identity, service: Service, inbox: Inbox) {
+    this.#kept = kept;
+    this.#store = store;
+    this.#vault = vault;
+    this.#identity = identity;
+    this.#service = service;
+    this.#inbox = inbox;
+  }
+
+  static async #of(kept: Kept, store: Store, vault: Vault, identity: Identity, token: string | undefined): Promise<Core> {
+    const { boardId, sealing, bound, begins, server } = kept;
+    const called = service(server, token);
+    const form = new Form(boardId, sealing, bound, begins);
+    return new Core(kept, store, vault, identity, called, await Inbox.open(identity, form, store, called));
+  }
+
+  /** The recipient of the database, or a new one that is in it before anything else happens. */
+  static async open(options: Options): Promise<Core> {
+    const store = await Store.open(options.database ?? DATABASE);
+    const found = await store.load();
+    if (found === undefined) return await Core.#create(options, store);
+    if (options.secret !== undefined) throw new Error("expected a database without a recipient to import one, found one");
+    const vault = await Vault.open(options.passphrase, found.lock);
+    if (found.server !== options.server) {
+      throw new Error(`expected the recipient's server ${found.server}, found ${options.server}`);
+    }
+    const identity = Identity.fromBytes(await vault.open(SECRET, found.secret));
+    return await Core.#of(found, store, vault, identity, options.token);
+  }
+
+  static async #create(options: Options, store: Store): Promise<Core> {
+    const { server, token, passphrase } = options;
+    const { board } = await patiently(() => service(server, token).capabilities.getCapabilities({}));
+    const { paramsId, boardId, sealing, messages } = given("a board", board);
+    if (sealing === "none") throw new Error("expected a board of sealed letters, found one that everybody can read");
+    const identity = options.secret
+      ? Identity.fromBytes(new Uint8Array(options.secret))
+      : Identity.generate(paramsId, options.allowOld ?? false);
+    if (identity.params !== paramsId) {
+      throw new Error(`expected a board of ${identity.params}, found one of ${paramsId}`);
+    }
+    const lock = newLock();
+    const vault = await Vault.open(passphrase, lock);
+    const bound = options.bound ?? BOUND;
+    const key = async (name: string): Promise<KeptKey> => ({
+      name,
+      made: Math.floor(Date.now() / 1000),
+      seed: await vault.seal(SEED, crypto.getRandomValues(new Uint8Array(32))),
+      hash: null,
+      registered: false,
+    });
+    const kept: Kept = {
+      server,
+      params: paramsId,
+      boardId: new Uint8Array(boardId),
+      sealing: sealingTag(sealing),
+      bound,
+      parts: bound * SPARED,
+      begins: Number(messages),
+      clueKey: new Uint8Array(identity.clueKey),
+      lock,
+      secret: await vault.seal(SECRET, identity.toBytes() as Bytes),
+      // The short one first: it is sent while the other is made.
+      keys: await Promise.all(identity.keyNames().reverse().map(key)),
+    };
+    await store.save(kept);
+    return await Core.#of(kept, store, vault, identity, token);
+  }
+
+  /** Her short address. */
+  address(): string {
+    const { server, sealing, bound, parts, clueKey } = this.#kept;
+    return shortAddress(server, sealing, bound, parts, clueKey);
+  }
+
+  /** Whether the server has all that it needs to work for her. */
+  ready(): boolean {
+    return this.#kept.keys.every((key) => key.registered);
+  }
+
+  /** Makes, sends and registers her keys, goes on where this ended before, and publishes her address. */
+  async register(tell: (progress: Progress) => void): Promise<void> {
+    const { limits } = await patiently(() => this.#service.capabilities.getCapabilities({}));
+    const { chunkBytes } = given("limits", limits);
+    let sent: Promise<void> = Promise.resolve();
+    for (const key of this.#kept.keys.filter((key) => !key.registered)) {
+      tell({ stage: "making", what: key.name, done: 0, total: 1 });
+      // One is made while the one before is sent.
+      const [made] = await Promise.all([this.#make(key), sent]);
+      tell({ stage: "making", what: key.name, done: 1, total: 1 });
+      sent = this.#send(key, made, chunkBytes, tell);
+    }
+    await sent;
+    const { server, sealing, bound, parts, clueKey } = this.#kept;
+    const address = { server, sealing, bound, parts, clueKey };
+    await patiently(() => this.#service.addresses.publishAddress({ address }));
+  }
+
+  async #make(key: KeptKey) {
+    const { boardId, secret } = this.#kept;
+    const { name, made, seed } = key;
+    return await make({
+      secret: await this.#vault.open(SECRET, secret),
+      seed: await this.#vault.open(SEED, given("a seed", seed ?? undefined)),
+      name,
+      boardId,
+      made,
+    });
+  }
+
+  async #send(key: KeptKey, made: Awaited<ReturnType<typeof make>>, chunk: number, tell: (progress: Progress) => void) {
+    const total = made.file.size;
+    await upload(this.#service, made, chunk, (done) => tell({ stage: "sending", what: key.name, done, total }));
+    Object.assign(key, { hash: made.hash, registered: true, seed: null });
+    await this.#store.save(this.#kept);
+  }
+
+  /** Sends a letter to a short address; the server in it is asked, or her own. */
+  async send(to: string, bytes: Bytes, name: string | undefined): Promise<Sent> {
+    const at = to.trim().split("@")[1];
+    const asked = at === undefined || at === this.#kept.server ? this.#service : service(at, undefined);
+    const address = await find(asked, to);
+    const theirs = address.server === "" || address.server === this.#kept.server;
+    return await post(theirs ? this.#service : service(address.server, undefined), address, name, bytes);
+  }
+
+  /** Asks for all that is new and takes it in. */
+  async fetch(tell: (progress: Progress) => void): Promise<Fetched> {
+    const keys = this.#kept.keys.map((key) => given("a registered key", key.hash ?? undefined));
+    return await this.#inbox.fetch(keys, tell);
+  }
+
+  letters(): Listed[] {
+    return this.#inbox.list();
+  }
+
+  async read(number: number): Promise<Letter> {
+    return await this.#inbox.read(number);
+  }
+
+  /** The file `secret.key`: whoever gets it is her. */
+  secret(): Bytes {
+    return this.#identity.toBytes() as Bytes;
+  }
+
+  /** Forgets what is in memory. */
+  close(): void {
+    this.#identity.free();
+    this.#store.close();
+  }
+}

@@ -1,0 +1,125 @@
+// An inbox: the rules say which call comes next, here it is made, and what they change is kept before it.
+import { Code, ConnectError } from "@connectrpc/connect";
+import { fetchDigest, JobEnded, watch } from "./digest.js";
+import { given, patiently, type Service } from "./service.js";
+import type { Store } from "./store.js";
+import type { Bytes, Fetched, Letter, Listed, Progress } from "./types.js";
+import { Inbox as Rules, type NextCall, Stored } from "./wasm/omr_wasm.js";
+import type { Form, Identity } from "./wasm/omr_wasm.js";
+
+export class Inbox {
+  readonly #rules: Rules;
+  readonly #store: Store;
+  readonly #service: Service;
+
+  private constructor(rules: Rules, store: Store, service: Service) {
+    this.#rules = rules;
+    this.#store = store;
+    this.#service = service;
+  }
+
+  static async open(identity: Identity, form: Form, store: Store, service: Service): Promise<Inbox> {
+    const records = (await store.records()).map(({ table, key, value }) => new Stored(table, key, value));
+    return new Inbox(new Rules(identity, form, records), store, service);
+  }
+
+  /** Asks for all that is new, then decodes it: no call follows from what was found. */
+  async fetch(keys: Bytes[], tell: (progress: Progress) => void): Promise<Fetched> {
+    let call = this.#rules.fetch(keys);
+    while (call !== undefined) {
+      await this.#keep();
+      call = await this.#answered(call, keys, tell);
+    }
+    await this.#keep();
+    const fetched = { digests: 0, milliseconds: 0 };
+    for (;;) {
+      const start = performance.now();
+      const more = this.#rules.takeOne(Date.now() / 1000);
+      fetched.milliseconds += performance.now() - start;
+      await this.#keep();
+      if (!more) return fetched;
+      fetched.digests += 1;
+    }
+  }
+
+  list(): Listed[] {
+    return this.#rules.list().map(({ number, index, fetched, bytes, read, name, firstLine }) => {
+      return { number, index, fetched, bytes, read, name, firstLine };
+    });
+  }
+
+  async read(number: number): Promise<Letter> {
+    const listed = given("a letter", this.list().find((one) => one.number === number));
+    this.#rules.markRead(number);
+    await this.#keep();
+    return { index: listed.index, name: listed.name, bytes: new Uint8Array(this.#rules.body(number)) };
+  }
+
+  async #keep(): Promise<void> {
+    await this.#store.change(this.#rules.changes());
+  }
+
+  async #answered(call: NextCall, keys: Bytes[], tell: (progress: Progress) => void): Promise<NextCall | undefined> {
+    let answer: () => NextCall | undefined;
+    try {
+      answer = await this.#perform(call, keys, tell);
+    } catch (error) {
+      answer = () => this.#rules.answerFailed(kind(error), String(error));
+    }
+    return answer();
+  }
+
+  async #perform(call: NextCall, keyHashes: Bytes[], tell: (progress: Progress) => void) {
+    const { board, capabilities, detection } = this.#service;
+    switch (call.kind) {
+      case "board": {
+        const found = given("a board", (await patiently(() => board.getBoard({}))).board);
+        const { boardId, paramsId, sealing, payloadBytes, firstIndex, messages } = found;
+        return () =>
+          this.#rules.answerBoard(boardId, paramsId, sealing, payloadBytes, Number(firstIndex), Number(messages));
+      }
+      case "limits": {
+        const limits = given("limits", (await patiently(() => capabilities.getCapabilities({}))).limits);
+        const { digestMessages, bound, step, orders } = limits;
+        return () => this.#rules.answerLimits(Number(digestMessages), bound, Number(step), orders);
+      }
+      case "job": {
+        const { id: requestId, start, end, bound, scheme, step } = call;
+        const request = { requestId, keyHashes, start: BigInt(start), end: BigInt(end), bound, scheme, step: BigInt(step) };
+        const { jobId } = given("a job", (await patiently(() => detection.createJob(request))).job);
+        return () => this.#rules.answerJob(jobId);
+      }
+      case "watch":
+        await patiently(() => watch(this.#service, call.id, tell));
+        return () => this.#rules.answerWatched();
+      default: {
+        const digest = await patiently(() => fetchDigest(this.#service, call.id));
+        return () => this.#rules.answerDigest(digest);
+      }
+    }
+  }
+}
+
+/** How a call failed, as the rules tell failures apart. */
+function kind(error: unknown): string {
+  if (error instanceof JobEnded) return error.kind;
+  switch (ConnectError.from(error).code) {
+    case Code.OutOfRange:
+      return "range";
+    case Code.InvalidArgument:
+    case Code.Unimplemented:
+      return "final";
+    case Code.AlreadyExists:
+      return "exists";
+    case Code.NotFound:
+      return "missing";
+    case Code.Unavailable:
+    case Code.Unknown:
+    case Code.ResourceExhausted:
+    case Code.DataLoss:
+    case Code.DeadlineExceeded:
+      return "other";
+    default:
+      return "refused";
+  }
+}

@@ -1,0 +1,78 @@
+// A recipient of oblivious messages, for pages.
+import { proxy, type Remote, wrap } from "comlink";
+import type { Core } from "./core.js";
+import type { Bytes, Fetched, Letter, Listed, Options, Progress, Sent } from "./types.js";
+import type { RecipientWorker } from "./worker.js";
+
+export type { Bytes, Fetched, Letter, Listed, Options, Progress, Sent } from "./types.js";
+
+/** A recipient. Her secret, her keys and all arithmetic stay in a worker. */
+export class Recipient {
+  /** Her short address, to give to everybody. */
+  readonly address: string;
+  readonly #worker: Worker;
+  readonly #core: Remote<Core>;
+
+  private constructor(worker: Worker, core: Remote<Core>, address: string) {
+    this.#worker = worker;
+    this.#core = core;
+    this.address = address;
+  }
+
+  /** Opens the recipient of a database, or makes one. */
+  static async open(options: Options): Promise<Recipient> {
+    const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module", name: "omr" });
+    try {
+      const core = (await wrap<RecipientWorker>(worker).open(options)) as unknown as Remote<Core>;
+      return new Recipient(worker, core, await core.address());
+    } catch (error) {
+      worker.terminate();
+      throw error;
+    }
+  }
+
+  /** Whether the server has her keys. */
+  async ready(): Promise<boolean> {
+    return await this.#core.ready();
+  }
+
+  /** Makes and sends her keys and publishes her address; goes on where it ended when the page was closed. */
+  async register(progress: (progress: Progress) => void = () => {}): Promise<void> {
+    await this.#core.register(proxy(progress));
+  }
+
+  /** Sends a text or a file to a short address. */
+  async send(to: string, content: string | Uint8Array, name?: string): Promise<Sent> {
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+    return await this.#core.send(to, new Uint8Array(bytes) as Bytes, name);
+  }
+
+  /**
+   * Asks for all that is new and takes it in. The server sees when: call it on a schedule that does not depend on what
+   * came before, or on what its reader does.
+   */
+  async fetch(progress: (progress: Progress) => void = () => {}): Promise<Fetched> {
+    return await this.#core.fetch(proxy(progress));
+  }
+
+  /** Her letters, oldest first. Nothing leaves the device. */
+  async letters(): Promise<Listed[]> {
+    return await this.#core.letters();
+  }
+
+  /** A letter by its number, which counts as read from now on. */
+  async read(number: number): Promise<Letter> {
+    return await this.#core.read(number);
+  }
+
+  /** Her file `secret.key`, as `omr decode` reads it: whoever gets it is her. */
+  async secret(): Promise<Uint8Array> {
+    return await this.#core.secret();
+  }
+
+  /** Ends the worker, and with it all memory that had her secret. */
+  async close(): Promise<void> {
+    await this.#core.close();
+    this.#worker.terminate();
+  }
+}

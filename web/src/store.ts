@@ -1,0 +1,97 @@
+// What a recipient keeps on her device: one record in IndexedDB.
+import { type DBSchema, type IDBPDatabase, openDB } from "idb";
+import type { Bytes } from "./types.js";
+import type { Lock, Sealed } from "./vault.js";
+
+/** A detection key. */
+export interface KeptKey {
+  name: string;
+  /** When it was made, in seconds since 1970: its masks are those of that epoch. */
+  made: number;
+  /** What it follows from, until it is registered. */
+  seed: Sealed | null;
+  hash: Bytes | null;
+  registered: boolean;
+}
+
+/** A recipient. */
+export interface Kept {
+  server: string;
+  params: string;
+  boardId: Bytes;
+  /** Tag of the sealing that letters to her have. */
+  sealing: number;
+  bound: number;
+  /** Messages that a letter to her may take. */
+  parts: number;
+  /** The board's length when she was made: no letter is before. */
+  begins: number;
+  clueKey: Bytes;
+  lock: Lock;
+  secret: Sealed;
+  keys: KeptKey[];
+}
+
+/** A record of the inbox. */
+export interface Row {
+  table: string;
+  key: Bytes;
+  value: Bytes;
+}
+
+interface Schema extends DBSchema {
+  recipient: { key: string; value: Kept };
+  inbox: { key: [string, Bytes]; value: Row };
+}
+
+/** The only record. */
+const SELF = "self";
+
+export class Store {
+  readonly #db: IDBPDatabase<Schema>;
+
+  private constructor(db: IDBPDatabase<Schema>) {
+    this.#db = db;
+  }
+
+  static async open(name: string): Promise<Store> {
+    const db = await openDB<Schema>(name, 1, {
+      upgrade(db) {
+        db.createObjectStore("recipient");
+        db.createObjectStore("inbox");
+      },
+    });
+    return new Store(db);
+  }
+
+  async load(): Promise<Kept | undefined> {
+    return await this.#db.get("recipient", SELF);
+  }
+
+  /** Durable when it returns. */
+  async save(kept: Kept): Promise<void> {
+    const write = this.#db.transaction("recipient", "readwrite", { durability: "strict" });
+    await write.store.put(kept, SELF);
+    await write.done;
+  }
+
+  async records(): Promise<Row[]> {
+    return await this.#db.getAll("inbox");
+  }
+
+  /** Keeps changes of the inbox, all or none; durable when it returns. */
+  async change(changes: { table: string; key: Uint8Array; value?: Uint8Array | undefined }[]): Promise<void> {
+    if (changes.length === 0) return;
+    const write = this.#db.transaction("inbox", "readwrite", { durability: "strict" });
+    for (const { table, key, value } of changes) {
+      const row = { table, key: new Uint8Array(key), value: new Uint8Array(value ?? []) };
+      if (value === undefined) void write.store.delete([table, row.key]);
+      else void write.store.put(row, [table, row.key]);
+    }
+    await write.done;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}

@@ -1,0 +1,67 @@
+// What the package takes and gives.
+
+/** Bytes in memory of their own. */
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+/** Where a recipient lives and what she is made of. */
+export interface Options {
+  /** URL of the server, such as `https://omr.example.org`. */
+  server: string;
+  /** What her secret is locked with on this device. Nothing recovers a lost one. */
+  passphrase: string;
+  /** Her token, where the server wants one. */
+  token?: string;
+  /** Name of the database in this browser; one for each recipient. */
+  database?: string;
+  /** A file `secret.key` to take over, where the database has no recipient yet. */
+  secret?: Uint8Array;
+  /** Messages for her that one digest carries. */
+  bound?: number;
+  /** Takes sets below 128 bits, such as those for tests. */
+  allowOld?: boolean;
+}
+
+/** How far something is. */
+export interface Progress {
+  stage: "making" | "sending" | "waiting" | "working";
+  /** The key's name, or what the server is at. */
+  what: string;
+  done: number;
+  total: number;
+}
+
+/** A letter. */
+export interface Letter {
+  /** Index of its first message on the board. */
+  index: number;
+  name: string | undefined;
+  bytes: Bytes;
+}
+
+/** A letter as it is listed. */
+export interface Listed {
+  /** Its number in this inbox. */
+  number: number;
+  index: number;
+  /** When it was taken in, in seconds since 1970. */
+  fetched: number;
+  /** Its length. */
+  bytes: number;
+  read: boolean;
+  name: string | undefined;
+  /** Its first line, if it is text. */
+  firstLine: string | undefined;
+}
+
+/** What a fetch was: nothing that a server may know. */
+export interface Fetched {
+  /** Digests that were decoded, and the milliseconds that it took. */
+  digests: number;
+  milliseconds: number;
+}
+
+/** Where a letter stands. */
+export interface Sent {
+  /** Index of each message, in the letter's order; `undefined` for one that somebody copied and posted first. */
+  indices: (number | undefined)[];
+}

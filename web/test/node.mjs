@@ -1,0 +1,215 @@
+// The module in node: frozen files byte for byte, sizes, errors. `cargo xtask web` runs it.
+import assert from "node:assert/strict";
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import test from "node:test";
+import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const [web, testdata] = [process.env.OMR_WEB, process.env.OMR_TESTDATA];
+const { crc32c, Form, Identity, Inbox, initSync, sealingTag, shortAddress, shortFingerprint, Stored, Writer } = await import(
+  pathToFileURL(join(web, "src/wasm/omr_wasm.js"))
+);
+const MODULE = "omr_wasm_bg.wasm";
+initSync({ module: await readFile(join(web, "dist", MODULE)) });
+
+// Bytes after gzip -9.
+const MOST_MODULE = 500 << 10;
+const MOST_SCRIPTS = 60 << 10;
+
+const frozen = (name) => readFile(join(testdata, "wire/v2", name));
+const array = async (name) => new Uint8Array(await frozen(name));
+// An error of ours: a panic would be a RuntimeError.
+const told = (text) => (error) => error.constructor === Error && text.test(error.message);
+const hex = (bytes) => Buffer.from(bytes).toString("hex");
+const listed = (found) => found.map(({ index, payload }) => `${index} ${hex(payload)}\n`).join("");
+
+test("digests of every scheme give the messages that they held when they were frozen", async () => {
+  const plain = Identity.fromBytes(await array("secret.key"));
+  const messages = (await frozen("messages.txt")).toString();
+  for (const digest of ["digest.bin", "earlier/digest.bin"]) {
+    assert.equal(listed(plain.retrieve(await array(digest))), messages);
+  }
+  const opened = Identity.fromBytes(await array("opened/secret.key"));
+  for (const digest of ["digest.bin", "earlier/digest.bin"]) {
+    const found = new Map(opened.retrieve(await array(`opened/${digest}`)).map((one) => [one.index, one.payload]));
+    for (const index of [0, 1, 2047, 2048, 2300, 2499]) assert.equal(hex(found.get(index)), payload(index));
+  }
+  for (const folder of ["instant", "instant-v2", "instant-v3"]) {
+    const instant = Identity.fromBytes(await array(`${folder}/secret.key`));
+    const lists = [];
+    for (const name of (await readdir(join(testdata, "wire/v2", folder))).filter((name) => /^digest/.test(name))) {
+      lists.push(listed(instant.retrieve(await array(`${folder}/${name}`))));
+    }
+    assert.equal(lists[0].trim().split("\n").length, 4);
+    assert.deepEqual(new Set(lists).size, 1, "all encodings hold the same");
+  }
+});
+
+// The payload of a message of the frozen board, crates/e2e/tests/detector/packed.rs.
+function payload(index) {
+  const bytes = Buffer.alloc(16);
+  bytes.writeBigUInt64LE(BigInt(index));
+  bytes.writeBigUInt64LE(~BigInt(index) & 0xffffffffffffffffn, 8);
+  return hex(bytes.subarray(0, 12));
+}
+
+test("identities are written as they were read", async () => {
+  const secret = await array("opened/secret.key");
+  const identity = Identity.fromBytes(secret.slice());
+  assert.equal(hex(identity.toBytes()), hex(secret));
+  assert.equal(hex(identity.clueKey), hex(await array("opened/clue.key")));
+  assert.equal(identity.params, "insecure-tiny-v3");
+  assert.throws(() => Identity.generate("hybrid-v1", false), told(/hybrid-v1/));
+  const fresh = [1, 2].map(() => Identity.generate("insecure-tiny-v3", true).toBytes());
+  assert.notEqual(hex(fresh[0]), hex(fresh[1]));
+});
+
+test("keys are made byte for byte as natively, in chunks of any size", async () => {
+  for (const folder of ["opened", "instant-v3"]) {
+    const identity = Identity.fromBytes(await array(`${folder}/secret.key`));
+    for (const name of identity.keyNames()) {
+      const expected = (await frozen(`${folder}/made.${name}.b3`)).toString();
+      for (const size of [1 << 20, 100_003]) {
+        const chunks = [];
+        const take = (chunk) => chunks.push(Buffer.from(chunk));
+        const made = identity.makeKey(name, new Uint8Array(16).fill(4), 226 * 91 * 86_400, seed(), size, take);
+        assert.equal(`${hex(made.hash)} ${made.bytes}\n`, expected, name);
+        const lengths = chunks.map((chunk) => chunk.length);
+        assert.equal(lengths.reduce((sum, length) => sum + length), made.bytes);
+        assert.ok(lengths.slice(0, -1).every((length) => length === size));
+      }
+    }
+    assert.throws(() => identity.makeKey("other.key", new Uint8Array(16), 0, seed(), 9, () => {}), /other\.key/);
+    const stop = () => {
+      throw new Error("enough");
+    };
+    assert.throws(() => identity.makeKey(identity.keyNames()[0], new Uint8Array(16), 0, seed(), 9, stop), /stopped/);
+  }
+});
+
+function seed() {
+  return new Uint8Array(32).fill(7);
+}
+
+test("letters are of the board's sizes and as the address wants them", async () => {
+  const clueKey = await array("opened/clue.key");
+  const tag = sealingTag("hpke-x25519");
+  const clueBytes = (await frozen("opened/clue.bin")).length;
+  const writer = (agreed, params, sealing, bytes) =>
+    new Writer(clueKey, agreed, new Uint8Array(16), params, sealing, bytes, 612);
+  const [one] = writer(tag, "insecure-tiny-v3", "hpke-x25519", clueBytes).write("a.txt", Buffer.from("hello"));
+  assert.deepEqual([one.clue.length, one.payload.length], [clueBytes, 612]);
+  const many = writer(tag, "insecure-tiny-v3", "hpke-x25519", clueBytes).write(undefined, new Uint8Array(5000));
+  assert.equal(many.length, 10);
+  assert.equal(new Set(many.map(({ clue }) => hex(clue))).size, 10);
+  assert.throws(() => writer(tag, "insecure-tiny-v3", "none", clueBytes), told(/hpke-x25519.*none/));
+  assert.throws(() => writer(tag, "hybrid-v3", "hpke-x25519", clueBytes), /insecure-tiny-v3.*hybrid-v3/);
+  assert.throws(() => writer(tag, "insecure-tiny-v3", "hpke-x25519", 1), new RegExp(`${clueBytes} bytes.* 1$`));
+});
+
+test("damage and what belongs elsewhere are told, not shown", async () => {
+  const identity = Identity.fromBytes(await array("opened/secret.key"));
+  const digest = await array("opened/digest.bin");
+  for (const at of [0, 20, digest.length >> 1, digest.length - 1]) {
+    const bent = digest.slice();
+    bent[at] ^= 1;
+    assert.throws(() => identity.retrieve(bent), told(/./), `byte ${at}`);
+  }
+  assert.throws(() => Identity.fromBytes(digest.slice()), told(/./));
+  assert.throws(() => identity.retrieve(new Uint8Array()), told(/./));
+});
+
+const CALLS = { board: (inbox) => answerBoard(inbox), limits: (inbox) => inbox.answerLimits(1 << 20, 50, 0, 0), job: answerJob };
+
+function answerBoard(inbox, { boardId = new Uint8Array(16).fill(4), sealing = "hpke-x25519", end = 2500 } = {}) {
+  return inbox.answerBoard(boardId, "insecure-tiny-v3", sealing, 12, 0, end);
+}
+
+function answerJob(inbox, { start, end }) {
+  return inbox.answerJob(Uint8Array.from([start, end].map((at) => at % 251)));
+}
+
+// An inbox of the frozen recipient, as it was kept.
+async function inboxOf(kept) {
+  const identity = Identity.fromBytes(await array("opened/secret.key"));
+  const form = new Form(new Uint8Array(16).fill(4), sealingTag("hpke-x25519"), 30, 0);
+  const records = [...kept.values()].map(({ table, key, value }) => new Stored(table, key, value));
+  return new Inbox(identity, form, records);
+}
+
+function keep(inbox, kept) {
+  for (const { table, key, value } of inbox.changes()) {
+    const place = `${table} ${hex(key)}`;
+    if (value === undefined) kept.delete(place);
+    else kept.set(place, { table, key, value });
+  }
+}
+
+test("an inbox goes on with the same requests after everything but what was kept is lost", async () => {
+  const kept = new Map();
+  const asked = [];
+  const keys = [new Uint8Array(32)];
+  for (const lost of ["board", "limits", "job", "watch", "none"]) {
+    const inbox = await inboxOf(kept);
+    let call = inbox.fetch(keys);
+    for (; call !== undefined; keep(inbox, kept)) {
+      keep(inbox, kept);
+      if (call.kind === "job") asked.push(`${hex(call.id)} ${call.start}..${call.end} ${call.bound}`);
+      if (call.kind === lost) break;
+      if (call.kind === "watch") call = inbox.answerWatched();
+      else if (call.kind === "digest") call = inbox.answerDigest(await array("opened/digest.bin"));
+      else call = CALLS[call.kind](inbox, call);
+    }
+    keep(inbox, kept);
+  }
+  assert.ok(asked.length >= 3 && asked.every((one) => one === asked[0]), asked.join());
+  assert.match(asked[0], / 0\.\.2500 30$/);
+  // Its board does not seal, which she did not agree to: kept for her, and nothing is shown.
+  const inbox = await inboxOf(kept);
+  assert.equal(inbox.takeOne(1), true);
+  assert.equal(inbox.takeOne(1), false);
+  assert.deepEqual(inbox.list(), []);
+});
+
+test("an inbox refuses another board, another sealing and answers to nothing", async () => {
+  const inbox = await inboxOf(new Map());
+  const answer = (board) => () => inbox.fetch([new Uint8Array(32)]) && answerBoard(inbox, board);
+  assert.throws(answer({ boardId: new Uint8Array(16) }), told(/board 04040404.*00000000/));
+  assert.throws(answer({ sealing: "none" }), told(/sealed|sealing/));
+  assert.throws(answer({ boardId: new Uint8Array(3) }), told(/16 bytes, found 3/));
+  const idle = await inboxOf(new Map());
+  assert.throws(() => idle.answerWatched(), told(/none is made/));
+  assert.throws(() => idle.fetch([new Uint8Array(31)]), told(/32 bytes, found 31/));
+  const wrong = [new Stored("letters", new Uint8Array(), new Uint8Array())];
+  const form = new Form(new Uint8Array(16), 1, 30, 0);
+  const identity = Identity.fromBytes(await array("opened/secret.key"));
+  assert.throws(() => new Inbox(identity, form, wrong), told(/table letters/));
+});
+
+test("short addresses have the fingerprint and its checksum", () => {
+  const key = Buffer.from("key");
+  const short = shortAddress("https://a", 1, 50, 250, key);
+  const [code, server] = short.split("@");
+  assert.equal(server, "https://a");
+  assert.deepEqual(shortFingerprint(short), shortFingerprint(code));
+  assert.notDeepEqual(shortFingerprint(shortAddress("https://a", 1, 50, 251, key)), shortFingerprint(short));
+  const typo = code.slice(0, -1) + (code.endsWith("q") ? "p" : "q");
+  assert.throws(() => shortFingerprint(typo), /expected an address omr1/);
+  assert.throws(() => shortFingerprint("bc1pw5dgrnzv"), told(/./));
+});
+
+test("the checksum of chunks is CRC-32C", () => {
+  assert.equal(crc32c(Buffer.from("123456789")), 0xe3069283);
+});
+
+test("the package is small", async () => {
+  const sizes = { module: 0, scripts: 0 };
+  for (const name of await readdir(join(web, "dist"))) {
+    const packed = async () => gzipSync(await readFile(join(web, "dist", name)), { level: 9 }).length;
+    if (name === MODULE) sizes.module += await packed();
+    if (name.endsWith(".js")) sizes.scripts += await packed();
+  }
+  console.log(`web: gzip: module ${sizes.module} bytes, scripts ${sizes.scripts} bytes`);
+  assert.ok(sizes.module <= MOST_MODULE && sizes.scripts <= MOST_SCRIPTS, JSON.stringify(sizes));
+});

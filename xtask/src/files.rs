@@ -1,0 +1,34 @@
+//! Copies of files and folders.
+
+use std::fs;
+use std::path::Path;
+
+use crate::error::XtaskError;
+
+/// Copies a file.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), XtaskError> {
+    fs::copy(from, to).map_err(XtaskError::io(from))?;
+    Ok(())
+}
+
+/// Copies a folder over what is there.
+pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<(), XtaskError> {
+    fs::create_dir_all(to).map_err(XtaskError::io(to))?;
+    for entry in fs::read_dir(from).map_err(XtaskError::io(from))? {
+        let path = entry.map_err(XtaskError::io(from))?.path();
+        let target = to.join(path.file_name().unwrap_or_default());
+        match path.is_dir() {
+            true => copy_folder(&path, &target)?,
+            false => copy(&path, &target)?,
+        }
+    }
+    Ok(())
+}
+
+/// Copies a folder; what else was there is gone.
+pub(crate) fn renew(from: &Path, to: &Path) -> Result<(), XtaskError> {
+    if to.exists() {
+        fs::remove_dir_all(to).map_err(XtaskError::io(to))?;
+    }
+    copy_folder(from, to)
+}

@@ -1,0 +1,131 @@
+//! The package for browsers: built, and tested in node and in Chromium.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::ci::{cargo, succeed};
+use crate::error::XtaskError;
+use crate::{browser, built, files, npm, targets};
+use wasm_bindgen_cli_support::Bindgen;
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// The profile of `Cargo.toml` whose module is the smallest that is as fast.
+const PROFILE: &str = "web";
+
+/// What engines have had for years.
+const FEATURES: [&str; 6] = [
+    "bulk-memory",
+    "multivalue",
+    "mutable-globals",
+    "nontrapping-float-to-int",
+    "reference-types",
+    "sign-ext",
+];
+
+/// Scripts: the package's own, its worker, the worker that makes keys.
+const SCRIPTS: [&str; 3] = ["src/index.ts", "src/worker.ts", "src/maker.ts"];
+
+/// What a test puts into a page beside the package.
+const TEST: &str = "test/page.ts";
+
+/// Builds the package and tests it; `real`: with the set that servers have.
+pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
+    if !targets::is_installed(TARGET)? {
+        return npm::skip("web", "targets");
+    }
+    let (Some(tools), Some(web)) = (npm::tools(root)?, installed(root)?) else {
+        return npm::skip("web", "npm");
+    };
+    module(root, &web)?;
+    package(&tools, &web)?;
+    let node = |script: &str| {
+        let mut command = Command::new("node");
+        command.arg(root.join(script));
+        command
+            .env("OMR_WEB", &web)
+            .env("OMR_NPM", &tools)
+            .env("OMR_TESTDATA", root.join("testdata"));
+        command
+    };
+    succeed(&mut node("web/test/node.mjs"))?;
+    let Some(chromium) = browser::chromium() else {
+        return npm::skip("web", "chromium");
+    };
+    let mut command = node("web/test/chromium.mjs");
+    command
+        .args(real.then_some("--real"))
+        .env("OMR_COMMAND", built::command(root)?)
+        .env("OMR_CHROMIUM", chromium);
+    succeed(&mut command)
+}
+
+/// The folder in which the package is built, with its sources and dependencies.
+fn installed(root: &Path) -> Result<Option<PathBuf>, XtaskError> {
+    let from = root.join("web");
+    let Some(to) = npm::installed(&from, &root.join("target/web"))? else {
+        return Ok(None);
+    };
+    for name in ["src", "test"] {
+        files::renew(&from.join(name), &to.join(name))?;
+    }
+    for name in ["tsconfig.json", "buf.gen.yaml"] {
+        files::copy(&from.join(name), &to.join(name))?;
+    }
+    Ok(Some(to))
+}
+
+/// The module, with the JavaScript and the types around it.
+fn module(root: &Path, web: &Path) -> Result<(), XtaskError> {
+    let build = ["build", "--quiet", "--profile", PROFILE, "-p", "omr-wasm"];
+    cargo(root, &[&build[..], &["--target", TARGET]].concat(), None)?;
+    let target = root.join("target").join(TARGET).join(PROFILE);
+    let folder = web.join("src/wasm");
+    let mut bindings = Bindgen::new();
+    let bindings = bindings.input_path(target.join("omr_wasm.wasm")).web(true);
+    let written = bindings.and_then(|bindings| bindings.typescript(true).generate(&folder));
+    written.map_err(|error| XtaskError::Bindings {
+        reason: format!("{error:#}"),
+    })?;
+    let module = folder.join("omr_wasm_bg.wasm");
+    let mut optimise = Command::new(web.join("node_modules/.bin/wasm-opt"));
+    optimise
+        .args(FEATURES.map(|feature| format!("--enable-{feature}")))
+        .arg("-O3")
+        .arg(&module)
+        .arg("-o")
+        .arg(&module);
+    succeed(&mut optimise)
+}
+
+/// The scripts: generated calls, checked types, bundles.
+fn package(tools: &Path, web: &Path) -> Result<(), XtaskError> {
+    let run = |program: PathBuf, args: &[&str]| {
+        let mut command = Command::new(program);
+        command
+            .current_dir(web)
+            .args(args)
+            .env("BUF_CACHE_DIR", tools.join("buf-cache"));
+        succeed(&mut command)
+    };
+    let own = |name: &str| web.join("node_modules/.bin").join(name);
+    run(tools.join("node_modules/.bin/buf"), &["generate"])?;
+    run(own("tsc"), &["--project", "."])?;
+    let bundle = [
+        "--bundle",
+        "--format=esm",
+        "--target=es2022",
+        "--log-level=warning",
+    ];
+    let shipped = ["--splitting", "--minify", "--outdir=dist"];
+    run(own("esbuild"), &[&SCRIPTS[..], &bundle, &shipped].concat())?;
+    run(
+        own("esbuild"),
+        &[&[TEST][..], &bundle, &["--outdir=tested"]].concat(),
+    )?;
+    let module = "omr_wasm_bg.wasm";
+    files::copy(
+        &web.join("src/wasm").join(module),
+        &web.join("dist").join(module),
+    )
+}
