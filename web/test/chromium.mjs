@@ -18,7 +18,7 @@ const passed = (what) => console.log(`web: ${what}: ok`);
 const figure = (what, value) => console.log(`web: ${what}: ${value}`);
 
 const site = await startSite(process.env.OMR_WEB);
-const params = real ? null : undefined;
+const params = real ? null : "insecure-tiny-hybrid-v4";
 const servers = [await startServer({ origins: [site.origin], params }), await startServer({ params })];
 const [server, closed] = servers;
 site.allow(servers.map(({ url }) => url));

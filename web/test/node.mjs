@@ -14,8 +14,8 @@ const MODULE = "omr_wasm_bg.wasm";
 initSync({ module: await readFile(join(web, "dist", MODULE)) });
 
 // Bytes after gzip -9.
-const MOST_MODULE = 500 << 10;
-const MOST_SCRIPTS = 60 << 10;
+const MOST_MODULE = 510_000;
+const MOST_SCRIPTS = 60_000;
 
 const frozen = (name) => readFile(join(testdata, "wire/v2", name));
 const array = async (name) => new Uint8Array(await frozen(name));
@@ -30,12 +30,12 @@ test("digests of every scheme give the messages that they held when they were fr
   for (const digest of ["digest.bin", "earlier/digest.bin"]) {
     assert.equal(listed(plain.retrieve(await array(digest))), messages);
   }
-  const opened = Identity.fromBytes(await array("opened/secret.key"));
-  for (const digest of ["digest.bin", "earlier/digest.bin"]) {
-    const found = new Map(opened.retrieve(await array(`opened/${digest}`)).map((one) => [one.index, one.payload]));
+  for (const name of ["opened/digest.bin", "opened/earlier/digest.bin", "opened-v4/digest.bin"]) {
+    const opened = Identity.fromBytes(await array(`${name.split("/")[0]}/secret.key`));
+    const found = new Map(opened.retrieve(await array(name)).map((one) => [one.index, one.payload]));
     for (const index of [0, 1, 2047, 2048, 2300, 2499]) assert.equal(hex(found.get(index)), payload(index));
   }
-  for (const folder of ["instant", "instant-v2", "instant-v3"]) {
+  for (const folder of ["instant", "instant-v2", "instant-v3", "instant-v4"]) {
     const instant = Identity.fromBytes(await array(`${folder}/secret.key`));
     const lists = [];
     for (const name of (await readdir(join(testdata, "wire/v2", folder))).filter((name) => /^digest/.test(name))) {
@@ -55,18 +55,18 @@ function payload(index) {
 }
 
 test("identities are written as they were read", async () => {
-  const secret = await array("opened/secret.key");
+  const secret = await array("opened-v4/secret.key");
   const identity = Identity.fromBytes(secret.slice());
   assert.equal(hex(identity.toBytes()), hex(secret));
-  assert.equal(hex(identity.clueKey), hex(await array("opened/clue.key")));
-  assert.equal(identity.params, "insecure-tiny-v3");
+  assert.equal(hex(identity.clueKey), hex(await array("opened-v4/clue.key")));
+  assert.equal(identity.params, "insecure-tiny-v4");
   assert.throws(() => Identity.generate("hybrid-v1", false), told(/hybrid-v1/));
-  const fresh = [1, 2].map(() => Identity.generate("insecure-tiny-v3", true).toBytes());
+  const fresh = [1, 2].map(() => Identity.generate("insecure-tiny-v4", true).toBytes());
   assert.notEqual(hex(fresh[0]), hex(fresh[1]));
 });
 
 test("keys are made byte for byte as natively, in chunks of any size", async () => {
-  for (const folder of ["opened", "instant-v3"]) {
+  for (const folder of ["opened-v4", "instant-v4"]) {
     const identity = Identity.fromBytes(await array(`${folder}/secret.key`));
     for (const name of identity.keyNames()) {
       const expected = (await frozen(`${folder}/made.${name}.b3`)).toString();
@@ -93,24 +93,24 @@ function seed() {
 }
 
 test("letters are of the board's sizes and as the address wants them", async () => {
-  const clueKey = await array("opened/clue.key");
+  const clueKey = await array("opened-v4/clue.key");
   const tag = sealingTag("hpke-x25519");
-  const clueBytes = (await frozen("opened/clue.bin")).length;
+  const clueBytes = (await frozen("opened-v4/clue.bin")).length;
   const writer = (agreed, params, sealing, bytes) =>
     new Writer(clueKey, agreed, new Uint8Array(16), params, sealing, bytes, 612);
-  const [one] = writer(tag, "insecure-tiny-v3", "hpke-x25519", clueBytes).write("a.txt", Buffer.from("hello"));
+  const [one] = writer(tag, "insecure-tiny-v4", "hpke-x25519", clueBytes).write("a.txt", Buffer.from("hello"));
   assert.deepEqual([one.clue.length, one.payload.length], [clueBytes, 612]);
-  const many = writer(tag, "insecure-tiny-v3", "hpke-x25519", clueBytes).write(undefined, new Uint8Array(5000));
+  const many = writer(tag, "insecure-tiny-v4", "hpke-x25519", clueBytes).write(undefined, new Uint8Array(5000));
   assert.equal(many.length, 10);
   assert.equal(new Set(many.map(({ clue }) => hex(clue))).size, 10);
-  assert.throws(() => writer(tag, "insecure-tiny-v3", "none", clueBytes), told(/hpke-x25519.*none/));
-  assert.throws(() => writer(tag, "hybrid-v3", "hpke-x25519", clueBytes), /insecure-tiny-v3.*hybrid-v3/);
-  assert.throws(() => writer(tag, "insecure-tiny-v3", "hpke-x25519", 1), new RegExp(`${clueBytes} bytes.* 1$`));
+  assert.throws(() => writer(tag, "insecure-tiny-v4", "none", clueBytes), told(/hpke-x25519.*none/));
+  assert.throws(() => writer(tag, "hybrid-v4", "hpke-x25519", clueBytes), /insecure-tiny-v4.*hybrid-v4/);
+  assert.throws(() => writer(tag, "insecure-tiny-v4", "hpke-x25519", 1), new RegExp(`${clueBytes} bytes.* 1$`));
 });
 
 test("damage and what belongs elsewhere are told, not shown", async () => {
-  const identity = Identity.fromBytes(await array("opened/secret.key"));
-  const digest = await array("opened/digest.bin");
+  const identity = Identity.fromBytes(await array("opened-v4/secret.key"));
+  const digest = await array("opened-v4/digest.bin");
   for (const at of [0, 20, digest.length >> 1, digest.length - 1]) {
     const bent = digest.slice();
     bent[at] ^= 1;
@@ -123,7 +123,7 @@ test("damage and what belongs elsewhere are told, not shown", async () => {
 const CALLS = { board: (inbox) => answerBoard(inbox), limits: (inbox) => inbox.answerLimits(1 << 20, 50, 0, 0), job: answerJob };
 
 function answerBoard(inbox, { boardId = new Uint8Array(16).fill(4), sealing = "hpke-x25519", end = 2500 } = {}) {
-  return inbox.answerBoard(boardId, "insecure-tiny-v3", sealing, 12, 0, end);
+  return inbox.answerBoard(boardId, "insecure-tiny-v4", sealing, 12, 0, end);
 }
 
 function answerJob(inbox, { start, end }) {
@@ -132,7 +132,7 @@ function answerJob(inbox, { start, end }) {
 
 // An inbox of the frozen recipient, as it was kept.
 async function inboxOf(kept) {
-  const identity = Identity.fromBytes(await array("opened/secret.key"));
+  const identity = Identity.fromBytes(await array("opened-v4/secret.key"));
   const form = new Form(new Uint8Array(16).fill(4), sealingTag("hpke-x25519"), 30, 0);
   const records = [...kept.values()].map(({ table, key, value }) => new Stored(table, key, value));
   return new Inbox(identity, form, records);
@@ -158,7 +158,7 @@ test("an inbox goes on with the same requests after everything but what was kept
       if (call.kind === "job") asked.push(`${hex(call.id)} ${call.start}..${call.end} ${call.bound}`);
       if (call.kind === lost) break;
       if (call.kind === "watch") call = inbox.answerWatched();
-      else if (call.kind === "digest") call = inbox.answerDigest(await array("opened/digest.bin"));
+      else if (call.kind === "digest") call = inbox.answerDigest(await array("opened-v4/digest.bin"));
       else call = CALLS[call.kind](inbox, call);
     }
     keep(inbox, kept);
@@ -183,7 +183,7 @@ test("an inbox refuses another board, another sealing and answers to nothing", a
   assert.throws(() => idle.fetch([new Uint8Array(31)]), told(/32 bytes, found 31/));
   const wrong = [new Stored("letters", new Uint8Array(), new Uint8Array())];
   const form = new Form(new Uint8Array(16), 1, 30, 0);
-  const identity = Identity.fromBytes(await array("opened/secret.key"));
+  const identity = Identity.fromBytes(await array("opened-v4/secret.key"));
   assert.throws(() => new Inbox(identity, form, wrong), told(/table letters/));
 });
 

@@ -10,8 +10,8 @@ use std::fs;
 use std::path::PathBuf;
 
 const FOLDERS: [(&str, &str); 2] = [
-    ("opened", "insecure-tiny-v3"),
-    ("instant-v3", "insecure-tiny-hybrid-v3"),
+    ("opened-v4", "insecure-tiny-v4"),
+    ("instant-v4", "insecure-tiny-hybrid-v4"),
 ];
 const SEED: [u8; 32] = [7; 32];
 const EPOCH: Epoch = Epoch {
