@@ -4,7 +4,7 @@ import { make, upload } from "./keys.js";
 import { find, post } from "./post.js";
 import { given, patiently, service, type Service } from "./service.js";
 import { type Kept, type KeptKey, Store } from "./store.js";
-import type { Bytes, Fetched, Letter, Listed, Options, Progress, Sent } from "./types.js";
+import type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Sent } from "./types.js";
 import { newLock, Vault } from "./vault.js";
 import { Form, Identity, sealingTag, shortAddress } from "./wasm/omr_wasm.js";
 
@@ -157,6 +157,10 @@ export class Core {
 
   letters(): Listed[] {
     return this.#inbox.list();
+  }
+
+  keptRanges(): KeptRange[] {
+    return this.#inbox.kept();
   }
 
   async read(number: number): Promise<Letter> {

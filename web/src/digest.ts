@@ -1,6 +1,6 @@
 // Digests: waited for and fetched.
 import { type Job, JobState } from "./gen/omr/v1/detection_pb.js";
-import { given, type Service } from "./service.js";
+import { given, patiently, type Service } from "./service.js";
 import type { Bytes, Progress } from "./types.js";
 
 /** A job that will give no digest. */
@@ -25,21 +25,19 @@ export async function watch(service: Service, jobId: Uint8Array, tell: (progress
   throw new Error("expected the job's end, found the stream's");
 }
 
+/** A job's digest; what broke off goes on where it ended. */
 export async function fetchDigest(service: Service, jobId: Uint8Array): Promise<Bytes> {
-  const pieces: Uint8Array[] = [];
+  const pieces: Bytes[] = [];
   let [at, total] = [0, 0];
-  for await (const { offset, data, totalBytes } of service.detection.fetchDigest({ jobId })) {
-    if (Number(offset) !== at) throw new Error(`expected the digest from byte ${at} on, found ${offset}`);
-    pieces.push(data);
-    at += data.length;
-    total = Number(totalBytes);
-  }
+  await patiently(async () => {
+    const rest = service.detection.fetchDigest({ jobId, offset: BigInt(at) });
+    for await (const { offset, data, totalBytes } of rest) {
+      if (Number(offset) !== at) throw new Error(`expected the digest from byte ${at} on, found ${offset}`);
+      pieces.push(new Uint8Array(data));
+      at += data.length;
+      total = Number(totalBytes);
+    }
+  });
   if (at !== total) throw new Error(`expected a digest of ${total} bytes, found ${at}`);
-  const whole = new Uint8Array(at);
-  let end = 0;
-  for (const piece of pieces) {
-    whole.set(piece, end);
-    end += piece.length;
-  }
-  return whole;
+  return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }

@@ -3,7 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { fetchDigest, JobEnded, watch } from "./digest.js";
 import { given, patiently, type Service } from "./service.js";
 import type { Store } from "./store.js";
-import type { Bytes, Fetched, Letter, Listed, Progress } from "./types.js";
+import type { Bytes, Fetched, KeptRange, Letter, Listed, Progress } from "./types.js";
 import { Inbox as Rules, type NextCall, Stored } from "./wasm/omr_wasm.js";
 import type { Form, Identity } from "./wasm/omr_wasm.js";
 
@@ -45,6 +45,12 @@ export class Inbox {
   list(): Listed[] {
     return this.#rules.list().map(({ number, index, fetched, bytes, read, name, firstLine }) => {
       return { number, index, fetched, bytes, read, name, firstLine };
+    });
+  }
+
+  kept(): KeptRange[] {
+    return this.#rules.kept().map(({ start, end, overflowed, read, fetchesLeft, expired, reason }) => {
+      return { start, end, overflowed, read, fetchesLeft, expired, reason };
     });
   }
 
@@ -93,7 +99,7 @@ export class Inbox {
         await patiently(() => watch(this.#service, call.id, tell));
         return () => this.#rules.answerWatched();
       default: {
-        const digest = await patiently(() => fetchDigest(this.#service, call.id));
+        const digest = await fetchDigest(this.#service, call.id);
         return () => this.#rules.answerDigest(digest);
       }
     }

@@ -1,10 +1,10 @@
 // A recipient of oblivious messages, for pages.
 import { proxy, type Remote, wrap } from "comlink";
 import type { Core } from "./core.js";
-import type { Bytes, Fetched, Letter, Listed, Options, Progress, Sent } from "./types.js";
+import type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Sent } from "./types.js";
 import type { RecipientWorker } from "./worker.js";
 
-export type { Bytes, Fetched, Letter, Listed, Options, Progress, Sent } from "./types.js";
+export type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Sent } from "./types.js";
 
 /** A recipient. Her secret, her keys and all arithmetic stay in a worker. */
 export class Recipient {
@@ -58,6 +58,11 @@ export class Recipient {
   /** Her letters, oldest first. Nothing leaves the device. */
   async letters(): Promise<Listed[]> {
     return await this.#core.letters();
+  }
+
+  /** Ranges of the board whose digests gave no letters, and that did not come since. Nothing leaves the device. */
+  async keptRanges(): Promise<KeptRange[]> {
+    return await this.#core.keptRanges();
   }
 
   /** A letter by its number, which counts as read from now on. */

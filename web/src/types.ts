@@ -53,6 +53,21 @@ export interface Listed {
   firstLine: string | undefined;
 }
 
+/** Messages of which nothing can be shown yet: their digest was damaged, or held more for her than its bound. */
+export interface KeptRange {
+  /** The first of them, and the one after the last. */
+  start: number;
+  end: number;
+  /** So many are hers at least, where that is why. */
+  overflowed: number | undefined;
+  /** Of hers, those that came since: each of the next fetches looks at some of them once more. */
+  read: number;
+  fetchesLeft: number;
+  /** Whether the board has forgotten them. */
+  expired: boolean;
+  reason: string;
+}
+
 /** What a fetch was: nothing that a server may know. */
 export interface Fetched {
   /** Digests that were decoded, and the milliseconds that it took. */

@@ -27,8 +27,14 @@ pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<(), XtaskError> {
 
 /// Copies a folder; what else was there is gone.
 pub(crate) fn renew(from: &Path, to: &Path) -> Result<(), XtaskError> {
-    if to.exists() {
-        fs::remove_dir_all(to).map_err(XtaskError::io(to))?;
-    }
+    clear(to)?;
     copy_folder(from, to)
+}
+
+/// Removes a folder, if it is there.
+pub(crate) fn clear(folder: &Path) -> Result<(), XtaskError> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(XtaskError::io(folder))?;
+    }
+    Ok(())
 }

@@ -11,7 +11,7 @@ use wasm_bindgen_cli_support::Bindgen;
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The profile of `Cargo.toml` whose module is the smallest that is as fast.
-const PROFILE: &str = "web";
+const PROFILE: &str = "wasm";
 
 /// What engines have had for years.
 const FEATURES: [&str; 6] = [
@@ -109,6 +109,8 @@ fn package(tools: &Path, web: &Path) -> Result<(), XtaskError> {
         succeed(&mut command)
     };
     let own = |name: &str| web.join("node_modules/.bin").join(name);
+    // Names of bundles depend on what is in them.
+    files::clear(&web.join("dist"))?;
     run(tools.join("node_modules/.bin/buf"), &["generate"])?;
     run(own("tsc"), &["--project", "."])?;
     let bundle = [

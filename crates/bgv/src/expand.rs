@@ -1,9 +1,9 @@
 //! Oblivious expansion (Angel, Chen, Laine, Setty 2018): one ciphertext becomes one for each coefficient.
 
 use crate::GaloisKey;
+use omr_ring::parallel::*;
 use omr_ring::{Basis, Eval, Modulus, Poly, Ring};
 use omr_rlwe::Rlwe;
-use rayon::prelude::*;
 
 /// Splits ciphertexts level by level. A node of level i holds the coefficients that are its number
 /// modulo `2^i`, in the places that are multiples of `2^i`, times `2^i`; where it had no others, it is a constant.

@@ -17,9 +17,9 @@ use crate::keys::turn;
 use crate::pieces::Pieces;
 use crate::{Keys, Setting, SlotClasses, SumsShape};
 use omr_bgv::GaloisKey;
+use omr_ring::parallel::*;
 use omr_ring::{AlignedVec, Blocks, Modulus, Ring};
 use omr_rlwe::Rlwe;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// The multiplied ciphertexts `V(g, u)` of one batch and round, in slot order.

@@ -11,9 +11,9 @@
 use crate::codes::{ClassWeights, Scratch, image};
 use crate::keys::turn;
 use crate::{CodeTables, Keys, Round, Setting};
+use omr_ring::parallel::{self, *};
 use omr_ring::{Eval, Poly, Ring};
 use omr_rlwe::Rlwe;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// The constants `D_(g,j)` of one batch and round, encoded: `width * n / n'` small polynomials.
@@ -101,7 +101,7 @@ pub fn encrypted_sum(setting: Setting, keys: Keys, batches: &[(&Functionals, &[R
         let sum = products.into_iter().rev().reduce(next);
         sum.expect("half of a width")
     };
-    let (plus, minus) = rayon::join(|| horner(0..half), || horner(half..2 * half));
+    let (plus, minus) = parallel::join(|| horner(0..half), || horner(half..2 * half));
     add(ring, plus, &turn(ring, &minus, keys.swap, p))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::keys::turn;
 use crate::{Keys, Setting, SumsShape};
-use omr_ring::{Basis, Coeff, Eval, Poly, Ring};
+use omr_ring::{Basis, Coeff, Eval, Poly, Ring, parallel};
 use omr_rlwe::Rlwe;
 
 /// Packs ciphertexts of symbols: the coefficients `0, stride, 2 stride, ...` of ciphertext i become `i, i + stride,
@@ -45,7 +45,7 @@ impl Merger<'_> {
                 odd.push(part)
             }
         }
-        let (even, odd) = rayon::join(|| self.merge(even), || self.merge(odd));
+        let (even, odd) = parallel::join(|| self.merge(even), || self.merge(odd));
         self.join(even?, odd, self.first_level + levels - 1)
     }
 

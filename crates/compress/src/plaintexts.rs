@@ -1,8 +1,8 @@
 //! Encoded plaintexts of symbols, laid out so that rotations are shifted reads.
 
 use crate::{Setting, SumsShape};
+use omr_ring::parallel::*;
 use omr_ring::{AlignedVec, Blocks};
-use rayon::prelude::*;
 
 /// The encoded plaintexts of some symbols, in slot order, each slot row followed by its own
 /// beginning, so that a rotation of up to `pad` slots is a shifted read. Kept and overwritten:

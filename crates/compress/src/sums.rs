@@ -3,9 +3,9 @@
 use crate::merge::pack;
 use crate::pieces::Pieces;
 use crate::{Codes, Keys, Plaintexts, Setting, SumsShape};
+use omr_ring::parallel::*;
 use omr_ring::{AlignedVec, Blocks, Eval, Poly};
 use omr_rlwe::Rlwe;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Products added at a time: their codes stay in the second-level cache while all symbols pass, and

@@ -3,9 +3,9 @@
 use crate::products::{Start, all_sums, encoded};
 use crate::{Narrowed, Opening, Turned};
 use omr_bgv::Evaluator;
+use omr_ring::parallel::*;
 use omr_ring::{AlignedVec, Eval, Poly};
 use omr_rlwe::{Bodies, SharedRlwe, SharedTurn};
-use rayon::prelude::*;
 
 /// Turns whose factors are transformed together: modulo one prime they stay in the third-level cache.
 pub(crate) const TOGETHER: usize = 4;

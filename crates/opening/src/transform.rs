@@ -4,9 +4,9 @@ use crate::inner::{lists, parts_of, rows_by_limb};
 use crate::products::{Start, all_sums, encoded};
 use crate::{Opening, OpeningKeys};
 use omr_bgv::Evaluator;
+use omr_ring::parallel::*;
 use omr_ring::{Eval, Poly};
 use omr_rlwe::{Bodies, SharedRlwe};
-use rayon::prelude::*;
 
 /// Giant steps whose products are made together: each baby step is read once for them.
 pub(crate) const TOGETHER: usize = 4;

@@ -1,5 +1,6 @@
 //! Buffers of words, and the pool that those return to which nobody uses.
 
+use crate::parallel;
 use omr_kernels::AlignedVec;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -143,7 +144,7 @@ fn touch<'a>(buffers: impl Iterator<Item = &'a mut Buffer> + Send) {
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..rayon::current_num_threads() {
+        for _ in 1..parallel::current_num_threads() {
             // Where the system gives no thread, the others do its work.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }

@@ -1,7 +1,7 @@
 //! Conversion of residues between bases of primes, and modulus switching.
 
+use crate::parallel::*;
 use crate::{Basis, Coeff, Eval, Modulus, Poly, Ring};
-use rayon::prelude::*;
 
 /// Coefficients handled at a time, so that all source rows of the piece stay in the first-level
 /// cache.

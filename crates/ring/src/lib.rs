@@ -13,6 +13,7 @@ mod convert;
 mod embedding;
 mod error;
 mod narrow;
+pub mod parallel;
 mod poly;
 mod primes;
 mod ring;

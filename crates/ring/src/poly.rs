@@ -1,8 +1,8 @@
 //! Polynomials as rows of residues, in the coefficient or the evaluation domain.
 
 use crate::buffer::Buffer;
+use crate::parallel::*;
 use crate::{Basis, Ring};
-use rayon::prelude::*;
 use std::marker::PhantomData;
 
 /// Coefficient domain: `row[i]` belongs to `X^i`.

@@ -1,8 +1,8 @@
 //! The ring `Z[X]/(X^n + 1)` over a universe of primes, and arithmetic in it.
 
+use crate::parallel::{self, *};
 use crate::{Basis, Coeff, Eval, Poly, RingError};
 use omr_kernels::{Kernels, Modulus, NttTable};
-use rayon::prelude::*;
 
 /// Rows at least this long are spread over the threads.
 const PARALLEL_FROM: usize = 1 << 14;
@@ -85,7 +85,7 @@ impl Ring {
 
     /// Whether work on rows of this ring is spread over threads.
     pub fn is_parallel(&self) -> bool {
-        self.n >= PARALLEL_FROM && rayon::current_num_threads() > 1
+        self.n >= PARALLEL_FROM && parallel::current_num_threads() > 1
     }
 
     /// Calls `f(prime, row)` for every row, on several threads when rows are long.

@@ -1,8 +1,9 @@
 //! Samplers: uniform residues, centred binomial errors, ternary and fixed-weight secrets.
 
+#[cfg(not(target_family = "wasm"))]
+use crate::parallel::ParallelIterator;
 use crate::{Basis, Eval, Modulus, Poly, Ring, Xof};
 use rand_core::{CryptoRng, Rng};
-use rayon::prelude::*;
 use zeroize::Zeroize;
 
 /// Fills `out` with uniform residues by rejection. Time: variable, for public values.

@@ -1,8 +1,8 @@
 //! The steps of a hybrid key switch: digits, products with the key, division by the special primes.
 
 use crate::{Rlwe, SwitchingKey};
+use omr_ring::parallel::*;
 use omr_ring::{Automorphism, Basis, Coeff, Conversion, Eval, Modulus, Poly, Ring};
-use rayon::prelude::*;
 use std::collections::HashMap;
 
 /// Residues of a piece of the inner products: a piece of the key stays in cache for all inputs.

@@ -1,8 +1,8 @@
 //! The bootstrapping key in double precision, and blind rotations with it.
 
 use crate::{BootstrapKey, BootstrapShape, RingCipher, Rotation, RotationRing, rotation::shared};
+use omr_ring::parallel::*;
 use omr_ring::{AlignedVec, FourierRows, FourierTable, KEY_ROWS, Kernels, Modulus};
-use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Words of a vector of complex values.

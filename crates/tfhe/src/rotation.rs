@@ -1,8 +1,8 @@
 //! Windows on phases, and blind rotations in exact integers.
 
 use crate::{BootstrapKey, BootstrapShape, Lwe, RingCipher, RotationRing};
+use omr_ring::parallel::{self, *};
 use omr_ring::{AlignedVec, BlockRows, Gadget};
-use rayon::prelude::*;
 
 /// A function on phases modulo `2n`: `value` where the phase lies within `half` of `centre`,
 /// `-value` half a turn away, and 0 elsewhere. InstantOMR's functions f (section 5.2.1) and g
@@ -151,7 +151,7 @@ pub(crate) fn shared(
 ) -> Vec<RingCipher> {
     let fits = |rotation: &Rotation| rotation.exponents.len() == shape.n;
     assert!(rotations.iter().all(fits), "dimension of the key");
-    let threads = rayon::current_num_threads();
+    let threads = parallel::current_num_threads();
     // As many shares for each thread, all alike.
     let shares = rotations.len().div_ceil(threads * TOGETHER) * threads;
     let share = rotations.len().div_ceil(shares.max(1)).max(1);

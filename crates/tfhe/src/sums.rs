@@ -2,7 +2,7 @@
 
 use crate::{RingCipher, RotationRing};
 use omr_ring::AlignedVec;
-use rayon::prelude::*;
+use omr_ring::parallel::*;
 
 /// Sums of ciphertexts, each times several plaintexts modulo p, from which a digest is made
 /// (InstantOMR, sections 5.2.3 and 5.2.4).

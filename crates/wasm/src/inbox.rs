@@ -88,6 +88,27 @@ pub struct Listed {
     pub first_line: Option<String>,
 }
 
+/// A range whose digest gave no messages, see [`omr_inbox::Kept`].
+#[wasm_bindgen(getter_with_clone)]
+#[derive(Clone)]
+pub struct KeptRange {
+    /// First message.
+    pub start: f64,
+    /// The one after its last.
+    pub end: f64,
+    /// Messages for her in it at least, where there are more than the bound.
+    pub overflowed: Option<f64>,
+    /// Messages for her in it that came since.
+    pub read: f64,
+    /// Fetches that will look at it once more.
+    #[wasm_bindgen(js_name = fetchesLeft)]
+    pub fetches_left: f64,
+    /// Whether the board has forgotten it.
+    pub expired: bool,
+    /// The decoder's words, or the server's.
+    pub reason: String,
+}
+
 /// What is fixed of a recipient's requests.
 #[wasm_bindgen(getter_with_clone)]
 #[derive(Clone)]
@@ -285,6 +306,20 @@ impl Inbox {
             first_line: one.first_line,
         });
         Ok(listed.collect())
+    }
+
+    /// Ranges whose digests gave no messages and that did not come since.
+    pub fn kept(&self) -> Result<Vec<KeptRange>, JsError> {
+        let kept = self.inbox.kept()?.into_iter().map(|kept| KeptRange {
+            start: kept.start as f64,
+            end: kept.end as f64,
+            overflowed: kept.least().map(|least| least as f64),
+            read: kept.read as f64,
+            fetches_left: kept.fetches_left as f64,
+            expired: kept.expired,
+            reason: kept.reason,
+        });
+        Ok(kept.collect())
     }
 
     /// What a letter holds.

@@ -8,9 +8,9 @@ use crate::{ClueKind, DetectionKeyError};
 use omr_bgv::{Ciphertext, GaloisKey};
 use omr_mismatch::Mismatch;
 use omr_opening::{NarrowKey, Opening, PackingKey};
+use omr_ring::parallel::{self, Scope};
 use omr_ring::{Eval, Poly};
 use omr_rlwe::{self as rlwe, Rlwe, SharedKey, SwitchingKey};
-use rayon::Scope;
 use std::io::{self, Read};
 
 /// A key's file whose header and length were checked.
@@ -152,7 +152,7 @@ impl<T: Send> Later<T> {
     }
 
     fn begin<'s>(&'s mut self, scope: &Scope<'s>, make: impl FnOnce() -> T + Send + 's) {
-        match rayon::current_num_threads() {
+        match parallel::current_num_threads() {
             1 => self.0 = Some(make()),
             _ => scope.spawn(|_| self.0 = Some(make())),
         }
@@ -293,7 +293,7 @@ impl DetectionKey {
             linear: &linear,
         };
         // On this thread: what is read from may have to stay here.
-        rayon::in_place_scope(|scope| parts.begin(scope, next, masks))?;
+        parallel::in_place_scope(|scope| parts.begin(scope, next, masks))?;
         let opening = parts.opening.map(|(baby, packing, narrow)| OpeningKey {
             baby: baby.made(),
             packing: packing.made(),

@@ -1,0 +1,116 @@
+//! Loops over several threads: rayon. A module for browsers has one thread, and rayon would be a tenth of its code, so
+//! there the same names stand for plain loops.
+
+#[cfg(target_family = "wasm")]
+pub use alone::{
+    IndexedParallelIterator, IntoParallelIterator, ParallelIterator, ParallelSlice, Scope,
+    current_num_threads, in_place_scope, join,
+};
+#[cfg(not(target_family = "wasm"))]
+pub use rayon::{Scope, current_num_threads, in_place_scope, join, prelude::*};
+
+#[cfg(target_family = "wasm")]
+mod alone {
+    use std::marker::PhantomData;
+    use std::slice::{ChunksMut, Iter, IterMut};
+
+    /// What becomes an iterator.
+    pub trait IntoParallelIterator: IntoIterator + Sized {
+        /// Its iterator.
+        fn into_par_iter(self) -> Self::IntoIter {
+            self.into_iter()
+        }
+    }
+
+    impl<I: IntoIterator> IntoParallelIterator for I {}
+
+    /// Slices.
+    pub trait ParallelSlice<T> {
+        /// Its elements.
+        fn par_iter(&self) -> Iter<'_, T>;
+        /// Its elements, to be changed.
+        fn par_iter_mut(&mut self) -> IterMut<'_, T>;
+        /// Its pieces of a length, to be changed.
+        fn par_chunks_mut(&mut self, length: usize) -> ChunksMut<'_, T>;
+    }
+
+    impl<T> ParallelSlice<T> for [T] {
+        fn par_iter(&self) -> Iter<'_, T> {
+            self.iter()
+        }
+
+        fn par_iter_mut(&mut self) -> IterMut<'_, T> {
+            self.iter_mut()
+        }
+
+        fn par_chunks_mut(&mut self, length: usize) -> ChunksMut<'_, T> {
+            self.chunks_mut(length)
+        }
+    }
+
+    /// What iterators of rayon have beside those of the standard library.
+    pub trait ParallelIterator: Iterator + Sized {
+        /// Nothing is divided.
+        #[must_use]
+        fn with_max_len(self, _length: usize) -> Self {
+            self
+        }
+
+        /// What `each` gives, one after another.
+        fn flat_map_iter<I: IntoIterator>(
+            self,
+            each: impl Fn(Self::Item) -> I,
+        ) -> impl Iterator<Item = I::Item> {
+            self.flat_map(each)
+        }
+
+        /// `each` with a state that lasts from item to item.
+        fn for_each_init<S>(self, init: impl Fn() -> S, each: impl Fn(&mut S, Self::Item)) {
+            let mut state = init();
+            self.for_each(|item| each(&mut state, item));
+        }
+
+        /// What `each` gives with a state that lasts from item to item.
+        fn map_init<S, R>(
+            self,
+            init: impl Fn() -> S,
+            each: impl Fn(&mut S, Self::Item) -> R,
+        ) -> impl Iterator<Item = R> {
+            let mut state = init();
+            self.map(move |item| each(&mut state, item))
+        }
+    }
+
+    impl<I: Iterator> ParallelIterator for I {}
+
+    /// Iterators of a known length.
+    pub trait IndexedParallelIterator: Iterator {}
+
+    impl<I: Iterator> IndexedParallelIterator for I {}
+
+    /// Where tasks are begun.
+    pub struct Scope<'s>(PhantomData<&'s ()>);
+
+    impl<'s> Scope<'s> {
+        /// Does a task.
+        pub fn spawn(&self, task: impl FnOnce(&Self) + 's) {
+            task(self);
+        }
+    }
+
+    /// Gives a scope to a task.
+    pub fn in_place_scope<'s, R>(task: impl FnOnce(&Scope<'s>) -> R) -> R {
+        task(&Scope(PhantomData))
+    }
+
+    /// Does both.
+    pub fn join<A, B>(first: impl FnOnce() -> A, second: impl FnOnce() -> B) -> (A, B) {
+        (first(), second())
+    }
+
+    /// This one.
+    #[must_use]
+    pub fn current_num_threads() -> usize {
+        1
+    }
+}

@@ -1,0 +1,56 @@
+// Somebody with storage of her own in a browser, whose pages may go away.
+
+const PASSPHRASE = "correct horse";
+
+/** `known`: origins that her pages may call; `complaints` gets what should not happen. */
+export async function person(browser, site, known, complaints) {
+  const context = await browser.newContext();
+  const own = (url) => [site.origin, ...known].some((base) => url.startsWith(base)) || /^(data|blob):/.test(url);
+  context.on("request", (request) => own(request.url()) || complaints.push(`a request to ${request.url()}`));
+  return {
+    context,
+    async page() {
+      const page = await context.newPage();
+      page.on("pageerror", (error) => complaints.push(String(error)));
+      await page.goto(site.origin);
+      await page.evaluate(async (passphrase) => {
+        globalThis.omr = await import("/dist/index.js");
+        globalThis.open = async (options) => {
+          globalThis.me = await globalThis.omr.Recipient.open({ passphrase, allowOld: true, ...options });
+          return globalThis.me.address;
+        };
+      }, PASSPHRASE);
+      return page;
+    },
+  };
+}
+
+/** Opens the recipient of a page; gives her address. */
+export const open = (page, options) => page.evaluate((options) => globalThis.open(options), options);
+
+/** Makes and sends her keys; gives what was told. */
+export async function register(page) {
+  return await page.evaluate(async () => {
+    const told = [];
+    await globalThis.me.register((progress) => told.push(progress));
+    return told;
+  });
+}
+
+export const send = (page, address, content, name) =>
+  page.evaluate(([address, content, name]) => globalThis.me.send(address, content, name), [address, content, name]);
+
+/** Fetches; gives all letters. */
+export async function read(page) {
+  return await page.evaluate(async () => {
+    const fetched = await globalThis.me.fetch();
+    const letters = [];
+    for (const { number } of await globalThis.me.letters()) {
+      const letter = await globalThis.me.read(number);
+      letters.push({ ...letter, bytes: [...letter.bytes] });
+    }
+    return { ...fetched, letters };
+  });
+}
+
+export const text = ({ bytes }) => Buffer.from(bytes).toString();
