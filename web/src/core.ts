@@ -1,61 +1,97 @@
 // The recipient herself, in a worker: her secret never reaches the page.
+import { fromFile, toFile } from "./file.js";
 import { Inbox } from "./inbox.js";
 import { make, upload } from "./keys.js";
 import { find, post } from "./post.js";
 import { given, patiently, service, type Service } from "./service.js";
-import { type Kept, type KeptKey, Store } from "./store.js";
-import type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Sent } from "./types.js";
+import { DATABASE, type Kept, type KeptKey, Store } from "./store.js";
+import type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent } from "./types.js";
 import { newLock, Vault } from "./vault.js";
 import { Form, Identity, sealingTag, shortAddress } from "./wasm/omr_wasm.js";
 
-const DATABASE = "omr-recipient";
 const BOUND = 50;
 /** How many times the bound a letter may have in parts, of those that spare requests carry. */
 const SPARED = 5;
 const SECRET = "secret";
 const SEED = "seed";
 
+/** What calls are made with. */
+interface Means {
+  /** For her own server alone. */
+  token: string | undefined;
+  seen: (seen: Seen) => void;
+}
+
 export class Core {
   readonly #kept: Kept;
   readonly #store: Store;
   readonly #vault: Vault;
+  readonly #means: Means;
   readonly #service: Service;
   readonly #identity: Identity;
   readonly #inbox: Inbox;
 
-  private constructor(kept: Kept, store: Store, vault: Vault, identity: Identity, service: Service, inbox: Inbox) {
+  private constructor(
+    kept: Kept,
+    store: Store,
+    vault: Vault,
+    identity: Identity,
+    means: Means,
+    service: Service,
+    inbox: Inbox,
+  ) {
     this.#kept = kept;
     this.#store = store;
     this.#vault = vault;
     this.#identity = identity;
+    this.#means = means;
     this.#service = service;
     this.#inbox = inbox;
   }
 
-  static async #of(kept: Kept, store: Store, vault: Vault, identity: Identity, token: string | undefined): Promise<Core> {
+  static async #of(kept: Kept, store: Store, vault: Vault, identity: Identity, means: Means): Promise<Core> {
     const { boardId, sealing, bound, begins, server } = kept;
-    const called = service(server, token);
+    const called = service(server, means.token, means.seen);
     const form = new Form(boardId, sealing, bound, begins);
-    return new Core(kept, store, vault, identity, called, await Inbox.open(identity, form, store, called));
+    return new Core(kept, store, vault, identity, means, called, await Inbox.open(identity, form, store, called));
   }
 
   /** The recipient of the database, or a new one that is in it before anything else happens. */
-  static async open(options: Options): Promise<Core> {
-    const store = await Store.open(options.database ?? DATABASE);
+  static async open(options: Options, seen: (seen: Seen) => void): Promise<Core> {
+    const { database, token, secret, file } = options;
+    const means = { token, seen };
+    const store = await Store.open(database ?? DATABASE);
     const found = await store.load();
-    if (found === undefined) return await Core.#create(options, store);
-    if (options.secret !== undefined) throw new Error("expected a database without a recipient to import one, found one");
-    const vault = await Vault.open(options.passphrase, found.lock);
-    if (found.server !== options.server) {
-      throw new Error(`expected the recipient's server ${found.server}, found ${options.server}`);
+    if (found !== undefined) {
+      const imports = secret !== undefined || file !== undefined;
+      if (imports) throw new Error("expected a database without a recipient to import one, found one");
+      return await Core.#unlock(found, options, store, means);
     }
-    const identity = Identity.fromBytes(await vault.open(SECRET, found.secret));
-    return await Core.#of(found, store, vault, identity, options.token);
+    if (file === undefined) return await Core.#create(options, store, means);
+    const kept = fromFile(file);
+    const core = await Core.#unlock(kept, options, store, means);
+    await store.save(kept);
+    return core;
   }
 
-  static async #create(options: Options, store: Store): Promise<Core> {
-    const { server, token, passphrase } = options;
-    const { board } = await patiently(() => service(server, token).capabilities.getCapabilities({}));
+  static async #unlock(kept: Kept, { passphrase, server }: Options, store: Store, means: Means): Promise<Core> {
+    if (server !== undefined && kept.server !== server) {
+      throw new Error(`expected the recipient's server ${kept.server}, found ${server}`);
+    }
+    const vault = await Vault.open(passphrase, kept.lock);
+    const identity = Identity.fromBytes(await vault.open(SECRET, kept.secret));
+    const { clueKey } = identity;
+    if (clueKey.length !== kept.clueKey.length || clueKey.some((byte, i) => byte !== kept.clueKey[i])) {
+      throw new Error("expected the address that follows from the secret, found another beside it");
+    }
+    return await Core.#of(kept, store, vault, identity, means);
+  }
+
+  static async #create(options: Options, store: Store, means: Means): Promise<Core> {
+    const { passphrase, server } = options;
+    if (server === undefined) throw new Error("expected a server for a new recipient, found none");
+    const called = service(server, means.token, means.seen);
+    const { board } = await patiently(() => called.capabilities.getCapabilities({}));
     const { paramsId, boardId, sealing, messages } = given("a board", board);
     if (sealing === "none") throw new Error("expected a board of sealed letters, found one that everybody can read");
     const identity = options.secret
@@ -89,7 +125,7 @@ export class Core {
       keys: await Promise.all(identity.keyNames().reverse().map(key)),
     };
     await store.save(kept);
-    return await Core.#of(kept, store, vault, identity, token);
+    return await Core.#of(kept, store, vault, identity, means);
   }
 
   /** Her short address. */
@@ -143,10 +179,10 @@ export class Core {
   /** Sends a letter to a short address; the server in it is asked, or her own. */
   async send(to: string, bytes: Bytes, name: string | undefined): Promise<Sent> {
     const at = to.trim().split("@")[1];
-    const asked = at === undefined || at === this.#kept.server ? this.#service : service(at, undefined);
+    const asked = at === undefined || at === this.#kept.server ? this.#service : service(at, undefined, this.#means.seen);
     const address = await find(asked, to);
     const theirs = address.server === "" || address.server === this.#kept.server;
-    return await post(theirs ? this.#service : service(address.server, undefined), address, name, bytes);
+    return await post(theirs ? this.#service : service(address.server, undefined, this.#means.seen), address, name, bytes);
   }
 
   /** Asks for all that is new and takes it in. */
@@ -170,6 +206,11 @@ export class Core {
   /** The file `secret.key`: whoever gets it is her. */
   secret(): Bytes {
     return this.#identity.toBytes() as Bytes;
+  }
+
+  /** A file of her for another device. */
+  file(): Bytes {
+    return toFile(this.#kept);
   }
 
   /** Forgets what is in memory. */

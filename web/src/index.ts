@@ -1,10 +1,11 @@
 // A recipient of oblivious messages, for pages.
 import { proxy, type Remote, wrap } from "comlink";
 import type { Core } from "./core.js";
-import type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Sent } from "./types.js";
+import { DATABASE, Store } from "./store.js";
+import type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent } from "./types.js";
 import type { RecipientWorker } from "./worker.js";
 
-export type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Sent } from "./types.js";
+export type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent } from "./types.js";
 
 /** A recipient. Her secret, her keys and all arithmetic stay in a worker. */
 export class Recipient {
@@ -19,11 +20,19 @@ export class Recipient {
     this.address = address;
   }
 
-  /** Opens the recipient of a database, or makes one. */
-  static async open(options: Options): Promise<Recipient> {
+  /** The server of the recipient that a database keeps; nothing where it has none. */
+  static async server(database: string = DATABASE): Promise<string | undefined> {
+    const store = await Store.open(database);
+    const kept = await store.load();
+    store.close();
+    return kept?.server;
+  }
+
+  /** Opens the recipient of a database, or makes one; `seen` is told what servers see of each call. */
+  static async open(options: Options, seen: (seen: Seen) => void = () => {}): Promise<Recipient> {
     const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module", name: "omr" });
     try {
-      const core = (await wrap<RecipientWorker>(worker).open(options)) as unknown as Remote<Core>;
+      const core = (await wrap<RecipientWorker>(worker).open(options, proxy(seen))) as unknown as Remote<Core>;
       return new Recipient(worker, core, await core.address());
     } catch (error) {
       worker.terminate();
@@ -73,6 +82,11 @@ export class Recipient {
   /** Her file `secret.key`, as `omr decode` reads it: whoever gets it is her. */
   async secret(): Promise<Uint8Array> {
     return await this.#core.secret();
+  }
+
+  /** A file of herself for another device, under her passphrase: her secret, server and keys, and no letters. */
+  async file(): Promise<Bytes> {
+    return await this.#core.file();
   }
 
   /** Ends the worker, and with it all memory that had her secret. */

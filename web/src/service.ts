@@ -6,6 +6,8 @@ import { BoardService } from "./gen/omr/v1/board_pb.js";
 import { DetectionService } from "./gen/omr/v1/detection_pb.js";
 import { KeyService } from "./gen/omr/v1/key_pb.js";
 import { CapabilityService } from "./gen/omr/v1/service_pb.js";
+import { watched } from "./seen.js";
+import type { Seen } from "./types.js";
 
 /** One server. */
 export interface Service {
@@ -20,12 +22,12 @@ export interface Service {
 const ATTEMPTS = 5;
 const PAUSE = 250;
 
-export function service(server: string, token: string | undefined): Service {
+export function service(server: string, token: string | undefined, seen: (seen: Seen) => void = () => {}): Service {
   const named: Interceptor = (next) => (request) => {
     if (token !== undefined) request.header.set("authorization", `Bearer ${token}`);
     return next(request);
   };
-  const transport = createGrpcWebTransport({ baseUrl: server, interceptors: [named] });
+  const transport = createGrpcWebTransport({ baseUrl: server, interceptors: [named, watched(seen)] });
   return {
     addresses: createClient(AddressService, transport),
     board: createClient(BoardService, transport),

@@ -44,6 +44,8 @@ interface Schema extends DBSchema {
   inbox: { key: [string, Bytes]; value: Row };
 }
 
+/** The database where none is named. */
+export const DATABASE = "omr-recipient";
 /** The only record. */
 const SELF = "self";
 

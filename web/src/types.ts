@@ -5,8 +5,8 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Where a recipient lives and what she is made of. */
 export interface Options {
-  /** URL of the server, such as `https://omr.example.org`. */
-  server: string;
+  /** URL of the server, such as `https://omr.example.org`; a new recipient needs it, others are where they were. */
+  server?: string;
   /** What her secret is locked with on this device. Nothing recovers a lost one. */
   passphrase: string;
   /** Her token, where the server wants one. */
@@ -15,11 +15,30 @@ export interface Options {
   database?: string;
   /** A file `secret.key` to take over, where the database has no recipient yet. */
   secret?: Uint8Array;
+  /** A file of `Recipient.file` to take over, likewise; its passphrase is this one. */
+  file?: Uint8Array;
   /** Messages for her that one digest carries. */
   bound?: number;
   /** Takes sets below 128 bits, such as those for tests. */
   allowOld?: boolean;
 }
+
+/** What a server sees of a call, beside when it is made and from which network address. */
+export type Seen =
+  /** Messages that were posted, and the bytes of each. */
+  | { what: "post"; messages: number; bytes: number }
+  /** A detection key that comes in pieces. */
+  | { what: "key"; key: string; done: number; total: number }
+  /** A wish for all letters of a range that one digest can carry. */
+  | { what: "request"; start: number; end: number; bound: number }
+  /** The digest that it gave. */
+  | { what: "digest"; bytes: number }
+  /** What it told of the board: its length, and the bytes of each message. */
+  | { what: "board"; messages: number; bytes: number }
+  /** An address that was published, or asked for. */
+  | { what: "published" | "asked"; fingerprint: Bytes | undefined }
+  /** A call with nothing of a person's in it. */
+  | { what: "other"; call: string };
 
 /** How far something is. */
 export interface Progress {

@@ -1,4 +1,4 @@
-//! The package for browsers: built, and tested in node and in Chromium.
+//! The package for browsers and the page for letters: built, and tested in node and in Chromium.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,6 +26,13 @@ const FEATURES: [&str; 6] = [
 /// Scripts: the package's own, its worker, the worker that makes keys.
 const SCRIPTS: [&str; 3] = ["src/index.ts", "src/worker.ts", "src/maker.ts"];
 
+/// What makes the page for letters, and the folders that it makes: the page, and one that takes sets for tests.
+const PAGE: &str = "page/build.mjs";
+const PAGES: [&[&str]; 2] = [&["mail"], &["mail-tests", "--tests"]];
+
+/// Where a test with the set that servers have puts its pictures.
+const PICTURES: &str = "docs/images";
+
 /// What a test puts into a page beside the package.
 const TEST: &str = "test/page.ts";
 
@@ -52,12 +59,17 @@ pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
     let Some(chromium) = browser::chromium() else {
         return npm::skip("web", "chromium");
     };
-    let mut command = node("web/test/chromium.mjs");
-    command
-        .args(real.then_some("--real"))
-        .env("OMR_COMMAND", built::command(root)?)
-        .env("OMR_CHROMIUM", chromium);
-    succeed(&mut command)
+    let omr = built::command(root)?;
+    for script in ["web/test/chromium.mjs", "web/test/mail.mjs"] {
+        let mut command = node(script);
+        command
+            .args(real.then_some("--real"))
+            .env("OMR_COMMAND", &omr)
+            .env("OMR_CHROMIUM", &chromium)
+            .env("OMR_PICTURES", root.join(PICTURES));
+        succeed(&mut command)?;
+    }
+    Ok(())
 }
 
 /// The folder in which the package is built, with its sources and dependencies.
@@ -66,7 +78,7 @@ fn installed(root: &Path) -> Result<Option<PathBuf>, XtaskError> {
     let Some(to) = npm::installed(&from, &root.join("target/web"))? else {
         return Ok(None);
     };
-    for name in ["src", "test"] {
+    for name in ["src", "page", "test"] {
         files::renew(&from.join(name), &to.join(name))?;
     }
     for name in ["tsconfig.json", "buf.gen.yaml"] {
@@ -113,6 +125,7 @@ fn package(tools: &Path, web: &Path) -> Result<(), XtaskError> {
     files::clear(&web.join("dist"))?;
     run(tools.join("node_modules/.bin/buf"), &["generate"])?;
     run(own("tsc"), &["--project", "."])?;
+    run(own("tsc"), &["--project", "page"])?;
     let bundle = [
         "--bundle",
         "--format=esm",
@@ -125,6 +138,9 @@ fn package(tools: &Path, web: &Path) -> Result<(), XtaskError> {
         own("esbuild"),
         &[&[TEST][..], &bundle, &["--outdir=tested"]].concat(),
     )?;
+    for page in PAGES {
+        run("node".into(), &[&[PAGE][..], page].concat())?;
+    }
     let module = "omr_wasm_bg.wasm";
     files::copy(
         &web.join("src/wasm").join(module),

@@ -33,6 +33,8 @@ pub struct Config {
     pub detector: Detector,
     /// Logs, traces, metrics.
     pub watch: Watch,
+    /// Pages for people.
+    pub page: Page,
 }
 
 /// The board that the first start makes; later starts check that it is this one.
@@ -195,6 +197,14 @@ pub struct Watch {
     pub status: bool,
     /// Whether it lists single digests: their lengths and times, and what those that run are at.
     pub digests: bool,
+}
+
+/// Pages for people, beside the status.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields)]
+pub struct Page {
+    /// Folder of the page for letters, as `cargo xtask web` makes it, for `/mail/`; none if absent.
+    pub mail: Option<PathBuf>,
 }
 
 fn listen<'de, D: serde::Deserializer<'de>>(value: D) -> Result<SocketAddr, D::Error> {

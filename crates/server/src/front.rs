@@ -47,7 +47,7 @@ struct Rules {
     local: bool,
     /// Origins of pages that may call.
     origins: Vec<String>,
-    /// Paths of its own pages.
+    /// Paths of its own pages; one that ends in `/` stands for what is below it.
     pages: Vec<&'static str>,
 }
 
@@ -100,6 +100,11 @@ impl Rules {
             } else {
                 self.hosts.is_empty()
             }
+    }
+
+    fn is_page(&self, path: &str) -> bool {
+        let below = |page: &str| page.len() > 1 && page.ends_with('/') && path.starts_with(page);
+        self.pages.iter().any(|page| *page == path || below(page))
     }
 
     fn expected(&self) -> String {
@@ -157,7 +162,7 @@ async fn front(State(front): State<Front>, request: Request, next: Next) -> Resp
             false => (StatusCode::FORBIDDEN, text + "\n").into_response(),
         };
     }
-    if !grpc && request.method() != Method::OPTIONS && !rules.pages.contains(&uri.path()) {
+    if !grpc && request.method() != Method::OPTIONS && !rules.is_page(uri.path()) {
         let text = format!("{}; found {}\n", rules.expected(), uri.path());
         return (StatusCode::NOT_FOUND, text).into_response();
     }
@@ -295,6 +300,17 @@ mod tests {
         }
         let every = rules("127.0.0.1:7600", &[], &["*"]);
         assert!(is_taken(&every, "localhost", Some("https://evil.example")));
+    }
+
+    #[test]
+    fn pages_are_named_one_by_one_or_by_their_folder() {
+        let front = Front::new(&Config::default(), vec!["/", "/mail", "/mail/"]);
+        for path in ["/", "/mail", "/mail/", "/mail/sw.js"] {
+            assert!(front.0.is_page(path), "{path}");
+        }
+        for path in ["/other", "/mailbox", "/status.json", "//"] {
+            assert!(!front.0.is_page(path), "{path}");
+        }
     }
 
     #[test]

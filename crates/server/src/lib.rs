@@ -15,6 +15,7 @@ mod gate;
 mod jobs;
 mod keyfile;
 mod listening;
+mod mail;
 mod orders;
 mod parts;
 mod pdq;

@@ -3,6 +3,7 @@
 use crate::error::ServerError;
 use crate::front::guarded;
 use crate::listening::{called, common_services};
+use crate::mail;
 use crate::requests::{CHUNK, longest_post};
 use crate::services;
 use crate::shared::Shared;
@@ -76,6 +77,10 @@ pub(crate) async fn routes(
         router = router.merge(omr_ops::router(move || watched.status(&shared), pages));
     } else if !separate_metrics {
         router = router.merge(omr_ops::metrics_router(shared.metrics.clone()));
+    }
+    if let Some(folder) = &shared.config.page.mail {
+        paths.extend(mail::PATHS);
+        router = router.merge(mail::router(folder));
     }
     let router = guarded(router, &shared.config, paths)?;
     Ok((reporter, Routes::from(router)))

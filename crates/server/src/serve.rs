@@ -5,6 +5,7 @@ use crate::chores::chores;
 use crate::config::Config;
 use crate::error::ServerError;
 use crate::listening::{FAREWELL, Listening, allow_many_files};
+use crate::mail;
 use crate::parts::Parts;
 use crate::posting::Posting;
 use crate::registrations::Registrations;
@@ -35,6 +36,7 @@ impl Server {
     /// Errors: any `ServerError` but those of the network later on.
     pub async fn start(config: Config) -> Result<Self, ServerError> {
         allow_many_files();
+        mail::check(&config.page)?;
         let opened = tokio::task::spawn_blocking(move || -> Result<_, ServerError> {
             let parts = Parts::open(config)?;
             let jobs = Arc::new(parts.jobs()?);

@@ -1,6 +1,6 @@
 //! What a configuration is where its file says nothing.
 
-use super::{Access, Board, Config, Detector, Limits, Objects, Watch};
+use super::{Access, Board, Config, Detector, Limits, Objects, Page, Watch};
 use omr_detector::engines::Costs;
 use omr_protocol::Sealing;
 use omr_protocol::params::HYBRID;
@@ -18,6 +18,7 @@ impl Default for Config {
             limits: Limits::default(),
             detector: Detector::default(),
             watch: Watch::default(),
+            page: Page::default(),
         }
     }
 }

@@ -1,0 +1,135 @@
+//! The page for letters: absent by default, its own headers, nothing outside its folder.
+
+use crate::world::{Running, config, get, http};
+use omr_server::{Config, Server};
+use std::path::{Path, PathBuf};
+
+/// The configuration of a server with a page.
+fn with_page(parent: &Path) -> Config {
+    let data = parent.join("data");
+    std::fs::create_dir(&data).unwrap();
+    let mut config = config(&data);
+    config.page.mail = Some(page(parent));
+    config
+}
+
+/// A folder with a page, beside a file that nobody may have.
+fn page(parent: &Path) -> PathBuf {
+    let folder = parent.join("page");
+    std::fs::create_dir_all(folder.join("icons")).unwrap();
+    for (name, text) in [
+        ("index.html", "<!doctype html>the page"),
+        ("main.js", "the script"),
+        ("omr_wasm_bg.wasm", "the module"),
+        ("omr_wasm_bg.wasm.gz", "packed"),
+        ("icons/a.svg", "<svg/>"),
+        ("../secret", "hidden"),
+    ] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    folder
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_is_served_where_it_is_configured() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(with_page(dir.path())).await;
+    let bare = http(&server, get("/mail")).await.to_lowercase();
+    assert!(
+        bare.starts_with("http/1.1 308") && bare.contains("location: /mail/\r\n"),
+        "{bare}"
+    );
+    for (path, kind, text) in [
+        ("/mail/", "text/html", "the page"),
+        ("/mail/main.js", "text/javascript", "the script"),
+        ("/mail/omr_wasm_bg.wasm", "application/wasm", "the module"),
+        ("/mail/icons/a.svg", "image/svg+xml", "<svg/>"),
+    ] {
+        let answer = http(&server, get(path)).await;
+        assert!(
+            answer.starts_with("HTTP/1.1 200") && answer.ends_with(text),
+            "{answer}"
+        );
+        for header in [
+            &format!("content-type: {kind}"),
+            "x-content-type-options: nosniff",
+            "referrer-policy: no-referrer",
+            "cache-control: no-cache",
+            "content-security-policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; ",
+            "etag: ",
+        ] {
+            assert!(
+                answer.to_lowercase().contains(header),
+                "{header} in {answer}"
+            );
+        }
+    }
+    let packed =
+        get("/mail/omr_wasm_bg.wasm").replace("\r\nHost", "\r\nAccept-Encoding: gzip\r\nHost");
+    assert!(http(&server, packed).await.ends_with("packed"));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_loads_no_file_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(with_page(dir.path())).await;
+    let answer = http(&server, get("/mail/main.js")).await;
+    let tag = answer
+        .lines()
+        .find_map(|line| line.strip_prefix("etag: "))
+        .expect("a tag");
+    let again = get("/mail/main.js").replace(
+        "\r\nHost",
+        &format!("\r\nIf-None-Match: {}\r\nHost", tag.trim()),
+    );
+    assert!(http(&server, again).await.starts_with("HTTP/1.1 304"));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_outside_the_folder_is_served() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(with_page(dir.path())).await;
+    for path in [
+        "/mail/../secret",
+        "/mail/..%2fsecret",
+        "/mail/%2e%2e/secret",
+        "/mail/icons/../../secret",
+        "/mail/..\\secret",
+        "/mail//secret",
+        "/mail/absent.js",
+    ] {
+        let answer = http(&server, get(path)).await;
+        assert!(
+            answer.starts_with("HTTP/1.1 404") && !answer.contains("hidden"),
+            "{path}: {answer}"
+        );
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn there_is_no_page_unless_it_is_configured() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(config(dir.path())).await;
+    let answer = http(&server, get("/mail/")).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 404") && answer.contains("found /mail/"),
+        "{answer}"
+    );
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_without_a_page_is_refused_at_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = with_page(dir.path());
+    settings.page.mail = Some(dir.path().to_owned());
+    let server = Server::start(settings).await.unwrap();
+    let error = server.run(async {}).await.unwrap_err().to_string();
+    assert!(
+        error.contains("page.mail") && error.contains("index.html"),
+        "{error}"
+    );
+}

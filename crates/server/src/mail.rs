@@ -1,0 +1,63 @@
+//! The page for letters: files of a folder, under the policy that it needs and nothing more.
+
+use crate::config::Page;
+use crate::error::ServerError;
+use axum::Router;
+use axum::http::HeaderValue;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::response::Redirect;
+use axum::routing::get;
+use std::path::Path;
+use tower_http::services::ServeDir;
+use tower_http::set_header::SetResponseHeaderLayer;
+
+/// Where it is: files have addresses relative to the second.
+pub(crate) const PATHS: [&str; 2] = ["/mail", "/mail/"];
+
+/// What the page may do: run its own scripts and module, call this server, and nothing else.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
+                      img-src 'self' data:; connect-src 'self'; worker-src 'self'; manifest-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// What every answer says. Browsers ask whether a file is still the same before they use it again.
+const HEADERS: [(HeaderName, &str); 5] = [
+    (CONTENT_SECURITY_POLICY, POLICY),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (REFERRER_POLICY, "no-referrer"),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        "same-origin",
+    ),
+    (CACHE_CONTROL, "no-cache"),
+];
+
+/// Whether there is a page where the configuration has one.
+///
+/// Errors: `Setting`.
+pub(crate) fn check(config: &Page) -> Result<(), ServerError> {
+    match &config.mail {
+        Some(folder) if !folder.join("index.html").is_file() => Err(ServerError::setting(
+            "page.mail",
+            "a folder with the index.html that `cargo xtask web` makes",
+            folder.display(),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The page of a folder.
+pub(crate) fn router(folder: &Path) -> Router {
+    let files = ServeDir::new(folder).precompressed_gzip();
+    let [bare, below] = PATHS;
+    let router = Router::new()
+        .nest_service(below, files)
+        .route(bare, get(|| async { Redirect::permanent("/mail/") }));
+    HEADERS.into_iter().fold(router, |router, (name, value)| {
+        router.layer(SetResponseHeaderLayer::overriding(
+            name,
+            HeaderValue::from_static(value),
+        ))
+    })
+}

@@ -1,0 +1,119 @@
+// The recipient as the page uses her: letters, visits, and what is told of them.
+import { useCallback, useEffect, useReducer, useRef, useState } from "preact/hooks";
+import type { Listed, Progress, Recipient } from "../src/index.js";
+import type { Feed } from "./feed.js";
+import { changed, EMPTY, type Change, type Ledger } from "./ledger.js";
+import { nextVisit, type Settings } from "./settings.js";
+import { reason, several, short } from "./words.js";
+
+/** What goes on. */
+export interface Busy {
+  keys: Progress | undefined;
+  visit: Progress | undefined;
+}
+
+export interface Desk {
+  letters: Listed[];
+  ledger: Ledger;
+  busy: Busy;
+  /** Whether the server can look for her letters. */
+  ready: boolean;
+  /** What is said aloud. */
+  news: string;
+  /** When the next visit is, in milliseconds since 1970. */
+  next: number;
+  /** Places on the board of what she sent since the page was opened. */
+  sent: number[];
+  send(to: string, content: string | Uint8Array, name?: string): Promise<void>;
+  reload(): Promise<void>;
+}
+
+export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
+  const [letters, setLetters] = useState<Listed[]>([]);
+  const [ledger, tell] = useReducer<Ledger, Change>(changed, EMPTY);
+  const [keys, setKeys] = useState<Progress>();
+  const [visit, setVisit] = useState<Progress>();
+  const [ready, setReady] = useState(false);
+  const [news, setNews] = useState("");
+  const [sent, setSent] = useState<number[]>([]);
+  const [next, setNext] = useState(() => nextVisit(Date.now(), settings));
+  const visiting = useRef(false);
+
+  const reload = useCallback(async () => {
+    const found = await me.letters();
+    setLetters(found);
+  }, [me]);
+
+  useEffect(() => {
+    feed.listen((seen) => tell({ do: "see", seen }));
+    void reload();
+    void prepare();
+    return () => feed.listen(undefined);
+  }, [me]);
+
+  // Keys are made once, and again from where they were when the page was closed.
+  async function prepare(): Promise<void> {
+    if (await me.ready()) return setReady(true);
+    tell({ do: "begin", deed: "keys", at: new Date() });
+    try {
+      await me.register(setKeys);
+      tell({ do: "end", deed: "keys", outcome: "The server can look for your letters, without learning which they are." });
+      setReady(true);
+      setNews("Your address is ready. The server can look for your letters.");
+    } catch (error) {
+      tell({ do: "end", deed: "keys", outcome: reason(error) });
+      setNews(`Your keys are not at the server yet: ${reason(error)} Open this page again to go on.`);
+    }
+    setKeys(undefined);
+  }
+
+  // One visit at the start, then at moments that the clock alone decides.
+  useEffect(() => {
+    if (!ready) return;
+    void look();
+    let timer: ReturnType<typeof setTimeout>;
+    const wait = () => {
+      const at = nextVisit(Date.now(), settings);
+      setNext(at);
+      timer = setTimeout(() => (void look(), wait()), at - Date.now());
+    };
+    wait();
+    return () => clearTimeout(timer);
+  }, [ready, settings.minutes]);
+
+  async function look(): Promise<void> {
+    if (visiting.current) return;
+    visiting.current = true;
+    setVisit({ stage: "waiting", what: "queue", done: 0, total: 0 });
+    tell({ do: "begin", deed: "visit", at: new Date() });
+    let [outcome, fresh] = ["", 0];
+    try {
+      const before = (await me.letters()).length;
+      await me.fetch(setVisit);
+      const found = await me.letters();
+      setLetters(found);
+      fresh = found.length - before;
+      outcome = fresh === 0 ? "No new letter." : `${several(fresh, "new letter")}.`;
+    } catch (error) {
+      outcome = `${reason(error)} The next visit asks the same again.`;
+    }
+    tell({ do: "end", deed: "visit", outcome, fresh });
+    setNews(outcome);
+    setVisit(undefined);
+    visiting.current = false;
+  }
+
+  async function send(to: string, content: string | Uint8Array, name?: string): Promise<void> {
+    tell({ do: "begin", deed: "letter", at: new Date() });
+    try {
+      const { indices } = await me.send(to, content, name);
+      setSent((before) => [...before, ...indices.filter((index) => index !== undefined)]);
+      tell({ do: "end", deed: "letter", outcome: `Your letter to ${short(to)}` });
+    } catch (error) {
+      tell({ do: "end", deed: "letter", outcome: `Not sent: ${reason(error)}` });
+      throw error;
+    }
+  }
+
+  return { letters, ledger, busy: { keys, visit }, ready, news, next, sent, send, reload };
+}

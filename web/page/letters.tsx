@@ -1,0 +1,108 @@
+// Letters: all of them, and one that is read.
+import { useEffect, useState } from "preact/hooks";
+import type { Letter, Listed, Recipient } from "../src/index.js";
+import type { Desk } from "./desk.js";
+import { save } from "./save.js";
+import { Envelope, Failure, Title } from "./parts.js";
+import { day, fileName, reason, size } from "./words.js";
+
+export function Inbox({ desk }: { desk: Desk }) {
+  const newest = desk.letters.toSorted((a, b) => b.index - a.index);
+  return (
+    <>
+      <Title>Letters</Title>
+      {newest.length === 0 ? (
+        <div class="empty">
+          <Envelope />
+          <p>No letter yet. Give somebody <a href="#you">your address</a>, or <a href="#write">write to yourself</a>.</p>
+        </div>
+      ) : (
+        <ul class="letters">
+          {newest.map((letter) => (
+            <li key={letter.number}>
+              <Row letter={letter} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function title({ name, firstLine }: Listed): string {
+  return name ?? (firstLine === undefined || firstLine === "" ? "Without words" : firstLine);
+}
+
+function Row({ letter }: { letter: Listed }) {
+  const { number, read, fetched, bytes, name } = letter;
+  return (
+    <a href={`#letters/${number}`} class={read ? "letter" : "letter unread"}>
+      {!read && <span class="hidden">Unread: </span>}
+      <bdi class="title">{title(letter)}</bdi>
+      <span class="hint">
+        {name !== undefined && "File, "}
+        {size(bytes)}, {day(new Date(fetched * 1000))}
+      </span>
+    </a>
+  );
+}
+
+export function Reading({ me, desk, number }: { me: Recipient; desk: Desk; number: number }) {
+  const [letter, setLetter] = useState<Letter>();
+  const [failure, setFailure] = useState<string>();
+  const listed = desk.letters.find((one) => one.number === number);
+  useEffect(() => {
+    me.read(number)
+      .then(setLetter, (error: unknown) => setFailure(reason(error)))
+      .then(desk.reload);
+  }, [number]);
+  return (
+    <article>
+      <p>
+        <a href="#letters">← All letters</a>
+      </p>
+      <Title>
+        <bdi>{listed === undefined ? `Letter ${number}` : title(listed)}</bdi>
+      </Title>
+      {listed !== undefined && (
+        <p class="hint">
+          Came to this device on {day(new Date(listed.fetched * 1000))}. It lies on the board for all to see, at place {listed.index};
+          only you can open it. It does not say who wrote it, unless its text does.
+        </p>
+      )}
+      <Failure text={failure} />
+      {letter !== undefined && <Body letter={letter} number={number} />}
+    </article>
+  );
+}
+
+/** The text of bytes, unless they are something else. */
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return /[\u0000-\u0008\u000e-\u001f]/.test(text) ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+function Body({ letter, number }: { letter: Letter; number: number }) {
+  const text = textOf(letter.bytes);
+  return (
+    <>
+      {text !== undefined && (
+        <p class="text card" dir="auto">
+          {text}
+        </p>
+      )}
+      {(text === undefined || letter.name !== undefined) && (
+        <p>
+          <button type="button" onClick={() => save(letter.bytes, fileName(number, letter.name))}>
+            Save the file
+          </button>{" "}
+          <span class="hint">Nobody vouches for a file: open it only if you trust its sender.</span>
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,102 @@
+// An open recipient: letters, writing, her address, and both sides' views beside them.
+import { useEffect, useState } from "preact/hooks";
+import type { Progress, Recipient } from "../src/index.js";
+import { type Desk, useDesk } from "./desk.js";
+import type { Feed } from "./feed.js";
+import { Inbox, Reading } from "./letters.js";
+import { Bar, Header } from "./parts.js";
+import { keep, type Settings, settings as kept } from "./settings.js";
+import { Sides } from "./sides.js";
+import { clock } from "./words.js";
+import { Write } from "./write.js";
+import { You } from "./you.js";
+
+const PLACES = { letters: "Letters", write: "Write", you: "Your address" } as const;
+type Place = keyof typeof PLACES;
+
+/** The place and, of a letter, its number that the address bar names. */
+function named(): { place: Place; number: number | undefined } {
+  const [place, number] = location.hash.slice(1).split("/");
+  const known = place === "write" || place === "you" ? place : "letters";
+  return { place: known, number: number === undefined ? undefined : Number(number) };
+}
+
+export function Mailbox({ me, feed, lock }: { me: Recipient; feed: Feed; lock: () => void }) {
+  const [settings, setSettings] = useState(kept);
+  const [at, setAt] = useState(named);
+  const desk = useDesk(me, feed, settings);
+  useEffect(() => {
+    const go = () => setAt(named());
+    addEventListener("hashchange", go);
+    return () => removeEventListener("hashchange", go);
+  }, []);
+  const change = (settings: Settings) => {
+    keep(settings);
+    setSettings(settings);
+  };
+  const unread = desk.letters.filter(({ read }) => !read).length;
+  return (
+    <>
+      <Header>
+        <Visits desk={desk} />
+        <button type="button" onClick={lock}>
+          Lock
+        </button>
+      </Header>
+      <nav aria-label="Places">
+        {Object.entries(PLACES).map(([place, name]) => (
+          <a key={place} href={`#${place}`} aria-current={at.place === place ? "page" : undefined}>
+            {name}
+            {place === "letters" && unread > 0 && <Count unread={unread} />}
+          </a>
+        ))}
+      </nav>
+      <div class="desk">
+        <main>
+          <Keys desk={desk} />
+          {at.place === "letters" && at.number === undefined && <Inbox desk={desk} />}
+          {at.place === "letters" && at.number !== undefined && <Reading key={at.number} me={me} desk={desk} number={at.number} />}
+          {at.place === "write" && <Write desk={desk} />}
+          {at.place === "you" && <You me={me} settings={settings} change={change} />}
+        </main>
+        <Sides desk={desk} />
+      </div>
+      <p class="hidden" role="status">
+        {desk.news}
+      </p>
+    </>
+  );
+}
+
+function Count({ unread }: { unread: number }) {
+  return (
+    <span class="count">
+      {unread}
+      <span class="hidden"> unread</span>
+    </span>
+  );
+}
+
+function Visits({ desk }: { desk: Desk }) {
+  const { busy, ready, next } = desk;
+  if (!ready) return <p class="visits">Getting ready</p>;
+  return <p class="visits">{busy.visit === undefined ? `Next visit at ${clock(new Date(next))}` : stage(busy.visit)}</p>;
+}
+
+function stage({ stage, done, total }: Progress): string {
+  if (stage === "waiting") return total > 0 ? `Visiting: ${total} before you` : "Visiting the server";
+  return `The server looks through the board: ${total > 0 ? Math.round((100 * done) / total) : 0} %`;
+}
+
+/** The keys that are made and sent, once. */
+function Keys({ desk }: { desk: Desk }) {
+  const { keys } = desk.busy;
+  if (keys === undefined) return null;
+  const label = keys.stage === "making" ? "Your device makes keys" : "Your keys go to the server";
+  return (
+    <section class="card" aria-label="Your keys">
+      <Bar label={label} progress={keys} />
+      <p class="hint">Once, before the first letter. You may write meanwhile; if you close the page, it goes on later.</p>
+    </section>
+  );
+}

@@ -1,0 +1,59 @@
+// The board and the last digest as each side sees them, drawn from the calls that were made.
+
+const COLUMNS = 12;
+const ROWS = 6;
+const CELL = 17;
+const PITCH = 20;
+const WIDTH = COLUMNS * PITCH - (PITCH - CELL);
+const HEIGHT = ROWS * PITCH;
+const DIGEST = 26;
+
+export interface View {
+  /** Messages on the board. */
+  messages: number;
+  /** Whether messages from one place up to another are drawn apart, and how. */
+  mark: (from: number, to: number) => string;
+  label: string;
+  /** The last digest: letters that are seen in it; nothing before there is one. */
+  digest: number | undefined;
+  /** Whether its letters are seen. */
+  opened: boolean;
+}
+
+/** Messages that one square stands for. */
+export function perSquare(messages: number): number {
+  return Math.max(1, Math.ceil(messages / (COLUMNS * ROWS)));
+}
+
+export function Picture({ messages, mark, label, digest, opened }: View) {
+  const each = perSquare(messages);
+  const squares = Array.from({ length: COLUMNS * ROWS }, (_, i) => {
+    const from = i * each;
+    const kind = from < messages ? mark(from, Math.min(from + each, messages)) : "free";
+    return <rect key={i} class={`post ${kind}`} x={(i % COLUMNS) * PITCH} y={Math.floor(i / COLUMNS) * PITCH} width={CELL} height={CELL} rx={3} />;
+  });
+  return (
+    <svg class="picture" viewBox={`-1 -1 ${WIDTH + 2} ${HEIGHT + 12 + DIGEST + 2}`} role="img" aria-label={label}>
+      {squares}
+      <g transform={`translate(0 ${HEIGHT + 12})`}>{<Digest letters={digest} opened={opened} />}</g>
+    </svg>
+  );
+}
+
+const STRIPES = 36;
+
+/** A sheet of stripes that look all alike, but to whom it opens for. */
+function Digest({ letters, opened }: { letters: number | undefined; opened: boolean }) {
+  if (letters === undefined) return <rect class="sheet free" x={0.5} y={0.5} width={WIDTH - 1} height={DIGEST - 1} rx={4} />;
+  const pitch = (WIDTH - 16) / STRIPES;
+  const stripes = Array.from({ length: STRIPES }, (_, i) => {
+    const found = opened && i < letters;
+    return <rect key={i} class={`stripe ${found ? "mine" : ""}`} x={8 + i * pitch} y={6} width={pitch * 0.6} height={DIGEST - 12} rx={1} />;
+  });
+  return (
+    <>
+      <rect class="sheet" x={0.5} y={0.5} width={WIDTH - 1} height={DIGEST - 1} rx={4} />
+      {stripes}
+    </>
+  );
+}

@@ -1,0 +1,79 @@
+// Writing: a text and files, each of which is a letter.
+import { useRef, useState } from "preact/hooks";
+import type { Desk } from "./desk.js";
+import { Failure, Title } from "./parts.js";
+import { reason, several, short } from "./words.js";
+
+export function Write({ desk }: { desk: Desk }) {
+  const [to, setTo] = useState("");
+  const [text, setText] = useState("");
+  const [failure, setFailure] = useState<string>();
+  const [done, setDone] = useState<string>();
+  const [works, setWorks] = useState(false);
+  const files = useRef<HTMLInputElement>(null);
+
+  async function send(): Promise<void> {
+    const chosen = [...(files.current?.files ?? [])];
+    if (!to.trim().startsWith("omr1")) throw new Error("Please give an address: it begins with omr1.");
+    if (text === "" && chosen.length === 0) throw new Error("Please write something, or choose a file.");
+    if (text !== "") await desk.send(to, text);
+    setText("");
+    for (const file of chosen) await desk.send(to, new Uint8Array(await file.arrayBuffer()), file.name);
+    if (files.current !== null) files.current.value = "";
+    setDone(`${several(chosen.length + (text === "" ? 0 : 1), "letter")} sent to ${short(to)}`);
+  }
+
+  async function submit(event: Event): Promise<void> {
+    event.preventDefault();
+    if (works) return;
+    [setFailure, setDone].forEach((set) => set(undefined));
+    setWorks(true);
+    await send().catch((error: unknown) => setFailure(reason(error)));
+    setWorks(false);
+  }
+
+  return (
+    <>
+      <Title>Write</Title>
+      <form class="card" onSubmit={(event) => void submit(event)} noValidate>
+        <label>
+          To
+          <input
+            required
+            spellcheck={false}
+            autocapitalize="off"
+            autocomplete="off"
+            placeholder="omr1…@https://…"
+            value={to}
+            onInput={(event) => setTo(event.currentTarget.value)}
+          />
+        </label>
+        <label>
+          Text
+          <textarea rows={8} dir="auto" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        </label>
+        <label>
+          Files
+          <input ref={files} type="file" multiple aria-describedby="files-hint" />
+        </label>
+        <p id="files-hint" class="hint">
+          Up to some 140 kB each, and each a letter of its own. A long letter takes several posts, so its length shows, to the
+          nearest post.
+        </p>
+        <Failure text={failure} />
+        <p class="buttons">
+          <button class="main" disabled={works}>
+            {works ? "Sealing and sending…" : "Send"}
+          </button>
+          <span role="status" class="done">
+            {done}
+          </span>
+        </p>
+      </form>
+      <p class="hint">
+        A letter cannot be called back, and the page keeps no copy. Say who you are if your reader should know: the letter
+        itself does not.
+      </p>
+    </>
+  );
+}

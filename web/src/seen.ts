@@ -1,0 +1,67 @@
+// What servers see of the calls that are made, told beside them.
+import { isMessage, type Message } from "@bufbuild/protobuf";
+import type { Interceptor } from "@connectrpc/connect";
+import { FindAddressRequestSchema, PublishAddressRequestSchema } from "./gen/omr/v1/address_pb.js";
+import { type Board, GetBoardResponseSchema, PostMessagesRequestSchema } from "./gen/omr/v1/board_pb.js";
+import { CreateJobRequestSchema, FetchDigestResponseSchema } from "./gen/omr/v1/detection_pb.js";
+import { BeginUploadRequestSchema, UploadChunkRequestSchema } from "./gen/omr/v1/key_pb.js";
+import { GetCapabilitiesResponseSchema } from "./gen/omr/v1/service_pb.js";
+import type { Seen } from "./types.js";
+
+/** Tells of every call, and of those answers that are a person's or the board's. */
+export function watched(tell: (seen: Seen) => void): Interceptor {
+  const asked = asking();
+  return (next) => async (request) => {
+    if (!request.stream) tell(asked(request.message) ?? { what: "other", call: request.method.name });
+    const answer = await next(request);
+    if (answer.stream) return { ...answer, message: counted(answer.message, tell) };
+    const { message } = answer;
+    const described = isMessage(message, GetBoardResponseSchema) || isMessage(message, GetCapabilitiesResponseSchema);
+    if (described && message.board !== undefined) tell(length(message.board));
+    return answer;
+  };
+}
+
+function length({ messages, clueBytes, payloadBytes }: Board): Seen {
+  return { what: "board", messages: Number(messages), bytes: clueBytes + payloadBytes };
+}
+
+/** What a request says; it remembers the lengths of keys, which their pieces do not have. */
+function asking(): (message: Message) => Seen | undefined {
+  const totals = new Map<string, number>();
+  return (message) => {
+    if (isMessage(message, PostMessagesRequestSchema)) {
+      const { messages } = message;
+      const [first] = messages;
+      return { what: "post", messages: messages.length, bytes: first ? first.clue.length + first.payload.length : 0 };
+    }
+    if (isMessage(message, CreateJobRequestSchema)) {
+      const { start, end, bound } = message;
+      return { what: "request", start: Number(start), end: Number(end), bound };
+    }
+    if (isMessage(message, BeginUploadRequestSchema)) {
+      totals.set(String(message.keyHash), Number(message.totalBytes));
+      return undefined;
+    }
+    if (isMessage(message, UploadChunkRequestSchema) && message.chunk !== undefined) {
+      const { keyHash, offset, data } = message.chunk;
+      const key = String(keyHash);
+      return { what: "key", key, done: Number(offset) + data.length, total: totals.get(key) ?? 0 };
+    }
+    if (isMessage(message, PublishAddressRequestSchema)) return { what: "published", fingerprint: undefined };
+    if (isMessage(message, FindAddressRequestSchema)) {
+      return { what: "asked", fingerprint: new Uint8Array(message.fingerprint) };
+    }
+    return undefined;
+  };
+}
+
+/** The same stream; where it is a digest, its bytes are told at its end. */
+async function* counted<T extends Message>(stream: AsyncIterable<T>, tell: (seen: Seen) => void): AsyncIterable<T> {
+  let bytes: number | undefined;
+  for await (const message of stream) {
+    if (isMessage(message, FetchDigestResponseSchema)) bytes = (bytes ?? 0) + message.data.length;
+    yield message;
+  }
+  if (bytes !== undefined) tell({ what: "digest", bytes });
+}

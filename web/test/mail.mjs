@@ -1,0 +1,201 @@
+// The page for letters in Chromium, as `omr serve` has it and `cargo xtask web` calls this; `--real`: of the default
+// set, with pictures for the documents.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { startServer } from "../../tests/browser/server.mjs";
+import { launch } from "../../tests/browser/tools.mjs";
+import { PASSPHRASE, Person } from "./person.mjs";
+import { pictures } from "./pictures.mjs";
+
+const real = process.argv.includes("--real");
+const passed = (what) => console.log(`web: page: ${what}: ok`);
+const FILE = { name: "a list.txt", mimeType: "text/plain", buffer: Buffer.from("bread\n".repeat(300)) };
+const HOUR = 3_600_000;
+
+const mail = join(process.env.OMR_WEB, real ? "mail" : "mail-tests");
+const server = await startServer({ mail, params: real ? null : "insecure-tiny-hybrid-v4" });
+let [browser, stopped] = [undefined, false];
+try {
+  browser = await launch();
+  const [alice, bob] = [await Person.of(browser, server.url), await Person.of(browser, server.url)];
+  if (real) await pictures(alice, bob);
+  else await all(alice, bob);
+} catch (error) {
+  console.error(server.log());
+  throw error;
+} finally {
+  await browser?.close();
+  if (!stopped) await server.stop();
+}
+
+async function all(alice, bob) {
+  await refusals(alice);
+  const address = await keyboard(alice);
+  await letters(alice, bob, address);
+  await again(alice);
+  const carol = await elsewhere(alice);
+  for (const one of [alice, bob, carol]) one.check();
+  await offline(alice);
+}
+
+// What cannot be used is told beside the field.
+async function refusals(alice) {
+  const page = await alice.visit();
+  await alice.accessible("the start");
+  await page.getByLabel("Passphrase").fill("short");
+  await page.getByRole("button", { name: "Make my address" }).click();
+  await page.getByRole("alert").getByText(/at least 8 characters/).waitFor();
+  await page.getByRole("button", { name: "Suggest one" }).click();
+  assert.match(await page.getByLabel("Passphrase").inputValue(), /^([a-z]{5}-){4}[a-z]{5}$/);
+  await page.getByRole("button", { name: /identity file/ }).click();
+  await page.getByLabel("Identity file").setInputFiles(FILE);
+  await page.getByLabel("Passphrase").fill("anything");
+  await page.getByRole("button", { name: "Use this identity" }).click();
+  await page.getByRole("alert").getByText(/expected the file of an identity/).waitFor();
+  const second = await alice.context.newPage();
+  await second.goto(page.url());
+  await second.getByRole("alert").getByText(/another tab/).waitFor();
+  await Promise.all([second.close(), page.close()]);
+  passed("what cannot be used is told, and a second tab");
+}
+
+// She makes an identity, writes to herself and reads it, without a mouse.
+async function keyboard(alice) {
+  const page = await alice.visit();
+  const { keyboard } = page;
+  await alice.tab("Passphrase");
+  await keyboard.type(PASSPHRASE);
+  await alice.tab("Make my address");
+  await keyboard.press("Enter");
+  await alice.ready();
+  const address = await alice.address();
+  await alice.accessible("her address");
+  await alice.tab("Letters");
+  await alice.tab("Write");
+  await keyboard.press("Enter");
+  await alice.tab("To");
+  await keyboard.type(address);
+  await alice.tab("Text");
+  await keyboard.type("A note to myself");
+  await alice.tab("Send");
+  await keyboard.press("Enter");
+  await page.getByText(/1 letter sent to/).waitFor();
+  await alice.accessible("writing");
+  await page.close();
+  await alice.visit();
+  await alice.accessible("locked");
+  await alice.tab("Passphrase");
+  await alice.page.keyboard.type(PASSPHRASE);
+  await alice.page.keyboard.press("Enter");
+  await alice.ready();
+  await alice.tab("Letters");
+  await alice.page.keyboard.press("Enter");
+  await alice.tab("Unread: A note to myself");
+  await alice.page.keyboard.press("Enter");
+  await alice.page.getByRole("heading", { level: 1, name: "A note to myself" }).waitFor();
+  await alice.accessible("a letter");
+  await alice.page.close();
+  passed("with the keyboard alone: an identity, a letter written and read");
+  return address;
+}
+
+// Two people write to each other; hers come at a visit that the clock decides, and both pictures show them.
+async function letters(alice, bob, address) {
+  const bobs = await bob.make();
+  await bob.send(address, "Dear Alice,\nhow are you?", [FILE]);
+  await bob.page.getByText(/2 letters sent to/).waitFor();
+  const page = await alice.visit({ clock: true });
+  await alice.unlock();
+  await alice.ready();
+  assert.deepEqual(await alice.letters(), ["a list.txt", "Dear Alice,", "A note to myself"]);
+  await alice.accessible("her letters");
+  await alice.read("a list.txt");
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save the file" }).click()]);
+  assert.match(file.suggestedFilename(), /^\d+-a list\.txt$/);
+  assert.deepEqual(await readFile(await file.path()), FILE.buffer);
+  await alice.send(bobs, "Well, and you?");
+  await bob.send(address, "Well too");
+  const before = await visits(page);
+  await page.clock.fastForward(HOUR / 60);
+  await page.clock.fastForward(HOUR);
+  await page.getByText("1 new letter.").last().waitFor();
+  assert.ok((await visits(page)) > before, "a visit of its own");
+  assert.equal((await alice.letters())[0], "Well too");
+  await sides(page);
+  await page.close();
+  await bob.page.reload();
+  await bob.unlock();
+  await bob.ready();
+  await bob.read("Well, and you?");
+  await bob.page.close();
+  passed("two people write to each other");
+}
+
+async function visits(page) {
+  return await page.getByRole("cell", { name: /new letter/ }).count();
+}
+
+// Squares on both sides are as many as posts; hers are told apart on her side alone.
+async function sides(page) {
+  const count = (selector) => page.locator(selector).count();
+  const posts = await count(".theirs .post.sealed");
+  assert.ok(posts >= 6, `${posts} posts`);
+  assert.equal(await count(".yours .post:not(.free)"), posts);
+  assert.equal(await count(".theirs .mine"), 0);
+  assert.equal(await count(".yours .post.mine"), 4);
+  assert.equal(await count(".yours .post.sent"), 1);
+  const sizes = await page.getByRole("cell", { name: /A digest of/ }).allTextContents();
+  assert.equal(new Set(sizes.map((text) => /A digest of [\d\u202f]+ bytes/.exec(text)[0])).size, 1, "digests are of one size");
+}
+
+// Letters outlive the tab; a wrong passphrase opens nothing.
+async function again(alice) {
+  const page = await alice.visit();
+  await page.getByLabel("Passphrase").fill("something else");
+  await page.getByRole("button", { name: "Unlock" }).click();
+  await page.getByRole("alert").getByText(/passphrase is wrong/).waitFor();
+  await alice.unlock();
+  assert.equal((await alice.letters()).length, 4);
+  await alice.read("Dear Alice,");
+  await page.getByText("how are you?").waitFor();
+  await page.getByRole("button", { name: "Lock" }).click();
+  await page.getByRole("heading", { name: "Your identity is locked" }).waitFor();
+  await alice.unlock();
+  passed("letters outlive the tab");
+}
+
+// Her identity in another profile reads the same letters.
+async function elsewhere(alice) {
+  await alice.go("Your address");
+  const button = alice.page.getByRole("button", { name: "Save the identity file" });
+  const [download] = await Promise.all([alice.page.waitForEvent("download"), button.click()]);
+  const buffer = await readFile(await download.path());
+  assert.ok(!buffer.includes(PASSPHRASE), "no passphrase in the file");
+  await alice.page.close();
+  const carol = await Person.of(browser, server.url);
+  const page = await carol.visit();
+  await page.getByRole("button", { name: /identity file/ }).click();
+  await page.getByLabel("Identity file").setInputFiles({ name: "identity.json", mimeType: "application/json", buffer });
+  for (const passphrase of ["not hers at all", PASSPHRASE]) {
+    await page.getByLabel("Passphrase").fill(passphrase);
+    await page.getByRole("button", { name: "Use this identity" }).click();
+    if (passphrase !== PASSPHRASE) await page.getByRole("alert").getByText(/passphrase is wrong/).waitFor();
+  }
+  await carol.ready();
+  assert.deepEqual(await carol.letters(), ["Well too", "a list.txt", "Dear Alice,", "A note to myself"]);
+  await page.close();
+  passed("an identity file reads the same letters elsewhere");
+  return carol;
+}
+
+// Without a server she reads what she has.
+async function offline(alice) {
+  await server.stop();
+  stopped = true;
+  const page = await alice.visit();
+  await alice.unlock();
+  await alice.read("Dear Alice,");
+  await page.getByText("how are you?").waitFor();
+  passed("letters are read without a server");
+}
