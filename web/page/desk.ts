@@ -69,15 +69,17 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
 
   // One visit at the start, then at moments that the clock alone decides.
   useEffect(() => {
+    if (ready) void look();
+  }, [ready]);
+  useEffect(() => {
     if (!ready) return;
-    void look();
     let timer: ReturnType<typeof setTimeout>;
-    const wait = () => {
-      const at = nextVisit(Date.now(), settings);
+    const wait = (after: number) => {
+      const at = nextVisit(Math.max(after, Date.now()), settings);
       setNext(at);
-      timer = setTimeout(() => (void look(), wait()), at - Date.now());
+      timer = setTimeout(() => (void look(), wait(at)), at - Date.now());
     };
-    wait();
+    wait(0);
     return () => clearTimeout(timer);
   }, [ready, settings.minutes]);
 

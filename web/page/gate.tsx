@@ -47,9 +47,9 @@ function useOnce(act: () => Promise<void>) {
   return { failure, works, submit: (event: Event) => void submit(event) };
 }
 
-function Server({ value, change }: { value: string; change: (server: string) => void }) {
+function Server({ value, change, open }: { value: string; change: (server: string) => void; open: boolean }) {
   return (
-    <details>
+    <details open={open}>
       <summary>Another server</summary>
       <label>
         Server
@@ -73,7 +73,7 @@ function Make({ open }: { open: Open }) {
   return (
     <form class="card" onSubmit={submit} noValidate>
       <Choice value={passphrase} change={setPassphrase} />
-      <Server value={server} change={setServer} />
+      <Server value={server} change={setServer} open={failure !== undefined} />
       <Failure text={failure} />
       <button class="main" disabled={works}>
         {works ? "Making it…" : "Make my address"}

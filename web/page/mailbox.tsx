@@ -8,7 +8,7 @@ import { Bar, Header } from "./parts.js";
 import { keep, type Settings, settings as kept } from "./settings.js";
 import { Sides } from "./sides.js";
 import { clock } from "./words.js";
-import { Write } from "./write.js";
+import { type Draft, EMPTY, Write } from "./write.js";
 import { You } from "./you.js";
 
 const PLACES = { letters: "Letters", write: "Write", you: "Your address" } as const;
@@ -24,12 +24,16 @@ function named(): { place: Place; number: number | undefined } {
 export function Mailbox({ me, feed, lock }: { me: Recipient; feed: Feed; lock: () => void }) {
   const [settings, setSettings] = useState(kept);
   const [at, setAt] = useState(named);
+  const [draft, setDraft] = useState<Draft>(EMPTY);
   const desk = useDesk(me, feed, settings);
   useEffect(() => {
     const go = () => setAt(named());
     addEventListener("hashchange", go);
     return () => removeEventListener("hashchange", go);
   }, []);
+  useEffect(() => {
+    document.title = at.place === "letters" ? "Letters" : `${PLACES[at.place]} – Letters`;
+  }, [at.place]);
   const change = (settings: Settings) => {
     keep(settings);
     setSettings(settings);
@@ -56,7 +60,7 @@ export function Mailbox({ me, feed, lock }: { me: Recipient; feed: Feed; lock: (
           <Keys desk={desk} />
           {at.place === "letters" && at.number === undefined && <Inbox desk={desk} />}
           {at.place === "letters" && at.number !== undefined && <Reading key={at.number} me={me} desk={desk} number={at.number} />}
-          {at.place === "write" && <Write desk={desk} />}
+          {at.place === "write" && <Write me={me} desk={desk} draft={draft} change={setDraft} />}
           {at.place === "you" && <You me={me} settings={settings} change={change} />}
         </main>
         <Sides desk={desk} />

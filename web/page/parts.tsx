@@ -40,7 +40,7 @@ export function Failure({ text }: { text: string | undefined }) {
 
 /** How far something is; without an end where none is known. */
 export function Bar({ label, progress }: { label: string; progress: Progress }) {
-  const known = progress.total > 0 && progress.stage !== "waiting";
+  const known = progress.total > 0 && (progress.stage === "sending" || progress.stage === "working");
   return (
     <label class="bar">
       <span>{label}</span>

@@ -29,7 +29,8 @@ async function forget(): Promise<void> {
 
 async function answer(request: Request): Promise<Response> {
   const cache = await caches.open(kept);
-  return (await cache.match(request, { ignoreSearch: true })) ?? (await fetch(request));
+  // Servers say that answers differ by origin, as those to other pages do.
+  return (await cache.match(request, { ignoreSearch: true, ignoreVary: true })) ?? (await fetch(request));
 }
 
 export {};

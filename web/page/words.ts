@@ -29,10 +29,14 @@ export function short(address: string): string {
   return `${address.trim().slice(0, 12)}…`;
 }
 
+export const UNREACHED = "The server cannot be reached.";
+
 /** What went wrong, for a person. */
 export function reason(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return /failed to fetch|networkerror|load failed/i.test(text) ? "The server cannot be reached." : text;
+  if (/failed to fetch|networkerror|load failed/i.test(text)) return UNREACHED;
+  // Without the code of the call before it.
+  return text.replace(/^\[[a-z_]+\] /, "");
 }
 
 /** A file name as a stranger chose it, without what would hide its ending or name another folder. */

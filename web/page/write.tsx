@@ -1,12 +1,36 @@
 // Writing: a text and files, each of which is a letter.
 import { useRef, useState } from "preact/hooks";
+import type { Recipient } from "../src/index.js";
 import type { Desk } from "./desk.js";
 import { Failure, Title } from "./parts.js";
-import { reason, several, short } from "./words.js";
+import { reason, several, short, UNREACHED } from "./words.js";
 
-export function Write({ desk }: { desk: Desk }) {
-  const [to, setTo] = useState("");
-  const [text, setText] = useState("");
+/** What is being written; it stays while other places are looked at. */
+export interface Draft {
+  to: string;
+  text: string;
+}
+
+export const EMPTY: Draft = { to: "", text: "" };
+
+interface Props {
+  me: Recipient;
+  desk: Desk;
+  draft: Draft;
+  change: (draft: Draft) => void;
+}
+
+/** Why a letter was not sent; the policy of a page that its server gives forbids it others. */
+function why(error: unknown, to: string, me: Recipient): string {
+  const [there, here] = [to, me.address].map((address) => address.trim().split("@")[1]);
+  const text = reason(error);
+  return text === UNREACHED && there !== undefined && there !== here
+    ? `The address is at ${there}, and this page may call ${here} alone. Write from a page of that server, or with the command omr.`
+    : text;
+}
+
+export function Write({ me, desk, draft, change }: Props) {
+  const { to, text } = draft;
   const [failure, setFailure] = useState<string>();
   const [done, setDone] = useState<string>();
   const [works, setWorks] = useState(false);
@@ -17,7 +41,7 @@ export function Write({ desk }: { desk: Desk }) {
     if (!to.trim().startsWith("omr1")) throw new Error("Please give an address: it begins with omr1.");
     if (text === "" && chosen.length === 0) throw new Error("Please write something, or choose a file.");
     if (text !== "") await desk.send(to, text);
-    setText("");
+    change({ to, text: "" });
     for (const file of chosen) await desk.send(to, new Uint8Array(await file.arrayBuffer()), file.name);
     if (files.current !== null) files.current.value = "";
     setDone(`${several(chosen.length + (text === "" ? 0 : 1), "letter")} sent to ${short(to)}`);
@@ -28,7 +52,7 @@ export function Write({ desk }: { desk: Desk }) {
     if (works) return;
     [setFailure, setDone].forEach((set) => set(undefined));
     setWorks(true);
-    await send().catch((error: unknown) => setFailure(reason(error)));
+    await send().catch((error: unknown) => setFailure(why(error, to, me)));
     setWorks(false);
   }
 
@@ -45,12 +69,12 @@ export function Write({ desk }: { desk: Desk }) {
             autocomplete="off"
             placeholder="omr1…@https://…"
             value={to}
-            onInput={(event) => setTo(event.currentTarget.value)}
+            onInput={(event) => change({ ...draft, to: event.currentTarget.value })}
           />
         </label>
         <label>
           Text
-          <textarea rows={8} dir="auto" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+          <textarea rows={8} dir="auto" value={text} onInput={(event) => change({ ...draft, text: event.currentTarget.value })} />
         </label>
         <label>
           Files

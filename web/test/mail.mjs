@@ -7,14 +7,17 @@ import { startServer } from "../../tests/browser/server.mjs";
 import { launch } from "../../tests/browser/tools.mjs";
 import { PASSPHRASE, Person } from "./person.mjs";
 import { pictures } from "./pictures.mjs";
+import { startSite } from "./site.mjs";
 
 const real = process.argv.includes("--real");
 const passed = (what) => console.log(`web: page: ${what}: ok`);
 const FILE = { name: "a list.txt", mimeType: "text/plain", buffer: Buffer.from("bread\n".repeat(300)) };
 const HOUR = 3_600_000;
 
+const site = await startSite(process.env.OMR_WEB);
 const mail = join(process.env.OMR_WEB, real ? "mail" : "mail-tests");
-const server = await startServer({ mail, params: real ? null : "insecure-tiny-hybrid-v4" });
+const server = await startServer({ mail, origins: [site.origin], params: real ? null : "insecure-tiny-hybrid-v4" });
+site.allow([server.url]);
 let [browser, stopped] = [undefined, false];
 try {
   browser = await launch();
@@ -26,6 +29,7 @@ try {
   throw error;
 } finally {
   await browser?.close();
+  await site.stop();
   if (!stopped) await server.stop();
 }
 
@@ -35,7 +39,8 @@ async function all(alice, bob) {
   await letters(alice, bob, address);
   await again(alice);
   const carol = await elsewhere(alice);
-  for (const one of [alice, bob, carol]) one.check();
+  const dora = await files(address);
+  for (const one of [alice, bob, carol, dora]) one.check();
   await offline(alice);
 }
 
@@ -176,17 +181,42 @@ async function elsewhere(alice) {
   const carol = await Person.of(browser, server.url);
   const page = await carol.visit();
   await page.getByRole("button", { name: /identity file/ }).click();
-  await page.getByLabel("Identity file").setInputFiles({ name: "identity.json", mimeType: "application/json", buffer });
-  for (const passphrase of ["not hers at all", PASSPHRASE]) {
+  const use = async (file, passphrase) => {
+    await page.getByLabel("Identity file").setInputFiles({ name: "identity.json", mimeType: "application/json", buffer: file });
     await page.getByLabel("Passphrase").fill(passphrase);
     await page.getByRole("button", { name: "Use this identity" }).click();
-    if (passphrase !== PASSPHRASE) await page.getByRole("alert").getByText(/passphrase is wrong/).waitFor();
+  };
+  const changed = (change) => Buffer.from(JSON.stringify({ ...JSON.parse(buffer), ...change }));
+  for (const [file, passphrase, told] of [
+    [buffer, "not hers at all", /passphrase is wrong/],
+    [changed({ clueKey: btoa("another") }), PASSPHRASE, /found another beside it/],
+    [changed({ bound: "50" }), PASSPHRASE, /expected a whole number as bound/],
+    [changed({ format: "omr recipient 9" }), PASSPHRASE, /omr recipient 1, found omr recipient 9/],
+  ]) {
+    await use(file, passphrase);
+    await page.getByRole("alert").getByText(told).waitFor();
   }
+  await use(buffer, PASSPHRASE);
   await carol.ready();
   assert.deepEqual(await carol.letters(), ["Well too", "a list.txt", "Dear Alice,", "A note to myself"]);
   await page.close();
   passed("an identity file reads the same letters elsewhere");
   return carol;
+}
+
+// As files of another web server the page asks for the server; it says why it cannot write to a third one.
+async function files(address) {
+  const dora = await Person.of(browser, server.url, `${site.origin}/mail-tests/index.html`);
+  const page = await dora.visit();
+  await page.getByLabel("Passphrase").fill(PASSPHRASE);
+  await page.getByText("Another server").click();
+  await page.getByLabel("Server", { exact: true }).fill(server.url);
+  await page.getByRole("button", { name: "Make my address" }).click();
+  await dora.ready();
+  await dora.send(address, "From another place");
+  await page.close();
+  passed("as files of another web server");
+  return dora;
 }
 
 // Without a server she reads what she has.

@@ -9,10 +9,10 @@ const PATIENCE = 120_000;
 export class Person {
   #complaints = [];
 
-  constructor(context, url) {
+  constructor(context, url, page = `${url}/mail/`) {
     this.context = context;
-    this.url = url;
-    const own = (to) => to.startsWith(url) || /^(data|blob):/.test(to);
+    this.where = page;
+    const own = (to) => [url, new URL(page).origin].some((base) => to.startsWith(base)) || /^(data|blob):/.test(to);
     context.on("request", (request) => own(request.url()) || this.#complaints.push(`a request to ${request.url()}`));
     context.on("weberror", (error) => this.#complaints.push(String(error.error())));
     context.on("console", (message) => {
@@ -20,18 +20,19 @@ export class Person {
     });
   }
 
-  static async of(browser, url) {
+  /** `page`: where the page is, if not at the server. */
+  static async of(browser, url, page) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, acceptDownloads: true });
     context.setDefaultTimeout(PATIENCE);
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-    return new Person(context, url);
+    return new Person(context, url, page);
   }
 
   /** Opens the page in a tab; a clock of its own lets time pass. */
   async visit({ clock = false } = {}) {
     this.page = await this.context.newPage();
     if (clock) await this.page.clock.install();
-    await this.page.goto(`${this.url}/mail/`);
+    await this.page.goto(this.where);
     return this.page;
   }
 

@@ -3,8 +3,15 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 
-const FOLDERS = ["dist", "tested"];
-const KINDS = { js: "text/javascript", wasm: "application/wasm" };
+const FOLDERS = ["dist", "tested", "mail-tests"];
+const KINDS = {
+  css: "text/css",
+  html: "text/html",
+  js: "text/javascript",
+  svg: "image/svg+xml",
+  wasm: "application/wasm",
+  webmanifest: "application/manifest+json",
+};
 const PAGE = "<!doctype html><title>omr</title><link rel=icon href='data:,'>";
 
 export async function startSite(web) {
@@ -24,7 +31,9 @@ export async function startSite(web) {
     origin,
     // Pages from now on may call these servers alone.
     allow(servers) {
-      const rules = ["default-src 'none'", "script-src 'self' 'wasm-unsafe-eval'", "worker-src 'self'", "img-src data:"];
+      const scripts = ["script-src 'self' 'wasm-unsafe-eval'", "worker-src 'self'"];
+      const rest = ["style-src 'self'", "img-src 'self' data:", "manifest-src 'self'"];
+      const rules = ["default-src 'none'", ...scripts, ...rest];
       policy = [...rules, `connect-src 'self' ${servers.join(" ")}`].join("; ");
     },
     stop: () => new Promise((resolve) => server.close(resolve)),

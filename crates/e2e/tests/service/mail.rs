@@ -126,8 +126,8 @@ async fn a_folder_without_a_page_is_refused_at_the_start() {
     let dir = tempfile::tempdir().unwrap();
     let mut settings = with_page(dir.path());
     settings.page.mail = Some(dir.path().to_owned());
-    let server = Server::start(settings).await.unwrap();
-    let error = server.run(async {}).await.unwrap_err().to_string();
+    let error = Server::start(settings).await.err().expect("an error");
+    let error = error.to_string();
     assert!(
         error.contains("page.mail") && error.contains("index.html"),
         "{error}"
