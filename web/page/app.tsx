@@ -67,8 +67,16 @@ export function App() {
 }
 
 async function begin(): Promise<State> {
-  if (!isSecureContext) return { at: "closed", why: "Browsers keep secrets on pages with https:// alone: open this page under such an address." };
-  if (!(await alone())) return { at: "closed", why: "Your letters are open in another tab of this browser. Close one of the two, then reload." };
+  if (!isSecureContext)
+    return {
+      at: "closed",
+      why: "Browsers keep secrets on pages with https:// alone: open this page under such an address.",
+    };
+  if (!(await alone()))
+    return {
+      at: "closed",
+      why: "Your letters are open in another tab of this browser. Close one of the two, then reload.",
+    };
   try {
     const server = await Recipient.server();
     return server === undefined ? { at: "new" } : { at: "locked", server };

@@ -7,7 +7,13 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const [folder, tests] = process.argv.slice(2);
-const ASSETS = ["page/index.html", "page/page.css", "page/icon.svg", "page/manifest.webmanifest", "src/wasm/omr_wasm_bg.wasm"];
+const ASSETS = [
+  "page/index.html",
+  "page/page.css",
+  "page/icon.svg",
+  "page/manifest.webmanifest",
+  "src/wasm/omr_wasm_bg.wasm",
+];
 const WORKER = "sw.js";
 
 const options = {
@@ -28,7 +34,10 @@ const encodings = {
       const contents = `const absent = () => { throw new Error("no JSON here"); };`;
       return () => ({ contents: `${contents} export { ${names.map((name) => `absent as ${name}`).join(", ")} };` });
     };
-    build.onLoad({ filter: /protobuf\/dist\/esm\/from-json\.js$/ }, absent(["fromJson", "fromJsonString", "mergeFromJson", "mergeFromJsonString", "enumFromJson", "isEnumJson"]));
+    build.onLoad(
+      { filter: /protobuf\/dist\/esm\/from-json\.js$/ },
+      absent(["fromJson", "fromJsonString", "mergeFromJson", "mergeFromJsonString", "enumFromJson", "isEnumJson"]),
+    );
     build.onLoad({ filter: /protobuf\/dist\/esm\/to-json\.js$/ }, absent(["toJson", "toJsonString", "enumToJson"]));
   },
 };

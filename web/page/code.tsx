@@ -12,7 +12,13 @@ export function Code({ text }: { text: string }) {
   }
   const size = code.size + 2 * BORDER;
   return (
-    <svg class="code" viewBox={`0 0 ${size} ${size}`} role="img" aria-label="The address as a QR code" shape-rendering="crispEdges">
+    <svg
+      class="code"
+      viewBox={`0 0 ${size} ${size}`}
+      role="img"
+      aria-label="The address as a QR code"
+      shape-rendering="crispEdges"
+    >
       <rect class="paper" width={size} height={size} />
       <path d={dark.join("")} />
     </svg>

@@ -28,6 +28,11 @@ export interface Desk {
   reload(): Promise<void>;
 }
 
+/** What is said of keys that are made and sent. */
+export function keysNews({ stage }: Progress): string {
+  return stage === "making" ? "Your device makes keys" : "Your keys go to the server";
+}
+
 export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
   const [letters, setLetters] = useState<Listed[]>([]);
   const [ledger, tell] = useReducer<Ledger, Change>(changed, EMPTY);
@@ -56,8 +61,15 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
     if (await me.ready()) return setReady(true);
     tell({ do: "begin", deed: "keys", at: new Date() });
     try {
-      await me.register(setKeys);
-      tell({ do: "end", deed: "keys", outcome: "The server can look for your letters, without learning which they are." });
+      await me.register((progress) => {
+        setKeys(progress);
+        setNews(keysNews(progress));
+      });
+      tell({
+        do: "end",
+        deed: "keys",
+        outcome: "The server can look for your letters, without learning which they are.",
+      });
       setReady(true);
       setNews("Your address is ready. The server can look for your letters.");
     } catch (error) {

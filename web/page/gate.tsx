@@ -16,8 +16,8 @@ export function Welcome({ open }: { open: Open }) {
       <main class="narrow">
         <Title>Letters that only you can tell are yours</Title>
         <p class="lead">
-          Everybody’s letters lie on one board, all of one length and sealed. Your device makes keys with which the server
-          looks through all of them for you, without ever learning which are yours, or how many.
+          Everybody’s letters lie on one board, all of one length and sealed. Your device makes keys with which the
+          server looks through all of them for you, without ever learning which are yours, or how many.
         </p>
         {takes ? <TakeOver open={open} /> : <Make open={open} />}
         <p>
@@ -53,7 +53,13 @@ function Server({ value, change, open }: { value: string; change: (server: strin
       <summary>Another server</summary>
       <label>
         Server
-        <input type="url" required value={value} onInput={(event) => change(event.currentTarget.value)} aria-describedby="server-hint" />
+        <input
+          type="url"
+          required
+          value={value}
+          onInput={(event) => change(event.currentTarget.value)}
+          aria-describedby="server-hint"
+        />
       </label>
       <p id="server-hint" class="hint">
         It holds the board and looks for your letters. A page may call its own server alone, unless both were set up
@@ -93,7 +99,11 @@ function TakeOver({ open }: { open: Open }) {
     <form class="card" onSubmit={submit} noValidate>
       <label>
         Identity file
-        <input type="file" accept=".json,application/json" onChange={(event) => setFile(event.currentTarget.files?.[0])} />
+        <input
+          type="file"
+          accept=".json,application/json"
+          onChange={(event) => setFile(event.currentTarget.files?.[0])}
+        />
       </label>
       <Known value={passphrase} change={setPassphrase} hint="The one that you had when the file was saved." />
       <Failure text={failure} />
@@ -114,7 +124,11 @@ export function Unlock({ open, server }: { open: Open; server: string }) {
         <Title>Your identity is locked</Title>
         <p class="lead">Your letters are on this device; to read them needs no network.</p>
         <form class="card" onSubmit={submit} noValidate>
-          <Known value={passphrase} change={setPassphrase} hint={`For your identity at ${server}. Letters that came are not under it: use a device of your own.`} />
+          <Known
+            value={passphrase}
+            change={setPassphrase}
+            hint={`For your identity at ${server}. Letters that came are not under it: use a device of your own.`}
+          />
           <Failure text={failure} />
           <button class="main" disabled={works}>
             {works ? "Unlocking…" : "Unlock"}

@@ -14,7 +14,9 @@ export function Inbox({ desk }: { desk: Desk }) {
       {newest.length === 0 ? (
         <div class="empty">
           <Envelope />
-          <p>No letter yet. Give somebody <a href="#you">your address</a>, or <a href="#write">write to yourself</a>.</p>
+          <p>
+            No letter yet. Give somebody <a href="#you">your address</a>, or <a href="#write">write to yourself</a>.
+          </p>
         </div>
       ) : (
         <ul class="letters">
@@ -66,8 +68,8 @@ export function Reading({ me, desk, number }: { me: Recipient; desk: Desk; numbe
       </Title>
       {listed !== undefined && (
         <p class="hint">
-          Came to this device on {day(new Date(listed.fetched * 1000))}. It lies on the board for all to see, at place {listed.index};
-          only you can open it. It does not say who wrote it, unless its text does.
+          Came to this device on {day(new Date(listed.fetched * 1000))}. It lies on the board for all to see, at place{" "}
+          {listed.index}; only you can open it. It does not say who wrote it, unless its text does.
         </p>
       )}
       <Failure text={failure} />

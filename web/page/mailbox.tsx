@@ -1,7 +1,7 @@
 // An open recipient: letters, writing, her address, and both sides' views beside them.
 import { useEffect, useState } from "preact/hooks";
 import type { Progress, Recipient } from "../src/index.js";
-import { type Desk, useDesk } from "./desk.js";
+import { type Desk, keysNews, useDesk } from "./desk.js";
 import type { Feed } from "./feed.js";
 import { Inbox, Reading } from "./letters.js";
 import { Bar, Header } from "./parts.js";
@@ -59,7 +59,9 @@ export function Mailbox({ me, feed, lock }: { me: Recipient; feed: Feed; lock: (
         <main>
           <Keys desk={desk} />
           {at.place === "letters" && at.number === undefined && <Inbox desk={desk} />}
-          {at.place === "letters" && at.number !== undefined && <Reading key={at.number} me={me} desk={desk} number={at.number} />}
+          {at.place === "letters" && at.number !== undefined && (
+            <Reading key={at.number} me={me} desk={desk} number={at.number} />
+          )}
           {at.place === "write" && <Write me={me} desk={desk} draft={draft} change={setDraft} />}
           {at.place === "you" && <You me={me} settings={settings} change={change} />}
         </main>
@@ -84,7 +86,9 @@ function Count({ unread }: { unread: number }) {
 function Visits({ desk }: { desk: Desk }) {
   const { busy, ready, next } = desk;
   if (!ready) return <p class="visits">Getting ready</p>;
-  return <p class="visits">{busy.visit === undefined ? `Next visit at ${clock(new Date(next))}` : stage(busy.visit)}</p>;
+  return (
+    <p class="visits">{busy.visit === undefined ? `Next visit at ${clock(new Date(next))}` : stage(busy.visit)}</p>
+  );
 }
 
 function stage({ stage, done, total }: Progress): string {
@@ -96,11 +100,12 @@ function stage({ stage, done, total }: Progress): string {
 function Keys({ desk }: { desk: Desk }) {
   const { keys } = desk.busy;
   if (keys === undefined) return null;
-  const label = keys.stage === "making" ? "Your device makes keys" : "Your keys go to the server";
   return (
     <section class="card" aria-label="Your keys">
-      <Bar label={label} progress={keys} />
-      <p class="hint">Once, before the first letter. You may write meanwhile; if you close the page, it goes on later.</p>
+      <Bar label={keysNews(keys)} progress={keys} />
+      <p class="hint">
+        Once, before the first letter. You may write meanwhile; if you close the page, it goes on later.
+      </p>
     </section>
   );
 }

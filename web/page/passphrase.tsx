@@ -47,8 +47,8 @@ export function Choice({ value, change }: Field) {
         </button>
       </p>
       <p id={`${id}-warning`} class="warning">
-        <strong>Nothing recovers a lost passphrase.</strong> No server has it, and nobody can reset it. Write it down and
-        keep it where you keep such things.
+        <strong>Nothing recovers a lost passphrase.</strong> No server has it, and nobody can reset it. Write it down
+        and keep it where you keep such things.
       </p>
     </div>
   );

@@ -7,6 +7,8 @@ const PITCH = 20;
 const WIDTH = COLUMNS * PITCH - (PITCH - CELL);
 const HEIGHT = ROWS * PITCH;
 const DIGEST = 26;
+const KEYS = 10;
+const GAP = 12;
 
 export interface View {
   /** Messages on the board. */
@@ -18,6 +20,8 @@ export interface View {
   digest: number | undefined;
   /** Whether its letters are seen. */
   opened: boolean;
+  /** Keys that were sent since the page was opened, as far as they came. */
+  keys: { done: number; total: number }[];
 }
 
 /** Messages that one square stands for. */
@@ -25,30 +29,75 @@ export function perSquare(messages: number): number {
   return Math.max(1, Math.ceil(messages / (COLUMNS * ROWS)));
 }
 
-export function Picture({ messages, mark, label, digest, opened }: View) {
+export function Picture({ messages, mark, label, digest, opened, keys }: View) {
   const each = perSquare(messages);
   const squares = Array.from({ length: COLUMNS * ROWS }, (_, i) => {
     const from = i * each;
     const kind = from < messages ? mark(from, Math.min(from + each, messages)) : "free";
-    return <rect key={i} class={`post ${kind}`} x={(i % COLUMNS) * PITCH} y={Math.floor(i / COLUMNS) * PITCH} width={CELL} height={CELL} rx={3} />;
+    return (
+      <rect
+        key={i}
+        class={`post ${kind}`}
+        x={(i % COLUMNS) * PITCH}
+        y={Math.floor(i / COLUMNS) * PITCH}
+        width={CELL}
+        height={CELL}
+        rx={3}
+      />
+    );
   });
+  const below = HEIGHT + GAP + DIGEST;
+  const height = below + (keys.length > 0 ? GAP + KEYS : 0);
   return (
-    <svg class="picture" viewBox={`-1 -1 ${WIDTH + 2} ${HEIGHT + 12 + DIGEST + 2}`} role="img" aria-label={label}>
+    <svg class="picture" viewBox={`-1 -1 ${WIDTH + 2} ${height + 2}`} role="img" aria-label={label}>
       {squares}
-      <g transform={`translate(0 ${HEIGHT + 12})`}>{<Digest letters={digest} opened={opened} />}</g>
+      <g transform={`translate(0 ${HEIGHT + GAP})`}>
+        <Digest letters={digest} opened={opened} />
+      </g>
+      <g transform={`translate(0 ${below + GAP})`}>
+        <Keys keys={keys} />
+      </g>
     </svg>
   );
+}
+
+/** Blocks as long as keys are, filled as they come. */
+function Keys({ keys }: Pick<View, "keys">) {
+  const all = keys.reduce((sum, { total }) => sum + total, 0);
+  let left = 0;
+  const blocks = keys.map(({ done, total }, i) => {
+    const [x, width] = [left, (WIDTH * total) / all - 3];
+    left += width + 3;
+    return (
+      <g key={i}>
+        <rect class="sheet" x={x} y={0} width={width} height={KEYS} rx={3} />
+        <rect class="stripe" x={x} y={0} width={(width * done) / total} height={KEYS} rx={3} />
+      </g>
+    );
+  });
+  return <>{blocks}</>;
 }
 
 const STRIPES = 36;
 
 /** A sheet of stripes that look all alike, but to whom it opens for. */
 function Digest({ letters, opened }: { letters: number | undefined; opened: boolean }) {
-  if (letters === undefined) return <rect class="sheet free" x={0.5} y={0.5} width={WIDTH - 1} height={DIGEST - 1} rx={4} />;
+  if (letters === undefined)
+    return <rect class="sheet free" x={0.5} y={0.5} width={WIDTH - 1} height={DIGEST - 1} rx={4} />;
   const pitch = (WIDTH - 16) / STRIPES;
   const stripes = Array.from({ length: STRIPES }, (_, i) => {
     const found = opened && i < letters;
-    return <rect key={i} class={`stripe ${found ? "mine" : ""}`} x={8 + i * pitch} y={6} width={pitch * 0.6} height={DIGEST - 12} rx={1} />;
+    return (
+      <rect
+        key={i}
+        class={`stripe ${found ? "mine" : ""}`}
+        x={8 + i * pitch}
+        y={6}
+        width={pitch * 0.6}
+        height={DIGEST - 12}
+        rx={1}
+      />
+    );
   });
   return (
     <>

@@ -10,11 +10,20 @@ export interface Settings {
 export const EVERY = [1, 5, 15, 60] as const;
 const NAME = "omr-mail";
 
+/** What is kept, whatever it is. */
+function found(): Partial<Settings> {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(NAME) ?? "{}");
+    return typeof kept === "object" && kept !== null ? kept : {};
+  } catch {
+    return {};
+  }
+}
+
 export function settings(): Settings {
-  const kept: unknown = JSON.parse(localStorage.getItem(NAME) ?? "{}");
-  const found = typeof kept === "object" && kept !== null ? (kept as Partial<Settings>) : {};
-  const minutes = EVERY.find((one) => one === found.minutes) ?? 5;
-  const { offset } = found;
+  const kept = found();
+  const minutes = EVERY.find((one) => one === kept.minutes) ?? 5;
+  const { offset } = kept;
   if (typeof offset === "number" && offset >= 0 && offset < 3600) return { minutes, offset };
   const fresh = { minutes, offset: (crypto.getRandomValues(new Uint16Array(1))[0] ?? 0) % 3600 };
   keep(fresh);

@@ -26,14 +26,15 @@ export function Sides({ desk }: { desk: Desk }) {
       <details>
         <summary>What else the server sees</summary>
         <p>
-          When you call, and your network address, as with every server. That all visits with your keys are of one person. Where you
-          look up an address to write to, that somebody at your network address asked for it. A visit also asks once more for earlier
-          posts, by a rule that knows nothing of letters, in case a digest was too small for all. The server does not see which posts are
-          for you, how many there are, or whether a visit brought one; so the page never does anything because a letter came.
+          When you call, and your network address, as with every server. That all visits with your keys are of one
+          person. Where you look up an address to write to, that somebody at your network address asked for it. A visit
+          also asks once more for earlier posts, by a rule that knows nothing of letters, in case a digest was too small
+          for all. The server does not see which posts are for you, how many there are, or whether a visit brought one;
+          so the page never does anything because a letter came.
         </p>
         <p>
-          The page’s own scripts come from a server as well. One that gave you others could read what you read; the command{" "}
-          <code>omr</code> needs no such trust.
+          The page’s own scripts come from a server as well. One that gave you others could read what you read; the
+          command <code>omr</code> needs no such trust.
         </p>
       </details>
     </aside>
@@ -42,12 +43,18 @@ export function Sides({ desk }: { desk: Desk }) {
 
 /** The newest visit that asked for something, and the newest that has a digest. */
 function visits(entries: Entry[]): { asking: Entry | undefined; given: Entry | undefined } {
-  const newest = (what: Seen["what"]) => entries.find(({ deed, seen }) => deed === "visit" && seen.some((one) => one.what === what));
+  const newest = (what: Seen["what"]) =>
+    entries.find(({ deed, seen }) => deed === "visit" && seen.some((one) => one.what === what));
   return { asking: newest("request"), given: newest("digest") };
 }
 
 function isOf<What extends Seen["what"]>(what: What): (seen: Seen) => seen is Of<What> {
   return (seen): seen is Of<What> => seen.what === what;
+}
+
+/** The keys that came since the page was opened. */
+function sent(entries: Entry[]): Of<"key">[] {
+  return entries.flatMap(({ seen }) => seen.filter(isOf("key")));
 }
 
 interface Side {
@@ -60,10 +67,12 @@ function Theirs({ desk, messages }: Side) {
   const { asking, given } = visits(entries);
   const asked = (asking?.seen ?? []).filter(isOf("request"));
   const digest = given?.seen.find(isOf("digest"));
+  const keys = sent(entries);
   // While it works, as far as it has come.
   const { visit } = desk.busy;
   const reached = visit?.stage === "working" && visit.total > 0 ? (messages * visit.done) / visit.total : messages;
-  const isAsked = (from: number, to: number) => from < reached && asked.some(({ start, end }) => from < end && start < to);
+  const isAsked = (from: number, to: number) =>
+    from < reached && asked.some(({ start, end }) => from < end && start < to);
   const told = board === undefined ? "Nothing yet" : `${several(messages, "post")}, each of ${size(board.bytes)}`;
   return (
     <figure class="theirs">
@@ -74,9 +83,11 @@ function Theirs({ desk, messages }: Side) {
         label={`${told}, none different from another, and a closed digest.`}
         digest={digest && 0}
         opened={false}
+        keys={keys}
       />
       <p>{told}</p>
       <p>{digest === undefined ? "No digest yet" : `A digest of ${size(digest.bytes)}`}</p>
+      {keys.length > 0 && <p>{`Keys, ${size(keys.reduce((sum, { done }) => sum + done, 0))}`}</p>}
     </figure>
   );
 }
@@ -85,18 +96,33 @@ function Yours({ desk, messages }: Side) {
   const { given } = visits(desk.ledger.entries);
   const within = (places: number[], from: number, to: number) => places.some((place) => from <= place && place < to);
   const mine = desk.letters.map(({ index }) => index);
-  const kind = (from: number, to: number) => (within(mine, from, to) ? "mine" : within(desk.sent, from, to) ? "sent" : "other");
+  const kind = (from: number, to: number) =>
+    within(mine, from, to) ? "mine" : within(desk.sent, from, to) ? "sent" : "other";
   const told = `${several(mine.length, "letter")} to you${desk.sent.length > 0 ? `, ${grouped(desk.sent.length)} from you` : ""}`;
   const fresh = given?.fresh ?? 0;
+  const keys = sent(desk.ledger.entries);
   return (
     <figure class="yours">
       <figcaption>You see</figcaption>
-      <Picture messages={messages} mark={kind} label={`${told}, among ${several(messages, "post")}.`} digest={given && fresh} opened={true} />
+      <Picture
+        messages={messages}
+        mark={kind}
+        label={`${told}, among ${several(messages, "post")}.`}
+        digest={given && fresh}
+        opened={true}
+        keys={keys}
+      />
       <p>{told}</p>
-      <p>{given === undefined ? "Nothing came yet" : fresh === 0 ? "Nothing new in it" : `${grouped(fresh)} new in it`}</p>
+      <p>
+        {given === undefined ? "Nothing came yet" : fresh === 0 ? "Nothing new in it" : `${grouped(fresh)} new in it`}
+      </p>
+      {keys.length > 0 && <p>Your secret, which stays here</p>}
     </figure>
   );
 }
+
+/** Lines of the log; older ones are of no help. */
+const SHOWN = 8;
 
 const NAMES = { keys: "Your keys are made and sent", visit: "You ask for all that is new", letter: "You write" };
 
@@ -112,7 +138,7 @@ function Log({ entries }: { entries: Entry[] }) {
         </tr>
       </thead>
       <tbody>
-        {entries.map((entry) => (
+        {entries.slice(0, SHOWN).map((entry) => (
           <tr key={entry.id}>
             <td>
               <time dateTime={entry.at.toISOString()}>{clock(entry.at)}</time>
@@ -143,7 +169,9 @@ function words(seen: Seen): string | undefined {
     case "post":
       return `${several(seen.messages, "post")} of ${size(seen.bytes)}${seen.messages === 1 ? "" : " each"}, for somebody`;
     case "key":
-      return seen.done < seen.total ? `${size(seen.done)} of ${size(seen.total)} of a key` : `A key of ${size(seen.total)}`;
+      return seen.done < seen.total
+        ? `${size(seen.done)} of ${size(seen.total)} of a key`
+        : `A key of ${size(seen.total)}`;
     case "request":
       return `A wish for posts ${grouped(seen.start)} to ${grouped(seen.end)}, up to ${seen.bound} letters`;
     case "digest":

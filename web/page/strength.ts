@@ -12,7 +12,8 @@ export const LEAST = 8;
 export function strength(passphrase: string): Strength {
   const different = new Set(passphrase).size;
   const weight = Math.min(passphrase.length, different * 2);
-  if (passphrase.length < LEAST) return { score: passphrase === "" ? 0 : 1, words: `Too short: at least ${LEAST} characters.` };
+  if (passphrase.length < LEAST)
+    return { score: passphrase === "" ? 0 : 1, words: `Too short: at least ${LEAST} characters.` };
   if (weight < 14) return { score: 2, words: "Weak against somebody who has a copy of this device." };
   if (weight < 20) return { score: 3, words: "Fair. Four words without a connection are better." };
   return { score: 4, words: "Long enough, if nobody else would think of it." };
@@ -31,5 +32,7 @@ export function suggestion(): string {
     const from = SHAPE[i % SHAPE.length] ?? VOWELS;
     return from.charAt(byte % from.length);
   });
-  return Array.from({ length: WORDS }, (_, i) => letters.slice(i * SHAPE.length, (i + 1) * SHAPE.length).join("")).join("-");
+  return Array.from({ length: WORDS }, (_, i) => letters.slice(i * SHAPE.length, (i + 1) * SHAPE.length).join("")).join(
+    "-",
+  );
 }

@@ -24,9 +24,9 @@ interface Props {
 function why(error: unknown, to: string, me: Recipient): string {
   const [there, here] = [to, me.address].map((address) => address.trim().split("@")[1]);
   const text = reason(error);
-  return text === UNREACHED && there !== undefined && there !== here
-    ? `The address is at ${there}, and this page may call ${here} alone. Write from a page of that server, or with the command omr.`
-    : text;
+  if (text !== UNREACHED || there === undefined || there === here) return text;
+  const advice = "Write from a page of that server, or with the command omr.";
+  return `The address is at ${there}, and this page may call ${here} alone. ${advice}`;
 }
 
 export function Write({ me, desk, draft, change }: Props) {
@@ -74,15 +74,20 @@ export function Write({ me, desk, draft, change }: Props) {
         </label>
         <label>
           Text
-          <textarea rows={8} dir="auto" value={text} onInput={(event) => change({ ...draft, text: event.currentTarget.value })} />
+          <textarea
+            rows={8}
+            dir="auto"
+            value={text}
+            onInput={(event) => change({ ...draft, text: event.currentTarget.value })}
+          />
         </label>
         <label>
           Files
           <input ref={files} type="file" multiple aria-describedby="files-hint" />
         </label>
         <p id="files-hint" class="hint">
-          Up to some 140 kB each, and each a letter of its own. A long letter takes several posts, so its length shows, to the
-          nearest post.
+          Up to some 140 kB each, and each a letter of its own. A long letter takes several posts, so its length shows,
+          to the nearest post.
         </p>
         <Failure text={failure} />
         <p class="buttons">
@@ -95,8 +100,8 @@ export function Write({ me, desk, draft, change }: Props) {
         </p>
       </form>
       <p class="hint">
-        A letter cannot be called back, and the page keeps no copy. Say who you are if your reader should know: the letter
-        itself does not.
+        A letter cannot be called back, and the page keeps no copy. Say who you are if your reader should know: the
+        letter itself does not.
       </p>
     </>
   );

@@ -21,7 +21,10 @@ export function You({ me, settings, change }: Props) {
         <h2 id="visits">Visits</h2>
         <label>
           While this page is open, it asks for all new letters
-          <select value={settings.minutes} onChange={(event) => change({ ...settings, minutes: Number(event.currentTarget.value) })}>
+          <select
+            value={settings.minutes}
+            onChange={(event) => change({ ...settings, minutes: Number(event.currentTarget.value) })}
+          >
             {EVERY.map((minutes) => (
               <option key={minutes} value={minutes}>
                 {minutes === 1 ? "every minute" : minutes === 60 ? "every hour" : `every ${minutes} minutes`}
@@ -30,15 +33,15 @@ export function You({ me, settings, change }: Props) {
           </select>
         </label>
         <p class="hint">
-          By the clock, whatever came before: a visit that followed a letter would tell the server that there was one. That is why
-          there is no button for it.
+          By the clock, whatever came before: a visit that followed a letter would tell the server that there was one.
+          That is why there is no button for it.
         </p>
       </section>
       <section class="card" aria-labelledby="file">
         <h2 id="file">Your identity on another device</h2>
         <p>
-          The file is locked with your passphrase. Whoever has both can read every letter to you, those of the past too. It holds no
-          letters: the other device asks the server for them again.
+          The file is locked with your passphrase. Whoever has both can read every letter to you, those of the past too.
+          It holds no letters: the other device asks the server for them again.
         </p>
         <button type="button" onClick={() => void me.file().then((file) => save(file, "identity.json"))}>
           Save the identity file
@@ -72,7 +75,8 @@ function Address({ address }: { address: string }) {
           </span>
         </p>
         <p class="hint">
-          Give it to everybody who may write to you. It is the fingerprint of your key, so nobody can put another key in its place.
+          Give it to everybody who may write to you. It is the fingerprint of your key, so nobody can put another key in
+          its place.
         </p>
       </div>
       <Code text={address} />

@@ -8,7 +8,11 @@ const FORMAT = "omr recipient 1";
 type Json = { [name: string]: unknown };
 
 export function toFile(kept: Kept): Bytes {
-  const text = JSON.stringify({ format: FORMAT, ...kept }, (_, value) => (value instanceof Uint8Array ? base64(value) : value), 1);
+  const text = JSON.stringify(
+    { format: FORMAT, ...kept },
+    (_, value) => (value instanceof Uint8Array ? base64(value) : value),
+    1,
+  );
   return new TextEncoder().encode(text);
 }
 
@@ -40,7 +44,9 @@ function parsed(file: Uint8Array): Json {
   }
   const found = isObject(all) ? all["format"] : undefined;
   if (!isObject(all) || found !== FORMAT) {
-    throw new Error(`expected the file of an identity, ${FORMAT}, found ${typeof found === "string" ? found : "another"}`);
+    throw new Error(
+      `expected the file of an identity, ${FORMAT}, found ${typeof found === "string" ? found : "another"}`,
+    );
   }
   return all;
 }

@@ -50,17 +50,26 @@ async function refusals(alice) {
   await alice.accessible("the start");
   await page.getByLabel("Passphrase").fill("short");
   await page.getByRole("button", { name: "Make my address" }).click();
-  await page.getByRole("alert").getByText(/at least 8 characters/).waitFor();
+  await page
+    .getByRole("alert")
+    .getByText(/at least 8 characters/)
+    .waitFor();
   await page.getByRole("button", { name: "Suggest one" }).click();
   assert.match(await page.getByLabel("Passphrase").inputValue(), /^([a-z]{5}-){4}[a-z]{5}$/);
   await page.getByRole("button", { name: /identity file/ }).click();
   await page.getByLabel("Identity file").setInputFiles(FILE);
   await page.getByLabel("Passphrase").fill("anything");
   await page.getByRole("button", { name: "Use this identity" }).click();
-  await page.getByRole("alert").getByText(/expected the file of an identity/).waitFor();
+  await page
+    .getByRole("alert")
+    .getByText(/expected the file of an identity/)
+    .waitFor();
   const second = await alice.context.newPage();
   await second.goto(page.url());
-  await second.getByRole("alert").getByText(/another tab/).waitFor();
+  await second
+    .getByRole("alert")
+    .getByText(/another tab/)
+    .waitFor();
   await Promise.all([second.close(), page.close()]);
   passed("what cannot be used is told, and a second tab");
 }
@@ -116,7 +125,10 @@ async function letters(alice, bob, address) {
   assert.deepEqual(await alice.letters(), ["a list.txt", "Dear Alice,", "A note to myself"]);
   await alice.accessible("her letters");
   await alice.read("a list.txt");
-  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save the file" }).click()]);
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Save the file" }).click(),
+  ]);
   assert.match(file.suggestedFilename(), /^\d+-a list\.txt$/);
   assert.deepEqual(await readFile(await file.path()), FILE.buffer);
   await alice.send(bobs, "Well, and you?");
@@ -151,7 +163,11 @@ async function sides(page) {
   assert.equal(await count(".yours .post.mine"), 4);
   assert.equal(await count(".yours .post.sent"), 1);
   const sizes = await page.getByRole("cell", { name: /A digest of/ }).allTextContents();
-  assert.equal(new Set(sizes.map((text) => /A digest of [\d\u202f]+ bytes/.exec(text)[0])).size, 1, "digests are of one size");
+  assert.equal(
+    new Set(sizes.map((text) => /A digest of [\d\u202f]+ bytes/.exec(text)[0])).size,
+    1,
+    "digests are of one size",
+  );
 }
 
 // Letters outlive the tab; a wrong passphrase opens nothing.
@@ -159,7 +175,10 @@ async function again(alice) {
   const page = await alice.visit();
   await page.getByLabel("Passphrase").fill("something else");
   await page.getByRole("button", { name: "Unlock" }).click();
-  await page.getByRole("alert").getByText(/passphrase is wrong/).waitFor();
+  await page
+    .getByRole("alert")
+    .getByText(/passphrase is wrong/)
+    .waitFor();
   await alice.unlock();
   assert.equal((await alice.letters()).length, 4);
   await alice.read("Dear Alice,");
@@ -182,7 +201,9 @@ async function elsewhere(alice) {
   const page = await carol.visit();
   await page.getByRole("button", { name: /identity file/ }).click();
   const use = async (file, passphrase) => {
-    await page.getByLabel("Identity file").setInputFiles({ name: "identity.json", mimeType: "application/json", buffer: file });
+    await page
+      .getByLabel("Identity file")
+      .setInputFiles({ name: "identity.json", mimeType: "application/json", buffer: file });
     await page.getByLabel("Passphrase").fill(passphrase);
     await page.getByRole("button", { name: "Use this identity" }).click();
   };

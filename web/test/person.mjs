@@ -53,7 +53,10 @@ export class Person {
   /** Waits until the server can look for her letters and the first visit is over. */
   async ready() {
     await this.page.getByText(/Next visit at/).waitFor();
-    await this.page.getByRole("cell", { name: /No new letter|new letters?\./ }).first().waitFor();
+    await this.page
+      .getByRole("cell", { name: /No new letter|new letters?\./ })
+      .first()
+      .waitFor();
   }
 
   async go(place) {
@@ -104,7 +107,13 @@ export class Person {
         const told = violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]);
         assert.deepEqual(told, [], `${what}, ${width}, ${colorScheme}`);
       }
-      const sideways = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    }
+    for (const width of [1280, 360, 320]) {
+      await page.setViewportSize({ width, height: 800 });
+      const sideways = await page.evaluate(() => {
+        const { scrollWidth, clientWidth } = document.documentElement;
+        return scrollWidth - clientWidth;
+      });
       assert.ok(sideways <= 0, `${what}: ${sideways} too wide for ${width}`);
     }
     await page.setViewportSize(before);

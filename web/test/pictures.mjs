@@ -15,7 +15,9 @@ export async function pictures(alice, bob) {
   for (let i = 0; i < 6; i++) await bob.send(bobs, `A reminder of ${i}`);
   await bob.send(address, "Dear Alice,\n\nthe garden is yours on Saturday.\nI leave the key where you know.\n\nBob");
   await bob.send(bobs, "Water the tomatoes");
-  await bob.send(address, "Shall I bring the ladder?", [{ name: "plan.txt", mimeType: "text/plain", buffer: Buffer.alloc(2500, "plan ") }]);
+  await bob.send(address, "Shall I bring the ladder?", [
+    { name: "plan.txt", mimeType: "text/plain", buffer: Buffer.alloc(2500, "plan ") },
+  ]);
   for (let i = 0; i < 5; i++) await bob.send(bobs, `A note of ${i}`);
   await page.reload();
   await alice.unlock();

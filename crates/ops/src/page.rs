@@ -20,6 +20,9 @@ const STYLE_HASH: &str = include_str!("page/style.sha256");
 /// Seconds between two loads, where the reader asked for them.
 const REFRESH_SECONDS: u32 = 30;
 
+/// The way to the page for letters.
+const MAIL: &str = "<a href=\"mail/\">Letters</a>\n";
+
 /// What the page may load: its own style and an empty icon, nothing else.
 pub(crate) fn content_security_policy() -> String {
     format!(
@@ -81,7 +84,8 @@ impl Display for Page<'_> {
         )?;
         write!(
             f,
-            "<header>\n<h1>omr</h1>\n{}</header>\n<main>\n",
+            "<header>\n<h1>omr</h1>\n{}{}</header>\n<main>\n",
+            if self.status.mail { MAIL } else { "" },
             Control(self.refresh)
         )?;
         write!(f, "{}", figures::Overview(self.status))?;

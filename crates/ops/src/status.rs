@@ -41,6 +41,8 @@ pub struct Status {
     pub digests: Vec<FinishedDigest>,
     /// What a message costs the detector by the configuration, which nobody has measured.
     pub configured_costs: Vec<Cost>,
+    /// Whether the page for letters is below, at `mail/`.
+    pub mail: bool,
 }
 
 /// The board's length at a moment.

@@ -105,6 +105,7 @@ fn status() -> Status {
             scheme: "hybrid".to_owned(),
             milliseconds_a_message: 0.174,
         }],
+        mail: true,
     }
 }
 
@@ -354,6 +355,13 @@ async fn metrics_can_have_an_address_of_their_own() {
     assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
     let (head, _) = get(private, "/").await;
     assert!(head.starts_with("HTTP/1.1 404 "), "{head}");
+}
+
+#[test]
+fn the_page_for_letters_is_named_where_there_is_one() {
+    let link = "<a href=\"mail/\">Letters</a>";
+    assert!(status_page(&status(), false).contains(link));
+    assert!(!status_page(&Status::default(), false).contains(link));
 }
 
 #[test]

@@ -120,6 +120,7 @@ impl Watched {
                 false => Vec::new(),
             },
             configured_costs: configured_costs(shared),
+            mail: shared.config.page.mail.is_some(),
         }
     }
 

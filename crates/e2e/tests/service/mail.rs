@@ -64,6 +64,7 @@ async fn the_page_is_served_where_it_is_configured() {
             );
         }
     }
+    assert!(http(&server, get("/")).await.contains("href=\"mail/\""));
     let packed =
         get("/mail/omr_wasm_bg.wasm").replace("\r\nHost", "\r\nAccept-Encoding: gzip\r\nHost");
     assert!(http(&server, packed).await.ends_with("packed"));
@@ -118,6 +119,7 @@ async fn there_is_no_page_unless_it_is_configured() {
         answer.starts_with("HTTP/1.1 404") && answer.contains("found /mail/"),
         "{answer}"
     );
+    assert!(!http(&server, get("/")).await.contains("href=\"mail/\""));
     server.stop().await;
 }
 
