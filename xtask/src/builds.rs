@@ -49,18 +49,17 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
         ];
         let rest = ["--features", features, "--", "-D", "warnings"];
         cargo(root, &[&lint[..], &rest].concat(), None)?;
-        let crates = crates(root, features)?;
+        let crates = crates(root, &["-e", "normal", "--features", features])?;
         println!("omr with features {features:?}: {} crates", crates.len());
         judge(&build, &crates)?;
     }
     Ok(())
 }
 
-/// Names and versions of what a build is made of.
-fn crates(root: &Path, features: &str) -> Result<BTreeSet<String>, XtaskError> {
-    let args = ["tree", "-p", "omr-cli", "-e", "normal", "--prefix", "none"];
-    let args = [&args[..], &["--features", features]].concat();
-    let mut command = cargo_command(root, &args);
+/// Names and versions of what a build of the command is made of.
+pub(crate) fn crates(root: &Path, args: &[&str]) -> Result<BTreeSet<String>, XtaskError> {
+    let mut command = cargo_command(root, &["tree", "-p", "omr-cli", "--prefix", "none"]);
+    command.args(args);
     let tree = printed(&mut command)?;
     Ok(parse(&String::from_utf8_lossy(&tree)))
 }

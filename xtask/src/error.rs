@@ -57,6 +57,8 @@ pub(crate) enum XtaskError {
         features: &'static str,
         found: String,
     },
+    #[error("the list of crates: expected {expected}, found none")]
+    Unlisted { expected: String },
     #[error("the wheel: expected at most {most} bytes, found {found}")]
     Wheel { most: u64, found: u64 },
     #[error("the wheel: {0}")]

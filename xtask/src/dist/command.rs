@@ -11,7 +11,7 @@ use crate::{npm, targets, wheel};
 
 /// Systems and the oldest C library that they may have. The first one is this system, whose command writes the pages of
 /// the manual.
-const TARGETS: [(&str, &str); 3] = [
+pub(super) const TARGETS: [(&str, &str); 3] = [
     (HOST, ".2.17"),
     ("aarch64-unknown-linux-gnu", ".2.17"),
     ("x86_64-unknown-linux-musl", ""),
