@@ -21,24 +21,34 @@ const options = {
   format: "esm",
   target: "es2022",
   minify: true,
+  charset: "utf8",
+  legalComments: "none",
   logLevel: "warning",
   outdir: folder,
   entryNames: "[name]",
 };
 
-// protobuf-es brings a second encoding of messages, which no call here has.
-const encodings = {
-  name: "encodings",
+// protobuf-es brings a second encoding of messages, which no call here has, and enumerations that bundlers keep whether
+// they are used or not.
+const protobuf = {
+  name: "protobuf",
   setup(build) {
+    const within = (name) => new RegExp(String.raw`@bufbuild/protobuf/dist/esm/${name}\.js$`);
     const absent = (names) => {
-      const contents = `const absent = () => { throw new Error("no JSON here"); };`;
-      return () => ({ contents: `${contents} export { ${names.map((name) => `absent as ${name}`).join(", ")} };` });
+      const body = `const absent = () => { throw new Error("no JSON here"); };`;
+      return () => ({ contents: `${body} export { ${names.map((name) => `absent as ${name}`).join(", ")} };` });
     };
-    build.onLoad(
-      { filter: /protobuf\/dist\/esm\/from-json\.js$/ },
-      absent(["fromJson", "fromJsonString", "mergeFromJson", "mergeFromJsonString", "enumFromJson", "isEnumJson"]),
-    );
-    build.onLoad({ filter: /protobuf\/dist\/esm\/to-json\.js$/ }, absent(["toJson", "toJsonString", "enumToJson"]));
+    const read = ["fromJson", "fromJsonString", "mergeFromJson", "mergeFromJsonString", "enumFromJson", "isEnumJson"];
+    build.onLoad({ filter: within("from-json") }, absent(read));
+    build.onLoad({ filter: within("to-json") }, absent(["toJson", "toJsonString", "enumToJson"]));
+    build.onLoad({ filter: within(".*_pb") }, async ({ path }) => {
+      const text = await readFile(path, "utf8");
+      const contents = text.replace(
+        /export var (\w+);\s*\(function \(\1\) \{([^]*?)\}\)\(\1 \|\| \(\1 = \{\}\)\);/g,
+        "export const $1 = /* @__PURE__ */ (function ($1) {$2 return $1; })({});",
+      );
+      return { contents };
+    });
   },
 };
 
@@ -51,7 +61,7 @@ await build({
   jsx: "automatic",
   jsxImportSource: "preact",
   define: { ALLOW_OLD: String(tests === "--tests") },
-  plugins: [encodings],
+  plugins: [protobuf],
 });
 for (const asset of ASSETS) await cp(asset, join(folder, asset.split("/").at(-1)));
 

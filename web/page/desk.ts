@@ -1,6 +1,6 @@
 // The recipient as the page uses her: letters, visits, and what is told of them.
 import { useCallback, useEffect, useReducer, useRef, useState } from "preact/hooks";
-import type { Listed, Progress, Recipient } from "../src/index.js";
+import type { KeptRange, Listed, Progress, Recipient } from "../src/index.js";
 import type { Feed } from "./feed.js";
 import { changed, EMPTY, type Change, type Ledger } from "./ledger.js";
 import { nextVisit, type Settings } from "./settings.js";
@@ -14,6 +14,8 @@ export interface Busy {
 
 export interface Desk {
   letters: Listed[];
+  /** Posts whose digests gave no letters. */
+  kept: KeptRange[];
   ledger: Ledger;
   busy: Busy;
   /** Whether the server can look for her letters. */
@@ -25,7 +27,7 @@ export interface Desk {
   /** Places on the board of what she sent since the page was opened. */
   sent: number[];
   send(to: string, content: string | Uint8Array, name?: string): Promise<void>;
-  reload(): Promise<void>;
+  reload(): Promise<Listed[]>;
 }
 
 /** What is said of keys that are made and sent. */
@@ -35,6 +37,7 @@ export function keysNews({ stage }: Progress): string {
 
 export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
   const [letters, setLetters] = useState<Listed[]>([]);
+  const [kept, setKept] = useState<KeptRange[]>([]);
   const [ledger, tell] = useReducer<Ledger, Change>(changed, EMPTY);
   const [keys, setKeys] = useState<Progress>();
   const [visit, setVisit] = useState<Progress>();
@@ -47,6 +50,8 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
   const reload = useCallback(async () => {
     const found = await me.letters();
     setLetters(found);
+    setKept(await me.keptRanges());
+    return found;
   }, [me]);
 
   useEffect(() => {
@@ -104,9 +109,7 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
     try {
       const before = (await me.letters()).length;
       await me.fetch(setVisit);
-      const found = await me.letters();
-      setLetters(found);
-      fresh = found.length - before;
+      fresh = (await reload()).length - before;
       outcome = fresh === 0 ? "No new letter." : `${several(fresh, "new letter")}.`;
     } catch (error) {
       outcome = `${reason(error)} The next visit asks the same again.`;
@@ -129,5 +132,5 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
     }
   }
 
-  return { letters, ledger, busy: { keys, visit }, ready, news, next, sent, send, reload };
+  return { letters, kept, ledger, busy: { keys, visit }, ready, news, next, sent, send, reload };
 }

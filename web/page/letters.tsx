@@ -1,10 +1,10 @@
 // Letters: all of them, and one that is read.
 import { useEffect, useState } from "preact/hooks";
-import type { Letter, Listed, Recipient } from "../src/index.js";
+import type { KeptRange, Letter, Listed, Recipient } from "../src/index.js";
 import type { Desk } from "./desk.js";
 import { save } from "./save.js";
 import { Envelope, Failure, Title } from "./parts.js";
-import { day, fileName, reason, size } from "./words.js";
+import { day, fileName, grouped, reason as why, several, size } from "./words.js";
 
 export function Inbox({ desk }: { desk: Desk }) {
   const newest = desk.letters.toSorted((a, b) => b.index - a.index);
@@ -27,7 +27,28 @@ export function Inbox({ desk }: { desk: Desk }) {
           ))}
         </ul>
       )}
+      {desk.kept.map((range) => (
+        <Kept key={range.start} range={range} />
+      ))}
     </>
+  );
+}
+
+/** Posts among which letters may be that no digest gave yet. */
+function Kept({ range }: { range: KeptRange }) {
+  const { start, end, overflowed, fetchesLeft, expired, reason } = range;
+  const later =
+    fetchesLeft > 0 ? `The next ${several(fetchesLeft, "visit")} look for them again, as visits do anyway.` : "";
+  return (
+    <details class="hint">
+      <summary>
+        {overflowed === undefined ? "A digest could not be used" : "More posts for you than one digest holds"}: posts{" "}
+        {grouped(start)} to {grouped(end)}.
+      </summary>
+      <p>
+        {expired ? "The board has forgotten them." : later} {reason}
+      </p>
+    </details>
   );
 }
 
@@ -55,7 +76,7 @@ export function Reading({ me, desk, number }: { me: Recipient; desk: Desk; numbe
   const listed = desk.letters.find((one) => one.number === number);
   useEffect(() => {
     me.read(number)
-      .then(setLetter, (error: unknown) => setFailure(reason(error)))
+      .then(setLetter, (error: unknown) => setFailure(why(error)))
       .then(desk.reload);
   }, [number]);
   return (

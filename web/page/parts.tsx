@@ -1,6 +1,6 @@
 // Small pieces that several places show.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Progress } from "../src/index.js";
 
 export function Header({ children }: { children?: ComponentChildren }) {
@@ -26,7 +26,8 @@ export function Envelope() {
 /** A heading that gets the focus where a view is new, so that readers and keys begin there. */
 export function Title({ children }: { children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus(), []);
+  // With the view itself: later it would take the focus from a field that somebody is in.
+  useLayoutEffect(() => heading.current?.focus(), []);
   return (
     <h1 ref={heading} tabIndex={-1}>
       {children}

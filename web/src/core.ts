@@ -178,9 +178,12 @@ export class Core {
 
   /** Sends a letter to a short address; the server in it is asked, or her own. */
   async send(to: string, bytes: Bytes, name: string | undefined): Promise<Sent> {
-    const at = to.trim().split("@")[1];
+    const [short = "", at] = to.trim().split("@");
     const asked = at === undefined || at === this.#kept.server ? this.#service : service(at, undefined, this.#means.seen);
-    const address = await find(asked, to);
+    // Asked for once: else a server would hear to whom every letter goes.
+    const known = await this.#store.address(short);
+    const address = known ?? (await find(asked, short));
+    if (known === undefined) await this.#store.keepAddress(short, address);
     const theirs = address.server === "" || address.server === this.#kept.server;
     return await post(theirs ? this.#service : service(address.server, undefined, this.#means.seen), address, name, bytes);
   }

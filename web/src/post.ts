@@ -1,8 +1,8 @@
 // Letters: addresses found and tested, messages posted.
 import { Code, ConnectError, decodeBinaryHeader } from "@connectrpc/connect";
-import type { Address } from "./gen/omr/v1/address_pb.js";
 import { type Board, PostRefusalSchema } from "./gen/omr/v1/board_pb.js";
 import { given, patiently, randomId, type Service } from "./service.js";
+import type { Found } from "./store.js";
 import type { Bytes, Sent } from "./types.js";
 import { shortAddress, shortFingerprint, Writer } from "./wasm/omr_wasm.js";
 
@@ -14,7 +14,7 @@ interface Part {
 }
 
 /** The address that a short one stands for: the server's word counts for nothing but what the fingerprint proves. */
-export async function find(service: Service, text: string): Promise<Address> {
+export async function find(service: Service, text: string): Promise<Found> {
   const fingerprint = shortFingerprint(text);
   const answer = await patiently(() => service.addresses.findAddress({ fingerprint }));
   const address = given("an address", answer.address);
@@ -23,12 +23,13 @@ export async function find(service: Service, text: string): Promise<Address> {
   if (!found.every((byte, i) => byte === fingerprint[i])) {
     throw new Error("expected the address of this fingerprint, found another: do not trust that server");
   }
-  return address;
+  return { server, sealing, bound, parts, clueKey: new Uint8Array(clueKey) };
 }
 
 /** Writes and posts a letter. */
-export async function post(service: Service, to: Address, name: string | undefined, bytes: Bytes): Promise<Sent> {
-  const { limits, board, postingWorkBits } = await patiently(() => service.capabilities.getCapabilities({}));
+export async function post(service: Service, to: Found, name: string | undefined, bytes: Bytes): Promise<Sent> {
+  const { board } = await patiently(() => service.board.getBoard({}));
+  const { limits, postingWorkBits } = await patiently(() => service.capabilities.getCapabilities({}));
   if (postingWorkBits > 0) {
     throw new Error("expected a server that takes posts without proof of work, found one that asks for it: use a token");
   }
@@ -41,7 +42,7 @@ export async function post(service: Service, to: Address, name: string | undefin
   return { indices };
 }
 
-function write(to: Address, board: Board, name: string | undefined, bytes: Bytes): Part[] {
+function write(to: Found, board: Board, name: string | undefined, bytes: Bytes): Part[] {
   const { boardId, paramsId, sealing, clueBytes, payloadBytes } = board;
   const writer = new Writer(to.clueKey, to.sealing, boardId, paramsId, sealing, clueBytes, payloadBytes);
   try {

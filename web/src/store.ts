@@ -32,6 +32,15 @@ export interface Kept {
   keys: KeptKey[];
 }
 
+/** An address that a short one stands for. */
+export interface Found {
+  server: string;
+  sealing: number;
+  bound: number;
+  parts: number;
+  clueKey: Bytes;
+}
+
 /** A record of the inbox. */
 export interface Row {
   table: string;
@@ -42,6 +51,7 @@ export interface Row {
 interface Schema extends DBSchema {
   recipient: { key: string; value: Kept };
   inbox: { key: [string, Bytes]; value: Row };
+  addresses: { key: string; value: Found };
 }
 
 /** The database where none is named. */
@@ -61,6 +71,7 @@ export class Store {
       upgrade(db) {
         db.createObjectStore("recipient");
         db.createObjectStore("inbox");
+        db.createObjectStore("addresses");
       },
     });
     return new Store(db);
@@ -91,6 +102,15 @@ export class Store {
       else void write.store.put(row, [table, row.key]);
     }
     await write.done;
+  }
+
+  /** The address that was found for a short one. */
+  async address(short: string): Promise<Found | undefined> {
+    return await this.#db.get("addresses", short);
+  }
+
+  async keepAddress(short: string, found: Found): Promise<void> {
+    await this.#db.put("addresses", found, short);
   }
 
   close(): void {

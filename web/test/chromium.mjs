@@ -4,18 +4,22 @@ import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { startServer } from "../../tests/browser/server.mjs";
 import { launch } from "../../tests/browser/tools.mjs";
 import { closed, interrupted } from "./kills.mjs";
+import { malice } from "./malice.mjs";
 import { peaks } from "./memory.mjs";
 import { open, person, read, register, send, text } from "./people.mjs";
+import { same } from "./same.mjs";
 import { startSite } from "./site.mjs";
 
 const real = process.argv.includes("--real");
 /** How often a page is closed while it sends keys, and while it fetches. */
 const [UPLOADS, KILLS] = real ? [3, 40] : [1, 4];
 const run = promisify(execFile);
+const { bent, shown } = await import(pathToFileURL(join(process.env.OMR_WEB, "tested/wire.js")));
 const figure = (what, value) => console.log(`web: ${what}: ${value}`);
 
 const site = await startSite(process.env.OMR_WEB);
@@ -41,8 +45,16 @@ try {
   await step(`${KILLS} letters of ${KILLS} come once, as often as the page is closed in a fetch`, () =>
     closed(alice, server.url, bob.open, KILLS),
   );
+  await step("what a malicious server answers is told, not shown, and what it hid comes later", () =>
+    malice(alice, bob.open, bent),
+  );
   await writeFile(join(folder, "letter.txt"), "hello from the command");
+  await writeFile(join(folder, "long.txt"), "a letter of many parts\n".repeat(100));
   await step("page and command write to each other, and an exported secret is the same recipient", () => natives(alice));
+  const dora = await somebody();
+  await step("a server is asked the same by a page and by the command", () =>
+    same(server, dora, bob.open, alice.address, (...args) => omr("dora", ...args), shown, folder),
+  );
   assert.deepEqual(complaints, []);
 } catch (error) {
   console.error(server.log());

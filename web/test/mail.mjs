@@ -26,6 +26,8 @@ try {
   else await all(alice, bob);
 } catch (error) {
   console.error(server.log());
+  const pages = browser?.contexts().flatMap((context) => context.pages()) ?? [];
+  for (const page of pages) console.error(await page.locator("body").ariaSnapshot());
   throw error;
 } finally {
   await browser?.close();
@@ -39,6 +41,7 @@ async function all(alice, bob) {
   await letters(alice, bob, address);
   await again(alice);
   const carol = await elsewhere(alice);
+  await overflow(carol, address);
   const dora = await files(address);
   for (const one of [alice, bob, carol, dora]) one.check();
   await offline(alice);
@@ -220,9 +223,23 @@ async function elsewhere(alice) {
   await use(buffer, PASSPHRASE);
   await carol.ready();
   assert.deepEqual(await carol.letters(), ["Well too", "a list.txt", "Dear Alice,", "A note to myself"]);
-  await page.close();
   passed("an identity file reads the same letters elsewhere");
   return carol;
+}
+
+// More posts at once than a digest holds are told, and not lost.
+async function overflow(carol, address) {
+  const { page } = carol;
+  await carol.send(address, "", [{ name: "much.bin", mimeType: "application/zip", buffer: Buffer.alloc(36_000, 1) }]);
+  await page.reload();
+  await carol.unlock();
+  await carol.ready();
+  await carol.go(/^Letters/);
+  await page.getByText(/More posts for you than one digest holds/).click();
+  await page.getByText(/The next \d+ visits look for them again/).waitFor();
+  await carol.accessible("an overflow");
+  await page.close();
+  passed("more posts than a digest holds are told");
 }
 
 // As files of another web server the page asks for the server; it says why it cannot write to a third one.

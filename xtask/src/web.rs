@@ -33,8 +33,8 @@ const PAGES: [&[&str]; 2] = [&["mail"], &["mail-tests", "--tests"]];
 /// Where a test with the set that servers have puts its pictures.
 const PICTURES: &str = "docs/images";
 
-/// What a test puts into a page beside the package.
-const TEST: &str = "test/page.ts";
+/// What tests put into a page beside the package, and what they read calls with.
+const TESTS: [&str; 2] = ["test/page.ts", "test/wire.ts"];
 
 /// Builds the package and tests it; `real`: with the set that servers have.
 pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
@@ -136,7 +136,7 @@ fn package(tools: &Path, web: &Path) -> Result<(), XtaskError> {
     run(own("esbuild"), &[&SCRIPTS[..], &bundle, &shipped].concat())?;
     run(
         own("esbuild"),
-        &[&[TEST][..], &bundle, &["--outdir=tested"]].concat(),
+        &[&TESTS[..], &bundle, &["--outdir=tested"]].concat(),
     )?;
     for page in PAGES {
         run("node".into(), &[&[PAGE][..], page].concat())?;
