@@ -3,7 +3,7 @@ import { useCallback, useEffect, useReducer, useRef, useState } from "preact/hoo
 import type { KeptRange, Listed, Progress, Recipient } from "../src/index.js";
 import type { Feed } from "./feed.js";
 import { changed, EMPTY, type Change, type Ledger } from "./ledger.js";
-import { nextVisit, type Settings } from "./settings.js";
+import { isStale, nextVisit, notePublished, type Settings } from "./settings.js";
 import { reason, several, short } from "./words.js";
 
 /** What goes on. */
@@ -20,6 +20,9 @@ export interface Desk {
   busy: Busy;
   /** Whether the server can look for her letters. */
   ready: boolean;
+  /** Why it cannot, if it was tried. */
+  stuck: string | undefined;
+  prepare(): Promise<void>;
   /** What is said aloud. */
   news: string;
   /** When the next visit is, in milliseconds since 1970. */
@@ -41,6 +44,7 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
   const [ledger, tell] = useReducer<Ledger, Change>(changed, EMPTY);
   const [keys, setKeys] = useState<Progress>();
   const [visit, setVisit] = useState<Progress>();
+  const [stuck, setStuck] = useState<string>();
   const [ready, setReady] = useState(false);
   const [news, setNews] = useState("");
   const [sent, setSent] = useState<number[]>([]);
@@ -61,9 +65,12 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
     return () => feed.listen(undefined);
   }, [me]);
 
-  // Keys are made once, and again from where they were when the page was closed.
+  // Keys are made once, and again from where they were when the page was closed; the address is published with them.
   async function prepare(): Promise<void> {
-    if (await me.ready()) return setReady(true);
+    setStuck(undefined);
+    const had = await me.ready();
+    setReady(had);
+    if (had && !isStale(Date.now())) return;
     tell({ do: "begin", deed: "keys", at: new Date() });
     try {
       await me.register((progress) => {
@@ -75,11 +82,12 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
         deed: "keys",
         outcome: "The server can look for your letters, without learning which they are.",
       });
+      notePublished(Date.now());
       setReady(true);
-      setNews("Your address is ready. The server can look for your letters.");
+      if (!had) setNews("Your address is ready. The server can look for your letters.");
     } catch (error) {
       tell({ do: "end", deed: "keys", outcome: reason(error) });
-      setNews(`Your keys are not at the server yet: ${reason(error)} Open this page again to go on.`);
+      if (!had) setStuck(reason(error));
     }
     setKeys(undefined);
   }
@@ -132,5 +140,5 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
     }
   }
 
-  return { letters, kept, ledger, busy: { keys, visit }, ready, news, next, sent, send, reload };
+  return { letters, kept, ledger, busy: { keys, visit }, ready, stuck, prepare, news, next, sent, send, reload };
 }

@@ -4,7 +4,7 @@ import type { Progress, Recipient } from "../src/index.js";
 import { type Desk, keysNews, useDesk } from "./desk.js";
 import type { Feed } from "./feed.js";
 import { Inbox, Reading } from "./letters.js";
-import { Bar, Header } from "./parts.js";
+import { Bar, Failure, Header } from "./parts.js";
 import { keep, type Settings, settings as kept } from "./settings.js";
 import { Sides } from "./sides.js";
 import { clock } from "./words.js";
@@ -99,6 +99,16 @@ function stage({ stage, done, total }: Progress): string {
 /** The keys that are made and sent, once. */
 function Keys({ desk }: { desk: Desk }) {
   const { keys } = desk.busy;
+  if (desk.stuck !== undefined) {
+    return (
+      <section class="card" aria-label="Your keys">
+        <Failure text={`Your keys are not at the server yet, so it cannot look for letters. ${desk.stuck}`} />
+        <button type="button" onClick={() => void desk.prepare()}>
+          Try again
+        </button>
+      </section>
+    );
+  }
   if (keys === undefined) return null;
   return (
     <section class="card" aria-label="Your keys">

@@ -1,4 +1,4 @@
-// What the page keeps beside the recipient: when it visits.
+// What the page keeps beside the recipient: when it visits, and when her address was published.
 
 export interface Settings {
   /** Minutes between two visits. */
@@ -32,6 +32,19 @@ export function settings(): Settings {
 
 export function keep(settings: Settings): void {
   localStorage.setItem(NAME, JSON.stringify(settings));
+}
+
+const PUBLISHED = "omr-mail-published";
+/** Servers forget addresses that nobody publishes again, after 90 days by default. */
+const STALE = 30 * 86_400_000;
+
+/** Whether her address is to be published again. */
+export function isStale(now: number): boolean {
+  return !(now - Number(localStorage.getItem(PUBLISHED)) < STALE);
+}
+
+export function notePublished(now: number): void {
+  localStorage.setItem(PUBLISHED, String(now));
 }
 
 /** The next visit after a moment, both in milliseconds: a function of clock and settings alone. */

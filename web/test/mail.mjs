@@ -37,6 +37,7 @@ try {
 
 async function all(alice, bob) {
   await refusals(alice);
+  await stuck();
   const address = await keyboard(alice);
   await letters(alice, bob, address);
   await again(alice);
@@ -75,6 +76,22 @@ async function refusals(alice) {
     .waitFor();
   await Promise.all([second.close(), page.close()]);
   passed("what cannot be used is told, and a second tab");
+}
+
+// Keys that do not arrive are told, and sent again from where they were.
+async function stuck() {
+  const eve = await Person.of(browser, server.url);
+  const page = await eve.visit();
+  await page.route("**/omr.v1.KeyService/UploadChunk", (route) => route.abort());
+  await page.getByLabel("Passphrase").fill(PASSPHRASE);
+  await page.getByRole("button", { name: "Make my address" }).click();
+  await page.getByRole("alert").getByText(/keys are not at the server yet.* cannot be reached/).waitFor();
+  await eve.accessible("keys that do not arrive");
+  await page.unroute("**/omr.v1.KeyService/UploadChunk");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await eve.ready();
+  await page.close();
+  passed("keys that do not arrive are told and sent later");
 }
 
 // She makes an identity, writes to herself and reads it, without a mouse.
