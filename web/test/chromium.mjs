@@ -10,7 +10,7 @@ import { startServer } from "../../tests/browser/server.mjs";
 import { launch } from "../../tests/browser/tools.mjs";
 import { closed, interrupted } from "./kills.mjs";
 import { malice } from "./malice.mjs";
-import { peaks } from "./memory.mjs";
+import { watched } from "./memory.mjs";
 import { open, person, read, register, send, text } from "./people.mjs";
 import { same } from "./same.mjs";
 import { startSite } from "./site.mjs";
@@ -85,15 +85,11 @@ async function keys(alice) {
   const start = Date.now();
   const address = await open(page, { server: server.url });
   assert.match(address, new RegExp(`^omr1[a-z0-9]+@${server.url}$`));
-  await register(page);
+  const memory = await watched(browser, () => register(page));
   figure("ready to receive", seconds(start));
-  await memory("after that");
+  figure("memory of a page at most", `${(memory / 1e6).toFixed(0)} MB`);
   assert.equal(await page.evaluate(() => globalThis.me.ready()), true);
   Object.assign(alice, { open: page, address });
-}
-
-async function memory(when) {
-  for (const [kind, bytes] of await peaks(browser)) figure(`memory of a ${kind} at most, ${when}`, `${(bytes / 1e6).toFixed(0)} MB`);
 }
 
 // Another person's page writes to her, a text and a file of many parts; hers reads them.
@@ -110,15 +106,16 @@ async function letters(alice, bob) {
     /a letter of at most 250 messages/,
   );
   await assert.rejects(send(page, `x${alice.address}`, "x"), /omr1/);
-  const { letters, milliseconds } = await read(alice.open);
+  const first = await read(alice.open);
+  const { letters } = first;
   assert.deepEqual(letters.map(({ index, name }) => [index, name]), [[0, undefined], [1, "a file.bin"]]);
   assert.equal(text(letters[0]), "hello Alice");
   assert.deepEqual(letters[1].bytes, Array.from({ length: 5000 }, (_, i) => (i * 7) % 251));
   await send(page, alice.address, "once more");
   const later = await read(alice.open);
   assert.equal(later.letters.length, 3);
-  figure("first decode, with tables; later", `${milliseconds.toFixed(1)} ms; ${later.milliseconds.toFixed(1)} ms`);
-  await memory("with a digest decoded");
+  const each = ({ milliseconds, digests }) => `${(milliseconds / digests).toFixed(1)} ms`;
+  figure("a digest decoded by a new page, with tables; later", `${each(first)}; ${each(later)}`);
   const seal = await page.evaluate(async (url) => {
     await import("/tested/page.js");
     return await globalThis.sealing(url, "/dist/omr_wasm_bg.wasm", 50);

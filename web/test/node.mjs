@@ -14,7 +14,7 @@ const MODULE = "omr_wasm_bg.wasm";
 initSync({ module: await readFile(join(web, "dist", MODULE)) });
 
 // Bytes after gzip -9.
-const MOST_MODULE = 430_000;
+const MOST_MODULE = 400_000;
 const MOST_SCRIPTS = 60_000;
 
 const frozen = (name) => readFile(join(testdata, "wire/v2", name));
