@@ -173,15 +173,15 @@ function words(seen: Seen): string | undefined {
         ? `${size(seen.done)} of ${size(seen.total)} of a key`
         : `A key of ${size(seen.total)}`;
     case "request":
-      return `A wish for posts ${grouped(seen.start)} to ${grouped(seen.end)}, up to ${seen.bound} letters`;
+      return `A request to search posts ${grouped(seen.start)} to ${grouped(seen.end)} for up to ${seen.bound} letters`;
     case "digest":
       return `A digest of ${size(seen.bytes)}`;
     case "published":
       return "An address that is published";
     case "asked":
-      return "A wish for the key of one address";
+      return "A request for the key of one address";
     case "other":
-      return seen.call === "GetBoard" ? "A question how long the board is" : undefined;
+      return seen.call === "GetBoard" ? "A request for the length of the board" : undefined;
     case "board":
       return undefined;
   }

@@ -29,7 +29,7 @@ export type Seen =
   | { what: "post"; messages: number; bytes: number }
   /** A detection key that comes in pieces. */
   | { what: "key"; key: string; done: number; total: number }
-  /** A wish for all letters of a range that one digest can carry. */
+  /** A request for all letters of a range that one digest can carry. */
   | { what: "request"; start: number; end: number; bound: number }
   /** The digest that it gave. */
   | { what: "digest"; bytes: number }
