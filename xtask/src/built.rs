@@ -46,6 +46,18 @@ pub(crate) fn released(root: &Path, name: &'static str) -> Result<PathBuf, Xtask
     program(root, &args, name, "bin")
 }
 
+/// Flags that give the sources of this machine the same names as on every other.
+pub(crate) fn remap(root: &Path) -> String {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    let folders = [(Some(root.to_owned()), "/omr"), (home, "/cargo")];
+    let flags = folders.iter().filter_map(|(folder, name)| {
+        let folder = folder.as_ref()?.display();
+        Some(format!("--remap-path-prefix={folder}={name}"))
+    });
+    flags.collect::<Vec<_>>().join("\x1f")
+}
+
 fn program(
     root: &Path,
     args: &[&str],

@@ -154,6 +154,7 @@ fn build(root: &Path, bin: &Path, tools: &Path, build: &Build) -> Result<PathBuf
     command.env("PATH", path_with(tools));
     if build.is_small {
         command.args(SMALL);
+        command.env("CARGO_ENCODED_RUSTFLAGS", built::remap(root));
     }
     succeed(&mut command)?;
     let wheel = only_file(&out)?;

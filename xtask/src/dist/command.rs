@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{Release, archive, copy_into, fresh};
 use crate::ci::{printed, succeed};
 use crate::error::XtaskError;
-use crate::{npm, targets, wheel};
+use crate::{built, npm, targets, wheel};
 
 /// Systems and the oldest C library that they may have. The first one is this system, whose command writes the pages of
 /// the manual.
@@ -69,23 +69,11 @@ fn build(
         .env("PATH", wheel::path_with(tools))
         .env("CARGO_PROFILE_RELEASE_DEBUG", "none")
         .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
-        .env("CARGO_ENCODED_RUSTFLAGS", remap(release.root))
+        .env("CARGO_ENCODED_RUSTFLAGS", built::remap(release.root))
         .env("SOURCE_DATE_EPOCH", &release.epoch);
     succeed(&mut command)?;
     let folder = release.root.join("target").join(target);
     Ok(folder.join("release/omr"))
-}
-
-/// Flags that give the sources of this machine the same names as on every other.
-fn remap(root: &Path) -> String {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
-    let folders = [(Some(root.to_owned()), "/omr"), (home, "/cargo")];
-    let flags = folders.iter().filter_map(|(folder, name)| {
-        let folder = folder.as_ref()?.display();
-        Some(format!("--remap-path-prefix={folder}={name}"))
-    });
-    flags.collect::<Vec<_>>().join("\x1f")
 }
 
 /// The manual's pages and the completions of shells.
