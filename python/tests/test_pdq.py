@@ -2,9 +2,11 @@
 
 import datetime
 import decimal
+import importlib
 import json
 import os
 import subprocess
+import sys
 
 import nanoarrow
 import pytest
@@ -177,3 +179,13 @@ def test_data_frames_of_others(keys, evaluation_key):
         assert pyarrow.table(found).to_pydict() == expected
         assert pandas.DataFrame.from_arrow(found).to_dict("list") == expected
         assert duckdb.sql("SELECT sum(people) FROM found").fetchall() == [(343000,)]
+
+
+def test_without_their_wheel_an_error_says_which_one_is_missing(monkeypatch):
+    # None: no such module.
+    for module in ["omr_pdq", "omr_pdq._omr"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delattr("omr._omr.Keys", raising=False)
+    monkeypatch.delitem(sys.modules, "omr.pdq")
+    with pytest.raises(ImportError, match=r'pip install "omr\[pdq\]"'):
+        importlib.import_module("omr.pdq")

@@ -13,6 +13,8 @@ use crate::{built, npm, venv};
 
 /// The folder of the package, below the root.
 const PACKAGE: &str = "python";
+/// The same for its private queries, which are a wheel of their own in releases.
+const QUERIES: &str = "python/pdq";
 /// What fixes the tools and their versions, below the root.
 const REQUIREMENTS: &str = "python/requirements.txt";
 /// The same for wheels of releases: a linker for old C libraries.
@@ -23,36 +25,43 @@ const CLUSTER_REQUIREMENTS: &str = "python/cluster-requirements.txt";
 
 /// How a wheel is built, and its most bytes.
 struct Build {
+    package: &'static str,
     profile: &'static str,
     /// The system that it is for, where that is another one than this.
     target: Option<&'static str>,
     args: &'static [&'static str],
-    /// Whether it is made as small as it gets.
-    is_small: bool,
+    /// The features of a wheel that is made as small as it gets; without them, all.
+    small: Option<&'static str>,
     most: u64,
 }
 
 /// Soon compiled, as tests have it.
 const TESTED: Build = Build {
+    package: PACKAGE,
     profile: built::PROFILE,
     target: None,
     args: &[],
-    is_small: false,
+    small: None,
     most: 12_000_000,
 };
 
-/// Most bytes of a wheel that is published.
-const MOST: u64 = 6_000_000;
+/// Most bytes of the package that is published.
+const MOST: u64 = 3_600_000;
+/// The same for its private queries.
+const MOST_QUERIES: u64 = 3_000_000;
+/// The same for both on other systems.
+const MOST_ELSEWHERE: u64 = 6_000_000;
 
-/// Without lines that no program of Python's can read; files as they are, for [`deflate`].
-const SMALL: [&str; 4] = ["--features", "quiet", "--compression-method", "stored"];
+/// Files as they are, for [`deflate`].
+const SMALL: [&str; 3] = ["--no-default-features", "--compression-method", "stored"];
 
-/// For every Linux since 2014.
+/// For every Linux since 2014. Without lines of logs, which no program of Python's can read.
 const RELEASE: Build = Build {
+    package: PACKAGE,
     profile: "wheel",
     target: None,
     args: &["--zig", "--compatibility", "manylinux2014"],
-    is_small: true,
+    small: Some("core,quiet"),
     most: MOST,
 };
 
@@ -60,16 +69,19 @@ const RELEASE: Build = Build {
 const ELSEWHERE: [Build; 3] = [
     Build {
         target: Some("aarch64-unknown-linux-gnu"),
+        most: MOST_ELSEWHERE,
         ..RELEASE
     },
     Build {
         target: Some("x86_64-unknown-linux-musl"),
         args: &["--zig", "--compatibility", "musllinux_1_2"],
+        most: MOST_ELSEWHERE,
         ..RELEASE
     },
     Build {
         target: Some("aarch64-unknown-linux-musl"),
         args: &["--zig", "--compatibility", "musllinux_1_2"],
+        most: MOST_ELSEWHERE,
         ..RELEASE
     },
 ];
@@ -80,23 +92,39 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
         return npm::skip("wheel", "python");
     };
     let wheel = build(root, &bin, &bin, &TESTED)?;
-    test(root, &bin, &wheel)
+    test(root, &bin, &[wheel])?;
+    stubs(root, &bin)
 }
 
-/// Builds the wheel of a release, and tests it; with `everywhere` those of other systems, too.
+/// Builds the wheels of a release, and tests them; with `everywhere` those of other systems, too.
 pub(crate) fn release(root: &Path, everywhere: bool) -> Result<Vec<PathBuf>, XtaskError> {
     let bin = venv::programs(root, REQUIREMENTS, "wheel")?;
     let (Some(bin), Some(tools)) = (bin, release_tools(root)?) else {
         npm::skip("wheel", "python")?;
         return Ok(Vec::new());
     };
-    let wheel = build(root, &bin, &tools, &RELEASE)?;
-    test(root, &bin, &wheel)?;
-    let mut wheels = vec![wheel];
+    let mut wheels = both(root, (&bin, &tools), (&RELEASE, MOST_QUERIES))?;
+    test(root, &bin, &wheels)?;
     for other in ELSEWHERE.iter().filter(|_| everywhere) {
-        wheels.push(build(root, &bin, &tools, other)?);
+        wheels.extend(both(root, (&bin, &tools), (other, MOST_ELSEWHERE))?);
     }
     Ok(wheels)
+}
+
+/// Builds the package, and its private queries of so many bytes at most.
+fn both(
+    root: &Path,
+    (bin, tools): (&Path, &Path),
+    (release, most): (&Build, u64),
+) -> Result<Vec<PathBuf>, XtaskError> {
+    let queries = Build {
+        package: QUERIES,
+        small: Some("pdq,quiet"),
+        most,
+        ..*release
+    };
+    let wheels = [release, &queries].map(|release| build(root, bin, tools, release));
+    wheels.into_iter().collect()
 }
 
 /// The folder of what builds for old C libraries and other processors.
@@ -120,7 +148,7 @@ pub(crate) fn cluster(root: &Path) -> Result<(), XtaskError> {
         return npm::skip("cluster", "python");
     };
     let wheel = build(root, &tools, &tools, &TESTED)?;
-    install(root, &bin, &wheel)?;
+    install(root, &bin, &[wheel])?;
     succeed(python(root, &bin)?.args([
         "-m",
         "pytest",
@@ -135,13 +163,14 @@ pub(crate) fn cluster(root: &Path) -> Result<(), XtaskError> {
 fn build(root: &Path, bin: &Path, tools: &Path, build: &Build) -> Result<PathBuf, XtaskError> {
     let folder = build.target.unwrap_or(build.profile);
     let out = root.join("target/wheels").join(folder);
+    let out = out.join(build.package.replace('/', "-"));
     // An earlier wheel may have another name.
     if out.exists() {
         fs::remove_dir_all(&out).map_err(XtaskError::io(&out))?;
     }
     let mut command = Command::new(tools.join("maturin"));
     command
-        .current_dir(root.join(PACKAGE))
+        .current_dir(root.join(build.package))
         .args(["build", "--quiet", "--locked", "--profile", build.profile])
         .args(build.args)
         .arg("--out")
@@ -152,13 +181,13 @@ fn build(root: &Path, bin: &Path, tools: &Path, build: &Build) -> Result<PathBuf
     };
     // Where maturin looks for zig.
     command.env("PATH", path_with(tools));
-    if build.is_small {
-        command.args(SMALL);
+    if let Some(features) = build.small {
+        command.args(SMALL).args(["--features", features]);
         command.env("CARGO_ENCODED_RUSTFLAGS", built::remap(root));
     }
     succeed(&mut command)?;
     let wheel = only_file(&out)?;
-    if build.is_small {
+    if build.small.is_some() {
         deflate::deflate(&wheel)?;
     }
     let found = fs::metadata(&wheel).map_err(XtaskError::io(&wheel))?.len();
@@ -192,7 +221,7 @@ fn python(root: &Path, bin: &Path) -> Result<Command, XtaskError> {
     Ok(command)
 }
 
-fn install(root: &Path, bin: &Path, wheel: &Path) -> Result<(), XtaskError> {
+fn install(root: &Path, bin: &Path, wheels: &[PathBuf]) -> Result<(), XtaskError> {
     let install = [
         "-m",
         "pip",
@@ -203,13 +232,30 @@ fn install(root: &Path, bin: &Path, wheel: &Path) -> Result<(), XtaskError> {
         "--disable-pip-version-check",
         "--force-reinstall",
     ];
-    succeed(python(root, bin)?.args(install).arg(wheel))
+    succeed(python(root, bin)?.args(install).args(wheels))
 }
 
-/// Installs a wheel and tests it: what it does beside the command, and whether its types are those of its stubs.
-fn test(root: &Path, bin: &Path, wheel: &Path) -> Result<(), XtaskError> {
-    install(root, bin, wheel)?;
-    succeed(python(root, bin)?.args(["-m", "pytest"]))?;
+/// Installs wheels and tests what they do beside the command.
+fn test(root: &Path, bin: &Path, wheels: &[PathBuf]) -> Result<(), XtaskError> {
+    install(root, bin, wheels)?;
+    succeed(python(root, bin)?.args(["-m", "pytest"]))
+}
+
+/// Tests whether the types of the wheel that is installed are those of its stubs.
+fn stubs(root: &Path, bin: &Path) -> Result<(), XtaskError> {
     succeed(python(root, bin)?.args(["-m", "mypy.stubtest", "omr"]))?;
     succeed(python(root, bin)?.args(["-m", "mypy", "--package", "omr"]))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_wheels_of_a_release_need_each_other() {
+        let package = include_str!("../../python/pyproject.toml");
+        let queries = include_str!("../../python/pdq/pyproject.toml");
+        for (needs, text) in [("omr-pdq", package), ("omr", queries)] {
+            let pin = format!("\"{needs}=={}\"", env!("CARGO_PKG_VERSION"));
+            assert!(text.contains(&pin), "{pin}");
+        }
+    }
 }

@@ -3,6 +3,11 @@
 //! It has no logic of its own. What takes long runs beside the caller's thread without the interpreter's lock, see
 //! `running`. Exceptions are classes of the Python module `omr.errors`, see `fault`.
 #![deny(unsafe_code)]
+// Each wheel of a release leaves the other's part out.
+#![cfg_attr(
+    not(all(feature = "core", feature = "pdq")),
+    allow(dead_code, unused_imports)
+)]
 
 mod board;
 mod client;
@@ -24,6 +29,7 @@ mod session;
 mod sets;
 mod work;
 
+#[cfg(feature = "core")]
 #[pyo3::pymodule]
 mod _omr {
     #[pymodule_export]
@@ -42,6 +48,7 @@ mod _omr {
     use crate::inbox::{Canary, Inbox, InboxLetter, Kept, Taken, Watch};
     #[pymodule_export]
     use crate::message::{Message, Messages};
+    #[cfg(feature = "pdq")]
     #[pymodule_export]
     use crate::pdq::{EvaluationKey, Keys, Query, Rows, Schema, Server, Table};
     #[pymodule_export]
@@ -50,4 +57,11 @@ mod _omr {
     use crate::sets::{ParameterSet, parameter_sets};
     #[pymodule_export]
     use crate::work::{Leases, Maker, Unit};
+}
+
+#[cfg(not(feature = "core"))]
+#[pyo3::pymodule]
+mod _omr {
+    #[pymodule_export]
+    use crate::pdq::{EvaluationKey, Keys, Query, Rows, Schema, Server, Table};
 }

@@ -3,6 +3,21 @@
 Tables come from any library that has Arrow's interface, and rows go to any; none is needed.
 """
 
-from omr._omr import EvaluationKey, Keys, Query, Rows, Schema, Server, Table
+try:
+    from omr._omr import EvaluationKey, Keys, Query, Rows, Schema, Server, Table
+except ImportError:
+    # Releases have it in a wheel of its own.
+    try:
+        from omr_pdq._omr import (  # type: ignore[import-not-found,import-untyped,no-redef,unused-ignore]
+            EvaluationKey,
+            Keys,
+            Query,
+            Rows,
+            Schema,
+            Server,
+            Table,
+        )
+    except ImportError as _missing:
+        raise ImportError('expected the package omr-pdq, found none: pip install "omr[pdq]"') from _missing
 
 __all__ = ["EvaluationKey", "Keys", "Query", "Rows", "Schema", "Server", "Table"]

@@ -1,0 +1,1 @@
+"""What `omr.pdq` is made of."""
