@@ -25,7 +25,7 @@ const BUILDS: [Build; 2] = [
     },
     Build {
         features: "full",
-        most: 252,
+        most: 255,
         without: &["arrow", "object_store", "opentelemetry", "parquet"],
     },
 ];
