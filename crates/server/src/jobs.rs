@@ -370,7 +370,11 @@ impl Jobs {
             .write(&record::forget(id))
             .map_err(|error| refuse::store(&error))?;
         inner.queue.remove(id);
-        if let Some(entry) = inner.forget(id, &record) {
+        let entry = inner.forget(id, &record);
+        // Whoever waits for others of its group need not.
+        self.wake(&mut inner);
+        self.count(&inner);
+        if let Some(entry) = entry {
             entry.cancelled.store(true, Ordering::Relaxed);
             entry.view.send_modify(|view| {
                 if !view.state.is_final() {
@@ -378,9 +382,6 @@ impl Jobs {
                 }
             });
         }
-        // Whoever waits for others of its group need not.
-        self.wake(&mut inner);
-        self.count(&inner);
         Ok(())
     }
 

@@ -14,9 +14,10 @@ pub(crate) const JOBS: &str = "jobs";
 pub(crate) const DIGESTS: &str = "digests";
 
 /// Where a job stands.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum State {
     /// Also one that was running when the server stopped: it begins anew.
+    #[default]
     Queued,
     Running,
     Done,
@@ -38,8 +39,8 @@ impl State {
     }
 }
 
-/// What a client asked for, and what became of it.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+/// What a client asked for, and what became of it: nothing yet by default.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JobRecord {
     pub(crate) account: String,
@@ -153,12 +154,8 @@ mod tests {
             bound: 5,
             indices_only: false,
             scheme: 1,
-            ordered: false,
             number: 2,
-            state: State::Queued,
-            digest_bytes: 0,
-            error: String::new(),
-            attempts: 0,
+            ..JobRecord::default()
         };
         let Change::Put { value, .. } = record.change(&[1; 16]) else {
             panic!("a record is put");

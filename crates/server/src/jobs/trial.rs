@@ -1,6 +1,6 @@
 //! Jobs over a store whose messages and keys mean nothing, for tests.
 
-use super::{Bounds, Id, JobRecord, Jobs, Keep, State, Together};
+use super::{Bounds, Id, JobRecord, Jobs, Keep, Together};
 use omr_detector::engines::Costs;
 use omr_ops::Metrics;
 use omr_protocol::{ParamSet, Scheme, Sealing};
@@ -37,12 +37,7 @@ pub(crate) fn record(account: &str, client: u64) -> JobRecord {
         bound: 5,
         indices_only: false,
         scheme: Scheme::Sophomr.tag(),
-        ordered: false,
-        number: 0,
-        state: State::Queued,
-        digest_bytes: 0,
-        error: String::new(),
-        attempts: 0,
+        ..JobRecord::default()
     }
 }
 

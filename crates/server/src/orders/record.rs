@@ -1,7 +1,7 @@
 //! An order as it is kept on the disk.
 
 use crate::error::ServerError;
-use crate::jobs::{JobRecord, State};
+use crate::jobs::JobRecord;
 use crate::records::{self, Id};
 use omr_store::{Change, Store};
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,6 @@ impl OrderRecord {
     pub(crate) fn job(&self, batch: Range<u64>) -> JobRecord {
         JobRecord {
             account: self.account.clone(),
-            client: 0,
             keys: self.keys.clone(),
             range: batch,
             step: 1,
@@ -48,11 +47,7 @@ impl OrderRecord {
             indices_only: self.indices_only,
             scheme: self.scheme,
             ordered: true,
-            number: 0,
-            state: State::Queued,
-            digest_bytes: 0,
-            error: String::new(),
-            attempts: 0,
+            ..JobRecord::default()
         }
     }
 

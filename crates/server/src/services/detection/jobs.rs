@@ -77,12 +77,7 @@ impl Detection {
             bound: request.bound,
             indices_only: request.indices_only || scheme.is_for_indices(),
             scheme: scheme.tag(),
-            ordered: false,
-            number: 0,
-            state: State::Queued,
-            digest_bytes: 0,
-            error: String::new(),
-            attempts: 0,
+            ..JobRecord::default()
         })
     }
 
