@@ -94,11 +94,8 @@ impl Evaluator<'_> {
         let centered = self
             .p()
             .to_centered(self.p().mul(self.p().reduce(c), a.scale));
-        self.ring.each_row(&mut a.parts[0], |id, row| {
-            let m = self.ring.modulus(id);
-            let constant = m.from_i64(centered);
-            row.iter_mut().for_each(|x| *x = m.add(*x, constant));
-        });
+        self.ring
+            .add_constant_assign(&mut a.parts[0], |m| m.from_i64(centered));
     }
 
     /// Multiplies by an encoded plaintext in the evaluation domain (of scale 1).

@@ -45,6 +45,15 @@ impl GaloisKey {
         }
     }
 
+    /// The key where the polynomials of `ring` lie.
+    #[must_use]
+    pub fn moved_to(&self, ring: &Ring) -> Self {
+        Self {
+            automorphism: self.automorphism.clone(),
+            key: self.key.moved_to(ring),
+        }
+    }
+
     /// The images of pairs `(c0, c1)` over one basis, under the same secret, same modulus and
     /// messages. Panics: when there is none.
     pub fn apply(

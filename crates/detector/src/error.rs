@@ -28,6 +28,14 @@ pub enum DetectorError {
     /// More messages than a session was begun for.
     #[error("expected messages up to {}, where the session's room ends, found some up to {}", .0.expected, .0.found)]
     Full(Mismatch<u64>),
+    /// What the engine works on failed.
+    #[error("making the digest on {engine}: {failure}")]
+    Engine {
+        /// A card, by name.
+        engine: String,
+        /// What it said.
+        failure: String,
+    },
     /// Whoever watches the progress wanted no more.
     #[error("stopped before the digest was made")]
     Stopped,

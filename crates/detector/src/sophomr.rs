@@ -1,6 +1,7 @@
 //! SophOMR: batches of messages at a time.
 
 mod affine;
+mod backend;
 mod cache;
 mod clues;
 mod cpu;
@@ -13,6 +14,7 @@ mod range;
 mod run;
 
 use affine::BabySteps;
+pub use backend::BackendEngine;
 pub use cache::BoardCache;
 pub use clues::ClueBatch;
 pub use cpu::CpuEngine;

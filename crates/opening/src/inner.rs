@@ -10,6 +10,9 @@ use omr_rlwe::{Bodies, SharedRlwe, SharedTurn};
 /// Turns whose factors are transformed together: modulo one prime they stay in the third-level cache.
 pub(crate) const TOGETHER: usize = 4;
 
+/// Plaintexts that are held encoded at a time where polynomials are worked on whole.
+const ENCODED: usize = 16;
+
 /// The values of a block's masks: for each polynomial of the module and each residue of degrees, times omega^(2 i + 1)
 /// and as they are.
 struct Masks(Vec<[Vec<u64>; 2]>);
@@ -175,6 +178,11 @@ fn sums_of_products(
     plaintexts: &[Vec<Vec<u32>>],
 ) -> Vec<SharedRlwe<Eval>> {
     let (ring, basis, steps) = (ev.ring, ev.chain.basis(0), turned.steps());
+    if ring.backend().is_some() {
+        let plaintexts: Vec<&[Vec<u32>]> = plaintexts.iter().map(Vec::as_slice).collect();
+        let sums = sums_of_whole_products(ev, &[steps], &plaintexts);
+        return sums.into_iter().flatten().collect();
+    }
     let zero = || Poly::scratch(ring, basis);
     let parts = 1 + steps[0].bodies.len();
     let sum = |_| (0..parts).map(|_| zero()).collect();
@@ -204,6 +212,44 @@ fn sums_of_products(
         }
     };
     sums.into_iter().map(shared).collect()
+}
+
+/// The sums of the products of the steps of each list with the plaintexts of each list, one polynomial after another:
+/// plaintexts by plaintexts, steps by steps.
+pub(crate) fn sums_of_whole_products(
+    ev: &Evaluator,
+    lists: &[&[SharedRlwe<Eval>]],
+    plaintexts: &[&[Vec<u32>]],
+) -> Vec<Vec<SharedRlwe<Eval>>> {
+    let (ring, basis, p) = (ev.ring, ev.chain.basis(0), ev.plain.p().value() as u32);
+    let zero = |_: &Poly<Eval>| Poly::zero(ring, basis);
+    let sum = |steps: &&[SharedRlwe<Eval>]| SharedRlwe {
+        mask: zero(&steps[0].mask),
+        bodies: steps[0].bodies.iter().map(zero).collect(),
+    };
+    let add = |sum: &mut SharedRlwe<Eval>, encoded: &[Poly<Eval>], steps: &[SharedRlwe<Eval>]| {
+        let masks: Vec<_> = encoded
+            .iter()
+            .zip(steps.iter().map(|ct| &ct.mask))
+            .collect();
+        ring.add_products_assign(&mut sum.mask, &masks);
+        for (i, body) in sum.bodies.iter_mut().enumerate() {
+            let bodies = steps.iter().map(|ct| &ct.bodies[i]);
+            ring.add_products_assign(body, &encoded.iter().zip(bodies).collect::<Vec<_>>());
+        }
+    };
+    let of_plaintexts = |plaintexts: &&[Vec<u32>]| {
+        let mut sums: Vec<SharedRlwe<Eval>> = lists.iter().map(sum).collect();
+        for (i, plaintexts) in plaintexts.chunks(ENCODED).enumerate() {
+            let polys: Vec<&[u32]> = plaintexts.iter().map(Vec::as_slice).collect();
+            let encoded = ring.lift_plains(&polys, p, basis);
+            for (sum, steps) in sums.iter_mut().zip(lists) {
+                add(sum, &encoded, &steps[i * ENCODED..][..encoded.len()]);
+            }
+        }
+        sums
+    };
+    plaintexts.iter().map(of_plaintexts).collect()
 }
 
 /// Lists of so many rows of `n` words each.

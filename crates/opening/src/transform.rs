@@ -1,6 +1,6 @@
 //! From the values of every phase to its coefficients: the inverse transform of `points`, in slots.
 
-use crate::inner::{lists, parts_of, rows_by_limb};
+use crate::inner::{lists, parts_of, rows_by_limb, sums_of_whole_products};
 use crate::products::{Start, all_sums, encoded};
 use crate::{Opening, OpeningKeys};
 use omr_bgv::Evaluator;
@@ -87,15 +87,8 @@ fn add_raised(
     let (ring, giant) = (ev.ring, keys.giant[0].switching_key());
     ring.add_assign(&mut sum.mask, &product.mask);
     for (sum, product) in sum.bodies.iter_mut().zip(&product.bodies) {
-        ring.each_row(sum, |id, row| {
-            // Modulo special primes their product times it is nothing.
-            if let Some(limb) = product.basis().position(id) {
-                let m = ring.modulus(id);
-                let factor = giant.special_mod(ring, m);
-                ring.kernels()
-                    .scale_add_assign(m, row, product.row(limb), factor);
-            }
-        });
+        // Modulo special primes their product times it is nothing.
+        ring.scale_add_common_assign(sum, product, |m| giant.special_mod(ring, m));
     }
 }
 
@@ -113,6 +106,11 @@ fn products(
         .flat_map_iter(|&giant| (0..baby).map(move |baby| (giant, baby)))
         .map(|(giant, baby)| diagonal(ev, opening, giant, baby))
         .collect();
+    if ring.backend().is_some() {
+        let of_giants: Vec<&[Vec<u32>]> = diagonals.chunks(baby).collect();
+        let babies: Vec<&[SharedRlwe<Eval>]> = babies.iter().map(Vec::as_slice).collect();
+        return sums_of_whole_products(ev, &babies, &of_giants);
+    }
     let zero = |_| {
         let polys = 0..babies.len() * parts;
         polys.map(|_| Poly::scratch(ring, basis)).collect()

@@ -22,6 +22,9 @@ pub enum DetectionKeyError {
     /// The set lacks the key's engine.
     #[error(transparent)]
     Params(#[from] ParamsError),
+    /// The engine could not take the key.
+    #[error("{0}")]
+    Engine(String),
 }
 
 impl From<std::io::Error> for DetectionKeyError {

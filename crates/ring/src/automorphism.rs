@@ -104,6 +104,12 @@ impl Automorphism {
     /// The image of `a`.
     pub fn apply(&self, ring: &Ring, a: &Poly<Eval>) -> Poly<Eval> {
         let mut out = Poly::scratch(ring, a.basis());
+        if let Some(backend) = ring.backend() {
+            let row = |&id: &usize| (a.at(id), out.at(id));
+            let rows: Vec<_> = a.basis().ids().iter().map(row).collect();
+            backend.permute(self.g, &self.index, &rows);
+            return out;
+        }
         ring.each_row(&mut out, |id, row| self.apply_row(ring, row, a.row_of(id)));
         out
     }

@@ -1,7 +1,9 @@
 //! Conversion of residues between bases of primes, and modulus switching.
 
 use crate::parallel::*;
-use crate::{Basis, Coeff, Eval, Modulus, Poly, Ring};
+use crate::{
+    Backend, Basis, Coeff, ConversionNumbers, Eval, Modulus, Poly, Ring, RowConversion, RowSum,
+};
 
 /// Coefficients handled at a time, so that all source rows of the piece stay in the first-level
 /// cache.
@@ -94,6 +96,16 @@ impl Conversion {
         let mut out = Poly::scratch(ring, &self.to);
         self.apply_rows(ring, sources, out.rows_mut());
         out
+    }
+
+    /// The same conversion of polynomials in a backend's memory, one group of rows after another.
+    pub fn apply_away(&self, backend: &dyn Backend, groups: &[RowConversion<'_>]) {
+        let numbers = ConversionNumbers {
+            inverse: &self.inverse,
+            targets: self.to.ids(),
+            coefficients: &self.coefficient,
+        };
+        backend.convert(&numbers, groups);
     }
 
     /// The same conversion into `out`: rows of `n` words, one for each target prime.
@@ -193,6 +205,9 @@ impl Switch {
         if self.dropped.is_empty() {
             return self.extend(ring, a);
         }
+        if let Some(backend) = ring.backend() {
+            return self.apply_away(ring, &**backend, a);
+        }
         let mut rest = Poly::<Coeff>::scratch(ring, &self.dropped);
         ring.each_row(&mut rest, |id, row| {
             let (weight, a) = (self.conversion.weight(id), a.row_of(id));
@@ -214,8 +229,37 @@ impl Switch {
         out
     }
 
+    fn apply_away(&self, ring: &Ring, backend: &dyn Backend, a: &Poly<Eval>) -> Poly<Eval> {
+        let weight = |id| self.conversion.weight(id);
+        let rest = ring.inverse_away(backend, a, &self.dropped, weight);
+        let out = Poly::<Coeff>::scratch(ring, &self.to);
+        let group = RowConversion {
+            from: self.dropped.ids().iter().map(|&id| rest.at(id)).collect(),
+            to: self.to.ids().iter().map(|&id| out.at(id)).collect(),
+        };
+        self.conversion.apply_away(backend, &[group]);
+        let out = ring.forward(out);
+        let kept = self.to.intersection(a.basis());
+        let sum = |&id: &usize| {
+            let m = ring.modulus(id);
+            let unit = m.inv(ring.product_mod(&self.dropped, m));
+            let factor = m.mul(unit, ring.product_mod(&self.added, m));
+            RowSum {
+                prime: id,
+                to: out.at(id),
+                terms: vec![(factor, a.at(id)), (m.neg(factor), out.at(id))],
+                constant: 0,
+            }
+        };
+        backend.combine(&kept.ids().iter().map(sum).collect::<Vec<_>>());
+        out
+    }
+
     /// Switches where no prime is dropped, by a multiplication alone.
     fn extend(&self, ring: &Ring, a: &Poly<Eval>) -> Poly<Eval> {
+        if let Some(backend) = ring.backend() {
+            return self.extend_away(ring, &**backend, a);
+        }
         let mut out = Poly::scratch(ring, &self.to);
         ring.each_row(&mut out, |id, row| match a.basis().position(id) {
             Some(i) => {
@@ -226,6 +270,24 @@ impl Switch {
             }
             None => row.fill(0),
         });
+        out
+    }
+}
+
+impl Switch {
+    fn extend_away(&self, ring: &Ring, backend: &dyn Backend, a: &Poly<Eval>) -> Poly<Eval> {
+        let out = Poly::zero(ring, &self.to);
+        let kept = self.to.intersection(a.basis());
+        let sum = |&id: &usize| {
+            let factor = ring.product_mod(&self.added, ring.modulus(id));
+            RowSum {
+                prime: id,
+                to: out.at(id),
+                terms: vec![(factor, a.at(id))],
+                constant: 0,
+            }
+        };
+        backend.combine(&kept.ids().iter().map(sum).collect::<Vec<_>>());
         out
     }
 }

@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 
 mod automorphism;
+mod away;
+mod backend;
 mod basis;
 mod blocks;
 mod buffer;
@@ -21,6 +23,10 @@ mod sample;
 mod xof;
 
 pub use automorphism::{Automorphism, SlotOrder};
+pub use backend::{
+    At, Backend, ConversionNumbers, RowConversion, RowLift, RowProducts, RowSum, RowTransform,
+    Watch, Wiper,
+};
 pub use basis::Basis;
 pub use blocks::Blocks;
 pub use buffer::{BUFFER_WORDS, Buffer, Reservation, fresh_bytes, release, reserve};

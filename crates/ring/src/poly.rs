@@ -1,5 +1,6 @@
 //! Polynomials as rows of residues, in the coefficient or the evaluation domain.
 
+use crate::backend::{At, Away};
 use crate::buffer::Buffer;
 use crate::parallel::*;
 use crate::{Basis, Ring};
@@ -30,24 +31,116 @@ pub struct Poly<D> {
     n: usize,
     stride: usize,
     basis: Basis,
-    data: Buffer,
+    data: Data,
     domain: PhantomData<D>,
 }
 
+/// Where the residues lie.
+#[derive(Clone, Debug)]
+enum Data {
+    Here(Buffer),
+    Away(Away),
+}
+
+impl Data {
+    fn here(&self) -> &Buffer {
+        match self {
+            Self::Here(buffer) => buffer,
+            Self::Away(_) => panic!("rows that lie in this process's memory"),
+        }
+    }
+
+    fn here_mut(&mut self) -> &mut Buffer {
+        match self {
+            Self::Here(buffer) => buffer,
+            Self::Away(_) => panic!("rows that lie in this process's memory"),
+        }
+    }
+}
+
+/// The rows of a polynomial lie where its ring says: in this process's memory, or in that of the ring's
+/// [`Backend`](crate::Backend). What gives rows out as slices panics for the latter.
 impl<D> Poly<D> {
     /// The zero polynomial.
     pub fn zero(ring: &Ring, basis: &Basis) -> Self {
-        Self::new(ring.n(), basis, Buffer::zeroed)
+        match ring.backend() {
+            Some(backend) => Self::away(ring.n(), basis, |words| Away::zeroed(backend, words)),
+            None => Self::new(ring.n(), basis, Buffer::zeroed),
+        }
     }
 
     /// A polynomial of any content, to be overwritten.
     pub fn scratch(ring: &Ring, basis: &Basis) -> Self {
-        Self::new(ring.n(), basis, Buffer::any)
+        match ring.backend() {
+            Some(backend) => Self::away(ring.n(), basis, |words| Away::any(backend, words)),
+            None => Self::new(ring.n(), basis, Buffer::any),
+        }
     }
 
     /// A polynomial of any content, to be overwritten, that stays: its memory is no larger than it needs.
     pub fn lasting(ring: &Ring, basis: &Basis) -> Self {
-        Self::new(ring.n(), basis, Buffer::lasting)
+        match ring.backend() {
+            Some(_) => Self::scratch(ring, basis),
+            None => Self::new(ring.n(), basis, Buffer::lasting),
+        }
+    }
+
+    /// The zero polynomial in this process's memory, wherever the ring's polynomials lie.
+    pub(crate) fn here_of(ring: &Ring, basis: &Basis) -> Self {
+        Self::new(ring.n(), basis, Buffer::zeroed)
+    }
+
+    /// The polynomial where the polynomials of `ring` lie, which has the same dimension and primes as its own.
+    pub fn moved_to(&self, ring: &Ring) -> Self {
+        let mut out = Self::scratch(ring, &self.basis);
+        for limb in 0..self.basis.len() {
+            match (&self.data, &mut out.data) {
+                (Data::Here(from), Data::Away(to)) => {
+                    to.write(limb * out.stride, &from[limb * self.stride..][..self.n]);
+                }
+                (Data::Away(from), Data::Here(to)) => {
+                    from.read(limb * self.stride, &mut to[limb * out.stride..][..self.n]);
+                }
+                (Data::Here(_), Data::Here(_)) => out.row_mut(limb).copy_from_slice(self.row(limb)),
+                (Data::Away(from), Data::Away(to)) => {
+                    to.copy(limb * out.stride, from, limb * self.stride, self.n);
+                }
+            }
+        }
+        out
+    }
+
+    /// The polynomial in this process's memory; waits for what is under way in a backend's.
+    #[must_use]
+    pub fn here(self) -> Self {
+        let Data::Away(rows) = &self.data else {
+            return self;
+        };
+        let mut out = Self::new(self.n, &self.basis, Buffer::any);
+        for (limb, row) in out.rows_mut().enumerate() {
+            rows.read(limb * self.stride, row);
+        }
+        out
+    }
+
+    /// The place of the row of prime `id` in a backend's memory. Panics: when the basis lacks it, or the rows lie in
+    /// this process's memory.
+    pub fn at(&self, id: usize) -> At<'_> {
+        let i = self.basis.position(id).expect("prime belongs to the basis");
+        match &self.data {
+            Data::Away(rows) => rows.at(i * self.stride),
+            Data::Here(_) => panic!("rows that lie in a backend's memory"),
+        }
+    }
+
+    fn away(n: usize, basis: &Basis, take: impl FnOnce(usize) -> Away) -> Self {
+        Self {
+            n,
+            stride: n,
+            basis: basis.clone(),
+            data: Data::Away(take(n * basis.len())),
+            domain: PhantomData,
+        }
     }
 
     /// A polynomial made from rows laid one after another. Panics: when the length is not `n` words
@@ -72,7 +165,7 @@ impl<D> Poly<D> {
             n,
             stride,
             basis: basis.clone(),
-            data: buffer(stride * basis.len()),
+            data: Data::Here(buffer(stride * basis.len())),
             domain: PhantomData,
         }
     }
@@ -84,12 +177,12 @@ impl<D> Poly<D> {
 
     /// The row of limb `i`, `n` residues.
     pub fn row(&self, i: usize) -> &[u64] {
-        &self.data[i * self.stride..][..self.n]
+        &self.data.here()[i * self.stride..][..self.n]
     }
 
     /// The row of limb `i`, to write.
     pub fn row_mut(&mut self, i: usize) -> &mut [u64] {
-        &mut self.data[i * self.stride..][..self.n]
+        &mut self.data.here_mut()[i * self.stride..][..self.n]
     }
 
     /// The row of prime `id`. Panics: when the basis lacks it.
@@ -100,15 +193,15 @@ impl<D> Poly<D> {
 
     /// The rows, in the order of the basis.
     pub fn rows(&self) -> impl Iterator<Item = &[u64]> {
-        self.data.chunks(self.stride).map(|row| &row[..self.n])
+        let rows = self.data.here().chunks(self.stride);
+        rows.map(|row| &row[..self.n])
     }
 
     /// The rows, to write.
     pub fn rows_mut(&mut self) -> impl Iterator<Item = &mut [u64]> {
         let n = self.n;
-        self.data
-            .chunks_mut(self.stride)
-            .map(move |row| &mut row[..n])
+        let rows = self.data.here_mut().chunks_mut(self.stride);
+        rows.map(move |row| &mut row[..n])
     }
 
     /// All residues, row by row.
@@ -118,6 +211,9 @@ impl<D> Poly<D> {
 
     /// A copy of the rows of `basis`. Panics: when a prime is missing.
     pub fn restrict(&self, basis: &Basis) -> Self {
+        if let Data::Away(rows) = &self.data {
+            return self.restrict_away(rows, basis);
+        }
         let mut out = Self::new(self.n, basis, Buffer::any);
         for (row, &id) in out.rows_mut().zip(basis.ids()) {
             row.copy_from_slice(self.row_of(id));
@@ -125,12 +221,21 @@ impl<D> Poly<D> {
         out
     }
 
+    fn restrict_away(&self, rows: &Away, basis: &Basis) -> Self {
+        let mut words = Away::any(rows.backend(), self.n * basis.len());
+        for (limb, &id) in basis.ids().iter().enumerate() {
+            let from = self.basis.position(id).expect("prime belongs to the basis");
+            words.copy(limb * self.n, rows, from * self.stride, self.n);
+        }
+        Self::away(self.n, basis, |_| words)
+    }
+
     /// The rows with their primes, several threads at a time.
     pub(crate) fn par_rows_mut(
         &mut self,
     ) -> impl IndexedParallelIterator<Item = (usize, &mut [u64])> {
         let n = self.n;
-        let rows = self.data.par_chunks_mut(self.stride);
+        let rows = self.data.here_mut().par_chunks_mut(self.stride);
         rows.zip(self.basis.ids())
             .map(move |(row, &id)| (id, &mut row[..n]))
     }
@@ -138,7 +243,7 @@ impl<D> Poly<D> {
     /// The rows with their primes.
     pub(crate) fn id_rows_mut(&mut self) -> impl Iterator<Item = (usize, &mut [u64])> {
         let n = self.n;
-        let rows = self.data.chunks_mut(self.stride);
+        let rows = self.data.here_mut().chunks_mut(self.stride);
         rows.zip(self.basis.ids())
             .map(move |(row, &id)| (id, &mut row[..n]))
     }
@@ -157,6 +262,9 @@ impl<D> Poly<D> {
 
 impl<D> zeroize::Zeroize for Poly<D> {
     fn zeroize(&mut self) {
-        self.data.zeroize();
+        match &mut self.data {
+            Data::Here(buffer) => buffer.zeroize(),
+            Data::Away(rows) => rows.zeroize(),
+        }
     }
 }

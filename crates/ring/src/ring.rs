@@ -1,17 +1,20 @@
 //! The ring `Z[X]/(X^n + 1)` over a universe of primes, and arithmetic in it.
 
 use crate::parallel::{self, *};
-use crate::{Basis, Coeff, Eval, Poly, RingError};
+use crate::{Backend, Basis, Coeff, Eval, Poly, RingError, Watch, Wiper};
 use omr_kernels::{Kernels, Modulus, NttTable};
+use std::sync::Arc;
 
 /// Rows at least this long are spread over the threads.
 const PARALLEL_FROM: usize = 1 << 14;
 
-/// The ring `Z[X]/(X^n + 1)` with a universe of primes that are 1 modulo 2n.
+/// The ring `Z[X]/(X^n + 1)` with a universe of primes that are 1 modulo 2n. Clones share their tables.
+#[derive(Clone)]
 pub struct Ring {
     n: usize,
     kernels: &'static Kernels,
-    tables: Vec<NttTable>,
+    tables: Arc<[NttTable]>,
+    backend: Option<Arc<dyn Backend>>,
 }
 
 impl Ring {
@@ -39,7 +42,45 @@ impl Ring {
             .par_iter()
             .map(|&q| Ok(NttTable::new(Modulus::new(q)?, n)?))
             .collect::<Result<Vec<_>, RingError>>()?;
-        Ok(Self { n, kernels, tables })
+        Ok(Self {
+            n,
+            kernels,
+            tables: tables.into(),
+            backend: None,
+        })
+    }
+
+    /// The same ring, whose polynomials lie in the memory of a backend, which was made for it.
+    #[must_use]
+    pub fn with_backend(&self, backend: Arc<dyn Backend>) -> Self {
+        Self {
+            backend: Some(backend),
+            ..self.clone()
+        }
+    }
+
+    /// Where polynomials lie and are worked on, if not in this process's memory.
+    pub fn backend(&self) -> Option<&Arc<dyn Backend>> {
+        self.backend.as_ref()
+    }
+
+    /// Watches over work on this ring's polynomials.
+    pub fn watch(&self) -> Watch {
+        Watch::new(self.backend())
+    }
+
+    /// What overwrites this ring's polynomials that are no more, where they lie in a backend's memory.
+    pub fn wiper(&self) -> Wiper {
+        Wiper::new(self.backend())
+    }
+
+    /// Whether polynomials of both lie in one place.
+    pub fn shares_place_with(&self, other: &Self) -> bool {
+        match (self.backend(), other.backend()) {
+            (None, None) => true,
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            _ => false,
+        }
     }
 
     /// The dimension.
@@ -107,6 +148,10 @@ impl Ring {
 
     /// Transforms a polynomial to the evaluation domain.
     pub fn forward(&self, mut a: Poly<Coeff>) -> Poly<Eval> {
+        if let Some(backend) = self.backend() {
+            self.transform_away(&**backend, &a, false);
+            return a.into_domain();
+        }
         self.each_row(&mut a, |id, row| {
             self.kernels.ntt_forward(&self.tables[id], row)
         });
@@ -115,6 +160,10 @@ impl Ring {
 
     /// Transforms a polynomial to the coefficient domain.
     pub fn inverse(&self, mut a: Poly<Eval>) -> Poly<Coeff> {
+        if let Some(backend) = self.backend() {
+            self.transform_away(&**backend, &a, true);
+            return a.into_domain();
+        }
         self.each_row(&mut a, |id, row| {
             self.kernels.ntt_inverse(&self.tables[id], row)
         });
@@ -123,35 +172,69 @@ impl Ring {
 
     /// `a += b`; `b` may have more primes. Panics: when it lacks one of `a`'s.
     pub fn add_assign<D: Sync>(&self, a: &mut Poly<D>, b: &Poly<D>) {
+        if let Some(backend) = self.backend() {
+            return self.combine_away(&**backend, a, |_| vec![(1, &*a), (1, b)]);
+        }
         self.each_pair(a, b, |m, x, y| self.kernels.add_assign(m, x, y));
     }
 
     /// `a -= b`; `b` may have more primes. Panics: when it lacks one of `a`'s.
     pub fn sub_assign<D: Sync>(&self, a: &mut Poly<D>, b: &Poly<D>) {
+        if let Some(backend) = self.backend() {
+            let terms = |m: &Modulus| vec![(1, &*a), (m.value() - 1, b)];
+            return self.combine_away(&**backend, a, terms);
+        }
         self.each_pair(a, b, |m, x, y| self.kernels.sub_assign(m, x, y));
     }
 
     /// `a = -a`.
     pub fn neg_assign<D>(&self, a: &mut Poly<D>) {
+        if let Some(backend) = self.backend() {
+            return self.combine_away(&**backend, a, |m| vec![(m.value() - 1, &*a)]);
+        }
         self.each_row(a, |id, row| self.kernels.neg_assign(self.modulus(id), row));
     }
 
     /// `a *= b`, pointwise.
     pub fn mul_assign(&self, a: &mut Poly<Eval>, b: &Poly<Eval>) {
+        if let Some(backend) = self.backend() {
+            return self.multiply_away(&**backend, a, &[(a, b)], false);
+        }
         self.each_pair(a, b, |m, x, y| self.kernels.mul_assign(m, x, y));
     }
 
     /// `acc += a * b`, pointwise.
     pub fn mul_add_assign(&self, acc: &mut Poly<Eval>, a: &Poly<Eval>, b: &Poly<Eval>) {
+        if let Some(backend) = self.backend() {
+            return self.multiply_away(&**backend, acc, &[(a, b)], true);
+        }
         self.each_row(acc, |id, row| {
             self.kernels
                 .mul_add_assign(self.modulus(id), row, a.row_of(id), b.row_of(id));
         });
     }
 
+    /// `acc += sum_i a_i b_i`, pointwise.
+    pub fn add_products_assign(
+        &self,
+        acc: &mut Poly<Eval>,
+        products: &[(&Poly<Eval>, &Poly<Eval>)],
+    ) {
+        if let Some(backend) = self.backend() {
+            return self.multiply_away(&**backend, acc, products, true);
+        }
+        for (a, b) in products {
+            self.mul_add_assign(acc, a, b);
+        }
+    }
+
     /// `sum_i a_i b_i`, pointwise. Panics: without a product.
     pub fn sum_of_products(&self, products: &[(&Poly<Eval>, &Poly<Eval>)]) -> Poly<Eval> {
         let mut out = Poly::scratch(self, products[0].0.basis());
+        if let Some(backend) = self.backend() {
+            self.multiply_away(&**backend, &out, products, false);
+            return out;
+        }
         self.each_row(&mut out, |id, row| {
             let (a, b): (Vec<&[u64]>, Vec<&[u64]>) = products
                 .iter()
@@ -165,6 +248,11 @@ impl Ring {
     /// `sum_i c_i a_i`, `c_i` small signed integers. Panics: without a term.
     pub fn linear_combination<D: Sync>(&self, terms: &[(i64, &Poly<D>)]) -> Poly<D> {
         let mut out = Poly::scratch(self, terms[0].1.basis());
+        if let Some(backend) = self.backend() {
+            let terms = |m: &Modulus| terms.iter().map(|&(c, a)| (m.from_i64(c), a)).collect();
+            self.combine_away(&**backend, &out, terms);
+            return out;
+        }
         self.each_row(&mut out, |id, row| {
             let m = self.modulus(id);
             let (c, a): (Vec<u64>, Vec<&[u64]>) = terms
@@ -178,9 +266,30 @@ impl Ring {
 
     /// `a *= c`, `c` an integer given by its residue modulo each prime.
     pub fn scale_assign<D>(&self, a: &mut Poly<D>, c: impl Fn(&Modulus) -> u64 + Send + Sync) {
+        if let Some(backend) = self.backend() {
+            return self.combine_away(&**backend, a, |m| vec![(c(m), &*a)]);
+        }
         self.each_row(a, |id, row| {
             let m = self.modulus(id);
             self.kernels.scale_assign(m, row, c(m));
+        });
+    }
+
+    /// `acc += c * a` modulo the primes that both have, `c` an integer given by its residue modulo each prime.
+    pub fn scale_add_common_assign<D: Sync>(
+        &self,
+        acc: &mut Poly<D>,
+        a: &Poly<D>,
+        c: impl Fn(&Modulus) -> u64 + Send + Sync,
+    ) {
+        if let Some(backend) = self.backend() {
+            return self.scale_add_common_away(&**backend, acc, a, c);
+        }
+        self.each_row(acc, |id, row| {
+            if let Some(limb) = a.basis().position(id) {
+                let m = self.modulus(id);
+                self.kernels.scale_add_assign(m, row, a.row(limb), c(m));
+            }
         });
     }
 
@@ -191,27 +300,64 @@ impl Ring {
         a: &Poly<D>,
         c: impl Fn(&Modulus) -> u64 + Send + Sync,
     ) {
+        if let Some(backend) = self.backend() {
+            return self.combine_away(&**backend, acc, |m| vec![(1, &*acc), (c(m), a)]);
+        }
         self.each_row(acc, |id, row| {
             let m = self.modulus(id);
             self.kernels.scale_add_assign(m, row, a.row_of(id), c(m));
         });
     }
 
+    /// `a += c` in every word, `c` an integer given by its residue modulo each prime.
+    pub fn add_constant_assign<D>(
+        &self,
+        a: &mut Poly<D>,
+        c: impl Fn(&Modulus) -> u64 + Send + Sync,
+    ) {
+        if let Some(backend) = self.backend() {
+            return self.add_constant_away(&**backend, a, c);
+        }
+        self.each_row(a, |id, row| {
+            let m = self.modulus(id);
+            let constant = c(m);
+            row.iter_mut().for_each(|x| *x = m.add(*x, constant));
+        });
+    }
+
     /// The polynomial with these small signed coefficients. Time: constant.
     pub fn lift_signed(&self, coeffs: &[i64], basis: &Basis) -> Poly<Coeff> {
         assert_eq!(coeffs.len(), self.n, "one coefficient for each power of X");
-        let mut out = Poly::zero(self, basis);
+        let mut out = Poly::here_of(self, basis);
         self.each_row(&mut out, |id, row| {
             let q = self.modulus(id).value();
             for (x, &c) in row.iter_mut().zip(coeffs) {
                 *x = (c as u64).wrapping_add(((c >> 63) as u64) & q);
             }
         });
-        out
+        match self.backend() {
+            Some(_) => out.moved_to(self),
+            None => out,
+        }
+    }
+
+    /// [`Ring::lift_plain`] of several polynomials.
+    pub fn lift_plains(&self, polys: &[&[u32]], p: u32, basis: &Basis) -> Vec<Poly<Eval>> {
+        match self.backend() {
+            Some(backend) => self.lift_away(&**backend, p, polys, basis),
+            None => polys
+                .iter()
+                .map(|coeffs| self.lift_plain(coeffs, p, basis))
+                .collect(),
+        }
     }
 
     /// Residues modulo `p`, lifted to `(-p/2, p/2]`, in the evaluation domain.
     pub fn lift_plain(&self, coeffs: &[u32], p: u32, basis: &Basis) -> Poly<Eval> {
+        if let Some(backend) = self.backend() {
+            let mut lifted = self.lift_away(&**backend, p, &[coeffs], basis);
+            return lifted.remove(0);
+        }
         let mut out = Poly::<Coeff>::scratch(self, basis);
         self.each_row(&mut out, |id, row| {
             self.kernels.lift_centered(self.modulus(id), row, coeffs, p);

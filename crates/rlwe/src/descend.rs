@@ -38,7 +38,7 @@ impl Descent<'_> {
 
     fn split(&self, a: Poly<Eval>, to: &Basis) -> Vec<Poly<Eval>> {
         let step = self.large.n() / self.small.n();
-        let a = self.large.inverse(a);
+        let a = self.large.inverse(a).here();
         (0..step)
             .map(|j| {
                 let mut out = Poly::<Coeff>::zero(self.small, to);

@@ -1,8 +1,9 @@
 //! The steps of a hybrid key switch: digits, products with the key, division by the special primes.
 
+use crate::away::{self, Division, Part};
 use crate::{Rlwe, SwitchingKey};
 use omr_ring::parallel::*;
-use omr_ring::{Automorphism, Basis, Coeff, Conversion, Eval, Modulus, Poly, Ring};
+use omr_ring::{Automorphism, Backend, Basis, Coeff, Conversion, Eval, Modulus, Poly, Ring};
 use std::collections::HashMap;
 
 /// Residues of a piece of the inner products: a piece of the key stays in cache for all inputs.
@@ -107,6 +108,9 @@ impl Run<'_> {
         let digits: Vec<_> = digits
             .map(|digit| (&digit.own, &digit.conversion))
             .collect();
+        if let Some(backend) = ring.backend() {
+            return self.results_away(&**backend, &digits, all);
+        }
         let mut raised: Vec<Vec<Poly<Coeff>>> = self
             .inputs
             .iter()
@@ -147,6 +151,50 @@ impl Run<'_> {
         // An image is permuted out of place, into the rows of the differences.
         let image = self.switch.image.is_some();
         let mut parts = if image { delta } else { out }.into_iter();
+        std::iter::from_fn(|| Some(Rlwe::new(parts.next()?, parts.next()?))).collect()
+    }
+
+    /// The same where polynomials lie in a backend's memory.
+    fn results_away(
+        &self,
+        backend: &dyn Backend,
+        digits: &[(&Basis, &Conversion)],
+        all: &Basis,
+    ) -> Vec<Rlwe> {
+        let (ring, to) = (self.ring, self.switch.to);
+        let inputs: Vec<&Poly<Eval>> = self.inputs.iter().map(|input| input.c).collect();
+        let raised = away::raised((ring, backend), &inputs, digits, all);
+        let stays = to.intersection(all);
+        let keys = [
+            self.digits.iter().map(|d| d.body).collect::<Vec<_>>(),
+            self.digits.iter().map(|d| d.mask).collect(),
+        ];
+        let part = |add| Part {
+            rest: Poly::scratch(ring, &self.dropped),
+            kept: Poly::scratch(ring, to),
+            add,
+        };
+        let parts = self.inputs.iter().flat_map(|input| input.add.map(part));
+        let parts: Vec<Part> = parts.collect();
+        let mut sums = Vec::new();
+        for (raised, parts) in raised.iter().zip(parts.as_chunks::<2>().0) {
+            for (part, key) in parts.iter().zip(&keys) {
+                sums.extend(away::inner_products(raised, key, &self.dropped, &part.rest));
+                sums.extend(away::inner_products(raised, key, &stays, &part.kept));
+            }
+        }
+        backend.multiply(&sums);
+        drop(sums);
+        drop(raised);
+        let division = Division {
+            conversion: &self.division,
+            dropped: &self.dropped,
+            to,
+            added: &self.added,
+            image: self.switch.image,
+        };
+        let special = |m: &Modulus| self.key.special_mod(ring, m);
+        let mut parts = division.apply((ring, backend), parts, special).into_iter();
         std::iter::from_fn(|| Some(Rlwe::new(parts.next()?, parts.next()?))).collect()
     }
 

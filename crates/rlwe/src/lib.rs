@@ -4,6 +4,7 @@
 //! as in BGV. Nothing here knows of slots or levels.
 #![forbid(unsafe_code)]
 
+mod away;
 mod cipher;
 mod descend;
 mod hybrid;

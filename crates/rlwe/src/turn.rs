@@ -1,8 +1,11 @@
 //! Automorphisms of ciphertexts of several recipients that share a mask.
 
+use crate::away::{self, Division, Part};
 use crate::hybrid::{Target, each, pieces, raised, rows, scratch, targets};
 use crate::{SharedRlwe, SwitchingKey};
-use omr_ring::{Automorphism, Basis, Buffer, Coeff, Conversion, Eval, Modulus, Poly, Ring};
+use omr_ring::{
+    Automorphism, Backend, Basis, Buffer, Coeff, Conversion, Eval, Modulus, Poly, Ring,
+};
 use std::collections::HashMap;
 
 /// Residues of a piece of the inner products: a piece of the keys stays in cache for all inputs.
@@ -90,6 +93,9 @@ impl Run<'_> {
         let digits: Vec<_> = digits
             .map(|digit| (&digit.own, &digit.conversion))
             .collect();
+        if let Some(backend) = self.ring.backend() {
+            return self.results_away(&**backend, &digits, (basis, special));
+        }
         let raised = |input: &SharedRlwe<Eval>| raised(self.ring, &input.mask, &digits);
         let mut raised: Vec<Vec<Poly<Coeff>>> = self.inputs.iter().map(raised).collect();
         let mut targets = targets(&basis.union(special), &mut raised);
@@ -108,6 +114,103 @@ impl Run<'_> {
             bodies: bodies.by_ref().take(self.turn.keys.len()).collect(),
         };
         masks.into_iter().map(result).collect()
+    }
+
+    /// The same where polynomials lie in a backend's memory.
+    fn results_away(
+        &self,
+        backend: &dyn Backend,
+        digits: &[(&Basis, &Conversion)],
+        (basis, special): (&Basis, &Basis),
+    ) -> Vec<SharedRlwe<Eval>> {
+        let (ring, all) = (self.ring, basis.union(special));
+        let masks: Vec<&Poly<Eval>> = self.inputs.iter().map(|input| &input.mask).collect();
+        let raised = away::raised((ring, backend), &masks, digits, &all);
+        let division = Division {
+            conversion: &self.division,
+            dropped: special,
+            to: basis,
+            added: &Basis::new([]),
+            image: Some(self.turn.image),
+        };
+        let part = |add| Part {
+            rest: Poly::scratch(ring, special),
+            kept: Poly::scratch(ring, basis),
+            add,
+        };
+        // The masks of all inputs; then the bodies of the first, of the second, ...
+        let mut parts: Vec<Part> = self.inputs.iter().map(|_| part(None)).collect();
+        let bodies: Vec<&Poly<Eval>> = self.inputs.iter().flat_map(|input| &input.bodies).collect();
+        let keys = self.turn.keys.len();
+        let key_of = |i: usize| self.of_digits(self.turn.keys[i % keys].digit_bodies());
+        let products: Vec<Poly<Eval>> = match self.bodies {
+            Bodies::Divided => {
+                parts.extend(bodies.iter().map(|body| part(Some(body))));
+                Vec::new()
+            }
+            Bodies::Raised => bodies.iter().map(|_| Poly::scratch(ring, &all)).collect(),
+        };
+        let mut sums = Vec::new();
+        let (of_masks, of_bodies) = parts.split_at(self.inputs.len());
+        let masks = self.of_digits(self.turn.keys[0].digit_masks());
+        for (raised, part) in raised.iter().zip(of_masks) {
+            sums.extend(away::inner_products(raised, &masks, special, &part.rest));
+            sums.extend(away::inner_products(raised, &masks, basis, &part.kept));
+        }
+        for (i, part) in of_bodies.iter().enumerate() {
+            let (raised, key) = (&raised[i / keys], key_of(i));
+            sums.extend(away::inner_products(raised, &key, special, &part.rest));
+            sums.extend(away::inner_products(raised, &key, basis, &part.kept));
+        }
+        for (i, product) in products.iter().enumerate() {
+            sums.extend(away::inner_products(
+                &raised[i / keys],
+                &key_of(i),
+                &all,
+                product,
+            ));
+        }
+        backend.multiply(&sums);
+        drop(sums);
+        drop(raised);
+        let special_mod = |m: &Modulus| ring.product_mod(special, m);
+        let mut masks = division.apply((ring, backend), parts, special_mod);
+        let bodies = match self.bodies {
+            Bodies::Divided => masks.split_off(self.inputs.len()),
+            Bodies::Raised => self.images_away(backend, products, &bodies),
+        };
+        let mut bodies = bodies.into_iter();
+        let result = |mask| SharedRlwe {
+            mask,
+            bodies: bodies.by_ref().take(keys).collect(),
+        };
+        masks.into_iter().map(result).collect()
+    }
+
+    /// The images of raised bodies.
+    fn images_away(
+        &self,
+        backend: &dyn Backend,
+        mut products: Vec<Poly<Eval>>,
+        bodies: &[&Poly<Eval>],
+    ) -> Vec<Poly<Eval>> {
+        let ring = self.ring;
+        for (product, body) in products.iter_mut().zip(bodies) {
+            ring.add_assign(product, body);
+        }
+        let out = products
+            .iter()
+            .map(|product| Poly::scratch(ring, product.basis()));
+        let out = out.collect();
+        away::images(backend, self.turn.image, &products, out)
+    }
+
+    /// Those of a key's polynomials that belong to the digits.
+    fn of_digits<'a>(&self, polys: &'a [Poly<Eval>]) -> Vec<&'a Poly<Eval>> {
+        self.digits
+            .iter()
+            .map(|digit| &polys[digit.number])
+            .collect()
     }
 
     fn divided(

@@ -13,7 +13,7 @@ use omr_compress::{CodeTables, Keys};
 use omr_opening::Turned;
 use omr_protocol::ClueKind;
 use omr_protocol::sophomr::{DetectionKey, Params};
-use omr_ring::Reservation;
+use omr_ring::{Reservation, Ring, Wiper};
 use omr_rlwe::{Descent, Rlwe};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -28,6 +28,8 @@ pub enum Steps {
 /// A detection key ready to scan boards. `Send + Sync`.
 pub struct Detector {
     params: Arc<Params>,
+    /// The large ring, where the key's polynomials lie.
+    ring: Ring,
     key: DetectionKey,
     /// Made by the first digest.
     tables: OnceLock<CodeTables>,
@@ -38,6 +40,8 @@ pub struct Detector {
     several_batches: OnceLock<Reservation>,
     /// What digests work in, taken by the first. Dropped after all that returns to it.
     memory: OnceLock<Reservation>,
+    /// Dropped after the key.
+    _wiper: Wiper,
 }
 
 impl Detector {
@@ -46,12 +50,20 @@ impl Detector {
     /// Takes no memory but the key's: the first digest takes what digests work in from the system, about 2 GB at full
     /// size. All detectors work in the same memory; the last one that is dropped gives it back.
     pub fn new(params: Arc<Params>, key: DetectionKey) -> Self {
+        let ring = params.ring.clone();
+        Self::on(ring, params, key)
+    }
+
+    /// A detector that works where the polynomials of `ring`, the set's large ring, lie. Its key does.
+    pub(super) fn on(ring: Ring, params: Arc<Params>, key: DetectionKey) -> Self {
         let shapes = &params.lowered_shapes;
         let key = DetectionKey {
-            product: key.product.with_lowered(&params.ring, shapes, params.p()),
+            product: key.product.with_lowered(&ring, shapes, params.p()),
             ..key
         };
         Self {
+            _wiper: ring.wiper(),
+            ring,
             tables: OnceLock::new(),
             memory: OnceLock::new(),
             params,
@@ -77,6 +89,9 @@ impl Detector {
 
     /// Takes memory for digests; `baby_steps`: they stay during range checks.
     fn reserve(&self, baby_steps: bool) -> Reservation {
+        if self.ring.backend().is_some() {
+            return omr_ring::reserve(&[]);
+        }
         let diagonals = self.cache.as_ref().is_some_and(|cache| cache.limit() > 0);
         let keeps = Keeps {
             diagonals,
@@ -144,7 +159,7 @@ impl Detector {
     pub fn evaluator(&self) -> Evaluator<'_> {
         let params = &self.params;
         Evaluator {
-            ring: &params.ring,
+            ring: &self.ring,
             plain: &params.plain,
             chain: &params.chain,
         }
@@ -224,12 +239,17 @@ impl Detector {
     pub fn ring_switch(&self, pertinent: Ciphertext) -> (Vec<Rlwe>, u64) {
         let (params, scale) = (&self.params, pertinent.scale());
         let descent = Descent {
-            large: &params.ring,
+            large: &self.ring,
             small: &params.small,
             key: &self.key.descent,
         };
         let small = descent.apply(&pertinent.into_pair(), &params.small_basis(), params.p());
         (small, scale)
+    }
+
+    /// Where it works.
+    pub(super) fn ring(&self) -> &Ring {
+        &self.ring
     }
 
     /// The key.

@@ -16,6 +16,7 @@ use omr_compress::Finisher;
 use omr_protocol::clue::HashesOf;
 use omr_protocol::sophomr::{Digest, DigestPlan, FinalKey, Params, Partial, PartialError};
 use omr_protocol::{ClueKind, DigestHeader, Mismatch, Placement, SEED_BYTES, Sealing, hex};
+use omr_ring::{Ring, Watch};
 use omr_rlwe::{Rlwe, SharedKey};
 use payloads::KeptPayloads;
 use std::collections::BTreeMap;
@@ -92,6 +93,7 @@ impl Detector {
             && self.params().name() == other.params().name()
             && self.clues() == other.clues()
             && self.key().masks == other.key().masks
+            && self.ring().shares_place_with(other.ring())
     }
 }
 
@@ -216,6 +218,17 @@ fn served_together(
     Ok(groups)
 }
 
+/// Errors: `Engine` where what the ring's polynomials are worked on with has failed.
+pub(super) fn check_engine(ring: &Ring, watch: &Watch) -> Result<(), DetectorError> {
+    let (Some(backend), Some(failure)) = (ring.backend(), watch.failure()) else {
+        return Ok(());
+    };
+    Err(DetectorError::Engine {
+        engine: backend.name(),
+        failure,
+    })
+}
+
 /// A pertinency vector in the small ring, and what it is multiplied by.
 type Pertinency = (Vec<Rlwe>, u64);
 
@@ -269,7 +282,10 @@ impl<'a> Run<'a> {
     /// Errors: the source's; `Stopped`; parameters that do not fit the circuit.
     fn partials(mut self) -> Result<Vec<PartialOutput>, DetectorError> {
         let (plan, batches) = (self.plan(), self.batches.clone());
-        let pertinent = self.pertinent()?;
+        let watch = self.detector.ring().watch();
+        let pertinent = self.pertinent();
+        check_engine(self.detector.ring(), &watch)?;
+        let pertinent = pertinent?;
         let mut sums: Vec<BTreeMap<usize, Vec<Rlwe>>> = Vec::new();
         sums.resize_with(self.detectors.len(), BTreeMap::new);
         for group in plan.group_of(batches.start)..=plan.group_of(batches.end - 1) {

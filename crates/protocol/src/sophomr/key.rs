@@ -219,6 +219,13 @@ impl EncryptedSecret {
         Ciphertext::new(pair, 0, 1)
     }
 
+    fn moved_to(&self, ring: &Ring) -> Self {
+        Self {
+            body: self.body.moved_to(ring),
+            masks: self.masks.iter().map(|mask| mask.moved_to(ring)).collect(),
+        }
+    }
+
     /// Those of one or more recipients, whose masks come from one seed. Panics: without any.
     pub fn together(secrets: &[&Self]) -> SharedRlwe<Eval> {
         SharedRlwe {
@@ -305,6 +312,28 @@ impl DetectionKey {
         match self.offset.is_some() || packed > 0 {
             true => ClueKind::Bound,
             false => ClueKind::Plain,
+        }
+    }
+
+    /// The key whose parts of the large ring lie where the polynomials of `ring` do. Only for sets that open clues.
+    #[must_use]
+    pub fn moved_to(self, ring: &Ring) -> Self {
+        let opening = self.opening.map(|key| OpeningKey {
+            baby: key.baby.moved_to(ring),
+            ..key
+        });
+        Self {
+            step: self.step.moved_to(ring),
+            giant: self.giant.moved_to(ring),
+            product: self.product.moved_to(ring),
+            descent: self.descent.moved_to(ring),
+            secrets: self
+                .secrets
+                .iter()
+                .map(|secret| secret.moved_to(ring))
+                .collect(),
+            opening,
+            ..self
         }
     }
 

@@ -1,0 +1,53 @@
+//! SophOMR where the large ring's polynomials lie in a backend's memory, behind the seam of engines.
+
+use super::Detector;
+use super::run::check_engine;
+use crate::DetectorError;
+use crate::engine::{Engine, Loaded};
+use omr_protocol::sophomr::{DetectionKey, Params};
+use omr_protocol::{DetectionKeyError, EngineKind};
+use omr_ring::{Backend, Ring};
+use std::io::Read;
+use std::sync::Arc;
+
+/// Makes SophOMR's detection keys ready in a backend's memory.
+pub struct BackendEngine {
+    params: Arc<Params>,
+    ring: Ring,
+}
+
+impl BackendEngine {
+    /// An engine for keys of these parameters on a backend that was made for their large ring; `None` for sets whose
+    /// clues are not opened in slots, which the processor serves alone.
+    #[must_use]
+    pub fn new(params: &Arc<Params>, backend: Arc<dyn Backend>) -> Option<Self> {
+        params.opening.as_ref().map(|_| Self {
+            ring: params.ring.with_backend(backend),
+            params: params.clone(),
+        })
+    }
+
+    /// A detector for a key.
+    ///
+    /// Errors: `Engine`.
+    pub fn detector(&self, key: DetectionKey) -> Result<Detector, DetectorError> {
+        let watch = self.ring.watch();
+        let key = key.moved_to(&self.ring);
+        let detector = Detector::on(self.ring.clone(), self.params.clone(), key);
+        check_engine(&self.ring, &watch)?;
+        Ok(detector)
+    }
+}
+
+impl Engine for BackendEngine {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Sophomr
+    }
+
+    fn load(&self, file: &mut dyn Read) -> Result<Arc<dyn Loaded>, DetectionKeyError> {
+        let key = DetectionKey::read(&self.params, file)?;
+        let detector = self.detector(key);
+        let detector = detector.map_err(|error| DetectionKeyError::Engine(error.to_string()))?;
+        Ok(Arc::new(detector))
+    }
+}

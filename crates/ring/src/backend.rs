@@ -1,0 +1,284 @@
+//! The seam to memory that is not the processor's: where a ring's polynomials may lie, and what is done there.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use zeroize::Zeroize;
+
+/// Executes operations on rows of a ring's polynomials in memory of its own, that of a graphics card.
+///
+/// A row has as many words as the ring's dimension, each a residue below its prime; primes go by their number in the
+/// ring. Operations are done in the order of the calls, perhaps after the call has returned; [`Backend::read`] waits.
+/// Every residue equals that of the ring's own operations.
+///
+/// Nothing here returns an error: from the first failure on a backend does nothing, and what is read is worthless, until
+/// nobody watches it any more ([`Watch`]).
+pub trait Backend: Send + Sync {
+    /// What it is, for people.
+    fn name(&self) -> String;
+
+    /// Begins work whose failures somebody asks for.
+    fn begin(&self);
+
+    /// Ends such work. Failures are forgotten when there is no other.
+    fn end(&self);
+
+    /// The failure from which on nothing was done.
+    fn failure(&self) -> Option<String>;
+
+    /// Takes memory for so many words, of any content.
+    fn take(&self, words: usize) -> u64;
+
+    /// Gives memory back.
+    fn give(&self, address: u64, words: usize);
+
+    /// Overwrites all memory that was given back.
+    fn wipe(&self);
+
+    /// Writes words at an address.
+    fn write(&self, address: u64, words: &[u64]);
+
+    /// Reads words at an address, after all that was asked before.
+    fn read(&self, address: u64, words: &mut [u64]);
+
+    /// Writes zeros at an address.
+    fn clear(&self, address: u64, words: usize);
+
+    /// Copies words that do not overlap.
+    fn copy(&self, from: u64, to: u64, words: usize);
+
+    /// Transforms rows to the evaluation domain.
+    fn forward(&self, rows: &[RowTransform<'_>]);
+
+    /// Transforms rows to the coefficient domain and multiplies each by its weight.
+    fn inverse(&self, rows: &[(RowTransform<'_>, u64)]);
+
+    /// Makes sums of rows times factors.
+    fn combine(&self, sums: &[RowSum<'_>]);
+
+    /// Makes sums of products of rows.
+    fn multiply(&self, sums: &[RowProducts<'_>]);
+
+    /// Converts coefficients from some primes to others, each group of rows alike.
+    fn convert(&self, numbers: &ConversionNumbers<'_>, groups: &[RowConversion<'_>]);
+
+    /// Makes rows whose word i is word `index[i]` of another row. `key` names the permutation.
+    fn permute(&self, key: usize, index: &[u32], rows: &[(At<'_>, At<'_>)]);
+
+    /// Writes polynomials with coefficients modulo p, lifted to `(-p/2, p/2]`, modulo the primes of rows.
+    fn lift(&self, p: u32, polynomials: &[&[u32]], rows: &[RowLift<'_>]);
+}
+
+/// Watches over work on polynomials for as long as it lives: results are right if there was no failure by then.
+pub struct Watch(Option<Arc<dyn Backend>>);
+
+impl Watch {
+    pub(crate) fn new(backend: Option<&Arc<dyn Backend>>) -> Self {
+        let backend = backend.cloned();
+        backend.iter().for_each(|backend| backend.begin());
+        Self(backend)
+    }
+
+    /// The first failure of the backend since someone watches it.
+    pub fn failure(&self) -> Option<String> {
+        self.0.as_ref().and_then(|backend| backend.failure())
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|backend| backend.end());
+    }
+}
+
+/// Overwrites what was given back to a backend when this is dropped: who holds keys drops it after them.
+pub struct Wiper(Option<Arc<dyn Backend>>);
+
+impl Wiper {
+    pub(crate) fn new(backend: Option<&Arc<dyn Backend>>) -> Self {
+        Self(backend.cloned())
+    }
+}
+
+impl Drop for Wiper {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|backend| backend.wipe());
+    }
+}
+
+/// A row of a prime that is read, and where its transform is written: the same place, or another row.
+#[derive(Clone, Copy, Debug)]
+pub struct RowTransform<'a> {
+    /// The prime.
+    pub prime: usize,
+    /// Read.
+    pub from: At<'a>,
+    /// Written.
+    pub to: At<'a>,
+}
+
+impl<'a> RowTransform<'a> {
+    /// A row whose transform takes its place.
+    pub const fn in_place(prime: usize, at: At<'a>) -> Self {
+        Self {
+            prime,
+            from: at,
+            to: at,
+        }
+    }
+}
+
+/// `to = constant + sum_i c_i row_i` modulo a prime; `to` may be one of the rows.
+#[derive(Clone, Debug)]
+pub struct RowSum<'a> {
+    /// The prime.
+    pub prime: usize,
+    /// Written.
+    pub to: At<'a>,
+    /// Factors below the prime, with their rows.
+    pub terms: Vec<(u64, At<'a>)>,
+    /// Added to every word, below the prime.
+    pub constant: u64,
+}
+
+/// `to = sum_i a_i b_i`, word by word, modulo a prime, on top of what stands there if it `adds`.
+#[derive(Clone, Debug)]
+pub struct RowProducts<'a> {
+    /// The prime.
+    pub prime: usize,
+    /// Written.
+    pub to: At<'a>,
+    /// Rows to multiply: at most 256 pairs.
+    pub pairs: Vec<(At<'a>, At<'a>)>,
+    /// Whether the sum is added to what stands there.
+    pub adds: bool,
+}
+
+/// The numbers of a conversion ([`Conversion`](crate::Conversion)).
+#[derive(Clone, Copy, Debug)]
+pub struct ConversionNumbers<'a> {
+    /// One over each source prime.
+    pub inverse: &'a [f64],
+    /// The target primes.
+    pub targets: &'a [usize],
+    /// For each target a factor for each source row, then one for the number of times that the sum has wrapped around.
+    pub coefficients: &'a [Vec<u64>],
+}
+
+/// Rows of all sources and of all targets of a conversion.
+#[derive(Clone, Debug)]
+pub struct RowConversion<'a> {
+    /// Read.
+    pub from: Vec<At<'a>>,
+    /// Written.
+    pub to: Vec<At<'a>>,
+}
+
+/// A polynomial, by number, and the row that takes it modulo a prime.
+#[derive(Clone, Copy, Debug)]
+pub struct RowLift<'a> {
+    /// The polynomial's number.
+    pub polynomial: usize,
+    /// The prime.
+    pub prime: usize,
+    /// Written.
+    pub to: At<'a>,
+}
+
+/// A place in a backend's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct At<'a> {
+    address: u64,
+    held: PhantomData<&'a Away>,
+}
+
+impl At<'_> {
+    /// The address, as [`Backend::take`] gave it.
+    pub fn address(self) -> u64 {
+        self.address
+    }
+}
+
+/// Words in a backend's memory.
+pub(crate) struct Away {
+    backend: Arc<dyn Backend>,
+    address: u64,
+    words: usize,
+}
+
+impl Away {
+    /// Words of any content.
+    pub(crate) fn any(backend: &Arc<dyn Backend>, words: usize) -> Self {
+        Self {
+            backend: backend.clone(),
+            address: backend.take(words),
+            words,
+        }
+    }
+
+    pub(crate) fn zeroed(backend: &Arc<dyn Backend>, words: usize) -> Self {
+        let new = Self::any(backend, words);
+        backend.clear(new.address, words);
+        new
+    }
+
+    pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+
+    /// The place of word `first`. Panics: past the end.
+    pub(crate) fn at(&self, first: usize) -> At<'_> {
+        assert!(first < self.words, "a word of the buffer");
+        At {
+            address: self.address + 8 * first as u64,
+            held: PhantomData,
+        }
+    }
+
+    /// Panics: past the end.
+    pub(crate) fn write(&mut self, first: usize, words: &[u64]) {
+        assert!(first + words.len() <= self.words, "words of the buffer");
+        self.backend.write(self.address + 8 * first as u64, words);
+    }
+
+    /// Panics: past the end.
+    pub(crate) fn read(&self, first: usize, words: &mut [u64]) {
+        assert!(first + words.len() <= self.words, "words of the buffer");
+        self.backend.read(self.address + 8 * first as u64, words);
+    }
+
+    /// Copies words of another one. Panics: past either's end.
+    pub(crate) fn copy(&mut self, first: usize, from: &Self, from_first: usize, words: usize) {
+        let fits = first + words <= self.words && from_first + words <= from.words;
+        assert!(fits, "words of both buffers");
+        let at = |buffer: &Self, first: usize| buffer.address + 8 * first as u64;
+        self.backend
+            .copy(at(from, from_first), at(self, first), words);
+    }
+}
+
+impl Clone for Away {
+    fn clone(&self) -> Self {
+        let mut new = Self::any(&self.backend, self.words);
+        new.copy(0, self, 0, self.words);
+        new
+    }
+}
+
+impl Zeroize for Away {
+    fn zeroize(&mut self) {
+        self.backend.clear(self.address, self.words);
+    }
+}
+
+impl Drop for Away {
+    fn drop(&mut self) {
+        self.backend.give(self.address, self.words);
+    }
+}
+
+impl fmt::Debug for Away {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} words of {}", self.words, self.backend.name())
+    }
+}
