@@ -7,15 +7,15 @@ use std::time::Instant;
 use crate::arch;
 use crate::error::XtaskError;
 use crate::{
-    browser, builds, built, deny, hardware, pages, proto, python, sizes, targets, test, timing,
-    web, wheel,
+    browser, builds, built, cuda, deny, hardware, pages, proto, python, sizes, targets, test,
+    timing, web, wheel,
 };
 
 type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
 
 /// Everything that a change must pass, cheapest first; stops at the first failure.
 pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
-    let steps: [(&str, Step<'_>); 17] = [
+    let steps: [(&str, Step<'_>); 18] = [
         ("format", &|| {
             cargo(root, &["fmt", "--all", "--check"], None)
         }),
@@ -38,6 +38,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
             ];
             cargo(root, &args, None)
         }),
+        ("cuda", &|| cuda::check(root, false)),
         ("builds", &|| builds::check(root)),
         ("targets", &|| targets::check(root)),
         ("docs", &|| {

@@ -29,6 +29,10 @@ pub(crate) enum XtaskError {
     Bindings { reason: String },
     #[error("cargo metadata: {0}")]
     Metadata(#[from] serde_json::Error),
+    #[error("{}: expected what `cargo xtask cuda --write` or `cargo xtask gpu --page` writes, found another text", path.display())]
+    Stale { path: PathBuf },
+    #[error("{}: expected CUDA's compiler below it, found none", path.display())]
+    NoCompiler { path: PathBuf },
     #[error("{}: expected the line `{expected}`", path.display())]
     Marker {
         path: PathBuf,

@@ -7,11 +7,13 @@ mod browser;
 mod builds;
 mod built;
 mod ci;
+mod cuda;
 mod deny;
 mod dist;
 mod error;
 mod files;
 mod fuzz;
+mod gpu;
 mod hardware;
 mod lengths;
 mod miri;
@@ -38,7 +40,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   ci                      everything that a change must pass: format, arch, pages, sizes, deny, proto, clippy,
-                          builds, targets, docs, timing, test, hardware, browser, web, python, wheel
+                          cuda, builds, targets, docs, timing, test, hardware, browser, web, python, wheel
   test [ARGS]             all tests, optimised; ARGS go to nextest, and leave out those of documentation
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
   pages                   columns and links of Markdown pages, first lines of Rust files
@@ -47,6 +49,8 @@ usage: cargo xtask <command>
   targets                 the libraries on Windows, macOS, Arm and WebAssembly: lints; kernels of Arm by qemu
   deny                    licences, origins and known vulnerabilities of dependencies, by cargo-deny
   proto [--accept]        lint the protocol and compare it with its baseline (or make it the baseline)
+  cuda [--write]          the kernels for graphics cards: PTX made of their sources, compared (or written)
+  gpu                     measures the first graphics card and writes docs/gpu.md; outside CI
   hardware                the accelerator below hw/ in simulation, with its mutants: by Verilator
   browser                 the status page of a running server in a browser
   web [--real]            the package for browsers: built, and tested in node and Chromium with a running server
@@ -93,6 +97,10 @@ fn run() -> Result<(), XtaskError> {
         ["targets"] => targets::check(root),
         ["proto"] => proto::check(root),
         ["proto", "--accept"] => proto::accept(root),
+        ["cuda"] => cuda::check(root, false),
+        ["cuda", "--write"] => cuda::check(root, true),
+        ["gpu"] => gpu::measure(root),
+        ["gpu", "--page"] => gpu::page(root, true),
         ["hardware"] => hardware::check(root),
         ["browser"] => browser::check(root),
         ["web"] => web::check(root, false),

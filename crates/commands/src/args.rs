@@ -338,10 +338,13 @@ pub(crate) struct Post {
 }
 
 /// What makes digests.
-#[cfg(feature = "lab")]
+#[cfg(feature = "full")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum EngineName {
+    Auto,
     Cpu,
+    Cuda,
+    #[cfg(feature = "lab")]
     FpgaModel,
 }
 
@@ -360,10 +363,14 @@ pub(crate) struct Digest {
     /// What `omr bench crossover --json` printed: where a hybrid digest changes the engine
     #[arg(long, help_heading = WORK, value_name = "FILE")]
     pub(crate) costs: Option<PathBuf>,
-    /// What makes the digest: with fpga-model the processor, and a model of an FPGA tells what it would take for the
-    /// affine transform
+    /// What makes the digest: an NVIDIA card, the processor, or (auto) a card where there is one; with fpga-model the
+    /// processor, and a model of an FPGA tells what it would take for the affine transform
     #[cfg(feature = "lab")]
-    #[arg(long, help_heading = WORK, value_name = "ENGINE", default_value = "cpu")]
+    #[arg(long, help_heading = WORK, value_name = "ENGINE", default_value = "auto")]
+    pub(crate) engine: EngineName,
+    /// What makes the digest: an NVIDIA card, the processor, or (auto) a card where there is one
+    #[cfg(all(feature = "full", not(feature = "lab")))]
+    #[arg(long, help_heading = WORK, value_name = "ENGINE", default_value = "auto")]
     pub(crate) engine: EngineName,
     /// Pertinent messages that the digest may carry
     #[arg(long, value_name = "K", value_parser = bound())]

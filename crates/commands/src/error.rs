@@ -45,6 +45,10 @@ pub(crate) enum CliError {
     #[cfg(feature = "lab")]
     #[error(transparent)]
     Lab(#[from] omr_lab::LabError),
+    /// No card, or one that does not serve what it is asked.
+    #[cfg(feature = "full")]
+    #[error(transparent)]
+    Cards(#[from] omr_cuda::CardsError),
     /// A file could not be written.
     #[error("writing {}", .0.display())]
     Write(PathBuf, #[source] InputError),

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod builds;
+mod card;
 mod clear;
 pub mod cluster;
 pub mod compare;
@@ -29,6 +30,7 @@ mod yardstick;
 
 pub use attacks::{AttackLine, AttackTable, attacks};
 pub use builds::{BuildError, BuildRatio, compare_builds};
+pub use card::{CardBench, CardFigures, CardTimes};
 pub use crossover::{Crossover, Point};
 pub use decode::{DecodeBench, DecodeClass, DecodeTimes};
 pub use digest::{BenchError, DigestBench, DigestCost, DigestFigures, Loading};

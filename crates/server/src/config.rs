@@ -4,6 +4,7 @@ mod check;
 mod defaults;
 
 use crate::error::ServerError;
+use omr_cuda::Choice;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -161,6 +162,8 @@ pub struct Detector {
     pub local_worker: bool,
     /// Seconds for which a worker elsewhere may be silent.
     pub lease_seconds: u64,
+    /// What makes digests here: `auto`, `cpu` or `cuda`.
+    pub engine: Choice,
     /// Threads for digests; all cores for 0.
     pub threads: usize,
     /// Threads for sessions; half of the cores for 0.

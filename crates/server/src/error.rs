@@ -17,6 +17,9 @@ pub enum ServerError {
     /// A file is no configuration.
     #[error("{}: {}", .0.display(), .1)]
     Config(PathBuf, #[source] toml::de::Error),
+    /// No card, where one is asked for.
+    #[error("configuration, detector.engine: {0}")]
+    Card(#[from] omr_cuda::MachineError),
     /// A value of the configuration is out of range.
     #[error("configuration, {0}: {1}")]
     Setting(&'static str, Mismatch<String>),

@@ -10,6 +10,7 @@ use crate::orders::Orders;
 use crate::private;
 use crate::sessions::{Sessions, Tools};
 use crate::tokens::Tokens;
+use omr_cuda::Cards;
 use omr_detector::engines::Costs;
 use omr_detector::sophomr::BoardCache;
 use omr_ops::Metrics;
@@ -211,11 +212,14 @@ impl Parts {
         let local = Local::new((store, set), jobs.clone(), self.gate.clone(), told);
         let cache = Arc::new(BoardCache::new(detector.cache_bytes));
         let keys = detector.keys_in_memory;
+        let cards = Cards::new(detector.engine)?;
+        tracing::info!("{}", cards.told());
         let work = move || {
             let worker = Worker {
                 leases: &local,
                 supplies: &local,
                 set: &local.set,
+                cards: &cards,
                 cache,
                 keys,
             };

@@ -20,6 +20,9 @@ pub enum KeyError {
     /// The set has no such engine.
     #[error(transparent)]
     Params(#[from] ParamsError),
+    /// No engine on the card that was asked for.
+    #[error(transparent)]
+    Cards(#[from] omr_cuda::CardsError),
     /// It is for another engine than the unit says.
     #[error("expected a key for {}, found one for {}", .0.expected, .0.found)]
     Kind(Mismatch<EngineKind>),

@@ -1,7 +1,8 @@
 //! Detection keys in memory.
 
 use crate::{KeyError, KeyFile, KeyRef, Supplies};
-use omr_detector::engine::{self, Loaded};
+use omr_cuda::Cards;
+use omr_detector::engine::Loaded;
 use omr_detector::sophomr::BoardCache;
 use omr_protocol::{Mismatch, ParamSet};
 use std::collections::VecDeque;
@@ -21,7 +22,7 @@ impl Keys {
         room: usize,
         supplies: &dyn Supplies,
         set: &ParamSet,
-        cache: &Arc<BoardCache>,
+        (cards, cache): (&Cards, &Arc<BoardCache>),
     ) -> Result<Arc<dyn Loaded>, KeyError> {
         if let Some(known) = self.held(key) {
             return Ok(known);
@@ -29,7 +30,7 @@ impl Keys {
         // Room first: two keys at full size are much memory.
         self.keep(room.saturating_sub(1));
         let mut file = opened(key, supplies, set)?;
-        let engine = engine::on_cpu(set, key.kind, Some(cache))?;
+        let engine = cards.engine(set, key.kind, Some(cache))?;
         let loaded = engine.load(&mut file.reader)?;
         self.0.push_back((key.hash, loaded.clone()));
         Ok(loaded)

@@ -30,6 +30,8 @@ pub enum Failure {
     Stopped,
     /// What the client is told.
     Refused(String),
+    /// The card that digests are made on failed: what the client is told unless the processor does it.
+    Card(String),
     /// A bug, which the log has.
     Panicked,
 }

@@ -2,12 +2,13 @@
 
 use crate::causes::chain;
 use crate::keys::Keys;
-use crate::{Failure, Leased, Leases, Made, Supplies, Unit};
+use crate::{Failure, KeyError, Leased, Leases, Made, Supplies, Unit};
+use omr_cuda::Cards;
 use omr_detector::engine::Answer;
 use omr_detector::engines::{Answers, Engines, Job, respond_together};
 use omr_detector::sophomr::BoardCache;
 use omr_detector::{DetectorError, Progress, Strided, placement_seed};
-use omr_protocol::{EngineKind, ParamSet, SEED_BYTES};
+use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, SEED_BYTES};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub struct Worker<'a> {
     pub supplies: &'a dyn Supplies,
     /// The board's set.
     pub set: &'a ParamSet,
+    /// Where digests are made.
+    pub cards: &'a Cards,
     /// What recipients share.
     pub cache: Arc<BoardCache>,
     /// Keys kept in memory from one run to the next, of all kinds.
@@ -71,7 +74,10 @@ impl Worker<'_> {
         for job in 0..unit.jobs.len() {
             match attempt(pool, || self.engines(unit, job, keys, room)) {
                 Ok(engines) => ready.push(Ready { job, engines }),
-                Err(failure) => self.end(unit, job, Err(failure), keys),
+                Err(failure) => {
+                    let made = self.or_on_processor(pool, unit, job, Err(failure));
+                    self.end(unit, job, made, keys);
+                }
             }
         }
         if ready.len() > 1 {
@@ -88,8 +94,35 @@ impl Worker<'_> {
         for one in &ready {
             let alone = std::slice::from_ref(one);
             let made = attempt(pool, || self.digests(unit, alone)?.remove(0));
+            let made = self.or_on_processor(pool, unit, one.job, made);
             self.end(unit, one.job, made, keys);
         }
+    }
+
+    /// What was made, or where a card failed that nobody insists on, what the processor makes.
+    fn or_on_processor(
+        &self,
+        pool: &rayon::ThreadPool,
+        unit: &Unit,
+        job: usize,
+        made: Outcome,
+    ) -> Outcome {
+        let Err(Failure::Card(error)) = &made else {
+            return made;
+        };
+        if self.cards.insists() {
+            return made;
+        }
+        tracing::warn!(error, "a digest is made on the processor");
+        let here = Worker {
+            cards: &Cards::none(),
+            cache: self.cache.clone(),
+            ..*self
+        };
+        attempt(pool, || {
+            let engines = here.engines(unit, job, &mut Keys::default(), here.keys)?;
+            here.digests(unit, &[Ready { job, engines }])?.remove(0)
+        })
     }
 
     /// Tells what became of a job.
@@ -155,8 +188,14 @@ impl Worker<'_> {
         }
         let mut engines = Engines::default();
         for key in &unit.jobs[job] {
-            let key = keys.load(key, room, self.supplies, self.set, &self.cache);
-            engines.add(key.map_err(Failure::new)?);
+            let key = keys.load(
+                key,
+                room,
+                self.supplies,
+                self.set,
+                (self.cards, &self.cache),
+            );
+            engines.add(key.map_err(Failure::of_key)?);
         }
         Ok(engines)
     }
@@ -189,6 +228,14 @@ impl Failure {
     pub(crate) fn of(error: DetectorError) -> Self {
         match error {
             DetectorError::Stopped => Self::Stopped,
+            DetectorError::Engine { .. } => Self::Card(error.to_string()),
+            error => Self::new(error),
+        }
+    }
+
+    pub(crate) fn of_key(error: KeyError) -> Self {
+        match error {
+            KeyError::Key(DetectionKeyError::Engine(error)) => Self::Card(error),
             error => Self::new(error),
         }
     }

@@ -12,6 +12,9 @@ pub enum WorkerError {
     /// The server's software is of another version, whose digests might be others.
     #[error("the server: expected version {}, that of this worker, found {}", .0.expected, .0.found)]
     Version(Mismatch<String>),
+    /// No card, where one is asked for.
+    #[error(transparent)]
+    Card(#[from] omr_cuda::MachineError),
     /// The board's parameter set is not known here.
     #[error("the server's board: {0}")]
     Params(#[from] omr_protocol::ParamsError),

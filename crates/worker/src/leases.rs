@@ -177,7 +177,7 @@ impl Leases for RemoteLeases {
     fn fail(&self, unit: &Unit, job: usize, failure: Failure) {
         let (given_back, error) = match failure {
             Failure::Stopped => (true, String::new()),
-            Failure::Refused(error) => (false, error),
+            Failure::Refused(error) | Failure::Card(error) => (false, error),
             Failure::Panicked => (false, "internal error of the detector".to_owned()),
         };
         let request = v1::FailRequest {

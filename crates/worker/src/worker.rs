@@ -4,6 +4,7 @@ use crate::kept::Kept;
 use crate::leases::{RemoteLeases, State};
 use crate::supplies::Remote;
 use crate::{Hired, WorkerError};
+use omr_cuda::{Cards, Choice};
 use omr_detector::sophomr::BoardCache;
 use omr_protocol::{EngineKind, ParamSet};
 use omr_remote::{Client, Endpoint, v1};
@@ -25,6 +26,8 @@ pub struct Settings {
     pub name: Option<String>,
     /// Bytes of encodings of the board that its recipients share.
     pub cache_bytes: usize,
+    /// Where digests are made.
+    pub on: Choice,
     /// Threads; all cores for 0.
     pub threads: usize,
     /// Keys kept in memory from one unit to the next.
@@ -127,11 +130,14 @@ impl Worker {
     pub async fn run(self) -> Result<(), WorkerError> {
         let builder = rayon::ThreadPoolBuilder::new().num_threads(self.settings.threads);
         let pool = builder.thread_name(|i| format!("digest-{i}")).build()?;
+        let cards = Cards::new(self.settings.on)?;
+        tracing::info!("{}", cards.told());
         let work = move || {
             let worker = omr_work::Worker {
                 leases: &self.leases,
                 supplies: &self.supplies,
                 set: &self.leases.set,
+                cards: &cards,
                 cache: Arc::new(BoardCache::new(self.settings.cache_bytes)),
                 keys: self.settings.keys,
             };

@@ -3,6 +3,7 @@
 use super::TokenArg;
 use clap::Args;
 use omr_console::args::threads;
+use omr_cuda::Choice;
 use omr_protocol::EngineKind;
 use std::path::PathBuf;
 
@@ -22,6 +23,9 @@ pub(crate) struct WorkerArgs {
     /// Memory for encodings of the board that recipients share: 13.4 GB a full batch of sets that open no clues
     #[arg(long, value_name = "SIZE", default_value = "2GB", value_parser = size)]
     pub(crate) cache: usize,
+    /// Where digests are made: an NVIDIA card, the processor, or (auto) a card where there is one
+    #[arg(long, value_name = "WHERE", default_value_t = Choice::Auto)]
+    pub(crate) on: Choice,
     /// Threads; all cores unless given
     #[arg(long, value_name = "N", value_parser = threads())]
     pub(crate) threads: Option<u16>,

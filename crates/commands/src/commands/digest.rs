@@ -67,11 +67,18 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     let scheme = keys.narrowed(scheme, &request, costs)?;
     #[cfg(feature = "lab")]
     let beside = super::fpga_model::Beside::new(args.engine, &keys.set)?;
+    #[cfg(feature = "full")]
+    let cards = engines::cards(args.engine, ui)?;
     let bar = ui.bar();
     let mut stages = Stages::default();
     #[cfg(feature = "lab")]
-    let make = |set: &ParamSet, kind| beside.engine(set, kind);
-    #[cfg(not(feature = "lab"))]
+    let make = |set: &ParamSet, kind| match beside.engine(set, kind) {
+        Some(engine) => Ok(engine),
+        None => engines::on(&cards, set, kind),
+    };
+    #[cfg(all(feature = "full", not(feature = "lab")))]
+    let make = |set: &ParamSet, kind| engines::on(&cards, set, kind);
+    #[cfg(not(feature = "full"))]
     let make = engines::on_cpu;
     let loaded = stages.time("keys", || keys.load_for(scheme, &make, &bar));
     let (set, engines) = loaded?;

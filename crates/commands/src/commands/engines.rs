@@ -1,7 +1,13 @@
 //! Detection keys of files, ready to answer requests.
 
+#[cfg(feature = "full")]
+use crate::args::EngineName;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Framed};
+#[cfg(feature = "full")]
+use omr_console::Ui;
+#[cfg(feature = "full")]
+use omr_cuda::{Cards, CardsError, Choice};
 use omr_detector::engine::{self, Engine};
 use omr_detector::engines::{Costs, Engines};
 use omr_detector::instantomr::InstantDetector;
@@ -28,6 +34,35 @@ pub(super) type Make<'a> = dyn Fn(&ParamSet, EngineKind) -> Result<Box<dyn Engin
 /// Errors: `Params`.
 pub(super) fn on_cpu(set: &ParamSet, kind: EngineKind) -> Result<Box<dyn Engine>, CliError> {
     Ok(engine::on_cpu(set, kind, None)?)
+}
+
+/// What makes digests on this machine, told in a line.
+///
+/// Errors: `Cards` where a card is asked for and there is none.
+#[cfg(feature = "full")]
+pub(super) fn cards(name: EngineName, ui: &Ui) -> Result<Cards, CliError> {
+    let choice = match name {
+        EngineName::Auto => Choice::Auto,
+        EngineName::Cuda => Choice::Cuda,
+        _ => Choice::Cpu,
+    };
+    let cards = Cards::new(choice).map_err(CardsError::from)?;
+    if choice != Choice::Cpu {
+        ui.note(&cards.told());
+    }
+    Ok(cards)
+}
+
+/// The engine of a kind, on a card if there is one.
+///
+/// Errors: `Params`, `Cards`.
+#[cfg(feature = "full")]
+pub(super) fn on(
+    cards: &Cards,
+    set: &ParamSet,
+    kind: EngineKind,
+) -> Result<Box<dyn Engine>, CliError> {
+    Ok(cards.engine(set, kind, None)?)
 }
 
 /// Keys of one set whose headers were read.

@@ -1,6 +1,5 @@
 //! Digests beside the model of an FPGA.
 
-use super::engines;
 use crate::args::EngineName;
 use crate::error::CliError;
 use omr_console::{Ui, thousands};
@@ -22,7 +21,7 @@ impl Beside {
     ///
     /// Errors: `Lab` for a set that the model does not take; `Params` for one without SophOMR.
     pub(super) fn new(name: EngineName, set: &ParamSet) -> Result<Self, CliError> {
-        if name == EngineName::Cpu {
+        if name != EngineName::FpgaModel {
             return Ok(Self(None));
         }
         let reports = Reports::default();
@@ -31,17 +30,11 @@ impl Beside {
         Ok(Self(Some((model.map_err(LabError::from)?, reports))))
     }
 
-    /// The engine of a kind: for SophOMR the processor's with the model beside it.
-    ///
-    /// Errors: `Params`.
-    pub(super) fn engine(
-        &self,
-        set: &ParamSet,
-        kind: EngineKind,
-    ) -> Result<Box<dyn Engine>, CliError> {
+    /// For SophOMR the processor's engine with the model beside it, if it was asked for.
+    pub(super) fn engine(&self, _: &ParamSet, kind: EngineKind) -> Option<Box<dyn Engine>> {
         match &self.0 {
-            Some((model, _)) if kind == EngineKind::Sophomr => Ok(Box::new(model.clone())),
-            _ => engines::on_cpu(set, kind),
+            Some((model, _)) if kind == EngineKind::Sophomr => Some(Box::new(model.clone())),
+            _ => None,
         }
     }
 

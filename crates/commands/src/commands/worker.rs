@@ -43,6 +43,7 @@ fn settings(args: &WorkerArgs) -> Result<Settings, CliError> {
         endpoint,
         name: args.name.clone(),
         cache_bytes: args.cache,
+        on: args.on,
         threads: args.threads.map_or(0, usize::from),
         keys: args.keys.max(1),
         messages_bytes: args.messages,

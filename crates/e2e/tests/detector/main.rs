@@ -2,6 +2,8 @@
 
 mod adversary;
 mod bound;
+mod card;
+mod card_fails;
 mod frozen;
 mod keys;
 mod packed;

@@ -25,7 +25,7 @@ pub(crate) fn tiny() -> Arc<Params> {
 }
 
 /// Recipients with the masks of one epoch.
-const TOGETHER: usize = 3;
+pub(crate) const TOGETHER: usize = 3;
 /// The messages of the first recipient: in both batches, at their ends.
 pub(crate) const OWN: [u64; 6] = [0, 1, 2047, 2048, 2300, MESSAGES - 1];
 
@@ -42,7 +42,7 @@ fn recipient_of(message: u64) -> Option<usize> {
 }
 
 /// Recipients with the masks of one epoch, then one with masks of her own.
-fn recipients(params: &Params, clues: ClueKind, rng: &mut ChaCha20Rng) -> Vec<Keys> {
+pub(crate) fn recipients(params: &Params, clues: ClueKind, rng: &mut ChaCha20Rng) -> Vec<Keys> {
     let epoch = Epoch {
         board: BOARD,
         number: 7,

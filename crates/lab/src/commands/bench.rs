@@ -1,6 +1,7 @@
 //! `omr bench`.
 
 mod all;
+mod card;
 mod cluster;
 mod compare;
 mod compare_builds;
@@ -16,7 +17,7 @@ mod trial;
 use super::output::Output;
 use crate::error::LabError;
 use crate::help;
-use crate::measure::{DecodeBench, Soak, StreamBench};
+use crate::measure::{CardBench, DecodeBench, Soak, StreamBench};
 use crate::trials::{Chaos, Hostile, load, mail};
 use clap::{Args, Subcommand};
 use omr_protocol::Mismatch;
@@ -72,6 +73,9 @@ pub enum BenchCommand {
     /// A real server among hostile clients; it must serve the others and stay within bounds
     #[command(after_help = help::TRIALS)]
     Hostile(Hostile),
+    /// A graphics card: checks that it computes what the processor does, and times it
+    #[command(after_help = help::BENCH)]
+    Card(CardBench),
     /// Every figure of this build in one document, for comparison with another build's
     #[command(after_help = help::BENCH_COMPARE)]
     All(all::BenchAll),
@@ -102,6 +106,7 @@ pub(super) fn run(command: &BenchCommand, out: &Output<'_>) -> Result<(), LabErr
         BenchCommand::Post(args) => post::run(args, out),
         BenchCommand::Sizing(args) => sizing::run(args, out),
         BenchCommand::Cluster(command) => cluster::run(command, out),
+        BenchCommand::Card(bench) => card::run(bench, out),
         BenchCommand::Soak(soak) => soak::run(soak, out),
         BenchCommand::Chaos(chaos) => trial::chaos(chaos, out),
         BenchCommand::Hostile(hostile) => trial::hostile(hostile, out),

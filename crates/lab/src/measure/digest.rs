@@ -178,6 +178,15 @@ pub enum BenchError {
     /// The disk.
     #[error(transparent)]
     Io(#[from] std::io::Error),
+    /// There is no card, or it failed.
+    #[error(transparent)]
+    Machine(#[from] omr_cuda::MachineError),
+    /// A card computes something else than the processor.
+    #[error(transparent)]
+    Check(#[from] omr_cuda::checks::CheckError),
+    /// A set that is not one for cards.
+    #[error("expected a set whose clues are opened in slots, found {0}")]
+    CardSet(String),
 }
 
 /// What comes of keys, whatever the engine.

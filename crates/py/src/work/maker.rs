@@ -5,6 +5,7 @@ use super::unit::Unit;
 use crate::fault::{Fault, check_params};
 use crate::running::{Watch, run};
 use crate::sets::set;
+use omr_cuda::Cards;
 use omr_detector::Messages;
 use omr_detector::sophomr::BoardCache;
 use omr_protocol::ParamSet;
@@ -21,6 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Maker {
     set: Arc<ParamSet>,
     pool: Arc<ThreadPool>,
+    cards: Cards,
     cache: Arc<BoardCache>,
     /// Keys and pieces of boards that stay in memory.
     keep: (usize, usize),
@@ -56,6 +58,7 @@ impl Maker {
         Ok(Self {
             set: set(params)?,
             pool,
+            cards: Cards::none(),
             cache: Arc::new(BoardCache::new(cache)),
             keep: (keys, pieces),
             hot: Mutex::default(),
@@ -177,7 +180,7 @@ fn told(
     match outcome {
         Ok(bytes) => (Some(PyBytes::new(py, &bytes)), None),
         Err(Failure::Stopped) => (None, None),
-        Err(Failure::Refused(error)) => (None, Some(error)),
+        Err(Failure::Refused(error) | Failure::Card(error)) => (None, Some(error)),
         Err(Failure::Panicked) => (None, Some("internal error of the detector".to_owned())),
     }
 }
@@ -194,6 +197,7 @@ impl Maker {
             leases: given,
             supplies: given,
             set: &self.set,
+            cards: &self.cards,
             cache: self.cache.clone(),
             keys: self.keep.0,
         }

@@ -1,6 +1,7 @@
 //! What a configuration is where its file says nothing.
 
 use super::{Access, Board, Config, Detector, Limits, Objects, Page, Watch};
+use omr_cuda::Choice;
 use omr_detector::engines::Costs;
 use omr_protocol::Sealing;
 use omr_protocol::params::HYBRID;
@@ -88,6 +89,7 @@ impl Default for Detector {
         Self {
             local_worker: true,
             lease_seconds: 60,
+            engine: Choice::Auto,
             threads: 0,
             session_threads: 0,
             cache_bytes: 2 << 30,

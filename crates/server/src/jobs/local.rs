@@ -93,7 +93,7 @@ impl Leases for Local {
     fn fail(&self, unit: &Unit, job: usize, failure: Failure) {
         let ending = match failure {
             Failure::Stopped => Ending::GivenBack,
-            Failure::Refused(error) => Ending::Final(error),
+            Failure::Refused(error) | Failure::Card(error) => Ending::Final(error),
             Failure::Panicked => {
                 Ending::Final("internal error of the detector; please report it".to_owned())
             }

@@ -67,6 +67,7 @@ pub(super) fn settings(server: &Running, token: &str) -> Settings {
         endpoint,
         name: None,
         cache_bytes: 0,
+        on: omr_cuda::Choice::Cpu,
         threads: 1,
         keys: 2,
         messages_bytes: 1 << 20,
@@ -207,6 +208,7 @@ impl Scene {
             leases: &own,
             supplies: &own,
             set: set(),
+            cards: &omr_cuda::Cards::none(),
             cache: Arc::new(BoardCache::new(0)),
             keys: 2,
         };

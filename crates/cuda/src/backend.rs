@@ -1,0 +1,287 @@
+//! A ring's polynomials on a machine.
+
+use crate::pool::Pool;
+use crate::{Arithmetic, Kernel, Launch, Machine, MachineError, calls};
+use omr_ring::{
+    At, Backend, ConversionNumbers, Modulus, Ring, RowConversion, RowLift, RowProducts, RowSum,
+    RowTransform,
+};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Sources of a conversion at most: `SOURCES` of `kernels/rows.cu`.
+const SOURCES: usize = 44;
+
+/// Threads of blocks that work on single words, and of those that convert.
+const THREADS: usize = 256;
+const CONVERTING: usize = 128;
+
+/// Dimensions that transforms are made for: each of their two halves goes over 4 to 8 levels.
+const DIMENSIONS: std::ops::RangeInclusive<usize> = 1 << 9..=1 << 16;
+
+/// A ring's tables on a machine, and memory for its polynomials.
+pub struct CudaRing {
+    machine: Arc<dyn Machine>,
+    arithmetic: Arithmetic,
+    pool: Pool,
+    n: usize,
+    moduli: Vec<Modulus>,
+    /// `n^-1` by prime.
+    scale: Vec<u64>,
+    /// Where primes and factors of transforms lie.
+    tables: [u64; 2],
+    /// Where the indices of permutations lie, by name.
+    permutations: Mutex<HashMap<usize, u64>>,
+    state: Mutex<State>,
+}
+
+/// Who watches, and what has failed meanwhile.
+#[derive(Default)]
+struct State {
+    watchers: usize,
+    failure: Option<MachineError>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Brings the rows of a prime together: they share its factors while these are in the card's cache.
+fn by_prime(rows: &mut [(&RowTransform<'_>, [u64; 2])]) {
+    rows.sort_by_key(|(row, _)| row.prime);
+}
+
+impl CudaRing {
+    /// Writes a ring's tables to a machine: 16 or 32 bytes for each prime and coefficient.
+    ///
+    /// Errors: those of the machine.   Panics: for dimensions that are not from 512 to 65,536.
+    pub fn new(machine: Arc<dyn Machine>, ring: &Ring) -> Result<Self, MachineError> {
+        let n = ring.n();
+        assert!(DIMENSIONS.contains(&n), "a dimension from 512 to 65,536");
+        let ids = 0..ring.everything().len();
+        let moduli: Vec<Modulus> = ids.clone().map(|id| *ring.modulus(id)).collect();
+        let pool = Pool::new(machine.clone());
+        let primes: Vec<u64> = moduli.iter().flat_map(calls::prime).collect();
+        let arithmetic = machine.arithmetic();
+        let of_prime = 2 * n * calls::factor_words(arithmetic);
+        let tables = [
+            pool.take(primes.len())?,
+            pool.take(of_prime * moduli.len())?,
+        ];
+        machine.write(tables[0], &primes)?;
+        for id in ids {
+            let factors = calls::factors(arithmetic, &moduli[id], n, ring.table(id).psi());
+            machine.write(tables[1] + (8 * of_prime * id) as u64, &factors)?;
+        }
+        Ok(Self {
+            scale: moduli.iter().map(|m| m.inv(m.reduce(n as u64))).collect(),
+            permutations: Mutex::default(),
+            state: Mutex::default(),
+            machine,
+            arithmetic,
+            pool,
+            n,
+            moduli,
+            tables,
+        })
+    }
+
+    /// Does something unless anything has failed.
+    fn attempt<T: Default>(&self, work: impl FnOnce() -> Result<T, MachineError>) -> T {
+        if lock(&self.state).failure.is_some() {
+            return T::default();
+        }
+        work().unwrap_or_else(|error| {
+            lock(&self.state).failure.get_or_insert(error);
+            T::default()
+        })
+    }
+
+    fn launch(&self, kernel: Kernel, [blocks, rows, threads]: [usize; 3], call: &[u64]) {
+        if rows > 0 {
+            self.attempt(|| {
+                self.machine.launch(Launch {
+                    kernel,
+                    blocks: blocks as u32,
+                    rows: rows as u32,
+                    threads: threads as u32,
+                    call,
+                })
+            });
+        }
+    }
+
+    /// Blocks of a row and their threads, for kernels of single words.
+    fn words(&self, rows: usize, threads: usize) -> [usize; 3] {
+        let threads = threads.min(self.n);
+        [self.n / threads, rows, threads]
+    }
+
+    /// log2 of the rows and columns that transforms go over.
+    fn logs(&self) -> [u32; 2] {
+        let log = self.n.trailing_zeros();
+        [log / 2, log - log / 2]
+    }
+
+    /// Both halves of transforms, over distant values and over neighbours.
+    fn transform(&self, kernels: [Kernel; 2], distant_first: bool, rows: usize, call: &[u64]) {
+        let [high, low] = self.logs().map(|log| 1 << log);
+        // Tiles of 16 columns with a thread a row, tiles of 16 rows with a thread a column.
+        let grids = match distant_first {
+            true => [[low / 16, rows, high], [high / 16, rows, low]],
+            false => [[high / 16, rows, low], [low / 16, rows, high]],
+        };
+        for (kernel, grid) in kernels.into_iter().zip(grids) {
+            self.launch(kernel, grid, call);
+        }
+    }
+
+    /// The indices of a permutation on the machine.
+    fn permutation(&self, key: usize, index: &[u32]) -> Result<u64, MachineError> {
+        if let Some(&address) = lock(&self.permutations).get(&key) {
+            return Ok(address);
+        }
+        let address = self.halves(index)?;
+        // Two at once: both are right, and one is kept beside the other.
+        Ok(*lock(&self.permutations).entry(key).or_insert(address))
+    }
+
+    /// Writes halves of words to new memory.
+    fn halves(&self, halves: &[u32]) -> Result<u64, MachineError> {
+        let pair = |pair: &[u32]| u64::from(pair[0]) | u64::from(pair[1]) << 32;
+        let words: Vec<u64> = halves.chunks_exact(2).map(pair).collect();
+        let address = self.pool.take(words.len())?;
+        self.machine.write(address, &words)?;
+        Ok(address)
+    }
+}
+
+impl Backend for CudaRing {
+    fn name(&self) -> String {
+        self.machine.name()
+    }
+
+    fn begin(&self) {
+        lock(&self.state).watchers += 1;
+    }
+
+    fn end(&self) {
+        let mut state = lock(&self.state);
+        state.watchers -= 1;
+        if state.watchers == 0 {
+            state.failure = None;
+        }
+    }
+
+    fn failure(&self) -> Option<String> {
+        lock(&self.state).failure.as_ref().map(ToString::to_string)
+    }
+
+    fn take(&self, words: usize) -> u64 {
+        self.attempt(|| self.pool.take(words))
+    }
+
+    fn give(&self, address: u64, words: usize) {
+        if address != 0 {
+            self.pool.give(address, words);
+        }
+    }
+
+    fn wipe(&self) {
+        self.attempt(|| self.pool.clear());
+    }
+
+    fn write(&self, address: u64, words: &[u64]) {
+        self.attempt(|| self.machine.write(address, words));
+    }
+
+    fn read(&self, address: u64, words: &mut [u64]) {
+        self.attempt(|| self.machine.read(address, words));
+    }
+
+    fn clear(&self, address: u64, words: usize) {
+        self.attempt(|| self.machine.clear(address, words));
+    }
+
+    fn copy(&self, from: u64, to: u64, words: usize) {
+        self.attempt(|| self.machine.copy(from, to, words));
+    }
+
+    fn forward(&self, rows: &[RowTransform<'_>]) {
+        let mut rows: Vec<_> = rows.iter().map(|row| (row, [0; 2])).collect();
+        by_prime(&mut rows);
+        let call = calls::transforms(self.tables, self.logs(), &rows);
+        let kernels =
+            [Kernel::ForwardFirst, Kernel::ForwardSecond].map(|kernel| kernel(self.arithmetic));
+        self.transform(kernels, true, rows.len(), &call);
+    }
+
+    fn inverse(&self, rows: &[(RowTransform<'_>, u64)]) {
+        let with_weight = |(row, weight): &'_ (RowTransform<'_>, u64)| {
+            let m = &self.moduli[row.prime];
+            let weight = m.mul(*weight, self.scale[row.prime]);
+            calls::factor(self.arithmetic, m, weight)
+        };
+        let mut rows: Vec<_> = rows.iter().map(|row| (&row.0, with_weight(row))).collect();
+        by_prime(&mut rows);
+        let call = calls::transforms(self.tables, self.logs(), &rows);
+        let kernels =
+            [Kernel::InverseFirst, Kernel::InverseSecond].map(|kernel| kernel(self.arithmetic));
+        self.transform(kernels, false, rows.len(), &call);
+    }
+
+    fn combine(&self, sums: &[RowSum<'_>]) {
+        let call = calls::sums(self.tables[0], sums);
+        self.launch(Kernel::Combine, self.words(sums.len(), THREADS), &call);
+    }
+
+    fn multiply(&self, sums: &[RowProducts<'_>]) {
+        let call = calls::products(self.tables[0], sums);
+        self.launch(Kernel::Multiply, self.words(sums.len(), THREADS), &call);
+    }
+
+    fn convert(&self, numbers: &ConversionNumbers<'_>, groups: &[RowConversion<'_>]) {
+        assert!(
+            numbers.inverse.len() <= SOURCES,
+            "at most 44 primes to convert from"
+        );
+        let call = calls::conversions(self.tables[0], numbers, groups);
+        let grid = self.words(groups.len(), CONVERTING);
+        self.launch(Kernel::Convert, grid, &call);
+    }
+
+    fn permute(&self, key: usize, index: &[u32], rows: &[(At<'_>, At<'_>)]) {
+        let mut call = vec![self.attempt(|| self.permutation(key, index))];
+        call.extend(
+            rows.iter()
+                .flat_map(|(from, to)| [from.address(), to.address()]),
+        );
+        self.launch(Kernel::Permute, self.words(rows.len(), THREADS), &call);
+    }
+
+    fn lift(&self, p: u32, polynomials: &[&[u32]], rows: &[RowLift<'_>]) {
+        let own: Vec<u64> = polynomials
+            .iter()
+            .map(|coefficients| self.attempt(|| self.halves(coefficients)))
+            .collect();
+        let mut call = vec![self.tables[0], p.into()];
+        for row in rows {
+            call.extend([row.prime as u64, own[row.polynomial], row.to.address()]);
+        }
+        self.launch(Kernel::Lift, self.words(rows.len(), THREADS), &call);
+        own.into_iter()
+            .for_each(|address| self.give(address, self.n / 2));
+    }
+}
+
+impl Drop for CudaRing {
+    fn drop(&mut self) {
+        for (_, address) in lock(&self.permutations).drain() {
+            self.pool.give(address, self.n / 2);
+        }
+        let primes = self.moduli.len();
+        let of_prime = 2 * self.n * calls::factor_words(self.arithmetic);
+        self.pool.give(self.tables[0], calls::PRIME_WORDS * primes);
+        self.pool.give(self.tables[1], of_prime * primes);
+    }
+}

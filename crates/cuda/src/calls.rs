@@ -1,0 +1,121 @@
+//! The arguments of kernels: their layout is that of the comments in `kernels/`.
+
+use crate::Arithmetic;
+use omr_ring::{ConversionNumbers, Modulus, RowConversion, RowProducts, RowSum, RowTransform};
+
+/// `floor(2^64 w / q)`.
+pub(crate) fn quotient(m: &Modulus, w: u64) -> u64 {
+    ((u128::from(w) << 64) / u128::from(m.value())) as u64
+}
+
+/// Words of a prime.
+pub(crate) const PRIME_WORDS: usize = 6;
+
+/// A prime as kernels take it.
+pub(crate) fn prime(m: &Modulus) -> [u64; PRIME_WORDS] {
+    let wide = ((1u128 << 64) % u128::from(m.value())) as u64;
+    let whole = m.value() as f64;
+    [
+        m.value(),
+        ((1u128 << 64) / u128::from(m.value())) as u64,
+        wide,
+        quotient(m, wide),
+        whole.to_bits(),
+        (1.0 / whole).to_bits(),
+    ]
+}
+
+/// A factor as kernels of transforms take it, in its first word or in both.
+pub(crate) fn factor(arithmetic: Arithmetic, m: &Modulus, w: u64) -> [u64; 2] {
+    match arithmetic {
+        Arithmetic::Whole => [w, quotient(m, w)],
+        Arithmetic::Floating => [(m.to_centered(w) as f64).to_bits(), 0],
+    }
+}
+
+/// Words of a factor.
+pub(crate) fn factor_words(arithmetic: Arithmetic) -> usize {
+    match arithmetic {
+        Arithmetic::Whole => 2,
+        Arithmetic::Floating => 1,
+    }
+}
+
+/// Powers of a primitive 2n-th root, then of its inverse, each in bit-reversed order.
+pub(crate) fn factors(arithmetic: Arithmetic, m: &Modulus, n: usize, root: u64) -> Vec<u64> {
+    let (shift, each) = (usize::BITS - n.trailing_zeros(), factor_words(arithmetic));
+    let mut words = vec![0; 2 * n * each];
+    for (table, root) in words.chunks_mut(n * each).zip([root, m.inv(root)]) {
+        let mut power = 1;
+        for i in 0..n {
+            let slot = i.reverse_bits() >> shift;
+            let factor = factor(arithmetic, m, power);
+            table[slot * each..][..each].copy_from_slice(&factor[..each]);
+            power = m.mul(power, root);
+        }
+    }
+    words
+}
+
+/// Transforms with the factors that results are multiplied by.
+pub(crate) fn transforms(
+    tables: [u64; 2],
+    logs: [u32; 2],
+    rows: &[(&RowTransform<'_>, [u64; 2])],
+) -> Vec<u64> {
+    let mut call = vec![tables[0], tables[1], logs[0].into(), logs[1].into()];
+    for (row, weight) in rows {
+        call.extend([row.prime as u64, row.from.address(), row.to.address()]);
+        call.extend(*weight);
+    }
+    call
+}
+
+pub(crate) fn sums(primes: u64, sums: &[RowSum<'_>]) -> Vec<u64> {
+    let mut call = vec![primes, (2 + 5 * sums.len()) as u64];
+    let mut first = 0;
+    for sum in sums {
+        let terms = sum.terms.len() as u64;
+        let (prime, to) = (sum.prime as u64, sum.to.address());
+        call.extend([prime, to, sum.constant, first, terms]);
+        first += terms;
+    }
+    for (factor, row) in sums.iter().flat_map(|sum| &sum.terms) {
+        call.extend([*factor, row.address()]);
+    }
+    call
+}
+
+pub(crate) fn products(primes: u64, sums: &[RowProducts<'_>]) -> Vec<u64> {
+    let mut call = vec![primes, (2 + 5 * sums.len()) as u64];
+    let mut first = 0;
+    for sum in sums {
+        let pairs = sum.pairs.len() as u64;
+        let (prime, to) = (sum.prime as u64, sum.to.address());
+        call.extend([prime, to, sum.adds.into(), first, pairs]);
+        first += pairs;
+    }
+    for (a, b) in sums.iter().flat_map(|sum| &sum.pairs) {
+        call.extend([a.address(), b.address()]);
+    }
+    call
+}
+
+pub(crate) fn conversions(
+    primes: u64,
+    numbers: &ConversionNumbers<'_>,
+    groups: &[RowConversion<'_>],
+) -> Vec<u64> {
+    let (sources, targets) = (numbers.inverse.len(), numbers.targets.len());
+    let inverses = 6 + (sources + targets) * groups.len();
+    let places = [inverses, inverses + sources, inverses + sources + targets];
+    let mut call = vec![primes, sources as u64, targets as u64];
+    call.extend(places.map(|place| place as u64));
+    for group in groups {
+        call.extend(group.from.iter().chain(&group.to).map(|row| row.address()));
+    }
+    call.extend(numbers.inverse.iter().map(|x| x.to_bits()));
+    call.extend(numbers.targets.iter().map(|&prime| prime as u64));
+    call.extend(numbers.coefficients.iter().flatten());
+    call
+}

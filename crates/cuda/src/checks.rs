@@ -1,0 +1,250 @@
+//! Operations of rings on a machine against the same operations here: what a card has to pass.
+
+use crate::{CudaRing, Machine, MachineError};
+use chacha20::ChaCha20Rng;
+use omr_ring::{
+    Automorphism, Basis, Coeff, Eval, Modulus, Poly, Ring, RingError, Switch, primes_below,
+};
+use rand_core::{Rng, SeedableRng};
+use std::sync::Arc;
+
+/// What did not come out as it should.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// Some residues differ.
+    #[error("expected the processor's residues of {what} in dimension {n}, found {differ} others")]
+    Differs {
+        /// The operation.
+        what: &'static str,
+        /// The ring's dimension.
+        n: usize,
+        /// Residues that differ.
+        differ: usize,
+    },
+    /// The machine failed.
+    #[error("{0}")]
+    Failed(String),
+    /// The machine.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// A ring without primes.
+    #[error(transparent)]
+    Ring(#[from] RingError),
+}
+
+/// A ring here, and the same ring away.
+struct Pair {
+    here: Ring,
+    away: Ring,
+    rng: ChaCha20Rng,
+}
+
+impl Pair {
+    fn new(machine: &Arc<dyn Machine>, here: Ring) -> Result<Self, CheckError> {
+        let backend = CudaRing::new(machine.clone(), &here)?;
+        Ok(Self {
+            away: here.with_backend(Arc::new(backend)),
+            here,
+            rng: ChaCha20Rng::seed_from_u64(1),
+        })
+    }
+
+    /// Rows of four kinds: random, largest, alternating, sparse.
+    fn poly<D>(&mut self, basis: &Basis) -> Poly<D> {
+        let mut poly = Poly::zero(&self.here, basis);
+        for (limb, &id) in basis.ids().iter().enumerate() {
+            let q = self.here.modulus(id).value();
+            let kind = self.rng.next_u32() % 4;
+            for (i, x) in poly.row_mut(limb).iter_mut().enumerate() {
+                *x = match kind {
+                    0 => self.rng.next_u64() % q,
+                    1 => q - 1,
+                    2 => (q - 1) * (i as u64 & 1),
+                    _ => u64::from(self.rng.next_u32().is_multiple_of(64)),
+                };
+            }
+        }
+        poly
+    }
+
+    fn away<D>(&self, poly: &Poly<D>) -> Poly<D> {
+        poly.moved_to(&self.away)
+    }
+
+    /// The largest residues of either sign in turns of `2^log`: their sums are the largest that transforms meet.
+    fn largest<D>(&self, basis: &Basis, log: u32) -> Poly<D> {
+        let mut poly = Poly::zero(&self.here, basis);
+        for (limb, &id) in basis.ids().iter().enumerate() {
+            let half = self.here.modulus(id).value() / 2;
+            for (i, x) in poly.row_mut(limb).iter_mut().enumerate() {
+                *x = half + (i as u64 >> log & 1);
+            }
+        }
+        poly
+    }
+
+    /// Whether a polynomial came out as it did here.
+    fn same<D>(&self, what: &'static str, here: &Poly<D>, away: Poly<D>) -> Result<(), CheckError> {
+        let (here, away) = (here.to_words(), away.here().to_words());
+        let differ = here.iter().zip(&away).filter(|(a, b)| a != b).count();
+        match differ {
+            0 => Ok(()),
+            differ => Err(CheckError::Differs {
+                what,
+                n: self.here.n(),
+                differ,
+            }),
+        }
+    }
+}
+
+/// Transforms, sums, products and permutations in every dimension that transforms are made for, modulo primes of 31 to
+/// 50 bits, of rows of several kinds.
+///
+/// Errors: the first difference; those of the machine.
+pub fn rows(machine: &Arc<dyn Machine>) -> Result<(), CheckError> {
+    for log in 9..=16 {
+        let n = 1 << log;
+        let prime = |bits| Ok(primes_below(bits, n, 1, &[])?[0]);
+        let primes: Vec<u64> = [31, 37, 44, 49, 50]
+            .into_iter()
+            .map(prime)
+            .collect::<Result<_, RingError>>()?;
+        let mut pair = Pair::new(machine, Ring::new(n, &primes)?)?;
+        let watch = pair.away.watch();
+        large_transforms(&pair)?;
+        for _ in 0..2 {
+            transforms(&mut pair)?;
+            sums(&mut pair)?;
+        }
+        watch
+            .failure()
+            .map_or(Ok(()), |failure| Err(CheckError::Failed(failure)))?;
+    }
+    Ok(())
+}
+
+/// Transforms of residues whose sums are as large as they can be.
+fn large_transforms(pair: &Pair) -> Result<(), CheckError> {
+    let basis = pair.here.everything();
+    for log in 0..pair.here.n().ilog2() {
+        let (here, away) = (&pair.here, &pair.away);
+        let a = pair.largest(&basis, log);
+        let there = away.forward(pair.away(&a));
+        pair.same("transforms of large residues", &here.forward(a), there)?;
+        let a = pair.largest(&basis, log);
+        let there = away.inverse(pair.away(&a));
+        pair.same(
+            "inverse transforms of large residues",
+            &here.inverse(a),
+            there,
+        )?;
+    }
+    Ok(())
+}
+
+fn transforms(pair: &mut Pair) -> Result<(), CheckError> {
+    let basis = pair.here.everything();
+    let a = pair.poly::<Coeff>(&basis);
+    let (here, away) = (
+        pair.here.forward(a.clone()),
+        pair.away.forward(pair.away(&a)),
+    );
+    pair.same("transforms", &here, away)?;
+    let a = pair.poly::<Eval>(&basis);
+    let (here, away) = (
+        pair.here.inverse(a.clone()),
+        pair.away.inverse(pair.away(&a)),
+    );
+    pair.same("inverse transforms", &here, away)?;
+    let p = 786_433;
+    let coefficients: Vec<u32> = (0..pair.here.n())
+        .map(|_| pair.rng.next_u32() % p)
+        .collect();
+    let away = pair.away.lift_plain(&coefficients, p, &basis);
+    pair.same(
+        "plaintexts",
+        &pair.here.lift_plain(&coefficients, p, &basis),
+        away,
+    )?;
+    let g = Automorphism::new(pair.here.n(), 5);
+    let away = g.apply(&pair.away, &pair.away(&a));
+    pair.same("automorphisms", &g.apply(&pair.here, &a), away)
+}
+
+/// An operation that changes a polynomial by others.
+type Change = fn(&Ring, &mut Poly<Eval>, &[Poly<Eval>]);
+
+/// Each operation of a ring that is a sum or a product of rows.
+const CHANGES: [(&str, Change); 11] = [
+    ("sums", |ring, a, polys| ring.add_assign(a, &polys[1])),
+    ("differences", |ring, a, polys| {
+        ring.sub_assign(a, &polys[1])
+    }),
+    ("negatives", |ring, a, _| ring.neg_assign(a)),
+    ("products", |ring, a, polys| ring.mul_assign(a, &polys[1])),
+    ("products added", |ring, a, polys| {
+        ring.mul_add_assign(a, &polys[1], &polys[2])
+    }),
+    ("multiples", |ring, a, _| {
+        ring.scale_assign(a, |m| m.from_i64(-12_345))
+    }),
+    ("multiples added", |ring, a, polys| {
+        ring.scale_add_assign(a, &polys[1], |m| m.value() - 1)
+    }),
+    ("constants added", |ring, a, _| {
+        ring.add_constant_assign(a, |m: &Modulus| m.value() - 2)
+    }),
+    ("linear combinations", |ring, a, polys| {
+        *a = ring.linear_combination(&[(-7, &polys[0]), (9, &polys[1])]);
+    }),
+    ("sums of products", |ring, a, polys| {
+        let pairs = [
+            (&polys[0], &polys[1]),
+            (&polys[1], &polys[2]),
+            (&polys[2], &polys[2]),
+        ];
+        *a = ring.sum_of_products(&pairs);
+        ring.add_products_assign(a, &pairs);
+    }),
+    ("multiples of some rows added", |ring, a, polys| {
+        let some = Basis::new(a.basis().ids()[1..3].iter().copied());
+        ring.scale_add_common_assign(a, &polys[1].restrict(&some), |m| m.value() - 3);
+    }),
+];
+
+fn sums(pair: &mut Pair) -> Result<(), CheckError> {
+    let basis = pair.here.everything();
+    let polys: Vec<Poly<Eval>> = (0..3).map(|_| pair.poly(&basis)).collect();
+    let others: Vec<Poly<Eval>> = polys.iter().map(|poly| pair.away(poly)).collect();
+    for (what, change) in CHANGES {
+        let (mut a, mut b) = (polys[0].clone(), others[0].clone());
+        change(&pair.here, &mut a, &polys);
+        change(&pair.away, &mut b, &others);
+        pair.same(what, &a, b)?;
+    }
+    Ok(())
+}
+
+/// Switches from each basis of a ring to the one after it.
+///
+/// Errors: the first difference; those of the machine.
+pub fn switches(
+    machine: &Arc<dyn Machine>,
+    ring: &Ring,
+    levels: &[&Basis],
+    p: &Modulus,
+) -> Result<(), CheckError> {
+    let mut pair = Pair::new(machine, ring.clone())?;
+    let watch = pair.away.watch();
+    for levels in levels.windows(2) {
+        let a = pair.poly::<Eval>(levels[0]);
+        let switch = Switch::new(&pair.here, levels[0], levels[1], p);
+        let away = switch.apply(&pair.away, &pair.away(&a));
+        pair.same("a level", &switch.apply(&pair.here, &a), away)?;
+    }
+    watch
+        .failure()
+        .map_or(Ok(()), |failure| Err(CheckError::Failed(failure)))
+}

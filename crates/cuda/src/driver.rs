@@ -1,0 +1,339 @@
+//! A card, by CUDA's driver.
+
+use crate::{Arithmetic, Kernel, Launch, Machine, MachineError};
+use cudarc::driver::sys;
+use std::ffi::{CStr, CString, c_void};
+use std::ptr::null_mut;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What `nvcc` made of the sources, by [`Kernel::source`].
+const PTX: [&str; 4] = [
+    include_str!("../kernels/rows.ptx"),
+    include_str!("../kernels/transform_whole.ptx"),
+    include_str!("../kernels/transform_floating.ptx"),
+    include_str!("../kernels/rates.ptx"),
+];
+
+/// Single-precision operations for each of double precision, from which on integers are faster.
+const FEW_DOUBLES: i32 = 4;
+
+/// Words of the card's memory that calls are written to, one after another.
+const CALLS: usize = 1 << 20;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Turns what the driver returns into an error that names the call.
+fn check(call: &'static str, result: sys::CUresult) -> Result<(), MachineError> {
+    match result {
+        sys::CUresult::CUDA_SUCCESS => Ok(()),
+        failed => Err(MachineError::Call {
+            call,
+            found: format!("{failed:?}"),
+        }),
+    }
+}
+
+macro_rules! call {
+    ($function:ident($($argument:expr),* $(,)?)) => {
+        // SAFETY: the library is there (see `Card::new`), and the arguments are what the driver's manual asks for: handles
+        // that it gave, and memory that is as long as is said.
+        check(stringify!($function), unsafe { sys::$function($($argument),*) })
+    };
+}
+
+/// A card. Dropped when nothing uses it any more.
+pub struct Card {
+    name: String,
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+    stream: sys::CUstream,
+    modules: Vec<sys::CUmodule>,
+    arithmetic: Arithmetic,
+    functions: Vec<sys::CUfunction>,
+    calls: u64,
+    /// Words of the place for calls that are taken.
+    taken: Mutex<usize>,
+    /// Marks before and after each kernel since the clock was started.
+    clock: Mutex<Option<Vec<Timed>>>,
+}
+
+/// A kernel and what happened before and after it.
+type Timed = (Kernel, [Mark; 2]);
+
+/// An event of the driver.
+struct Mark(sys::CUevent);
+
+// SAFETY: as for the card's handles.
+unsafe impl Send for Mark {}
+
+impl Mark {
+    /// An event that happens when all that was asked before is done.
+    fn new(stream: sys::CUstream) -> Result<Self, MachineError> {
+        let mut event = null_mut();
+        call!(cuEventCreate(&mut event, 0))?;
+        let mark = Self(event);
+        call!(cuEventRecord(event, stream))?;
+        Ok(mark)
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        let _ = call!(cuEventDestroy_v2(self.0));
+    }
+}
+
+// SAFETY: handles of the driver may be used from any thread that has made the context its own, as every call here does.
+unsafe impl Send for Card {}
+// SAFETY: as above; what is written to is behind a lock.
+unsafe impl Sync for Card {}
+
+impl Card {
+    /// The card of this number, 0 the first, with its kernels loaded.
+    ///
+    /// Errors: `Absent`, `Call`, `Memory`.
+    pub fn new(number: i32) -> Result<Self, MachineError> {
+        // SAFETY: looks for a library of this name, whose initialisers are the vendor's.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(MachineError::Absent("no driver".into()));
+        }
+        let absent = |error: MachineError| MachineError::Absent(error.to_string());
+        call!(cuInit(0)).map_err(absent)?;
+        let (mut device, mut context) = (0, null_mut());
+        call!(cuDeviceGet(&mut device, number)).map_err(absent)?;
+        call!(cuDevicePrimaryCtxRetain(&mut context, device))?;
+        let mut card = Self {
+            name: String::new(),
+            device,
+            context,
+            stream: null_mut(),
+            modules: Vec::new(),
+            arithmetic: Arithmetic::Whole,
+            functions: Vec::new(),
+            calls: 0,
+            taken: Mutex::new(0),
+            clock: Mutex::new(None),
+        };
+        card.enter()?;
+        card.name = card.read_name()?;
+        call!(cuStreamCreate(&mut card.stream, 0))?;
+        card.arithmetic = card.fastest()?;
+        for text in PTX {
+            let text = CString::new(text).expect("no zero in the kernels' text");
+            let mut module = null_mut();
+            call!(cuModuleLoadData(&mut module, text.as_ptr().cast()))?;
+            card.modules.push(module);
+        }
+        for kernel in Kernel::ALL {
+            let name = CString::new(kernel.name()).expect("no zero in a kernel's name");
+            let (module, mut function) = (card.modules[kernel.source()], null_mut());
+            call!(cuModuleGetFunction(&mut function, module, name.as_ptr()))?;
+            card.functions.push(function);
+        }
+        card.calls = card.allocate(CALLS)?;
+        Ok(card)
+    }
+
+    /// Makes the context that of this thread.
+    fn enter(&self) -> Result<(), MachineError> {
+        call!(cuCtxSetCurrent(self.context))
+    }
+
+    /// Double precision, unless the card has little of it.
+    fn fastest(&self) -> Result<Arithmetic, MachineError> {
+        let ratio =
+            sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO;
+        let mut singles = 0;
+        call!(cuDeviceGetAttribute(&mut singles, ratio, self.device))?;
+        Ok(match singles < FEW_DOUBLES {
+            true => Arithmetic::Floating,
+            false => Arithmetic::Whole,
+        })
+    }
+
+    /// The same card with transforms in another arithmetic, for measuring.
+    pub fn set_arithmetic(&mut self, arithmetic: Arithmetic) {
+        self.arithmetic = arithmetic;
+    }
+
+    fn read_name(&self) -> Result<String, MachineError> {
+        let mut name = [0; 128];
+        call!(cuDeviceGetName(
+            name.as_mut_ptr(),
+            name.len() as i32,
+            self.device
+        ))?;
+        // SAFETY: the driver ends the name with a zero.
+        let name = unsafe { CStr::from_ptr(name.as_ptr()) };
+        Ok(name.to_string_lossy().into_owned())
+    }
+
+    /// Waits for all that was asked.
+    ///
+    /// Errors: `Call`, also for what was asked before.
+    pub fn wait(&self) -> Result<(), MachineError> {
+        self.enter()?;
+        call!(cuStreamSynchronize(self.stream))
+    }
+
+    /// Begins to time every kernel.
+    pub fn start_clock(&self) {
+        *lock(&self.clock) = Some(Vec::new());
+    }
+
+    /// Seconds of each kernel since the clock was started, and how often it ran; ends the clock.
+    ///
+    /// Errors: `Call`.
+    pub fn stop_clock(&self) -> Result<Vec<(Kernel, f64, usize)>, MachineError> {
+        self.wait()?;
+        let marks = lock(&self.clock).take().unwrap_or_default();
+        let mut all: Vec<(Kernel, f64, usize)> = Kernel::ALL.map(|kernel| (kernel, 0.0, 0)).into();
+        for (kernel, [before, after]) in &marks {
+            let mut milliseconds = 0.0;
+            call!(cuEventElapsedTime_v2(&mut milliseconds, before.0, after.0))?;
+            let own = &mut all[kernel.number()];
+            own.1 += f64::from(milliseconds) * 1e-3;
+            own.2 += 1;
+        }
+        Ok(all)
+    }
+
+    /// Bytes of the card's memory: those that are free, and all.
+    ///
+    /// Errors: `Call`.
+    pub fn memory(&self) -> Result<[usize; 2], MachineError> {
+        self.enter()?;
+        let (mut free, mut all) = (0, 0);
+        call!(cuMemGetInfo_v2(&mut free, &mut all))?;
+        Ok([free, all])
+    }
+
+    /// The version of the driver, such as 13000 for CUDA 13.0.
+    ///
+    /// Errors: `Call`.
+    pub fn driver(&self) -> Result<i32, MachineError> {
+        let mut version = 0;
+        call!(cuDriverGetVersion(&mut version))?;
+        Ok(version)
+    }
+
+    /// Writes a call to the place for it, and its address.
+    fn place(&self, call: &[u64]) -> Result<u64, MachineError> {
+        let mut taken = lock(&self.taken);
+        if *taken + call.len() > CALLS {
+            // What was asked before still reads its calls.
+            call!(cuStreamSynchronize(self.stream))?;
+            *taken = 0;
+        }
+        let address = self.calls + 8 * *taken as u64;
+        *taken += call.len();
+        self.send(address, call)?;
+        Ok(address)
+    }
+
+    fn send(&self, address: u64, words: &[u64]) -> Result<(), MachineError> {
+        let bytes = size_of_val(words);
+        call!(cuMemcpyHtoDAsync_v2(
+            address,
+            words.as_ptr().cast::<c_void>(),
+            bytes,
+            self.stream
+        ))
+    }
+}
+
+impl Machine for Card {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        self.arithmetic
+    }
+
+    fn allocate(&self, words: usize) -> Result<u64, MachineError> {
+        self.enter()?;
+        let (mut address, needed) = (0, 8 * words);
+        call!(cuMemAlloc_v2(&mut address, needed)).map_err(|error| match self.memory() {
+            Ok([free, _]) if free < needed => MachineError::Memory { needed, free },
+            _ => error,
+        })?;
+        Ok(address)
+    }
+
+    fn release(&self, address: u64, _: usize) {
+        // The driver waits for what uses the memory; a card that fails has none to give back.
+        let _ = self.enter().and_then(|()| call!(cuMemFree_v2(address)));
+    }
+
+    fn write(&self, address: u64, words: &[u64]) -> Result<(), MachineError> {
+        self.enter()?;
+        self.send(address, words)
+    }
+
+    fn read(&self, address: u64, words: &mut [u64]) -> Result<(), MachineError> {
+        self.enter()?;
+        let bytes = size_of_val(words);
+        let to = words.as_mut_ptr().cast::<c_void>();
+        call!(cuMemcpyDtoHAsync_v2(to, address, bytes, self.stream))?;
+        call!(cuStreamSynchronize(self.stream))
+    }
+
+    fn clear(&self, address: u64, words: usize) -> Result<(), MachineError> {
+        self.enter()?;
+        call!(cuMemsetD8Async(address, 0, 8 * words, self.stream))
+    }
+
+    fn copy(&self, from: u64, to: u64, words: usize) -> Result<(), MachineError> {
+        self.enter()?;
+        call!(cuMemcpyDtoDAsync_v2(to, from, 8 * words, self.stream))
+    }
+
+    fn launch(&self, launch: Launch<'_>) -> Result<(), MachineError> {
+        assert!(
+            launch.call.len() <= CALLS,
+            "a call that fits the place for calls"
+        );
+        self.enter()?;
+        let mut address = self.place(launch.call)?;
+        let mut arguments = [(&raw mut address).cast::<c_void>()];
+        let function = self.functions[launch.kernel.number()];
+        let mut clock = lock(&self.clock);
+        let before = clock
+            .is_some()
+            .then(|| Mark::new(self.stream))
+            .transpose()?;
+        call!(cuLaunchKernel(
+            function,
+            launch.blocks,
+            launch.rows,
+            1,
+            launch.threads,
+            1,
+            1,
+            0,
+            self.stream,
+            arguments.as_mut_ptr(),
+            null_mut(),
+        ))?;
+        if let (Some(clock), Some(before)) = (clock.as_mut(), before) {
+            clock.push((launch.kernel, [before, Mark::new(self.stream)?]));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Card {
+    fn drop(&mut self) {
+        // Nothing can be done about failures here.
+        let _ = self.wait();
+        let _ = call!(cuMemFree_v2(self.calls));
+        for &module in &self.modules {
+            let _ = call!(cuModuleUnload(module));
+        }
+        let _ = call!(cuStreamDestroy_v2(self.stream));
+        let _ = call!(cuDevicePrimaryCtxRelease_v2(self.device));
+    }
+}

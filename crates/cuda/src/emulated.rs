@@ -1,0 +1,230 @@
+//! A machine that runs the kernels' source on the processor, block by block in no fixed order, every other block with its
+//! threads the other way round.
+
+use crate::machine::SOURCES;
+use crate::{Arithmetic, Launch, Machine, MachineError};
+use libloading::Library;
+use std::collections::HashMap;
+use std::ffi::{CStr, c_char};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+#[repr(C)]
+struct Order {
+    block: u32,
+    row: u32,
+    threads: u32,
+    reversed: u32,
+}
+
+type Entry = unsafe extern "C" fn(*const Order, *const u64);
+
+/// Memory of the processor that stands for a card's.
+pub struct Emulated {
+    kernels: Arc<Vec<Library>>,
+    arithmetic: Arithmetic,
+    buffers: Mutex<HashMap<u64, Box<[u64]>>>,
+    /// Kernels that run before one fails.
+    good: AtomicUsize,
+}
+
+/// Texts of the sources with what stands in their place.
+pub type Changes<'a> = &'a [(&'a str, &'a str)];
+
+/// The kernels of each source, with all their ranges checked.
+fn kernels() -> Arc<Vec<Library>> {
+    static KERNELS: OnceLock<Arc<Vec<Library>>> = OnceLock::new();
+    KERNELS.get_or_init(|| Arc::new(compiled(&[]))).clone()
+}
+
+/// Panics: without a C compiler, or where a text to be changed is nowhere.
+fn compiled(changes: Changes<'_>) -> Vec<Library> {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+    let folder = tempfile::tempdir().expect("a folder for files that nobody keeps");
+    let mut left: Vec<_> = changes.to_vec();
+    for file in fs::read_dir(from).expect("sources").flatten() {
+        let mut text = fs::read_to_string(file.path()).expect("a source");
+        left.retain(|(old, new)| {
+            let found = text.contains(old);
+            text = text.replace(old, new);
+            !found
+        });
+        fs::write(folder.path().join(file.file_name()), text).expect("room for a source");
+    }
+    assert!(left.is_empty(), "texts to be changed: {left:?}");
+    let library = |source: &&str| library(&folder.path().join(source));
+    SOURCES.iter().map(library).collect()
+}
+
+fn library(source: &Path) -> Library {
+    let library = source.with_extension("so");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let words = "-x c -std=c11 -O2 -ffp-contract=off -DCHECKED -shared -fPIC";
+    let mut command = Command::new(compiler);
+    command
+        .args(words.split(' '))
+        .arg(source)
+        .arg("-o")
+        .arg(&library);
+    let output = command.output().expect("a C compiler");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    // SAFETY: the library has no initialisers.
+    unsafe { Library::new(library).expect("a library of kernels") }
+}
+
+impl Emulated {
+    /// A machine without memory in use, whose transforms are computed in one of the arithmetics.
+    ///
+    /// Panics: without a C compiler.
+    #[must_use]
+    pub fn new(arithmetic: Arithmetic) -> Arc<Self> {
+        Self::of(arithmetic, kernels())
+    }
+
+    /// The same with other sources, to see whether checks find what is wrong with them.
+    ///
+    /// Panics: without a C compiler, or where a text to be changed is nowhere.
+    #[must_use]
+    pub fn changed(arithmetic: Arithmetic, changes: Changes<'_>) -> Arc<Self> {
+        Self::of(arithmetic, Arc::new(compiled(changes)))
+    }
+
+    fn of(arithmetic: Arithmetic, kernels: Arc<Vec<Library>>) -> Arc<Self> {
+        Arc::new(Self {
+            kernels,
+            arithmetic,
+            buffers: Mutex::default(),
+            good: AtomicUsize::new(usize::MAX),
+        })
+    }
+
+    /// Lets so many kernels run, and each one after them fail.
+    pub fn fail_after(&self, kernels: usize) {
+        self.good.store(kernels, Ordering::Relaxed);
+    }
+
+    fn is_good(&self) -> bool {
+        let one_less = |good: usize| match good {
+            usize::MAX => Some(good),
+            good => good.checked_sub(1),
+        };
+        let before = self
+            .good
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+        before.is_ok()
+    }
+
+    /// The range that did not hold in a kernel of a library.
+    fn broken(library: &Library) -> Option<String> {
+        // SAFETY: every source has this variable.
+        let broken = unsafe { library.get::<*const AtomicPtr<c_char>>("broken") };
+        // SAFETY: it lives as long as the library, and its texts do.
+        let range =
+            unsafe { (**broken.expect("a variable of every source")).load(Ordering::Relaxed) };
+        // SAFETY: as above.
+        (!range.is_null()).then(|| {
+            unsafe { CStr::from_ptr(range) }
+                .to_string_lossy()
+                .into_owned()
+        })
+    }
+}
+
+/// Numbers below `n` in an order that differs from kernel to kernel.
+fn shuffled(n: u32, seed: usize) -> impl Iterator<Item = u32> {
+    let odd = (seed as u32 * 2 + 0x9E37_79B1) | 1;
+    let size = n.next_power_of_two();
+    (0..size)
+        .map(move |i| i.wrapping_mul(odd).wrapping_add(seed as u32) % size)
+        .filter(move |&i| i < n)
+}
+
+impl Machine for Emulated {
+    fn name(&self) -> String {
+        "the processor in place of a card".into()
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        self.arithmetic
+    }
+
+    fn allocate(&self, words: usize) -> Result<u64, MachineError> {
+        let buffer = vec![0xA5A5_A5A5_A5A5_A5A5; words].into_boxed_slice();
+        let address = buffer.as_ptr() as u64;
+        self.buffers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(address, buffer);
+        Ok(address)
+    }
+
+    fn release(&self, address: u64, words: usize) {
+        let buffer = self
+            .buffers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&address);
+        assert_eq!(buffer.map(|buffer| buffer.len()), Some(words));
+    }
+
+    fn write(&self, address: u64, words: &[u64]) -> Result<(), MachineError> {
+        // SAFETY: the backend's addresses lie in buffers of this machine.
+        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), address as *mut u64, words.len()) };
+        Ok(())
+    }
+
+    fn read(&self, address: u64, words: &mut [u64]) -> Result<(), MachineError> {
+        // SAFETY: as above.
+        unsafe {
+            std::ptr::copy_nonoverlapping(address as *const u64, words.as_mut_ptr(), words.len())
+        };
+        Ok(())
+    }
+
+    fn clear(&self, address: u64, words: usize) -> Result<(), MachineError> {
+        // SAFETY: as above.
+        unsafe { std::ptr::write_bytes(address as *mut u64, 0, words) };
+        Ok(())
+    }
+
+    fn copy(&self, from: u64, to: u64, words: usize) -> Result<(), MachineError> {
+        // SAFETY: as above; they do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(from as *const u64, to as *mut u64, words) };
+        Ok(())
+    }
+
+    fn launch(&self, launch: Launch<'_>) -> Result<(), MachineError> {
+        let name = launch.kernel.name();
+        if !self.is_good() {
+            let found = "a card that was told to fail".into();
+            return Err(MachineError::Call { call: name, found });
+        }
+        let library = &self.kernels[launch.kernel.source()];
+        // SAFETY: every kernel has this type.
+        let entry = unsafe { library.get::<Entry>(name).expect("a kernel of its source") };
+        let number = launch.kernel.number();
+        for row in shuffled(launch.rows, number) {
+            for block in shuffled(launch.blocks, row as usize) {
+                let order = Order {
+                    block,
+                    row,
+                    threads: launch.threads,
+                    reversed: (block ^ row) & 1,
+                };
+                // SAFETY: the call's addresses lie in buffers of this machine.
+                unsafe { entry(&raw const order, launch.call.as_ptr()) };
+            }
+        }
+        match Self::broken(library) {
+            None => Ok(()),
+            Some(range) => Err(MachineError::Call {
+                call: name,
+                found: format!("a range that does not hold: {range}"),
+            }),
+        }
+    }
+}

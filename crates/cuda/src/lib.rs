@@ -1,0 +1,28 @@
+//! Polynomials in the memory of a graphics card: a [`Backend`](omr_ring::Backend) of rings in CUDA.
+//!
+//! Kernels are written once in a restricted C (`kernels/`). `nvcc` makes the PTX of it that is part of this crate; tests
+//! compile the same source with a C compiler and run it block by block on the processor, with the same calls from here
+//! (feature `emulated`).
+//! The driver is loaded when it is asked for (feature `driver`): without one the crate builds and runs, and says so.
+#![deny(unsafe_op_in_unsafe_fn)]
+#![allow(unsafe_code, reason = "calls of the driver")]
+
+mod backend;
+mod calls;
+mod cards;
+#[cfg(feature = "checks")]
+pub mod checks;
+#[cfg(feature = "driver")]
+mod driver;
+#[cfg(feature = "emulated")]
+mod emulated;
+mod machine;
+mod pool;
+
+pub use backend::CudaRing;
+pub use cards::{Cards, CardsError, Choice, ChoiceError};
+#[cfg(feature = "driver")]
+pub use driver::Card;
+#[cfg(feature = "emulated")]
+pub use emulated::{Changes, Emulated};
+pub use machine::{Arithmetic, Kernel, Launch, Machine, MachineError};

@@ -1,0 +1,169 @@
+//! A graphics card: what it computes, how fast, and the page that says so.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde::Deserialize;
+
+use crate::built;
+use crate::error::XtaskError;
+
+const PAGE: &str = "docs/gpu.md";
+/// The figures that the page is made of.
+const FIGURES: &str = "docs/gpu.json";
+/// What comes before and after them on the page.
+const MARKERS: [&str; 2] = ["<!-- measured -->", "<!-- end -->"];
+
+/// What `omr bench card --json` prints.
+#[derive(Deserialize)]
+struct Figures {
+    card: String,
+    driver: u32,
+    params: String,
+    messages: u64,
+    digests: usize,
+    equal: usize,
+    rates: [f64; 3],
+    arithmetic: String,
+    forward_us: f64,
+    inverse_us: f64,
+    other_us: [f64; 2],
+    load_s: f64,
+    upload_s: f64,
+    digest_s: f64,
+    least_digest_s: f64,
+    card_s: f64,
+    processor_s: f64,
+    recipients: usize,
+    further_s: f64,
+    bytes_one: f64,
+    bytes_all: f64,
+    stages: BTreeMap<String, f64>,
+    kernels: BTreeMap<String, f64>,
+    launches: BTreeMap<String, u64>,
+}
+
+/// Measures the first card and writes the page; without one it says so.
+pub(crate) fn measure(root: &Path) -> Result<(), XtaskError> {
+    let omr = built::command(root)?;
+    let output = Command::new(&omr)
+        .args(["bench", "card", "--json"])
+        .output();
+    let output = output.map_err(XtaskError::io(&omr))?;
+    if !output.status.success() {
+        print!("{}", String::from_utf8_lossy(&output.stdout));
+        println!("SKIP gpu: not measured");
+        return Ok(());
+    }
+    let figures = root.join(FIGURES);
+    fs::write(&figures, &output.stdout).map_err(XtaskError::io(&figures))?;
+    page(root, true)
+}
+
+/// Compares the page with the figures, or writes it.
+pub(crate) fn page(root: &Path, writes: bool) -> Result<(), XtaskError> {
+    let (figures, page) = (root.join(FIGURES), root.join(PAGE));
+    let text = fs::read_to_string(&figures).map_err(XtaskError::io(&figures))?;
+    let table = table(&serde_json::from_str(&text)?);
+    let before = fs::read_to_string(&page).map_err(XtaskError::io(&page))?;
+    let [start, end] = MARKERS;
+    let expected = |expected| XtaskError::Marker {
+        path: page.clone(),
+        expected,
+    };
+    let (head, rest) = before.split_once(start).ok_or_else(|| expected(start))?;
+    let (_, tail) = rest.split_once(end).ok_or_else(|| expected(end))?;
+    let after = format!("{head}{start}\n{table}{end}{tail}");
+    match (before == after, writes) {
+        (true, _) => Ok(()),
+        (false, true) => fs::write(&page, after).map_err(XtaskError::io(&page)),
+        (false, false) => Err(XtaskError::Stale { path: page }),
+    }
+}
+
+fn table(figures: &Figures) -> String {
+    let mut out = String::from("\n");
+    let driver = format!("{}.{}", figures.driver / 1000, figures.driver % 1000 / 10);
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(out, "| {name} | {value} |");
+    };
+    let seconds = |s: f64| format!("{s:.3} s");
+    let micro = |us: f64| format!("{us:.2} us");
+    line(
+        "card, CUDA of its driver",
+        format!("{}, {driver}", figures.card),
+    );
+    line("---", "---".into());
+    line(
+        "set, messages",
+        format!("`{}`, {}", figures.params, figures.messages),
+    );
+    line(
+        "digests equal to the processor's, byte for byte",
+        format!("{} of {}", figures.equal, figures.digests),
+    );
+    line(
+        "digest, clues and payloads in memory",
+        seconds(figures.digest_s),
+    );
+    line("the least of them", seconds(figures.least_digest_s));
+    line("the same on the card alone", seconds(figures.card_s));
+    line(
+        "the same digest on all cores of that machine",
+        seconds(figures.processor_s),
+    );
+    line(
+        &format!("each further recipient, {} together", figures.recipients),
+        seconds(figures.further_s),
+    );
+    line(
+        "detection key from memory to ready",
+        seconds(figures.load_s),
+    );
+    line("of these, to the card", seconds(figures.upload_s));
+    line(
+        &format!("transform of 65,536 points, {}", figures.arithmetic),
+        micro(figures.forward_us),
+    );
+    line("its inverse", micro(figures.inverse_us));
+    line(
+        "both in the other arithmetic",
+        figures.other_us.map(micro).join(", "),
+    );
+    let tera = figures.rates.map(|rate| format!("{:.1}", rate / 1e12));
+    line(
+        "10^12 multiply-adds a second: double, 32-bit integer, into 64 bits",
+        tera.join(", "),
+    );
+    let gigabytes = |bytes: f64| format!("{:.1} GB", bytes / 1e9);
+    line(
+        "memory of the card, one recipient",
+        gigabytes(figures.bytes_one),
+    );
+    line(
+        &format!("the same, {} recipients", figures.recipients),
+        gigabytes(figures.bytes_all),
+    );
+    out.push_str("\n| stage | s |\n| --- | --- |\n");
+    for (stage, seconds) in &figures.stages {
+        let _ = writeln!(out, "| {stage} | {seconds:.3} |");
+    }
+    out.push_str("\n| kernel | runs | ms |\n| --- | --- | --- |\n");
+    for (kernel, seconds) in figures
+        .kernels
+        .iter()
+        .filter(|(_, seconds)| **seconds > 0.0)
+    {
+        let _ = writeln!(
+            out,
+            "| `{kernel}` | {} | {:.2} |",
+            figures.launches[kernel],
+            seconds * 1e3
+        );
+    }
+    out.push('\n');
+    out
+}
