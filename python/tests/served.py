@@ -102,11 +102,11 @@ class World:
                 letters[client.post(self.people[recipient].address, text)[0]] = text
         self.range = range(client.board().messages)
 
-    def ask(self, recipients):
+    def ask(self, recipients, progress=None):
         """Asks for digests at once; futures of them."""
         pool = concurrent.futures.ThreadPoolExecutor(max(1, len(recipients)))
         client = self.server.client()
-        digest = lambda number: client.digest(self.keys[number], range=self.range, bound=BOUND)
+        digest = lambda number: client.digest(self.keys[number], range=self.range, bound=BOUND, progress=progress)
         futures = {number: pool.submit(digest, number) for number in recipients}
         pool.shutdown(wait=False)
         return futures

@@ -4,6 +4,7 @@
 batches.
 """
 
+import concurrent.futures
 import importlib
 import json
 import os
@@ -14,6 +15,7 @@ import time
 import pytest
 
 import omr
+import omr.ray
 from conftest import TINY
 from served import COMMAND, Server, World
 
@@ -129,6 +131,46 @@ def test_what_ray_costs_and_a_second_machine_brings(world, cluster):
         print(json.dumps(figures))
         print(f"{machines} machines: {walls[-1]:.2f} s; of the calls {ray:.2%} is no work; of the time {idle:.1%}")
     print(f"two machines are {walls[1] / walls[0]:.2f} times as fast")
+
+
+def test_a_digest_that_is_cancelled_is_worked_on_no_more(world, cluster, tmp_path):
+    ray, begun = importlib.import_module("ray"), tmp_path / "begun"
+
+    class Watched(omr.ray.Actor):
+        def make(self, *args):
+            begun.touch()
+            self.made = super().make(*args)
+            return self.made
+
+        def jobs(self):
+            return self.made.jobs
+
+    class Cancelled(Exception):
+        pass
+
+    def progress(*_):
+        wait_for(begun.exists)
+        raise Cancelled
+
+    ray.init(address=cluster.address, log_to_driver=False)
+    # One task has all batches of all recipients.
+    driver = omr.ray.Driver(world.server.url, world.server.work, omr.ray.Settings(batches=0))
+    driver.pool._actor = ray.remote(max_restarts=0)(Watched)
+    with concurrent.futures.ThreadPoolExecutor(1) as beside:
+        figures = beside.submit(driver.run)
+        try:
+            for digest in world.ask(range(8), progress).values():
+                with pytest.raises(Cancelled):
+                    digest.result()
+            wait_for(lambda: driver.figures.stopped)
+            (hand,) = driver.pool.hands
+            assert {data is None for data, _ in ray.get(hand.actor.jobs.remote())} == {True}
+            world.check(0, world.ask([0])[0].result())
+        finally:
+            driver.stop()
+            figures.exception()
+            ray.shutdown()
+        assert figures.result().digests == 1 and figures.result().failed == figures.result().died == 0
 
 
 def test_ray_is_optional():

@@ -45,6 +45,33 @@ def test_a_unit_gives_the_same_bytes_whole_and_in_parts(world):
         assert leases.complete(unit, job, digest) and leases.complete(unit, job, digest)
     for number, digest in asked.items():
         world.check(number, digest.result())
+    unwanted = (None, None)
+    for batches in [None, range(3)]:
+        maker = Maker(TINY, threads=1)
+        make = lambda **how: maker.make(unit, keys, pieces, batches=batches, **how)[0]
+        both = make()
+        assert make(jobs=[1]) == [unwanted, both[1]] and make(jobs=[]) == [unwanted, unwanted]
+        asks = iter([False, True])
+        assert make(stopped=lambda: next(asks, True)) == [unwanted, unwanted] and next(asks, None) is None
+        with pytest.raises(ZeroDivisionError):
+            make(stopped=lambda: 1 / 0)
+        assert make(stopped=lambda: False) == both
+
+
+def test_a_digest_that_nobody_awaits_is_cancelled(world):
+    class Enough(Exception):
+        pass
+
+    leases, leased = Leases(world.server.url, world.server.work), []
+
+    def progress(*_):
+        # A job that waits alone is leased alone.
+        leased.extend(filter(None, [leases.lease()]) if not leased else [])
+        raise Enough
+
+    with pytest.raises(Enough):
+        world.server.client().digest(world.keys[0], range=world.range, progress=progress)
+    assert len(leased[0].jobs) == 1 and leases.renew(leased[0]) == []
 
 
 def test_what_does_not_fit_is_told(world):

@@ -28,6 +28,6 @@ pub use error::DetectorError;
 pub use messages::Messages;
 pub use omr_kernels::transforms;
 pub use omr_ring::release as release_memory;
-pub use progress::{Progress, Quiet, Stages};
+pub use progress::{Progress, Quiet, Stages, Watching};
 pub use source::{MessageSource, placement_seed};
 pub use strided::Strided;

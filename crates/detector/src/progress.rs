@@ -32,6 +32,24 @@ impl Progress for Quiet {
     fn advance(&self, _: u64) {}
 }
 
+/// Those who watch one run.
+pub struct Watching<'a>(pub Vec<&'a dyn Progress>);
+
+impl Progress for Watching<'_> {
+    fn stage(&self, name: &'static str, total: u64) {
+        self.0.iter().for_each(|one| one.stage(name, total));
+    }
+
+    fn advance(&self, steps: u64) {
+        self.0.iter().for_each(|one| one.advance(steps));
+    }
+
+    /// The one who wants no more does not stop it for the others.
+    fn is_stopped(&self) -> bool {
+        self.0.iter().all(|one| one.is_stopped())
+    }
+}
+
 /// Seconds by stage, in order of first use.
 #[derive(Clone, Debug, Default)]
 pub struct Stages(Vec<(&'static str, f64)>);

@@ -16,6 +16,10 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBytes;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// The longest that it takes to cancel a job, for a caller who waits.
+const CANCEL: Duration = Duration::from_millis(500);
 
 /// A connection to a server.
 #[pyclass(frozen, module = "omr")]
@@ -128,7 +132,7 @@ impl Client {
         })
     }
 
-    /// Asks for a digest, waits until it is made, and fetches it.
+    /// Asks for a digest, waits until it is made, and fetches it; cancels the job where the caller stops waiting.
     #[pyo3(signature = (*keys, bound=50, range=None, indices_only=false, scheme=None, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     fn digest(
@@ -158,7 +162,7 @@ impl Client {
                 scheme: scheme.map_or(0, |scheme| scheme.tag().into()),
                 step: 0,
             };
-            let digest = Digest::of_file(&self.wait(watch, self.made(watch, &request))?)?;
+            let digest = Digest::of_file(&self.made(watch, &request)?)?;
             checked(digest, &board, &range)
         })
     }
@@ -180,13 +184,23 @@ impl Client {
         self.network.wait(watch, call)
     }
 
-    /// The file of a digest.
-    async fn made(
-        &self,
-        watch: &Watch,
-        request: &CreateJobRequest,
-    ) -> Result<Vec<u8>, RemoteError> {
-        let job = self.inner.create_job(request).await?;
+    /// The file of a digest. One that is not awaited any more is cancelled: nobody else knows of it.
+    ///
+    /// Errors: the calls'; `Stopped`.
+    fn made(&self, watch: &Watch, request: &CreateJobRequest) -> Result<Vec<u8>, Fault> {
+        let job = self.wait(watch, self.inner.create_job(request))?;
+        let file = self.wait(watch, self.awaited(watch, &job));
+        if let Err(Fault::Stopped) = file {
+            let start = Instant::now();
+            let cancel = self.inner.cancel_job(&job.job_id);
+            // A server that does not hear it makes the digest in vain.
+            self.network.until(|| start.elapsed() > CANCEL, cancel);
+        }
+        file
+    }
+
+    /// The file of a job's digest, once it is made.
+    async fn awaited(&self, watch: &Watch, job: &Job) -> Result<Vec<u8>, RemoteError> {
         let changed = |job: &Job| match job.state() {
             JobState::Queued => watch.at("waiting", 0, job.jobs_ahead),
             JobState::Running => watch.at(job.stage.clone(), job.stage_done, job.stage_total),

@@ -46,6 +46,11 @@ impl Watch {
         stages.push(Stage { name, done, total });
     }
 
+    /// The caller wants no more.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
     /// Errors: `Stopped` once the caller wants no more.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         match self.is_stopped() {
@@ -131,8 +136,21 @@ pub(crate) fn run<T: Send>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Watch) -> Result<T, Fault> + Send,
 ) -> PyResult<T> {
+    let mut told = Told::default();
+    hearing(py, threads, &mut |watch| told.tell(watch, progress), work)
+}
+
+/// The same where `hear` is called before the work, every few hundredths of a second, and after it.
+///
+/// Errors: those of `work`; those of `hear`; `KeyboardInterrupt`. After these two the work was stopped.
+pub(crate) fn hearing<T: Send>(
+    py: Python<'_>,
+    threads: &Threads,
+    hear: &mut dyn FnMut(&Watch) -> PyResult<()>,
+    work: impl FnOnce(&Watch) -> Result<T, Fault> + Send,
+) -> PyResult<T> {
     let (mut work, mut done) = (Some(work), None);
-    beside(py, threads, progress, &mut |watch| {
+    beside(py, threads, hear, &mut |watch| {
         done = work.take().map(|work| work(watch));
     })?;
     Ok(done.unwrap_or(Err(Fault::Stopped))?)
@@ -140,15 +158,16 @@ pub(crate) fn run<T: Send>(
 
 /// The same for work of any kind: threads are the same code for all.
 ///
-/// Errors: what `progress` raised; `KeyboardInterrupt`.
+/// Errors: those of `hear`; `KeyboardInterrupt`.
 fn beside(
     py: Python<'_>,
     threads: &Threads,
-    progress: Option<&Bound<'_, PyAny>>,
+    hear: &mut dyn FnMut(&Watch) -> PyResult<()>,
     work: &mut (dyn FnMut(&Watch) + Send),
 ) -> PyResult<()> {
     let watch = &Watch::default();
     let caller = thread::current();
+    hear(watch)?;
     thread::scope(|scope| {
         let worker = scope.spawn(move || {
             let _last = Finish { watch, caller };
@@ -157,17 +176,18 @@ fn beside(
                 None => work(watch),
             }
         });
-        let mut told = Told::default();
         let mut heard = Ok(());
         while heard.is_ok() && !watch.finished.load(Ordering::Acquire) {
             py.detach(|| thread::park_timeout(TICK));
-            heard = py.check_signals().and_then(|()| told.tell(watch, progress));
+            heard = py.check_signals().and_then(|()| hear(watch));
         }
-        watch.stopped.store(heard.is_err(), Ordering::Relaxed);
+        if heard.is_err() {
+            watch.stop();
+        }
         let done = py.detach(|| worker.join());
         done.unwrap_or_else(|panic| resume_unwind(panic));
         heard?;
-        told.tell(watch, progress)
+        hear(watch)
     })
 }
 

@@ -3,9 +3,9 @@
 use crate::keys::opened;
 use crate::run::attempt;
 use crate::{Failure, KeyError, KeyRef, Keys, Unit, Worker};
-use omr_detector::DetectorError;
 use omr_detector::engine::Loaded;
 use omr_detector::sophomr::{Detector, PartialOutput, Wanted, finish, partials};
+use omr_detector::{DetectorError, Progress, Watching};
 use omr_protocol::sophomr::{DetectionKey, DigestPlan, FinalKey, Params, Partial};
 use omr_protocol::{EngineKind, ParamSet, Response};
 use std::any::Any;
@@ -94,6 +94,7 @@ impl Worker<'_> {
                 .into_iter()
                 .zip(&ready)
                 .for_each(|(sums, one)| made[one.job] = Ok(sums)),
+            Err(Failure::Stopped) => {}
             // What fails for several together is done for each alone.
             Err(failure) => {
                 for one in &ready {
@@ -181,14 +182,16 @@ impl Worker<'_> {
             seed: seed.ok_or_else(|| Failure::Refused("expected a seed, found none".into()))?,
         };
         let detectors: Vec<&Detector> = ready.iter().map(Ready::detector).collect();
-        let progress = self.leases.progress(unit, first.job);
+        let progress = |one: &Ready| self.leases.progress(unit, one.job);
+        let progress: Vec<Box<dyn Progress + Send>> = ready.iter().map(progress).collect();
+        let watching = Watching(progress.iter().map(|one| &**one as &dyn Progress).collect());
         let mut source = self.supplies.messages(unit);
         let made = partials(
             &detectors,
             &mut *source,
             &wanted,
             batches.clone(),
-            &*progress,
+            &watching,
         );
         let made = made.map_err(Failure::of)?;
         if let Some(one) = made.first() {

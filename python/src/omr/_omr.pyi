@@ -845,11 +845,14 @@ class Maker:
         board: list[tuple[int, int, Buffer, Buffer, Buffer | None]],
         *,
         batches: _Range | None = None,
+        jobs: list[int] | None = None,
+        stopped: Callable[[], bool] | None = None,
     ) -> tuple[list[tuple[bytes | None, str | None]], float]:
         """The digests of all jobs of a unit, or of some of its batches the sums; and the seconds of work.
 
         Of each job bytes, or why there are none; neither where it was stopped. `board` has pieces of the board with the
-        messages: first, end, clues, payloads, hashes.
+        messages: first, end, clues, payloads, hashes. `jobs` are those that are wanted, all unless given; `stopped` is
+        asked every few hundredths of a second whether none of them is any more.
         """
     def finish(
         self, unit: Unit, keys: dict[bytes, Buffer], parts: list[list[Buffer]]

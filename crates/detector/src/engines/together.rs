@@ -2,7 +2,7 @@
 
 use super::{Engines, Job, Part};
 use crate::engine::{Answer, Loaded};
-use crate::{DetectorError, Progress, Stages};
+use crate::{DetectorError, Progress, Stages, Watching};
 use omr_protocol::{Response, Scheme};
 use std::sync::Arc;
 
@@ -131,22 +131,4 @@ fn answer(
         },
     }
     Ok(())
-}
-
-/// Those who watch one run.
-struct Watching<'a>(Vec<&'a dyn Progress>);
-
-impl Progress for Watching<'_> {
-    fn stage(&self, name: &'static str, total: u64) {
-        self.0.iter().for_each(|one| one.stage(name, total));
-    }
-
-    fn advance(&self, steps: u64) {
-        self.0.iter().for_each(|one| one.advance(steps));
-    }
-
-    /// The one who wants no more does not stop it for the others.
-    fn is_stopped(&self) -> bool {
-        self.0.iter().all(|one| one.is_stopped())
-    }
 }

@@ -47,6 +47,8 @@ pub(super) struct Given<'a> {
     /// Pieces of the board, ascending.
     pub(super) board: Mutex<Vec<Messages>>,
     pub(super) watch: &'a Watch,
+    /// The jobs that are wanted; all unless given.
+    pub(super) jobs: Option<&'a [usize]>,
     pub(super) outcomes: Mutex<Vec<Result<Vec<u8>, Failure>>>,
     /// Seconds of its runs.
     pub(super) seconds: Mutex<f64>,
@@ -64,20 +66,19 @@ impl Given<'_> {
     }
 }
 
-/// The watch of a task, for one of its jobs.
-struct OfJob<'a>(&'a Watch);
+/// Whether one of a task's jobs is wanted.
+struct OfJob<'a> {
+    watch: &'a Watch,
+    is_wanted: bool,
+}
 
 impl Progress for OfJob<'_> {
-    fn stage(&self, name: &'static str, total: u64) {
-        self.0.stage(name, total);
-    }
+    fn stage(&self, _: &'static str, _: u64) {}
 
-    fn advance(&self, steps: u64) {
-        self.0.advance(steps);
-    }
+    fn advance(&self, _: u64) {}
 
     fn is_stopped(&self) -> bool {
-        self.0.is_stopped()
+        !self.is_wanted || self.watch.is_stopped()
     }
 }
 
@@ -86,8 +87,11 @@ impl Leases for Given<'_> {
         Leased::Ended
     }
 
-    fn progress<'a>(&'a self, _: &'a Unit, _: usize) -> Box<dyn Progress + Send + 'a> {
-        Box::new(OfJob(self.watch))
+    fn progress<'a>(&'a self, _: &'a Unit, job: usize) -> Box<dyn Progress + Send + 'a> {
+        Box::new(OfJob {
+            watch: self.watch,
+            is_wanted: self.jobs.is_none_or(|jobs| jobs.contains(&job)),
+        })
     }
 
     fn complete(&self, _: &Unit, job: usize, made: Made) {

@@ -3,7 +3,7 @@
 use super::given::{Array, Given, Piece, lock, messages};
 use super::unit::Unit;
 use crate::fault::{Fault, check_params};
-use crate::running::{Watch, run};
+use crate::running::{Watch, hearing, run};
 use crate::sets::set;
 use omr_cuda::Cards;
 use omr_detector::Messages;
@@ -66,8 +66,10 @@ impl Maker {
     }
 
     /// The digests of all jobs of a unit, or of some of its batches the sums. `keys`: by their hashes; `board`: the pieces
-    /// of the board that hold the messages, those in memory without their arrays.
-    #[pyo3(signature = (unit, keys, board, *, batches=None))]
+    /// of the board that hold the messages, those in memory without their arrays. `jobs`: those that are wanted. `stopped`
+    /// is asked every few hundredths of a second whether none is wanted any more.
+    #[pyo3(signature = (unit, keys, board, *, batches=None, jobs=None, stopped=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     fn make<'py>(
         &self,
         py: Python<'py>,
@@ -75,6 +77,8 @@ impl Maker {
         keys: HashMap<[u8; 32], Array>,
         board: Vec<Piece>,
         batches: Option<&Bound<'py, PyRange>>,
+        jobs: Option<Vec<usize>>,
+        stopped: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Outcome<'py>> {
         let unit = unit.get();
         check_params(self.set.name(), unit.set.name())?;
@@ -90,8 +94,19 @@ impl Maker {
         let mut hot = self.hot(py);
         let hot = &mut *hot;
         let board = hot.board(py, (&self.set, &unit.unit.board_id), &board)?;
-        let made = run(py, &None, None, |watch| {
-            let given = given(keys, board, watch, unit.unit.jobs.len());
+        let mut hear = |watch: &Watch| {
+            if let Some(stopped) = stopped
+                && stopped.call0()?.is_truthy()?
+            {
+                watch.stop();
+            }
+            Ok(())
+        };
+        let made = hearing(py, &None, &mut hear, |watch| {
+            let given = Given {
+                jobs: jobs.as_deref(),
+                ..given(keys, board, watch, unit.unit.jobs.len())
+            };
             let worker = self.worker(&given);
             match &batches {
                 Some(batches) => {
@@ -100,7 +115,6 @@ impl Maker {
                 }
                 None => worker.serve(&self.pool, &unit.unit, &mut hot.keys),
             }
-            watch.check()?;
             Ok((
                 given.outcomes.into_inner(),
                 given.seconds.into_inner(),
@@ -167,6 +181,7 @@ fn given(
         keys,
         board: Mutex::new(board),
         watch,
+        jobs: None,
         outcomes: Mutex::new(vec![Err(Failure::Stopped); jobs]),
         seconds: Mutex::default(),
     }

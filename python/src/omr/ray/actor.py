@@ -81,11 +81,16 @@ class Actor:
         """The machine, as Ray calls it."""
         return str(ray().get_runtime_context().get_node_id())
 
-    def make(self, unit: Unit, batches: range | None, hashes: list[bytes], *arrays: Any) -> Made:
-        """The digests of a unit, or the sums of some of its batches. `arrays`: its keys, then the pieces of the board."""
+    def make(self, unit: Unit, batches: range | None, jobs: list[int], hashes: list[bytes], *arrays: Any) -> Made:
+        """The digests of some jobs of a unit, or the sums of some of its batches, until Ray is told to cancel the call.
+
+        `arrays`: the keys of all its jobs, then the pieces of the board.
+        """
         start = time.perf_counter()
         keys, pieces = arrays[: len(hashes)], arrays[len(hashes) :]
-        made = self._maker.make(unit, dict(zip(hashes, keys, strict=True)), list(pieces), batches=batches)
+        given = dict(zip(hashes, keys, strict=True)), list(pieces)
+        stopped = ray().get_runtime_context().is_canceled
+        made = self._maker.make(unit, *given, batches=batches, jobs=jobs, stopped=stopped)
         return _made(made, start)
 
     def finish(self, unit: Unit, parts: list[list[Array]], hashes: list[bytes], *keys: Array) -> Made:

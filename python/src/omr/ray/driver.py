@@ -25,7 +25,9 @@ TICK = 0.05
 WAIT = 5
 """Seconds that one request for a unit waits."""
 RENEWALS = 3
-"""Renewals of a lease while it lasts: two may be lost."""
+"""Renewals of a lease while it lasts, at least: two may be lost."""
+NEWS = 1
+"""Seconds between two renewals at most: they tell what is not wanted any more."""
 PIECES = 8
 """Batches of messages that stay in Ray's store, 0.2 GB each at full size."""
 
@@ -45,6 +47,8 @@ class Figures:
     """Digests that the server kept."""
     unwanted: int = 0
     """Digests that nobody wanted any more, or of units that the server forgot."""
+    stopped: int = 0
+    """Tasks that ended early, since nobody wanted their digests any more."""
     failed: int = 0
     """Jobs given back with an error."""
     given_back: int = 0
@@ -140,6 +144,9 @@ class Driver:
         """Looks once at everything."""
         while not self._leased.empty():
             self._begin(self._leased.get())
+        for held in [held for held in self._held.values() if not held.wanted]:
+            self.figures.unwanted += held.jobs
+            self._end(held, {})
         self.pool.scale()
         self.pool.hand_out()
         for task, answer in self.pool.settled(TICK):
@@ -168,15 +175,11 @@ class Driver:
 
     def _renew(self) -> None:
         """Lets leases last, and hears which jobs are still wanted."""
-        due = 0.0
         while not self._stop.is_set() or self._held:
             held = list(self._held.values())
             # Units may come meanwhile.
             least = min((one.unit.lease_seconds for one in held), default=1.0)
-            time.sleep(min(1.0, least / RENEWALS))
-            if not held or time.monotonic() < due:
-                continue
-            due = time.monotonic() + least / RENEWALS / 2
+            time.sleep(min(NEWS, least / RENEWALS / 2))
             for one in held:
                 if one.over:
                     continue
@@ -210,7 +213,7 @@ class Driver:
         def submit(hand: Hand) -> Any:
             pieces = [self._piece(unit, span, hand) for span in spans]
             arrays = [*self._keys(held, hand), *pieces]
-            return hand.actor.make.remote(unit, part, held.hashes, *arrays)
+            return hand.actor.make.remote(unit, part, sorted(held.wanted), held.hashes, *arrays)
 
         pieces = (_place(unit, span) for span in spans)
         return Task(held, submit, frozenset([*pieces, tuple(held.hashes)]))
@@ -250,10 +253,7 @@ class Driver:
         """Takes what came of a task."""
         self.figures.tasks += 1
         if held.over:
-            return
-        if not held.wanted:
-            self.figures.unwanted += held.jobs
-            self._end(held, {})
+            self.figures.stopped += not isinstance(answer, Made) or all(data is None for data, _ in answer.jobs)
         elif isinstance(answer, Made):
             self._made(held, answer)
         else:
@@ -295,7 +295,7 @@ class Driver:
         """Ends a unit: brings what there is, gives back what there is not."""
         held.over = True
         del self._held[held.unit.id]
-        self.pool.waiting = collections.deque(task for task in self.pool.waiting if task.of is not held)
+        self.pool.cancel(held)
         for job in sorted(held.wanted):
             if job in digests:
                 self._bring.submit(self._complete, held.unit, job, digests[job])

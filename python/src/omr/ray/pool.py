@@ -103,6 +103,14 @@ class Pool:
         """Tasks that wait or are done now."""
         return len(self.waiting) + sum(len(hand.tasks) for hand in self.hands)
 
+    def cancel(self, of: Any) -> None:
+        """Ends all tasks of something: those that wait, and those of actors, whose answers may still come."""
+        self.waiting = collections.deque(task for task in self.waiting if task.of is not of)
+        for hand in self.hands:
+            for ref, task in hand.tasks.items():
+                if task.of is of:
+                    ray().cancel(ref)
+
     def scale(self) -> None:
         """Starts actors for what waits, one after another, and ends those without work."""
         settings, now = self.settings, time.monotonic()
