@@ -89,7 +89,8 @@ def wait_for(what, seconds=600):
 def test_every_digest_comes_once_though_a_machine_and_the_server_die(world, cluster):
     server, recipients = world.server, int(RECIPIENTS)
     first, second, third = (range(recipients)[i : i + -(-recipients // 3)] for i in range(0, recipients, -(-recipients // 3)))
-    driver = Driver(world, cluster, "--min", 2, "--max", 2, "--together", 2)
+    # At full size a key takes 0.3 GB of an actor.
+    driver = Driver(world, cluster, "--min", 2, "--max", 2, "--together", 2, "--keys", 4)
     digests = world.ask(first)
     wait_for(lambda: server.finished() >= 1)
     cluster.remove_node(cluster.second, allow_graceful=False)
