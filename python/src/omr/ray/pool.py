@@ -58,6 +58,7 @@ class Task:
     wants: frozenset[Hashable]
     """What an actor may have at hand of what it needs."""
     attempts: int = 0
+    cancelled: bool = False
 
 
 class Hand:
@@ -109,6 +110,7 @@ class Pool:
         for hand in self.hands:
             for ref, task in hand.tasks.items():
                 if task.of is of:
+                    task.cancelled = True
                     ray().cancel(ref)
 
     def scale(self) -> None:
@@ -190,7 +192,7 @@ class Pool:
 
     def _again(self, task: Task, error: Exception) -> Iterator[tuple[Task, Any]]:
         task.attempts += 1
-        if task.attempts < self.settings.attempts:
+        if task.attempts < self.settings.attempts and not task.cancelled:
             self.waiting.appendleft(task)
         else:
             yield task, error
