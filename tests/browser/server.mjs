@@ -9,13 +9,14 @@ const TINY = "insecure-tiny-hybrid-v1";
 const PATIENCE_MS = 60_000;
 
 // `origins` are those of the pages that may call, `mail` is the folder of the page for letters; without `params` the
-// server takes its default.
-export async function startServer({ origins = [], mail, params = TINY } = {}) {
+// server takes its default. With `tables`, which are files, it is a server of those.
+export async function startServer({ origins = [], mail, tables, params = TINY } = {}) {
   const data = await mkdtemp(join(tmpdir(), "omr-browser-"));
   const config = join(data, "omr.toml");
   const page = mail === undefined ? "" : `[page]\nmail = ${JSON.stringify(mail)}\n`;
   await writeFile(config, `[access]\norigins = ${JSON.stringify(origins)}\n${page}`);
-  const args = ["serve", "--anonymous", "--config", config, "--listen", "127.0.0.1:0", "--data", data];
+  const command = tables === undefined ? ["serve"] : ["pdq", "serve", ...tables];
+  const args = [...command, "--anonymous", "--config", config, "--listen", "127.0.0.1:0", "--data", data];
   if (params) args.push("--params", params);
   const server = spawn(process.env.OMR_COMMAND, args, { stdio: ["ignore", "pipe", "pipe"] });
   let [out, log] = ["", ""];

@@ -4,6 +4,7 @@ import { Recipient } from "../src/index.js";
 import { Feed } from "./feed.js";
 import { Unlock, Welcome } from "./gate.js";
 import { Mailbox } from "./mailbox.js";
+import { Part, useHash } from "./part.js";
 import { Header } from "./parts.js";
 import { reason } from "./words.js";
 
@@ -27,6 +28,7 @@ const LOCK = "omr-mail";
 
 export function App() {
   const [state, setState] = useState<State>({ at: "start" });
+  const queries = useHash() === "#tables";
 
   useEffect(() => {
     void begin().then(setState);
@@ -45,6 +47,8 @@ export function App() {
     setState({ at: "locked", server: me.address.split("@")[1] ?? "" });
   }
 
+  // Queries need no identity.
+  if (queries && state.at !== "open") return <Part alone />;
   switch (state.at) {
     case "start":
       return <Header />;

@@ -25,6 +25,7 @@ export function Welcome({ open }: { open: Open }) {
             {takes ? "I have no identity yet" : "I have an identity file from another device"}
           </button>
         </p>
+        <Queries />
       </main>
     </>
   );
@@ -134,7 +135,16 @@ export function Unlock({ open, server }: { open: Open; server: string }) {
             {works ? "Unlocking…" : "Unlock"}
           </button>
         </form>
+        <Queries />
       </main>
     </>
+  );
+}
+
+function Queries() {
+  return (
+    <p>
+      <a href="#tables">Ask tables, without an identity</a>
+    </p>
   );
 }

@@ -4,6 +4,7 @@ import type { Progress, Recipient } from "../src/index.js";
 import { type Desk, keysNews, useDesk } from "./desk.js";
 import type { Feed } from "./feed.js";
 import { Inbox, Reading } from "./letters.js";
+import { Part, useHash } from "./part.js";
 import { Bar, Failure, Header } from "./parts.js";
 import { keep, type Settings, settings as kept } from "./settings.js";
 import { Sides } from "./sides.js";
@@ -11,26 +12,21 @@ import { clock } from "./words.js";
 import { type Draft, EMPTY, Write } from "./write.js";
 import { You } from "./you.js";
 
-const PLACES = { letters: "Letters", write: "Write", you: "Your address" } as const;
+const PLACES = { letters: "Letters", write: "Write", you: "Your address", tables: "Private queries" } as const;
 type Place = keyof typeof PLACES;
 
 /** The place and, of a letter, its number that the address bar names. */
-function named(): { place: Place; number: number | undefined } {
-  const [place, number] = location.hash.slice(1).split("/");
-  const known = place === "write" || place === "you" ? place : "letters";
+function named(hash: string): { place: Place; number: number | undefined } {
+  const [place = "", number] = hash.slice(1).split("/");
+  const known = Object.hasOwn(PLACES, place) ? (place as Place) : "letters";
   return { place: known, number: number === undefined ? undefined : Number(number) };
 }
 
 export function Mailbox({ me, feed, lock }: { me: Recipient; feed: Feed; lock: () => void }) {
   const [settings, setSettings] = useState(kept);
-  const [at, setAt] = useState(named);
+  const at = named(useHash());
   const [draft, setDraft] = useState<Draft>(EMPTY);
   const desk = useDesk(me, feed, settings);
-  useEffect(() => {
-    const go = () => setAt(named());
-    addEventListener("hashchange", go);
-    return () => removeEventListener("hashchange", go);
-  }, []);
   useEffect(() => {
     document.title = at.place === "letters" ? "Letters" : `${PLACES[at.place]} – Letters`;
   }, [at.place]);
@@ -55,18 +51,22 @@ export function Mailbox({ me, feed, lock }: { me: Recipient; feed: Feed; lock: (
           </a>
         ))}
       </nav>
-      <div class="desk">
-        <main>
-          <Keys desk={desk} />
-          {at.place === "letters" && at.number === undefined && <Inbox desk={desk} />}
-          {at.place === "letters" && at.number !== undefined && (
-            <Reading key={at.number} me={me} desk={desk} number={at.number} />
-          )}
-          {at.place === "write" && <Write me={me} desk={desk} draft={draft} change={setDraft} />}
-          {at.place === "you" && <You me={me} settings={settings} change={change} />}
-        </main>
-        <Sides desk={desk} />
-      </div>
+      {at.place === "tables" ? (
+        <Part />
+      ) : (
+        <div class="desk">
+          <main>
+            <Keys desk={desk} />
+            {at.place === "letters" && at.number === undefined && <Inbox desk={desk} />}
+            {at.place === "letters" && at.number !== undefined && (
+              <Reading key={at.number} me={me} desk={desk} number={at.number} />
+            )}
+            {at.place === "write" && <Write me={me} desk={desk} draft={draft} change={setDraft} />}
+            {at.place === "you" && <You me={me} settings={settings} change={change} />}
+          </main>
+          <Sides desk={desk} />
+        </div>
+      )}
       <p class="hidden" role="status">
         {desk.news}
       </p>

@@ -203,7 +203,11 @@ async function again(alice) {
   assert.equal((await alice.letters()).length, 4);
   await alice.read("Dear Alice,");
   await page.getByText("how are you?").waitFor();
+  await alice.go("Private queries");
+  await page.getByRole("alert").getByText("This server has no tables.").waitFor();
+  await alice.accessible("a server without tables");
   await page.getByRole("button", { name: "Lock" }).click();
+  await page.getByRole("link", { name: "Letters" }).click();
   await page.getByRole("heading", { name: "Your identity is locked" }).waitFor();
   await alice.unlock();
   passed("letters outlive the tab");

@@ -29,7 +29,7 @@ export async function pictures(alice, bob) {
   await shoot(page, "mail-address", { width: 390, height: 844 }, "dark");
 }
 
-async function shoot(page, name, size, colorScheme) {
+export async function shoot(page, name, size, colorScheme) {
   await page.setViewportSize(size);
   await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
   await page.screenshot({ path: join(FOLDER, `${name}.png`) });

@@ -23,8 +23,14 @@ const FEATURES: [&str; 6] = [
     "sign-ext",
 ];
 
+/// Modules, as packages of Cargo and files: of a recipient, and of who asks tables.
+const MODULES: [[&str; 2]; 2] = [["omr-wasm", "omr_wasm"], ["omr-wasm-pdq", "omr_wasm_pdq"]];
+
 /// Scripts: the package's own, its worker, the worker that makes keys.
 const SCRIPTS: [&str; 3] = ["src/index.ts", "src/worker.ts", "src/maker.ts"];
+
+/// Scripts that ask tables, and their worker. They share nothing with the others, which that would make longer.
+const QUERIES: [&str; 2] = ["src/tables.ts", "src/asking.ts"];
 
 /// What makes the page for letters, and the folders that it makes: the page, and one that takes sets for tests.
 const PAGE: &str = "page/build.mjs";
@@ -44,7 +50,7 @@ pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
     let (Some(tools), Some(web)) = (npm::tools(root)?, installed(root)?) else {
         return npm::skip("web", "npm");
     };
-    module(root, &web)?;
+    modules(root, &web)?;
     package(&tools, &web)?;
     let node = |script: &str| {
         let mut command = Command::new("node");
@@ -55,13 +61,15 @@ pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
             .env("OMR_TESTDATA", root.join("testdata"));
         command
     };
-    succeed(&mut node("web/test/node.mjs"))?;
+    for script in ["web/test/node.mjs", "web/test/tables.mjs"] {
+        succeed(&mut node(script))?;
+    }
     let Some(chromium) = browser::chromium() else {
         return npm::skip("web", "chromium");
     };
     let omr = built::command(root)?;
-    for script in ["web/test/chromium.mjs", "web/test/mail.mjs"] {
-        let mut command = node(script);
+    for script in ["chromium.mjs", "mail.mjs"] {
+        let mut command = node(&format!("web/test/{script}"));
         command
             .args(real.then_some("--real"))
             .env("OMR_COMMAND", &omr)
@@ -87,19 +95,29 @@ fn installed(root: &Path) -> Result<Option<PathBuf>, XtaskError> {
     Ok(Some(to))
 }
 
-/// The module, with the JavaScript and the types around it.
-fn module(root: &Path, web: &Path) -> Result<(), XtaskError> {
-    let build = ["build", "--quiet", "--profile", PROFILE, "-p", "omr-wasm"];
-    cargo(root, &[&build[..], &["--target", TARGET]].concat(), None)?;
-    let target = root.join("target").join(TARGET).join(PROFILE);
+/// The modules, with the JavaScript and the types around them.
+fn modules(root: &Path, web: &Path) -> Result<(), XtaskError> {
+    let built = root.join("target").join(TARGET).join(PROFILE);
     let folder = web.join("src/wasm");
+    MODULES.iter().try_for_each(|[package, name]| {
+        // One by one: features that one needs would make the other longer.
+        let build = ["build", "--quiet", "--profile", PROFILE, "-p", package];
+        cargo(root, &[&build[..], &["--target", TARGET]].concat(), None)?;
+        module(&built, web, &folder, name)
+    })
+}
+
+/// One module, and its optimisation.
+fn module(built: &Path, web: &Path, folder: &Path, name: &str) -> Result<(), XtaskError> {
     let mut bindings = Bindgen::new();
-    let bindings = bindings.input_path(target.join("omr_wasm.wasm")).web(true);
-    let written = bindings.and_then(|bindings| bindings.typescript(true).generate(&folder));
+    let bindings = bindings
+        .input_path(built.join(format!("{name}.wasm")))
+        .web(true);
+    let written = bindings.and_then(|bindings| bindings.typescript(true).generate(folder));
     written.map_err(|error| XtaskError::Bindings {
         reason: format!("{error:#}"),
     })?;
-    let module = folder.join("omr_wasm_bg.wasm");
+    let module = folder.join(format!("{name}_bg.wasm"));
     let mut optimise = Command::new(web.join("node_modules/.bin/wasm-opt"));
     optimise
         .args(FEATURES.map(|feature| format!("--enable-{feature}")))
@@ -133,7 +151,9 @@ fn package(tools: &Path, web: &Path) -> Result<(), XtaskError> {
         "--log-level=warning",
     ];
     let shipped = ["--splitting", "--minify", "--outdir=dist"];
-    run(own("esbuild"), &[&SCRIPTS[..], &bundle, &shipped].concat())?;
+    for scripts in [&SCRIPTS[..], &QUERIES] {
+        run(own("esbuild"), &[scripts, &bundle, &shipped].concat())?;
+    }
     run(
         own("esbuild"),
         &[&TESTS[..], &bundle, &["--outdir=tested"]].concat(),
@@ -141,9 +161,9 @@ fn package(tools: &Path, web: &Path) -> Result<(), XtaskError> {
     for page in PAGES {
         run("node".into(), &[&[PAGE][..], page].concat())?;
     }
-    let module = "omr_wasm_bg.wasm";
-    files::copy(
-        &web.join("src/wasm").join(module),
-        &web.join("dist").join(module),
-    )
+    MODULES.iter().try_for_each(|[_, name]| {
+        let module = format!("{name}_bg.wasm");
+        let from = web.join("src/wasm").join(&module);
+        files::copy(&from, &web.join("dist").join(&module))
+    })
 }

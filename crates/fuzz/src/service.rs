@@ -19,7 +19,7 @@ pub const TARGET: Target = Target {
 };
 
 /// Methods by number.
-const METHODS: [&str; 32] = [
+const METHODS: [&str; 35] = [
     "omr.v1.BoardService/GetBoard",
     "omr.v1.BoardService/PostMessages",
     "omr.v1.BoardService/StreamPosts",
@@ -52,6 +52,9 @@ const METHODS: [&str; 32] = [
     "omr.v1.PdqService/FindKey",
     "omr.v1.PdqService/UploadKey",
     "omr.v1.PdqService/Query",
+    "omr.v1.PdqService/UploadPart",
+    "omr.v1.PdqService/KeepKey",
+    "omr.v1.PdqService/Ask",
 ];
 /// The first method of the server of tables.
 const TABLES: usize = 27;

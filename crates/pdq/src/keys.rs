@@ -9,7 +9,7 @@ use crate::Params;
 use crate::noise::EXPANSION_LEVELS;
 use omr_bgv::GaloisKey;
 use omr_compress::Keys;
-use omr_ring::{Poly, Ring, Xof};
+use omr_ring::{Eval, Poly, Ring, Xof};
 use omr_rlwe::{KeyShape, Rlwe, Secret, SecretPoly, SharedKey, SwitchingKey, encrypt, mask};
 use rand_core::{CryptoRng, Rng};
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -63,12 +63,17 @@ impl EvaluationKey {
 }
 
 impl SecretKey {
-    /// A secret and the server's key.
-    pub fn generate(params: &Params, rng: &mut impl CryptoRng) -> (Self, EvaluationKey) {
-        let secret = Self {
+    /// A secret.
+    pub fn random(rng: &mut impl CryptoRng) -> Self {
+        Self {
             id: random(rng),
             seed: random(rng),
-        };
+        }
+    }
+
+    /// A secret and the server's key.
+    pub fn generate(params: &Params, rng: &mut impl CryptoRng) -> (Self, EvaluationKey) {
+        let secret = Self::random(rng);
         let key = secret.evaluation_key(params, rng);
         (secret, key)
     }
@@ -100,13 +105,7 @@ impl SecretKey {
 
     /// The server's key, with masks and noise of its own.
     pub fn evaluation_key(&self, params: &Params, rng: &mut impl CryptoRng) -> EvaluationKey {
-        let mut maker = Maker {
-            params,
-            large: self.large(params),
-            small: self.small(params),
-            seed: random(rng),
-            rng,
-        };
+        let mut maker = Maker::new(self, params, rng);
         EvaluationKey {
             id: self.id,
             seed: maker.seed,
@@ -115,20 +114,13 @@ impl SecretKey {
                 .collect(),
             product: maker.product(),
             descent: maker.descent(),
-            zero: params.two_sided().then(|| maker.zero()),
             turn: maker.galois(Part::Turn),
             swap: maker.galois(Part::Swap),
             merge: part::merge_levels(params)
                 .map(|level| maker.galois(Part::Merge(level)))
                 .collect(),
-            last: SharedKey::generate(
-                &params.final_ring,
-                params.final_shape,
-                &maker.small,
-                &self.last(params),
-                (&maker.seed, Part::Final.index()),
-                maker.rng,
-            ),
+            last: maker.last(self),
+            zero: params.two_sided().then(|| maker.zero()),
         }
     }
 }
@@ -147,7 +139,37 @@ struct Maker<'a, R> {
     rng: &'a mut R,
 }
 
-impl<R: CryptoRng> Maker<'_, R> {
+impl<'a, R: CryptoRng> Maker<'a, R> {
+    fn new(secret: &SecretKey, params: &'a Params, rng: &'a mut R) -> Self {
+        Self {
+            params,
+            large: secret.large(params),
+            small: secret.small(params),
+            seed: random(rng),
+            rng,
+        }
+    }
+
+    /// What the file has of a part.
+    fn bodies(&mut self, part: Part, secret: &SecretKey) -> Vec<Poly<Eval>> {
+        let of = |key: &SwitchingKey| key.bodies().cloned().collect();
+        match part {
+            Part::Product => of(&self.product()),
+            Part::Descent => of(&self.descent()),
+            Part::Final => self.last(secret).bodies().cloned().collect(),
+            Part::Zero => vec![self.zero().c0],
+            _ => of(self.galois(part).switching_key()),
+        }
+    }
+
+    fn last(&mut self, secret: &SecretKey) -> SharedKey {
+        let params = self.params;
+        let to = secret.last(params);
+        let masks = (&self.seed, Part::Final.index());
+        let (ring, shape) = (&params.final_ring, params.final_shape);
+        SharedKey::generate(ring, shape, &self.small, &to, masks, self.rng)
+    }
+
     fn switching(
         &mut self,
         (ring, shape): (&Ring, &KeyShape),

@@ -3,6 +3,7 @@
 //! Of `omr-pdq` it takes the server's side alone: `Server`, `EvaluationKey`, `Params`. `tests/pdq_side.rs` holds it to
 //! that.
 
+mod arrivals;
 mod keys;
 mod run;
 mod serve;
@@ -14,6 +15,7 @@ pub use serve::PdqServer;
 use crate::caller::Callers;
 use crate::config::Config;
 use crate::share::Places;
+use arrivals::Arrivals;
 use keys::Keys;
 use omr_ops::Metrics;
 use std::path::PathBuf;
@@ -61,6 +63,8 @@ pub(crate) struct Pdq {
     query_time: Duration,
     /// Uploads at a time.
     uploads: Arc<Places>,
+    /// Files that come in parts.
+    arrivals: Arrivals,
     /// Keys that are checked at a time.
     checks: Semaphore,
     /// Queries that are here at all.

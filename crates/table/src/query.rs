@@ -5,6 +5,7 @@ mod error;
 mod matches;
 mod parse;
 mod pattern;
+mod place;
 mod render;
 mod shape;
 mod walk;

@@ -376,10 +376,48 @@ impl World {
                 &v1::GetSchemaRequest { table: "h".into() },
             ),
             said("ListTables", 1, &v1::ListTablesRequest {}),
-            said("GetSchema", 1, &v1::GetSchemaRequest { table }),
-            said("FindKey", 1, &v1::FindKeyRequest { key_hash: other }),
+            said(
+                "GetSchema",
+                1,
+                &v1::GetSchemaRequest {
+                    table: table.clone(),
+                },
+            ),
+            said(
+                "FindKey",
+                1,
+                &v1::FindKeyRequest {
+                    key_hash: other.clone(),
+                },
+            ),
             said("UploadKey", 1, &upload),
             said("PdqService/Query", 1, &query),
+            said(
+                "UploadPart",
+                1,
+                &v1::UploadPartRequest {
+                    file_hash: other.clone(),
+                    total_bytes: 3,
+                    offset: 0,
+                    data: vec![1; 3].into(),
+                },
+            ),
+            said(
+                "KeepKey",
+                1,
+                &v1::KeepKeyRequest {
+                    key_hash: other.clone(),
+                },
+            ),
+            said(
+                "PdqService/Ask",
+                1,
+                &v1::AskRequest {
+                    table,
+                    key_hash: other.clone(),
+                    query_hash: other,
+                },
+            ),
         ]
     }
 }

@@ -1,7 +1,7 @@
 //! The keys' files.
 
 use super::part::merge_levels;
-use super::{EvaluationKey, Part, SEED_BYTES, SecretKey};
+use super::{EvaluationKey, Maker, Part, SEED_BYTES, SecretKey};
 use crate::noise::EXPANSION_LEVELS;
 use crate::{KeyError, Params};
 use omr_bgv::GaloisKey;
@@ -10,6 +10,7 @@ use omr_protocol::frame::{self, FrameHeader, FrameReader, FrameWriter, Kind};
 use omr_protocol::key_file::{read_poly, row_bytes, write_poly};
 use omr_ring::{Eval, Poly};
 use omr_rlwe::{Rlwe, SharedKey, SwitchingKey, mask};
+use rand_core::CryptoRng;
 use std::io::{Read, Write};
 use zeroize::Zeroizing;
 
@@ -36,6 +37,30 @@ impl SecretKey {
             id: header.key_id,
             seed,
         })
+    }
+
+    /// Makes the server's key and writes its file part by part, so that it is nowhere whole: the same file as that of
+    /// [`SecretKey::evaluation_key`].
+    ///
+    /// Errors: those of the writer.
+    pub fn write_evaluation_key(
+        &self,
+        params: &Params,
+        rng: &mut impl CryptoRng,
+        out: impl Write,
+    ) -> Result<(), KeyError> {
+        let mut maker = Maker::new(self, params, rng);
+        let header = FrameHeader::new(Kind::PdqKey, params.name(), self.id);
+        let mut frame = FrameWriter::new(out, &header, EvaluationKey::body_bytes(params))?;
+        frame.write_all(&maker.seed)?;
+        for part in Part::all(params) {
+            let (ring, ..) = part.bodies(params);
+            for body in maker.bodies(part, self) {
+                write_poly(ring, &body, &mut frame)?;
+            }
+        }
+        frame.finish()?;
+        Ok(())
     }
 }
 
@@ -186,5 +211,28 @@ impl<R: Read> Parts<'_, R> {
             part.exponent(self.params),
             key,
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Spec;
+    use chacha20::ChaCha20Rng;
+    use rand_core::SeedableRng;
+
+    #[test]
+    fn a_key_written_part_by_part_is_the_same_file() {
+        for spec in Spec::ALL.into_iter().filter(|spec| spec.insecure) {
+            let params = Params::named(spec.name).unwrap();
+            let rng = || ChaCha20Rng::seed_from_u64(3);
+            let secret = SecretKey::random(&mut ChaCha20Rng::seed_from_u64(2));
+            let [mut whole, mut parts] = [Vec::new(), Vec::new()];
+            let key = secret.evaluation_key(&params, &mut rng());
+            key.write(&params, &mut whole).unwrap();
+            let written = secret.write_evaluation_key(&params, &mut rng(), &mut parts);
+            written.unwrap();
+            assert!(whole == parts, "{}", spec.name);
+        }
     }
 }

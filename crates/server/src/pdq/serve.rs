@@ -1,5 +1,6 @@
 //! Starts a server of tables, keeps it going, and stops it in order.
 
+use super::arrivals::Arrivals;
 use super::keys::{Keys, Room};
 use super::service::Service;
 use super::tables::{Sets, Tables};
@@ -9,6 +10,7 @@ use crate::config::Config;
 use crate::error::ServerError;
 use crate::front::guarded;
 use crate::listening::{Listening, allow_many_files, called, common_services};
+use crate::mail;
 use crate::requests::CHUNK;
 use crate::share::Places;
 use crate::tokens::Tokens;
@@ -35,8 +37,8 @@ pub struct PdqServer {
 }
 
 impl PdqServer {
-    /// Reads tables and keys and listens. Of the configuration it takes address, data folder, TLS, access, limits of
-    /// connections and idle time, logs and metrics. Needs a tokio runtime.
+    /// Reads tables and keys and listens. Of the configuration it takes address, data folder, TLS, access, the
+    /// page, limits of connections and idle time, logs and metrics. Needs a tokio runtime.
     ///
     /// Errors: any `ServerError` but those of the network later on.
     pub async fn start(config: Config, pdq: PdqConfig) -> Result<Self, ServerError> {
@@ -95,6 +97,7 @@ fn open(
     stopping: watch::Receiver<bool>,
 ) -> Result<Pdq, ServerError> {
     config.check()?;
+    mail::check(&config.page)?;
     let at_once = pdq.at_once.max(1);
     let sets = Sets::named(&pdq.params)?;
     let tables = Tables::open(&pdq.tables)?;
@@ -125,6 +128,7 @@ fn open(
         query_memory: pdq.query_memory,
         query_time: Duration::from_secs(pdq.query_seconds),
         uploads: Places::new(UPLOADS),
+        arrivals: Arrivals::new(),
         checks: Semaphore::new(1),
         room: Places::new(at_once + pdq.waiting),
         running: Arc::new(Semaphore::new(at_once)),
@@ -167,6 +171,10 @@ async fn routes(
     if !separate_metrics {
         router = router.merge(omr_ops::metrics_router(pdq.metrics.clone()));
         pages.push("/metrics");
+    }
+    if let Some(folder) = &pdq.config.page.mail {
+        pages.extend(mail::PATHS);
+        router = router.merge(mail::router(folder));
     }
     let router = guarded(router, &pdq.config, pages)?;
     Ok((reporter, Routes::from(router)))

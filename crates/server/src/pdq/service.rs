@@ -1,20 +1,21 @@
 //! The calls of `PdqService`.
 
+use super::arrivals::{Upload, disk};
 use super::keys::{Hash, LoadError, Owner, load};
 use super::run::{AGAIN, Asked, no_key, run};
 use super::{LONGEST_QUERY, Pdq};
 use crate::caller::Caller;
 use crate::refuse::{self, blocking};
 use crate::services::Answers;
+use crate::share::Place;
 use crate::shared::{next, observe};
 use crate::tokens::Right;
+use futures::StreamExt;
 use omr_api::v1::pdq_service_server::PdqService;
 use omr_api::{CHUNK_BYTES, v1};
 use omr_pdq::Hosted;
-use std::io::{Seek, SeekFrom, Write};
 use std::sync::Arc;
 use std::time::Duration;
-use tempfile::NamedTempFile;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
@@ -26,28 +27,7 @@ const READY: usize = 4;
 
 pub(super) struct Service(pub(super) Arc<Pdq>);
 
-/// A key's file as it arrives.
-struct Upload {
-    file: NamedTempFile,
-    hasher: blake3::Hasher,
-    bytes: u64,
-}
-
-impl Upload {
-    fn take(mut self, data: &[u8]) -> Result<Self, Status> {
-        self.file.write_all(data).map_err(|error| disk(&error))?;
-        self.hasher.update(data);
-        self.bytes += data.len() as u64;
-        Ok(self)
-    }
-}
-
-fn disk(error: &std::io::Error) -> Status {
-    tracing::error!(%error, "keeping a key");
-    refuse::busy("the server cannot keep the key now", AGAIN)
-}
-
-/// Checks a message's part of so many bytes in all.
+/// Checks a message's part of a file of which so many bytes are missing.
 fn check_chunk(data: &[u8], left: u64) -> Result<(), Status> {
     let most = left.min(CHUNK_BYTES as u64);
     match (1..=most).contains(&(data.len() as u64)) {
@@ -102,49 +82,115 @@ impl Service {
         let total = first.total_bytes;
         check_total(total, pdq.sets.longest_key())?;
         let keys = pdq.keys.clone();
-        let mut upload = blocking(move || {
-            Ok(Upload {
-                file: keys.upload().map_err(|error| disk(&error))?,
-                hasher: blake3::Hasher::new(),
-                bytes: 0,
-            })
-        })
-        .await?;
+        let mut upload = blocking(move || Upload::new(&keys)).await?;
         let mut data = first.data;
         loop {
             check_chunk(&data, total - upload.bytes)?;
             upload = blocking(move || upload.take(&data)).await?;
             if upload.bytes == total {
-                return self.keep(Owner::of(caller), upload).await;
+                let (key_hash, params_id) = self.keep(Owner::of(caller), upload).await?;
+                let key_hash = key_hash.to_vec().into();
+                return Ok(v1::UploadKeyResponse {
+                    key_hash,
+                    params_id,
+                });
             }
             data = self.next(&mut chunks).await?.data;
         }
     }
 
-    /// Checks a whole file and keeps it.
-    async fn keep(&self, owner: Owner, upload: Upload) -> Result<v1::UploadKeyResponse, Status> {
+    /// Checks a whole file and keeps it; gives its hash and its set.
+    async fn keep(&self, owner: Owner, upload: Upload) -> Result<(Hash, String), Status> {
         let pdq = self.0.clone();
         let permit = self.0.checks.acquire().await;
         let _permit = permit.map_err(|_| Status::unavailable("the server stops"))?;
         blocking(move || {
-            let Upload {
-                mut file, hasher, ..
-            } = upload;
-            let hash: Hash = *hasher.finalize().as_bytes();
-            let start = file.seek(SeekFrom::Start(0));
-            start.map_err(|error| disk(&error))?;
+            let (mut file, hash) = upload.whole()?;
             let loaded = load(file.as_file_mut(), &pdq.sets).map_err(|error| of_key(&error))?;
             let params_id = loaded.params.name().to_owned();
             let kept = pdq.keys.add(file, (hash, owner), Arc::new(loaded));
             kept.map_err(|error| disk(&error))?;
             pdq.metrics.upload();
             pdq.metrics.keys(pdq.keys.count() as u64);
-            Ok(v1::UploadKeyResponse {
-                key_hash: hash.to_vec().into(),
-                params_id,
-            })
+            Ok((hash, params_id))
         })
         .await
+    }
+
+    async fn take_part(
+        &self,
+        caller: &Caller,
+        part: v1::UploadPartRequest,
+    ) -> Result<v1::UploadPartResponse, Status> {
+        let pdq = self.0.clone();
+        let hash = refuse::hash("file_hash", &part.file_hash)?;
+        check_total(part.total_bytes, pdq.sets.longest_key().max(LONGEST_QUERY))?;
+        check_chunk(&part.data, part.total_bytes.saturating_sub(part.offset))?;
+        let caller = caller.clone();
+        let next_offset = blocking(move || {
+            let of = (part.total_bytes, part.offset);
+            pdq.arrivals
+                .take(&pdq.keys, (&caller, hash), of, &part.data)
+        });
+        Ok(v1::UploadPartResponse {
+            next_offset: next_offset.await?,
+        })
+    }
+
+    /// Asks a query that came in parts.
+    async fn ask_arrived(
+        &self,
+        request: &Request<v1::AskRequest>,
+    ) -> Result<Answers<v1::AskResponse>, Status> {
+        let pdq = &self.0;
+        let caller = pdq.callers.with_right(request, Right::Detect)?;
+        let v1::AskRequest {
+            table,
+            key_hash,
+            query_hash,
+        } = request.get_ref();
+        let (served, key) = self.known(table, key_hash)?;
+        let query = refuse::hash("query_hash", query_hash)?;
+        let room = self.room(&caller)?;
+        let arrived = pdq.arrivals.whole(&caller, &query)?;
+        let bytes = blocking(move || arrived.bytes(LONGEST_QUERY)).await?;
+        let asked = Asked {
+            served,
+            key,
+            bytes,
+            room,
+        };
+        let answers = self.answers(asked).map(|answer| {
+            answer.map(|response| v1::AskResponse {
+                response: Some(response),
+            })
+        });
+        Ok(Box::pin(answers))
+    }
+
+    /// A table and a key that are there.
+    fn known(&self, table: &str, key_hash: &[u8]) -> Result<(Arc<Hosted>, Hash), Status> {
+        let served = self.0.tables.named(table)?;
+        let key = refuse::hash("key_hash", key_hash)?;
+        match self.0.keys.find(&key) {
+            true => Ok((served, key)),
+            false => Err(no_key()),
+        }
+    }
+
+    /// A place for a query.
+    fn room(&self, caller: &Caller) -> Result<Place, Status> {
+        let room = self.0.room.take(caller);
+        room.ok_or_else(|| {
+            refuse::busy("too many queries are here already: try again later", AGAIN)
+        })
+    }
+
+    /// Begins a query.
+    fn answers(&self, asked: Asked) -> ReceiverStream<Result<v1::QueryResponse, Status>> {
+        let (answers, ready) = mpsc::channel(READY);
+        tokio::spawn(run(self.0.clone(), asked, answers));
+        ReceiverStream::new(ready)
     }
 
     /// A query as it arrives, whole.
@@ -153,11 +199,7 @@ impl Service {
         mut parts: Streaming<v1::QueryRequest>,
     ) -> Result<(Arc<Hosted>, Hash, Vec<u8>), Status> {
         let first = self.next(&mut parts).await?;
-        let served = self.0.tables.named(&first.table)?;
-        let key = refuse::hash("key_hash", &first.key_hash)?;
-        if !self.0.keys.find(&key) {
-            return Err(no_key());
-        }
+        let (served, key) = self.known(&first.table, &first.key_hash)?;
         let total = first.total_bytes;
         check_total(total, LONGEST_QUERY)?;
         let (mut bytes, mut data) = (Vec::new(), first.data);
@@ -171,16 +213,13 @@ impl Service {
         }
     }
 
-    async fn ask(
+    async fn ask_streamed(
         &self,
         request: Request<Streaming<v1::QueryRequest>>,
     ) -> Result<Answers<v1::QueryResponse>, Status> {
         let pdq = &self.0;
         let caller = pdq.callers.with_right(&request, Right::Detect)?;
-        let room = pdq.room.take(&caller);
-        let room = room.ok_or_else(|| {
-            refuse::busy("too many queries are here already: try again later", AGAIN)
-        })?;
+        let room = self.room(&caller)?;
         let received = self.receive(request.into_inner());
         let (served, key, bytes) = within(ARRIVAL[0], received).await?;
         let asked = Asked {
@@ -189,9 +228,7 @@ impl Service {
             bytes,
             room,
         };
-        let (answers, ready) = mpsc::channel(READY);
-        tokio::spawn(run(pdq.clone(), asked, answers));
-        Ok(Box::pin(ReceiverStream::new(ready)))
+        Ok(Box::pin(self.answers(asked)))
     }
 }
 
@@ -226,6 +263,8 @@ impl PdqService for Service {
                 params_ids: pdq.sets.names(),
                 key_bytes: pdq.sets.longest_key(),
                 query_bytes: LONGEST_QUERY,
+                transform_seconds: pdq.sets.transform_seconds(),
+                threads: pdq.pool.current_num_threads() as u32,
             }))
         };
         observe(&pdq.metrics, "ListTables", answer).await
@@ -278,7 +317,45 @@ impl PdqService for Service {
         &self,
         request: Request<Streaming<v1::QueryRequest>>,
     ) -> Result<Response<Self::QueryStream>, Status> {
-        let answer = async { Ok(Response::new(self.ask(request).await?)) };
+        let answer = async { Ok(Response::new(self.ask_streamed(request).await?)) };
         observe(&self.0.metrics, "Query", answer).await
+    }
+
+    async fn upload_part(
+        &self,
+        request: Request<v1::UploadPartRequest>,
+    ) -> Result<Response<v1::UploadPartResponse>, Status> {
+        let answer = async {
+            let caller = self.0.callers.with_right(&request, Right::Detect)?;
+            let taken = self.take_part(&caller, request.into_inner()).await?;
+            Ok(Response::new(taken))
+        };
+        observe(&self.0.metrics, "UploadPart", answer).await
+    }
+
+    async fn keep_key(
+        &self,
+        request: Request<v1::KeepKeyRequest>,
+    ) -> Result<Response<v1::KeepKeyResponse>, Status> {
+        let pdq = &self.0;
+        let answer = async {
+            let caller = pdq.callers.with_right(&request, Right::Detect)?;
+            let hash = refuse::hash("key_hash", &request.get_ref().key_hash)?;
+            let arrived = pdq.arrivals.whole(&caller, &hash)?;
+            let upload = blocking(move || arrived.checked()).await?;
+            let (_, params_id) = self.keep(Owner::of(&caller), upload).await?;
+            Ok(Response::new(v1::KeepKeyResponse { params_id }))
+        };
+        observe(&pdq.metrics, "KeepKey", answer).await
+    }
+
+    type AskStream = Answers<v1::AskResponse>;
+
+    async fn ask(
+        &self,
+        request: Request<v1::AskRequest>,
+    ) -> Result<Response<Self::AskStream>, Status> {
+        let answer = async { Ok(Response::new(self.ask_arrived(&request).await?)) };
+        observe(&self.0.metrics, "Ask", answer).await
     }
 }

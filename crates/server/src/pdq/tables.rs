@@ -52,27 +52,37 @@ impl Tables {
     }
 }
 
-/// Parameter sets by name.
-pub(super) struct Sets(Vec<Arc<Params>>);
+/// Parameter sets by name, and the seconds of a transform of each on one thread.
+pub(super) struct Sets(Vec<(Arc<Params>, f64)>);
 
 impl Sets {
     /// Errors: `PdqParams`.
     pub(super) fn named(names: &[String]) -> Result<Self, ServerError> {
-        let sets = names.iter().map(|name| Ok(Params::named(name)?));
+        let sets = names.iter().map(|name| {
+            let set = Params::named(name)?;
+            let seconds = set.transform_seconds();
+            Ok((set, seconds))
+        });
         Ok(Self(sets.collect::<Result<_, ServerError>>()?))
     }
 
     pub(super) fn names(&self) -> Vec<String> {
-        self.0.iter().map(|set| set.name().to_owned()).collect()
+        let names = self.0.iter().map(|(set, _)| set.name().to_owned());
+        names.collect()
+    }
+
+    pub(super) fn transform_seconds(&self) -> Vec<f64> {
+        self.0.iter().map(|&(_, seconds)| seconds).collect()
     }
 
     pub(super) fn find(&self, name: &str) -> Option<Arc<Params>> {
-        self.0.iter().find(|set| set.name() == name).cloned()
+        let mut sets = self.0.iter().map(|(set, _)| set);
+        sets.find(|set| set.name() == name).cloned()
     }
 
     /// Bytes of the longest key.
     pub(super) fn longest_key(&self) -> u64 {
-        let bytes = self.0.iter().map(|set| EvaluationKey::bytes_of(set));
+        let bytes = self.0.iter().map(|(set, _)| EvaluationKey::bytes_of(set));
         bytes.max().unwrap_or(0)
     }
 }

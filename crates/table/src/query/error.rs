@@ -5,6 +5,9 @@ use thiserror::Error;
 
 use super::ShapeError;
 
+/// What stands before a line and a column in messages of the parser.
+pub(super) const PLACE: &str = " at Line: ";
+
 /// Why a text is no query that can be asked. Pieces of the text are cut to 80 characters.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -97,5 +100,13 @@ pub(super) fn cut(piece: &str) -> String {
     match piece.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}…", &piece[..end]),
         None => piece.to_owned(),
+    }
+}
+
+/// A message of the parser, with the place that it ends in whole.
+pub(super) fn cut_message(message: &str) -> String {
+    match message.rsplit_once(PLACE) {
+        Some((text, place)) => format!("{}{PLACE}{place}", cut(text)),
+        None => cut(message),
     }
 }

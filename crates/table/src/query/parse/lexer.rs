@@ -3,7 +3,7 @@
 use omr_mismatch::Mismatch;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-use super::super::error::cut;
+use super::super::error::cut_message;
 use super::super::{MAX_DEPTH, QueryError};
 use super::DIALECT;
 
@@ -22,7 +22,7 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<Token>, QueryError> {
     }
     let mut tokens = Tokenizer::new(&DIALECT, sql)
         .tokenize()
-        .map_err(|error| QueryError::Syntax(cut(&error.to_string())))?;
+        .map_err(|error| QueryError::Syntax(cut_message(&error.to_string())))?;
     tokens.retain(|token| !matches!(token, Token::Whitespace(_)));
     tokens.iter().try_for_each(known)?;
     count_words(&tokens)?;

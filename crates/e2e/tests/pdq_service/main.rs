@@ -1,5 +1,7 @@
 //! Private database queries over a real socket, in this process, on a tiny insecure set.
 
+mod parts;
+
 use chacha20::ChaCha20Rng;
 use omr_api::v1::pdq_service_client::PdqServiceClient;
 use omr_api::v1::{

@@ -1,0 +1,30 @@
+//! Parameter sets.
+
+use crate::error::{WasmError, other};
+use omr_pdq::Params;
+use std::sync::Arc;
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+
+/// A parameter set with its rings.
+#[wasm_bindgen]
+pub struct Set(pub(crate) Arc<Params>);
+
+#[wasm_bindgen]
+impl Set {
+    /// The set of a name; `insecure`: sets for tests are taken too.
+    ///
+    /// Errors: `Insecure`; for a set that is not known.
+    pub fn named(name: &str, insecure: bool) -> Result<Set, JsValue> {
+        let params = Params::named(name).map_err(other)?;
+        match params.spec().insecure && !insecure {
+            true => Err(other(WasmError::Insecure(params.name()))),
+            false => Ok(Self(params)),
+        }
+    }
+
+    /// Its versioned name.
+    #[wasm_bindgen(getter)]
+    pub fn name(&self) -> String {
+        self.0.name().to_owned()
+    }
+}

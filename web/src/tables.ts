@@ -1,0 +1,80 @@
+// Private queries of a server's tables, for pages.
+import { proxy, type Remote, wrap } from "comlink";
+import type { Asker, Told } from "./asker.js";
+import type { AskingWorker } from "./asking.js";
+import type { Answer, Asking, Listing, Plan, Problem, Schema, SeenQuery, TablesOptions } from "./query.js";
+
+export type { Answer, Asking, Column, Listing, Plan, Problem, Schema, SeenQuery, TablesOptions } from "./query.js";
+
+/** Why a question cannot be asked, or gave no rows. */
+export class QueryError extends Error implements Problem {
+  override name = "QueryError";
+  readonly kind: Problem["kind"];
+  readonly from?: number;
+  readonly to?: number;
+  readonly found?: number;
+
+  constructor({ message, kind, ...rest }: Problem) {
+    super(message);
+    this.kind = kind;
+    Object.assign(this, rest);
+  }
+}
+
+/** The tables of a server. Keys, plans and all arithmetic stay in a worker. */
+export class Tables {
+  readonly #worker: Worker;
+  readonly #asker: Remote<Asker>;
+
+  private constructor(worker: Worker, asker: Remote<Asker>) {
+    this.#worker = worker;
+    this.#asker = asker;
+  }
+
+  /** Loads the module; `seen` is told what the server sees of each call. */
+  static async open(options: TablesOptions, seen: (seen: SeenQuery) => void = () => {}): Promise<Tables> {
+    const worker = new Worker(new URL("asking.js", import.meta.url), { type: "module", name: "omr queries" });
+    try {
+      const asker = (await wrap<AskingWorker>(worker).open(options, proxy(seen))) as unknown as Remote<Asker>;
+      return new Tables(worker, asker);
+    } catch (error) {
+      worker.terminate();
+      throw error;
+    }
+  }
+
+  /** Its tables. A `QueryError` of the kind `tables` where it has none. */
+  async list(): Promise<Listing[]> {
+    return value(await this.#asker.list());
+  }
+
+  /** What is public about a table. */
+  async schema(table: string): Promise<Schema> {
+    return value(await this.#asker.schema(table));
+  }
+
+  /** What a question would be; a `QueryError` for a text that is none. Nothing but the schema is asked for. */
+  async plan(table: string, sql: string): Promise<Plan> {
+    return value(await this.#asker.plan(table, sql));
+  }
+
+  /** Asks, with a new key at the first time. A `QueryError` of the kind `overflow` says how many rows match. */
+  async ask(table: string, sql: string, progress: (progress: Asking) => void = () => {}): Promise<Answer> {
+    return value(await this.#asker.ask(table, sql, proxy(progress)));
+  }
+
+  /** Ends a question that is asked: the server stops to work on it. */
+  async stop(): Promise<void> {
+    await this.#asker.stop();
+  }
+
+  /** Ends the worker, and with it all memory that had the secret: what is asked later is not linked to what was before. */
+  close(): void {
+    this.#worker.terminate();
+  }
+}
+
+function value<T>(told: Told<T>): T {
+  if ("problem" in told) throw new QueryError(told.problem);
+  return told.value;
+}
