@@ -15,7 +15,7 @@ export function Found({ answer, table }: { answer: Answer; table: string }) {
       </h2>
       {rows.length > 0 && (
         <>
-          <div class="wide" tabIndex={0} role="region" aria-labelledby="found">
+          <div class="wide" tabIndex={0} role="region" aria-label="Rows that were found">
             <table class="plain">
               <thead>
                 <tr>

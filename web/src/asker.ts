@@ -74,6 +74,7 @@ export class Asker {
     return await told(async () => {
       const plan = await this.#planned(table, sql);
       const pair = this.#pair(plan.params);
+      pair.hash ??= await this.#sendKey(pair, tell, this.#stop.signal);
       const question = plan.encrypt(pair.keys) as Bytes;
       const start = performance.now();
       const answer = await this.#answer(table, plan, pair, question, tell);

@@ -68,7 +68,7 @@ pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
         return npm::skip("web", "chromium");
     };
     let omr = built::command(root)?;
-    for script in ["chromium.mjs", "mail.mjs"] {
+    for script in ["chromium.mjs", "mail.mjs", "queries.mjs"] {
         let mut command = node(&format!("web/test/{script}"));
         command
             .args(real.then_some("--real"))
