@@ -8,7 +8,7 @@ impl QueryError {
     /// The bytes of the query that the error is about, as far as they can be told.
     pub fn place(&self, sql: &str) -> Option<Range<usize>> {
         match self {
-            Self::Syntax(message) => Some(told(message, sql)),
+            Self::Syntax(message) => told(message, sql),
             Self::Unsupported { piece, .. }
             | Self::Constant { piece, .. }
             | Self::Moment { piece, .. } => find(piece, sql),
@@ -25,21 +25,21 @@ impl QueryError {
     }
 }
 
-/// The word at the line and column that the parser's message ends in; else the query's end.
-fn told(message: &str, sql: &str) -> Range<usize> {
+/// The word at the line and column that the parser's message ends in, or the query's end where more should follow.
+fn told(message: &str, sql: &str) -> Option<Range<usize>> {
     let place = message.rsplit_once(PLACE).and_then(|(_, place)| {
         let (line, column) = place.split_once(", Column: ")?;
         Some((line.parse::<usize>().ok()?, column.parse::<usize>().ok()?))
     });
     let end = sql.trim_end().len();
     let Some((line, column)) = place else {
-        return end..end;
+        return message.ends_with("found: EOF").then_some(end..end);
     };
     let lines = sql.split_inclusive('\n');
     let before: usize = lines.take(line.saturating_sub(1)).map(str::len).sum();
     let within = sql[before..].char_indices().nth(column.saturating_sub(1));
     let start = within.map_or(end, |(at, _)| (before + at).min(end));
-    start..start + word(&sql[start..end])
+    Some(start..start + word(&sql[start..end]))
 }
 
 /// Bytes of the first word of a text, or of its first character.
@@ -71,7 +71,8 @@ fn find(piece: &str, sql: &str) -> Option<Range<usize>> {
         let ends = !joins(piece.chars().next_back(), text[place.end..].chars().next());
         !place.is_empty() && begins && ends
     });
-    let outside = |place: &Range<usize>| text[..place.start].matches('\'').count() % 2 == 0;
+    let quotes = |place: &Range<usize>| text[..place.start].matches('\'').count();
+    let outside = |place: &Range<usize>| quotes(place).is_multiple_of(2);
     let first = places.clone().next();
     match bare {
         true => places.find(outside).or(first),
@@ -81,6 +82,8 @@ fn find(piece: &str, sql: &str) -> Option<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::error::cut_message;
+    use super::told;
     use crate::{Column, ColumnType, Query, Schema};
 
     fn schema() -> Schema {
@@ -111,7 +114,6 @@ mod tests {
     #[test]
     fn errors_point_at_the_piece_that_they_are_about() {
         for (sql, piece) in [
-            ("SELECT FROM people WHERE age = 1", "FROM"),
             ("SELECT name\nFROM people\nWHERE ä ä = 1", "ä"),
             ("SELECT * FROM people WHERE age = ", ""),
             ("SELECT * FROM people WHERE (age = 1", ""),
@@ -136,10 +138,11 @@ mod tests {
     }
 
     #[test]
-    fn long_messages_keep_their_place() {
+    fn messages_with_a_line_and_a_column_point_there() {
         let long = "x".repeat(500);
-        let sql = format!("SELECT name FROM people WHERE age = 1 {long} {long}");
-        let place = Query::parse(&sql, &schema()).unwrap_err().place(&sql);
-        assert_eq!(place.map(|place| place.start), Some(38));
+        let message = cut_message(&format!("found {long} at Line: 2, Column: 3"));
+        assert!(message.len() < 200, "{message}");
+        assert_eq!(told(&message, "SELECT\nä FROM x"), Some(10..14));
+        assert_eq!(told("unterminated", "SELECT"), None);
     }
 }
