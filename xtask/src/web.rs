@@ -14,17 +14,21 @@ const TARGET: &str = "wasm32-unknown-unknown";
 const PROFILE: &str = "wasm";
 
 /// What engines have had for years.
-const FEATURES: [&str; 6] = [
+const FEATURES: [&str; 7] = [
     "bulk-memory",
     "multivalue",
     "mutable-globals",
     "nontrapping-float-to-int",
     "reference-types",
     "sign-ext",
+    "simd",
 ];
 
 /// Modules, as packages of Cargo and files: of a recipient, and of who asks tables.
 const MODULES: [[&str; 2]; 2] = [["omr-wasm", "omr_wasm"], ["omr-wasm-pdq", "omr_wasm_pdq"]];
+
+/// Of these features the one that the compiler does not count on by itself.
+const VECTORS: &str = r#"target.wasm32-unknown-unknown.rustflags=["-Ctarget-feature=+simd128"]"#;
 
 /// Scripts: the package's own, its worker, the worker that makes keys.
 const SCRIPTS: [&str; 3] = ["src/index.ts", "src/worker.ts", "src/maker.ts"];
@@ -102,7 +106,8 @@ fn modules(root: &Path, web: &Path) -> Result<(), XtaskError> {
     MODULES.iter().try_for_each(|[package, name]| {
         // One by one: features that one needs would make the other longer.
         let build = ["build", "--quiet", "--profile", PROFILE, "-p", package];
-        cargo(root, &[&build[..], &["--target", TARGET]].concat(), None)?;
+        let target = ["--target", TARGET, "--config", VECTORS];
+        cargo(root, &[&build[..], &target].concat(), None)?;
         module(&built, web, &folder, name)
     })
 }

@@ -1,5 +1,7 @@
 //! Random numbers below limits, from a stream of bytes that a seed and a place in it determine.
 
+use crate::wide::product;
+
 /// Bytes that the hash makes at a time, however few are asked for.
 const BLOCK: usize = 64;
 
@@ -41,7 +43,7 @@ impl Draws {
 /// A uniform word to a number below `limit`; the bias is `limit / 2^64`.
 #[inline]
 pub(crate) fn below(word: u64, limit: u64) -> u64 {
-    ((u128::from(word) * u128::from(limit)) >> 64) as u64
+    (product(word, limit) >> 64) as u64
 }
 
 #[cfg(test)]

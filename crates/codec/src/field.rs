@@ -2,6 +2,7 @@
 
 use crate::error::CodecError;
 use crate::finite::FiniteField;
+use crate::wide::product;
 
 /// A number below `2^31` has at most 9 distinct prime factors (the product of ten exceeds it).
 const MAX_FACTORS: usize = 9;
@@ -113,7 +114,7 @@ impl Field {
     pub(crate) fn div_rem(&self, x: u64) -> (u64, u32) {
         let p = u64::from(self.modulus);
         // x * (2^64/p - reciprocal) / 2^64 < 1: the estimate is at most one too small.
-        let quotient = ((u128::from(x) * u128::from(self.reciprocal)) >> 64) as u64;
+        let quotient = (product(x, self.reciprocal) >> 64) as u64;
         let rest = x - quotient * p;
         let more = (rest.wrapping_sub(p) >> 63) ^ 1; // 1 iff rest >= p, without a branch
         (quotient + more, (rest - more * p) as u32)

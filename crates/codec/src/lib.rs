@@ -36,6 +36,7 @@ mod runs;
 mod solver;
 mod support;
 mod symbols;
+mod wide;
 
 pub use buckets::BucketCode;
 pub use cubic::{

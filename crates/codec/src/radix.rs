@@ -1,6 +1,7 @@
 //! Multi-limb integers to base `p` and back, several digits at a time.
 
 use crate::field::Field;
+use crate::wide::product;
 
 /// The limbs of the largest block, 64 bytes.
 pub(crate) const BLOCK_LIMBS: usize = 8;
@@ -103,7 +104,7 @@ impl Radix {
     /// Source: Möller and Granlund, *Improved division by invariant integers*, algorithm 4.
     #[inline]
     fn divide_two(&self, high: u64, low: u64) -> (u64, u64) {
-        let product = u128::from(high) * u128::from(self.reciprocal);
+        let product = product(high, self.reciprocal);
         // High is below the divisor, so the sum stays below 2^128.
         let estimate = product + ((u128::from(high) << 64) | u128::from(low));
         let mut quotient = ((estimate >> 64) as u64).wrapping_add(1);
@@ -162,7 +163,7 @@ pub(crate) fn bit_length(limbs: &[u64]) -> u32 {
 fn mul_add(limbs: &mut [u64], factor: u64, addend: u64) {
     let mut carry = addend;
     for limb in limbs {
-        let wide = u128::from(*limb) * u128::from(factor) + u128::from(carry);
+        let wide = product(*limb, factor) + u128::from(carry);
         *limb = wide as u64;
         carry = (wide >> 64) as u64;
     }

@@ -3,7 +3,9 @@
 use std::sync::OnceLock;
 
 use crate::block::{BlockRows, Cut, Gadget};
-use crate::{BlockPermutation, Modulus, Monomials, NttTable, fourier, modulus::Factor, scalar};
+use crate::{
+    BlockPermutation, Modulus, Monomials, NttTable, double, fourier, modulus::Factor, scalar,
+};
 
 /// [`Kernels::dot`] adds at most this many products.
 pub const MAX_DOT_TERMS: usize = 4096;
@@ -90,7 +92,7 @@ impl std::fmt::Debug for Kernels {
 impl Kernels {
     /// The fastest back end of this CPU; decided once.
     ///
-    /// The environment variable `OMR_KERNELS` (`scalar`, `avx2`, `avx512ifma`, `neon`) forces one. A name
+    /// The environment variable `OMR_KERNELS` (`double`, `scalar`, `avx2`, `avx512ifma`, `neon`) forces one. A name
     /// that is unknown or not available here is ignored: compare [`Kernels::name`] to find out.
     pub fn detect() -> &'static Kernels {
         static CHOSEN: OnceLock<&'static Kernels> = OnceLock::new();
@@ -117,7 +119,10 @@ impl Kernels {
     /// Every back end this CPU runs, slowest first.
     pub fn available() -> Vec<&'static Kernels> {
         #[allow(unused_mut)] // other architectures add none
-        let mut found = vec![Self::scalar()];
+        let mut found = vec![&double::KERNELS, Self::scalar()];
+        if cfg!(target_family = "wasm") {
+            found.swap(0, 1);
+        }
         #[cfg(target_arch = "x86_64")]
         {
             use crate::{avx2, avx512ifma};

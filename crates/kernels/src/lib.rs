@@ -16,6 +16,7 @@ mod avx2;
 mod avx512ifma;
 mod block;
 mod count;
+mod double;
 mod error;
 mod fourier;
 mod kernels;

@@ -36,7 +36,7 @@ fn same(k: &Kernels, start: &[u64], label: &str, operation: impl Fn(&Kernels, &m
 #[test]
 fn required_backends_are_present() {
     let required = std::env::var("OMR_REQUIRE").unwrap_or_default();
-    for name in ["avx2", "avx512ifma", "neon"] {
+    for name in ["double", "avx2", "avx512ifma", "neon"] {
         let present = Kernels::by_name(name).is_some();
         if !present {
             println!("SKIP {name}: this CPU does not run it");

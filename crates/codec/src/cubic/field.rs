@@ -4,6 +4,7 @@ use std::ops::AddAssign;
 
 use super::element::{CubicElement, LANE, P};
 use crate::finite::FiniteField;
+use crate::wide::product;
 
 /// `97^3`.
 const SIZE: u32 = P * P * P;
@@ -70,7 +71,7 @@ impl FiniteField for Cubic {
 
     #[inline]
     fn mul_lazy(&self, a: CubicElement, b: CubicElement) -> CubicSum {
-        CubicSum(u128::from(a.word()) * u128::from(b.word()))
+        CubicSum(product(a.word(), b.word()))
     }
 
     #[inline]
