@@ -6,13 +6,19 @@ import { createGrpcWebTransport } from "@connectrpc/connect-web";
 const ATTEMPTS = 5;
 const PAUSE = 250;
 
-/** How calls reach a server. */
-export function transport(server: string, token: string | undefined, ...further: Interceptor[]): Transport {
+/** How calls reach a server; `sent` sends them in place of the browser's own. */
+export function transport(
+  server: string,
+  token: string | undefined,
+  further?: Interceptor,
+  sent?: typeof fetch,
+): Transport {
   const named: Interceptor = (next) => (request) => {
     if (token !== undefined) request.header.set("authorization", `Bearer ${token}`);
     return next(request);
   };
-  return createGrpcWebTransport({ baseUrl: server, interceptors: [named, ...further] });
+  const interceptors = further === undefined ? [named] : [named, further];
+  return createGrpcWebTransport({ baseUrl: server, interceptors, ...(sent && { fetch: sent }) });
 }
 
 /** Makes a call that may be made again, until it does not fail for want of a server. */

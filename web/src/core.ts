@@ -2,6 +2,7 @@
 import { fromFile, toFile } from "./file.js";
 import { Inbox } from "./inbox.js";
 import { make, upload } from "./keys.js";
+import type { Made } from "./maker.js";
 import { find, post } from "./post.js";
 import { given, patiently, service, type Service } from "./service.js";
 import { DATABASE, type Kept, type KeptKey, Store } from "./store.js";
@@ -143,35 +144,37 @@ export class Core {
   async register(tell: (progress: Progress) => void): Promise<void> {
     const { limits } = await patiently(() => this.#service.capabilities.getCapabilities({}));
     const { chunkBytes } = given("limits", limits);
-    let sent: Promise<void> = Promise.resolve();
-    for (const key of this.#kept.keys.filter((key) => !key.registered)) {
-      tell({ stage: "making", what: key.name, done: 0, total: 1 });
-      // One is made while the one before is sent.
-      const [made] = await Promise.all([this.#make(key), sent]);
-      tell({ stage: "making", what: key.name, done: 1, total: 1 });
-      sent = this.#send(key, made, chunkBytes, tell);
-    }
-    await sent;
+    const missing = this.#kept.keys.filter((key) => !key.registered);
+    // All are made at once, each by a worker of its own; the first one is sent meanwhile.
+    const making = missing.map((key) => this.#make(key, chunkBytes, tell));
+    for (const made of making) made.catch(() => {});
+    for (const [i, key] of missing.entries()) await this.#send(key, await making[i]!, tell);
     const { server, sealing, bound, parts, clueKey } = this.#kept;
     const address = { server, sealing, bound, parts, clueKey };
     await patiently(() => this.#service.addresses.publishAddress({ address }));
   }
 
-  async #make(key: KeptKey) {
-    const { boardId, secret } = this.#kept;
-    const { name, made, seed } = key;
-    return await make({
-      secret: await this.#vault.open(SECRET, secret),
+  async #make(
+    { name, made, seed }: KeptKey,
+    pieceBytes: number,
+    tell: (progress: Progress) => void,
+  ): Promise<Made> {
+    tell({ stage: "making", what: name, done: 0, total: 1 });
+    const key = await make({
+      secret: await this.#vault.open(SECRET, this.#kept.secret),
       seed: await this.#vault.open(SEED, given("a seed", seed ?? undefined)),
       name,
-      boardId,
+      boardId: this.#kept.boardId,
       made,
+      pieceBytes,
     });
+    tell({ stage: "making", what: name, done: 1, total: 1 });
+    return key;
   }
 
-  async #send(key: KeptKey, made: Awaited<ReturnType<typeof make>>, chunk: number, tell: (progress: Progress) => void) {
-    const total = made.file.size;
-    await upload(this.#service, made, chunk, (done) => tell({ stage: "sending", what: key.name, done, total }));
+  async #send(key: KeptKey, made: Made, tell: (progress: Progress) => void) {
+    const total = made.bytes;
+    await upload(this.#service, made, (done) => tell({ stage: "sending", what: key.name, done, total }));
     Object.assign(key, { hash: made.hash, registered: true, seed: null });
     await this.#store.save(this.#kept);
   }

@@ -1,7 +1,7 @@
 // A worker that makes detection keys: it is busy for seconds, and gone with its memory afterwards.
 import { expose } from "comlink";
 import type { Bytes } from "./types.js";
-import init, { Identity } from "./wasm/omr_wasm.js";
+import init, { crc32c, Identity } from "./wasm/omr_wasm.js";
 
 /** What a key follows from. */
 export interface Recipe {
@@ -10,29 +10,44 @@ export interface Recipe {
   boardId: Bytes;
   made: number;
   seed: Bytes;
+  /** Bytes of a piece. */
+  pieceBytes: number;
+}
+
+/** A part of a key's file, which the browser keeps outside of the page's memory. */
+export interface Piece {
+  data: Blob;
+  crc32c: number;
 }
 
 /** A key by its content. */
 export interface Made {
   hash: Bytes;
-  /** The file, which the browser keeps outside of the page's memory. */
-  file: Blob;
+  bytes: number;
+  pieceBytes: number;
+  pieces: Piece[];
 }
 
-/** Bytes that leave this worker's memory at once. */
-const PIECE = 4 << 20;
+/** Empties an array that nobody looks at any more, in engines that can: collectors let a hundred megabytes wait. */
+function free({ buffer }: Bytes): void {
+  const { transfer } = buffer as { transfer?: (length: number) => ArrayBuffer };
+  transfer?.call(buffer, 0);
+}
 
 const maker = {
   async make(recipe: Recipe): Promise<Made> {
     await init({ module_or_path: new URL("omr_wasm_bg.wasm", import.meta.url) });
     const identity = Identity.fromBytes(recipe.secret);
-    const pieces: Blob[] = [];
-    const { name, boardId, made, seed } = recipe;
-    const take = (piece: Bytes) => pieces.push(new Blob([piece]));
-    const key = identity.makeKey(name, boardId, made, seed, PIECE, take);
+    const pieces: Piece[] = [];
+    const { name, boardId, made, seed, pieceBytes } = recipe;
+    const take = (piece: Bytes) => {
+      pieces.push({ data: new Blob([piece]), crc32c: crc32c(piece) });
+      free(piece);
+    };
+    const { hash, bytes } = identity.makeKey(name, boardId, made, seed, pieceBytes, take);
     for (const secret of [recipe.secret, recipe.seed]) secret.fill(0);
     identity.free();
-    return { hash: new Uint8Array(key.hash), file: new Blob(pieces) };
+    return { hash: new Uint8Array(hash), bytes, pieceBytes, pieces };
   },
 };
 

@@ -8,11 +8,11 @@ import { BeginUploadRequestSchema, UploadChunkRequestSchema } from "./gen/omr/v1
 import { GetCapabilitiesResponseSchema } from "./gen/omr/v1/service_pb.js";
 import type { Seen } from "./types.js";
 
-/** Tells of every call, and of those answers that are a person's or the board's. */
-export function watched(tell: (seen: Seen) => void): Interceptor {
+/** Tells of every call, and of those answers that are a person's or the board's; `added`: bytes beside the request's own. */
+export function watched(tell: (seen: Seen) => void): (added?: number) => Interceptor {
   const asked = asking();
-  return (next) => async (request) => {
-    if (!request.stream) tell(asked(request.message) ?? { what: "other", call: request.method.name });
+  return (added = 0) => (next) => async (request) => {
+    if (!request.stream) tell(asked(request.message, added) ?? { what: "other", call: request.method.name });
     const answer = await next(request);
     if (answer.stream) return { ...answer, message: counted(answer.message, tell) };
     const { message } = answer;
@@ -27,9 +27,9 @@ function length({ messages, clueBytes, payloadBytes }: Board): Seen {
 }
 
 /** What a request says; it remembers the lengths of keys, which their pieces do not have. */
-function asking(): (message: Message) => Seen | undefined {
+function asking(): (message: Message, added: number) => Seen | undefined {
   const totals = new Map<string, number>();
-  return (message) => {
+  return (message, added) => {
     if (isMessage(message, PostMessagesRequestSchema)) {
       const { messages } = message;
       const [first] = messages;
@@ -46,7 +46,7 @@ function asking(): (message: Message) => Seen | undefined {
     if (isMessage(message, UploadChunkRequestSchema) && message.chunk !== undefined) {
       const { keyHash, offset, data } = message.chunk;
       const key = String(keyHash);
-      return { what: "key", key, done: Number(offset) + data.length, total: totals.get(key) ?? 0 };
+      return { what: "key", key, done: Number(offset) + data.length + added, total: totals.get(key) ?? 0 };
     }
     if (isMessage(message, PublishAddressRequestSchema)) return { what: "published", fingerprint: undefined };
     if (isMessage(message, FindAddressRequestSchema)) {

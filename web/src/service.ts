@@ -1,6 +1,7 @@
 // The calls of a recipient's server.
 import { type Client, createClient } from "@connectrpc/connect";
 import { transport } from "./calls.js";
+import { adding } from "./chunk.js";
 import { AddressService } from "./gen/omr/v1/address_pb.js";
 import { BoardService } from "./gen/omr/v1/board_pb.js";
 import { DetectionService } from "./gen/omr/v1/detection_pb.js";
@@ -18,16 +19,21 @@ export interface Service {
   capabilities: Client<typeof CapabilityService>;
   detection: Client<typeof DetectionService>;
   keys: Client<typeof KeyService>;
+  /** For a chunk that has no data of its own, but these. */
+  chunk(data: Blob): Client<typeof KeyService>;
 }
 
 export function service(server: string, token: string | undefined, seen: (seen: Seen) => void = () => {}): Service {
-  const to = transport(server, token, watched(seen));
+  const watch = watched(seen);
+  const to = transport(server, token, watch());
+  const chunks = (data: Blob) => transport(server, token, watch(data.size), adding(data));
   return {
     addresses: createClient(AddressService, to),
     board: createClient(BoardService, to),
     capabilities: createClient(CapabilityService, to),
     detection: createClient(DetectionService, to),
     keys: createClient(KeyService, to),
+    chunk: (data) => createClient(KeyService, chunks(data)),
   };
 }
 
