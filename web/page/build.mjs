@@ -27,13 +27,15 @@ const options = {
   minify: true,
   charset: "utf8",
   legalComments: "none",
+  // Warnings of what writes the JavaScript around modules.
+  drop: ["console"],
   logLevel: "warning",
   outdir: folder,
   entryNames: "[name]",
 };
 
-// protobuf-es brings a second encoding of messages, which no call here has, and enumerations that bundlers keep whether
-// they are used or not.
+// protobuf-es brings a second encoding of messages, which no call here has, what old engines need, and enumerations that
+// bundlers keep whether they are used or not.
 const protobuf = {
   name: "protobuf",
   setup(build) {
@@ -45,6 +47,11 @@ const protobuf = {
     const read = ["fromJson", "fromJsonString", "mergeFromJson", "mergeFromJsonString", "enumFromJson", "isEnumJson"];
     build.onLoad({ filter: within("from-json") }, absent(read));
     build.onLoad({ filter: within("to-json") }, absent(["toJson", "toJsonString", "enumToJson"]));
+    // What stands in for 64-bit integers where there are none.
+    build.onLoad({ filter: within("proto-int64") }, async ({ path }) => {
+      const text = await readFile(path, "utf8");
+      return { contents: text.replace(/const ok = [^;]*;/, "const ok = true;") };
+    });
     build.onLoad({ filter: within(".*_pb") }, async ({ path }) => {
       const text = await readFile(path, "utf8");
       const contents = text.replace(
