@@ -61,7 +61,11 @@ impl Ring {
 
     /// Where polynomials lie and are worked on, if not in this process's memory.
     pub fn backend(&self) -> Option<&Arc<dyn Backend>> {
-        self.backend.as_ref()
+        // Modules for browsers are small: there what backends do is no part of them.
+        match cfg!(target_family = "wasm") {
+            true => None,
+            false => self.backend.as_ref(),
+        }
     }
 
     /// Watches over work on this ring's polynomials.
