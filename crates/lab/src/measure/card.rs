@@ -1,24 +1,22 @@
 //! A graphics card: whether it computes what the processor does, and how fast.
 
-use crate::measure::digest::{BenchError, DigestBench, timed};
+mod rates;
+mod world;
+
+use crate::measure::digest::{BenchError, timed};
 use crate::measure::{Setting, median};
-use chacha20::ChaCha20Rng;
 use clap::Args;
-use omr_cuda::{Arithmetic, Card, CudaRing, Kernel, Launch, Machine, MachineError, checks};
-use omr_detector::sophomr::{BackendEngine, Detector, Output, digests};
-use omr_detector::{MessageSource, Messages, Progress};
-use omr_protocol::sophomr::{DetectionKey, DigestPlan, Params};
-use omr_protocol::{ClueKey, SEED_BYTES, Sealing};
-use omr_ring::{Coeff, Poly, Ring, RowTransform};
-use rand_core::SeedableRng;
+use omr_cuda::{Card, CudaRing, Kernel, Machine, MachineError, checks};
+use omr_detector::Progress;
+use omr_detector::sophomr::{BackendEngine, Detector, Output};
+use omr_protocol::sophomr::Params;
+use omr_ring::Ring;
+use rates::{in_other_arithmetic, rates, transforms};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use world::World;
 
-/// Rows of a batch of transforms.
-const ROWS: usize = 256;
-/// Batches of transforms that are timed together.
-const BATCHES: usize = 8;
 /// Runs of digests for several recipients.
 const TOGETHER_RUNS: usize = 3;
 
@@ -102,62 +100,20 @@ pub struct CardTimes {
     pub bytes_all: usize,
 }
 
-/// Recipients of a board in memory.
-struct World {
-    params: Arc<Params>,
-    plan: DigestPlan,
-    /// Files of detection keys.
-    keys: Vec<Vec<u8>>,
-    board: Messages,
+/// What a card works with.
+struct OnCard {
+    card: Arc<Card>,
+    /// Bytes that were free before.
+    free: usize,
+    ring: Ring,
+    engine: BackendEngine,
 }
 
-impl World {
-    fn new(bench: &CardBench, params: &Arc<Params>) -> Result<Self, BenchError> {
-        let (setting, digest) = (&bench.setting, DigestBench::new(bench.setting.clone()));
-        let mut rng = ChaCha20Rng::seed_from_u64(setting.start.seed);
-        let (mut keys, mut addresses) = (Vec::new(), Vec::<ClueKey>::new());
-        for _ in 0..if bench.only_checks {
-            1
-        } else {
-            bench.recipients
-        } {
-            let made = digest.keys(params, &mut rng);
-            let mut file = Vec::new();
-            made.detection.write(params, &mut file)?;
-            keys.push(file);
-            addresses.push(made.clue);
-        }
-        let digest = DigestBench {
-            pertinent: (setting.messages as usize / addresses.len()).min(50),
-            ..digest
-        };
-        let mut board = digest.board(&params.clue, addresses);
-        let all = 0..setting.messages;
-        let failed = |error: Box<dyn std::error::Error + Send + Sync>| std::io::Error::other(error);
-        let clues = board.clues(all.clone()).map_err(failed)?;
-        let payloads = board.payloads(all.clone()).map_err(failed)?;
-        Ok(Self {
-            plan: DigestPlan::new(params, all.clone(), setting.shape.bound, setting.payload())?,
-            params: params.clone(),
-            keys,
-            board: Messages::new(all, clues, payloads)?,
-        })
-    }
-
-    fn key(&self, recipient: usize) -> Result<DetectionKey, BenchError> {
-        Ok(DetectionKey::read(&self.params, &self.keys[recipient][..])?)
-    }
-
-    fn digests(
-        &mut self,
-        of: &[&Detector],
-        progress: &dyn Progress,
-    ) -> Result<(Vec<Output>, f64), BenchError> {
-        let (board, seed) = (&mut self.board, [7; SEED_BYTES]);
-        let (plan, sealing) = (&self.plan, Sealing::None);
-        let (made, seconds) = timed(|| digests(of, board, plan, [0; 16], sealing, seed, progress));
-        Ok((made?, seconds))
-    }
+/// Digests of the first recipient.
+struct Runs {
+    outputs: Vec<(Output, f64)>,
+    /// Those whose bytes were those of the processor.
+    equal: usize,
 }
 
 impl CardBench {
@@ -166,91 +122,105 @@ impl CardBench {
     /// Errors: no card, one that fails, one that computes something else than the processor.
     pub fn run(&self, progress: &dyn Progress) -> Result<CardFigures, BenchError> {
         let card = Arc::new(Card::new(0)?);
-        let machine: Arc<dyn Machine> = card.clone();
-        checks::rows(&machine)?;
         let set = self.setting.set()?;
         let params = set.sophomr()?;
-        let levels = (0..params.chain.len()).map(|level| params.chain.basis(level));
-        checks::switches(
-            &machine,
-            &params.ring,
-            &levels.collect::<Vec<_>>(),
-            params.p(),
-        )?;
+        check(card.clone(), params)?;
         let mut world = World::new(self, params)?;
         let here = Detector::new(params.clone(), world.key(0)?);
         let (expected, _) = world.digests(&[&here], progress)?;
-        let processor_s = expected[0].stages.total();
         drop(here);
-
-        let free = card.memory()?[0];
-        let backend = Arc::new(CudaRing::new(machine.clone(), &params.ring)?);
-        let ring = params.ring.with_backend(backend.clone());
-        let engine = BackendEngine::new(params, backend);
-        let engine = engine.ok_or_else(|| BenchError::CardSet(params.name().into()))?;
-        let (read, read_s) = timed(|| world.key(0));
-        let (away, upload_s) = timed(|| uploaded(&card, &engine, read?));
-        let away = away?;
         let bytes = expected[0].digest.to_bytes(params)?;
-        let (mut equal, mut outputs) = (0, Vec::new());
-        for _ in 0..if self.only_checks { 1 } else { self.runs } {
-            let (mut made, seconds) = world.digests(&[&away], progress)?;
-            let made = made.remove(0);
-            equal += usize::from(made.digest.to_bytes(params)? == bytes);
-            outputs.push((made, seconds));
-        }
-        let mut figures = CardFigures {
-            card: card.name(),
-            driver: card.driver()?,
+        let on_card = OnCard::new(card, params)?;
+        let (first, loading) = on_card.load(&world)?;
+        let runs = self.runs(&mut world, (&first, &bytes), progress)?;
+        let figures = CardFigures {
+            card: on_card.card.name(),
+            driver: on_card.card.driver()?,
             params: params.name(),
             messages: self.setting.messages,
-            digests: outputs.len(),
-            equal,
+            digests: runs.outputs.len(),
+            equal: runs.equal,
             times: None,
         };
         if self.only_checks {
             return Ok(figures);
         }
-        let bytes_one = free - card.memory()?[0];
+        let processor_s = expected[0].stages.total();
+        let times = self.times(
+            &mut world,
+            &on_card,
+            first,
+            (&runs, loading, processor_s),
+            progress,
+        )?;
+        Ok(CardFigures {
+            times: Some(times),
+            ..figures
+        })
+    }
+
+    /// Recipients who have keys.
+    fn keys(&self) -> u16 {
+        if self.only_checks { 1 } else { self.recipients }
+    }
+
+    fn runs(
+        &self,
+        world: &mut World,
+        (detector, bytes): (&Detector, &[u8]),
+        progress: &dyn Progress,
+    ) -> Result<Runs, BenchError> {
+        let mut runs = Runs {
+            outputs: Vec::new(),
+            equal: 0,
+        };
+        for _ in 0..if self.only_checks { 1 } else { self.runs } {
+            let (mut made, seconds) = world.digests(&[detector], progress)?;
+            let made = made.remove(0);
+            runs.equal += usize::from(made.digest.to_bytes(detector.params())? == bytes);
+            runs.outputs.push((made, seconds));
+        }
+        Ok(runs)
+    }
+
+    fn times(
+        &self,
+        world: &mut World,
+        on_card: &OnCard,
+        first: Detector,
+        (runs, [read_s, upload_s], processor_s): (&Runs, [f64; 2], f64),
+        progress: &dyn Progress,
+    ) -> Result<CardTimes, BenchError> {
+        let card = &on_card.card;
+        let bytes_one = on_card.taken()?;
         card.start_clock();
-        world.digests(&[&away], progress)?;
+        world.digests(&[&first], progress)?;
         let kernels = card.stop_clock()?;
-        let of_kernels = kernels.iter();
-        let digest_s = median(outputs.iter().map(|(_, seconds)| *seconds));
-        let together_s = self.together(&mut world, &engine, away, progress)?;
-        let recipients = usize::from(self.recipients);
-        let [forward_us, inverse_us] = transforms(&card, &ring)?;
-        let other_us = in_other_arithmetic(&params.ring, machine.arithmetic())?;
-        figures.times = Some(CardTimes {
-            rates: rates(&card)?,
-            arithmetic: format!("{:?}", machine.arithmetic()).to_lowercase(),
+        let digest_s = median(runs.outputs.iter().map(|(_, seconds)| *seconds));
+        let together_s = self.together(world, &on_card.engine, first, progress)?;
+        let [forward_us, inverse_us] = transforms(card, &on_card.ring)?;
+        let least = runs.outputs.iter().map(|(_, seconds)| *seconds);
+        Ok(CardTimes {
+            rates: rates(card)?,
+            arithmetic: format!("{:?}", card.arithmetic()).to_lowercase(),
             forward_us,
             inverse_us,
-            other_us,
+            other_us: in_other_arithmetic(&on_card.ring, card.arithmetic())?,
             load_s: read_s + upload_s,
             upload_s,
             digest_s,
-            least_digest_s: outputs
-                .iter()
-                .map(|(_, s)| *s)
-                .fold(f64::INFINITY, f64::min),
-            stages: stages(&outputs),
-            card_s: of_kernels.clone().map(|(_, seconds, _)| seconds).sum(),
-            launches: of_kernels
-                .clone()
-                .map(|(kernel, _, times)| (kernel.name(), *times))
-                .collect(),
-            kernels: of_kernels
-                .map(|(kernel, seconds, _)| (kernel.name(), *seconds))
-                .collect(),
+            least_digest_s: least.fold(f64::INFINITY, f64::min),
+            stages: stages(&runs.outputs),
+            card_s: kernels.iter().map(|(_, seconds, _)| seconds).sum(),
+            kernels: by_name(&kernels, |(_, seconds, _)| *seconds),
+            launches: by_name(&kernels, |(_, _, times)| *times),
             processor_s,
-            recipients,
+            recipients: self.recipients.into(),
             together_s,
-            further_s: (together_s - digest_s) / (recipients as f64 - 1.0),
+            further_s: (together_s - digest_s) / (f64::from(self.recipients) - 1.0),
             bytes_one,
-            bytes_all: free - card.memory()?[0],
-        });
-        Ok(figures)
+            bytes_all: on_card.taken()?,
+        })
     }
 
     /// Seconds of the digests of all recipients.
@@ -275,14 +245,59 @@ impl CardBench {
     }
 }
 
-fn uploaded(
-    card: &Card,
-    engine: &BackendEngine,
-    key: DetectionKey,
-) -> Result<Detector, BenchError> {
-    let detector = engine.detector(key)?;
-    card.wait()?;
-    Ok(detector)
+/// What every card has to pass.
+fn check(machine: Arc<dyn Machine>, params: &Params) -> Result<(), BenchError> {
+    checks::rows(&machine)?;
+    let levels = (0..params.chain.len()).map(|level| params.chain.basis(level));
+    let levels: Vec<_> = levels.collect();
+    Ok(checks::switches(
+        &machine,
+        &params.ring,
+        &levels,
+        params.p(),
+    )?)
+}
+
+impl OnCard {
+    fn new(card: Arc<Card>, params: &Arc<Params>) -> Result<Self, BenchError> {
+        let free = card.memory()?[0];
+        let backend = Arc::new(CudaRing::new(card.clone(), &params.ring)?);
+        let engine = BackendEngine::new(params, backend.clone());
+        Ok(Self {
+            card,
+            free,
+            ring: params.ring.with_backend(backend),
+            engine: engine.ok_or_else(|| BenchError::CardSet(params.name().into()))?,
+        })
+    }
+
+    /// Bytes taken since.
+    fn taken(&self) -> Result<usize, MachineError> {
+        Ok(self.free - self.card.memory()?[0])
+    }
+
+    /// The first recipient's detector; the seconds of reading her key and of bringing it here.
+    fn load(&self, world: &World) -> Result<(Detector, [f64; 2]), BenchError> {
+        let (key, read_s) = timed(|| world.key(0));
+        let key = key?;
+        let (detector, upload_s) = timed(|| {
+            let detector = self.engine.detector(key)?;
+            self.card.wait()?;
+            Ok::<_, BenchError>(detector)
+        });
+        Ok((detector?, [read_s, upload_s]))
+    }
+}
+
+/// A figure of each kernel.
+fn by_name<T>(
+    kernels: &[(Kernel, f64, usize)],
+    figure: impl Fn(&(Kernel, f64, usize)) -> T,
+) -> BTreeMap<&'static str, T> {
+    kernels
+        .iter()
+        .map(|one| (one.0.name(), figure(one)))
+        .collect()
 }
 
 /// Medians by stage.
@@ -294,81 +309,4 @@ fn stages(outputs: &[(Output, f64)]) -> BTreeMap<&'static str, f64> {
     let names = outputs[0].0.stages.seconds().iter().map(|(name, _)| *name);
     let of = |name| median(outputs.iter().map(|(output, _)| seconds(output, name)));
     names.map(|name| (name, of(name))).collect()
-}
-
-/// Microseconds of a row of transforms to the evaluation domain and back, in batches: medians.
-fn transforms(card: &Card, ring: &Ring) -> Result<[f64; 2], MachineError> {
-    let basis = ring.everything();
-    let polys = (0..ROWS.div_ceil(basis.len())).map(|_| Poly::<Coeff>::zero(ring, &basis));
-    let polys: Vec<_> = polys.collect();
-    let backend = ring.backend().expect("a ring on a card");
-    let rows = polys.iter().flat_map(|poly| {
-        let ids = basis.ids().iter();
-        ids.map(|&id| RowTransform::in_place(id, poly.at(id)))
-    });
-    let rows: Vec<RowTransform> = rows.take(ROWS).collect();
-    let inverse: Vec<(RowTransform, u64)> = rows.iter().map(|&row| (row, 1)).collect();
-    let each = |batch: &dyn Fn()| -> Result<f64, MachineError> {
-        let mut times = Vec::new();
-        for _ in 0..20 {
-            card.wait()?;
-            let (done, seconds) = timed(|| {
-                (0..BATCHES).for_each(|_| batch());
-                card.wait()
-            });
-            done?;
-            times.push(seconds * 1e6 / (ROWS * BATCHES) as f64);
-        }
-        Ok(median(times))
-    };
-    Ok([
-        each(&|| backend.forward(&rows))?,
-        each(&|| backend.inverse(&inverse))?,
-    ])
-}
-
-/// The same with the arithmetic that is not the card's own.
-fn in_other_arithmetic(ring: &Ring, own: Arithmetic) -> Result<[f64; 2], MachineError> {
-    let mut card = Card::new(0)?;
-    card.set_arithmetic(match own {
-        Arithmetic::Whole => Arithmetic::Floating,
-        Arithmetic::Floating => Arithmetic::Whole,
-    });
-    let card = Arc::new(card);
-    let backend = CudaRing::new(card.clone(), ring)?;
-    transforms(&card, &ring.with_backend(Arc::new(backend)))
-}
-
-/// Operations a second of each kind.
-fn rates(card: &Card) -> Result<[f64; 3], MachineError> {
-    const BLOCKS: u32 = 2112;
-    const THREADS: u32 = 256;
-    const CHAINS: f64 = 8.0;
-    const ROUNDS: u64 = 1 << 14;
-    let words = (BLOCKS * THREADS) as usize;
-    let to = card.allocate(words)?;
-    let rate = |kernel| {
-        let launch = || {
-            let call = &[ROUNDS, to];
-            card.launch(Launch {
-                kernel,
-                blocks: BLOCKS,
-                rows: 1,
-                threads: THREADS,
-                call,
-            })?;
-            card.wait()
-        };
-        launch()?;
-        let (done, seconds) = timed(launch);
-        done?;
-        Ok(words as f64 * CHAINS * ROUNDS as f64 / seconds)
-    };
-    let rates: Result<Vec<f64>, MachineError> =
-        [Kernel::RateFloating, Kernel::RateWhole, Kernel::RateWide]
-            .into_iter()
-            .map(rate)
-            .collect();
-    card.release(to, words);
-    Ok(rates?.try_into().expect("three rates"))
 }
