@@ -6,7 +6,7 @@ use omr_console::Groups;
 pub const GROUPS: &Groups = &[
     (
         "Digests",
-        &["digest", "decode", "stream", "crossover", "soak"],
+        &["digest", "decode", "stream", "crossover", "soak", "card"],
     ),
     ("Clues", &["clues", "windows"]),
     (
