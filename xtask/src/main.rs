@@ -59,7 +59,7 @@ usage: cargo xtask <command>
   wheel [--release [--everywhere]]
                           the Python package: its wheel, its tests, its types (--release: as it is published, also
                           for other systems)
-  cluster                 the Python package on a cluster of Ray, machines of which die; outside CI
+  cluster [--release]     the Python package on a cluster of Ray, machines of which die; outside CI
   book                    the documentation as a book of HTML, by mdBook: target/book
   dist [--tag TAG]        a release: the command, the wheels, the book, a bill of materials, an image: target/dist
   timing                  no branch and no address depends on a secret: under valgrind
@@ -112,7 +112,8 @@ fn run() -> Result<(), XtaskError> {
         ["book"] => book::build(root).map(drop),
         ["wheel", "--release"] => wheel::release(root, false).map(drop),
         ["wheel", "--release", "--everywhere"] => wheel::release(root, true).map(drop),
-        ["cluster"] => wheel::cluster(root),
+        ["cluster"] => wheel::cluster(root, false),
+        ["cluster", "--release"] => wheel::cluster(root, true),
         ["timing"] => timing::check(root),
         ["fuzz", args @ ..] => fuzz::run(root, args),
         ["miri"] => miri::check(root),

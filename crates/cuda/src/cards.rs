@@ -124,6 +124,15 @@ impl Cards {
         }
     }
 
+    /// The engine of SophOMR's digests, and the card where it is one.
+    #[must_use]
+    pub fn named(&self) -> (Choice, Option<String>) {
+        match &self.card {
+            Ok(card) => (Choice::Cuda, Some(card.name())),
+            Err(_) => (Choice::Cpu, None),
+        }
+    }
+
     /// What was taken and why, in a line for people.
     #[must_use]
     pub fn told(&self) -> String {

@@ -25,7 +25,7 @@ mod strided;
 
 pub use bound_to::BoundTo;
 pub use error::DetectorError;
-pub use messages::Messages;
+pub use messages::{Held, Messages};
 pub use omr_kernels::transforms;
 pub use omr_ring::release as release_memory;
 pub use progress::{Progress, Quiet, Stages, Watching};

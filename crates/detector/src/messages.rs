@@ -18,12 +18,37 @@ use std::ops::Range;
 /// assert!(messages.payloads(41..43).is_err());
 /// # Ok::<(), omr_detector::DetectorError>(())
 /// ```
+///
+/// `B`: what holds their bytes.
 #[derive(Clone, Debug)]
-pub struct Messages {
+pub struct Messages<B = Vec<u8>> {
     range: Range<u64>,
-    clues: Vec<u8>,
-    payloads: Vec<u8>,
+    clues: B,
+    payloads: B,
     hashes: Option<KeptHashes>,
+}
+
+/// Bytes that somebody holds, of whom parts are asked for.
+pub trait Held: Send {
+    /// How many.
+    fn bytes(&self) -> usize;
+
+    /// Some of them.
+    ///
+    /// Errors: those of the holder.
+    ///
+    /// Panics: past the end.
+    fn part(&self, range: Range<usize>) -> Result<Vec<u8>, SourceError>;
+}
+
+impl Held for Vec<u8> {
+    fn bytes(&self) -> usize {
+        self.len()
+    }
+
+    fn part(&self, range: Range<usize>) -> Result<Vec<u8>, SourceError> {
+        Ok(self[range].to_vec())
+    }
 }
 
 /// Messages that are not here.
@@ -36,17 +61,13 @@ struct Outside {
 
 type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
-impl Messages {
+impl<B: Held> Messages<B> {
     /// The messages of `range`: their clues one after another, and their payloads.
     ///
     /// Errors: `SourceLength` where these do not divide evenly among them.
-    pub fn new(
-        range: Range<u64>,
-        clues: Vec<u8>,
-        payloads: Vec<u8>,
-    ) -> Result<Self, DetectorError> {
+    pub fn new(range: Range<u64>, clues: B, payloads: B) -> Result<Self, DetectorError> {
         let count = range.end.saturating_sub(range.start) as usize;
-        for (what, found) in [("clues", clues.len()), ("payloads", payloads.len())] {
+        for (what, found) in [("clues", clues.bytes()), ("payloads", payloads.bytes())] {
             let expected = found.checked_next_multiple_of(count).unwrap_or(0);
             check_len(what, expected, found)?;
         }
@@ -74,11 +95,11 @@ impl Messages {
         self.range.clone()
     }
 
-    fn part(&self, all: &[u8], found: Range<u64>) -> Result<Vec<u8>, SourceError> {
+    fn part(&self, all: &B, found: Range<u64>) -> Result<Vec<u8>, SourceError> {
         let count = self.range.end.saturating_sub(self.range.start) as usize;
         let places = self.places(found)?;
-        let each = all.len().checked_div(count).unwrap_or(0);
-        Ok(all[places.start * each..places.end * each].to_vec())
+        let each = all.bytes().checked_div(count).unwrap_or(0);
+        all.part(places.start * each..places.end * each)
     }
 
     /// Where messages lie among these.
@@ -93,10 +114,10 @@ impl Messages {
     }
 }
 
-impl MessageSource for Messages {
+impl<B: Held> MessageSource for Messages<B> {
     fn clue_bytes(&self) -> usize {
         let count = self.range.end.saturating_sub(self.range.start) as usize;
-        self.clues.len().checked_div(count).unwrap_or(0)
+        self.clues.bytes().checked_div(count).unwrap_or(0)
     }
 
     fn clues(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError> {

@@ -14,7 +14,8 @@ use prometheus_client::registry::Registry;
 use crate::process::ProcessCollector;
 use families::{BoardFamilies, DetectionFamilies, TrafficFamilies};
 use labels::{
-    KindLabel, OutcomeLabel, ReasonLabel, RequestLabel, SchemeLabel, StageLabel, StateLabel,
+    EngineLabel, KindLabel, OutcomeLabel, ReasonLabel, RequestLabel, SchemeLabel, StageLabel,
+    StateLabel,
 };
 
 pub use labels::grpc_code_name;
@@ -22,7 +23,7 @@ pub use totals::Totals;
 
 /// Figures of a running service, for Prometheus. Clones count into the same figures.
 ///
-/// Every label is a name known when the program is compiled.
+/// Every label but a card's is a name known when the program is compiled.
 #[derive(Clone, Debug)]
 pub struct Metrics(Arc<Inner>);
 
@@ -85,6 +86,13 @@ impl Metrics {
         // Writing to a `String` cannot fail; collectors here return no errors of their own.
         let _ = text::encode(&mut out, &self.0.registry);
         out
+    }
+
+    /// Says what makes digests here: an engine and, where that is one, its card.
+    pub fn engine(&self, engine: &'static str, card: Option<&str>) {
+        let card = card.unwrap_or_default().to_owned();
+        let label = EngineLabel { engine, card };
+        self.0.detection.engine.get_or_create(&label).set(1);
     }
 
     /// Counts a post of so many messages, acknowledged after so many seconds.

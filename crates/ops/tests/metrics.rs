@@ -35,6 +35,7 @@ fn all_counted() -> (Metrics, [Held; 2]) {
     metrics.stage("affine", f64::NAN);
     metrics.stage("affine", -1.0);
     metrics.ntts("sophomr", 46_062);
+    metrics.engine("cuda", Some("a \"card\""));
     metrics.sessions(8, 9);
     metrics.session_messages(10);
     let held = [metrics.connection(), metrics.subscriber()];
@@ -54,6 +55,7 @@ fn figures_come_out_as_counted() {
     // Clones count into the same figures.
     let text = metrics.clone().encode();
     for line in [
+        "omr_engine_info{engine=\"cuda\",card=\"a \\\"card\\\"\"} 1",
         "omr_build_info{version=\"0.1.0\",params=\"hybrid-v1\"} 1",
         "omr_posts_total 2",
         "omr_posted_messages_total 7",

@@ -4,6 +4,7 @@
 mod given;
 mod leases;
 mod maker;
+mod shared;
 mod unit;
 
 pub(crate) use leases::Leases;

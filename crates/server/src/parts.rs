@@ -214,6 +214,8 @@ impl Parts {
         let keys = detector.keys_in_memory;
         let cards = Cards::new(detector.engine)?;
         tracing::info!("{}", cards.told());
+        let (engine, card) = cards.named();
+        self.metrics.engine(engine.name(), card.as_deref());
         let work = move || {
             let worker = Worker {
                 leases: &local,

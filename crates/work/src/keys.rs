@@ -7,10 +7,15 @@ use omr_detector::sophomr::BoardCache;
 use omr_protocol::{Mismatch, ParamSet};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-/// Keys read lately, the latest last.
+/// Keys read lately.
 #[derive(Default)]
-pub struct Keys(VecDeque<([u8; 32], Arc<dyn Loaded>)>);
+pub struct Keys {
+    /// The latest last.
+    kept: VecDeque<([u8; 32], Arc<dyn Loaded>)>,
+    loading: Duration,
+}
 
 impl Keys {
     /// A key, read unless it is here; then there are at most `room` of them.
@@ -29,25 +34,33 @@ impl Keys {
         }
         // Room first: two keys at full size are much memory.
         self.keep(room.saturating_sub(1));
+        let start = Instant::now();
         let mut file = opened(key, supplies, set)?;
         let engine = cards.engine(set, key.kind, Some(cache))?;
         let loaded = engine.load(&mut file.reader)?;
-        self.0.push_back((key.hash, loaded.clone()));
+        self.kept.push_back((key.hash, loaded.clone()));
+        self.loading += start.elapsed();
         Ok(loaded)
     }
 
     /// A key that is here.
     pub(crate) fn held(&mut self, key: &KeyRef) -> Option<Arc<dyn Loaded>> {
-        let known = self.0.iter().position(|(known, _)| *known == key.hash);
-        let entry = self.0.remove(known?)?;
-        self.0.push_back(entry.clone());
+        let known = self.kept.iter().position(|(known, _)| *known == key.hash);
+        let entry = self.kept.remove(known?)?;
+        self.kept.push_back(entry.clone());
         Some(entry.1)
+    }
+
+    /// How long it took so far to read keys.
+    #[must_use]
+    pub const fn loading(&self) -> Duration {
+        self.loading
     }
 
     /// Drops all but so many, the oldest first.
     pub fn keep(&mut self, most: usize) {
-        while self.0.len() > most {
-            self.0.pop_front();
+        while self.kept.len() > most {
+            self.kept.pop_front();
         }
     }
 }

@@ -838,6 +838,9 @@ class Maker:
     def __new__(
         cls, params: str, *, threads: int | None = None, cache: int = 0, keys: int = 8, pieces: int = 2
     ) -> Self: ...
+    @property
+    def loading(self) -> float:
+        """Seconds that it took so far to read keys."""
     def make(
         self,
         unit: Unit,

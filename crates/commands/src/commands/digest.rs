@@ -72,7 +72,7 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     let bar = ui.bar();
     let mut stages = Stages::default();
     #[cfg(feature = "lab")]
-    let make = |set: &ParamSet, kind| match beside.engine(set, kind) {
+    let make = |set: &ParamSet, kind| match beside.engine(kind) {
         Some(engine) => Ok(engine),
         None => engines::on(&cards, set, kind),
     };

@@ -31,7 +31,7 @@ impl Beside {
     }
 
     /// For SophOMR the processor's engine with the model beside it, if it was asked for.
-    pub(super) fn engine(&self, _: &ParamSet, kind: EngineKind) -> Option<Box<dyn Engine>> {
+    pub(super) fn engine(&self, kind: EngineKind) -> Option<Box<dyn Engine>> {
         match &self.0 {
             Some((model, _)) if kind == EngineKind::Sophomr => Some(Box::new(model.clone())),
             _ => None,

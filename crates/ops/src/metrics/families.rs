@@ -9,8 +9,8 @@ use prometheus_client::registry::{Registry, Unit};
 use std::sync::atomic::AtomicU64;
 
 use super::labels::{
-    KindLabel, MethodLabel, OutcomeLabel, ReasonLabel, RequestLabel, SchemeLabel, StageLabel,
-    StateLabel,
+    EngineLabel, KindLabel, MethodLabel, OutcomeLabel, ReasonLabel, RequestLabel, SchemeLabel,
+    StageLabel, StateLabel,
 };
 use super::listed::Listed;
 
@@ -166,6 +166,7 @@ pub(super) struct DetectionFamilies {
     pub(super) digest_seconds: Histograms<SchemeLabel>,
     pub(super) run_recipients: Histogram,
     pub(super) stage_seconds: Family<StageLabel, Seconds>,
+    pub(super) engine: Family<EngineLabel, Gauge>,
     pub(super) ntts: Family<SchemeLabel, Counter>,
     pub(super) sessions: Gauge,
     pub(super) session_messages: Counter,
@@ -181,6 +182,7 @@ impl DetectionFamilies {
         let lag = "Messages by which the slowest session is behind the board";
         let wait = "Time that a job waited before it ran";
         let together = "Recipients whose digests one run made";
+        let engine = "What makes the digests of this server's own thread";
         let ntts = "Number-theoretic transforms done";
         Self {
             uploads: counted(
@@ -204,6 +206,7 @@ impl DetectionFamilies {
                 Unit::Seconds,
                 Family::default(),
             ),
+            engine: counted(r, "engine_info", engine, Family::default()),
             ntts: counted(r, "ntts", ntts, Family::default()),
             sessions: counted(r, "sessions_open", "Open sessions", Gauge::default()),
             session_messages: counted(r, "session_messages", looked_at, Counter::default()),

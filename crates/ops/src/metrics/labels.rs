@@ -9,6 +9,14 @@ pub(super) struct RequestLabel {
     pub(super) code: &'static str,
 }
 
+/// What makes digests.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub(super) struct EngineLabel {
+    pub(super) engine: &'static str,
+    /// As its driver calls it; empty of the processor.
+    pub(super) card: String,
+}
+
 /// A set of one label.
 macro_rules! label {
     ($($name:ident { $field:ident })*) => {

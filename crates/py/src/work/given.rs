@@ -1,15 +1,16 @@
 //! What a task was given: keys and messages as arrays, and where its outcomes go.
 
+use super::shared::Shared;
 use crate::fault::Fault;
 use crate::running::Watch;
-use omr_detector::{MessageSource, Messages, Progress, Stages};
+use omr_detector::{MessageSource, Progress, Stages};
 use omr_protocol::ParamSet;
 use omr_protocol::clue::{HashesOf, KeptHashes};
 use omr_work::{Failure, KeyError, KeyRef, Leased, Leases, Made, Supplies, Unit};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use std::collections::HashMap;
-use std::io::{Cursor, Error, Read};
+use std::io::{Error, Read};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,17 +23,20 @@ pub(super) type Array = PyBuffer<u8>;
 /// The messages of a range as arrays: its first index, its end, clues, payloads, hashes.
 pub(super) type Piece = (u64, u64, Array, Array, Option<Array>);
 
-/// Messages of a board, copied out of arrays.
+/// The messages of a range in arrays.
+pub(super) type Messages = omr_detector::Messages<Shared>;
+
+/// Messages of a board in arrays.
 ///
 /// Errors: `Detector` where lengths contradict each other.
 pub(super) fn messages(
     py: Python<'_>,
     set: &ParamSet,
     board_id: &[u8; 16],
-    (start, end, clues, payloads, hashes): &Piece,
+    (start, end, clues, payloads, hashes): Piece,
 ) -> PyResult<Messages> {
-    let (clues, payloads) = (clues.to_vec(py)?, payloads.to_vec(py)?);
-    let messages = Messages::new(*start..*end, clues, payloads).map_err(Fault::from)?;
+    let (clues, payloads) = (Shared::new(clues)?, Shared::new(payloads)?);
+    let messages = Messages::new(start..end, clues, payloads).map_err(Fault::from)?;
     let Some(hashes) = hashes else {
         return Ok(messages);
     };
@@ -43,7 +47,7 @@ pub(super) fn messages(
 
 /// What a task works with and what comes of it.
 pub(super) struct Given<'a> {
-    pub(super) keys: HashMap<[u8; 32], Array>,
+    pub(super) keys: HashMap<[u8; 32], Shared>,
     /// Pieces of the board, ascending.
     pub(super) board: Mutex<Vec<Messages>>,
     pub(super) watch: &'a Watch,
@@ -111,9 +115,7 @@ impl Supplies for Given<'_> {
     fn key(&self, key: &KeyRef) -> Result<Box<dyn Read + Send>, KeyError> {
         let array = self.keys.get(&key.hash);
         let array = array.ok_or_else(|| Error::other("expected the key of a job, found none"))?;
-        let file = Python::attach(|py| array.to_vec(py));
-        let file = file.map_err(|error| Error::other(error.to_string()))?;
-        Ok(Box::new(Cursor::new(file)))
+        Ok(Box::new(array.file()))
     }
 
     fn messages(&self, _: &Unit) -> Box<dyn MessageSource + Send + '_> {

@@ -1,12 +1,12 @@
 //! Makers of digests and of their parts, which keep keys and messages from one task to the next.
 
-use super::given::{Array, Given, Piece, lock, messages};
+use super::given::{Array, Given, Messages, Piece, lock, messages};
+use super::shared::Shared;
 use super::unit::Unit;
 use crate::fault::{Fault, check_params};
 use crate::running::{Watch, hearing, run};
 use crate::sets::set;
 use omr_cuda::Cards;
-use omr_detector::Messages;
 use omr_detector::sophomr::BoardCache;
 use omr_protocol::ParamSet;
 use omr_work::{Failure, Keys, Worker};
@@ -91,9 +91,10 @@ impl Maker {
         {
             return Err(Fault::Batches { all, found }.into());
         }
+        let keys = shared(keys)?;
         let mut hot = self.hot(py);
         let hot = &mut *hot;
-        let board = hot.board(py, (&self.set, &unit.unit.board_id), &board)?;
+        let board = hot.board(py, (&self.set, &unit.unit.board_id), board)?;
         let mut hear = |watch: &Watch| {
             if let Some(stopped) = stopped
                 && stopped.call0()?.is_truthy()?
@@ -147,6 +148,7 @@ impl Maker {
         let start = std::time::Instant::now();
         let bytes = |job: &Vec<Array>| job.iter().map(|part| part.to_vec(py)).collect();
         let parts: Vec<Vec<Vec<u8>>> = parts.iter().map(bytes).collect::<PyResult<_>>()?;
+        let keys = shared(keys)?;
         let mut hot = self.hot(py);
         let hot = &mut *hot;
         let made = run(py, &None, None, |watch| {
@@ -166,13 +168,28 @@ impl Maker {
         Ok((made, start.elapsed().as_secs_f64()))
     }
 
+    /// Seconds that it took so far to read keys.
+    #[getter]
+    fn loading(&self, py: Python<'_>) -> f64 {
+        self.hot(py).keys.loading().as_secs_f64()
+    }
+
     fn __repr__(&self) -> String {
         format!("<omr.ray.Maker {}>", self.set.name())
     }
 }
 
+/// Arrays of keys that are read where they lie.
+///
+/// Errors: `BufferError` for one with gaps.
+fn shared(keys: HashMap<[u8; 32], Array>) -> PyResult<HashMap<[u8; 32], Shared>> {
+    let keys = keys.into_iter();
+    keys.map(|(hash, key)| Ok((hash, Shared::new(key)?)))
+        .collect()
+}
+
 fn given(
-    keys: HashMap<[u8; 32], Array>,
+    keys: HashMap<[u8; 32], Shared>,
     board: Vec<Messages>,
     watch: &Watch,
     jobs: usize,
@@ -227,9 +244,9 @@ impl Hot {
         &mut self,
         py: Python<'_>,
         (set, board_id): (&ParamSet, &[u8; 16]),
-        pieces: &[Piece],
+        pieces: Vec<Piece>,
     ) -> PyResult<Vec<Messages>> {
-        let piece = |piece: &Piece| {
+        let piece = |piece: Piece| {
             let known = self.pieces.iter().position(|(board, known)| {
                 board == board_id && known.range() == (piece.0..piece.1)
             });
@@ -238,7 +255,7 @@ impl Hot {
                 None => messages(py, set, board_id, piece),
             }
         };
-        pieces.iter().map(piece).collect()
+        pieces.into_iter().map(piece).collect()
     }
 
     /// Keeps pieces for the next task; no more than so many of all.

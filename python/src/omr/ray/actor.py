@@ -67,6 +67,8 @@ class Made(NamedTuple):
     """For each job a digest or sums, or why there are none; neither where the work was stopped."""
     seconds: float
     """Seconds of work on digests."""
+    loading: float
+    """Seconds in which keys were read before."""
     busy: float
     """Seconds from the call to its answer, with copies of what it was given."""
 
@@ -86,21 +88,24 @@ class Actor:
 
         `arrays`: the keys of all its jobs, then the pieces of the board.
         """
-        start = time.perf_counter()
+        start = self._start()
         keys, pieces = arrays[: len(hashes)], arrays[len(hashes) :]
         given = dict(zip(hashes, keys, strict=True)), list(pieces)
         stopped = ray().get_runtime_context().is_canceled
         made = self._maker.make(unit, *given, batches=batches, jobs=jobs, stopped=stopped)
-        return _made(made, start)
+        return self._made(made, start)
 
     def finish(self, unit: Unit, parts: list[list[Array]], hashes: list[bytes], *keys: Array) -> Made:
         """The digests of a unit from the sums of all its batches."""
-        start = time.perf_counter()
+        start = self._start()
         made = self._maker.finish(unit, dict(zip(hashes, keys, strict=True)), parts)
-        return _made(made, start)
+        return self._made(made, start)
 
+    def _start(self) -> tuple[float, float]:
+        return time.perf_counter(), self._maker.loading
 
-def _made(made: tuple[list[tuple[bytes | None, str | None]], float], start: float) -> Made:
-    jobs, seconds = made
-    arrays = [(None if data is None else array(data), error) for data, error in jobs]
-    return Made(arrays, seconds, time.perf_counter() - start)
+    def _made(self, made: tuple[list[tuple[bytes | None, str | None]], float], start: tuple[float, float]) -> Made:
+        jobs, seconds = made
+        arrays = [(None if data is None else array(data), error) for data, error in jobs]
+        began, loading = start
+        return Made(arrays, seconds, self._maker.loading - loading, time.perf_counter() - began)

@@ -56,6 +56,8 @@ class Figures:
     """Actors that died."""
     seconds: float = 0
     """Seconds of work on digests, of all actors."""
+    loading: float = 0
+    """Seconds in which they read keys."""
     busy: float = 0
     """Seconds of their calls."""
     wall: float = 0
@@ -261,6 +263,7 @@ class Driver:
 
     def _made(self, held: _Held, made: Made) -> None:
         self.figures.seconds += made.seconds
+        self.figures.loading += made.loading
         self.figures.busy += made.busy
         held.waiting -= 1
         for job, (data, error) in enumerate(made.jobs):
