@@ -28,22 +28,13 @@ export interface Made {
   pieces: Piece[];
 }
 
-/** Empties an array that nobody looks at any more, in engines that can: collectors let a hundred megabytes wait. */
-function free({ buffer }: Bytes): void {
-  const { transfer } = buffer as { transfer?: (length: number) => ArrayBuffer };
-  transfer?.call(buffer, 0);
-}
-
 const maker = {
   async make(recipe: Recipe): Promise<Made> {
     await init({ module_or_path: new URL("omr_wasm_bg.wasm", import.meta.url) });
     const identity = Identity.fromBytes(recipe.secret);
     const pieces: Piece[] = [];
     const { name, boardId, made, seed, pieceBytes } = recipe;
-    const take = (piece: Bytes) => {
-      pieces.push({ data: new Blob([piece]), crc32c: crc32c(piece) });
-      free(piece);
-    };
+    const take = (piece: Bytes) => pieces.push({ data: new Blob([piece]), crc32c: crc32c(piece) });
     const { hash, bytes } = identity.makeKey(name, boardId, made, seed, pieceBytes, take);
     for (const secret of [recipe.secret, recipe.seed]) secret.fill(0);
     identity.free();

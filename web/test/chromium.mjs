@@ -18,6 +18,8 @@ import { startSite } from "./site.mjs";
 const real = process.argv.includes("--real");
 /** How often a page is closed while it sends keys, and while it fetches. */
 const [UPLOADS, KILLS] = real ? [3, 40] : [1, 4];
+/** Most bytes that a page has while keys are made. */
+const MEMORY = 300e6;
 /** Digests that one page decodes after its first: engines compile what is used often once more. */
 const LATER = real ? 9 : 1;
 const run = promisify(execFile);
@@ -91,6 +93,7 @@ async function keys(alice) {
   figure("ready to receive", seconds(start));
   figure("memory of a page at most", `${(memory / 1e6).toFixed(0)} MB`);
   assert.equal(await page.evaluate(() => globalThis.me.ready()), true);
+  assert.ok(memory <= MEMORY, `${memory} bytes`);
   Object.assign(alice, { open: page, address });
 }
 

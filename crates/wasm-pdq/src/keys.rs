@@ -44,12 +44,17 @@ impl MadeKey {
 struct Given<'a> {
     hasher: blake3::Hasher,
     bytes: u64,
+    /// For all pieces: of a blob of a fresh one Chromium keeps the array beside the blob, until a collector comes by.
+    array: Uint8Array,
     take: &'a Function,
 }
 
 impl Write for Given<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let given = self.take.call1(&JsValue::NULL, &Uint8Array::from(bytes));
+        let fits = bytes.len().min(self.array.length() as usize);
+        let (bytes, part) = (&bytes[..fits], self.array.subarray(0, fits as u32));
+        part.copy_from(bytes);
+        let given = self.take.call1(&JsValue::NULL, &part);
         given.map_err(|_| io::Error::other(WasmError::Stopped))?;
         self.hasher.update(bytes);
         self.bytes += bytes.len() as u64;
@@ -75,17 +80,19 @@ impl Keys {
         })
     }
 
-    /// Makes the server's key and gives it in pieces of at least `size` bytes, the last perhaps of fewer.
+    /// Makes the server's key and gives it in pieces of at most `size` bytes, each in place of the one before.
     ///
     /// Errors: those of `take`.
     #[wasm_bindgen(js_name = makeKey)]
     pub fn make_key(&mut self, size: usize, take: &Function) -> Result<MadeKey, JsValue> {
+        let size = size.max(1);
         let given = Given {
             hasher: blake3::Hasher::new(),
             bytes: 0,
+            array: Uint8Array::new_with_length(u32::try_from(size).map_err(other)?),
             take,
         };
-        let mut out = BufWriter::with_capacity(size.max(1), given);
+        let mut out = BufWriter::with_capacity(size, given);
         let written = self
             .secret
             .write_evaluation_key(&self.params, &mut self.rng, &mut out);

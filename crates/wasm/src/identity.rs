@@ -73,8 +73,8 @@ impl Identity {
     }
 
     /// Makes a detection key with the masks of the board's recipients at a time, in seconds since 1970, and gives its
-    /// chunks to `take` as they come. The same 32 bytes of seed and the same epoch give the same key;
-    /// they are as secret as hers, and wiped.
+    /// chunks to `take` as they come, each in place of the one before. The same 32 bytes of seed and the same epoch give
+    /// the same key; they are as secret as hers, and wiped.
     #[wasm_bindgen(js_name = makeKey)]
     pub fn make_key(
         &self,

@@ -113,7 +113,8 @@ pub(crate) fn engine(name: &str) -> Result<EngineKind, WasmError> {
     EngineKind::of_key_name(name).ok_or_else(|| WasmError::KeyName(name.to_owned()))
 }
 
-/// [`write_in_chunks`] for JavaScript: each chunk is an array of its own.
+/// [`write_in_chunks`] for JavaScript. All chunks are given in one array: of a blob of a fresh one Chromium keeps the
+/// array beside the blob, until a collector comes by.
 pub(crate) fn make(
     (set, secret, name): (&ParamSet, &SecretKey, &str),
     (board_id, seconds): (&[u8], f64),
@@ -123,13 +124,16 @@ pub(crate) fn make(
 ) -> Result<MadeKey, JsError> {
     let time = UNIX_EPOCH + Duration::from_secs_f64(seconds.max(0.0));
     let epoch = Epoch::at(fixed("a board's id", board_id)?, time);
+    let size = size.max(1);
+    let array = Uint8Array::new_with_length(u32::try_from(size)?);
     let give = |chunk: &[u8]| {
-        let given = take.call1(&JsValue::NULL, &Uint8Array::from(chunk));
+        let part = array.subarray(0, chunk.len() as u32);
+        part.copy_from(chunk);
+        let given = take.call1(&JsValue::NULL, &part);
         given.map_err(|_| io::Error::other(WasmError::Stopped))?;
         Ok(())
     };
     let what = (set, secret, engine(name)?);
-    let size = size.max(1);
     Ok(write_in_chunks(
         what,
         Some(&epoch),
