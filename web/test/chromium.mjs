@@ -125,6 +125,8 @@ async function letters(alice, bob) {
   const each = ({ milliseconds, digests }) => `${(milliseconds / digests).toFixed(1)} ms`;
   figure("digests decoded by a new page, the first with tables", decoded.map(each).join(", "));
   const seal = await page.evaluate(async (url) => {
+  const waited = decoded.map(({ shown, digests }) => `${shown.toFixed(0)} ms of ${digests}`);
+  figure("from the last digest until letters are listed, and of how many", waited.join(", "));
     await import("/tested/page.js");
     return await globalThis.sealing(url, "/dist/omr_wasm_bg.wasm", 50);
   }, server.url);

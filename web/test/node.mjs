@@ -175,6 +175,21 @@ test("an inbox goes on with the same requests after everything but what was kept
   assert.deepEqual(inbox.list(), []);
 });
 
+test("every place of a digest takes its time, with a letter or after those that are", async () => {
+  const identity = Identity.fromBytes(await array("opened-v4/secret.key"));
+  const digest = await array("opened-v4/digest.bin");
+  const open = new Inbox(identity, new Form(new Uint8Array(16).fill(4), sealingTag("none"), 30, 0), []);
+  let call = open.fetch([new Uint8Array(32)]);
+  const answers = { ...CALLS, watch: () => open.answerWatched(), digest: () => open.answerDigest(digest) };
+  for (; call !== undefined; open.changes()) {
+    call = call.kind === "board" ? answerBoard(open, { sealing: "none" }) : answers[call.kind](open, call);
+  }
+  assert.equal(open.settle(1), 0);
+  assert.equal(open.takeOne(1), true);
+  const found = identity.retrieve(digest).length;
+  assert.deepEqual([1, 1, 30, 1].map((most) => open.settle(most)), [29 - found, 28 - found, 0, 0]);
+});
+
 test("an inbox refuses another board, another sealing and answers to nothing", async () => {
   const inbox = await inboxOf(new Map());
   const answer = (board) => () => inbox.fetch([new Uint8Array(32)]) && answerBoard(inbox, board);

@@ -16,7 +16,8 @@ export async function person(browser, site, known, complaints) {
       await page.evaluate(async (passphrase) => {
         globalThis.omr = await import("/dist/index.js");
         globalThis.open = async (options) => {
-          globalThis.me = await globalThis.omr.Recipient.open({ passphrase, allowOld: true, ...options });
+          const seen = ({ what }) => what === "digest" && (globalThis.came = performance.now());
+          globalThis.me = await globalThis.omr.Recipient.open({ passphrase, allowOld: true, ...options }, seen);
           return globalThis.me.address;
         };
       }, PASSPHRASE);
@@ -40,16 +41,18 @@ export async function register(page) {
 export const send = (page, address, content, name) =>
   page.evaluate(([address, content, name]) => globalThis.me.send(address, content, name), [address, content, name]);
 
-/** Fetches; gives all letters. */
+/** Fetches; gives all letters, and the milliseconds from the last digest until they were listed. */
 export async function read(page) {
   return await page.evaluate(async () => {
     const fetched = await globalThis.me.fetch();
+    const listed = await globalThis.me.letters();
+    const shown = performance.now() - globalThis.came;
     const letters = [];
-    for (const { number } of await globalThis.me.letters()) {
+    for (const { number } of listed) {
       const letter = await globalThis.me.read(number);
       letters.push({ ...letter, bytes: [...letter.bytes] });
     }
-    return { ...fetched, letters };
+    return { ...fetched, shown, letters };
   });
 }
 

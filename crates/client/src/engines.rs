@@ -7,6 +7,7 @@ use omr_protocol::sophomr::{Digest, Epoch};
 use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, Response};
 use rand_core::CryptoRng;
 use std::io::Write;
+use std::sync::OnceLock;
 
 /// A detection key that was not made, or not written.
 #[derive(Debug, thiserror::Error)]
@@ -65,17 +66,46 @@ pub fn decode(
     secret: &SecretKey,
     response: &Response,
 ) -> Result<Vec<Retrieved>, DecodeError> {
-    let bulk = |digest: &Digest| Recipient::new(set.sophomr_recipient()?, secret).decode(digest);
-    let instant = |digest| InstantRecipient::new(set.instantomr()?, secret).decode(digest);
-    match response {
-        Response::Sophomr(digest) => bulk(digest),
-        Response::Instantomr(digest) => instant(digest),
-        Response::Hybrid(first, rest) => {
-            // Both are decoded before either's outcome is looked at.
-            let (first, rest) = (bulk(first), instant(rest));
-            let mut found = first?;
-            found.extend(rest?);
-            Ok(found)
+    Decoder::default().decode(set, secret, response)
+}
+
+/// What [`decode`] prepares of one secret, kept for further digests. Wiped when dropped.
+#[derive(Default)]
+pub struct Decoder {
+    bulk: OnceLock<Recipient>,
+    instant: OnceLock<InstantRecipient>,
+}
+
+impl Decoder {
+    /// The same as [`decode`], with one secret always.
+    ///
+    /// Errors: the same.
+    pub fn decode(
+        &self,
+        set: &ParamSet,
+        secret: &SecretKey,
+        response: &Response,
+    ) -> Result<Vec<Retrieved>, DecodeError> {
+        let bulk = |digest: &Digest| {
+            let params = set.sophomr_recipient()?;
+            let recipient = || Recipient::new(params, secret);
+            self.bulk.get_or_init(recipient).decode(digest)
+        };
+        let instant = |digest| {
+            let params = set.instantomr()?;
+            let recipient = || InstantRecipient::new(params, secret);
+            self.instant.get_or_init(recipient).decode(digest)
+        };
+        match response {
+            Response::Sophomr(digest) => bulk(digest),
+            Response::Instantomr(digest) => instant(digest),
+            Response::Hybrid(first, rest) => {
+                // Both are decoded before either's outcome is looked at.
+                let (first, rest) = (bulk(first), instant(rest));
+                let mut found = first?;
+                found.extend(rest?);
+                Ok(found)
+            }
         }
     }
 }

@@ -59,7 +59,7 @@ pub mod sophomr;
 pub use bound::{BoundSender, CLUE_SEED_BYTES, ClueSeed};
 pub use decode::{DecodeError, Fingerprint, Retrieved};
 pub use digest_secret::{DIGEST_SEED_BYTES, DigestSecret};
-pub use engines::{MakeKeyError, decode, write_detection_key};
+pub use engines::{Decoder, MakeKeyError, decode, write_detection_key};
 pub use identity::identity;
 pub use secret_key::{SecretKey, SecretKeyError};
 pub use sender::Sender;

@@ -4,8 +4,10 @@ use crate::job::Job;
 use crate::kept::Failure;
 use crate::sealing::check_sealing;
 use omr_client::letter::{self, Piece, Place};
-use omr_client::{DecodeError, Retrieved, SecretKey};
+use omr_client::{DecodeError, Decoder, Retrieved, SecretKey};
 use omr_protocol::{ParamSet, Response, Sealing, Stride};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The secrets that decoding needs. A reader has no connection, so it cannot reveal what it
 /// decodes.
@@ -15,6 +17,11 @@ pub struct Reader {
     board_id: [u8; 16],
     /// How letters to her are sealed, see [`check_sealing`].
     sealing: Option<Sealing>,
+    /// What is prepared of the secret, and of the last digest's place.
+    decoder: Decoder,
+    letters: Mutex<Option<(Place, Arc<letter::Reader>)>>,
+    /// Places of digests without a message whose time was not taken yet, if that is done later.
+    owed: Option<AtomicUsize>,
 }
 
 /// What a digest holds.
@@ -48,7 +55,31 @@ impl Reader {
             secret,
             board_id,
             sealing,
+            decoder: Decoder::default(),
+            letters: Mutex::default(),
+            owed: None,
         }
+    }
+
+    /// The same with letters sooner: the time of places without a message is taken by [`Self::settle`], which must
+    /// follow before anything that others see.
+    #[must_use]
+    pub fn owing(self) -> Self {
+        Self {
+            owed: Some(AtomicUsize::new(0)),
+            ..self
+        }
+    }
+
+    /// Takes the time of at most so many places that are owed; how many are left.
+    pub fn settle(&self, most: usize) -> usize {
+        let Some(owed) = &self.owed else { return 0 };
+        let places = owed.load(Ordering::Relaxed).min(most);
+        let letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, letters)) = letters.as_ref() {
+            letters.pad(places);
+        }
+        owed.fetch_sub(places, Ordering::Relaxed) - places
     }
 
     /// What a digest holds, opened. The parts of a hybrid one stand for themselves.
@@ -79,7 +110,7 @@ impl Reader {
         let parts: Vec<_> = parts(response)
             .into_iter()
             .map(|part| {
-                let retrieved = omr_client::decode(&self.set, &self.secret, &part);
+                let retrieved = self.decoder.decode(&self.set, &self.secret, &part);
                 (of.part(part.request().range), retrieved)
             })
             .collect();
@@ -100,6 +131,19 @@ impl Reader {
         decoded
     }
 
+    /// What opens letters of a place.
+    fn letters(&self, place: &Place) -> Arc<letter::Reader> {
+        let mut kept = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
+        match kept.as_ref() {
+            Some((of, letters)) if of == place => letters.clone(),
+            _ => {
+                let letters = letter::Reader::new(self.set.clue(), &self.secret, place);
+                let (_, letters) = kept.insert((place.clone(), Arc::new(letters)));
+                letters.clone()
+            }
+        }
+    }
+
     /// The payloads of a digest's messages, opened.
     fn opened(
         &self,
@@ -108,8 +152,14 @@ impl Reader {
         place: &Place,
         places: usize,
     ) -> Vec<Found> {
-        let reader = letter::Reader::new(self.set.clue(), &self.secret, place);
-        let opened = reader.open(retrieved, places);
+        let now = match &self.owed {
+            None => places,
+            Some(owed) => {
+                owed.fetch_add(places.saturating_sub(retrieved.len()), Ordering::Relaxed);
+                0
+            }
+        };
+        let opened = self.letters(place).open(retrieved, now);
         // Sealing is random, so equal payloads are copies; without it, two people may write the same.
         let sealed = place.sealing != Sealing::None;
         let hash = |counted: u64| {

@@ -176,7 +176,7 @@ impl Inbox {
         inbox.begin_at(recipient.begins)?;
         Ok(Self {
             inbox,
-            reader: Reader::new(set, secret, board_id, sealing),
+            reader: Reader::new(set, secret, board_id, sealing).owing(),
             recipient,
             fetch: None,
         })
@@ -296,6 +296,12 @@ impl Inbox {
 
     /// All letters.
     pub fn list(&self) -> Result<Vec<Listed>, JsError> {
+    /// Takes the time of at most so many places of digests that held no letter; how many are left. To be called until
+    /// none is before anything that others see.
+    pub fn settle(&self, most: usize) -> usize {
+        self.reader.settle(most)
+    }
+
         let listed = self.inbox.list(true)?.into_iter().map(|one| Listed {
             number: one.number as f64,
             index: one.index as f64,
