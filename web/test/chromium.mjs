@@ -46,9 +46,10 @@ try {
     Object.assign(bob, { open: page, address });
   });
   await step("letters of one page are read by another", () => letters(alice, bob));
-  await step(`${KILLS} letters of ${KILLS} come once, as often as the page is closed in a fetch`, () =>
-    closed(alice, server.url, bob.open, KILLS),
-  );
+  await step(`${KILLS} letters of ${KILLS} come once, as often as the page is closed`, async () => {
+    const { fetch, decode, between } = await closed(alice, server.url, bob.open, KILLS);
+    figure("closed in a fetch; while it decodes; between them", `${fetch}; ${decode}; ${between}`);
+  });
   await step("what a malicious server answers is told, not shown, and what it hid comes later", () =>
     malice(alice, bob.open, bent),
   );
@@ -92,8 +93,8 @@ async function keys(alice) {
   const memory = await watched(browser, () => register(page));
   figure("ready to receive", seconds(start));
   figure("memory of a page at most", `${(memory / 1e6).toFixed(0)} MB`);
-  assert.equal(await page.evaluate(() => globalThis.me.ready()), true);
   assert.ok(memory <= MEMORY, `${memory} bytes`);
+  assert.equal(await page.evaluate(() => globalThis.me.ready()), true);
   Object.assign(alice, { open: page, address });
 }
 
@@ -124,9 +125,9 @@ async function letters(alice, bob) {
   }
   const each = ({ milliseconds, digests }) => `${(milliseconds / digests).toFixed(1)} ms`;
   figure("digests decoded by a new page, the first with tables", decoded.map(each).join(", "));
-  const seal = await page.evaluate(async (url) => {
   const waited = decoded.map(({ shown, digests }) => `${shown.toFixed(0)} ms of ${digests}`);
   figure("from the last digest until letters are listed, and of how many", waited.join(", "));
+  const seal = await page.evaluate(async (url) => {
     await import("/tested/page.js");
     return await globalThis.sealing(url, "/dist/omr_wasm_bg.wasm", 50);
   }, server.url);

@@ -2,17 +2,43 @@
 import assert from "node:assert/strict";
 import { open, read, register, send, text } from "./people.mjs";
 
-/** Times at which a page is closed while it fetches, by turns. */
+/** Times at which a page is closed, by turns: in a fetch three times, then while a digest is decoded. */
 const ENDS = [
   // Before the server answers.
   (page) => new Promise((resolve) => setTimeout(resolve, 20)),
-  // At the first request for a digest, while one is sent, and while the last one is decoded.
+  // At the first request for a digest, and while one is sent.
   (page) => page.waitForRequest(/CreateJob/),
   (page) => page.waitForRequest(/FetchDigest/),
-  async (page) => {
-    for (let i = 0; i < 2; i++) await page.waitForEvent("requestfinished", (request) => /FetchDigest/.test(request.url()));
-  },
+  decoding,
 ];
+
+/** When the digest was decoded whose end the worker waits for: what it held is not kept yet, and never will be. */
+async function decoding(page, round) {
+  const [worker] = page.workers();
+  await worker.evaluate((before) => {
+    const { delete: remove } = IDBObjectStore.prototype;
+    IDBObjectStore.prototype.delete = function (key) {
+      if (key[0] !== "digests" || before-- > 0) return remove.call(this, key);
+      new BroadcastChannel("decoded").postMessage("");
+      for (;;);
+    };
+  }, round % 2);
+  return page.evaluate(() => new Promise((resolve) => (new BroadcastChannel("decoded").onmessage = () => resolve())));
+}
+
+/** In what a page was closed, by what it left. */
+async function closedIn(page) {
+  return await page.evaluate(async () => {
+    const asked = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
+    const db = await asked(indexedDB.open("omr-recipient"));
+    const rows = await asked(db.transaction("inbox").objectStore("inbox").getAll());
+    db.close();
+    const values = (name) => rows.filter(({ table }) => table === name).map(({ value }) => value);
+    const jobs = values("jobs").map((value) => JSON.parse(new TextDecoder().decode(value)));
+    if (jobs.some(({ fetched }) => !fetched)) return "fetch";
+    return values("digests").length > 0 ? "decode" : "between";
+  });
+}
 
 /** Her keys are sent by pages of which each ends after some chunks. */
 export async function interrupted(person, server, times) {
@@ -45,19 +71,26 @@ export async function interrupted(person, server, times) {
   }
 }
 
-/** Letters come once each, wherever in a fetch her page is closed. */
+/** Letters come once each, wherever in a fetch or in decoding her page is closed; how often it was where. */
 export async function closed(alice, server, writer, times) {
   const before = (await read(alice.open)).letters.length;
+  const counts = { fetch: 0, decode: 0, between: 0 };
   for (let i = 0; i < times; i++) {
     await send(writer, alice.address, `letter ${i}`);
-    const end = ENDS[i % ENDS.length](alice.open).catch(() => {});
+    const [turn, round] = [i % ENDS.length, Math.floor(i / ENDS.length)];
+    const end = Promise.resolve(ENDS[turn](alice.open, round)).catch(() => {});
     const fetched = alice.open.evaluate(() => globalThis.me.fetch()).catch(() => {});
     await Promise.race([end, fetched]);
     await alice.open.close();
     alice.open = await alice.page();
+    const kind = await closedIn(alice.open);
+    if (ENDS[turn] === decoding) assert.equal(kind, "decode");
+    counts[kind] += 1;
     await open(alice.open, { server });
   }
+  assert.ok(counts.fetch > 0 && counts.decode > 0, JSON.stringify(counts));
   const { letters } = await read(alice.open);
   const texts = letters.slice(before).map(text);
   assert.deepEqual(texts, Array.from({ length: times }, (_, i) => `letter ${i}`));
+  return counts;
 }
