@@ -18,7 +18,7 @@ export function Sides({ desk }: { desk: Desk }) {
         <Yours desk={desk} messages={messages} />
       </div>
       <p class="legend">
-        <span class="key asked">asked for at the last visit</span> <span class="key mine">a letter to you begins</span>{" "}
+        <span class="key asked">asked for at the last visit</span> <span class="key mine">of a letter to you</span>{" "}
         <span class="key sent">from you</span>
         {perSquare(messages) > 1 && <> Each square stands for {perSquare(messages)} posts.</>}
       </p>
@@ -95,10 +95,10 @@ function Theirs({ desk, messages }: Side) {
 function Yours({ desk, messages }: Side) {
   const { given } = visits(desk.ledger.entries);
   const within = (places: number[], from: number, to: number) => places.some((place) => from <= place && place < to);
-  const mine = desk.letters.map(({ index }) => index);
+  const mine = desk.letters.flatMap(({ index, further }) => [index, ...further]);
   const kind = (from: number, to: number) =>
     within(mine, from, to) ? "mine" : within(desk.sent, from, to) ? "sent" : "other";
-  const told = `${several(mine.length, "letter")} to you${desk.sent.length > 0 ? `, ${grouped(desk.sent.length)} from you` : ""}`;
+  const told = `${several(desk.letters.length, "letter")} to you${desk.sent.length > 0 ? `, ${grouped(desk.sent.length)} from you` : ""}`;
   const fresh = given?.fresh ?? 0;
   const keys = sent(desk.ledger.entries);
   return (

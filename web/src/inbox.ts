@@ -59,8 +59,8 @@ export class Inbox {
   }
 
   list(): Listed[] {
-    return this.#rules.list().map(({ number, index, fetched, bytes, read, name, firstLine }) => {
-      return { number, index, fetched, bytes, read, name, firstLine };
+    return this.#rules.list().map(({ number, index, further, fetched, bytes, read, name, firstLine }) => {
+      return { number, index, further, fetched, bytes, read, name, firstLine };
     });
   }
 

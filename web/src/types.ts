@@ -61,7 +61,10 @@ export interface Letter {
 export interface Listed {
   /** Its number in this inbox. */
   number: number;
+  /** Index of its first message on the board. */
   index: number;
+  /** Those of its further messages, where they were noted. */
+  further: Float64Array;
   /** When it was taken in, in seconds since 1970. */
   fetched: number;
   /** Its length. */

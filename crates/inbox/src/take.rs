@@ -132,7 +132,7 @@ fn deliver<T: Edit>(
             continue;
         }
         match piece {
-            Ok(Piece::Whole(whole)) => messages.push(add_message(tx, index, whole, now)?),
+            Ok(Piece::Whole(whole)) => messages.push(add_message(tx, &[index], whole, now)?),
             Ok(Piece::PartOf(id, part)) => {
                 let id = u64::from_le_bytes(id);
                 PIECES.put(tx, &(id, index), &part)?;
@@ -167,8 +167,15 @@ fn is_new<T: Edit>(tx: &mut T, index: u64, hash: Option<[u8; 32]>) -> Result<boo
     Ok(!is_copy)
 }
 
-fn add_message<T: Edit>(tx: &mut T, index: u64, whole: Whole, now: u64) -> Result<u64, T::Error> {
+/// A message whose payloads are at these places, at least one.
+fn add_message<T: Edit>(
+    tx: &mut T,
+    places: &[u64],
+    whole: Whole,
+    now: u64,
+) -> Result<u64, T::Error> {
     let Whole { name, bytes } = whole;
+    let (&index, further) = places.split_first().unwrap_or((&0, &[]));
     let number = MESSAGES.next_number(tx)?;
     let record = Record {
         index,
@@ -177,6 +184,7 @@ fn add_message<T: Edit>(tx: &mut T, index: u64, whole: Whole, now: u64) -> Resul
         read: false,
         name,
         retired: None,
+        further: further.to_vec(),
     };
     MESSAGES.put(tx, &number, &record)?;
     BODIES.put(tx, &number, &bytes)?;
@@ -207,10 +215,41 @@ fn put_together<T: Edit>(tx: &mut T, id: u64, now: u64) -> Result<Option<u64>, T
     PIECES.clear(tx, (id, 0)..=(id, u64::MAX))?;
     let first = indices.first().copied().unwrap_or(0);
     match whole {
-        Some(whole) => Ok(Some(add_message(tx, first, whole, now)?)),
+        Some(whole) => Ok(Some(add_message(tx, &indices, whole, now)?)),
         None => {
             UNOPENED.put(tx, &first, &failed.unwrap_or_default().as_bytes().to_vec())?;
             Ok(None)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{InboxError, Memory};
+    use omr_client::fragment::split;
+    use omr_client::os_rng;
+
+    #[test]
+    fn the_places_of_all_parts_stay_with_a_letter() {
+        let inbox = Inbox::open(Memory::<InboxError>::new()).unwrap();
+        let parts = split(&[5; 300], 100, &mut os_rng()).unwrap();
+        assert!(parts.len() > 2);
+        let places: Vec<u64> = (0..parts.len() as u64).map(|i| 7 + 3 * i).collect();
+        // The first digest brings all parts but one.
+        let found = places.iter().zip(parts).map(|(&index, part)| Found {
+            index,
+            hash: None,
+            piece: Ok(Piece::PartOf([9; 8], part.into())),
+        });
+        let mut found: Vec<Found> = found.collect();
+        let last = found.remove(1);
+        for found in [found, vec![last]] {
+            inbox.store.write(|tx| deliver(tx, &[], found, 0)).unwrap();
+        }
+        let letters = inbox.list(true).unwrap();
+        assert_eq!(letters.len(), 1);
+        assert_eq!(letters[0].index, places[0]);
+        assert_eq!(letters[0].further, places[1..]);
     }
 }

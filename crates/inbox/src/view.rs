@@ -21,6 +21,9 @@ pub(crate) struct Record {
     pub(crate) name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retired: Option<String>,
+    /// Indices of its further payloads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) further: Vec<u64>,
 }
 
 /// A message as it is listed.
@@ -30,6 +33,9 @@ pub struct Listed {
     pub number: u64,
     /// Index of its first payload on the board.
     pub index: u64,
+    /// Those of its further payloads, where they were noted.
+    #[serde(skip)]
+    pub further: Vec<u64>,
     /// When it was taken in, in seconds since 1970.
     pub fetched: u64,
     /// The letter's length in bytes.
@@ -66,6 +72,7 @@ impl<S: Storage> Inbox<S> {
                 Ok(Listed {
                     number,
                     index: record.index,
+                    further: record.further,
                     fetched: record.fetched,
                     bytes: record.bytes,
                     read: record.read,

@@ -75,6 +75,8 @@ pub struct Listed {
     pub number: f64,
     /// Index of its first message on the board.
     pub index: f64,
+    /// Those of its further messages, where they were noted.
+    pub further: Vec<f64>,
     /// When it was taken in, in seconds since 1970.
     pub fetched: f64,
     /// Its length.
@@ -294,17 +296,18 @@ impl Inbox {
         Ok(self.inbox.take_one(&self.reader, now as u64)?.is_some())
     }
 
-    /// All letters.
-    pub fn list(&self) -> Result<Vec<Listed>, JsError> {
     /// Takes the time of at most so many places of digests that held no letter; how many are left. To be called until
     /// none is before anything that others see.
     pub fn settle(&self, most: usize) -> usize {
         self.reader.settle(most)
     }
 
+    /// All letters.
+    pub fn list(&self) -> Result<Vec<Listed>, JsError> {
         let listed = self.inbox.list(true)?.into_iter().map(|one| Listed {
             number: one.number as f64,
             index: one.index as f64,
+            further: one.further.into_iter().map(|index| index as f64).collect(),
             fetched: one.fetched as f64,
             bytes: one.bytes as f64,
             read: one.read,
