@@ -47,6 +47,13 @@ const protobuf = {
     const read = ["fromJson", "fromJsonString", "mergeFromJson", "mergeFromJsonString", "enumFromJson", "isEnumJson"];
     build.onLoad({ filter: within("from-json") }, absent(read));
     build.onLoad({ filter: within("to-json") }, absent(["toJson", "toJsonString", "enumToJson"]));
+    // Defaults of fields, which descriptions of messages alone have: names of enumerations, and booleans.
+    build.onLoad({ filter: within("wire/text-format") }, () => ({
+      contents: `
+        export const parseTextFormatEnumValue = (of, value) => of.values.find(({ name }) => name === value).number;
+        export const parseTextFormatScalarValue = (_, value) => value === "true";
+      `,
+    }));
     // What stands in for 64-bit integers where there are none.
     build.onLoad({ filter: within("proto-int64") }, async ({ path }) => {
       const text = await readFile(path, "utf8");

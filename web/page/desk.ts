@@ -22,6 +22,8 @@ export interface Desk {
   ready: boolean;
   /** Why it cannot, if it was tried. */
   stuck: string | undefined;
+  /** Whether it could before, and has her keys no more. */
+  lost: boolean;
   prepare(): Promise<void>;
   /** What is said aloud. */
   news: string;
@@ -45,6 +47,7 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
   const [keys, setKeys] = useState<Progress>();
   const [visit, setVisit] = useState<Progress>();
   const [stuck, setStuck] = useState<string>();
+  const [lost, setLost] = useState(false);
   const [ready, setReady] = useState(false);
   const [news, setNews] = useState("");
   const [sent, setSent] = useState<number[]>([]);
@@ -120,7 +123,10 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
       fresh = (await reload()).length - before;
       outcome = fresh === 0 ? "No new letter." : `${several(fresh, "new letter")}.`;
     } catch (error) {
-      outcome = `${reason(error)} The next visit asks the same again.`;
+      const gone = !(await me.ready());
+      outcome = `${reason(error)} ${gone ? "They are made and sent again." : "The next visit asks the same again."}`;
+      setLost(gone);
+      if (gone) void prepare();
     }
     tell({ do: "end", deed: "visit", outcome, fresh });
     setNews(outcome);
@@ -140,5 +146,5 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
     }
   }
 
-  return { letters, kept, ledger, busy: { keys, visit }, ready, stuck, prepare, news, next, sent, send, reload };
+  return { letters, kept, ledger, busy: { keys, visit }, ready, stuck, lost, prepare, news, next, sent, send, reload };
 }

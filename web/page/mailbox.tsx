@@ -114,7 +114,8 @@ function Keys({ desk }: { desk: Desk }) {
     <section class="card" aria-label="Your keys">
       <Bar label={keysNews(keys)} progress={keys} />
       <p class="hint">
-        Once, before the first letter. You may write meanwhile; if you close the page, it goes on later.
+        {desk.lost ? "The server has lost the keys that it had." : "Once, before the first letter."} You may write meanwhile;
+        if you close the page, it goes on later.
       </p>
     </section>
   );

@@ -1,4 +1,5 @@
 // The recipient herself, in a worker: her secret never reaches the page.
+import { Code, ConnectError } from "@connectrpc/connect";
 import { fromFile, toFile } from "./file.js";
 import { Inbox } from "./inbox.js";
 import { make, upload } from "./keys.js";
@@ -21,6 +22,17 @@ interface Means {
   /** For her own server alone. */
   token: string | undefined;
   seen: (seen: Seen) => void;
+}
+
+/** A key that is to be made. */
+async function unmade(name: string, vault: Vault): Promise<KeptKey> {
+  return {
+    name,
+    made: Math.floor(Date.now() / 1000),
+    seed: await vault.seal(SEED, crypto.getRandomValues(new Uint8Array(32))),
+    hash: null,
+    registered: false,
+  };
 }
 
 export class Core {
@@ -104,13 +116,6 @@ export class Core {
     const lock = newLock();
     const vault = await Vault.open(passphrase, lock);
     const bound = options.bound ?? BOUND;
-    const key = async (name: string): Promise<KeptKey> => ({
-      name,
-      made: Math.floor(Date.now() / 1000),
-      seed: await vault.seal(SEED, crypto.getRandomValues(new Uint8Array(32))),
-      hash: null,
-      registered: false,
-    });
     const kept: Kept = {
       server,
       params: paramsId,
@@ -123,7 +128,7 @@ export class Core {
       lock,
       secret: await vault.seal(SECRET, identity.toBytes() as Bytes),
       // The short one first: it is sent while the other is made.
-      keys: await Promise.all(identity.keyNames().reverse().map(key)),
+      keys: await Promise.all(identity.keyNames().reverse().map((name) => unmade(name, vault))),
     };
     await store.save(kept);
     return await Core.#of(kept, store, vault, identity, means);
@@ -194,7 +199,27 @@ export class Core {
   /** Asks for all that is new and takes it in. */
   async fetch(tell: (progress: Progress) => void): Promise<Fetched> {
     const keys = this.#kept.keys.map((key) => given("a registered key", key.hash ?? undefined));
-    return await this.#inbox.fetch(keys, tell);
+    try {
+      return await this.#inbox.fetch(keys, tell);
+    } catch (error) {
+      if (this.#inbox.keyless && !(await this.#known())) throw new Error("The server has lost your keys.");
+      throw error;
+    }
+  }
+
+  /** Registers keys once more; those that the server has no more are to be made anew. Whether there are none. */
+  async #known(): Promise<boolean> {
+    for (const key of this.#kept.keys) {
+      const keyHash = given("a registered key", key.hash ?? undefined);
+      try {
+        await patiently(() => this.#service.keys.registerKey({ keyHash }));
+      } catch (error) {
+        if (ConnectError.from(error).code !== Code.NotFound) throw error;
+        Object.assign(key, await unmade(key.name, this.#vault));
+      }
+    }
+    await this.#store.save(this.#kept);
+    return this.ready();
   }
 
   letters(): Listed[] {

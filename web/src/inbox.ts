@@ -86,7 +86,9 @@ export class Inbox {
     try {
       answer = await this.#perform(call, keys, tell);
     } catch (error) {
-      answer = () => this.#rules.answerFailed(kind(error), String(error));
+      const failure = kind(error);
+      this.keyless ||= call.kind === "job" && failure === "missing";
+      answer = () => this.#rules.answerFailed(failure, String(error));
     }
     return answer();
   }

@@ -275,8 +275,20 @@ async function files(address) {
   await page.getByRole("button", { name: "Make my address" }).click();
   await dora.ready();
   await dora.send(address, "From another place");
+  await dora.send(await dora.address(), "A note to myself");
+  // The server forgets her: her keys are made once more, and what was written meanwhile comes.
+  await page.evaluate(async (url) => {
+    await import("/tested/page.js");
+    await globalThis.forgotten(url);
+  }, server.url);
+  await page.reload();
+  await dora.unlock();
+  await page.getByText("The server has lost the keys that it had.").waitFor();
+  await page.getByRole("cell", { name: "The server has lost your keys. They are made and sent again." }).waitFor();
+  await dora.ready();
+  assert.deepEqual(await dora.letters(), ["A note to myself"]);
   await page.close();
-  passed("as files of another web server");
+  passed("as files of another web server, which loses her keys");
   return dora;
 }
 
