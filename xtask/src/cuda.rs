@@ -13,7 +13,13 @@ const REQUIREMENTS: &str = "xtask/cuda-requirements.txt";
 /// Sources and what is made of them.
 const KERNELS: &str = "crates/cuda/kernels";
 /// Each with its PTX beside it.
-const SOURCES: [&str; 4] = ["rates", "rows", "transform_floating", "transform_whole"];
+const SOURCES: [&str; 5] = [
+    "messages",
+    "rates",
+    "rows",
+    "transform_floating",
+    "transform_whole",
+];
 /// Cards of the compute capability 8.0 and later.
 const ARCHITECTURE: &str = "-arch=compute_80";
 

@@ -61,12 +61,17 @@ DEVICE u64 weighted(struct prime m, value x, const u64 *weight) {
     }                                                                                                       \
   }
 
-DEVICE void forward16(struct prime m, value *v, const u64 *factors, u64 slot, u32 skipped) {
-  CENTRE
+/* Four levels, or fewer, of values at most q/2. */
+DEVICE void levels16(struct prime m, value *v, const u64 *factors, u64 slot, u32 skipped) {
   if (skipped < 1) { FORWARD(8) }
   if (skipped < 2) { FORWARD(4) }
   if (skipped < 3) { FORWARD(2) }
   if (skipped < 4) { FORWARD(1) }
+}
+
+DEVICE void forward16(struct prime m, value *v, const u64 *factors, u64 slot, u32 skipped) {
+  CENTRE
+  levels16(m, v, factors, slot, skipped);
 }
 
 #define INVERSE(half)                                                                                       \

@@ -105,6 +105,7 @@ impl CudaRing {
                     blocks: blocks as u32,
                     rows: rows as u32,
                     threads: threads as u32,
+                    shared: 0,
                     call,
                 })
             });

@@ -1,9 +1,11 @@
 //! Which engine makes digests: that of a card where there is one, else the processor's.
 
-use crate::{CudaRing, Machine, MachineError};
+use crate::{CudaRing, Machine, MachineError, MessageEngine, MessageRing};
 use omr_detector::engine::{Engine, on_cpu};
+use omr_detector::instantomr::{AwayEngine, InstantDetector};
 use omr_detector::sophomr::{BackendEngine, BoardCache};
-use omr_protocol::{EngineKind, ParamSet, ParamsError};
+use omr_protocol::instantomr::InstantKey;
+use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, ParamsError};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -66,6 +68,9 @@ pub enum CardsError {
     /// The set has no such engine.
     #[error(transparent)]
     Params(#[from] ParamsError),
+    /// A key could not be brought to the card.
+    #[error(transparent)]
+    Key(#[from] DetectionKeyError),
     /// Cards do not serve the set.
     #[error("expected a set whose clues are opened in slots, found {0}: cards serve no other")]
     Set(String),
@@ -81,12 +86,32 @@ fn first_card() -> Result<Arc<dyn Machine>, MachineError> {
     Err(MachineError::Absent("a build without cards".into()))
 }
 
-/// The engines of a process, and the card that they work on, if any. InstantOMR's works on the processor.
+/// Tables on a card, by set.
+type BySet<T> = Mutex<Vec<(&'static str, Arc<T>)>>;
+
+/// Those of a set, made unless they are here.
+fn of_set<T>(
+    all: &BySet<T>,
+    name: &'static str,
+    make: impl FnOnce() -> Result<T, MachineError>,
+) -> Result<Arc<T>, MachineError> {
+    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, known)) = all.iter().find(|(known, _)| *known == name) {
+        return Ok(known.clone());
+    }
+    let made = Arc::new(make()?);
+    all.push((name, made.clone()));
+    Ok(made)
+}
+
+/// The engines of a process, and the card that they work on, if any.
 pub struct Cards {
     choice: Choice,
     card: Result<Arc<dyn Machine>, String>,
-    /// The tables on the card, by set.
-    rings: Mutex<Vec<(&'static str, Arc<CudaRing>)>>,
+    /// SophOMR's tables.
+    rings: BySet<CudaRing>,
+    /// InstantOMR's.
+    messages: BySet<MessageRing>,
 }
 
 impl Cards {
@@ -121,6 +146,7 @@ impl Cards {
             choice,
             card,
             rings: Mutex::default(),
+            messages: Mutex::default(),
         }
     }
 
@@ -164,36 +190,64 @@ impl Cards {
         kind: EngineKind,
         cache: Option<&Arc<BoardCache>>,
     ) -> Result<Box<dyn Engine>, CardsError> {
-        if let (Ok(card), EngineKind::Sophomr) = (&self.card, kind) {
-            match self.on_card(card, set) {
-                Ok(engine) => return Ok(Box::new(engine)),
-                Err(error) if self.choice == Choice::Cuda => return Err(error),
+        if let Ok(card) = &self.card {
+            let engine = match kind {
+                EngineKind::Sophomr => self.batches(card, set).map(|e| Box::new(e) as Box<_>),
+                EngineKind::Instantomr => self.messages(card, set).map(|e| Box::new(e) as Box<_>),
+            };
+            match engine {
+                Ok(engine) => return Ok(engine),
+                Err(error) if self.insists() => return Err(error),
                 Err(_) => {}
             }
         }
         Ok(on_cpu(set, kind, cache)?)
     }
 
-    fn on_card(
+    /// InstantOMR's detector for a key that `read` reads, on the card if there is one: for sessions.
+    ///
+    /// Errors: those of `read`; `Params`; where a card was asked for `Machine` and `Key`.
+    pub fn instant<E: From<CardsError>>(
+        &self,
+        set: &ParamSet,
+        read: impl Fn() -> Result<InstantKey, E>,
+    ) -> Result<InstantDetector, E> {
+        if let Ok(card) = &self.card {
+            let engine = self.messages(card, set);
+            let key = read()?;
+            let brought = engine.and_then(|engine| Ok(engine.detector(key)?));
+            match brought {
+                Ok(detector) => return Ok(detector),
+                Err(error) if self.insists() => return Err(error.into()),
+                Err(_) => {}
+            }
+        }
+        let params = set.instantomr().map_err(CardsError::from)?;
+        Ok(InstantDetector::new(params.clone(), read()?))
+    }
+
+    fn messages(&self, card: &Arc<dyn Machine>, set: &ParamSet) -> Result<AwayEngine, CardsError> {
+        let params = set.instantomr()?;
+        let ring = of_set(&self.messages, params.name(), || {
+            MessageRing::new(card.clone(), &params.ring)
+        })?;
+        Ok(AwayEngine::new(params, Arc::new(MessageEngine(ring))))
+    }
+
+    fn batches(
         &self,
         card: &Arc<dyn Machine>,
         set: &ParamSet,
     ) -> Result<BackendEngine, CardsError> {
         let params = set.sophomr()?;
+        let unserved = || CardsError::Set(params.name().into());
         if params.opening.is_none() {
-            return Err(CardsError::Set(params.name().into()));
+            return Err(unserved());
         }
-        let mut rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = rings.iter().find(|(name, _)| *name == params.name());
-        let ring = match known {
-            Some((_, ring)) => ring.clone(),
-            None => {
-                let ring = Arc::new(CudaRing::new(card.clone(), &params.ring)?);
-                rings.push((params.name(), ring.clone()));
-                ring
-            }
-        };
-        BackendEngine::new(params, ring).ok_or_else(|| CardsError::Set(params.name().into()))
+        let ring = of_set(&self.rings, params.name(), || {
+            CudaRing::new(card.clone(), &params.ring)
+        })?;
+        BackendEngine::new(params, ring).ok_or_else(unserved)
     }
 }
 
@@ -234,5 +288,24 @@ mod tests {
         let none = Cards::of(Choice::Auto, Err("no driver".into()));
         assert_eq!(none.told(), "engine: the processor (no driver)");
         assert_eq!(engine(&none, new), Ok(()));
+    }
+
+    /// InstantOMR's kernels are made for double precision.
+    #[test]
+    fn cards_with_little_double_precision_leave_messages_to_the_processor() {
+        use crate::{Arithmetic, Emulated};
+        let set = ParamSet::named("insecure-tiny-hybrid-v4").unwrap();
+        let engine = |choice, arithmetic| {
+            let cards = Cards::of(choice, Ok(Emulated::new(arithmetic)));
+            let engine = cards.engine(&set, EngineKind::Instantomr, None);
+            engine.map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(engine(Choice::Cuda, Arithmetic::Floating), Ok(()));
+        assert_eq!(engine(Choice::Auto, Arithmetic::Whole), Ok(()));
+        let refused = engine(Choice::Cuda, Arithmetic::Whole).unwrap_err();
+        assert!(
+            refused.ends_with("found a card with little double precision"),
+            "{refused}"
+        );
     }
 }

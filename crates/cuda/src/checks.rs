@@ -1,5 +1,9 @@
 //! Operations of rings on a machine against the same operations here: what a card has to pass.
 
+mod messages;
+
+pub use messages::messages;
+
 use crate::{CudaRing, Machine, MachineError};
 use chacha20::ChaCha20Rng;
 use omr_ring::{

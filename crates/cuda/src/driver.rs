@@ -7,11 +7,12 @@ use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What `nvcc` made of the sources, by [`Kernel::source`].
-const PTX: [&str; 4] = [
+const PTX: [&str; 5] = [
     include_str!("../kernels/rows.ptx"),
     include_str!("../kernels/transform_whole.ptx"),
     include_str!("../kernels/transform_floating.ptx"),
     include_str!("../kernels/rates.ptx"),
+    include_str!("../kernels/messages.ptx"),
 ];
 
 /// Single-precision operations for each of double precision, from which on integers are faster.
@@ -19,6 +20,9 @@ const FEW_DOUBLES: i32 = 4;
 
 /// Words of the card's memory that calls are written to, one after another.
 const CALLS: usize = 1 << 20;
+
+/// Bytes of shared memory that every kernel may take; more has to be asked for.
+const SHARED: u32 = 48 << 10;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -300,6 +304,10 @@ impl Machine for Card {
         let mut address = self.place(launch.call)?;
         let mut arguments = [(&raw mut address).cast::<c_void>()];
         let function = self.functions[launch.kernel.number()];
+        if launch.shared > SHARED {
+            let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            call!(cuFuncSetAttribute(function, most, launch.shared as i32))?;
+        }
         let mut clock = lock(&self.clock);
         let before = clock
             .is_some()
@@ -313,7 +321,7 @@ impl Machine for Card {
             launch.threads,
             1,
             1,
-            0,
+            launch.shared,
             self.stream,
             arguments.as_mut_ptr(),
             null_mut(),

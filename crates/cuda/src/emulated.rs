@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use tempfile::TempDir;
 
 #[repr(C)]
 struct Order {
@@ -24,7 +25,7 @@ type Entry = unsafe extern "C" fn(*const Order, *const u64);
 
 /// Memory of the processor that stands for a card's.
 pub struct Emulated {
-    kernels: Arc<Vec<Library>>,
+    sources: Arc<Sources>,
     arithmetic: Arithmetic,
     buffers: Mutex<HashMap<u64, Box<[u64]>>>,
     /// Kernels that run before one fails.
@@ -34,29 +35,55 @@ pub struct Emulated {
 /// Texts of the sources with what stands in their place.
 pub type Changes<'a> = &'a [(&'a str, &'a str)];
 
-/// The kernels of each source, with all their ranges checked.
-fn kernels() -> Arc<Vec<Library>> {
-    static KERNELS: OnceLock<Arc<Vec<Library>>> = OnceLock::new();
-    KERNELS.get_or_init(|| Arc::new(compiled(&[]))).clone()
+/// Sources in a folder of their own, compiled when a kernel of theirs runs first, with all their ranges checked.
+struct Sources {
+    folder: TempDir,
+    libraries: [OnceLock<Library>; SOURCES.len()],
 }
 
-/// Panics: without a C compiler, or where a text to be changed is nowhere.
-fn compiled(changes: Changes<'_>) -> Vec<Library> {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
-    let folder = tempfile::tempdir().expect("a folder for files that nobody keeps");
-    let mut left: Vec<_> = changes.to_vec();
-    for file in fs::read_dir(from).expect("sources").flatten() {
-        let mut text = fs::read_to_string(file.path()).expect("a source");
-        left.retain(|(old, new)| {
-            let found = text.contains(old);
-            text = text.replace(old, new);
-            !found
-        });
-        fs::write(folder.path().join(file.file_name()), text).expect("room for a source");
+/// The sources as they are.
+fn unchanged() -> Arc<Sources> {
+    static UNCHANGED: OnceLock<Arc<Sources>> = OnceLock::new();
+    UNCHANGED
+        .get_or_init(|| Arc::new(Sources::new(&[])))
+        .clone()
+}
+
+impl Sources {
+    /// Panics: where a text to be changed is nowhere.
+    fn new(changes: Changes<'_>) -> Self {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+        let folder = tempfile::tempdir().expect("a folder for files that nobody keeps");
+        let mut left: Vec<_> = changes.to_vec();
+        for file in fs::read_dir(from).expect("sources").flatten() {
+            let mut text = fs::read_to_string(file.path()).expect("a source");
+            left.retain(|(old, new)| {
+                let found = text.contains(old);
+                text = text.replace(old, new);
+                !found
+            });
+            fs::write(folder.path().join(file.file_name()), text).expect("room for a source");
+        }
+        assert!(left.is_empty(), "texts to be changed: {left:?}");
+        Self {
+            folder,
+            libraries: Default::default(),
+        }
     }
-    assert!(left.is_empty(), "texts to be changed: {left:?}");
-    let library = |source: &&str| library(&folder.path().join(source));
-    SOURCES.iter().map(library).collect()
+
+    /// Panics: without a C compiler.
+    fn library(&self, source: usize) -> &Library {
+        let path = self.folder.path().join(SOURCES[source]);
+        self.libraries[source].get_or_init(|| library(&path))
+    }
+}
+
+/// Whether the compiler is to be told that this processor has fused multiply-adds.
+fn fused() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }
 
 fn library(source: &Path) -> Library {
@@ -66,6 +93,7 @@ fn library(source: &Path) -> Library {
     let mut command = Command::new(compiler);
     command
         .args(words.split(' '))
+        .args(fused().then_some("-mfma"))
         .arg(source)
         .arg("-o")
         .arg(&library);
@@ -77,25 +105,24 @@ fn library(source: &Path) -> Library {
 }
 
 impl Emulated {
-    /// A machine without memory in use, whose transforms are computed in one of the arithmetics.
-    ///
-    /// Panics: without a C compiler.
+    /// A machine without memory in use, whose transforms are computed in one of the arithmetics. Its kernels need a C
+    /// compiler.
     #[must_use]
     pub fn new(arithmetic: Arithmetic) -> Arc<Self> {
-        Self::of(arithmetic, kernels())
+        Self::of(arithmetic, unchanged())
     }
 
     /// The same with other sources, to see whether checks find what is wrong with them.
     ///
-    /// Panics: without a C compiler, or where a text to be changed is nowhere.
+    /// Panics: where a text to be changed is nowhere.
     #[must_use]
     pub fn changed(arithmetic: Arithmetic, changes: Changes<'_>) -> Arc<Self> {
-        Self::of(arithmetic, Arc::new(compiled(changes)))
+        Self::of(arithmetic, Arc::new(Sources::new(changes)))
     }
 
-    fn of(arithmetic: Arithmetic, kernels: Arc<Vec<Library>>) -> Arc<Self> {
+    fn of(arithmetic: Arithmetic, sources: Arc<Sources>) -> Arc<Self> {
         Arc::new(Self {
-            kernels,
+            sources,
             arithmetic,
             buffers: Mutex::default(),
             good: AtomicUsize::new(usize::MAX),
@@ -203,7 +230,7 @@ impl Machine for Emulated {
             let found = "a card that was told to fail".into();
             return Err(MachineError::Call { call: name, found });
         }
-        let library = &self.kernels[launch.kernel.source()];
+        let library = self.sources.library(launch.kernel.source());
         // SAFETY: every kernel has this type.
         let entry = unsafe { library.get::<Entry>(name).expect("a kernel of its source") };
         let number = launch.kernel.number();

@@ -17,6 +17,7 @@ mod driver;
 #[cfg(feature = "emulated")]
 mod emulated;
 mod machine;
+mod messages;
 mod pool;
 
 pub use backend::CudaRing;
@@ -26,3 +27,4 @@ pub use driver::Card;
 #[cfg(feature = "emulated")]
 pub use emulated::{Changes, Emulated};
 pub use machine::{Arithmetic, Kernel, Launch, Machine, MachineError};
+pub use messages::{Instant, MessageEngine, MessageRing};

@@ -55,6 +55,12 @@ pub enum Kernel {
     Permute,
     /// Small residues modulo primes.
     Lift,
+    /// Blind rotations with one digit, four a block.
+    RotateOne,
+    /// Blind rotations with two digits, two a block.
+    RotateTwo,
+    /// Traces.
+    Trace,
     /// Fused multiply-adds of doubles, for measuring.
     RateFloating,
     /// Multiply-adds of 32-bit integers, for measuring.
@@ -65,7 +71,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::ForwardFirst(Arithmetic::Whole),
         Self::ForwardSecond(Arithmetic::Whole),
         Self::InverseFirst(Arithmetic::Whole),
@@ -79,6 +85,9 @@ impl Kernel {
         Self::Convert,
         Self::Permute,
         Self::Lift,
+        Self::RotateOne,
+        Self::RotateTwo,
+        Self::Trace,
         Self::RateFloating,
         Self::RateWhole,
         Self::RateWide,
@@ -108,6 +117,9 @@ impl Kernel {
             Self::Convert => "convert",
             Self::Permute => "permute",
             Self::Lift => "lift",
+            Self::RotateOne => "rotate_one",
+            Self::RotateTwo => "rotate_two",
+            Self::Trace => "trace",
             Self::RateFloating => "rate_floating",
             Self::RateWhole => "rate_whole",
             Self::RateWide => "rate_wide",
@@ -127,17 +139,19 @@ impl Kernel {
                 Arithmetic::Floating => 2,
             },
             Self::RateFloating | Self::RateWhole | Self::RateWide => 3,
+            Self::RotateOne | Self::RotateTwo | Self::Trace => 4,
         }
     }
 }
 
 /// The sources of the kernels.
 #[cfg(feature = "emulated")]
-pub(crate) const SOURCES: [&str; 4] = [
+pub(crate) const SOURCES: [&str; 5] = [
     "rows.cu",
     "transform_whole.cu",
     "transform_floating.cu",
     "rates.cu",
+    "messages.cu",
 ];
 
 /// One run of a kernel.
@@ -151,6 +165,8 @@ pub struct Launch<'a> {
     pub rows: u32,
     /// Threads of a block.
     pub threads: u32,
+    /// Bytes of shared memory that a block takes beside what its kernel says.
+    pub shared: u32,
     /// Its only argument.
     pub call: &'a [u64],
 }

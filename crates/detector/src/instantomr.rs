@@ -1,35 +1,42 @@
 //! InstantOMR: each message gets its verdict when it comes, and sums that a digest can be made of at
 //! any time.
 
+mod away;
 mod clue;
 mod cpu;
+mod layers;
 mod session;
 
+pub use away::AwayEngine;
 pub use clue::coordinates;
 pub use cpu::CpuEngine;
+pub use layers::{Layers, LayersEngine};
 pub use session::{CutError, Session, Share};
 
 use crate::bound_to::check_kind;
 use crate::{BoundTo, DetectorError, Stages};
 use clue::Clues;
+use layers::{Evaluation, Rounded, Run};
 use omr_protocol::ClueKind;
 use omr_protocol::instantomr::{InstantKey, InstantParams};
-use omr_tfhe::{FourierKey, Lwe, RingCipher, Rotation};
+use omr_tfhe::{Lwe, RingCipher};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-/// Digits of accumulators in the second layer; the first has one.
+/// Digits of accumulators in the first layer and in the second.
+const FIRST_DIGITS: u32 = 1;
 const SECOND_DIGITS: u32 = 2;
 
 /// A detection key ready to look at messages. `Send + Sync`.
+///
+/// What it adds up decodes the same, wherever it works. In exact integers ([`InstantDetector::exact`],
+/// [`InstantDetector::away`]) it is the same bytes everywhere; in double precision ([`InstantDetector::new`]) not on every
+/// machine.
 pub struct InstantDetector {
     params: Arc<InstantParams>,
-    key: InstantKey,
-    /// The bootstrapping key's first digit.
-    first: FourierKey,
-    /// Both digits, once they are needed.
-    second: OnceLock<FourierKey>,
+    key: Arc<InstantKey>,
+    evaluation: Evaluation,
 }
 
 /// Verdicts on messages, in their order.
@@ -48,10 +55,38 @@ impl InstantDetector {
     /// from the first message on whose second layer is in double precision.
     pub fn new(params: Arc<InstantParams>, key: InstantKey) -> Self {
         Self {
-            first: FourierKey::new(&params.ring, &key.bootstrap, 1),
-            second: OnceLock::new(),
+            evaluation: Evaluation::Rounded(Rounded::new(&params, &key)),
             params,
-            key,
+            key: Arc::new(key),
+        }
+    }
+
+    /// A detector that works in exact integers throughout: slower, and less noise.
+    pub fn exact(params: Arc<InstantParams>, key: InstantKey) -> Self {
+        Self {
+            params,
+            key: Arc::new(key),
+            evaluation: Evaluation::Exact,
+        }
+    }
+
+    /// A detector whose layers are evaluated elsewhere, where its key was brought. Results are those of
+    /// [`InstantDetector::exact`].
+    pub fn away(params: Arc<InstantParams>, key: InstantKey, layers: Box<dyn Layers>) -> Self {
+        Self {
+            params,
+            key: Arc::new(key),
+            evaluation: Evaluation::Away(layers),
+        }
+    }
+
+    /// The same key here, in exact integers: what goes on after a failure elsewhere adds up to the same bytes.
+    #[must_use]
+    pub fn here(&self) -> Self {
+        Self {
+            params: self.params.clone(),
+            key: self.key.clone(),
+            evaluation: Evaluation::Exact,
         }
     }
 
@@ -79,8 +114,10 @@ impl InstantDetector {
 
     /// The verdicts on clues of `clue_bytes` laid one after another. Several at a time read the key
     /// once; all threads take part. `to` is looked at where the detector takes bound clues. Of the clues
-    /// numbered `doubles` the second layer is in double precision: see
+    /// numbered `doubles` the second layer is in double precision, unless the detector is exact: see
     /// [`InstantParams::in_double_precision`].
+    ///
+    /// Errors: `Engine`, where layers are evaluated elsewhere.
     ///
     /// Panics: when clues, or payloads that clues are bound to, have 0 bytes, or `doubles` goes past the
     /// last clue.
@@ -91,70 +128,43 @@ impl InstantDetector {
         to: &BoundTo,
         doubles: Range<usize>,
         stages: &mut Stages,
-    ) -> Verdicts {
+    ) -> Result<Verdicts, DetectorError> {
         let params = &self.params;
         let clues = stages.time("clues", || match &self.key.offset {
             None => Clues::new(params, clues, clue_bytes),
             Some(key) => Clues::bound(params, clues, clue_bytes, (key, to)),
         });
-        let hits = stages.time("first_layer", || self.hits(&clues.coordinates));
-        let sums = stages.time("switch", || self.sums_of_hits(&hits));
-        let all = stages.time("second_layer", || self.all_hit(&sums, doubles));
+        let run = Run {
+            params,
+            key: &self.key,
+            evaluation: &self.evaluation,
+        };
+        let hits = stages.time("first_layer", || run.hits(&clues.coordinates))?;
+        let sums = stages.time("switch", || self.switched(&hits));
+        let all = stages.time("second_layer", || run.all_hit(&sums, doubles))?;
         let (ring, trace) = (&self.params.ring, &self.key.trace);
-        let verdicts = stages.time("trace", || {
-            let traced = all.into_par_iter().map(|ct| trace.apply(ring, ct));
-            traced.collect()
-        });
-        Verdicts {
+        let traced = |ct| trace.apply(ring, ct);
+        let verdicts = match self.evaluation.is_away() {
+            true => all,
+            false => stages.time("trace", || all.into_par_iter().map(traced).collect()),
+        };
+        Ok(Verdicts {
             verdicts,
             fingerprints: clues.fingerprints,
             unusable: clues.unusable,
-        }
-    }
-
-    /// For each coordinate: whether it lies in the window.
-    fn hits(&self, coordinates: &[Lwe]) -> Vec<RingCipher> {
-        let (ring, [window, _]) = (&self.params.ring, self.params.windows());
-        let start = coordinates.iter();
-        let start = start.map(|ct| Rotation::new(ring, ct, window)).collect();
-        self.first.rotate(ring, start)
+        })
     }
 
     /// For each message: how many of its coordinates hit, ready for the second layer.
-    fn sums_of_hits(&self, hits: &[RingCipher]) -> Vec<Lwe> {
+    fn switched(&self, hits: &[RingCipher]) -> Vec<Lwe> {
         let (ring, small) = (&self.params.ring, &self.params.small);
-        let (m, turn) = (ring.modulus(0), 2 * ring.n() as u64);
+        let turn = 2 * ring.n() as u64;
         let (block, _) = self.params.blocks();
-        let of_message = |hits: &[RingCipher]| {
-            let mut sum = Lwe::extract(m, &hits[0]);
-            for hit in &hits[1..] {
-                sum.add_assign(m, &Lwe::extract(m, hit));
-            }
-            let narrow = sum.switch(ring.q(), small.q());
+        let of_message = |hits: &RingCipher| {
+            let narrow = Lwe::extract(ring.modulus(0), hits).switch(ring.q(), small.q());
             let switched = self.key.switch.switch(small, &narrow);
             switched.switch_blocks(small.q(), turn, block)
         };
-        hits.par_chunks(self.params.coordinates())
-            .map(of_message)
-            .collect()
-    }
-
-    /// For each message: whether all coordinates hit; in double precision those numbered `doubles`.
-    fn all_hit(&self, sums: &[Lwe], doubles: Range<usize>) -> Vec<RingCipher> {
-        let (ring, [_, window]) = (&self.params.ring, self.params.windows());
-        let start = |sums: &[Lwe]| {
-            let start = sums.iter().map(|ct| Rotation::new(ring, ct, window));
-            start.collect()
-        };
-        let key = &self.key.bootstrap;
-        let exact = |sums| key.rotate(ring, SECOND_DIGITS, start(sums));
-        let mut all = exact(&sums[..doubles.start]);
-        if !doubles.is_empty() {
-            let floats = || self.first.with_digits(ring, key, SECOND_DIGITS);
-            let floats = self.second.get_or_init(floats);
-            all.extend(floats.rotate(ring, start(&sums[doubles.clone()])));
-        }
-        all.extend(exact(&sums[doubles.end..]));
-        all
+        hits.par_iter().map(of_message).collect()
     }
 }

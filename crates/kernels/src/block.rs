@@ -19,15 +19,16 @@ pub struct Gadget {
     pub digits: u32,
 }
 
-/// What a vector back end cuts digits with.
-pub(crate) struct Cut {
+/// What digits modulo a prime are cut with.
+pub struct Cut {
     /// `x ratio / 2^52` is `x / q` as a fraction of `bits(q) - 1` bits.
-    pub(crate) ratio: u64,
+    pub ratio: u64,
     /// Rounds, and makes all digits positive by `half` each.
-    pub(crate) offset: u64,
+    pub offset: u64,
     /// Distance of the first digit, whose successors lie `bits` lower.
-    pub(crate) top: u32,
-    pub(crate) half: u64,
+    pub top: u32,
+    /// What digits are too large by.
+    pub half: u64,
 }
 
 impl Gadget {
@@ -37,7 +38,10 @@ impl Gadget {
         (m.value() + (1 << (shift - 1))) >> shift
     }
 
-    pub(crate) fn cut(&self, m: &Modulus) -> Cut {
+    /// How residues are cut.
+    ///
+    /// Panics: when the digits do not fit the modulus.
+    pub fn cut(&self, m: &Modulus) -> Cut {
         let fraction = m.bits() - 1;
         let total = self.bits * self.digits;
         assert!(

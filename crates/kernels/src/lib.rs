@@ -29,7 +29,7 @@ mod scalar;
 mod table;
 
 pub use aligned::AlignedVec;
-pub use block::{BlockRows, Gadget, KEY_ROWS, MAX_BLOCK};
+pub use block::{BlockRows, Cut, Gadget, KEY_ROWS, MAX_BLOCK};
 pub use count::transforms;
 pub use error::KernelError;
 pub use fourier::{FourierRows, FourierTable};

@@ -35,8 +35,8 @@ pub use embedding::{max_embedding_squared, rms_embedding, squared_embeddings};
 pub use error::RingError;
 pub use narrow::NarrowGaussian;
 pub use omr_kernels::{
-    AlignedVec, BlockPermutation, BlockRows, Encoding, FourierRows, FourierTable, Gadget, KEY_ROWS,
-    Kernels, MAX_BLOCK, Modulus, Monomials, NttTable, SlidingRows,
+    AlignedVec, BlockPermutation, BlockRows, Cut, Encoding, FourierRows, FourierTable, Gadget,
+    KEY_ROWS, Kernels, MAX_BLOCK, Modulus, Monomials, NttTable, SlidingRows,
 };
 pub use poly::{Coeff, Eval, Poly};
 pub use primes::{primes_below, primes_near};

@@ -45,7 +45,7 @@ impl BootstrapShape {
 
     /// This shape with only the first `digits` digits of its gadget. Panics: when it has fewer, or
     /// `digits` is 0.
-    pub(crate) fn first_digits(self, digits: u32) -> Self {
+    pub fn first_digits(self, digits: u32) -> Self {
         assert!(
             (1..=self.gadget.digits).contains(&digits),
             "digits of the key"
@@ -159,12 +159,25 @@ impl BootstrapKey {
         bodies: impl ExactSizeIterator<Item = &'a [u64]>,
         (seed, index): (&[u8; 32], u64),
     ) -> Self {
-        assert_eq!(bodies.len(), shape.rows(), "number of bodies");
-        let mut key = Self::empty(ring, shape);
         let basis = ring.everything();
-        for (row, body) in bodies.enumerate() {
+        let with_mask = |(row, body)| {
             let c1: Poly<Eval> = mask(ring, &basis, seed, &[index, row as u64]);
-            key.set(row, body, c1.row(0));
+            (body, c1)
+        };
+        Self::from_rows(ring, shape, bodies.enumerate().map(with_mask))
+    }
+
+    /// A key of these bodies and masks, in the order of rows.
+    /// Panics: when their number is not that of the shape.
+    pub fn from_rows<'a>(
+        ring: &RotationRing,
+        shape: BootstrapShape,
+        rows: impl ExactSizeIterator<Item = (&'a [u64], Poly<Eval>)>,
+    ) -> Self {
+        assert_eq!(rows.len(), shape.rows(), "number of bodies");
+        let mut key = Self::empty(ring, shape);
+        for (row, (body, mask)) in rows.enumerate() {
+            key.set(row, body, mask.row(0));
         }
         key
     }
@@ -197,7 +210,7 @@ impl BootstrapKey {
     }
 
     /// Row `row` of [`KEY_ROWS`] of a coordinate and digit.
-    pub(crate) fn residues(&self, i: usize, digit: usize, row: usize) -> Vec<u64> {
+    pub fn residues(&self, i: usize, digit: usize, row: usize) -> Vec<u64> {
         let block = self.shape.block;
         let words = &self.levels[digit];
         let per_key = words.len() / self.shape.keys();

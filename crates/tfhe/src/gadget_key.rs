@@ -75,6 +75,17 @@ impl GadgetKey {
         self.rows.iter().map(|row| &row.c0)
     }
 
+    /// How coefficients are cut.
+    pub(crate) fn gadget(&self) -> Gadget {
+        self.gadget
+    }
+
+    /// Body and mask for each digit.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = [&[u64]; 2]> {
+        let rows = self.rows.iter();
+        rows.map(|row| [row.c0.row(0), row.c1.row(0)])
+    }
+
     /// The digits of `c`, in the evaluation domain.
     fn digits(&self, ring: &RotationRing, c: &[u64]) -> Vec<AlignedVec> {
         let row = || AlignedVec::zeroed(c.len());

@@ -26,7 +26,7 @@ pub use gadget_key::GadgetKey;
 pub use lwe::Lwe;
 pub use lwe_switch::LweSwitchKey;
 pub use ring::RotationRing;
-pub use rotation::{Rotation, Window};
+pub use rotation::{Rotation, Window, exponents};
 pub use secret::BlockSecret;
 pub use sums::PlainSums;
 pub use trace::TraceKey;

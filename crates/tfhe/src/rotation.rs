@@ -17,6 +17,20 @@ pub struct Window {
     pub value: u64,
 }
 
+impl Window {
+    /// Where the window turned by a body begins: its places `at` from here on are coefficients `at mod n` of an
+    /// accumulator, with the other sign where `at / n` is odd.
+    pub fn start(&self, n: u64, body: u64) -> u64 {
+        u64::from(self.centre) + 4 * n - u64::from(self.half) - body % (2 * n)
+    }
+}
+
+/// The exponents of a ciphertext's rotation in dimension `n`, one for each coordinate of the secret.
+pub fn exponents(n: u64, ct: &Lwe) -> Vec<u32> {
+    let turn = |&a: &u64| (2 * n - a % (2 * n)) as u32;
+    ct.mask.iter().map(turn).collect()
+}
+
 /// Most rotations of a thread that go through the key side by side: their accumulators stay in cache.
 const TOGETHER: usize = 24;
 
@@ -46,7 +60,7 @@ impl Rotation {
         );
         let mut table = vec![0; ring.n()];
         // The window, turned by the body.
-        let start = u64::from(window.centre) + 4 * n - u64::from(window.half) - ct.body % (2 * n);
+        let start = window.start(n, ct.body);
         for at in start..=start + 2 * u64::from(window.half) {
             let negative = at / n % 2 == 1;
             table[(at % n) as usize] = if negative {
@@ -55,10 +69,9 @@ impl Rotation {
                 window.value
             };
         }
-        let turn = |&a: &u64| (2 * n - a % (2 * n)) as u32;
         Self {
             accumulator: RingCipher::trivial(&table),
-            exponents: ct.mask.iter().map(turn).collect(),
+            exponents: exponents(n, ct),
         }
     }
 

@@ -58,6 +58,16 @@ impl TraceKey {
         self.steps.iter().flat_map(GadgetKey::bodies)
     }
 
+    /// How masks are cut.
+    pub fn gadget(&self) -> Gadget {
+        self.steps[0].gadget()
+    }
+
+    /// Body and mask for each step and digit of it.
+    pub fn rows(&self) -> impl Iterator<Item = [&[u64]; 2]> {
+        self.steps.iter().flat_map(GadgetKey::rows)
+    }
+
     /// The ciphertext with the constant coefficient of the message alone.
     pub fn apply(&self, ring: &RotationRing, mut ct: RingCipher) -> RingCipher {
         let (k, m) = (ring.kernels(), ring.modulus(0));

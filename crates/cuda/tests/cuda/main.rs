@@ -1,8 +1,9 @@
 //! The kernels compiled for the processor, against the ring's own operations.
 
 use omr_cuda::{Arithmetic, Changes, Emulated, Machine, checks};
+use omr_protocol::instantomr::InstantParams;
 use omr_protocol::sophomr::Params;
-use omr_ring::Basis;
+use omr_ring::{Basis, MAX_BLOCK};
 use std::sync::Arc;
 
 fn machines() -> [Arc<dyn Machine>; 2] {
@@ -30,15 +31,27 @@ fn levels_come_out_as_the_processor_makes_them() {
     }
 }
 
+/// Each dimension, length of blocks and gadget of the published sets.
+#[test]
+fn messages_come_out_as_the_processor_makes_them() {
+    let machine: Arc<dyn Machine> = Emulated::new(Arithmetic::Floating);
+    for name in [
+        "insecure-tiny-hybrid-v4",
+        "hybrid-v4",
+        "hybrid-v3",
+        "instantomr-v2",
+    ] {
+        let params = InstantParams::named(name).unwrap();
+        checks::messages(&machine, &params).unwrap();
+    }
+}
+
 /// Faults of kernels, by what they change.
 const MUTANTS: [(&str, Arithmetic, Changes<'_>); 8] = [
     (
         "values that are not centred before four levels",
         Arithmetic::Floating,
-        &[(
-            "  CENTRE\n  if (skipped < 1) { FORWARD(8) }",
-            "  if (skipped < 1) { FORWARD(8) }",
-        )],
+        &[("  CENTRE\n  levels16(", "  levels16(")],
     ),
     (
         "values that are not centred after two levels back",
@@ -104,6 +117,78 @@ fn mutants_are_found() {
     }
 }
 
+/// Faults of what InstantOMR runs, by what they change.
+const MESSAGE_MUTANTS: [(&str, Changes<'_>); 11] = [
+    (
+        "a quotient that is not rounded to an even integer",
+        &[(
+            "FMA(high, m.reciprocal, EVENS), -EVENS",
+            "FMA(high, m.reciprocal, ROUNDS), -ROUNDS",
+        )],
+    ),
+    ("a lower place for sums", &[("0x1.6p102", "0x1.6p101")]),
+    (
+        "what products leave is lost",
+        &[("s->low = ADD(s->low, rest);", "s->low = rest;")],
+    ),
+    (
+        "a factor off by one",
+        &[(
+            "f->down, 16 + (t >> (f->log_n - 8))",
+            "f->down, 17 + (t >> (f->log_n - 8))",
+        )],
+    ),
+    (
+        "two phases of a rotation as one",
+        &[(
+            "    END\n    PHASE\n      TEAM\n      ROLLED for (u32 row = team; row < PARTS * DIGITS; \
+             row += TEAMS) down_last",
+            "      ROLLED for (u32 row = team; row < PARTS * DIGITS; row += TEAMS) down_last",
+        )],
+    ),
+    (
+        "two phases of a trace as one",
+        &[(
+            "    END\n    PHASE\n      TEAM\n      if (team < 2) up_middle",
+            "      if (team < 2) up_middle",
+        )],
+    ),
+    (
+        "the sign of a digit",
+        &[("-ADD(TWO52, (double)", "-ADD(TWO52, -(double)")],
+    ),
+    (
+        "a place in bit-reversed order off by one",
+        &[(
+            "2 * REVERSED(at, f->log_n) + 1",
+            "2 * REVERSED(at, f->log_n)",
+        )],
+    ),
+    (
+        "the digits of bodies and masks exchanged",
+        &[("PLACE(2 * r + s / 2 % 2,", "PLACE(2 * r + s % 2,")],
+    ),
+    (
+        "a window without its other sign",
+        &[("& n && window[1] ? m.q", "& n && 0 ? m.q")],
+    ),
+    (
+        "an image without its other sign",
+        &[("k & n && x ? m.q - x : x", "x")],
+    ),
+];
+
+#[test]
+fn mutants_of_messages_are_found() {
+    let params = InstantParams::named("insecure-tiny-hybrid-v4").unwrap();
+    for (fault, changes) in MESSAGE_MUTANTS {
+        let machine: Arc<dyn Machine> = Emulated::changed(Arithmetic::Floating, changes);
+        let passed = checks::messages(&machine, &params);
+        println!("{fault}: {passed:?}");
+        assert!(passed.is_err(), "{fault}");
+    }
+}
+
 /// The ranges that `floating.h` states, for the largest primes: of values, products and their quotients.
 #[test]
 fn double_precision_is_exact_up_to_fifty_bits() {
@@ -121,4 +206,32 @@ fn double_precision_is_exact_up_to_fifty_bits() {
         product(2.0 * bound).max(2.0 * bound)
     });
     assert!(back * q < values);
+}
+
+/// The ranges that `messages.cu` states, for the largest primes and the longest blocks: of sums of products that are kept
+/// in two parts, and of what becomes of them. In units of q where they are not powers of two.
+#[test]
+fn sums_of_products_are_exact_up_to_blocks_of_ten() {
+    let q = 50f64.exp2();
+    let largest = q / 2.0;
+    let sum = MAX_BLOCK as f64 * largest * largest;
+    let top = 1.375 * 102f64.exp2();
+    // The upper part stays where its words are 2^49 or 2^50 apart: a product leaves half of that.
+    assert!(top - sum >= 101f64.exp2() && top + sum <= 103f64.exp2());
+    let rest = 49f64.exp2();
+    let low = MAX_BLOCK as f64 * rest;
+    assert!(low < 53f64.exp2());
+    // A quotient rounded to an even integer leaves q at most, and what its own rounding adds.
+    let quotient = sum / q;
+    assert!(quotient < 52f64.exp2());
+    let narrowed = q * (1.0 + quotient / 53f64.exp2()) + low;
+    assert!(narrowed < 53f64.exp2());
+    // Times a digit's value of q/2 at most.
+    let centred = q * (0.5 + 8.0 / q);
+    let quotient = narrowed * centred / q;
+    assert!(quotient < 52f64.exp2());
+    let product = q * (1.0 + quotient / 53f64.exp2()) + narrowed * centred / 53f64.exp2();
+    assert!(product < 51f64.exp2());
+    // Two digits of body and mask are added, then centred.
+    assert!(4.0 * product < 53f64.exp2());
 }

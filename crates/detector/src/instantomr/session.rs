@@ -26,9 +26,6 @@ use room::Room;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Messages looked at together when there are many.
-const TOGETHER: u64 = 64;
-
 /// Bytes of the weights of messages that are added together: of all that are looked at together, unless a
 /// bound is large.
 const WEIGHTS: usize = 16 << 20;
@@ -164,9 +161,14 @@ impl Session {
         self.cuts
     }
 
+    /// Goes on here, exactly, where layers were evaluated elsewhere until that failed: it adds up to the same bytes.
+    pub fn stay_here(&mut self) {
+        self.detector = Arc::new(self.detector.here());
+    }
+
     /// Takes the messages up to `end` from a source, some at a time; after each lot `saved` is called.
     ///
-    /// Errors: the source's; `Stopped`; `Full` at the latest where its room ends; those of `saved`. What
+    /// Errors: the source's; `Stopped`; `Engine`; `Full` at the latest where its room ends; those of `saved`. What
     /// was taken before stays taken.
     pub fn advance<E: From<DetectorError>>(
         &mut self,
@@ -177,7 +179,7 @@ impl Session {
     ) -> Result<(), E> {
         progress.stage("messages", end.saturating_sub(self.next()));
         while self.next() < end {
-            let lot = self.next()..end.min(self.next() + TOGETHER);
+            let lot = self.next()..end.min(self.next() + self.detector.evaluation.together());
             let count = lot.end - lot.start;
             self.take(source, lot)?;
             progress.advance(count);
@@ -218,7 +220,7 @@ impl Session {
     /// Takes the next messages: clues of `clue_bytes` and payloads, one after another. Payloads of a
     /// session of indices are looked at where clues are bound to them.
     ///
-    /// Errors: `SourceLength`, `Full`; then nothing was taken.
+    /// Errors: `SourceLength`, `Full`, `Engine`; then nothing was taken.
     pub fn push(
         &mut self,
         clues: &[u8],
@@ -249,7 +251,7 @@ impl Session {
             false => BoundTo::new(at, &[], 0, None)?,
         };
         let to = kept.map_or(to, |hashes| BoundTo::kept(at, hashes));
-        let found = detector.verdicts(clues, clue_bytes, &to, doubles, &mut self.stages);
+        let found = detector.verdicts(clues, clue_bytes, &to, doubles, &mut self.stages)?;
         self.header.plan = self.header.plan.until(first + count as u64);
         self.unusable_clues += found.unusable;
         self.open_groups();

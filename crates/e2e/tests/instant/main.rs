@@ -1,6 +1,7 @@
 //! InstantOMR from clue to payload, at the insecure tiny parameters.
 
 mod bound;
+mod card;
 mod counted;
 mod decode;
 mod frozen;

@@ -70,6 +70,7 @@ pub(super) fn rates(card: &Card) -> Result<[f64; 3], MachineError> {
                 blocks: BLOCKS,
                 rows: 1,
                 threads: THREADS,
+                shared: 0,
                 call,
             })?;
             card.wait()

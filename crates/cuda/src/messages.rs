@@ -1,0 +1,242 @@
+//! InstantOMR's rotations and traces on a machine.
+
+mod keys;
+
+pub use keys::{Instant, MessageEngine};
+
+use crate::pool::Pool;
+use crate::{Arithmetic, Kernel, Launch, Machine, MachineError, calls};
+use omr_ring::{Gadget, Modulus};
+use omr_tfhe::{BootstrapShape, Lwe, RotationRing, Window, exponents};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// Dimensions that the kernels are made for.
+const DIMENSIONS: RangeInclusive<usize> = 1 << 9..=1 << 11;
+
+/// Digits of a trace: their rows and the body's image are eight rows at most, and two take the results.
+const TRACE_DIGITS: RangeInclusive<u32> = 2..=7;
+
+/// A ring's tables on a machine, and memory for ciphertexts.
+pub struct MessageRing {
+    machine: Arc<dyn Machine>,
+    pool: Pool,
+    n: usize,
+    modulus: Modulus,
+    /// Where the prime, the factors of transforms, and all `X^a - 1` lie.
+    tables: [u64; 3],
+}
+
+/// Words of the machine's memory that go back to the pool.
+struct Held<'a> {
+    pool: &'a Pool,
+    address: u64,
+    words: usize,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.pool.give(self.address, self.words);
+    }
+}
+
+/// A bootstrapping key on a machine.
+#[derive(Clone, Copy)]
+struct KeyAt {
+    shape: BootstrapShape,
+    address: u64,
+}
+
+impl MessageRing {
+    /// Writes a ring's tables to a machine.
+    ///
+    /// Errors: those of the machine; `Call` for one that is not made for double precision, and for dimensions that are
+    /// not from 512 to 2,048.
+    pub fn new(machine: Arc<dyn Machine>, ring: &RotationRing) -> Result<Self, MachineError> {
+        let (n, m) = (ring.n(), *ring.modulus(0));
+        let unfit = |found| MachineError::Call {
+            call: "rotations",
+            found,
+        };
+        if machine.arithmetic() != Arithmetic::Floating {
+            return Err(unfit("a card with little double precision".into()));
+        }
+        if !DIMENSIONS.contains(&n) {
+            return Err(unfit(format!("a ring of dimension {n}")));
+        }
+        let psi = ring.table(0).psi();
+        let factors = calls::factors(Arithmetic::Floating, &m, n, psi);
+        let powers = std::iter::successors(Some(1), |&x| Some(m.mul(x, psi)));
+        let powers = powers.take(2 * n).map(|x| double(&m, m.sub(x, 1)));
+        let tables = [calls::prime(&m).to_vec(), factors, powers.collect()];
+        let pool = Pool::new(machine.clone());
+        let mut places = [0; 3];
+        for (place, table) in places.iter_mut().zip(&tables) {
+            *place = pool.take(table.len())?;
+            machine.write(*place, table)?;
+        }
+        Ok(Self {
+            machine,
+            pool,
+            n,
+            modulus: m,
+            tables: places,
+        })
+    }
+
+    fn take(&self, words: usize) -> Result<Held<'_>, MachineError> {
+        Ok(Held {
+            pool: &self.pool,
+            address: self.pool.take(words)?,
+            words,
+        })
+    }
+
+    fn written(&self, words: &[u64]) -> Result<Held<'_>, MachineError> {
+        let held = self.take(words.len())?;
+        self.machine.write(held.address, words)?;
+        Ok(held)
+    }
+
+    /// Words of a row in a block's shared memory.
+    fn padded(&self) -> usize {
+        self.n + self.n / 16
+    }
+
+    fn launch(
+        &self,
+        kernel: Kernel,
+        blocks: usize,
+        shared: usize,
+        call: &[u64],
+    ) -> Result<(), MachineError> {
+        self.machine.launch(Launch {
+            kernel,
+            blocks: blocks as u32,
+            rows: 1,
+            threads: self.n as u32 / 4,
+            shared: 8 * shared as u32,
+            call,
+        })
+    }
+
+    fn call(&self) -> Vec<u64> {
+        let [primes, factors, _] = self.tables;
+        vec![primes, factors, self.n.trailing_zeros().into()]
+    }
+
+    /// Rotations of ciphertexts by the first `digits` digits of a key: a body and a mask each.
+    fn rotate(
+        &self,
+        key: KeyAt,
+        digits: u32,
+        cts: &[Lwe],
+        window: Window,
+    ) -> Result<Held<'_>, MachineError> {
+        let (kernel, together) = match digits {
+            1 => (Kernel::RotateOne, 4),
+            _ => (Kernel::RotateTwo, 2),
+        };
+        let all = cts.len().next_multiple_of(together);
+        let shape = key.shape.first_digits(digits);
+        let turns = self.written(&turns(self.n, &shape, cts, all))?;
+        let start = cts
+            .iter()
+            .map(|ct| window.start(self.n as u64, ct.body) % (2 * self.n as u64));
+        let mut starts: Vec<u64> = start.collect();
+        starts.resize(all, 0);
+        let starts = self.written(&starts)?;
+        let to = self.take(2 * self.n * all)?;
+        let mut call = self.call();
+        let of_digit = 4 * self.n * shape.keys();
+        call.extend([self.tables[2], key.address]);
+        call.extend([shape.blocks(), shape.block, of_digit].map(|x| x as u64));
+        call.extend(gadget(&self.modulus, shape.gadget));
+        call.extend([turns.address, shape.keys() as u64, starts.address]);
+        call.extend([2 * u64::from(window.half), window.value, to.address]);
+        let shared = 8 * self.padded() + 2 * self.n;
+        self.launch(kernel, all / together, shared, &call)?;
+        Ok(to)
+    }
+
+    /// Sums of so many neighbouring ciphertexts each: constant coefficients of bodies, and masks.
+    fn sums(
+        &self,
+        cts: &Held<'_>,
+        each: usize,
+        count: usize,
+    ) -> Result<(Vec<u64>, Vec<u64>), MachineError> {
+        const THREADS: usize = 256;
+        let (bodies, masks) = (self.take(THREADS * count)?, self.take(self.n * count)?);
+        for (part, to, words) in [(0, &bodies, THREADS), (1, &masks, self.n)] {
+            let row = |sum: usize, at: usize| {
+                let ct = sum * each + at;
+                [1, cts.address + 8 * (self.n * (2 * ct + part)) as u64]
+            };
+            let mut call = vec![self.tables[0], (2 + 5 * count) as u64];
+            for sum in 0..count {
+                let to = to.address + 8 * (words * sum) as u64;
+                call.extend([0, to, 0, (sum * each) as u64, each as u64]);
+            }
+            let terms = (0..count).flat_map(|sum| (0..each).map(move |at| (sum, at)));
+            call.extend(terms.flat_map(|(sum, at)| row(sum, at)));
+            self.machine.launch(Launch {
+                kernel: Kernel::Combine,
+                blocks: (words / THREADS) as u32,
+                rows: count as u32,
+                threads: THREADS as u32,
+                shared: 0,
+                call: &call,
+            })?;
+        }
+        let constants = self.read(&bodies)?.into_iter().step_by(THREADS).collect();
+        Ok((constants, self.read(&masks)?))
+    }
+
+    /// Traces of the first `count` ciphertexts, in place.
+    fn trace(
+        &self,
+        key: u64,
+        cut: Gadget,
+        cts: &Held<'_>,
+        count: usize,
+    ) -> Result<(), MachineError> {
+        assert!(TRACE_DIGITS.contains(&cut.digits), "two to seven digits");
+        let m = &self.modulus;
+        let unscale = m.inv(m.reduce(self.n as u64));
+        let mut call = self.call();
+        call.extend([key, cut.digits.into()]);
+        call.extend(gadget(m, cut));
+        call.extend([double(m, unscale), cts.address]);
+        self.launch(Kernel::Trace, count, 8 * self.padded(), &call)
+    }
+
+    fn read(&self, held: &Held<'_>) -> Result<Vec<u64>, MachineError> {
+        let mut words = vec![0; held.words];
+        self.machine.read(held.address, &mut words)?;
+        Ok(words)
+    }
+}
+
+/// A residue of at most q/2 as a double.
+fn double(m: &Modulus, x: u64) -> u64 {
+    (m.to_centered(x) as f64).to_bits()
+}
+
+/// How residues are cut.
+fn gadget(m: &Modulus, gadget: Gadget) -> [u64; 4] {
+    let cut = gadget.cut(m);
+    [cut.ratio, cut.offset, cut.top.into(), gadget.bits.into()]
+}
+
+/// The exponents of rotations in the blocks of a secret, two a word; those beyond the last ciphertext are 0.
+fn turns(n: usize, shape: &BootstrapShape, cts: &[Lwe], all: usize) -> Vec<u64> {
+    let mut turns: Vec<u32> = Vec::with_capacity(all * shape.keys() + 1);
+    for ct in cts {
+        assert_eq!(ct.mask.len(), shape.n, "dimension of the key");
+        turns.extend(&exponents(n as u64, ct)[..shape.keys()]);
+    }
+    turns.resize((all * shape.keys()).next_multiple_of(2), 0);
+    let pair = |pair: &[u32]| u64::from(pair[0]) | u64::from(pair[1]) << 32;
+    turns.chunks_exact(2).map(pair).collect()
+}

@@ -1,0 +1,198 @@
+//! A recipient's keys on a machine.
+
+use super::{KeyAt, MessageRing, double};
+use crate::MachineError;
+use omr_detector::instantomr::{Layers, LayersEngine};
+use omr_protocol::instantomr::InstantKey;
+use omr_ring::parallel::*;
+use omr_ring::{AlignedVec, Gadget, KEY_ROWS};
+use omr_tfhe::{BootstrapKey, Lwe, RingCipher, TraceKey, Window};
+use std::sync::Arc;
+
+/// Ciphertexts that are rotated by one run of a kernel at most, where messages have one each.
+const MOST: usize = 256;
+
+/// Brings InstantOMR's keys to a machine.
+pub struct MessageEngine(pub Arc<MessageRing>);
+
+impl LayersEngine for MessageEngine {
+    fn bring(&self, key: &InstantKey) -> Result<Box<dyn Layers>, String> {
+        let keys = Instant::new(self.0.clone(), &key.bootstrap, &key.trace);
+        Ok(Box::new(keys.map_err(|error| error.to_string())?))
+    }
+}
+
+impl Layers for Instant {
+    fn name(&self) -> String {
+        self.ring.machine.name()
+    }
+
+    fn hits(&self, cts: &[Lwe], each: usize, window: Window) -> Result<Vec<RingCipher>, String> {
+        let hits = Instant::hits(self, cts, each, window);
+        hits.map_err(|error| error.to_string())
+    }
+
+    fn verdicts(&self, sums: &[Lwe], window: Window) -> Result<Vec<RingCipher>, String> {
+        self.traced(sums, window).map_err(|error| error.to_string())
+    }
+}
+
+/// A recipient's bootstrapping key and trace key. Overwritten when dropped.
+pub struct Instant {
+    ring: Arc<MessageRing>,
+    bootstrap: KeyAt,
+    words: usize,
+    trace: u64,
+    trace_words: usize,
+    cut: Gadget,
+}
+
+impl Instant {
+    /// Writes keys to a machine: 134 MB and 2 MB at full size.
+    ///
+    /// Errors: those of the machine.
+    pub fn new(
+        ring: Arc<MessageRing>,
+        bootstrap: &BootstrapKey,
+        trace: &TraceKey,
+    ) -> Result<Self, MachineError> {
+        let shape = *bootstrap.shape();
+        let words = shape.rows() * 2 * ring.n;
+        let trace_words = 2 * trace.rows().count() * ring.n;
+        let address = ring.machine.allocate(words)?;
+        let mut keys = Self {
+            bootstrap: KeyAt { shape, address },
+            words,
+            trace: 0,
+            trace_words,
+            cut: trace.gadget(),
+            ring,
+        };
+        keys.write(bootstrap, trace)?;
+        Ok(keys)
+    }
+
+    fn write(&mut self, bootstrap: &BootstrapKey, trace: &TraceKey) -> Result<(), MachineError> {
+        let (ring, shape) = (&self.ring, &self.bootstrap.shape);
+        let (m, n) = (&ring.modulus, ring.n);
+        // Transforms back leave out this factor.
+        let scale = m.inv(m.reduce(n as u64));
+        let scaled = |&x: &u64| double(m, m.mul(x, scale));
+        let of_block = KEY_ROWS * n * shape.block;
+        let mut address = self.bootstrap.address;
+        for digit in 0..shape.gadget.digits as usize {
+            for block in 0..shape.blocks() {
+                let mut words = vec![0; of_block];
+                let rows = words.par_chunks_mut(n).enumerate();
+                rows.for_each(|(row, words)| {
+                    let key = block * shape.block + row / KEY_ROWS;
+                    let residues = bootstrap.residues(key, digit, row % KEY_ROWS);
+                    words
+                        .iter_mut()
+                        .zip(&residues)
+                        .for_each(|(to, x)| *to = scaled(x));
+                });
+                ring.machine.write(address, &words)?;
+                address += 8 * of_block as u64;
+            }
+        }
+        let rows = trace.rows().flatten();
+        let words: Vec<u64> = rows.flatten().map(scaled).collect();
+        self.trace = ring.machine.allocate(words.len())?;
+        ring.machine.write(self.trace, &words)
+    }
+
+    /// For each `each` ciphertexts of a first layer the sum of their rotations with one digit, its constant coefficient
+    /// and its mask.
+    ///
+    /// Errors: those of the machine.
+    pub fn hits(
+        &self,
+        cts: &[Lwe],
+        each: usize,
+        window: Window,
+    ) -> Result<Vec<RingCipher>, MachineError> {
+        let mut sums = Vec::with_capacity(cts.len() / each);
+        for cts in cts.chunks(MOST * each) {
+            let count = cts.len() / each;
+            let rotated = self.ring.rotate(self.bootstrap, 1, cts, window)?;
+            let (constants, masks) = self.ring.sums(&rotated, each, count)?;
+            let masks = masks.chunks(self.ring.n);
+            sums.extend(constants.into_iter().zip(masks).map(|(constant, mask)| {
+                let mut sum = RingCipher::trivial(&vec![0; self.ring.n]);
+                sum.body[0] = constant;
+                sum.mask.copy_from_slice(mask);
+                sum
+            }));
+        }
+        Ok(sums)
+    }
+
+    /// The rotations of ciphertexts with both digits.
+    ///
+    /// Errors: those of the machine.
+    pub fn rotated(&self, cts: &[Lwe], window: Window) -> Result<Vec<RingCipher>, MachineError> {
+        self.rotate(cts, window, false)
+    }
+
+    /// Their traces.
+    ///
+    /// Errors: those of the machine.
+    pub fn traced(&self, cts: &[Lwe], window: Window) -> Result<Vec<RingCipher>, MachineError> {
+        self.rotate(cts, window, true)
+    }
+
+    fn rotate(
+        &self,
+        cts: &[Lwe],
+        window: Window,
+        traces: bool,
+    ) -> Result<Vec<RingCipher>, MachineError> {
+        let n = self.ring.n;
+        let mut out = Vec::with_capacity(cts.len());
+        for cts in cts.chunks(MOST) {
+            let rotated = self.ring.rotate(self.bootstrap, 2, cts, window)?;
+            if traces {
+                self.ring.trace(self.trace, self.cut, &rotated, cts.len())?;
+            }
+            let words = self.ring.read(&rotated)?;
+            out.extend(words.chunks(2 * n).take(cts.len()).map(|words| {
+                let row = |words: &[u64]| {
+                    let mut row = AlignedVec::zeroed(n);
+                    row.copy_from_slice(words);
+                    row
+                };
+                RingCipher {
+                    body: row(&words[..n]),
+                    mask: row(&words[n..]),
+                }
+            }));
+        }
+        Ok(out)
+    }
+}
+
+impl Drop for Instant {
+    fn drop(&mut self) {
+        let machine = &self.ring.machine;
+        for (address, words) in [
+            (self.bootstrap.address, self.words),
+            (self.trace, self.trace_words),
+        ] {
+            if address != 0 {
+                // A card that fails has nothing left to overwrite.
+                let _ = machine.clear(address, words);
+                machine.release(address, words);
+            }
+        }
+    }
+}
+
+impl Drop for MessageRing {
+    fn drop(&mut self) {
+        let words = [crate::calls::PRIME_WORDS, 2 * self.n, 2 * self.n];
+        for (address, words) in self.tables.into_iter().zip(words) {
+            self.pool.give(address, words);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Messages by the kernels of graphics cards, compiled for the processor: sums and digests are those of the processor in
+//! exact integers, byte for byte.
+
+use crate::world::{BOUND, World, advance, apart, apart_whole, counted, expected, tiny};
+use chacha20::ChaCha20Rng;
+use omr_client::identity;
+use omr_client::instantomr::detection_key;
+use omr_cuda::{Arithmetic, Cards, CardsError, Choice, Emulated};
+use omr_detector::instantomr::{InstantDetector, Session};
+use omr_detector::{DetectorError, Progress, Quiet};
+use omr_protocol::instantomr::{Encoding, InstantKey};
+use omr_protocol::{ClueKind, ParamSet};
+use rand_core::SeedableRng;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Messages that a card takes together.
+const TOGETHER: u64 = 256;
+
+/// A recipient whose detector works in exact integers here, the same on a card, and the card.
+struct Two {
+    here: World,
+    away: Arc<InstantDetector>,
+    card: Arc<Emulated>,
+}
+
+impl Two {
+    fn new(set: &'static ParamSet, clues: ClueKind) -> Self {
+        let mut rng = ChaCha20Rng::seed_from_u64(31);
+        let params = set.instantomr().unwrap();
+        let (secret, clue) = identity(set.clue(), clues, &mut rng);
+        let key = detection_key(params, &secret, &mut rng).unwrap();
+        let mut file = Vec::new();
+        key.write(params, &mut file).unwrap();
+        let read = || InstantKey::read(params, &file[..]);
+        let card = Emulated::new(Arithmetic::Floating);
+        let cards = Cards::on(Choice::Cuda, card.clone());
+        let away = cards.instant(set, || read().map_err(CardsError::from));
+        let here = InstantDetector::exact(params.clone(), read().unwrap());
+        Self {
+            here: World {
+                set,
+                secret,
+                clue,
+                detector: Arc::new(here),
+            },
+            away: Arc::new(away.unwrap()),
+            card,
+        }
+    }
+
+    fn sessions(&self) -> [Session; 2] {
+        let header = || self.here.header((0, BOUND), true, Encoding::Powers);
+        [&self.here.detector, &self.away].map(|of| Session::new(of.clone(), header()))
+    }
+
+    fn file(&self, session: &Session) -> Vec<u8> {
+        session.to_file().to_bytes(self.here.params()).unwrap()
+    }
+}
+
+/// Messages alone, three, a full batch and one more, each with the digest so far.
+fn equal(set: &'static ParamSet, clues: ClueKind) {
+    let two = Two::new(set, clues);
+    let [mut here, mut away] = two.sessions();
+    let last = 4 + TOGETHER + 1;
+    let mut board = two.here.board(last, BOUND);
+    if clues == ClueKind::Bound {
+        board = board.bound_to([3; 16]);
+    }
+    for end in [1, 4, 4 + TOGETHER, last] {
+        advance(&mut here, &mut board, end);
+        advance(&mut away, &mut board, end);
+        assert!(two.file(&here) == two.file(&away), "sums up to {end}");
+        let [here, away] = [&here, &away].map(|session| two.here.digest(session));
+        assert!(here == away, "digest up to {end}");
+    }
+    let mut found = two.here.decode(&away.digest()).unwrap();
+    found.iter_mut().for_each(|one| one.fingerprint = None);
+    assert_eq!(found, expected(&board, 0..last));
+}
+
+#[test]
+fn sums_and_digests_of_plain_clues_are_those_of_the_processor() {
+    for set in [tiny(), apart_whole(), apart()] {
+        equal(set, ClueKind::Plain);
+    }
+}
+
+#[test]
+fn sums_and_digests_of_bound_clues_are_those_of_the_processor() {
+    equal(apart(), ClueKind::Bound);
+}
+
+/// Stops when the first messages are taken.
+struct Stops(AtomicBool);
+
+impl Progress for Stops {
+    fn stage(&self, _: &'static str, _: u64) {}
+
+    fn advance(&self, _: u64) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn a_stopped_session_goes_on_where_it_was() {
+    let two = Two::new(counted(), ClueKind::Plain);
+    let [mut here, mut away] = two.sessions();
+    let end = TOGETHER + 9;
+    let mut board = two.here.board(end, BOUND);
+    let nothing = |_: &Session| Ok::<(), DetectorError>(());
+    let stops = Stops(AtomicBool::new(false));
+    let stopped = away.advance(&mut board, end, &stops, nothing);
+    assert!(matches!(stopped, Err(DetectorError::Stopped)));
+    assert_eq!(away.next(), TOGETHER);
+    advance(&mut away, &mut board, end);
+    advance(&mut here, &mut board, end);
+    assert!(two.file(&here) == two.file(&away));
+}
+
+/// A card that fails takes no message; it goes on when it works again, or the processor does, with the same bytes.
+#[test]
+fn where_a_card_fails_the_processor_goes_on_with_the_same_bytes() {
+    let two = Two::new(apart(), ClueKind::Plain);
+    let [mut here, mut away] = two.sessions();
+    let mut board = two.here.board(40, BOUND);
+    advance(&mut here, &mut board, 40);
+    advance(&mut away, &mut board, 10);
+    // The first layer, its sums, the second layer, the traces.
+    for kernels in [0, 2, 3, 4] {
+        two.card.fail_after(kernels);
+        let nothing = |_: &Session| Ok::<(), DetectorError>(());
+        let failed = away.advance(&mut board, 20, &Quiet, nothing).unwrap_err();
+        assert!(matches!(failed, DetectorError::Engine { .. }), "{failed}");
+        let told = failed.to_string();
+        assert!(
+            told.ends_with("found a card that was told to fail"),
+            "{told}"
+        );
+        assert_eq!(away.next(), 10);
+    }
+    two.card.fail_after(usize::MAX);
+    advance(&mut away, &mut board, 20);
+    two.card.fail_after(0);
+    away.stay_here();
+    advance(&mut away, &mut board, 40);
+    assert!(two.file(&here) == two.file(&away));
+}
+
+/// By hand: a batch of `hybrid-v4` with all of its 256 messages.
+#[test]
+#[ignore = "minutes: every kernel of a full batch on the processor"]
+fn a_batch_at_full_size_is_that_of_the_processor() {
+    let full = ParamSet::named("hybrid-v4").unwrap();
+    let two = Two::new(Box::leak(Box::new(full)), ClueKind::Bound);
+    let [mut here, mut away] = two.sessions();
+    let mut board = two.here.board(TOGETHER, BOUND).bound_to([3; 16]);
+    advance(&mut away, &mut board, TOGETHER);
+    advance(&mut here, &mut board, TOGETHER);
+    assert!(two.file(&here) == two.file(&away));
+    assert!(here.digest() == away.digest());
+}
