@@ -46,7 +46,7 @@ const TESTED: Build = Build {
 };
 
 /// Most bytes of the package that is published.
-const MOST: u64 = 3_700_000;
+const MOST: u64 = 3_650_000;
 /// The same for its private queries.
 const MOST_QUERIES: u64 = 3_000_000;
 /// The same for both on other systems.

@@ -150,15 +150,6 @@ impl Cards {
         }
     }
 
-    /// The engine of SophOMR's digests, and the card where it is one.
-    #[must_use]
-    pub fn named(&self) -> (Choice, Option<String>) {
-        match &self.card {
-            Ok(card) => (Choice::Cuda, Some(card.name())),
-            Err(_) => (Choice::Cpu, None),
-        }
-    }
-
     /// What was taken and why, in a line for people.
     #[must_use]
     pub fn told(&self) -> String {
@@ -177,7 +168,13 @@ impl Cards {
     /// The name of the card, if there is one.
     #[must_use]
     pub fn card(&self) -> Option<String> {
-        self.card.as_ref().ok().map(|card| card.name())
+        self.found().map(|card| card.name())
+    }
+
+    /// None in builds without cards, which then hold none of their code.
+    fn found(&self) -> Option<&Arc<dyn Machine>> {
+        let built = cfg!(any(feature = "driver", feature = "emulated"));
+        self.card.as_ref().ok().filter(|_| built)
     }
 
     /// The engine of a kind. Where the processor's shares work between recipients, it does so in `cache`.
@@ -190,7 +187,7 @@ impl Cards {
         kind: EngineKind,
         cache: Option<&Arc<BoardCache>>,
     ) -> Result<Box<dyn Engine>, CardsError> {
-        if let Ok(card) = &self.card {
+        if let Some(card) = self.found() {
             let engine = match kind {
                 EngineKind::Sophomr => self.batches(card, set).map(|e| Box::new(e) as Box<_>),
                 EngineKind::Instantomr => self.messages(card, set).map(|e| Box::new(e) as Box<_>),
@@ -212,7 +209,7 @@ impl Cards {
         set: &ParamSet,
         read: impl Fn() -> Result<InstantKey, E>,
     ) -> Result<InstantDetector, E> {
-        if let Ok(card) = &self.card {
+        if let Some(card) = self.found() {
             let engine = self.messages(card, set);
             let key = read()?;
             let brought = engine.and_then(|engine| Ok(engine.detector(key)?));

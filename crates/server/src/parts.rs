@@ -10,7 +10,7 @@ use crate::orders::Orders;
 use crate::private;
 use crate::sessions::{Sessions, Tools};
 use crate::tokens::Tokens;
-use omr_cuda::Cards;
+use omr_cuda::{Cards, Choice};
 use omr_detector::engines::Costs;
 use omr_detector::sophomr::BoardCache;
 use omr_ops::Metrics;
@@ -214,7 +214,8 @@ impl Parts {
         let keys = detector.keys_in_memory;
         let cards = Cards::new(detector.engine)?;
         tracing::info!("{}", cards.told());
-        let (engine, card) = cards.named();
+        let card = cards.card();
+        let engine = card.as_ref().map_or(Choice::Cpu, |_| Choice::Cuda);
         self.metrics.engine(engine.name(), card.as_deref());
         let work = move || {
             let worker = Worker {
