@@ -41,9 +41,25 @@ struct Figures {
     further_s: f64,
     bytes_one: f64,
     bytes_all: f64,
+    #[serde(default)]
+    instantomr: Option<Messages>,
     stages: BTreeMap<String, f64>,
     kernels: BTreeMap<String, f64>,
     launches: BTreeMap<String, u64>,
+}
+
+/// InstantOMR's part of them.
+#[derive(Deserialize)]
+struct Messages {
+    set: String,
+    in_flight: u64,
+    batches: usize,
+    equal: usize,
+    message_us: f64,
+    card_us: f64,
+    processor_us: f64,
+    upload_s: f64,
+    bytes: f64,
 }
 
 /// Measures the first card and writes the page; without one it says so.
@@ -147,6 +163,7 @@ fn table(figures: &Figures) -> String {
         &format!("the same, {} recipients", figures.recipients),
         gigabytes(figures.bytes_all),
     );
+    messages(&mut out, figures.instantomr.as_ref());
     out.push_str("\n| stage | s |\n| --- | --- |\n");
     for (stage, seconds) in &figures.stages {
         let _ = writeln!(out, "| {stage} | {seconds:.3} |");
@@ -166,4 +183,35 @@ fn table(figures: &Figures) -> String {
     }
     out.push('\n');
     out
+}
+
+/// What InstantOMR's messages cost.
+fn messages(out: &mut String, figures: Option<&Messages>) {
+    let mut line = |name: &str, value: Option<String>| {
+        let value = value.unwrap_or_else(|| "not measured".into());
+        let _ = writeln!(out, "| InstantOMR: {name} | {value} |");
+    };
+    let each = |of: fn(&Messages) -> f64| figures.map(|own| format!("{:.1} us", of(own)));
+    line(
+        "set, messages in flight",
+        figures.map(|own| format!("`{}`, {}", own.set, own.in_flight)),
+    );
+    line(
+        "batches equal to the processor's in exact integers, byte for byte",
+        figures.map(|own| format!("{} of {}", own.equal, own.batches)),
+    );
+    line("a message", each(|own| own.message_us));
+    line("the same on the card alone", each(|own| own.card_us));
+    line(
+        "the same on all cores of that machine, without the card",
+        each(|own| own.processor_us),
+    );
+    line(
+        "detection key, to the card",
+        figures.map(|own| format!("{:.3} s", own.upload_s)),
+    );
+    line(
+        "memory of the card, one recipient",
+        figures.map(|own| format!("{:.2} GB", own.bytes / 1e9)),
+    );
 }

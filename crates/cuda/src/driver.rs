@@ -257,6 +257,13 @@ impl Machine for Card {
         self.arithmetic
     }
 
+    fn most_shared(&self) -> Result<usize, MachineError> {
+        let most = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+        let mut bytes = 0;
+        call!(cuDeviceGetAttribute(&mut bytes, most, self.device))?;
+        Ok(bytes as usize)
+    }
+
     fn allocate(&self, words: usize) -> Result<u64, MachineError> {
         self.enter()?;
         let (mut address, needed) = (0, 8 * words);

@@ -179,6 +179,10 @@ impl Machine for Emulated {
         self.arithmetic
     }
 
+    fn most_shared(&self) -> Result<usize, MachineError> {
+        Ok(227 << 10)
+    }
+
     fn allocate(&self, words: usize) -> Result<u64, MachineError> {
         let buffer = vec![0xA5A5_A5A5_A5A5_A5A5; words].into_boxed_slice();
         let address = buffer.as_ptr() as u64;

@@ -179,6 +179,11 @@ pub trait Machine: Send + Sync {
     /// What transforms are the fastest in.
     fn arithmetic(&self) -> Arithmetic;
 
+    /// Bytes of shared memory that a block may take.
+    ///
+    /// Errors: `Call`.
+    fn most_shared(&self) -> Result<usize, MachineError>;
+
     /// Takes memory of so many words.
     ///
     /// Errors: `Memory`, `Call`.

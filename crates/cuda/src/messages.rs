@@ -50,8 +50,8 @@ struct KeyAt {
 impl MessageRing {
     /// Writes a ring's tables to a machine.
     ///
-    /// Errors: those of the machine; `Call` for one that is not made for double precision, and for dimensions that are
-    /// not from 512 to 2,048.
+    /// Errors: those of the machine; `Call` for one that is not made for double precision or has too little shared memory,
+    /// and for dimensions that are not from 512 to 2,048.
     pub fn new(machine: Arc<dyn Machine>, ring: &RotationRing) -> Result<Self, MachineError> {
         let (n, m) = (ring.n(), *ring.modulus(0));
         let unfit = |found| MachineError::Call {
@@ -63,6 +63,12 @@ impl MessageRing {
         }
         if !DIMENSIONS.contains(&n) {
             return Err(unfit(format!("a ring of dimension {n}")));
+        }
+        let most = machine.most_shared()?;
+        if most < 8 * shared_words(n) {
+            return Err(unfit(format!(
+                "a card with {most} bytes of shared memory a block"
+            )));
         }
         let psi = ring.table(0).psi();
         let factors = calls::factors(Arithmetic::Floating, &m, n, psi);
@@ -98,24 +104,13 @@ impl MessageRing {
         Ok(held)
     }
 
-    /// Words of a row in a block's shared memory.
-    fn padded(&self) -> usize {
-        self.n + self.n / 16
-    }
-
-    fn launch(
-        &self,
-        kernel: Kernel,
-        blocks: usize,
-        shared: usize,
-        call: &[u64],
-    ) -> Result<(), MachineError> {
+    fn launch(&self, kernel: Kernel, blocks: usize, call: &[u64]) -> Result<(), MachineError> {
         self.machine.launch(Launch {
             kernel,
             blocks: blocks as u32,
             rows: 1,
             threads: self.n as u32 / 4,
-            shared: 8 * shared as u32,
+            shared: 8 * shared_words(self.n) as u32,
             call,
         })
     }
@@ -154,8 +149,7 @@ impl MessageRing {
         call.extend(gadget(&self.modulus, shape.gadget));
         call.extend([turns.address, shape.keys() as u64, starts.address]);
         call.extend([2 * u64::from(window.half), window.value, to.address]);
-        let shared = 8 * self.padded() + 2 * self.n;
-        self.launch(kernel, all / together, shared, &call)?;
+        self.launch(kernel, all / together, &call)?;
         Ok(to)
     }
 
@@ -208,7 +202,7 @@ impl MessageRing {
         call.extend([key, cut.digits.into()]);
         call.extend(gadget(m, cut));
         call.extend([double(m, unscale), cts.address]);
-        self.launch(Kernel::Trace, count, 8 * self.padded(), &call)
+        self.launch(Kernel::Trace, count, &call)
     }
 
     fn read(&self, held: &Held<'_>) -> Result<Vec<u64>, MachineError> {
@@ -216,6 +210,11 @@ impl MessageRing {
         self.machine.read(held.address, &mut words)?;
         Ok(words)
     }
+}
+
+/// Words of a block's shared memory: eight rows with their gaps, and the powers.
+fn shared_words(n: usize) -> usize {
+    8 * (n + n / 16) + 2 * n
 }
 
 /// A residue of at most q/2 as a double.

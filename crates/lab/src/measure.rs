@@ -30,7 +30,7 @@ mod yardstick;
 
 pub use attacks::{AttackLine, AttackTable, attacks};
 pub use builds::{BuildError, BuildRatio, compare_builds};
-pub use card::{CardBench, CardFigures, CardTimes};
+pub use card::{CardBench, CardFigures, CardTimes, MessageBench, MessageFigures, MessageTimes};
 pub use crossover::{Crossover, Point};
 pub use decode::{DecodeBench, DecodeClass, DecodeTimes};
 pub use digest::{BenchError, DigestBench, DigestCost, DigestFigures, Loading};

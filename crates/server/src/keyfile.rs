@@ -1,5 +1,6 @@
 //! Detection keys as they lie in the store.
 
+use omr_cuda::{Cards, CardsError};
 use omr_detector::instantomr::InstantDetector;
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::sophomr::DetectionKey;
@@ -16,6 +17,8 @@ pub(crate) enum KeyError {
     Store(#[from] StoreError),
     #[error(transparent)]
     File(#[from] omr_work::KeyError),
+    #[error(transparent)]
+    Cards(#[from] CardsError),
     #[error(transparent)]
     Key(#[from] DetectionKeyError),
     #[error(transparent)]
@@ -64,17 +67,17 @@ pub(crate) fn masks(
     }
 }
 
-/// Reads a key for InstantOMR whole.
+/// Reads a key for InstantOMR whole, to a card if there is one.
 ///
 /// Errors: any `KeyError`.
 pub(crate) fn load_instant(
     store: &Store,
     hash: [u8; 32],
-    set: &ParamSet,
+    (set, cards): (&ParamSet, &Cards),
 ) -> Result<Arc<InstantDetector>, KeyError> {
     let params = set.instantomr()?;
-    let key = InstantKey::read(params, store.open_key(hash)?)?;
-    Ok(Arc::new(InstantDetector::new(params.clone(), key)))
+    let read = || Ok(InstantKey::read(params, store.open_key(hash)?)?);
+    Ok(Arc::new(cards.instant::<KeyError>(set, read)?))
 }
 
 /// Reads a key whole, checks it, and says what it is for.

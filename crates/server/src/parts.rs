@@ -143,6 +143,22 @@ pub(crate) struct Parts {
     pub(crate) damage: Arc<Damage>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) costs: Costs,
+    /// Where digests and sessions are made.
+    cards: Arc<Cards>,
+}
+
+/// What makes digests and sessions, told in a line and as a metric where anything is made here.
+fn cards(config: &Config, set: &ParamSet, metrics: &Metrics) -> Result<Arc<Cards>, ServerError> {
+    let detector = &config.detector;
+    if !detector.local_worker && set.spec().instantomr.is_none() {
+        return Ok(Arc::new(Cards::none()));
+    }
+    let cards = Cards::new(detector.engine)?;
+    tracing::info!("{}", cards.told());
+    let card = cards.card();
+    let engine = card.as_ref().map_or(Choice::Cpu, |_| Choice::Cuda);
+    metrics.engine(engine.name(), card.as_deref());
+    Ok(Arc::new(cards))
 }
 
 impl Parts {
@@ -154,6 +170,7 @@ impl Parts {
         private::close(&config.data)?;
         let metrics = Metrics::new(env!("CARGO_PKG_VERSION"), set.name());
         Ok(Self {
+            cards: cards(&config, &set, &metrics)?,
             costs: Costs {
                 batch_s: config.detector.batch_seconds,
                 message_s: config.detector.message_seconds,
@@ -212,11 +229,7 @@ impl Parts {
         let local = Local::new((store, set), jobs.clone(), self.gate.clone(), told);
         let cache = Arc::new(BoardCache::new(detector.cache_bytes));
         let keys = detector.keys_in_memory;
-        let cards = Cards::new(detector.engine)?;
-        tracing::info!("{}", cards.told());
-        let card = cards.card();
-        let engine = card.as_ref().map_or(Choice::Cpu, |_| Choice::Cuda);
-        self.metrics.engine(engine.name(), card.as_deref());
+        let cards = self.cards.clone();
         let work = move || {
             let worker = Worker {
                 leases: &local,
@@ -244,6 +257,7 @@ impl Parts {
         let tools = Tools {
             store: self.store.clone(),
             set: self.set.clone(),
+            cards: self.cards.clone(),
             sealing: self.sealing,
             gate: self.gate.clone(),
             metrics: self.metrics.clone(),

@@ -14,6 +14,7 @@ use crate::jobs::Id;
 use crate::refuse;
 use crate::share::{Full, Taken};
 use live::{Live, Place};
+use omr_cuda::Cards;
 use omr_ops::Metrics;
 use omr_protocol::{ParamSet, Sealing};
 use omr_store::Store;
@@ -27,6 +28,7 @@ use tonic::Status;
 pub(crate) struct Tools {
     pub(crate) store: Store,
     pub(crate) set: Arc<ParamSet>,
+    pub(crate) cards: Arc<Cards>,
     pub(crate) sealing: Sealing,
     pub(crate) gate: Arc<Gate>,
     pub(crate) metrics: Metrics,

@@ -156,6 +156,11 @@ impl Session {
         self.room.end()
     }
 
+    /// Messages that it looks at together when there are many.
+    pub fn together(&self) -> u64 {
+        self.detector.evaluation.together()
+    }
+
     /// Digests cut off so far.
     pub fn cuts(&self) -> u64 {
         self.cuts
@@ -179,7 +184,7 @@ impl Session {
     ) -> Result<(), E> {
         progress.stage("messages", end.saturating_sub(self.next()));
         while self.next() < end {
-            let lot = self.next()..end.min(self.next() + self.detector.evaluation.together());
+            let lot = self.next()..end.min(self.next() + self.together());
             let count = lot.end - lot.start;
             self.take(source, lot)?;
             progress.advance(count);

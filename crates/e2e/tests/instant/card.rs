@@ -1,15 +1,19 @@
 //! Messages by the kernels of graphics cards, compiled for the processor: sums and digests are those of the processor in
 //! exact integers, byte for byte.
 
-use crate::world::{BOUND, World, advance, apart, apart_whole, counted, expected, tiny};
+use crate::world::{
+    BOUND, PAYLOAD_BYTES, World, advance, apart, apart_whole, counted, expected, tiny,
+};
 use chacha20::ChaCha20Rng;
 use omr_client::identity;
 use omr_client::instantomr::detection_key;
 use omr_cuda::{Arithmetic, Cards, CardsError, Choice, Emulated};
+use omr_detector::engine::{Answer, Loaded, Task};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Progress, Quiet};
+use omr_lab::measure::MessageBench;
 use omr_protocol::instantomr::{Encoding, InstantKey};
-use omr_protocol::{ClueKind, ParamSet};
+use omr_protocol::{ClueKind, EngineKind, ParamSet, Request, Scheme, Sealing};
 use rand_core::SeedableRng;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +26,8 @@ struct Two {
     here: World,
     away: Arc<InstantDetector>,
     card: Arc<Emulated>,
+    /// The key's.
+    file: Vec<u8>,
 }
 
 impl Two {
@@ -46,6 +52,7 @@ impl Two {
             },
             away: Arc::new(away.unwrap()),
             card,
+            file,
         }
     }
 
@@ -54,7 +61,7 @@ impl Two {
         [&self.here.detector, &self.away].map(|of| Session::new(of.clone(), header()))
     }
 
-    fn file(&self, session: &Session) -> Vec<u8> {
+    fn bytes(&self, session: &Session) -> Vec<u8> {
         session.to_file().to_bytes(self.here.params()).unwrap()
     }
 }
@@ -71,7 +78,7 @@ fn equal(set: &'static ParamSet, clues: ClueKind) {
     for end in [1, 4, 4 + TOGETHER, last] {
         advance(&mut here, &mut board, end);
         advance(&mut away, &mut board, end);
-        assert!(two.file(&here) == two.file(&away), "sums up to {end}");
+        assert!(two.bytes(&here) == two.bytes(&away), "sums up to {end}");
         let [here, away] = [&here, &away].map(|session| two.here.digest(session));
         assert!(here == away, "digest up to {end}");
     }
@@ -120,7 +127,7 @@ fn a_stopped_session_goes_on_where_it_was() {
     assert_eq!(away.next(), TOGETHER);
     advance(&mut away, &mut board, end);
     advance(&mut here, &mut board, end);
-    assert!(two.file(&here) == two.file(&away));
+    assert!(two.bytes(&here) == two.bytes(&away));
 }
 
 /// A card that fails takes no message; it goes on when it works again, or the processor does, with the same bytes.
@@ -149,7 +156,38 @@ fn where_a_card_fails_the_processor_goes_on_with_the_same_bytes() {
     two.card.fail_after(0);
     away.stay_here();
     advance(&mut away, &mut board, 40);
-    assert!(two.file(&here) == two.file(&away));
+    assert!(two.bytes(&here) == two.bytes(&away));
+}
+
+/// A job's part for InstantOMR, by the engine that a process takes for it.
+#[test]
+fn answers_are_those_of_the_processor() {
+    let two = Two::new(apart(), ClueKind::Plain);
+    let cards = Cards::on(Choice::Auto, two.card.clone());
+    let engine = cards.engine(apart(), EngineKind::Instantomr, None).unwrap();
+    let away = engine.load(&mut &two.file[..]).unwrap();
+    let mut board = two.here.board(70, BOUND);
+    let mut answer = |detector: Arc<dyn Loaded>| {
+        let task = Task {
+            source: &mut board,
+            request: Request::new(0..70, BOUND, Some(PAYLOAD_BYTES)),
+            board_id: [3; 16],
+            sealing: Sealing::None,
+            seed: [8; 32],
+        };
+        detector.answer(Scheme::Instantomr, task, &Quiet)
+    };
+    let here = answer(two.here.detector.clone()).unwrap();
+    let found = answer(away.clone()).unwrap();
+    let bytes = |answer: &Answer| answer.response.to_bytes(apart()).unwrap();
+    assert!(bytes(&here) == bytes(&found));
+    two.card.fail_after(1);
+    let failed = answer(away).err().unwrap();
+    assert!(matches!(failed, DetectorError::Engine { .. }), "{failed}");
+    // A card that does not serve it.
+    let absent = Cards::on(Choice::Auto, Emulated::new(Arithmetic::Whole));
+    let engine = absent.engine(apart(), EngineKind::Instantomr, None);
+    assert!(answer(engine.unwrap().load(&mut &two.file[..]).unwrap()).is_ok());
 }
 
 /// By hand: a batch of `hybrid-v4` with all of its 256 messages.
@@ -162,6 +200,19 @@ fn a_batch_at_full_size_is_that_of_the_processor() {
     let mut board = two.here.board(TOGETHER, BOUND).bound_to([3; 16]);
     advance(&mut away, &mut board, TOGETHER);
     advance(&mut here, &mut board, TOGETHER);
-    assert!(two.file(&here) == two.file(&away));
+    assert!(two.bytes(&here) == two.bytes(&away));
     assert!(here.digest() == away.digest());
+}
+
+/// What `omr bench card` compares and times, on the kernels that the processor runs.
+#[test]
+fn the_bench_finds_a_batch_equal() {
+    let card = Emulated::new(Arithmetic::Floating);
+    let mut bench = MessageBench::new(card.clone(), apart().instantomr().unwrap(), 3).unwrap();
+    let figures = bench.compare().unwrap();
+    assert_eq!((figures.batches, figures.equal), (1, 1));
+    let [away, here] = bench.times(1).unwrap();
+    assert!(away > 0.0 && here > 0.0 && bench.upload().unwrap() > 0.0);
+    card.fail_after(0);
+    assert!(bench.push().is_err());
 }

@@ -1,14 +1,20 @@
 //! A graphics card: whether it computes what the processor does, and how fast.
 
+mod messages;
 mod rates;
 mod world;
+
+pub use messages::{MessageBench, MessageFigures, MessageTimes};
 
 use crate::measure::digest::{BenchError, timed};
 use crate::measure::{Setting, median};
 use clap::Args;
-use omr_cuda::{Card, CudaRing, Kernel, Machine, MachineError, checks};
+use omr_cuda::{Card, CudaRing, Kernel, Machine, MachineError, MessageRing, checks};
 use omr_detector::Progress;
 use omr_detector::sophomr::{BackendEngine, Detector, Output};
+use omr_protocol::ParamSet;
+use omr_protocol::instantomr::InstantParams;
+use omr_protocol::params::HYBRID;
 use omr_protocol::sophomr::Params;
 use omr_ring::Ring;
 use rates::{in_other_arithmetic, rates, transforms};
@@ -52,6 +58,8 @@ pub struct CardFigures {
     pub digests: usize,
     /// Of these, digests whose bytes were those of the processor.
     pub equal: usize,
+    /// InstantOMR's messages, on cards that serve them.
+    pub instantomr: Option<MessageFigures>,
     /// What was timed.
     #[serde(flatten)]
     pub times: Option<CardTimes>,
@@ -125,6 +133,7 @@ impl CardBench {
         let set = self.setting.set()?;
         let params = set.sophomr()?;
         check(card.clone(), params)?;
+        let instantomr = self.messages(&card, &set)?;
         let mut world = World::new(self, params)?;
         let here = Detector::new(params.clone(), world.key(0)?);
         let (expected, _) = world.digests(&[&here], progress)?;
@@ -140,6 +149,7 @@ impl CardBench {
             messages: self.setting.messages,
             digests: runs.outputs.len(),
             equal: runs.equal,
+            instantomr,
             times: None,
         };
         if self.only_checks {
@@ -157,6 +167,45 @@ impl CardBench {
             times: Some(times),
             ..figures
         })
+    }
+
+    /// InstantOMR's messages; none on a card that does not serve them.
+    fn messages(
+        &self,
+        card: &Arc<Card>,
+        set: &ParamSet,
+    ) -> Result<Option<MessageFigures>, BenchError> {
+        let params = match set.instantomr() {
+            Ok(params) => params.clone(),
+            Err(_) if set.spec().insecure => InstantParams::named("insecure-tiny-hybrid-v4")?,
+            Err(_) => InstantParams::named(HYBRID)?,
+        };
+        if MessageRing::new(card.clone(), &params.ring).is_err() {
+            return Ok(None);
+        }
+        let free = card.memory()?[0];
+        let mut bench = MessageBench::new(card.clone(), &params, self.setting.start.seed)?;
+        let figures = bench.compare()?;
+        if self.only_checks {
+            return Ok(Some(figures));
+        }
+        let bytes = free - card.memory()?[0];
+        let [message_us, processor_us] = bench.times(self.runs)?;
+        card.start_clock();
+        bench.push()?;
+        let kernels = card.stop_clock()?;
+        let card_s: f64 = kernels.iter().map(|(_, seconds, _)| seconds).sum();
+        let times = MessageTimes {
+            message_us,
+            card_us: card_s * 1e6 / figures.in_flight as f64,
+            processor_us,
+            upload_s: bench.upload()?,
+            bytes,
+        };
+        Ok(Some(MessageFigures {
+            times: Some(times),
+            ..figures
+        }))
     }
 
     /// Recipients who have keys.

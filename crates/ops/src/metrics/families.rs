@@ -182,7 +182,7 @@ impl DetectionFamilies {
         let lag = "Messages by which the slowest session is behind the board";
         let wait = "Time that a job waited before it ran";
         let together = "Recipients whose digests one run made";
-        let engine = "What makes the digests of this server's own thread";
+        let engine = "What makes digests and sessions on this server";
         let ntts = "Number-theoretic transforms done";
         Self {
             uploads: counted(

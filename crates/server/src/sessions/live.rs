@@ -83,7 +83,8 @@ impl Live {
     /// Errors: what keeps the session from going on.
     fn open(tools: &Tools, slot: &Slot) -> Result<Self, String> {
         let text = |error: &dyn std::error::Error| error.to_string();
-        let detector = keyfile::load_instant(&tools.store, slot.record.key, &tools.set);
+        let on = (&*tools.set, &*tools.cards);
+        let detector = keyfile::load_instant(&tools.store, slot.record.key, on);
         let detector = detector.map_err(|e| text(&e))?;
         let file = record::file(&tools.store, &slot.id).map_err(|e| text(&e))?;
         let session = match file {
@@ -103,7 +104,12 @@ impl Live {
         })
     }
 
-    /// Takes messages up to `end`.
+    /// Messages that it takes in one turn.
+    pub(super) fn turn(&self) -> u64 {
+        self.session.together()
+    }
+
+    /// Takes messages up to `end`. Where a card fails that nobody insists on, it goes on here, with the same bytes.
     ///
     /// Errors: what keeps it from going on.
     pub(super) fn advance(&mut self, tools: &Tools, slot: &Slot, end: u64) -> Result<(), String> {
@@ -114,7 +120,14 @@ impl Live {
         };
         let nothing = |_: &Session| Ok::<(), DetectorError>(());
         let before = self.session.next();
-        let advanced = self.session.advance(&mut source, end, &Quiet, nothing);
+        let mut advanced = self.session.advance(&mut source, end, &Quiet, nothing);
+        if let Err(error @ DetectorError::Engine { .. }) = &advanced
+            && !tools.cards.insists()
+        {
+            tracing::warn!(%error, "a session goes on on the processor");
+            self.session.stay_here();
+            advanced = self.session.advance(&mut source, end, &Quiet, nothing);
+        }
         slot.next.store(self.session.next(), Ordering::Relaxed);
         let count = self.session.next() - before;
         tools.metrics.session_messages(count);

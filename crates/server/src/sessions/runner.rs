@@ -6,8 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Messages that a session takes in one turn.
-const TURN: u64 = 64;
 /// A session this close to the board's end goes before digests and before sessions that catch up.
 const TAIL: u64 = 1024;
 /// How long the thread sleeps when there is nothing to do.
@@ -70,7 +68,7 @@ impl Sessions {
             let Some(session) = live.as_mut() else {
                 return Ok(());
             };
-            let take = TURN.min(slot.behind(self.tools.store.len()));
+            let take = session.turn().min(slot.behind(self.tools.store.len()));
             let end = slot.next.load(Ordering::Relaxed) + take;
             self.tools
                 .pool

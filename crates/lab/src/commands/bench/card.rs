@@ -9,5 +9,10 @@ pub(super) fn run(bench: &CardBench, out: &Output<'_>) -> Result<(), LabError> {
     start_threads(bench.setting.start.threads)?;
     let figures = out.under_bar(|bar| bench.run(bar))?;
     out.show(&figures)?;
-    all_exact(figures.equal as u64, figures.digests as u64)
+    let messages = figures.instantomr.as_ref();
+    let [equal, batches] = messages.map_or([0, 0], |one| [one.equal, one.batches]);
+    all_exact(
+        (figures.equal + equal) as u64,
+        (figures.digests + batches) as u64,
+    )
 }
