@@ -27,4 +27,4 @@ pub use driver::Card;
 #[cfg(feature = "emulated")]
 pub use emulated::{Changes, Emulated};
 pub use machine::{Arithmetic, Kernel, Launch, Machine, MachineError};
-pub use messages::{Instant, MessageEngine, MessageRing};
+pub use messages::{MessageEngine, MessageKeys, MessageRing};

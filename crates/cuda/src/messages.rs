@@ -2,7 +2,7 @@
 
 mod keys;
 
-pub use keys::{Instant, MessageEngine};
+pub use keys::{MessageEngine, MessageKeys};
 
 use crate::pool::Pool;
 use crate::{Arithmetic, Kernel, Launch, Machine, MachineError, calls};

@@ -1,7 +1,7 @@
 //! InstantOMR's rotations and traces on a machine against the processor's.
 
 use super::CheckError;
-use crate::{Instant, Machine, MessageRing};
+use crate::{Machine, MessageKeys, MessageRing};
 use chacha20::ChaCha20Rng;
 use omr_protocol::instantomr::InstantParams;
 use omr_ring::{Eval, Poly};
@@ -154,7 +154,7 @@ impl<'a> Keys<'a> {
     }
 
     /// First layers: sums of one, two and three rotations.
-    fn first(&mut self, away: &Instant) -> Result<(), CheckError> {
+    fn first(&mut self, away: &MessageKeys) -> Result<(), CheckError> {
         let (ring, [window, _]) = (&self.params.ring, self.windows());
         let m = ring.modulus(0);
         for (each, messages) in [(1, 3), (2, 3), (3, 1)] {
@@ -175,7 +175,7 @@ impl<'a> Keys<'a> {
     }
 
     /// Second layers, and traces of some.
-    fn second(&mut self, away: &Instant) -> Result<(), CheckError> {
+    fn second(&mut self, away: &MessageKeys) -> Result<(), CheckError> {
         let (ring, [_, window]) = (&self.params.ring, self.windows());
         for count in COUNTS {
             let cts = self.ciphertexts(count);
@@ -197,7 +197,7 @@ pub fn messages(machine: &Arc<dyn Machine>, params: &InstantParams) -> Result<()
     let ring = Arc::new(MessageRing::new(machine.clone(), &params.ring)?);
     for rows in [Rows::Mixed, Rows::Worst] {
         let mut keys = Keys::new(params, rows);
-        let away = Instant::new(ring.clone(), &keys.bootstrap, &keys.trace)?;
+        let away = MessageKeys::new(ring.clone(), &keys.bootstrap, &keys.trace)?;
         keys.first(&away)?;
         keys.second(&away)?;
     }

@@ -17,18 +17,18 @@ pub struct MessageEngine(pub Arc<MessageRing>);
 
 impl LayersEngine for MessageEngine {
     fn bring(&self, key: &InstantKey) -> Result<Box<dyn Layers>, String> {
-        let keys = Instant::new(self.0.clone(), &key.bootstrap, &key.trace);
+        let keys = MessageKeys::new(self.0.clone(), &key.bootstrap, &key.trace);
         Ok(Box::new(keys.map_err(|error| error.to_string())?))
     }
 }
 
-impl Layers for Instant {
+impl Layers for MessageKeys {
     fn name(&self) -> String {
         self.ring.machine.name()
     }
 
     fn hits(&self, cts: &[Lwe], each: usize, window: Window) -> Result<Vec<RingCipher>, String> {
-        let hits = Instant::hits(self, cts, each, window);
+        let hits = MessageKeys::hits(self, cts, each, window);
         hits.map_err(|error| error.to_string())
     }
 
@@ -38,7 +38,7 @@ impl Layers for Instant {
 }
 
 /// A recipient's bootstrapping key and trace key. Overwritten when dropped.
-pub struct Instant {
+pub struct MessageKeys {
     ring: Arc<MessageRing>,
     bootstrap: KeyAt,
     words: usize,
@@ -47,7 +47,7 @@ pub struct Instant {
     cut: Gadget,
 }
 
-impl Instant {
+impl MessageKeys {
     /// Writes keys to a machine: 134 MB and 2 MB at full size.
     ///
     /// Errors: those of the machine.
@@ -172,7 +172,7 @@ impl Instant {
     }
 }
 
-impl Drop for Instant {
+impl Drop for MessageKeys {
     fn drop(&mut self) {
         let machine = &self.ring.machine;
         for (address, words) in [
