@@ -201,26 +201,20 @@ impl Cards {
         Ok(on_cpu(set, kind, cache)?)
     }
 
-    /// InstantOMR's detector for a key that `read` reads, on the card if there is one: for sessions.
+    /// InstantOMR's detector for a key, on the card if there is one: for sessions.
     ///
-    /// Errors: those of `read`; `Params`; where a card was asked for `Machine` and `Key`.
-    pub fn instant<E: From<CardsError>>(
-        &self,
-        set: &ParamSet,
-        read: impl Fn() -> Result<InstantKey, E>,
-    ) -> Result<InstantDetector, E> {
+    /// Errors: `Params`; where a card was asked for `Machine` and `Key`.
+    pub fn instant(&self, set: &ParamSet, key: InstantKey) -> Result<InstantDetector, CardsError> {
+        let params = set.instantomr()?.clone();
         if let Some(card) = self.found() {
             let engine = self.messages(card, set);
-            let key = read()?;
-            let brought = engine.and_then(|engine| Ok(engine.detector(key)?));
-            match brought {
-                Ok(detector) => return Ok(detector),
-                Err(error) if self.insists() => return Err(error.into()),
+            match engine.and_then(|engine| Ok(engine.bring(&key)?)) {
+                Ok(layers) => return Ok(InstantDetector::away(params, key, layers)),
+                Err(error) if self.insists() => return Err(error),
                 Err(_) => {}
             }
         }
-        let params = set.instantomr().map_err(CardsError::from)?;
-        Ok(InstantDetector::new(params.clone(), read()?))
+        Ok(InstantDetector::new(params, key))
     }
 
     fn messages(&self, card: &Arc<dyn Machine>, set: &ParamSet) -> Result<AwayEngine, CardsError> {

@@ -35,10 +35,8 @@ pub trait Held: Send {
 
     /// Some of them.
     ///
-    /// Errors: those of the holder.
-    ///
     /// Panics: past the end.
-    fn part(&self, range: Range<usize>) -> Result<Vec<u8>, SourceError>;
+    fn part(&self, range: Range<usize>) -> Vec<u8>;
 }
 
 impl Held for Vec<u8> {
@@ -46,8 +44,8 @@ impl Held for Vec<u8> {
         self.len()
     }
 
-    fn part(&self, range: Range<usize>) -> Result<Vec<u8>, SourceError> {
-        Ok(self[range].to_vec())
+    fn part(&self, range: Range<usize>) -> Vec<u8> {
+        self[range].to_vec()
     }
 }
 
@@ -99,7 +97,7 @@ impl<B: Held> Messages<B> {
         let count = self.range.end.saturating_sub(self.range.start) as usize;
         let places = self.places(found)?;
         let each = all.bytes().checked_div(count).unwrap_or(0);
-        all.part(places.start * each..places.end * each)
+        Ok(all.part(places.start * each..places.end * each))
     }
 
     /// Where messages lie among these.

@@ -76,8 +76,8 @@ pub(crate) fn load_instant(
     (set, cards): (&ParamSet, &Cards),
 ) -> Result<Arc<InstantDetector>, KeyError> {
     let params = set.instantomr()?;
-    let read = || Ok(InstantKey::read(params, store.open_key(hash)?)?);
-    Ok(Arc::new(cards.instant::<KeyError>(set, read)?))
+    let key = InstantKey::read(params, store.open_key(hash)?)?;
+    Ok(Arc::new(cards.instant(set, key)?))
 }
 
 /// Reads a key whole, checks it, and says what it is for.

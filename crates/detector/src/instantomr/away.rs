@@ -1,6 +1,6 @@
 //! InstantOMR with its layers elsewhere, behind the seam of engines.
 
-use super::{InstantDetector, LayersEngine};
+use super::{InstantDetector, Layers, LayersEngine};
 use crate::engine::{Engine, Loaded};
 use omr_protocol::instantomr::{InstantKey, InstantParams};
 use omr_protocol::{DetectionKeyError, EngineKind};
@@ -23,11 +23,18 @@ impl AwayEngine {
         }
     }
 
+    /// Brings a key there, for [`InstantDetector::away`].
+    ///
+    /// Errors: `Engine`.
+    pub fn bring(&self, key: &InstantKey) -> Result<Box<dyn Layers>, DetectionKeyError> {
+        self.engine.bring(key).map_err(DetectionKeyError::Engine)
+    }
+
     /// A detector for a key.
     ///
     /// Errors: `Engine`.
     pub fn detector(&self, key: InstantKey) -> Result<InstantDetector, DetectionKeyError> {
-        let layers = self.engine.bring(&key).map_err(DetectionKeyError::Engine)?;
+        let layers = self.bring(&key)?;
         Ok(InstantDetector::away(self.params.clone(), key, layers))
     }
 }

@@ -209,16 +209,11 @@ fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>, said: Arc<Mutex<Sealing
             let clue = sender.clue(&omr_client::ClueSeed::generate(rng), &message.payload);
             message.clue = clue.to_bytes(set.clue()).into();
         }
-        let clues: Vec<u8> = messages
-            .iter()
-            .flat_map(|message| message.clue.to_vec())
-            .collect();
-        let payloads: Vec<u8> = messages
-            .iter()
-            .flat_map(|message| message.payload.to_vec())
-            .collect();
+        let clues = messages.iter().flat_map(|message| message.clue.to_vec());
+        let payloads = messages.iter().flat_map(|message| message.payload.to_vec());
         let range = request.start..request.start + messages.len() as u64;
-        let mut source = Messages::new(range, clues, payloads).unwrap();
+        let mut source: Messages =
+            Messages::new(range, clues.collect(), payloads.collect()).unwrap();
         let job = Job {
             source: &mut source,
             request: Request::new(stride.range(), request.bound as usize, Some(PAYLOAD)),

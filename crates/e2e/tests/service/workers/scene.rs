@@ -288,15 +288,10 @@ impl Supplies for Own<'_> {
 
     fn messages(&self, _: &Unit) -> Box<dyn MessageSource + Send + '_> {
         let board = &self.scene.board;
-        let clues: Vec<u8> = board
-            .iter()
-            .flat_map(|message| message.clue.to_vec())
-            .collect();
-        let payloads: Vec<u8> = board
-            .iter()
-            .flat_map(|message| message.payload.to_vec())
-            .collect();
-        let all = Messages::new(0..MESSAGES, clues, payloads).unwrap();
+        let clues = board.iter().flat_map(|message| message.clue.to_vec());
+        let payloads = board.iter().flat_map(|message| message.payload.to_vec());
+        let all: Messages =
+            Messages::new(0..MESSAGES, clues.collect(), payloads.collect()).unwrap();
         assert_eq!(all.clue_bytes(), ClueKind::Bound.bytes(set().clue()));
         Box::new(all)
     }
