@@ -33,6 +33,13 @@ pub(crate) fn command(root: &Path) -> Result<PathBuf, XtaskError> {
     program(root, &args, "omr", "bin")
 }
 
+/// Builds a binary of tests, as tests have it, and says where it is.
+pub(crate) fn tests(root: &Path, name: &'static str) -> Result<PathBuf, XtaskError> {
+    let args = ["test", "--workspace", "--profile", PROFILE, "--no-run"];
+    let args = [&args[..], &["--test", name]].concat();
+    program(root, &args, name, "test")
+}
+
 /// Builds an example, with the features that it has beside tests, and says where it is.
 pub(crate) fn example(root: &Path, name: &'static str) -> Result<PathBuf, XtaskError> {
     let args = ["build", "--workspace", "--profile", PROFILE];

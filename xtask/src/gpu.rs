@@ -1,72 +1,79 @@
 //! A graphics card: what it computes, how fast, and the page that says so.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
+mod page;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::built;
+use crate::ci::{printed, succeed};
 use crate::error::XtaskError;
 
-const PAGE: &str = "docs/gpu.md";
-/// The figures that the page is made of.
-const FIGURES: &str = "docs/gpu.json";
-/// What comes before and after them on the page.
-const MARKERS: [&str; 2] = ["<!-- measured -->", "<!-- end -->"];
+pub(crate) use page::page;
 
-/// What `omr bench card --json` prints.
-#[derive(Deserialize)]
-struct Figures {
-    card: String,
-    driver: u32,
-    params: String,
-    messages: u64,
-    digests: usize,
-    equal: usize,
-    rates: [f64; 3],
-    arithmetic: String,
-    forward_us: f64,
-    inverse_us: f64,
-    other_us: [f64; 2],
-    load_s: f64,
-    upload_s: f64,
-    digest_s: f64,
-    least_digest_s: f64,
-    card_s: f64,
-    processor_s: f64,
-    recipients: usize,
-    further_s: f64,
-    bytes_one: f64,
-    bytes_all: f64,
-    #[serde(default)]
-    instantomr: Option<Messages>,
-    stages: BTreeMap<String, f64>,
-    kernels: BTreeMap<String, f64>,
-    launches: BTreeMap<String, u64>,
-}
+/// Binaries of tests, each with those of its tests that can run on a card.
+const SUITES: [(&str, &str); 3] = [
+    ("cuda", "come_out"),
+    ("detector", "card::"),
+    ("instant", "card::"),
+];
 
-/// InstantOMR's part of them.
-#[derive(Deserialize)]
-struct Messages {
-    set: String,
-    in_flight: u64,
-    batches: usize,
-    equal: usize,
-    message_us: f64,
-    card_us: f64,
-    processor_us: f64,
-    upload_s: f64,
-    bytes: f64,
-}
+/// Tools of compute-sanitizer, and where the line begins that says what they found.
+const SANITIZERS: [(&str, &str); 2] = [
+    ("memcheck", "========= ERROR SUMMARY: "),
+    ("racecheck", "========= RACECHECK SUMMARY: "),
+];
+
+/// What they look at: every kernel, at dimensions that take seconds.
+const SMALL: [&str; 6] = [
+    "bench",
+    "card",
+    "--params",
+    "insecure-tiny-v4",
+    "--messages=2500",
+    "--only-checks",
+];
+
+/// Where this machine's programs lie.
+const OWN: &str = "target/gpu";
 
 /// Measures the first card and writes the page; without one it says so.
 pub(crate) fn measure(root: &Path) -> Result<(), XtaskError> {
-    let omr = built::command(root)?;
+    let folder = root.join(OWN);
+    pack(root, &folder)?;
+    with(root, &folder)
+}
+
+/// Puts everything that a machine with a card needs into a folder, stripped: the command, the tests, this program.
+pub(crate) fn pack(root: &Path, folder: &Path) -> Result<(), XtaskError> {
+    fs::create_dir_all(folder).map_err(XtaskError::io(folder))?;
+    let own = std::env::current_exe().map_err(XtaskError::io(folder))?;
+    let mut programs = vec![("omr", built::command(root)?), ("xtask", own)];
+    for (name, _) in SUITES {
+        programs.push((name, built::tests(root, name)?));
+    }
+    for (name, from) in programs {
+        let to = folder.join(name);
+        succeed(Command::new("strip").arg("-o").arg(&to).arg(from))?;
+    }
+    let commit = printed(Command::new("git").current_dir(root).args([
+        "describe",
+        "--always",
+        "--dirty",
+        "--abbrev=12",
+    ]))?;
+    let path = folder.join("commit");
+    fs::write(&path, commit.trim_ascii()).map_err(XtaskError::io(&path))
+}
+
+/// Measures the first card with what `pack` made, here or elsewhere, and writes the page.
+pub(crate) fn with(root: &Path, folder: &Path) -> Result<(), XtaskError> {
+    let omr = folder.join("omr");
     let output = Command::new(&omr)
-        .args(["bench", "card", "--json"])
+        .args(["bench", "card", "--recipients=8", "--json"])
         .output();
     let output = output.map_err(XtaskError::io(&omr))?;
     if !output.status.success() {
@@ -74,144 +81,51 @@ pub(crate) fn measure(root: &Path) -> Result<(), XtaskError> {
         println!("SKIP gpu: not measured");
         return Ok(());
     }
-    let figures = root.join(FIGURES);
-    fs::write(&figures, &output.stdout).map_err(XtaskError::io(&figures))?;
+    let mut figures: Map<String, Value> = serde_json::from_slice(&output.stdout)?;
+    let path = folder.join("commit");
+    let commit = fs::read_to_string(&path).map_err(XtaskError::io(&path))?;
+    figures.insert("commit".into(), commit.into());
+    figures.insert("tests".into(), suites(folder)?.into());
+    figures.insert("sanitizers".into(), sanitized(&omr)?.into());
+    let path = root.join(page::FIGURES);
+    let text = serde_json::to_string_pretty(&figures)? + "\n";
+    fs::write(&path, text).map_err(XtaskError::io(&path))?;
     page(root, true)
 }
 
-/// Compares the page with the figures, or writes it.
-pub(crate) fn page(root: &Path, writes: bool) -> Result<(), XtaskError> {
-    let (figures, page) = (root.join(FIGURES), root.join(PAGE));
-    let text = fs::read_to_string(&figures).map_err(XtaskError::io(&figures))?;
-    let table = table(&serde_json::from_str(&text)?);
-    let before = fs::read_to_string(&page).map_err(XtaskError::io(&page))?;
-    let [start, end] = MARKERS;
-    let expected = |expected| XtaskError::Marker {
-        path: page.clone(),
-        expected,
-    };
-    let (head, rest) = before.split_once(start).ok_or_else(|| expected(start))?;
-    let (_, tail) = rest.split_once(end).ok_or_else(|| expected(end))?;
-    let after = format!("{head}{start}\n{table}{end}{tail}");
-    match (before == after, writes) {
-        (true, _) => Ok(()),
-        (false, true) => fs::write(&page, after).map_err(XtaskError::io(&page)),
-        (false, false) => Err(XtaskError::Stale { path: page }),
+/// Runs on the card what tests otherwise run on its kernels compiled for the processor: how many passed.
+fn suites(folder: &Path) -> Result<u64, XtaskError> {
+    let mut passed = 0;
+    for (name, filter) in SUITES {
+        let mut tests = Command::new(folder.join(name));
+        tests.args([filter, "--test-threads=4"]);
+        let told = printed(tests.env("OMR_CARD", "1"))?;
+        passed += String::from_utf8_lossy(&told)
+            .lines()
+            .filter(|line| line.ends_with("... ok"))
+            .count() as u64;
+    }
+    match passed {
+        0 => Err(XtaskError::NoTests),
+        _ => Ok(passed),
     }
 }
 
-fn table(figures: &Figures) -> String {
-    let mut out = String::from("\n");
-    let driver = format!("{}.{}", figures.driver / 1000, figures.driver % 1000 / 10);
-    let mut line = |name: &str, value: String| {
-        let _ = writeln!(out, "| {name} | {value} |");
-    };
-    let seconds = |s: f64| format!("{s:.3} s");
-    let micro = |us: f64| format!("{us:.2} us");
-    line(
-        "card, CUDA of its driver",
-        format!("{}, {driver}", figures.card),
-    );
-    line("---", "---".into());
-    line(
-        "set, messages",
-        format!("`{}`, {}", figures.params, figures.messages),
-    );
-    line(
-        "digests equal to the processor's, byte for byte",
-        format!("{} of {}", figures.equal, figures.digests),
-    );
-    line(
-        "digest, clues and payloads in memory",
-        seconds(figures.digest_s),
-    );
-    line("the least of them", seconds(figures.least_digest_s));
-    line("the same on the card alone", seconds(figures.card_s));
-    line(
-        "the same digest on all cores of that machine",
-        seconds(figures.processor_s),
-    );
-    line(
-        &format!("each further recipient, {} together", figures.recipients),
-        seconds(figures.further_s),
-    );
-    line(
-        "detection key from memory to ready",
-        seconds(figures.load_s),
-    );
-    line("of these, to the card", seconds(figures.upload_s));
-    line(
-        &format!("transform of 65,536 points, {}", figures.arithmetic),
-        micro(figures.forward_us),
-    );
-    line("its inverse", micro(figures.inverse_us));
-    line(
-        "both in the other arithmetic",
-        figures.other_us.map(micro).join(", "),
-    );
-    let tera = figures.rates.map(|rate| format!("{:.1}", rate / 1e12));
-    line(
-        "10^12 multiply-adds a second: double, 32-bit integer, into 64 bits",
-        tera.join(", "),
-    );
-    let gigabytes = |bytes: f64| format!("{:.1} GB", bytes / 1e9);
-    line(
-        "memory of the card, one recipient",
-        gigabytes(figures.bytes_one),
-    );
-    line(
-        &format!("the same, {} recipients", figures.recipients),
-        gigabytes(figures.bytes_all),
-    );
-    messages(&mut out, figures.instantomr.as_ref());
-    out.push_str("\n| stage | s |\n| --- | --- |\n");
-    for (stage, seconds) in &figures.stages {
-        let _ = writeln!(out, "| {stage} | {seconds:.3} |");
+/// What each tool found, or that it is missing.
+fn sanitized(omr: &Path) -> Result<Map<String, Value>, XtaskError> {
+    let mut found = Map::new();
+    for (tool, summary) in SANITIZERS {
+        let mut command = Command::new("compute-sanitizer");
+        command.args(["--tool", tool, "--error-exitcode", "9"]);
+        command.arg(omr).args(SMALL);
+        let told = match printed(&mut command) {
+            Err(XtaskError::Start { .. }) => "not run".into(),
+            told => told?,
+        };
+        let told = String::from_utf8_lossy(&told).into_owned();
+        let mut lines = told.lines();
+        let line = lines.find_map(|line| line.strip_prefix(summary));
+        found.insert(tool.into(), line.unwrap_or("not run").into());
     }
-    out.push_str("\n| kernel | runs | ms |\n| --- | --- | --- |\n");
-    for (kernel, seconds) in figures
-        .kernels
-        .iter()
-        .filter(|(_, seconds)| **seconds > 0.0)
-    {
-        let _ = writeln!(
-            out,
-            "| `{kernel}` | {} | {:.2} |",
-            figures.launches[kernel],
-            seconds * 1e3
-        );
-    }
-    out.push('\n');
-    out
-}
-
-/// What InstantOMR's messages cost.
-fn messages(out: &mut String, figures: Option<&Messages>) {
-    let mut line = |name: &str, value: Option<String>| {
-        let value = value.unwrap_or_else(|| "not measured".into());
-        let _ = writeln!(out, "| InstantOMR: {name} | {value} |");
-    };
-    let each = |of: fn(&Messages) -> f64| figures.map(|own| format!("{:.1} us", of(own)));
-    line(
-        "set, messages in flight",
-        figures.map(|own| format!("`{}`, {}", own.set, own.in_flight)),
-    );
-    line(
-        "batches equal to the processor's in exact integers, byte for byte",
-        figures.map(|own| format!("{} of {}", own.equal, own.batches)),
-    );
-    line("a message", each(|own| own.message_us));
-    line("the same on the card alone", each(|own| own.card_us));
-    line(
-        "the same on all cores of that machine, without the card",
-        each(|own| own.processor_us),
-    );
-    line(
-        "detection key, to the card",
-        figures.map(|own| format!("{:.3} s", own.upload_s)),
-    );
-    line(
-        "memory of the card, one recipient",
-        figures.map(|own| format!("{:.2} GB", own.bytes / 1e9)),
-    );
+    Ok(found)
 }

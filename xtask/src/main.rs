@@ -50,7 +50,8 @@ usage: cargo xtask <command>
   deny                    licences, origins and known vulnerabilities of dependencies, by cargo-deny
   proto [--accept]        lint the protocol and compare it with its baseline (or make it the baseline)
   cuda [--write]          the kernels for graphics cards: PTX made of their sources, compared (or written)
-  gpu                     measures the first graphics card and writes docs/gpu.md; outside CI
+  gpu                     tests and measures the first graphics card and writes docs/gpu.md; outside CI
+                          (--pack DIR: what another machine needs, which says there xtask gpu --with DIR)
   hardware                the accelerator below hw/ in simulation, with its mutants: by Verilator
   browser                 the status page of a running server in a browser
   web [--real]            the package for browsers: built, and tested in node and Chromium with a running server
@@ -85,6 +86,7 @@ fn run() -> Result<(), XtaskError> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
+        .filter(|root| root.exists())
         .unwrap_or(Path::new("."));
     match args.as_slice() {
         ["ci"] => ci::ci(root),
@@ -100,6 +102,8 @@ fn run() -> Result<(), XtaskError> {
         ["cuda"] => cuda::check(root, false),
         ["cuda", "--write"] => cuda::check(root, true),
         ["gpu"] => gpu::measure(root),
+        ["gpu", "--pack", folder] => gpu::pack(root, Path::new(folder)),
+        ["gpu", "--with", folder] => gpu::with(root, Path::new(folder)),
         ["gpu", "--page"] => gpu::page(root, true),
         ["hardware"] => hardware::check(root),
         ["browser"] => browser::check(root),

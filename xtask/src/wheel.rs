@@ -48,7 +48,7 @@ const TESTED: Build = Build {
 /// Most bytes of the package that is published.
 const MOST: u64 = 3_650_000;
 /// The same for its private queries.
-const MOST_QUERIES: u64 = 3_000_000;
+const MOST_QUERIES: u64 = 3_050_000;
 /// The same for both on other systems.
 const MOST_ELSEWHERE: u64 = 6_000_000;
 

@@ -1,7 +1,7 @@
 //! The last step: packed ciphertexts switched to the ring of digests and rounded to few bits.
 
 use crate::{PackedCiphertext, Setting, SumsShape};
-use omr_ring::{Basis, Poly, Switch};
+use omr_ring::{Basis, Poly, Rescale, Switch};
 use omr_rlwe::{Rlwe, SharedInput, SharedKey};
 
 /// The factor that multiplies the sums between the codes and the digest, apart from the vector's
@@ -86,8 +86,8 @@ pub fn share(
     let shared = key.switch(ring, inputs);
     let q = ring.modulus(0).value();
     let rounded = |poly: &Poly<_>, bits: u32| -> Vec<u64> {
-        let power = 1 << bits;
-        poly.row(0).iter().map(|&x| scale(x, q, power)).collect()
+        let rescale = Rescale::new(q, 1 << bits);
+        poly.row(0).iter().map(|&x| rescale.round(x)).collect()
     };
     let bodies = shared.bodies.iter();
     (
@@ -110,37 +110,11 @@ pub fn high(setting: Setting, packed: &Rlwe) -> SharedInput {
     let scaled = |poly: &Poly<_>, to: u64| -> Vec<u64> {
         let mut poly = ring.inverse(down.apply(ring, poly));
         ring.scale_assign(&mut poly, |m| m.inv(m.reduce(p.value())));
-        poly.row(0).iter().map(|&x| scale(x, q, to)).collect()
+        let rescale = Rescale::new(q, to);
+        poly.row(0).iter().map(|&x| rescale.round(x)).collect()
     };
     SharedInput {
         body: scaled(&packed.c0, setting.final_ring.modulus(0).value()),
         mask: scaled(&packed.c1, 1 << setting.final_shape.mask_bits()),
-    }
-}
-
-/// `round(x to / from)` modulo `to`, of x below `from`.
-pub fn scale(x: u64, from: u64, to: u64) -> u64 {
-    let scaled = (u128::from(x) * u128::from(to) + u128::from(from / 2)) / u128::from(from);
-    // x / from is below 1: it can only round up to 1 itself.
-    if scaled == u128::from(to) {
-        0
-    } else {
-        scaled as u64
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::scale;
-
-    #[test]
-    fn scaling_rounds_and_wraps() {
-        // x / 10 in units of 1 / 4: 2.5 a unit.
-        assert_eq!(
-            (0..10).map(|x| scale(x, 10, 4)).collect::<Vec<_>>(),
-            [0, 0, 1, 1, 2, 2, 2, 3, 3, 0]
-        );
-        assert_eq!(scale((1 << 50) - 1, 1 << 50, 1 << 21), 0);
-        assert_eq!(scale(3, 7, 7), 3);
     }
 }

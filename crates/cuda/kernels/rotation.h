@@ -12,6 +12,8 @@
 #define PARTS (2 * TOGETHER)
 #define SUMS (4 * DIGITS)
 #define PLACE(part, number) (rows + ((part) * DIGITS + (number)) * PADDED(n))
+/* The points of a warp differ in the highest bits of their exponents: gaps keep these in banks of their own. */
+#define POWER(e) (powers[(e) + ((e) >> (f->log_n - 4)) + ((e) >> f->log_n)])
 
 KERNEL(NAME(rotate), THREADS) {
   DYNAMIC(double, rows);
@@ -21,7 +23,7 @@ KERNEL(NAME(rotate), THREADS) {
   const u32 n = 1u << f->log_n, keys = (u32)call[6];
   double *powers = rows + PARTS * DIGITS * PADDED(n);
   PHASE
-    ROLLED for (u32 e = thread; e < 2 * n; e += n / 4) powers[e] = FLOAT_OF(WORDS(call[3])[e]);
+    ROLLED for (u32 e = thread; e < 2 * n; e += n / 4) POWER(e) = FLOAT_OF(WORDS(call[3])[e]);
   END
   ROLLED for (u64 step = 0; ; step++) {
     PHASE
@@ -71,7 +73,8 @@ KERNEL(NAME(rotate), THREADS) {
           double k[SUMS];
           UNROLL for (u32 s = 0; s < SUMS; s++) k[s] = FLOAT_OF(key[(u32)call[7] * (s / 4) + n * (4 * i + s % 4)]);
           UNROLL for (u32 r = 0; r < TOGETHER; r++) {
-            const double x = powers[(turn * exponents[r * keys + i]) & (2 * n - 1)];
+            const u32 e = (turn * exponents[r * keys + i]) & (2 * n - 1);
+            const double x = POWER(e);
             UNROLL for (u32 s = 0; s < SUMS; s++) add_wide(&sums[r][s], x, k[s]);
           }
         }
@@ -98,5 +101,6 @@ KERNEL(NAME(rotate), THREADS) {
 }
 
 #undef PARTS
+#undef POWER
 #undef SUMS
 #undef PLACE

@@ -6,8 +6,8 @@
 #define PADDED(x) ((x) + ((x) >> 4))
 #define TEAMS 4
 #define THREADS 512
-/* Doubles of shared memory: eight rows, and twice as many values as a row has. */
-#define MOST_DYNAMIC (8 * PADDED(2048) + 4096)
+/* Doubles of shared memory: eight rows, and twice as many values as a row has, with gaps of 32. */
+#define MOST_DYNAMIC (8 * PADDED(2048) + 4096 + 32)
 
 struct transform {
   struct prime m;

@@ -1,10 +1,13 @@
 //! A card, by CUDA's driver.
 
-use crate::{Arithmetic, Kernel, Launch, Machine, MachineError};
+mod pinned;
+
+use crate::{Arithmetic, Kernel, Launch, Machine, MachineError, Reading};
 use cudarc::driver::sys;
+use pinned::{Pins, Words};
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::null_mut;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What `nvcc` made of the sources, by [`Kernel::source`].
 const PTX: [&str; 5] = [
@@ -46,6 +49,7 @@ macro_rules! call {
         check(stringify!($function), unsafe { sys::$function($($argument),*) })
     };
 }
+use call;
 
 /// A card. Dropped when nothing uses it any more.
 pub struct Card {
@@ -61,6 +65,7 @@ pub struct Card {
     taken: Mutex<usize>,
     /// Marks before and after each kernel since the clock was started.
     clock: Mutex<Option<Vec<Timed>>>,
+    pins: Pins,
 }
 
 /// A kernel and what happened before and after it.
@@ -80,6 +85,14 @@ impl Mark {
         let mark = Self(event);
         call!(cuEventRecord(event, stream))?;
         Ok(mark)
+    }
+
+    fn has_happened(&self) -> bool {
+        call!(cuEventQuery(self.0)).is_ok()
+    }
+
+    fn wait(&self) -> Result<(), MachineError> {
+        call!(cuEventSynchronize(self.0))
     }
 }
 
@@ -119,6 +132,7 @@ impl Card {
             calls: 0,
             taken: Mutex::new(0),
             clock: Mutex::new(None),
+            pins: Pins::default(),
         };
         card.enter()?;
         card.name = card.read_name()?;
@@ -214,6 +228,22 @@ impl Card {
         Ok([free, all])
     }
 
+    /// The highest clocks of the card and of its memory, in MHz.
+    ///
+    /// Errors: `Call`.
+    pub fn clocks(&self) -> Result<[f64; 2], MachineError> {
+        use sys::CUdevice_attribute as Attribute;
+        let clock = |attribute| {
+            let mut kilohertz = 0;
+            call!(cuDeviceGetAttribute(&mut kilohertz, attribute, self.device))?;
+            Ok(f64::from(kilohertz) * 1e-3)
+        };
+        Ok([
+            clock(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+            clock(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?,
+        ])
+    }
+
     /// The version of the driver, such as 13000 for CUDA 13.0.
     ///
     /// Errors: `Call`.
@@ -223,9 +253,8 @@ impl Card {
         Ok(version)
     }
 
-    /// Writes a call to the place for it, and its address.
-    fn place(&self, call: &[u64]) -> Result<u64, MachineError> {
-        let mut taken = lock(&self.taken);
+    /// Writes a call to the place for it, of which so many words are `taken`, and its address.
+    fn place(&self, taken: &mut usize, call: &[u64]) -> Result<u64, MachineError> {
         if *taken + call.len() > CALLS {
             // What was asked before still reads its calls.
             call!(cuStreamSynchronize(self.stream))?;
@@ -281,7 +310,15 @@ impl Machine for Card {
 
     fn write(&self, address: u64, words: &[u64]) -> Result<(), MachineError> {
         self.enter()?;
-        self.send(address, words)
+        if !pinned::WRITES.contains(&words.len()) {
+            return self.send(address, words);
+        }
+        let mut pinned = self.pins.take(words.len())?;
+        pinned.words(words.len()).copy_from_slice(words);
+        let sent = self.send(address, pinned.words(words.len()));
+        let mark = Mark::new(self.stream)?;
+        self.pins.give(pinned, Some(mark));
+        sent
     }
 
     fn read(&self, address: u64, words: &mut [u64]) -> Result<(), MachineError> {
@@ -290,6 +327,19 @@ impl Machine for Card {
         let to = words.as_mut_ptr().cast::<c_void>();
         call!(cuMemcpyDtoHAsync_v2(to, address, bytes, self.stream))?;
         call!(cuStreamSynchronize(self.stream))
+    }
+
+    fn start_reading(
+        self: Arc<Self>,
+        address: u64,
+        words: usize,
+    ) -> Result<Box<dyn Reading>, MachineError> {
+        self.enter()?;
+        let mut pinned = self.pins.take(words)?;
+        let to = pinned.words(words).as_mut_ptr().cast::<c_void>();
+        call!(cuMemcpyDtoHAsync_v2(to, address, 8 * words, self.stream))?;
+        let mark = Mark::new(self.stream)?;
+        Ok(Box::new(Words::new(self, pinned, words, mark)))
     }
 
     fn clear(&self, address: u64, words: usize) -> Result<(), MachineError> {
@@ -308,7 +358,9 @@ impl Machine for Card {
             "a call that fits the place for calls"
         );
         self.enter()?;
-        let mut address = self.place(launch.call)?;
+        // Until the kernel is asked for, nobody may write over its call.
+        let mut taken = lock(&self.taken);
+        let mut address = self.place(&mut taken, launch.call)?;
         let mut arguments = [(&raw mut address).cast::<c_void>()];
         let function = self.functions[launch.kernel.number()];
         if launch.shared > SHARED {
@@ -344,6 +396,7 @@ impl Drop for Card {
     fn drop(&mut self) {
         // Nothing can be done about failures here.
         let _ = self.wait();
+        self.pins.clear();
         let _ = call!(cuMemFree_v2(self.calls));
         for &module in &self.modules {
             let _ = call!(cuModuleUnload(module));

@@ -2,7 +2,7 @@
 //! threads the other way round.
 
 use crate::machine::SOURCES;
-use crate::{Arithmetic, Launch, Machine, MachineError};
+use crate::{Arithmetic, Launch, Machine, MachineError, Reading};
 use libloading::Library;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
@@ -112,6 +112,21 @@ impl Emulated {
         Self::of(arithmetic, unchanged())
     }
 
+    /// The same, or the first card where `OMR_CARD` is set in the environment and the crate is built for cards: what tests
+    /// compute on that can be run on either.
+    ///
+    /// Panics: where the card that is asked for is missing.
+    #[must_use]
+    pub fn or_card(arithmetic: Arithmetic) -> Arc<dyn Machine> {
+        #[cfg(feature = "driver")]
+        if std::env::var_os("OMR_CARD").is_some() {
+            let mut card = crate::Card::new(0).expect("a card");
+            card.set_arithmetic(arithmetic);
+            return Arc::new(card);
+        }
+        Self::new(arithmetic)
+    }
+
     /// The same with other sources, to see whether checks find what is wrong with them.
     ///
     /// Panics: where a text to be changed is nowhere.
@@ -170,6 +185,12 @@ fn shuffled(n: u32, seed: usize) -> impl Iterator<Item = u32> {
         .filter(move |&i| i < n)
 }
 
+impl Reading for Vec<u64> {
+    fn words(&mut self) -> Result<&[u64], MachineError> {
+        Ok(self)
+    }
+}
+
 impl Machine for Emulated {
     fn name(&self) -> String {
         "the processor in place of a card".into()
@@ -214,6 +235,16 @@ impl Machine for Emulated {
             std::ptr::copy_nonoverlapping(address as *const u64, words.as_mut_ptr(), words.len())
         };
         Ok(())
+    }
+
+    fn start_reading(
+        self: Arc<Self>,
+        address: u64,
+        words: usize,
+    ) -> Result<Box<dyn Reading>, MachineError> {
+        let mut read = vec![0; words];
+        self.read(address, &mut read)?;
+        Ok(Box::new(read))
     }
 
     fn clear(&self, address: u64, words: usize) -> Result<(), MachineError> {

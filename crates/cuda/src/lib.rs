@@ -26,5 +26,5 @@ pub use cards::{Cards, CardsError, Choice, ChoiceError};
 pub use driver::Card;
 #[cfg(feature = "emulated")]
 pub use emulated::{Changes, Emulated};
-pub use machine::{Arithmetic, Kernel, Launch, Machine, MachineError};
-pub use messages::{MessageEngine, MessageKeys, MessageRing};
+pub use machine::{Arithmetic, Kernel, Launch, Machine, MachineError, Reading};
+pub use messages::{MessageEngine, MessageKeys, MessageRing, Rotated};

@@ -1,5 +1,7 @@
 //! What runs kernels: a card, or the processor in tests.
 
+use std::sync::Arc;
+
 /// What a machine says when it fails.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -171,6 +173,14 @@ pub struct Launch<'a> {
     pub call: &'a [u64],
 }
 
+/// Words on their way from a machine's memory.
+pub trait Reading: Send {
+    /// Waits for them.
+    ///
+    /// Errors: `Call`, also for what was asked before.
+    fn words(&mut self) -> Result<&[u64], MachineError>;
+}
+
 /// Memory and kernels. What is asked is done in the order of the calls, perhaps after they have returned.
 pub trait Machine: Send + Sync {
     /// What it is, for people.
@@ -201,6 +211,15 @@ pub trait Machine: Send + Sync {
     ///
     /// Errors: `Call`, also for what was asked before.
     fn read(&self, address: u64, words: &mut [u64]) -> Result<(), MachineError>;
+
+    /// Begins to read words, after all that was asked before; what is asked then does not wait for it.
+    ///
+    /// Errors: `Call`, `Memory`.
+    fn start_reading(
+        self: Arc<Self>,
+        address: u64,
+        words: usize,
+    ) -> Result<Box<dyn Reading>, MachineError>;
 
     /// Writes zeros.
     ///

@@ -2,10 +2,11 @@
 
 mod keys;
 
-pub use keys::{MessageEngine, MessageKeys};
+pub use keys::{MessageEngine, MessageKeys, Rotated};
 
 use crate::pool::Pool;
-use crate::{Arithmetic, Kernel, Launch, Machine, MachineError, calls};
+use crate::{Arithmetic, Kernel, Launch, Machine, MachineError, Reading, calls};
+use omr_ring::parallel::*;
 use omr_ring::{Gadget, Modulus};
 use omr_tfhe::{BootstrapShape, Lwe, RotationRing, Window, exponents};
 use std::ops::RangeInclusive;
@@ -16,6 +17,9 @@ const DIMENSIONS: RangeInclusive<usize> = 1 << 9..=1 << 11;
 
 /// Digits of a trace: their rows and the body's image are eight rows at most, and two take the results.
 const TRACE_DIGITS: RangeInclusive<u32> = 2..=7;
+
+/// Threads of a block that adds ciphertexts up, one a coefficient.
+const THREADS: usize = 256;
 
 /// A ring's tables on a machine, and memory for ciphertexts.
 pub struct MessageRing {
@@ -153,14 +157,13 @@ impl MessageRing {
         Ok(to)
     }
 
-    /// Sums of so many neighbouring ciphertexts each: constant coefficients of bodies, and masks.
+    /// Sums of so many neighbouring ciphertexts each: of bodies the first [`THREADS`] words, and masks.
     fn sums(
         &self,
         cts: &Held<'_>,
         each: usize,
         count: usize,
-    ) -> Result<(Vec<u64>, Vec<u64>), MachineError> {
-        const THREADS: usize = 256;
+    ) -> Result<[Box<dyn Reading>; 2], MachineError> {
         let (bodies, masks) = (self.take(THREADS * count)?, self.take(self.n * count)?);
         for (part, to, words) in [(0, &bodies, THREADS), (1, &masks, self.n)] {
             let row = |sum: usize, at: usize| {
@@ -183,8 +186,7 @@ impl MessageRing {
                 call: &call,
             })?;
         }
-        let constants = self.read(&bodies)?.into_iter().step_by(THREADS).collect();
-        Ok((constants, self.read(&masks)?))
+        Ok([self.read(&bodies)?, self.read(&masks)?])
     }
 
     /// Traces of the first `count` ciphertexts, in place.
@@ -205,16 +207,14 @@ impl MessageRing {
         self.launch(Kernel::Trace, count, &call)
     }
 
-    fn read(&self, held: &Held<'_>) -> Result<Vec<u64>, MachineError> {
-        let mut words = vec![0; held.words];
-        self.machine.read(held.address, &mut words)?;
-        Ok(words)
+    fn read(&self, held: &Held<'_>) -> Result<Box<dyn Reading>, MachineError> {
+        self.machine.clone().start_reading(held.address, held.words)
     }
 }
 
-/// Words of a block's shared memory: eight rows with their gaps, and the powers.
+/// Words of a block's shared memory: eight rows and the powers, with their gaps.
 fn shared_words(n: usize) -> usize {
-    8 * (n + n / 16) + 2 * n
+    8 * (n + n / 16) + 2 * n + 32
 }
 
 /// A residue of at most q/2 as a double.
@@ -230,12 +230,14 @@ fn gadget(m: &Modulus, gadget: Gadget) -> [u64; 4] {
 
 /// The exponents of rotations in the blocks of a secret, two a word; those beyond the last ciphertext are 0.
 fn turns(n: usize, shape: &BootstrapShape, cts: &[Lwe], all: usize) -> Vec<u64> {
-    let mut turns: Vec<u32> = Vec::with_capacity(all * shape.keys() + 1);
-    for ct in cts {
+    let keys = shape.keys();
+    let mut words = vec![0; (all * keys).div_ceil(2)];
+    let turns: &mut [u32] = bytemuck::cast_slice_mut(&mut words);
+    let each = turns.par_chunks_mut(keys).zip(cts);
+    each.for_each(|(turns, ct)| {
         assert_eq!(ct.mask.len(), shape.n, "dimension of the key");
-        turns.extend(&exponents(n as u64, ct)[..shape.keys()]);
-    }
-    turns.resize((all * shape.keys()).next_multiple_of(2), 0);
-    let pair = |pair: &[u32]| u64::from(pair[0]) | u64::from(pair[1]) << 32;
-    turns.chunks_exact(2).map(pair).collect()
+        let exponents = exponents(n as u64, ct);
+        turns.iter_mut().zip(exponents).for_each(|(to, x)| *to = x);
+    });
+    words
 }

@@ -5,22 +5,25 @@ mod away;
 mod clue;
 mod cpu;
 mod layers;
+mod line;
 mod session;
 
 pub use away::AwayEngine;
 pub use clue::coordinates;
 pub use cpu::CpuEngine;
-pub use layers::{Layers, LayersEngine};
+pub use layers::{Coming, Layers, LayersEngine};
 pub use session::{CutError, Session, Share};
 
 use crate::bound_to::check_kind;
 use crate::{BoundTo, DetectorError, Stages};
 use clue::Clues;
 use layers::{Evaluation, Rounded, Run};
+use line::{Line, Lot};
 use omr_protocol::ClueKind;
 use omr_protocol::instantomr::{InstantKey, InstantParams};
 use omr_tfhe::{Lwe, RingCipher};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -129,30 +132,37 @@ impl InstantDetector {
         doubles: Range<usize>,
         stages: &mut Stages,
     ) -> Result<Verdicts, DetectorError> {
+        let lot = Lot {
+            first: 0,
+            clues: self.read_clues(clues, clue_bytes, to, stages),
+            payloads: Cow::default(),
+            doubles,
+        };
+        let judged = Line::alone(self, lot)?;
+        stages.add(&judged.stages);
+        Ok(judged.found)
+    }
+
+    fn read_clues(
+        &self,
+        clues: &[u8],
+        clue_bytes: usize,
+        to: &BoundTo,
+        stages: &mut Stages,
+    ) -> Clues {
         let params = &self.params;
-        let clues = stages.time("clues", || match &self.key.offset {
+        stages.time("clues", || match &self.key.offset {
             None => Clues::new(params, clues, clue_bytes),
             Some(key) => Clues::bound(params, clues, clue_bytes, (key, to)),
-        });
-        let run = Run {
-            params,
+        })
+    }
+
+    fn run(&self) -> Run<'_> {
+        Run {
+            params: &self.params,
             key: &self.key,
             evaluation: &self.evaluation,
-        };
-        let hits = stages.time("first_layer", || run.hits(&clues.coordinates))?;
-        let sums = stages.time("switch", || self.switched(&hits));
-        let all = stages.time("second_layer", || run.all_hit(&sums, doubles))?;
-        let (ring, trace) = (&self.params.ring, &self.key.trace);
-        let traced = |ct| trace.apply(ring, ct);
-        let verdicts = match self.evaluation.is_away() {
-            true => all,
-            false => stages.time("trace", || all.into_par_iter().map(traced).collect()),
-        };
-        Ok(Verdicts {
-            verdicts,
-            fingerprints: clues.fingerprints,
-            unusable: clues.unusable,
-        })
+        }
     }
 
     /// For each message: how many of its coordinates hit, ready for the second layer.

@@ -18,6 +18,7 @@ mod narrow;
 pub mod parallel;
 mod poly;
 mod primes;
+mod rescale;
 mod ring;
 mod sample;
 mod xof;
@@ -40,6 +41,7 @@ pub use omr_kernels::{
 };
 pub use poly::{Coeff, Eval, Poly};
 pub use primes::{primes_below, primes_near};
+pub use rescale::Rescale;
 pub use ring::Ring;
 pub use sample::{
     centered_binomial, fixed_weight, uniform_poly, uniform_residues, uniform_row, uniform_ternary,

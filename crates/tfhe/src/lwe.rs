@@ -1,7 +1,7 @@
 //! LWE ciphertexts and their modulus switches.
 
 use crate::{BlockSecret, RingCipher};
-use omr_ring::{MAX_BLOCK, Modulus};
+use omr_ring::{MAX_BLOCK, Modulus, Rescale};
 
 /// `body + <mask, s>` is message plus noise, modulo q.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,15 +30,13 @@ impl Lwe {
     }
 
     /// The ciphertext modulo `to`: a value `x` modulo `from` becomes `round(x to / from)`.
+    ///
+    /// Panics: when a modulus has more than 50 bits.
     pub fn switch(&self, from: u64, to: u64) -> Self {
-        let scale = |x: u64| {
-            let rounded =
-                (u128::from(x) * u128::from(to) + u128::from(from / 2)) / u128::from(from);
-            rounded as u64 % to
-        };
+        let rescale = Rescale::new(from, to);
         Self {
-            body: scale(self.body),
-            mask: self.mask.iter().map(|&x| scale(x)).collect(),
+            body: rescale.round(self.body),
+            mask: self.mask.iter().map(|&x| rescale.round(x)).collect(),
         }
     }
 

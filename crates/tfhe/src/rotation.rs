@@ -25,10 +25,10 @@ impl Window {
     }
 }
 
-/// The exponents of a ciphertext's rotation in dimension `n`, one for each coordinate of the secret.
-pub fn exponents(n: u64, ct: &Lwe) -> Vec<u32> {
-    let turn = |&a: &u64| (2 * n - a % (2 * n)) as u32;
-    ct.mask.iter().map(turn).collect()
+/// The exponents of a ciphertext's rotation in dimension `n`, a power of two, one for each coordinate of the secret.
+pub fn exponents(n: u64, ct: &Lwe) -> impl ExactSizeIterator<Item = u32> {
+    let turn = move |&a: &u64| (2 * n - (a & (2 * n - 1))) as u32;
+    ct.mask.iter().map(turn)
 }
 
 /// Most rotations of a thread that go through the key side by side: their accumulators stay in cache.
@@ -71,7 +71,7 @@ impl Rotation {
         }
         Self {
             accumulator: RingCipher::trivial(&table),
-            exponents: exponents(n, ct),
+            exponents: exponents(n, ct).collect(),
         }
     }
 

@@ -4,6 +4,14 @@ use crate::{RingCipher, RotationRing};
 use omr_ring::AlignedVec;
 use omr_ring::parallel::*;
 
+/// Shares of work that each thread has at least when terms are added: the last one then makes few of them wait.
+const SHARES: usize = 4;
+/// Ciphertexts of a part at least, which is added up beside the others and then to them.
+const LEAST: usize = 16;
+
+/// Ciphertexts in the evaluation domain, and the values of each.
+type Part<'a> = (&'a [RingCipher], &'a [Vec<u8>]);
+
 /// Sums of ciphertexts, each times several plaintexts modulo p, from which a digest is made
 /// (InstantOMR, sections 5.2.3 and 5.2.4).
 ///
@@ -24,35 +32,60 @@ impl PlainSums {
     }
 
     /// Adds each ciphertext times its plaintexts: coefficient `i` of plaintext `j` is word `j n + i` of
-    /// its values, below `p` and taken in `(-p/2, p/2]`; what is missing at the end is 0. Plaintexts
-    /// are spread over the threads.
+    /// its values, below `p` and taken in `(-p/2, p/2]`; what is missing at the end is 0. The
+    /// ciphertexts are in the evaluation domain after that.
     ///
-    /// Panics: on more values than coefficients, or one that is not below `p`.
-    pub fn add(&mut self, ring: &RotationRing, terms: &[(&RingCipher, &[u8])], p: u8) {
+    /// Panics: on more values than coefficients, or one that is not below `p`, or where there are not as
+    /// many ciphertexts as plaintexts.
+    pub fn add(&mut self, ring: &RotationRing, cts: &mut [RingCipher], values: &[Vec<u8>], p: u8) {
         let room = self.sums.len() * ring.n();
-        for (_, values) in terms {
+        assert_eq!(cts.len(), values.len(), "values of each ciphertext");
+        values.par_iter().for_each(|values| {
             assert!(values.len() <= room, "too many values");
             assert!(values.iter().all(|&x| x < p), "values below {p}");
-        }
-        let factor = |row: &AlignedVec| {
-            let mut row = row.clone();
-            ring.kernels().ntt_forward(ring.table(0), &mut row);
-            row
+        });
+        cts.par_iter_mut().for_each(|ct| {
+            for row in [&mut ct.body, &mut ct.mask] {
+                ring.kernels().ntt_forward(ring.table(0), row);
+            }
+        });
+        let length = cts.len().div_ceil(self.parts(cts.len())).max(1);
+        let parts: Vec<Part<'_>> = cts.chunks(length).zip(values.chunks(length)).collect();
+        let Some((first, rest)) = parts.split_first() else {
+            return;
         };
-        let factors: Vec<[AlignedVec; 2]> = terms
-            .par_iter()
-            .map(|(ct, _)| [factor(&ct.body), factor(&ct.mask)])
-            .collect();
+        let count = self.sums.len();
+        let alone = |part: &Part<'_>| {
+            let mut sums = Self::new(ring, count);
+            sums.add_part(ring, *part, p);
+            sums
+        };
+        let (_, others): (_, Vec<Self>) = join(
+            || self.add_part(ring, *first, p),
+            || rest.par_iter().map(alone).collect(),
+        );
+        for other in &others {
+            self.merge(ring, other);
+        }
+    }
+
+    /// Parts that so many ciphertexts are added in, side by side, so that all threads have enough to do.
+    fn parts(&self, cts: usize) -> usize {
+        let of_threads = (SHARES * current_num_threads()).div_ceil(self.sums.len().max(1));
+        of_threads.min(cts / LEAST).max(1)
+    }
+
+    fn add_part(&mut self, ring: &RotationRing, (cts, values): Part<'_>, p: u8) {
         let scratch = || (AlignedVec::zeroed(ring.n()), vec![0; ring.n()]);
         let sums = self.sums.par_iter_mut().enumerate();
         sums.for_each_init(scratch, |(plaintext, words), (j, sums)| {
-            for ((_, values), factors) in terms.iter().zip(&factors) {
+            for (ct, values) in cts.iter().zip(values) {
                 let Some(values) = values.chunks(ring.n()).nth(j) else {
                     continue;
                 };
                 lift(ring, values, p, words, plaintext);
                 let (k, m) = (ring.kernels(), ring.modulus(0));
-                for (sum, factor) in sums.iter_mut().zip(factors) {
+                for (sum, factor) in sums.iter_mut().zip([&ct.body, &ct.mask]) {
                     k.mul_add_assign(m, sum, factor, plaintext);
                 }
             }

@@ -169,7 +169,11 @@ impl<'a> Keys<'a> {
                 sum
             });
             let sums: Vec<RingCipher> = sums.collect();
-            self.same("first layers", &sums, &away.hits(&cts, each, window)?)?;
+            self.same(
+                "first layers",
+                &sums,
+                &away.hits(&cts, each, window)?.wait()?,
+            )?;
         }
         Ok(())
     }
@@ -180,12 +184,12 @@ impl<'a> Keys<'a> {
         for count in COUNTS {
             let cts = self.ciphertexts(count);
             let here = self.rotated(2, &cts, window);
-            self.same("rotations", &here, &away.rotated(&cts, window)?)?;
+            self.same("rotations", &here, &away.rotated(&cts, window)?.wait()?)?;
         }
         let cts = self.ciphertexts(3);
         let here = self.rotated(2, &cts, window).into_iter();
         let here: Vec<RingCipher> = here.map(|ct| self.trace.apply(ring, ct)).collect();
-        self.same("traces", &here, &away.traced(&cts, window)?)
+        self.same("traces", &here, &away.traced(&cts, window)?.wait()?)
     }
 }
 

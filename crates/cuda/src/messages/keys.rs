@@ -1,8 +1,8 @@
 //! A recipient's keys on a machine.
 
 use super::{KeyAt, MessageRing, double};
-use crate::MachineError;
-use omr_detector::instantomr::{Layers, LayersEngine};
+use crate::{MachineError, Reading};
+use omr_detector::instantomr::{Coming, Layers, LayersEngine};
 use omr_protocol::instantomr::InstantKey;
 use omr_ring::parallel::*;
 use omr_ring::{AlignedVec, Gadget, KEY_ROWS};
@@ -27,14 +27,73 @@ impl Layers for MessageKeys {
         self.ring.machine.name()
     }
 
-    fn hits(&self, cts: &[Lwe], each: usize, window: Window) -> Result<Vec<RingCipher>, String> {
-        let hits = MessageKeys::hits(self, cts, each, window);
-        hits.map_err(|error| error.to_string())
+    fn hits(&self, cts: &[Lwe], each: usize, window: Window) -> Result<Box<dyn Coming>, String> {
+        coming(MessageKeys::hits(self, cts, each, window))
     }
 
-    fn verdicts(&self, sums: &[Lwe], window: Window) -> Result<Vec<RingCipher>, String> {
-        self.traced(sums, window).map_err(|error| error.to_string())
+    fn verdicts(&self, sums: &[Lwe], window: Window) -> Result<Box<dyn Coming>, String> {
+        coming(self.traced(sums, window))
     }
+}
+
+fn coming(rotated: Result<Rotated, MachineError>) -> Result<Box<dyn Coming>, String> {
+    match rotated {
+        Ok(rotated) => Ok(Box::new(rotated)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Ciphertexts on their way from a machine: in dimension n, so many a batch.
+pub enum Rotated {
+    /// Sums of first layers: the first words of bodies, and masks.
+    Sums(usize, Vec<(usize, [Box<dyn Reading>; 2])>),
+    /// Bodies and masks in turns, with some behind the last one.
+    Whole(usize, Vec<(usize, Box<dyn Reading>)>),
+}
+
+impl Coming for Rotated {
+    fn wait(self: Box<Self>) -> Result<Vec<RingCipher>, String> {
+        Rotated::wait(*self).map_err(|error| error.to_string())
+    }
+}
+
+impl Rotated {
+    /// Waits for them.
+    ///
+    /// Errors: those of the machine.
+    pub fn wait(self) -> Result<Vec<RingCipher>, MachineError> {
+        let mut all = Vec::new();
+        match self {
+            Self::Sums(n, batches) => {
+                for (count, [mut bodies, mut masks]) in batches {
+                    let (bodies, masks) = (bodies.words()?, masks.words()?);
+                    let bodies = bodies.par_chunks(bodies.len() / count);
+                    all.par_extend(bodies.zip(masks.par_chunks(n)).map(|(body, mask)| {
+                        let mut sum = RingCipher::trivial(&vec![0; n]);
+                        sum.body[0] = body[0];
+                        sum.mask.copy_from_slice(mask);
+                        sum
+                    }));
+                }
+            }
+            Self::Whole(n, batches) => {
+                for (count, mut words) in batches {
+                    let words = words.words()?[..2 * n * count].par_chunks(2 * n);
+                    all.par_extend(words.map(|words| {
+                        let [body, mask] = [&words[..n], &words[n..]].map(row);
+                        RingCipher { body, mask }
+                    }));
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn row(words: &[u64]) -> AlignedVec {
+    let mut row = AlignedVec::zeroed(words.len());
+    row.copy_from_slice(words);
+    row
 }
 
 /// A recipient's bootstrapping key and trace key. Overwritten when dropped.
@@ -106,69 +165,40 @@ impl MessageKeys {
     /// and its mask.
     ///
     /// Errors: those of the machine.
-    pub fn hits(
-        &self,
-        cts: &[Lwe],
-        each: usize,
-        window: Window,
-    ) -> Result<Vec<RingCipher>, MachineError> {
-        let mut sums = Vec::with_capacity(cts.len() / each);
+    pub fn hits(&self, cts: &[Lwe], each: usize, window: Window) -> Result<Rotated, MachineError> {
+        let mut batches = Vec::new();
         for cts in cts.chunks(MOST * each) {
-            let count = cts.len() / each;
             let rotated = self.ring.rotate(self.bootstrap, 1, cts, window)?;
-            let (constants, masks) = self.ring.sums(&rotated, each, count)?;
-            let masks = masks.chunks(self.ring.n);
-            sums.extend(constants.into_iter().zip(masks).map(|(constant, mask)| {
-                let mut sum = RingCipher::trivial(&vec![0; self.ring.n]);
-                sum.body[0] = constant;
-                sum.mask.copy_from_slice(mask);
-                sum
-            }));
+            let count = cts.len() / each;
+            batches.push((count, self.ring.sums(&rotated, each, count)?));
         }
-        Ok(sums)
+        Ok(Rotated::Sums(self.ring.n, batches))
     }
 
     /// The rotations of ciphertexts with both digits.
     ///
     /// Errors: those of the machine.
-    pub fn rotated(&self, cts: &[Lwe], window: Window) -> Result<Vec<RingCipher>, MachineError> {
+    pub fn rotated(&self, cts: &[Lwe], window: Window) -> Result<Rotated, MachineError> {
         self.rotate(cts, window, false)
     }
 
     /// Their traces.
     ///
     /// Errors: those of the machine.
-    pub fn traced(&self, cts: &[Lwe], window: Window) -> Result<Vec<RingCipher>, MachineError> {
+    pub fn traced(&self, cts: &[Lwe], window: Window) -> Result<Rotated, MachineError> {
         self.rotate(cts, window, true)
     }
 
-    fn rotate(
-        &self,
-        cts: &[Lwe],
-        window: Window,
-        traces: bool,
-    ) -> Result<Vec<RingCipher>, MachineError> {
-        let n = self.ring.n;
-        let mut out = Vec::with_capacity(cts.len());
+    fn rotate(&self, cts: &[Lwe], window: Window, traces: bool) -> Result<Rotated, MachineError> {
+        let mut batches = Vec::new();
         for cts in cts.chunks(MOST) {
             let rotated = self.ring.rotate(self.bootstrap, 2, cts, window)?;
             if traces {
                 self.ring.trace(self.trace, self.cut, &rotated, cts.len())?;
             }
-            let words = self.ring.read(&rotated)?;
-            out.extend(words.chunks(2 * n).take(cts.len()).map(|words| {
-                let row = |words: &[u64]| {
-                    let mut row = AlignedVec::zeroed(n);
-                    row.copy_from_slice(words);
-                    row
-                };
-                RingCipher {
-                    body: row(&words[..n]),
-                    mask: row(&words[n..]),
-                }
-            }));
+            batches.push((cts.len(), self.ring.read(&rotated)?));
         }
-        Ok(out)
+        Ok(Rotated::Whole(self.ring.n, batches))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The kernels compiled for the processor, against the ring's own operations.
+//! The kernels compiled for the processor, against the ring's own operations; with `OMR_CARD` those of a card.
 
 use omr_cuda::{Arithmetic, Changes, Emulated, Machine, checks};
 use omr_protocol::instantomr::InstantParams;
@@ -7,8 +7,7 @@ use omr_ring::{Basis, MAX_BLOCK};
 use std::sync::Arc;
 
 fn machines() -> [Arc<dyn Machine>; 2] {
-    [Arithmetic::Whole, Arithmetic::Floating]
-        .map(|arithmetic| Emulated::new(arithmetic) as Arc<dyn Machine>)
+    [Arithmetic::Whole, Arithmetic::Floating].map(Emulated::or_card)
 }
 
 #[test]
@@ -34,7 +33,7 @@ fn levels_come_out_as_the_processor_makes_them() {
 /// Each dimension, length of blocks and gadget of the published sets.
 #[test]
 fn messages_come_out_as_the_processor_makes_them() {
-    let machine: Arc<dyn Machine> = Emulated::new(Arithmetic::Floating);
+    let machine = Emulated::or_card(Arithmetic::Floating);
     for name in [
         "insecure-tiny-hybrid-v4",
         "hybrid-v4",

@@ -123,7 +123,8 @@ fn exact(params: &InstantParams, words: &[u32]) -> Vec<Lwe> {
     let b = &b[params.secret().coordinates];
     let coordinate = |(j, &body): (usize, &u32)| {
         // (a s)_j has a_(j - i) s_i, past the start with the other sign.
-        let near = a[..=j].iter().rev().map(|&x| (q - u64::from(x)) % q);
+        let negative = |&x: &u32| if x == 0 { 0 } else { q - u64::from(x) };
+        let near = a[..=j].iter().rev().map(negative);
         let past = a[j + 1..].iter().rev().map(|&x| u64::from(x));
         Lwe {
             body: body.into(),

@@ -19,21 +19,29 @@ pub trait Layers: Send + Sync {
     /// What it is, for people.
     fn name(&self) -> String;
 
-    /// First layers: for each `each` ciphertexts the sum of their rotations with one digit. Of its body only the constant
-    /// coefficient counts.
+    /// Begins first layers: for each `each` ciphertexts the sum of their rotations with one digit. Of its body only the
+    /// constant coefficient counts.
     ///
-    /// Errors: what failed; then nothing was done.
+    /// Errors: what failed.
     fn hits(
         &self,
         coordinates: &[Lwe],
         each: usize,
         window: Window,
-    ) -> Result<Vec<RingCipher>, String>;
+    ) -> Result<Box<dyn Coming>, String>;
 
-    /// Second layers: the traces of rotations with both digits.
+    /// Begins second layers: the traces of rotations with both digits.
     ///
-    /// Errors: what failed; then nothing was done.
-    fn verdicts(&self, sums: &[Lwe], window: Window) -> Result<Vec<RingCipher>, String>;
+    /// Errors: what failed.
+    fn verdicts(&self, sums: &[Lwe], window: Window) -> Result<Box<dyn Coming>, String>;
+}
+
+/// Ciphertexts that are made elsewhere, in the order in which they were asked for, while others are prepared here.
+pub trait Coming: Send {
+    /// Waits for them.
+    ///
+    /// Errors: what failed.
+    fn wait(self: Box<Self>) -> Result<Vec<RingCipher>, String>;
 }
 
 /// Where keys are brought for [`Layers`].
@@ -71,6 +79,12 @@ impl Rounded {
     }
 }
 
+/// What a layer gives.
+pub(super) enum Layer {
+    Here(Vec<RingCipher>),
+    Away(Box<dyn Coming>),
+}
+
 /// A recipient's key and where it works.
 pub(super) struct Run<'a> {
     pub(super) params: &'a InstantParams,
@@ -93,18 +107,31 @@ impl Evaluation {
     }
 }
 
-fn failed(layers: &dyn Layers, failure: String) -> DetectorError {
-    DetectorError::Engine {
-        engine: layers.name(),
-        failure,
-    }
+fn failed(evaluation: &Evaluation, failure: String) -> DetectorError {
+    let engine = match evaluation {
+        Evaluation::Away(layers) => layers.name(),
+        _ => String::new(),
+    };
+    DetectorError::Engine { engine, failure }
 }
 
 impl Run<'_> {
-    /// For each message the sum of what its coordinates became: how many of them lie in the window.
+    /// What a layer that was begun gives.
     ///
     /// Errors: `Engine`.
-    pub(super) fn hits(&self, coordinates: &[Lwe]) -> Result<Vec<RingCipher>, DetectorError> {
+    pub(super) fn done(&self, layer: Layer) -> Result<Vec<RingCipher>, DetectorError> {
+        match (layer, self.evaluation) {
+            (Layer::Here(cts), _) => Ok(cts),
+            (Layer::Away(coming), evaluation) => {
+                coming.wait().map_err(|failure| failed(evaluation, failure))
+            }
+        }
+    }
+
+    /// Begins first layers: for each message the sum of what its coordinates became, how many of them lie in the window.
+    ///
+    /// Errors: `Engine`.
+    pub(super) fn hits(&self, coordinates: &[Lwe]) -> Result<Layer, DetectorError> {
         let (ring, [window, _]) = (&self.params.ring, self.params.windows());
         let each = self.params.coordinates();
         let start = || rotations(self.params, coordinates, window);
@@ -113,7 +140,7 @@ impl Run<'_> {
             Evaluation::Exact => self.key.bootstrap.rotate(ring, FIRST_DIGITS, start()),
             Evaluation::Away(layers) => {
                 let hits = layers.hits(coordinates, each, window);
-                return hits.map_err(|failure| failed(&**layers, failure));
+                return self.begun(hits);
             }
         };
         let sum = |hits: &[RingCipher]| {
@@ -125,18 +152,23 @@ impl Run<'_> {
             }
             sum
         };
-        Ok(hits.par_chunks(each).map(sum).collect())
+        Ok(Layer::Here(hits.par_chunks(each).map(sum).collect()))
     }
 
-    /// For each message whether all its coordinates hit; traces are left to do, but for what is done elsewhere. Where
-    /// evaluation is rounded, those numbered `doubles` are in double precision.
+    fn begun(&self, coming: Result<Box<dyn Coming>, String>) -> Result<Layer, DetectorError> {
+        let coming = coming.map_err(|failure| failed(self.evaluation, failure));
+        Ok(Layer::Away(coming?))
+    }
+
+    /// Begins second layers: for each message whether all its coordinates hit; traces are left to do, but for what is done
+    /// elsewhere. Where evaluation is rounded, those numbered `doubles` are in double precision.
     ///
     /// Errors: `Engine`.
     pub(super) fn all_hit(
         &self,
         sums: &[Lwe],
         doubles: Range<usize>,
-    ) -> Result<Vec<RingCipher>, DetectorError> {
+    ) -> Result<Layer, DetectorError> {
         let (ring, [_, window]) = (&self.params.ring, self.params.windows());
         let key = &self.key.bootstrap;
         let start = |sums: &[Lwe]| rotations(self.params, sums, window);
@@ -144,7 +176,7 @@ impl Run<'_> {
         let all = match self.evaluation {
             Evaluation::Away(layers) => {
                 let verdicts = layers.verdicts(sums, window);
-                return verdicts.map_err(|failure| failed(&**layers, failure));
+                return self.begun(verdicts);
             }
             Evaluation::Exact => exact(sums),
             Evaluation::Rounded(_) if doubles.is_empty() => exact(sums),
@@ -157,7 +189,7 @@ impl Run<'_> {
                 all
             }
         };
-        Ok(all)
+        Ok(Layer::Here(all))
     }
 }
 

@@ -1,29 +1,27 @@
 //! Sums over messages as they come, and digests of them at any time.
 
+mod lot;
 mod room;
 mod share;
 
 pub use share::Share;
 
-use super::{InstantDetector, Verdicts};
-use crate::error::check_len;
+use super::InstantDetector;
+use super::line::{Judged, Line, Lot};
 use crate::progress::check_stopped;
-use crate::source::kept_hashes;
-use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
-use omr_compress::finish::scale;
+use crate::{DetectorError, MessageSource, Progress, Stages};
 use omr_protocol::Mismatch;
-use omr_protocol::clue::HashesOf;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::{
     Code, INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantDigest, InstantPlan, SUMS_MODULUS,
     SessionError, SessionFile,
 };
-use omr_protocol::{ClueKind, DigestHeader, PackedCiphertext, SEED_BYTES};
+use omr_protocol::{DigestHeader, PackedCiphertext, SEED_BYTES};
+use omr_ring::Rescale;
 use omr_rlwe::SharedInput;
 use omr_tfhe::{PlainSums, RingCipher};
 use rayon::prelude::*;
 use room::Room;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes of the weights of messages that are added together: of all that are looked at together, unless a
@@ -156,9 +154,12 @@ impl Session {
         self.room.end()
     }
 
-    /// Messages that it looks at together when there are many.
-    pub fn together(&self) -> u64 {
-        self.detector.evaluation.together()
+    /// Messages that it is best given at once when there are many: several lots where layers are evaluated elsewhere, as the
+    /// first ones fill the line and the last ones empty it.
+    pub fn turn(&self) -> u64 {
+        let evaluation = &self.detector.evaluation;
+        let lots = if evaluation.is_away() { 4 } else { 1 };
+        lots * evaluation.together()
     }
 
     /// Digests cut off so far.
@@ -171,7 +172,8 @@ impl Session {
         self.detector = Arc::new(self.detector.here());
     }
 
-    /// Takes the messages up to `end` from a source, some at a time; after each lot `saved` is called.
+    /// Takes the messages up to `end` from a source, some at a time; after each lot `saved` is called. While some are
+    /// looked at elsewhere, those before are added up and those after are read.
     ///
     /// Errors: the source's; `Stopped`; `Engine`; `Full` at the latest where its room ends; those of `saved`. What
     /// was taken before stays taken.
@@ -183,43 +185,24 @@ impl Session {
         mut saved: impl FnMut(&Self) -> Result<(), E>,
     ) -> Result<(), E> {
         progress.stage("messages", end.saturating_sub(self.next()));
-        while self.next() < end {
-            let lot = self.next()..end.min(self.next() + self.together());
-            let count = lot.end - lot.start;
-            self.take(source, lot)?;
-            progress.advance(count);
-            check_stopped(progress)?;
-            saved(self)?;
+        let detector = self.detector.clone();
+        let (mut line, mut behind, mut failed) = (Line::default(), self.next(), None);
+        while behind < end || !line.is_empty() {
+            let range = behind..end.min(behind + detector.evaluation.together());
+            behind = range.end;
+            let lot = (!range.is_empty()).then(|| Lot::read(self, source, range));
+            let lot = lot.transpose().unwrap_or_else(|error| {
+                // What was read before is still taken.
+                (behind, failed) = (end, Some(error));
+                None
+            });
+            if let Some(judged) = line.take(&detector, lot)? {
+                progress.advance(self.add(judged));
+                check_stopped(progress)?;
+                saved(self)?;
+            }
         }
-        Ok(())
-    }
-
-    fn take(
-        &mut self,
-        source: &mut dyn MessageSource,
-        lot: Range<u64>,
-    ) -> Result<(), DetectorError> {
-        let stages = &mut self.stages;
-        let clue_bytes = source.clue_bytes().max(1);
-        self.detector.check_board(clue_bytes)?;
-        let clues = stages.time("read", || source.clues(lot.clone()));
-        let clues = clues.map_err(DetectorError::Source)?;
-        let of = HashesOf::new(&self.detector.params.clue, &self.header.board_id);
-        let kept = match self.detector.clues() {
-            ClueKind::Plain => None,
-            ClueKind::Bound => stages.time("read", || kept_hashes(source, of, lot.clone()))?,
-        };
-        let wanted = self.header.plan.payload_bytes().is_some();
-        let hashed = self.detector.clues() == ClueKind::Bound && kept.is_none();
-        let payloads = match wanted || hashed {
-            false => Vec::new(),
-            true => stages
-                .time("read", || source.payloads(lot.clone()))
-                .map_err(DetectorError::Source)?,
-        };
-        let count = (lot.end - lot.start) as usize;
-        check_len("clues", count * clue_bytes, clues.len())?;
-        self.push_with(&clues, clue_bytes, &payloads, kept.as_deref())
+        failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
     /// Takes the next messages: clues of `clue_bytes` and payloads, one after another. Payloads of a
@@ -232,37 +215,10 @@ impl Session {
         clue_bytes: usize,
         payloads: &[u8],
     ) -> Result<(), DetectorError> {
-        self.push_with(clues, clue_bytes, payloads, None)
-    }
-
-    /// The same with hashes that were kept: then payloads of a session of indices are not looked at.
-    fn push_with(
-        &mut self,
-        clues: &[u8],
-        clue_bytes: usize,
-        payloads: &[u8],
-        kept: Option<&[[u8; 32]]>,
-    ) -> Result<(), DetectorError> {
-        let count = clues.len() / clue_bytes.max(1);
-        check_len("clues", count * clue_bytes, clues.len())?;
         let first = self.next();
-        let doubles = self.room.doubles(first, count)?;
-        let detector = self.detector.clone();
-        let at = (&self.header.board_id, &self.header.seed);
-        let bytes = self.header.plan.payload_bytes();
-        let hashed = detector.clues() == ClueKind::Bound && kept.is_none();
-        let to = match bytes.is_some() || hashed {
-            true => BoundTo::new(at, payloads, count, bytes)?,
-            false => BoundTo::new(at, &[], 0, None)?,
-        };
-        let to = kept.map_or(to, |hashes| BoundTo::kept(at, hashes));
-        let found = detector.verdicts(clues, clue_bytes, &to, doubles, &mut self.stages)?;
-        self.header.plan = self.header.plan.until(first + count as u64);
-        self.unusable_clues += found.unusable;
-        self.open_groups();
-        let mut stages = std::mem::take(&mut self.stages);
-        stages.time("sums", || self.add(first, &found, payloads));
-        self.stages = stages;
+        let lot = Lot::new(self, first, (clues, clue_bytes), payloads.into(), None)?;
+        let judged = Line::alone(&self.detector, lot)?;
+        self.add(judged);
         Ok(())
     }
 
@@ -280,15 +236,28 @@ impl Session {
         }
     }
 
-    fn add(&mut self, first: u64, found: &Verdicts, payloads: &[u8]) {
-        let plan = &self.header.plan;
-        let verdicts = &found.verdicts;
+    /// Adds up messages that were looked at; how many.
+    fn add(&mut self, judged: Judged<'_>) -> u64 {
+        let count = judged.found.verdicts.len() as u64;
+        self.header.plan = self.header.plan.until(judged.first + count);
+        self.unusable_clues += judged.found.unusable;
+        self.open_groups();
+        let mut stages = std::mem::take(&mut self.stages);
+        stages.add(&judged.stages);
+        stages.time("sums", || self.add_weighted(judged));
+        self.stages = stages;
+        count
+    }
+
+    fn add_weighted(&mut self, judged: Judged<'_>) {
+        let (plan, first) = (&self.header.plan, judged.first);
+        let mut verdicts = judged.found.verdicts;
         let weights = |i: usize| {
             let bytes = plan.payload_bytes().unwrap_or(0);
-            let payload = &payloads[i * bytes..(i + 1) * bytes];
+            let payload = &judged.payloads[i * bytes..(i + 1) * bytes];
             let index = first + i as u64;
             let (group, number) = plan.place(index);
-            let fingerprint = found.fingerprints.get(i).copied().unwrap_or(0);
+            let fingerprint = judged.found.fingerprints.get(i).copied().unwrap_or(0);
             self.codes[group].weights(plan, (index, number), (payload, fingerprint))
         };
         let together = (WEIGHTS / plan.sums()).max(1);
@@ -299,11 +268,7 @@ impl Session {
             let left = self.detector.params.spec().group - number;
             let end = verdicts.len().min(at + together.min(left as usize));
             let weights: Vec<Vec<u8>> = (at..end).into_par_iter().map(weights).collect();
-            let terms: Vec<(&RingCipher, &[u8])> = verdicts[at..end]
-                .iter()
-                .zip(weights.iter().map(Vec::as_slice))
-                .collect();
-            self.sums[group].add(ring, &terms, p);
+            self.sums[group].add(ring, &mut verdicts[at..end], &weights, p);
             at = end;
         }
     }
@@ -330,8 +295,8 @@ impl Session {
 
     fn input(&self, ct: &RingCipher) -> SharedInput {
         let params = &self.detector.params;
-        let bits = params.shared().mask_bits();
-        let scaled = |&x: &u64| scale(x, params.ring.q(), 1 << bits);
+        let rescale = Rescale::new(params.ring.q(), 1 << params.shared().mask_bits());
+        let scaled = |&x: &u64| rescale.round(x);
         SharedInput {
             body: ct.body.to_vec(),
             mask: ct.mask.iter().map(scaled).collect(),
@@ -343,8 +308,8 @@ impl Session {
         let (ring, plan) = (&self.detector.params.ring, &self.header.plan);
         let shared = self.detector.key.last.switch(ring, inputs);
         let rounded = |row: &[u64], len: usize, bits: u32| -> Vec<u64> {
-            let row = row[..len].iter();
-            row.map(|&x| scale(x, ring.q(), 1 << bits)).collect()
+            let rescale = Rescale::new(ring.q(), 1 << bits);
+            row[..len].iter().map(|&x| rescale.round(x)).collect()
         };
         let part = |(i, body): (usize, &omr_ring::Poly<_>)| {
             rounded(body.row(0), plan.part_len(first + i), INSTANT_BODY_BITS)

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn engine(params: &Arc<Params>, arithmetic: Arithmetic) -> BackendEngine {
-    let backend = CudaRing::new(Emulated::new(arithmetic), &params.ring).unwrap();
+    let backend = CudaRing::new(Emulated::or_card(arithmetic), &params.ring).unwrap();
     BackendEngine::new(params, Arc::new(backend)).unwrap()
 }
 

@@ -7,7 +7,7 @@ use crate::world::{
 use chacha20::ChaCha20Rng;
 use omr_client::identity;
 use omr_client::instantomr::detection_key;
-use omr_cuda::{Arithmetic, Cards, Choice, Emulated};
+use omr_cuda::{Arithmetic, Cards, Choice, Emulated, Machine};
 use omr_detector::engine::{Answer, Loaded, Task};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Progress, Quiet};
@@ -21,17 +21,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Messages that a card takes together.
 const TOGETHER: u64 = 256;
 
-/// A recipient whose detector works in exact integers here, the same on a card, and the card.
+/// A recipient whose detector works in exact integers here, and the same on a card.
 struct Two {
     here: World,
     away: Arc<InstantDetector>,
-    card: Arc<Emulated>,
     /// The key's.
     file: Vec<u8>,
 }
 
 impl Two {
     fn new(set: &'static ParamSet, clues: ClueKind) -> Self {
+        Self::on(Emulated::or_card(Arithmetic::Floating), set, clues)
+    }
+
+    /// The same with a card that can fail.
+    fn failing(set: &'static ParamSet) -> (Self, Arc<Emulated>) {
+        let card = Emulated::new(Arithmetic::Floating);
+        (Self::on(card.clone(), set, ClueKind::Plain), card)
+    }
+
+    fn on(card: Arc<dyn Machine>, set: &'static ParamSet, clues: ClueKind) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(31);
         let params = set.instantomr().unwrap();
         let (secret, clue) = identity(set.clue(), clues, &mut rng);
@@ -39,8 +48,7 @@ impl Two {
         let mut file = Vec::new();
         key.write(params, &mut file).unwrap();
         let read = || InstantKey::read(params, &file[..]);
-        let card = Emulated::new(Arithmetic::Floating);
-        let cards = Cards::on(Choice::Cuda, card.clone());
+        let cards = Cards::on(Choice::Cuda, card);
         let away = cards.instant(set, read().unwrap());
         let here = InstantDetector::exact(params.clone(), read().unwrap());
         Self {
@@ -51,7 +59,6 @@ impl Two {
                 detector: Arc::new(here),
             },
             away: Arc::new(away.unwrap()),
-            card,
             file,
         }
     }
@@ -133,14 +140,14 @@ fn a_stopped_session_goes_on_where_it_was() {
 /// A card that fails takes no message; it goes on when it works again, or the processor does, with the same bytes.
 #[test]
 fn where_a_card_fails_the_processor_goes_on_with_the_same_bytes() {
-    let two = Two::new(apart(), ClueKind::Plain);
+    let (two, card) = Two::failing(apart());
     let [mut here, mut away] = two.sessions();
     let mut board = two.here.board(40, BOUND);
     advance(&mut here, &mut board, 40);
     advance(&mut away, &mut board, 10);
     // The first layer, its sums, the second layer, the traces.
     for kernels in [0, 2, 3, 4] {
-        two.card.fail_after(kernels);
+        card.fail_after(kernels);
         let nothing = |_: &Session| Ok::<(), DetectorError>(());
         let failed = away.advance(&mut board, 20, &Quiet, nothing).unwrap_err();
         assert!(matches!(failed, DetectorError::Engine { .. }), "{failed}");
@@ -151,9 +158,9 @@ fn where_a_card_fails_the_processor_goes_on_with_the_same_bytes() {
         );
         assert_eq!(away.next(), 10);
     }
-    two.card.fail_after(usize::MAX);
+    card.fail_after(usize::MAX);
     advance(&mut away, &mut board, 20);
-    two.card.fail_after(0);
+    card.fail_after(0);
     away.stay_here();
     advance(&mut away, &mut board, 40);
     assert!(two.bytes(&here) == two.bytes(&away));
@@ -162,8 +169,8 @@ fn where_a_card_fails_the_processor_goes_on_with_the_same_bytes() {
 /// A job's part for InstantOMR, by the engine that a process takes for it.
 #[test]
 fn answers_are_those_of_the_processor() {
-    let two = Two::new(apart(), ClueKind::Plain);
-    let cards = Cards::on(Choice::Auto, two.card.clone());
+    let (two, card) = Two::failing(apart());
+    let cards = Cards::on(Choice::Auto, card.clone());
     let engine = cards.engine(apart(), EngineKind::Instantomr, None).unwrap();
     let away = engine.load(&mut &two.file[..]).unwrap();
     let mut board = two.here.board(70, BOUND);
@@ -181,7 +188,7 @@ fn answers_are_those_of_the_processor() {
     let found = answer(away.clone()).unwrap();
     let bytes = |answer: &Answer| answer.response.to_bytes(apart()).unwrap();
     assert!(bytes(&here) == bytes(&found));
-    two.card.fail_after(1);
+    card.fail_after(1);
     let failed = answer(away).err().unwrap();
     assert!(matches!(failed, DetectorError::Engine { .. }), "{failed}");
     // A card that does not serve it.
@@ -208,11 +215,12 @@ fn a_batch_at_full_size_is_that_of_the_processor() {
 #[test]
 fn the_bench_finds_a_batch_equal() {
     let card = Emulated::new(Arithmetic::Floating);
-    let mut bench = MessageBench::new(card.clone(), apart().instantomr().unwrap(), 3).unwrap();
+    let mut bench = MessageBench::new(card.clone(), apart().instantomr().unwrap(), 3, 1).unwrap();
     let figures = bench.compare().unwrap();
     assert_eq!((figures.batches, figures.equal), (1, 1));
-    let [away, here] = bench.times(1).unwrap();
-    assert!(away > 0.0 && here > 0.0 && bench.upload().unwrap() > 0.0);
+    let times = bench.times(1).unwrap();
+    assert!(times.message_us > 0.0 && times.processor_us > 0.0 && times.upload_s > 0.0);
+    assert!(times.stages_us["sums"] > 0.0);
     card.fail_after(0);
     assert!(bench.push().is_err());
 }

@@ -4,6 +4,7 @@ mod bound;
 mod card;
 mod counted;
 mod decode;
+mod elsewhere;
 mod frozen;
 mod hybrid;
 mod room;

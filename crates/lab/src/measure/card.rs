@@ -23,6 +23,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use world::World;
 
+/// Batches of InstantOMR's messages that come one after another.
+const BATCHES: u64 = 8;
+
 /// Runs of digests for several recipients.
 const TOGETHER_RUNS: usize = 3;
 
@@ -36,7 +39,7 @@ pub struct CardBench {
     #[arg(long, value_name = "R", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: u32,
     /// Recipients whose digests are made together
-    #[arg(long, value_name = "R", default_value_t = 4, value_parser = clap::value_parser!(u16).range(2..=8))]
+    #[arg(long, value_name = "R", default_value_t = 4, value_parser = clap::value_parser!(u16).range(2..=16))]
     pub recipients: u16,
     /// Only check what the card computes
     #[arg(long)]
@@ -50,6 +53,8 @@ pub struct CardFigures {
     pub card: String,
     /// The driver's version.
     pub driver: i32,
+    /// The highest clocks of the card and of its memory.
+    pub clocks_mhz: [f64; 2],
     /// The parameter set.
     pub params: &'static str,
     /// Messages of a digest.
@@ -145,6 +150,7 @@ impl CardBench {
         let figures = CardFigures {
             card: on_card.card.name(),
             driver: on_card.card.driver()?,
+            clocks_mhz: on_card.card.clocks()?,
             params: params.name(),
             messages: self.setting.messages,
             digests: runs.outputs.len(),
@@ -184,23 +190,30 @@ impl CardBench {
             return Ok(None);
         }
         let free = card.memory()?[0];
-        let mut bench = MessageBench::new(card.clone(), &params, self.setting.start.seed)?;
+        let (seed, batches) = (
+            self.setting.start.seed,
+            if self.only_checks { 1 } else { BATCHES },
+        );
+        let mut bench = MessageBench::new(card.clone(), &params, seed, batches)?;
         let figures = bench.compare()?;
         if self.only_checks {
             return Ok(Some(figures));
         }
         let bytes = free - card.memory()?[0];
-        let [message_us, processor_us] = bench.times(self.runs)?;
+        let times = bench.times(self.runs)?;
         card.start_clock();
         bench.push()?;
-        let kernels = card.stop_clock()?;
-        let card_s: f64 = kernels.iter().map(|(_, seconds, _)| seconds).sum();
+        let each = 1e6 / figures.in_flight as f64;
+        let kernels = card.stop_clock()?.into_iter();
+        let kernels = kernels.filter(|(_, seconds, _)| *seconds > 0.0);
+        let kernels_us = by_name(&kernels.collect::<Vec<_>>(), |(_, seconds, _)| {
+            each * seconds
+        });
         let times = MessageTimes {
-            message_us,
-            card_us: card_s * 1e6 / figures.in_flight as f64,
-            processor_us,
-            upload_s: bench.upload()?,
+            card_us: kernels_us.values().sum(),
+            kernels_us,
             bytes,
+            ..times
         };
         Ok(Some(MessageFigures {
             times: Some(times),

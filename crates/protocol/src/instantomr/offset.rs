@@ -20,8 +20,8 @@ fn gadget(params: &InstantParams) -> Gadget {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OffsetKey {
     bodies: Vec<u32>,
-    /// Row by row, as signed words.
-    masks: Vec<Vec<i64>>,
+    /// Row by row.
+    masks: Vec<Vec<u32>>,
 }
 
 impl OffsetKey {
@@ -63,10 +63,10 @@ impl OffsetKey {
     /// Shape:  [`OffsetKey::samples`] residues modulo q.
     pub fn from_bodies(params: &InstantParams, bodies: Vec<u32>, seed: &[u8; 32]) -> Self {
         let masks = Self::masks(params, seed).into_iter();
-        let signed = |mask: Vec<u64>| mask.into_iter().map(|x| x as i64).collect();
+        let short = |mask: Vec<u64>| mask.into_iter().map(|x| x as u32).collect();
         Self {
             bodies,
-            masks: masks.map(signed).collect(),
+            masks: masks.map(short).collect(),
         }
     }
 
@@ -85,22 +85,52 @@ impl OffsetKey {
         (modulus, from): (u64, &mut Lwe),
     ) {
         let q = params.clue.q();
-        let step = (modulus / q.value()) as i64;
+        let step = (modulus / q.value()) as f64;
         let digits = digits(q.value() as i64, gadget(params), row);
-        // |digit| <= 16 and residues below 2^22: sums of 88 stay below 2^33.
-        let mut sums = vec![0i64; from.mask.len()];
-        let mut body = 0i64;
+        // |digit| <= 16 and residues below 2^22: sums of 88 stay below 2^33, exact in double precision, which every
+        // processor multiplies several of at a time.
+        let mut sums = vec![0.0; from.mask.len()];
+        let mut body = 0.0;
         for ((&digit, mask), &own) in digits.iter().zip(&self.masks).zip(&self.bodies) {
+            let digit = digit as f64;
             for (sum, &x) in sums.iter_mut().zip(mask) {
-                *sum += digit * x;
+                *sum += digit * f64::from(x as i32);
             }
-            body += digit * i64::from(own);
+            body += digit * f64::from(own);
         }
-        let less = |x: u64, sum: i64| (x as i64 - step * sum).rem_euclid(modulus as i64) as u64;
+        let residue = Residue::new(modulus);
+        let less = |x: u64, sum: f64| residue.of(x as f64 - step * sum);
         from.body = less(from.body, body);
         for (x, &sum) in from.mask.iter_mut().zip(&sums) {
             *x = less(*x, sum);
         }
+    }
+}
+
+/// Residues of whole numbers below 2^51 in size, in double precision.
+struct Residue {
+    modulus: f64,
+    inverse: f64,
+}
+
+impl Residue {
+    fn new(modulus: u64) -> Self {
+        Self {
+            modulus: modulus as f64,
+            inverse: 1.0 / modulus as f64,
+        }
+    }
+
+    fn of(&self, x: f64) -> u64 {
+        // Added to a number, it leaves the nearest whole one.
+        const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
+        let quotient = (x * self.inverse + ROUND) - ROUND;
+        let left = x - quotient * self.modulus;
+        (if left < 0.0 {
+            left + self.modulus
+        } else {
+            left
+        }) as u64
     }
 }
 
@@ -139,6 +169,20 @@ mod tests {
             for first in firsts {
                 let row = [first, 5, q - 1, half, half + 1, 17, 0, 99_999];
                 check(q.into(), Gadget { bits, digits }, &row);
+            }
+        }
+    }
+
+    #[test]
+    fn residues_are_those_of_integers() {
+        for modulus in [3u64, 786_433, 4_188_161, 8_376_322] {
+            let residue = Residue::new(modulus);
+            let (m, far) = (modulus as i64, (1i64 << 34) / modulus as i64);
+            for around in [0, 1, -1, far, -far, far / 3] {
+                for off in [0, 1, -1, m / 2, m / 2 + 1, -(m / 2) - 1] {
+                    let x = around * m + off;
+                    assert_eq!(residue.of(x as f64), x.rem_euclid(m) as u64, "{x} of {m}");
+                }
             }
         }
     }

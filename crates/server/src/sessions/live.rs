@@ -106,7 +106,7 @@ impl Live {
 
     /// Messages that it takes in one turn.
     pub(super) fn turn(&self) -> u64 {
-        self.session.together()
+        self.session.turn()
     }
 
     /// Takes messages up to `end`. Where a card fails that nobody insists on, it goes on here, with the same bytes.

@@ -33,7 +33,7 @@ fn sums_of_pertinent_values() {
             *sum += pertinent * u64::from(value);
         }
         let ct = bit(&mut w, pertinent, sd);
-        parts[i % 2].add(&w.ring, &[(&ct, &values)], p);
+        parts[i % 2].add(&w.ring, &mut [ct], &[values], p);
     }
     let [mut sums, other] = parts;
     sums.merge(&w.ring, &other);

@@ -6,11 +6,12 @@ use chacha20::ChaCha20Rng;
 use omr_client::{identity, instantomr::detection_key};
 use omr_cuda::{Machine, MessageEngine, MessageRing, checks};
 use omr_detector::instantomr::{AwayEngine, InstantDetector, Session};
-use omr_detector::{DetectorError, MessageSource};
+use omr_detector::{DetectorError, MessageSource, Messages, Quiet};
 use omr_protocol::instantomr::{Encoding, InstantKey, InstantParams, InstantPlan};
 use omr_protocol::{DigestHeader, Request, SEED_BYTES, Scheme, Sealing};
 use rand_core::SeedableRng;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Messages in flight.
@@ -22,10 +23,9 @@ pub struct MessageBench {
     header: DigestHeader<InstantPlan>,
     key: Vec<u8>,
     engine: AwayEngine,
-    away: Session,
-    clues: Vec<u8>,
-    payloads: Vec<u8>,
-    clue_bytes: usize,
+    detector: Arc<InstantDetector>,
+    board: Messages,
+    messages: u64,
 }
 
 /// What messages cost.
@@ -45,12 +45,18 @@ pub struct MessageFigures {
 }
 
 /// Medians.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct MessageTimes {
-    /// Microseconds of a message, from its clue to the sums.
+    /// Microseconds of a message, from its clue to the sums, where batches come one after another.
     pub message_us: f64,
-    /// Of these, on the card alone.
+    /// The same of one batch alone.
+    pub alone_us: f64,
+    /// What its stages take of that.
+    pub stages_us: BTreeMap<&'static str, f64>,
+    /// The same on the card alone.
     pub card_us: f64,
+    /// Of these, each kernel.
+    pub kernels_us: BTreeMap<&'static str, f64>,
     /// The same on all cores of the processor, as it works without a card.
     pub processor_us: f64,
     /// Seconds from a key in memory to one on the card.
@@ -60,18 +66,19 @@ pub struct MessageTimes {
 }
 
 impl MessageBench {
-    /// Keys of a recipient, and a batch of messages; every kernel is checked first.
+    /// Keys of a recipient, and batches of messages; every kernel is checked first.
     ///
     /// Errors: no such set, or a machine that computes something else than the processor.
     pub fn new(
         machine: Arc<dyn Machine>,
         params: &Arc<InstantParams>,
         seed: u64,
+        batches: u64,
     ) -> Result<Self, BenchError> {
         checks::messages(&machine, params)?;
         let bench = DigestBench::new(Setting {
             scheme: Scheme::Instantomr,
-            messages: TOGETHER,
+            messages: TOGETHER * batches,
             start: Start {
                 seed,
                 ..Start::default()
@@ -83,7 +90,10 @@ impl MessageBench {
         let mut key = Vec::new();
         detection_key(params, &secret, &mut rng)?.write(params, &mut key)?;
         let mut board = bench.board(&params.clue, vec![clue]);
-        let read = |error| BenchError::Detector(DetectorError::Source(error));
+        let messages = TOGETHER * batches;
+        let all = 0..messages;
+        let clues = board.clues(all.clone()).map_err(DetectorError::Source)?;
+        let payloads = board.payloads(all.clone()).map_err(DetectorError::Source)?;
         let shape = &bench.setting.shape;
         let request = Request::new(0..0, shape.bound, Some(shape.payload_bytes));
         let engine = MessageEngine(Arc::new(MessageRing::new(machine, &params.ring)?));
@@ -97,37 +107,41 @@ impl MessageBench {
             seed: [7; SEED_BYTES],
         };
         Ok(Self {
-            away: Session::new(Arc::new(detector), header.clone()),
+            detector: Arc::new(detector),
             params: params.clone(),
             header,
             key,
             engine,
-            clue_bytes: board.clue_bytes(),
-            clues: board.clues(0..TOGETHER).map_err(read)?,
-            payloads: board.payloads(0..TOGETHER).map_err(read)?,
+            board: Messages::new(all, clues, payloads)?,
+            messages,
         })
     }
 
-    /// Takes a batch on the card.
+    /// Takes the first batch on the card.
     ///
     /// Errors: those of the card.
-    pub fn push(&mut self) -> Result<(), BenchError> {
-        Ok(self
-            .away
-            .push(&self.clues, self.clue_bytes, &self.payloads)?)
+    pub fn push(&mut self) -> Result<Session, BenchError> {
+        self.taken(self.detector.clone(), TOGETHER)
     }
 
-    /// Takes a batch on the card and on the processor, in exact integers, and compares sums and digests.
+    /// A session of the first messages.
+    fn taken(&mut self, by: Arc<InstantDetector>, messages: u64) -> Result<Session, BenchError> {
+        let mut session = Session::new(by, self.header.clone());
+        let kept = |_: &Session| Ok::<_, DetectorError>(());
+        session.advance(&mut self.board, messages, &Quiet, kept)?;
+        Ok(session)
+    }
+
+    /// Takes the first batch on the card and on the processor, in exact integers, and compares sums and digests.
     ///
     /// Errors: those of the card.
     pub fn compare(&mut self) -> Result<MessageFigures, BenchError> {
         let exact = InstantDetector::exact(self.params.clone(), self.read()?);
-        let mut here = Session::new(Arc::new(exact), self.header.clone());
-        here.push(&self.clues, self.clue_bytes, &self.payloads)?;
-        self.push()?;
+        let here = self.taken(Arc::new(exact), TOGETHER)?;
+        let away = self.push()?;
         let sums = |session: &Session| session.to_file().to_bytes(&self.params);
         let digest = |session: &Session| session.digest().to_bytes(&self.params);
-        let equal = sums(&here)? == sums(&self.away)? && digest(&here)? == digest(&self.away)?;
+        let equal = sums(&here)? == sums(&away)? && digest(&here)? == digest(&away)?;
         Ok(MessageFigures {
             set: self.params.name(),
             in_flight: TOGETHER,
@@ -141,33 +155,49 @@ impl MessageBench {
         Ok(InstantKey::read(&self.params, &self.key[..])?)
     }
 
-    /// Microseconds of a message on the card, and on the processor as it works without one.
+    /// Times batches on the card and on the processor, and bringing a key to the card. What the card takes alone is not
+    /// among it.
     ///
     /// Errors: those of the card.
-    pub fn times(&mut self, runs: u32) -> Result<[f64; 2], BenchError> {
-        let mut away = Vec::new();
-        for _ in 0..runs {
-            let (pushed, seconds) = timed(|| self.push());
-            pushed?;
-            away.push(seconds);
-        }
+    pub fn times(&mut self, runs: u32) -> Result<MessageTimes, BenchError> {
+        let away = self.detector.clone();
         let here = InstantDetector::new(self.params.clone(), self.read()?);
-        let mut here = Session::new(Arc::new(here), self.header.clone());
-        let mut alone = Vec::new();
-        for _ in 0..3 {
-            let push = || here.push(&self.clues, self.clue_bytes, &self.payloads);
-            let (pushed, seconds) = timed(push);
-            pushed?;
-            alone.push(seconds);
+        let (message_us, _) = self.run(&away, self.messages, runs)?;
+        let (alone_us, stages_us) = self.run(&away, TOGETHER, runs)?;
+        let (processor_us, _) = self.run(&Arc::new(here), TOGETHER, 3)?;
+        Ok(MessageTimes {
+            message_us,
+            alone_us,
+            stages_us,
+            processor_us,
+            upload_s: self.upload()?,
+            ..MessageTimes::default()
+        })
+    }
+
+    /// Microseconds of each of so many messages, and what its stages take: medians.
+    fn run(
+        &mut self,
+        detector: &Arc<InstantDetector>,
+        messages: u64,
+        runs: u32,
+    ) -> Result<(f64, BTreeMap<&'static str, f64>), BenchError> {
+        let each = 1e6 / messages as f64;
+        let (mut all, mut stages) = (Vec::new(), BTreeMap::<_, Vec<f64>>::new());
+        for _ in 0..runs {
+            let (session, seconds) = timed(|| self.taken(detector.clone(), messages));
+            all.push(seconds * each);
+            for &(stage, seconds) in session?.stages.seconds() {
+                stages.entry(stage).or_default().push(seconds * each);
+            }
         }
-        let of = |seconds: Vec<f64>| median(seconds) * 1e6 / TOGETHER as f64;
-        Ok([of(away), of(alone)])
+        let stages = stages.into_iter();
+        let stages = stages.map(|(stage, seconds)| (stage, median(seconds)));
+        Ok((median(all), stages.collect()))
     }
 
     /// Seconds of bringing the key to the card once more.
-    ///
-    /// Errors: those of the card.
-    pub fn upload(&self) -> Result<f64, BenchError> {
+    fn upload(&self) -> Result<f64, BenchError> {
         let key = self.read()?;
         let (brought, seconds) = timed(|| self.engine.detector(key));
         brought?;
