@@ -348,6 +348,20 @@ pub(crate) enum EngineName {
     FpgaModel,
 }
 
+#[cfg(feature = "full")]
+impl EngineName {
+    /// A card or the processor.
+    pub(crate) fn choice(self) -> omr_cuda::Choice {
+        match self {
+            Self::Auto => omr_cuda::Choice::Auto,
+            Self::Cuda => omr_cuda::Choice::Cuda,
+            Self::Cpu => omr_cuda::Choice::Cpu,
+            #[cfg(feature = "lab")]
+            Self::FpgaModel => omr_cuda::Choice::Cpu,
+        }
+    }
+}
+
 #[derive(Args)]
 pub(crate) struct Digest {
     /// The board's folder

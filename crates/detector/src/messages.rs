@@ -3,6 +3,7 @@
 use crate::error::check_len;
 use crate::{DetectorError, MessageSource};
 use omr_protocol::clue::KeptHashes;
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// Messages of a board in memory, as a detector reads them: those of [`omr_store`'s](https://docs.rs/omr-store)
@@ -39,13 +40,22 @@ pub trait Held: Send {
     fn part(&self, range: Range<usize>) -> Vec<u8>;
 }
 
+/// A copy made by all threads: most of it is the time until the system has given fresh memory.
+fn copied(bytes: &[u8]) -> Vec<u8> {
+    const PIECE: usize = 1 << 20;
+    let mut copy = vec![0; bytes.len()];
+    let pieces = copy.par_chunks_mut(PIECE).zip(bytes.par_chunks(PIECE));
+    pieces.for_each(|(to, from)| to.copy_from_slice(from));
+    copy
+}
+
 impl Held for Vec<u8> {
     fn bytes(&self) -> usize {
         self.len()
     }
 
     fn part(&self, range: Range<usize>) -> Vec<u8> {
-        self[range].to_vec()
+        copied(&self[range])
     }
 }
 
@@ -137,6 +147,14 @@ impl<B: Held> MessageSource for Messages<B> {
 mod tests {
     use super::*;
     use omr_protocol::clue::HashesOf;
+
+    #[test]
+    fn large_parts_are_whole_copies() {
+        let bytes: Vec<u8> = (0..5 << 20).map(|i: u32| (i / 3) as u8).collect();
+        for range in [0..0, 5..6, 0..bytes.len(), 77..(3 << 20) + 1] {
+            assert!(bytes.part(range.clone()) == bytes[range]);
+        }
+    }
 
     #[test]
     fn what_does_not_divide_is_refused() {

@@ -50,9 +50,13 @@ pub(crate) struct StreamRun {
     /// How often to look for new ones
     #[arg(long, help_heading = WORK, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub(crate) poll_ms: u32,
-    /// Most messages looked at together, between two writes of the file
-    #[arg(long, help_heading = WORK, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=4096))]
-    pub(crate) lot: u64,
+    /// Most messages looked at between two writes of the file; 64 unless given, with a card 1,024
+    #[arg(long, help_heading = WORK, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4096))]
+    pub(crate) lot: Option<u64>,
+    /// Where messages are looked at: on an NVIDIA card (cuda), the processor (cpu), or a card where there is one (auto)
+    #[cfg(feature = "full")]
+    #[arg(long, help_heading = WORK, value_name = "ENGINE", default_value_t = omr_cuda::Choice::Auto)]
+    pub(crate) engine: omr_cuda::Choice,
     /// Threads to work on; all cores unless given
     #[arg(long, help_heading = WORK, value_name = "T", value_parser = threads())]
     pub(crate) threads: Option<u16>,

@@ -68,7 +68,7 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     #[cfg(feature = "lab")]
     let beside = super::fpga_model::Beside::new(args.engine, &keys.set)?;
     #[cfg(feature = "full")]
-    let cards = engines::cards(args.engine, ui)?;
+    let cards = engines::cards(args.engine.choice(), ui)?;
     let bar = ui.bar();
     let mut stages = Stages::default();
     #[cfg(feature = "lab")]

@@ -1,7 +1,5 @@
 //! Detection keys of files, ready to answer requests.
 
-#[cfg(feature = "full")]
-use crate::args::EngineName;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Framed};
 #[cfg(feature = "full")]
@@ -12,6 +10,7 @@ use omr_detector::engine::{self, Engine};
 use omr_detector::engines::{Costs, Engines};
 use omr_detector::instantomr::InstantDetector;
 use omr_detector::{DetectorError, Progress};
+use omr_protocol::instantomr::InstantKey;
 use omr_protocol::{EngineKind, ParamSet, Request, Scheme};
 use omr_store::Board;
 use serde::Deserialize;
@@ -40,12 +39,7 @@ pub(super) fn on_cpu(set: &ParamSet, kind: EngineKind) -> Result<Box<dyn Engine>
 ///
 /// Errors: `Cards` where a card is asked for and there is none.
 #[cfg(feature = "full")]
-pub(super) fn cards(name: EngineName, ui: &Ui) -> Result<Cards, CliError> {
-    let choice = match name {
-        EngineName::Auto => Choice::Auto,
-        EngineName::Cuda => Choice::Cuda,
-        _ => Choice::Cpu,
-    };
+pub(super) fn cards(choice: Choice, ui: &Ui) -> Result<Cards, CliError> {
     let cards = Cards::new(choice).map_err(CardsError::from)?;
     if choice != Choice::Cpu {
         ui.note(&cards.told());
@@ -63,6 +57,17 @@ pub(super) fn on(
     kind: EngineKind,
 ) -> Result<Box<dyn Engine>, CliError> {
     Ok(cards.engine(set, kind, None)?)
+}
+
+/// Makes the detector of a session.
+pub(super) type MakeSession<'a> =
+    dyn Fn(&ParamSet, InstantKey) -> Result<InstantDetector, CliError> + 'a;
+
+/// The processor's detector.
+///
+/// Errors: `Params`.
+pub(super) fn session_on_cpu(set: &ParamSet, key: InstantKey) -> Result<InstantDetector, CliError> {
+    Ok(InstantDetector::new(set.instantomr()?.clone(), key))
 }
 
 /// Keys of one set whose headers were read.
@@ -173,6 +178,7 @@ impl Keys<'_> {
     /// Errors: `Input`, `NoInstant` among them where it is for another engine.
     pub(super) fn load_session(
         mut self,
+        make: &MakeSession<'_>,
         progress: &dyn Progress,
     ) -> Result<(ParamSet, Arc<InstantDetector>), CliError> {
         let (path, file) = self.files.pop().ok_or(CliError::NoKey)?;
@@ -180,9 +186,9 @@ impl Keys<'_> {
         if file.header.kind != EngineKind::Instantomr.key_file() {
             return Err(CliError::input(path)(InputError::NoInstant));
         }
-        let params = self.set.instantomr()?.clone();
-        let key = io::read_instant_key(file, &params, progress)?;
-        Ok((self.set, Arc::new(InstantDetector::new(params, key))))
+        let key = io::read_instant_key(file, self.set.instantomr()?, progress)?;
+        let detector = make(&self.set, key)?;
+        Ok((self.set, Arc::new(detector)))
     }
 }
 

@@ -8,8 +8,8 @@ use crate::args::{Stream, StreamCut, StreamRun};
 use crate::error::{CliError, InputError};
 use crate::io::{self, Output};
 use omr_console::Ui;
-use omr_detector::Messages;
 use omr_detector::instantomr::{InstantDetector, Session};
+use omr_detector::{DetectorError, Messages};
 use omr_protocol::instantomr::{Encoding, InstantPlan};
 use omr_protocol::{DigestHeader, ParamSet, Request, Scheme};
 use omr_store::Board;
@@ -47,15 +47,25 @@ pub(super) fn run(command: &Stream, ui: &Ui) -> Result<(), CliError> {
 }
 
 /// Reads the one key of a session.
-fn detector(key: &Path, ui: &Ui) -> Result<(ParamSet, Arc<InstantDetector>), CliError> {
+fn detector(
+    key: &Path,
+    make: &engines::MakeSession<'_>,
+    ui: &Ui,
+) -> Result<(ParamSet, Arc<InstantDetector>), CliError> {
     let paths = [PathBuf::from(key)];
     let keys = engines::open(&paths)?;
-    keys.load_session(&ui.bar())
+    keys.load_session(make, &ui.bar())
 }
 
 fn advance(args: &StreamRun, ui: &Ui) -> Result<(), CliError> {
     omr_console::start_threads(args.threads)?;
-    let (set, detector) = detector(&args.detection_key, ui)?;
+    #[cfg(feature = "full")]
+    let cards = engines::cards(args.engine, ui)?;
+    #[cfg(feature = "full")]
+    let make = |set: &ParamSet, key| Ok(cards.instant(set, key)?);
+    #[cfg(not(feature = "full"))]
+    let make = engines::session_on_cpu;
+    let (set, detector) = detector(&args.detection_key, &make, ui)?;
     let state = State::new(&args.state, set.instantomr()?, &detector);
     {
         let board = super::board::open(&args.board, ui)?;
@@ -183,13 +193,43 @@ fn catch_up(
                 *kept = Some(session);
                 break;
             }
-            let lot = end.min(session.next() + args.lot);
+            let lot = args.lot.unwrap_or(session.turn());
+            let lot = end.min(session.next() + lot);
             taken += lot - session.next();
-            session.advance(&mut messages, lot, &bar, |_| Ok::<(), CliError>(()))?;
+            go_on(args, ui, &mut session, |session| {
+                session.advance(&mut messages, lot, &bar, |_| Ok(()))
+            })?;
             state.write(&lock, &session)?;
             *kept = Some(session);
         }
     }
+}
+
+/// Where a card fails that nobody insists on, the processor goes on, with the same bytes.
+fn go_on(
+    args: &StreamRun,
+    ui: &Ui,
+    session: &mut Session,
+    mut advance: impl FnMut(&mut Session) -> Result<(), DetectorError>,
+) -> Result<(), CliError> {
+    let error = match advance(session) {
+        Err(error @ DetectorError::Engine { .. }) if !insists(args) => error,
+        done => return Ok(done?),
+    };
+    ui.warn(&format!("{error}; the processor goes on"));
+    session.stay_here();
+    Ok(advance(session)?)
+}
+
+/// Whether a card was asked for.
+#[cfg(feature = "full")]
+fn insists(args: &StreamRun) -> bool {
+    args.engine == omr_cuda::Choice::Cuda
+}
+
+#[cfg(not(feature = "full"))]
+fn insists(_: &StreamRun) -> bool {
+    true
 }
 
 /// Those of the messages asked for that are on the board, some at a time, if any.
@@ -213,7 +253,7 @@ fn read(
     drop(board);
     let source = source.map_err(CliError::input(&args.board))?;
     let messages = source.read(next..end);
-    Ok(Some(messages.map_err(omr_detector::DetectorError::Source)?))
+    Ok(Some(messages.map_err(DetectorError::Source)?))
 }
 
 fn print_report(args: &StreamRun, set: &ParamSet, state: &State) -> Result<(), CliError> {
@@ -263,7 +303,7 @@ fn begun(state: &State, path: &Path) -> Result<(Lock, Session), CliError> {
 
 fn cut(args: &StreamCut, ui: &Ui) -> Result<(), CliError> {
     let out = Output::file(&args.out, args.force)?;
-    let (set, detector) = detector(&args.detection_key, ui)?;
+    let (set, detector) = detector(&args.detection_key, &engines::session_on_cpu, ui)?;
     let state = State::new(&args.state, set.instantomr()?, &detector);
     let (lock, mut session) = begun(&state, &args.state)?;
     let number = args.number.unwrap_or(session.cuts());

@@ -11,6 +11,29 @@ fn bit(w: &mut World, bit: u64, sd: f64) -> RingCipher {
     w.exact(&message)
 }
 
+/// In one call, in parts by several threads, or one after another: the same rows.
+#[test]
+fn many_ciphertexts_at_once_add_up_to_the_same() {
+    let mut w = World::new(52);
+    let (n, count, p) = (w.ring.n(), 2, P as u8);
+    let mut cts: Vec<RingCipher> = (0..70).map(|i| bit(&mut w, i % 2, 10.0)).collect();
+    let mut values = |_| -> Vec<u8> {
+        (0..n + 300)
+            .map(|_| (w.rng.next_u32() % P as u32) as u8)
+            .collect()
+    };
+    let values: Vec<Vec<u8>> = (0..cts.len()).map(&mut values).collect();
+    let mut alone = PlainSums::new(&w.ring, count);
+    for (ct, values) in cts.iter().zip(&values) {
+        alone.add(&w.ring, &mut [ct.clone()], std::slice::from_ref(values), p);
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3);
+    let mut together = PlainSums::new(&w.ring, count);
+    let add = || together.add(&w.ring, &mut cts, &values, p);
+    pool.build().unwrap().install(add);
+    assert!(alone.rows().eq(together.rows()));
+}
+
 #[test]
 fn sums_of_pertinent_values() {
     let mut w = World::new(51);
