@@ -241,7 +241,6 @@ fn what_does_not_fit_is_refused() {
 
     cut(&scene, &[]).refused(1, &["session", "omr stream run"]);
     stream(&scene, &["--from", "2"]).refused(1, &["0..1", "2"]);
-    stream(&scene, &["--engine", "gpu"]).refused(2, &["expected auto, cpu or cuda", "gpu"]);
     stream(&scene, &[]).quietly();
     cut(&scene, &["--number", "3"]).refused(1, &["digest number 0", "3"]);
     stream(&scene, &["--indices-only"]).refused(1, &["begin a new session"]);
