@@ -53,6 +53,13 @@ pub(crate) fn released(root: &Path, name: &'static str) -> Result<PathBuf, Xtask
     program(root, &args, name, "bin")
 }
 
+/// Builds the command as releases have it, with its benches, and says where it is.
+pub(crate) fn measured(root: &Path) -> Result<PathBuf, XtaskError> {
+    let args = ["build", "--release", "--package", "omr-cli"];
+    let args = [&args[..], &["--features", "full,lab"]].concat();
+    program(root, &args, "omr", "bin")
+}
+
 /// Flags that give the sources of this machine the same names as on every other.
 pub(crate) fn remap(root: &Path) -> String {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);

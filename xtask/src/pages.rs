@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::XtaskError;
+use crate::gpu;
 
 /// Longest line, but for rows of tables, which cannot be broken.
 const COLUMNS: usize = 120;
@@ -88,7 +89,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     found.extend(faults(&pages, &|path| root.join(path).exists()));
     found.extend(nameless(&sources));
     if found.is_empty() {
-        Ok(())
+        gpu::page(root, false)
     } else {
         Err(XtaskError::Pages(found))
     }
