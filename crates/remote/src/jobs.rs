@@ -57,7 +57,7 @@ impl Client {
                     }
                 }
                 Err(status) => {
-                    open = None;
+                    patience.broken(open.take().is_some());
                     patience.pause(&status).await?;
                 }
             }
@@ -98,7 +98,7 @@ impl Client {
                     patience.progress();
                 }
                 Err(status) => {
-                    open = None;
+                    patience.broken(open.take().is_some());
                     patience.pause(&status).await?;
                 }
             }

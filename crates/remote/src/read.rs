@@ -112,15 +112,15 @@ impl<S> Reader<S> {
         let mut patience = Patience::new(&policy, call);
         while self.end.is_none_or(|end| self.next < end) {
             match self.attempt(&open, &split).await {
-                Ok(Some((_, messages))) if messages.is_empty() => {}
+                Ok(Some((_, messages))) if messages.is_empty() => patience.progress(),
                 Ok(Some((first, messages))) => return self.accept(call, first, messages).map(Some),
                 Ok(None) => {
-                    self.open = None;
+                    patience.broken(self.open.take().is_some());
                     let early = Status::unavailable("the stream ended early");
                     patience.pause(&early).await?;
                 }
                 Err(status) => {
-                    self.open = None;
+                    patience.broken(self.open.take().is_some());
                     patience.pause(&status).await?;
                 }
             }

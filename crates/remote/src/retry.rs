@@ -118,6 +118,14 @@ impl<'a> Patience<'a> {
         self.policy.note_success();
     }
 
+    /// A call failed, perhaps on a stream that was open: there was nothing to wait for in vain before, however long nothing
+    /// came.
+    pub(crate) fn broken(&mut self, was_open: bool) {
+        if was_open && self.failures == 0 {
+            self.since = Instant::now();
+        }
+    }
+
     /// Waits before the next attempt.
     ///
     /// Errors: a refusal at once; `Unreachable`, `Exhausted` when time is up.
@@ -274,6 +282,29 @@ mod tests {
         assert!(matches!(ended, Err(RemoteError::Exhausted(..))));
         let ended = patience.next(&Status::unavailable(""), policy.total * 2);
         assert!(matches!(ended, Err(RemoteError::Unreachable { .. })));
+    }
+
+    #[test]
+    fn a_stream_that_was_silent_for_long_is_opened_again() {
+        let whole = Policy::default();
+        let broken = Status::unavailable("stream closed because of a broken pipe");
+        let mut patience = Patience::new(&whole, "WatchJob");
+        let silent = 2 * whole.retry.total;
+        patience.since -= silent;
+        patience.broken(true);
+        let waited = patience.since.elapsed();
+        assert!(patience.next(&broken, waited).is_ok());
+        // One that opens and breaks again and again is not.
+        patience.since -= silent;
+        patience.broken(true);
+        let waited = patience.since.elapsed();
+        let ended = patience.next(&broken, waited);
+        assert!(matches!(ended, Err(RemoteError::Unreachable { .. })));
+        // Neither is a call without an answer.
+        let mut patience = Patience::new(&whole, "GetJob");
+        patience.since -= silent;
+        patience.broken(false);
+        assert!(patience.since.elapsed() >= silent);
     }
 
     #[test]

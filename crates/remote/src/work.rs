@@ -120,7 +120,7 @@ impl Client {
                     patience.progress();
                 }
                 Err(status) => {
-                    open = None;
+                    patience.broken(open.take().is_some());
                     patience.pause(&status).await?;
                 }
             }
