@@ -57,8 +57,7 @@ impl Client {
                     }
                 }
                 Err(status) => {
-                    patience.broken(open.take().is_some());
-                    patience.pause(&status).await?;
+                    patience.reopen(&mut open, &status).await?;
                 }
             }
         }
@@ -98,8 +97,7 @@ impl Client {
                     patience.progress();
                 }
                 Err(status) => {
-                    patience.broken(open.take().is_some());
-                    patience.pause(&status).await?;
+                    patience.reopen(&mut open, &status).await?;
                 }
             }
         }

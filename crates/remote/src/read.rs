@@ -115,13 +115,11 @@ impl<S> Reader<S> {
                 Ok(Some((_, messages))) if messages.is_empty() => patience.progress(),
                 Ok(Some((first, messages))) => return self.accept(call, first, messages).map(Some),
                 Ok(None) => {
-                    patience.broken(self.open.take().is_some());
                     let early = Status::unavailable("the stream ended early");
-                    patience.pause(&early).await?;
+                    patience.reopen(&mut self.open, &early).await?;
                 }
                 Err(status) => {
-                    patience.broken(self.open.take().is_some());
-                    patience.pause(&status).await?;
+                    patience.reopen(&mut self.open, &status).await?;
                 }
             }
         }

@@ -118,9 +118,21 @@ impl<'a> Patience<'a> {
         self.policy.note_success();
     }
 
+    /// Drops a stream and waits before it is opened again.
+    ///
+    /// Errors: as of [`Patience::pause`].
+    pub(crate) async fn reopen<S>(
+        &mut self,
+        open: &mut Option<S>,
+        status: &Status,
+    ) -> Result<(), RemoteError> {
+        self.broken(open.take().is_some());
+        self.pause(status).await
+    }
+
     /// A call failed, perhaps on a stream that was open: there was nothing to wait for in vain before, however long nothing
     /// came.
-    pub(crate) fn broken(&mut self, was_open: bool) {
+    fn broken(&mut self, was_open: bool) {
         if was_open && self.failures == 0 {
             self.since = Instant::now();
         }

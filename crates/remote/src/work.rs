@@ -120,8 +120,7 @@ impl Client {
                     patience.progress();
                 }
                 Err(status) => {
-                    patience.broken(open.take().is_some());
-                    patience.pause(&status).await?;
+                    patience.reopen(&mut open, &status).await?;
                 }
             }
         }
