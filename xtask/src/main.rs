@@ -59,7 +59,7 @@ usage: cargo xtask <command>
   python                  a client in Python, written from the documents alone, against a running server
   wheel [--release [--everywhere]]
                           the Python package: its wheel, its tests, its types (--release: as it is published, also
-                          for other systems)
+                          for other systems; --figures: that one measured at full size)
   cluster [--release]     the Python package on a cluster of Ray, machines of which die; outside CI
   book                    the documentation as a book of HTML, by mdBook: target/book
   dist [--tag TAG]        a release: the command, the wheels, the book, a bill of materials, an image: target/dist
@@ -116,6 +116,7 @@ fn run() -> Result<(), XtaskError> {
         ["book"] => book::build(root).map(drop),
         ["wheel", "--release"] => wheel::release(root, false).map(drop),
         ["wheel", "--release", "--everywhere"] => wheel::release(root, true).map(drop),
+        ["wheel", "--figures"] => wheel::figures(root),
         ["cluster"] => wheel::cluster(root, false),
         ["cluster", "--release"] => wheel::cluster(root, true),
         ["timing"] => timing::check(root),

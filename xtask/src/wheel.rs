@@ -19,9 +19,10 @@ const QUERIES: &str = "python/pdq";
 const REQUIREMENTS: &str = "python/requirements.txt";
 /// The same for wheels of releases: a linker for old C libraries.
 const RELEASE_REQUIREMENTS: &str = "python/release-requirements.txt";
-
 /// The same for the test on a cluster of Ray.
 const CLUSTER_REQUIREMENTS: &str = "python/cluster-requirements.txt";
+/// What measures a wheel.
+const FIGURES: &str = "python/figures.py";
 
 /// How a wheel is built, and its most bytes.
 struct Build {
@@ -109,6 +110,17 @@ pub(crate) fn release(root: &Path, everywhere: bool) -> Result<Vec<PathBuf>, Xta
         wheels.extend(both(root, (&bin, &tools), (other, MOST_ELSEWHERE))?);
     }
     Ok(wheels)
+}
+
+/// Builds the wheel of a release, installs it into an empty environment, and measures it there.
+pub(crate) fn figures(root: &Path) -> Result<(), XtaskError> {
+    let bin = venv::programs(root, REQUIREMENTS, "wheel")?;
+    let (Some(bin), Some(tools)) = (bin, release_tools(root)?) else {
+        return npm::skip("wheel", "python");
+    };
+    let wheel = build(root, &bin, &tools, &RELEASE)?;
+    let mut measure = Command::new(bin.join("python"));
+    succeed(measure.arg(root.join(FIGURES)).arg(wheel))
 }
 
 /// Builds the package, and its private queries of so many bytes at most.

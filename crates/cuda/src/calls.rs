@@ -72,32 +72,37 @@ pub(crate) fn transforms(
 }
 
 pub(crate) fn sums(primes: u64, sums: &[RowSum<'_>]) -> Vec<u64> {
-    let mut call = vec![primes, (2 + 5 * sums.len()) as u64];
-    let mut first = 0;
-    for sum in sums {
-        let terms = sum.terms.len() as u64;
-        let (prime, to) = (sum.prime as u64, sum.to.address());
-        call.extend([prime, to, sum.constant, first, terms]);
-        first += terms;
-    }
-    for (factor, row) in sums.iter().flat_map(|sum| &sum.terms) {
-        call.extend([*factor, row.address()]);
-    }
-    call
+    let sums = sums.iter().map(|sum| {
+        let head = [sum.prime as u64, sum.to.address(), sum.constant];
+        let terms = sum.terms.iter();
+        (head, terms.map(|(factor, row)| [*factor, row.address()]))
+    });
+    pairs(primes, sums)
 }
 
 pub(crate) fn products(primes: u64, sums: &[RowProducts<'_>]) -> Vec<u64> {
+    let sums = sums.iter().map(|sum| {
+        let head = [sum.prime as u64, sum.to.address(), sum.adds.into()];
+        let rows = sum.pairs.iter();
+        (head, rows.map(|(a, b)| [a.address(), b.address()]))
+    });
+    pairs(primes, sums)
+}
+
+/// Sums over pairs: for each its head, the place of its first pair and their number; then the pairs of all.
+fn pairs<P: Iterator<Item = [u64; 2]>>(
+    primes: u64,
+    sums: impl ExactSizeIterator<Item = ([u64; 3], P)>,
+) -> Vec<u64> {
     let mut call = vec![primes, (2 + 5 * sums.len()) as u64];
-    let mut first = 0;
-    for sum in sums {
-        let pairs = sum.pairs.len() as u64;
-        let (prime, to) = (sum.prime as u64, sum.to.address());
-        call.extend([prime, to, sum.adds.into(), first, pairs]);
-        first += pairs;
+    let mut all = Vec::new();
+    for (head, pairs) in sums {
+        let first = all.len();
+        all.extend(pairs);
+        call.extend(head);
+        call.extend([first, all.len() - first].map(|x| x as u64));
     }
-    for (a, b) in sums.iter().flat_map(|sum| &sum.pairs) {
-        call.extend([a.address(), b.address()]);
-    }
+    call.extend(all.as_flattened());
     call
 }
 

@@ -196,29 +196,17 @@ fn catch_up(
             let lot = args.lot.unwrap_or(session.turn());
             let lot = end.min(session.next() + lot);
             taken += lot - session.next();
-            go_on(args, ui, &mut session, |session| {
-                session.advance(&mut messages, lot, &bar, |_| Ok(()))
+            session.advance_or_here(&mut messages, lot, &bar, |error| {
+                let here = !insists(args);
+                if here {
+                    ui.warn(&format!("{error}; the processor goes on"));
+                }
+                here
             })?;
             state.write(&lock, &session)?;
             *kept = Some(session);
         }
     }
-}
-
-/// Where a card fails that nobody insists on, the processor goes on, with the same bytes.
-fn go_on(
-    args: &StreamRun,
-    ui: &Ui,
-    session: &mut Session,
-    mut advance: impl FnMut(&mut Session) -> Result<(), DetectorError>,
-) -> Result<(), CliError> {
-    let error = match advance(session) {
-        Err(error @ DetectorError::Engine { .. }) if !insists(args) => error,
-        done => return Ok(done?),
-    };
-    ui.warn(&format!("{error}; the processor goes on"));
-    session.stay_here();
-    Ok(advance(session)?)
 }
 
 /// Whether a card was asked for.

@@ -168,7 +168,7 @@ impl Session {
     }
 
     /// Goes on here, exactly, where layers were evaluated elsewhere until that failed: it adds up to the same bytes.
-    pub fn stay_here(&mut self) {
+    fn stay_here(&mut self) {
         self.detector = Arc::new(self.detector.here());
     }
 
@@ -203,6 +203,25 @@ impl Session {
             }
         }
         failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// The same; where layers are evaluated elsewhere and that fails, `here` hears why and says whether what is left is
+    /// taken here, exactly: it adds up to the same bytes.
+    ///
+    /// Errors: as above.
+    pub fn advance_or_here(
+        &mut self,
+        source: &mut dyn MessageSource,
+        end: u64,
+        progress: &dyn Progress,
+        here: impl FnOnce(&DetectorError) -> bool,
+    ) -> Result<(), DetectorError> {
+        let saved = |_: &Self| Ok(());
+        match self.advance(source, end, progress, saved) {
+            Err(error @ DetectorError::Engine { .. }) if here(&error) => self.stay_here(),
+            done => return done,
+        }
+        self.advance(source, end, progress, saved)
     }
 
     /// Takes the next messages: clues of `clue_bytes` and payloads, one after another. Payloads of a

@@ -118,16 +118,16 @@ impl Live {
             damage: &tools.damage,
             params: tools.set.clue(),
         };
-        let nothing = |_: &Session| Ok::<(), DetectorError>(());
         let before = self.session.next();
-        let mut advanced = self.session.advance(&mut source, end, &Quiet, nothing);
-        if let Err(error @ DetectorError::Engine { .. }) = &advanced
-            && !tools.cards.insists()
-        {
-            tracing::warn!(%error, "a session goes on on the processor");
-            self.session.stay_here();
-            advanced = self.session.advance(&mut source, end, &Quiet, nothing);
-        }
+        let here = |error: &DetectorError| {
+            let here = !tools.cards.insists();
+            if here {
+                tracing::warn!(%error, "a session goes on on the processor");
+            }
+            here
+        };
+        let session = &mut self.session;
+        let advanced = session.advance_or_here(&mut source, end, &Quiet, here);
         slot.next.store(self.session.next(), Ordering::Relaxed);
         let count = self.session.next() - before;
         tools.metrics.session_messages(count);

@@ -1,14 +1,25 @@
 //! The messages that a session takes next.
 
-use super::Session;
+use super::{InstantDetector, Session};
 use crate::error::check_len;
 use crate::instantomr::line::Lot;
 use crate::source::kept_hashes;
 use crate::{BoundTo, DetectorError, MessageSource};
-use omr_protocol::ClueKind;
 use omr_protocol::clue::HashesOf;
+use omr_protocol::instantomr::InstantPlan;
+use omr_protocol::{ClueKind, DigestHeader};
 use std::borrow::Cow;
 use std::ops::Range;
+
+/// Whether payloads are looked at: they are added up, or clues are bound to them and nobody kept their hashes.
+fn needs_payloads(
+    detector: &InstantDetector,
+    header: &DigestHeader<InstantPlan>,
+    kept: bool,
+) -> bool {
+    let hashed = detector.clues() == ClueKind::Bound && !kept;
+    header.plan.payload_bytes().is_some() || hashed
+}
 
 impl Lot<'static> {
     /// Reads the messages of a range.
@@ -30,9 +41,7 @@ impl Lot<'static> {
             ClueKind::Plain => None,
             ClueKind::Bound => stages.time("read", || kept_hashes(source, of, range.clone()))?,
         };
-        let wanted = session.header.plan.payload_bytes().is_some();
-        let hashed = detector.clues() == ClueKind::Bound && kept.is_none();
-        let payloads = match wanted || hashed {
+        let payloads = match needs_payloads(detector, &session.header, kept.is_some()) {
             false => Vec::new(),
             true => stages
                 .time("read", || source.payloads(range.clone()))
@@ -69,8 +78,7 @@ impl<'a> Lot<'a> {
         let at = (&session.header.board_id, &session.header.seed);
         let bytes = session.header.plan.payload_bytes();
         let detector = &session.detector;
-        let hashed = detector.clues() == ClueKind::Bound && kept.is_none();
-        let to = match bytes.is_some() || hashed {
+        let to = match needs_payloads(detector, &session.header, kept.is_some()) {
             true => BoundTo::new(at, &payloads, count, bytes)?,
             false => BoundTo::new(at, &[], 0, None)?,
         };
