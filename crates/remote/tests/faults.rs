@@ -6,10 +6,11 @@ mod fake;
 use fake::{Fake, Fault, client};
 use futures::StreamExt;
 use omr_remote::v1::{CreateJobRequest, Message, OpenSessionRequest, Part};
-use omr_remote::{RemoteError, random_id};
+use omr_remote::{Client, Endpoint, RemoteError, Retry, random_id};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Mutex;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tonic::Code;
@@ -115,14 +116,14 @@ async fn refusals_are_not_tried_again() {
 #[tokio::test]
 async fn a_dead_server_is_given_up() {
     let fake = Fake::plain().await;
-    let endpoint = omr_remote::Endpoint {
-        retry: omr_remote::Retry {
-            total: std::time::Duration::from_millis(50),
-            ..omr_remote::Retry::default()
+    let endpoint = Endpoint {
+        retry: Retry {
+            total: Duration::from_millis(50),
+            ..Retry::default()
         },
-        ..omr_remote::Endpoint::new("http://127.0.0.1:1")
+        ..Endpoint::new("http://127.0.0.1:1")
     };
-    let client = omr_remote::Client::connect(&endpoint).unwrap();
+    let client = Client::connect(&endpoint).unwrap();
     let error = client.board().await.unwrap_err();
     assert!(
         matches!(error, RemoteError::Unreachable { .. }),
@@ -266,6 +267,37 @@ async fn reading_and_following_go_on_where_they_broke() {
             (index, &letter(index as u8))
         );
     }
+}
+
+#[tokio::test]
+async fn a_stream_that_was_silent_for_longer_than_patience_is_opened_again() {
+    let fake = Fake::plain().await;
+    let patience = Duration::from_secs(2);
+    let endpoint = Endpoint {
+        retry: Retry {
+            total: patience,
+            ..Retry::default()
+        },
+        ..Endpoint::new(&fake.url())
+    };
+    let client = Client::connect(&endpoint).unwrap();
+    fake.with(|state| state.messages = letters(5));
+    for call in ["WatchJob", "Subscribe"] {
+        let silence = patience + Duration::from_millis(500);
+        fake.fail(call, Fault::SilentAfter(1, silence));
+        fake.fail(call, Fault::Refuse(Code::Unavailable));
+    }
+    let request = CreateJobRequest {
+        request_id: random_id().to_vec().into(),
+        end: 5,
+        ..CreateJobRequest::default()
+    };
+    let job = client.create_job(&request).await.unwrap().job_id;
+    let following = client.subscribe(0, Part::Unspecified).take(5);
+    let read = following.map(|piece| piece.unwrap().first_index).collect();
+    let (watched, read): (_, Vec<u64>) = futures::join!(client.watch_job(&job, |_| {}), read);
+    watched.unwrap();
+    assert_eq!(read, [0, 1, 2, 3, 4]);
 }
 
 #[tokio::test]

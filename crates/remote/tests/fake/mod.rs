@@ -33,6 +33,8 @@ pub(crate) enum Fault {
     LoseAnswer,
     /// A stream breaks after so many messages.
     BreakAfter(usize),
+    /// The same, and is silent for so long before.
+    SilentAfter(usize, Duration),
 }
 
 /// What makes a digest of messages.
@@ -86,6 +88,8 @@ type Boxed<T> = BoxStream<'static, Result<T, Status>>;
 pub(crate) struct Fate {
     lost: Option<Status>,
     breaks: Option<usize>,
+    /// Before it breaks.
+    silence: Duration,
 }
 
 impl Fate {
@@ -99,11 +103,13 @@ impl Fate {
     fn stream<T: Send + 'static>(self, items: Vec<T>) -> Result<Response<Boxed<T>>, Status> {
         let breaks = self.breaks.unwrap_or(usize::MAX);
         let broken = breaks < items.len();
-        let mut items: Vec<Result<T, Status>> = items.into_iter().take(breaks).map(Ok).collect();
-        if broken {
-            items.push(Err(Status::unavailable("broken")));
-        }
-        self.answer(Box::pin(futures::stream::iter(items)))
+        let items: Vec<Result<T, Status>> = items.into_iter().take(breaks).map(Ok).collect();
+        let silence = self.silence;
+        let end = futures::stream::iter(broken.then_some(())).then(move |()| async move {
+            tokio::time::sleep(silence).await;
+            Err(Status::unavailable("broken"))
+        });
+        self.answer(Box::pin(futures::stream::iter(items).chain(end)))
     }
 }
 
@@ -183,6 +189,7 @@ impl Fake {
             let mut fate = Fate {
                 lost: None,
                 breaks: None,
+                silence: Duration::ZERO,
             };
             if let Some((at, effect)) = state.dies_at
                 && state.calls > at
@@ -207,6 +214,9 @@ impl Fake {
                 }
                 Fault::LoseAnswer => fate.lost = Some(Status::unavailable("lost")),
                 Fault::BreakAfter(messages) => fate.breaks = Some(messages),
+                Fault::SilentAfter(messages, silence) => {
+                    (fate.breaks, fate.silence) = (Some(messages), silence);
+                }
             }
             Ok(fate)
         })
