@@ -5,6 +5,9 @@ use omr_mismatch::Mismatch;
 use omr_ring::{Eval, Modulus, Poly, Ring, Switch};
 use omr_rlwe::{KeySwitch, Rlwe, SwitchInput, SwitchingKey};
 
+/// Says whether work is to end before its result is there: asked by any thread, at once answered. `None`: it goes on.
+pub type Stop<'a> = Option<&'a (dyn Fn() -> bool + Sync)>;
+
 /// Homomorphic operations. Holds no secret; `Send + Sync`.
 #[derive(Clone, Copy)]
 pub struct Evaluator<'a> {
@@ -14,9 +17,28 @@ pub struct Evaluator<'a> {
     pub plain: &'a Plain,
     /// The modulus chain.
     pub chain: &'a Chain,
+    /// Asked before each key switch.
+    pub stop: Stop<'a>,
 }
 
-impl Evaluator<'_> {
+impl<'a> Evaluator<'a> {
+    /// The same, which ends early where `stop` says so.
+    #[must_use]
+    pub fn stopped_by(self, stop: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        Self {
+            stop: Some(stop),
+            ..self
+        }
+    }
+
+    /// Errors: `Stopped` where the result is wanted no more.
+    pub fn go_on(&self) -> Result<(), EvalError> {
+        match self.stop.is_some_and(|stop| stop()) {
+            true => Err(EvalError::Stopped),
+            false => Ok(()),
+        }
+    }
+
     fn p(&self) -> &Modulus {
         self.plain.p()
     }
@@ -173,9 +195,9 @@ impl Evaluator<'_> {
     }
 
     /// The sum of products in three parts, not yet relinearised. Errors: no product, levels or scales of products differ.
-    pub fn dot<'a>(
+    pub fn dot<'b>(
         &self,
-        pairs: &[(&'a Ciphertext, &'a Ciphertext)],
+        pairs: &[(&'b Ciphertext, &'b Ciphertext)],
     ) -> Result<Ciphertext, EvalError> {
         let Some(&(a, b)) = pairs.first() else {
             return Err(EvalError::Parts(Mismatch::new(2, 0)));
@@ -191,8 +213,8 @@ impl Evaluator<'_> {
                 return Err(EvalError::Scale(Mismatch::new(scale, found)));
             }
         }
-        let products = |places: &[(usize, usize)]| -> Vec<(&'a Poly<Eval>, &'a Poly<Eval>)> {
-            let pair = |&(a, b): &'_ (&'a Ciphertext, &'a Ciphertext)| (a, b);
+        let products = |places: &[(usize, usize)]| -> Vec<(&'b Poly<Eval>, &'b Poly<Eval>)> {
+            let pair = |&(a, b): &'_ (&'b Ciphertext, &'b Ciphertext)| (a, b);
             let each = pairs.iter().map(pair);
             each.flat_map(|(a, b)| places.iter().map(move |&(i, j)| (&a.parts[i], &b.parts[j])))
                 .collect()
@@ -230,6 +252,7 @@ impl Evaluator<'_> {
     ) -> Result<Vec<Ciphertext>, EvalError> {
         self.expect_level(to)?;
         Self::expect_one_level(cts, 3)?;
+        self.go_on()?;
         let inputs: Vec<SwitchInput> = cts
             .iter()
             .map(|ct| SwitchInput {
@@ -351,6 +374,7 @@ impl Evaluator<'_> {
         key: &GaloisKey,
     ) -> Result<Vec<Ciphertext>, EvalError> {
         Self::expect_one_level(cts, 2)?;
+        self.go_on()?;
         let pairs: Vec<_> = cts.iter().map(|ct| (&ct.parts[0], &ct.parts[1])).collect();
         let images = key.apply(self.ring, &pairs, self.p());
         let image = |(pair, ct): (Rlwe, &&Ciphertext)| Ciphertext {

@@ -19,7 +19,7 @@ pub use chain::Chain;
 pub use ciphertext::Ciphertext;
 pub use encrypt::{Decryptor, PublicKey, encrypt_body, encrypt_symmetric};
 pub use error::EvalError;
-pub use evaluator::Evaluator;
+pub use evaluator::{Evaluator, Stop};
 pub use expand::Expander;
 pub use keys::GaloisKey;
 pub use plain::Plain;

@@ -99,6 +99,7 @@ impl Reference {
             ring: &self.ring,
             plain: &self.plain,
             chain: &self.chain,
+            stop: None,
         }
     }
 

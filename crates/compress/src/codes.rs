@@ -147,31 +147,24 @@ impl CodeTables {
         &self.classes
     }
 
-    /// All `V(g, u)` of a batch from its small ciphertexts, [`Setting::classes`] of them; calls
-    /// `advance` after each of `width / 2` steps.
+    /// All `V(g, u)` of a batch from its small ciphertexts, [`Setting::classes`] of them.
     ///
     /// Panics: when the batch has no nodes. Time: that of the setting and the shape, whatever is
     /// encrypted.
-    pub fn codes(
-        &self,
-        setting: Setting,
-        keys: Keys,
-        round: &Round,
-        small: &[Rlwe],
-        advance: &(dyn Fn(u64) + Sync),
-    ) -> Codes {
-        self.codes_of(setting, round, &[(keys, small)], advance)
-            .remove(0)
+    pub fn codes(&self, setting: Setting, keys: Keys, round: &Round, small: &[Rlwe]) -> Codes {
+        let codes = self.codes_of(setting, round, &[(keys, small)], &|| true);
+        codes.expect("nobody stops it").remove(0)
     }
 
-    /// The same for several recipients, whose constants are made once.
+    /// The same for several recipients, whose constants are made once; asks whether to go on after each of `width / 2`
+    /// steps, and is `None` where not.
     pub fn codes_of(
         &self,
         setting: Setting,
         round: &Round,
         recipients: &[(Keys, &[Rlwe])],
-        advance: &(dyn Fn(u64) + Sync),
-    ) -> Vec<Codes> {
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<Vec<Codes>> {
         let (ring, p) = (setting.small, setting.p());
         let (classes, half) = (self.classes.classes(), round.shape.width() / 2);
         let codes = |_| Codes::new(setting, round.shape.width() * classes);
@@ -213,9 +206,11 @@ impl CodeTables {
                 let rows = made.iter().map(|(term, rows)| (*term, &rows[recipient]));
                 codes.set(&rows.collect::<Vec<_>>());
             }
-            advance(1);
+            if !go_on() {
+                return None;
+            }
         }
-        codes
+        Some(codes)
     }
 
     pub(crate) fn weights(&self, setting: Setting, round: &Round, u: usize) -> ClassWeights {

@@ -140,7 +140,7 @@ impl Progress for Bar {
 fn in_plain_words(stage: &'static str) -> &'static str {
     match stage {
         "baby steps" => "preparing",
-        "affine transform" => "testing clues",
+        "affine transform" | "opening" => "testing clues",
         "range check" => "picking yours",
         "codes" => "placing them",
         "payloads" => "adding them up",

@@ -47,10 +47,19 @@ pub enum DetectorError {
     Partial(#[from] omr_protocol::sophomr::PartialError),
     /// A step of the evaluation was refused: the parameters do not fit the circuit.
     #[error(transparent)]
-    Eval(#[from] EvalError),
+    Eval(EvalError),
     /// The payload size does not suit the code.
     #[error(transparent)]
     Codec(#[from] omr_codec::CodecError),
+}
+
+impl From<EvalError> for DetectorError {
+    fn from(error: EvalError) -> Self {
+        match error {
+            EvalError::Stopped => Self::Stopped,
+            error => Self::Eval(error),
+        }
+    }
 }
 
 /// Errors: `SourceLength` unless both are the same.

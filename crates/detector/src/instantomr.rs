@@ -15,7 +15,7 @@ pub use layers::{Coming, Layers, LayersEngine};
 pub use session::{CutError, Session, Share};
 
 use crate::bound_to::check_kind;
-use crate::{BoundTo, DetectorError, Stages};
+use crate::{BoundTo, DetectorError, Quiet, Stages};
 use clue::Clues;
 use layers::{Evaluation, Rounded, Run};
 use line::{Line, Lot};
@@ -138,7 +138,7 @@ impl InstantDetector {
             payloads: Cow::default(),
             doubles,
         };
-        let judged = Line::alone(self, lot)?;
+        let judged = Line::alone(self, lot, &Quiet)?;
         stages.add(&judged.stages);
         Ok(judged.found)
     }

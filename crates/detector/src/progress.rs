@@ -9,15 +9,19 @@ pub trait Progress: Sync {
     fn stage(&self, name: &'static str, total: u64);
     /// Steps done.
     fn advance(&self, steps: u64);
-    /// Whether the work is to stop with [`DetectorError::Stopped`]; asked every few tenths of a second.
-    /// One that waits before it answers holds the work up, for more urgent work meanwhile.
+    /// Whether the work is to stop with [`DetectorError::Stopped`]; asked every few tenths of a second, by any thread.
     fn is_stopped(&self) -> bool {
         false
     }
+    /// Waits while there is more urgent work; called between steps, when no other thread is at work for this.
+    fn give_way(&self) {}
 }
 
+/// Lets more urgent work go first.
+///
 /// Errors: `Stopped`.
 pub(crate) fn check_stopped(progress: &dyn Progress) -> Result<(), DetectorError> {
+    progress.give_way();
     match progress.is_stopped() {
         true => Err(DetectorError::Stopped),
         false => Ok(()),
@@ -47,6 +51,10 @@ impl Progress for Watching<'_> {
     /// The one who wants no more does not stop it for the others.
     fn is_stopped(&self) -> bool {
         self.0.iter().all(|one| one.is_stopped())
+    }
+
+    fn give_way(&self) {
+        self.0.iter().for_each(|one| one.give_way());
     }
 }
 

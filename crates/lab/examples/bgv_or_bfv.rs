@@ -75,6 +75,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ring,
         plain: &params.plain,
         chain: &params.chain,
+        stop: None,
     };
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let extended = params.product_shape.extended();

@@ -101,6 +101,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ring: &ring,
         plain: &plain,
         chain: &chain,
+        stop: None,
     };
     let large = Secret::fixed_weight(&mut rng, N, 4096, 12.0);
     let s = large.poly(&ring, &gadget.extended());
@@ -175,13 +176,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             mask: pair.c1,
             bodies: vec![pair.c0],
         };
-        let turned = Turned::new(&ev, &opening, secrets, &[&step]);
+        let turned = Turned::new(&ev, &opening, secrets, &[&step]).unwrap();
         clock.lap("turns of the secret");
         let keys = OpeningKeys {
             baby: vec![&baby],
             giant: vec![&giant],
         };
-        let values = PhaseValues::new(&ev, &opening, (&turned, &keys), &narrowed);
+        let values = PhaseValues::new(&ev, &opening, (&turned, &keys), &narrowed).unwrap();
         drop(turned);
         clock.lap("values of phases");
         let opened = open(&ev, &opening, &keys, values, 0)?.remove(0);

@@ -2,7 +2,7 @@
 
 use crate::products::{Start, all_sums, encoded};
 use crate::{Narrowed, Opening, Turned};
-use omr_bgv::Evaluator;
+use omr_bgv::{EvalError, Evaluator};
 use omr_ring::parallel::*;
 use omr_ring::{AlignedVec, Eval, Poly};
 use omr_rlwe::{Bodies, SharedRlwe, SharedTurn};
@@ -98,7 +98,13 @@ fn factors<'a>(
 }
 
 /// The factors of all turns as polynomials modulo p: where parts are met here, then beyond.
-fn diagonals(ev: &Evaluator, opening: &Opening, blocks: &[Narrowed]) -> [Vec<Vec<u32>>; 2] {
+///
+/// Errors: `Stopped`.
+fn diagonals(
+    ev: &Evaluator,
+    opening: &Opening,
+    blocks: &[Narrowed],
+) -> Result<[Vec<Vec<u32>>; 2], EvalError> {
     let (p, omega) = (opening.p(), opening.table.psi());
     let points: Vec<u64> = (0..opening.spec().points as u64)
         .map(|i| p.pow(omega, 2 * i + 1))
@@ -108,14 +114,16 @@ fn diagonals(ev: &Evaluator, opening: &Opening, blocks: &[Narrowed]) -> [Vec<Vec
         .map(|block| Masks::new(opening, block, &points))
         .collect();
     let layout = opening.layout();
-    [(Met::Here, 0), (Met::Beyond, 1)].map(|(met, ahead)| {
+    let of = |met, ahead| {
         let diagonal = |turn| {
+            ev.go_on()?;
             let factors = factors(opening, &layout, &masks, (turn, met));
-            interpolated(ev, opening, &factors, ahead)
+            Ok(interpolated(ev, opening, &factors, ahead))
         };
         let turns = (0..opening.turns()).into_par_iter();
-        turns.map(diagonal).collect()
-    })
+        turns.map(diagonal).collect::<Result<_, _>>()
+    };
+    Ok([of(Met::Here, 0)?, of(Met::Beyond, 1)?])
 }
 
 /// The bodies of a recipient's blocks as a polynomial modulo p.
@@ -133,20 +141,21 @@ fn bodies(ev: &Evaluator, opening: &Opening, blocks: &[Narrowed], recipient: usi
 /// Turned secrets meet the parts that lie in a column's row, and beyond its end those of the next point. The former sums
 /// are turned by a point; the latter lie there already.
 ///
-/// Shape: `packed` holds the blocks in their order, coordinate by coordinate.
+/// Shape: `packed` holds the blocks in their order, coordinate by coordinate. Errors: `Stopped`.
 pub(crate) fn values_of_phases(
     ev: &Evaluator,
     opening: &Opening,
     turned: &Turned,
     by_a_point: &SharedTurn<'_>,
     packed: &[Vec<Narrowed>],
-) -> Vec<SharedRlwe<Eval>> {
+) -> Result<Vec<SharedRlwe<Eval>>, EvalError> {
     let (ring, basis) = (ev.ring, ev.chain.basis(0));
-    let diagonals: Vec<Vec<Vec<u32>>> = packed
-        .iter()
-        .flat_map(|blocks| diagonals(ev, opening, blocks))
-        .collect();
-    let sums = sums_of_products(ev, turned, &diagonals);
+    let mut of_all: Vec<Vec<Vec<u32>>> = Vec::new();
+    for blocks in packed {
+        of_all.extend(diagonals(ev, opening, blocks)?);
+    }
+    let sums = sums_of_products(ev, turned, &of_all)?;
+    drop(of_all);
     let (mut here, mut beyond) = (Vec::new(), Vec::new());
     for (i, sum) in sums.into_iter().enumerate() {
         match i % 2 {
@@ -156,6 +165,7 @@ pub(crate) fn values_of_phases(
     }
     for (blocks, sum) in packed.iter().zip(&mut here) {
         for (recipient, sum) in sum.bodies.iter_mut().enumerate() {
+            ev.go_on()?;
             let bodies = bodies(ev, opening, blocks, recipient);
             let plain = ring.lift_plain(&bodies, opening.p().value() as u32, basis);
             ring.add_assign(sum, &plain);
@@ -168,20 +178,22 @@ pub(crate) fn values_of_phases(
             ring.add_assign(value, beyond);
         }
     }
-    values
+    Ok(values)
 }
 
 /// The sum of the products of all turns of the secrets with the plaintexts of a list, for each list.
+///
+/// Errors: `Stopped`.
 fn sums_of_products(
     ev: &Evaluator,
     turned: &Turned,
     plaintexts: &[Vec<Vec<u32>>],
-) -> Vec<SharedRlwe<Eval>> {
+) -> Result<Vec<SharedRlwe<Eval>>, EvalError> {
     let (ring, basis, steps) = (ev.ring, ev.chain.basis(0), turned.steps());
     if ring.backend().is_some() {
         let plaintexts: Vec<&[Vec<u32>]> = plaintexts.iter().map(Vec::as_slice).collect();
-        let sums = sums_of_whole_products(ev, &[steps], &plaintexts);
-        return sums.into_iter().flatten().collect();
+        let sums = sums_of_whole_products(ev, &[steps], &plaintexts)?;
+        return Ok(sums.into_iter().flatten().collect());
     }
     let zero = || Poly::scratch(ring, basis);
     let parts = 1 + steps[0].bodies.len();
@@ -189,8 +201,9 @@ fn sums_of_products(
     let mut sums: Vec<Vec<Poly<Eval>>> = plaintexts.iter().map(sum).collect();
     let limbs = rows_by_limb(&mut sums);
     let limbs = limbs.into_par_iter().zip(basis.ids()).with_max_len(1);
-    limbs.for_each(|(mut out, &id)| {
+    let of_limb = |(mut out, &id): (Vec<Vec<&mut [u64]>>, &usize)| {
         for first in (0..steps.len()).step_by(TOGETHER) {
+            ev.go_on()?;
             let turns = first..(first + TOGETHER).min(steps.len());
             let of_turns = plaintexts.iter().flat_map(|of| &of[turns.clone()]);
             let plaintexts: Vec<&[u32]> = of_turns.map(Vec::as_slice).collect();
@@ -203,7 +216,9 @@ fn sums_of_products(
             };
             all_sums((ring.kernels(), ring.modulus(id)), &mut out, &a, &b, start);
         }
-    });
+        Ok(())
+    };
+    limbs.map(of_limb).collect::<Result<(), EvalError>>()?;
     let shared = |mut sums: Vec<Poly<Eval>>| {
         let bodies = sums.split_off(1);
         SharedRlwe {
@@ -211,16 +226,18 @@ fn sums_of_products(
             bodies,
         }
     };
-    sums.into_iter().map(shared).collect()
+    Ok(sums.into_iter().map(shared).collect())
 }
 
 /// The sums of the products of the steps of each list with the plaintexts of each list, one polynomial after another:
 /// plaintexts by plaintexts, steps by steps.
+///
+/// Errors: `Stopped`.
 pub(crate) fn sums_of_whole_products(
     ev: &Evaluator,
     lists: &[&[SharedRlwe<Eval>]],
     plaintexts: &[&[Vec<u32>]],
-) -> Vec<Vec<SharedRlwe<Eval>>> {
+) -> Result<Vec<Vec<SharedRlwe<Eval>>>, EvalError> {
     let (ring, basis, p) = (ev.ring, ev.chain.basis(0), ev.plain.p().value() as u32);
     let zero = |_: &Poly<Eval>| Poly::zero(ring, basis);
     let sum = |steps: &&[SharedRlwe<Eval>]| SharedRlwe {
@@ -241,13 +258,14 @@ pub(crate) fn sums_of_whole_products(
     let of_plaintexts = |plaintexts: &&[Vec<u32>]| {
         let mut sums: Vec<SharedRlwe<Eval>> = lists.iter().map(sum).collect();
         for (i, plaintexts) in plaintexts.chunks(ENCODED).enumerate() {
+            ev.go_on()?;
             let polys: Vec<&[u32]> = plaintexts.iter().map(Vec::as_slice).collect();
             let encoded = ring.lift_plains(&polys, p, basis);
             for (sum, steps) in sums.iter_mut().zip(lists) {
                 add(sum, &encoded, &steps[i * ENCODED..][..encoded.len()]);
             }
         }
-        sums
+        Ok(sums)
     };
     plaintexts.iter().map(of_plaintexts).collect()
 }

@@ -49,19 +49,20 @@ impl Turned {
     /// Turns encryptions of [`crate::secret_slots`], one step after another with each recipient's key.
     ///
     /// Shape: `secrets` are at level 0 and scale 1, `step` the keys of turns by one slot; both of all recipients, made
-    /// with one seed. Panics: without any, or where their numbers differ.
+    /// with one seed. Errors: `Stopped`. Panics: without any, or where their numbers differ.
     pub fn new(
         ev: &Evaluator,
         opening: &Opening,
         secrets: SharedRlwe<Eval>,
         step: &[&GaloisKey],
-    ) -> Self {
+    ) -> Result<Self, EvalError> {
         let (turn, mut turned) = (turn(step), vec![secrets]);
         for i in 1..opening.turns() {
+            ev.go_on()?;
             let last = std::slice::from_ref(&turned[i - 1]);
             turned.extend(turn.apply(ev.ring, last, Bodies::Divided, ev.plain.p()));
         }
-        Self(turned)
+        Ok(Self(turned))
     }
 
     pub(crate) fn steps(&self) -> &[SharedRlwe<Eval>] {
@@ -73,22 +74,23 @@ impl Turned {
 pub struct PhaseValues(Vec<SharedRlwe<Eval>>);
 
 impl PhaseValues {
-    /// Shape: `packed` holds, coordinate by coordinate, all blocks in their order.
+    /// Shape: `packed` holds, coordinate by coordinate, all blocks in their order. Errors: `Stopped`.
     pub fn new(
         ev: &Evaluator,
         opening: &Opening,
         (turned, keys): (&Turned, &OpeningKeys<'_>),
         packed: &[Vec<Narrowed>],
-    ) -> Self {
+    ) -> Result<Self, EvalError> {
         let by_a_point = keys.baby();
-        Self(values_of_phases(ev, opening, turned, &by_a_point, packed))
+        values_of_phases(ev, opening, turned, &by_a_point, packed).map(Self)
     }
 }
 
 /// The phases of a batch modulo p, for each recipient one ciphertext a coordinate: slot `s` of ciphertext `c` holds
 /// coordinate `c` of the message at [`Opening::place`] of `s`.
 ///
-/// Noise: [`crate::slot_noise`] before the switch to level `to`. Errors: `Exhausted` where there is no such level.
+/// Noise: [`crate::slot_noise`] before the switch to level `to`. Errors: `Exhausted` where there is no such level;
+/// `Stopped`.
 pub fn open(
     ev: &Evaluator,
     opening: &Opening,
@@ -98,13 +100,14 @@ pub fn open(
 ) -> Result<Vec<Vec<Ciphertext>>, EvalError> {
     ev.expect_level(to)?;
     let (ring, p) = (ev.ring, ev.plain.p());
-    let opened = coefficients(ev, opening, keys, values.0);
+    let opened = coefficients(ev, opening, keys, values.0)?;
     let down = Switch::new(ring, ev.chain.basis(0), ev.chain.basis(to), p);
     let raised = opened[0].bodies[0].basis();
     // Divides the bodies by the special primes as well.
     let bodies = Switch::new(ring, raised, ev.chain.basis(to), p);
     let mut recipients: Vec<Vec<Ciphertext>> = keys.giant.iter().map(|_| Vec::new()).collect();
     for ct in opened {
+        ev.go_on()?;
         let mask = down.apply(ring, &ct.mask);
         for (body, cts) in ct.bodies.iter().zip(&mut recipients) {
             let pair = Rlwe::new(bodies.apply(ring, body), mask.clone());

@@ -3,7 +3,7 @@
 use crate::inner::{lists, parts_of, rows_by_limb, sums_of_whole_products};
 use crate::products::{Start, all_sums, encoded};
 use crate::{Opening, OpeningKeys};
-use omr_bgv::Evaluator;
+use omr_bgv::{EvalError, Evaluator};
 use omr_ring::parallel::*;
 use omr_ring::{Eval, Poly};
 use omr_rlwe::{Bodies, SharedRlwe};
@@ -39,17 +39,20 @@ fn diagonal(ev: &Evaluator, opening: &Opening, giant: usize, baby: usize) -> Vec
 }
 
 /// The coefficients of all phases, from their values. Bodies are raised ([`Bodies::Raised`]).
+///
+/// Errors: `Stopped`.
 pub(crate) fn coefficients(
     ev: &Evaluator,
     opening: &Opening,
     keys: &OpeningKeys<'_>,
     values: Vec<SharedRlwe<Eval>>,
-) -> Vec<SharedRlwe<Eval>> {
+) -> Result<Vec<SharedRlwe<Eval>>, EvalError> {
     let (baby, coordinates) = (opening.spec().baby, values.len());
     let turn = keys.baby();
     // Step by step, and in each coordinate by coordinate.
     let mut turned = values;
     for i in 1..baby {
+        ev.go_on()?;
         let last = &turned[(i - 1) * coordinates..];
         let next = turn.apply(ev.ring, last, Bodies::Divided, ev.plain.p());
         turned.extend(next);
@@ -62,7 +65,8 @@ pub(crate) fn coefficients(
     let mut sums: Vec<SharedRlwe<Eval>> = Vec::new();
     let giants: Vec<usize> = (0..opening.spec().giants()).rev().collect();
     for giants in giants.chunks(TOGETHER) {
-        for products in products(ev, opening, giants, &babies) {
+        for products in products(ev, opening, giants, &babies)? {
+            ev.go_on()?;
             if sums.is_empty() {
                 let zero = |product: &SharedRlwe<Eval>| keys.zero(ev, product.bodies.len());
                 sums = products.iter().map(zero).collect();
@@ -74,7 +78,7 @@ pub(crate) fn coefficients(
             }
         }
     }
-    sums
+    Ok(sums)
 }
 
 /// Adds a ciphertext to one with raised bodies.
@@ -93,12 +97,14 @@ fn add_raised(
 }
 
 /// The products of some giant steps with the baby steps: for each giant step, each coordinate's.
+///
+/// Errors: `Stopped`.
 fn products(
     ev: &Evaluator,
     opening: &Opening,
     giants: &[usize],
     babies: &[Vec<SharedRlwe<Eval>>],
-) -> Vec<Vec<SharedRlwe<Eval>>> {
+) -> Result<Vec<Vec<SharedRlwe<Eval>>>, EvalError> {
     let (ring, basis, baby) = (ev.ring, ev.chain.basis(0), opening.spec().baby);
     let parts = 1 + babies[0][0].bodies.len();
     let diagonals: Vec<Vec<u32>> = giants
@@ -118,13 +124,16 @@ fn products(
     let mut sums: Vec<Vec<Poly<Eval>>> = giants.iter().map(zero).collect();
     let limbs = rows_by_limb(&mut sums);
     let limbs = limbs.into_par_iter().zip(basis.ids()).with_max_len(1);
-    limbs.for_each(|(mut out, &id)| {
+    let of_limb = |(mut out, &id): (Vec<Vec<&mut [u64]>>, &usize)| {
+        ev.go_on()?;
         let encoded = encoded(ev, id, diagonals.iter().map(Vec::as_slice));
         let a = lists(&encoded, ring.n(), baby);
         let b: Vec<Vec<&[u64]>> = babies.iter().flat_map(|cts| parts_of(cts, id)).collect();
         let m = ring.modulus(id);
         all_sums((ring.kernels(), m), &mut out, &a, &b, Start::Zero);
-    });
+        Ok(())
+    };
+    limbs.map(of_limb).collect::<Result<(), EvalError>>()?;
     let coordinates = |polys: Vec<Poly<Eval>>| {
         let mut polys = polys.into_iter();
         let ct = |_| SharedRlwe {
@@ -133,5 +142,5 @@ fn products(
         };
         (0..babies.len()).map(ct).collect()
     };
-    sums.into_iter().map(coordinates).collect()
+    Ok(sums.into_iter().map(coordinates).collect())
 }

@@ -325,7 +325,12 @@ fn slots_of_opened_clues() {
     let slots = residues(&case["secret_slots"]);
     let at = (&[7; 32], 3);
     let encrypted = encrypt_symmetric(ring, plain, chain, 0, &s, &slots, at, &mut rng);
-    let ev = &Evaluator { ring, plain, chain };
+    let ev = &Evaluator {
+        ring,
+        plain,
+        chain,
+        stop: None,
+    };
     let [body, mask] = encrypted.parts() else {
         panic!("a fresh encryption has two parts")
     };
@@ -333,14 +338,14 @@ fn slots_of_opened_clues() {
         mask: mask.clone(),
         bodies: vec![body.clone()],
     };
-    let turned = Turned::new(ev, opening, encrypted, &[&step]);
+    let turned = Turned::new(ev, opening, encrypted, &[&step]).unwrap();
     let keys = OpeningKeys {
         baby: vec![&baby],
         giant: vec![&giant],
     };
     let coordinate = |blocks| list(blocks).iter().map(|ct| Narrowed(cipher(ct))).collect();
     let narrowed: Vec<Vec<Narrowed>> = list(&case["narrowed"]).iter().map(coordinate).collect();
-    let values = PhaseValues::new(ev, opening, (&turned, &keys), &narrowed);
+    let values = PhaseValues::new(ev, opening, (&turned, &keys), &narrowed).unwrap();
     let opened = open(ev, opening, &keys, values, 0).unwrap();
     let secret = &large;
     let decryptor = Decryptor {

@@ -80,10 +80,7 @@ impl<'a> Compressor<'a> {
         let rounds: Vec<_> = times.of(Stage::Codes, || {
             let scale = self.params.scale(self.params.last_level());
             let round = |round| Round::new(setting, shape, round, (batch.number, scale));
-            let codes = |round| {
-                self.tables
-                    .codes(setting, self.keys, &round, batch.index, &|_| {})
-            };
+            let codes = |round| self.tables.codes(setting, self.keys, &round, batch.index);
             (0..shape.rounds()).map(round).map(codes).collect()
         });
         times.of(Stage::Symbols, || {

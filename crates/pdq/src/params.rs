@@ -183,6 +183,7 @@ impl Params {
             ring: &self.ring,
             plain: &self.plain,
             chain: &self.chain,
+            stop: None,
         }
     }
 

@@ -278,7 +278,7 @@ async fn a_stream_that_was_silent_for_longer_than_patience_is_opened_again() {
             total: patience,
             ..Retry::default()
         },
-        ..Endpoint::new(&fake.url())
+        ..Endpoint::new(fake.url())
     };
     let client = Client::connect(&endpoint).unwrap();
     fake.with(|state| state.messages = letters(5));

@@ -75,6 +75,7 @@ impl Insecure {
             ring: &self.ring,
             plain: &self.plain,
             chain: &self.chain,
+            stop: None,
         }
     }
 

@@ -3,7 +3,8 @@
 use super::clue::Clues;
 use super::layers::Layer;
 use super::{InstantDetector, Verdicts};
-use crate::{DetectorError, Stages};
+use crate::progress::check_stopped;
+use crate::{DetectorError, Progress, Stages};
 use omr_tfhe::RingCipher;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -52,27 +53,31 @@ impl<'a> Line<'a> {
     /// Takes a lot, or none where there are no more, and gives one that has come through. None that is under way does after
     /// an error.
     ///
-    /// Errors: `Engine`.
+    /// Errors: `Engine`, `Stopped`.
     pub(super) fn take(
         &mut self,
         detector: &InstantDetector,
         lot: Option<Lot<'a>>,
+        progress: &dyn Progress,
     ) -> Result<Option<Judged<'a>>, DetectorError> {
+        let alone = |lot| Self::alone(detector, lot, progress);
         match detector.evaluation.is_away() {
             true => self.step(detector, lot),
-            false => lot.map(|lot| Self::alone(detector, lot)).transpose(),
+            false => lot.map(alone).transpose(),
         }
     }
 
     /// Takes a lot all the way.
     ///
-    /// Errors: `Engine`.
+    /// Errors: `Engine`, `Stopped`.
     pub(super) fn alone(
         detector: &InstantDetector,
         lot: Lot<'a>,
+        progress: &dyn Progress,
     ) -> Result<Judged<'a>, DetectorError> {
         let first = Begun::first(detector, lot)?;
         let (first, hits) = first.done(detector, "first_layer")?;
+        check_stopped(progress)?;
         first.second(detector, &hits)?.judged(detector)
     }
 

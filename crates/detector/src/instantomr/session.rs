@@ -9,7 +9,7 @@ pub use share::Share;
 use super::InstantDetector;
 use super::line::{Judged, Line, Lot};
 use crate::progress::check_stopped;
-use crate::{DetectorError, MessageSource, Progress, Stages};
+use crate::{DetectorError, MessageSource, Progress, Quiet, Stages};
 use omr_protocol::Mismatch;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::{
@@ -196,7 +196,7 @@ impl Session {
                 (behind, failed) = (end, Some(error));
                 None
             });
-            if let Some(judged) = line.take(&detector, lot)? {
+            if let Some(judged) = line.take(&detector, lot, progress)? {
                 progress.advance(self.add(judged));
                 check_stopped(progress)?;
                 saved(self)?;
@@ -236,7 +236,7 @@ impl Session {
     ) -> Result<(), DetectorError> {
         let first = self.next();
         let lot = Lot::new(self, first, (clues, clue_bytes), payloads.into(), None)?;
-        let judged = Line::alone(&self.detector, lot)?;
+        let judged = Line::alone(&self.detector, lot, &Quiet)?;
         self.add(judged);
         Ok(())
     }

@@ -162,6 +162,7 @@ impl Detector {
             ring: &self.ring,
             plain: &params.plain,
             chain: &params.chain,
+            stop: None,
         }
     }
 
@@ -189,13 +190,17 @@ impl Detector {
         d: &[Ciphertext],
         progress: &dyn Progress,
     ) -> Result<Ciphertext, DetectorError> {
-        range::check(&self.evaluator(), &self.params, &self.key, d, progress)
+        let stop = || progress.is_stopped();
+        let ev = self.evaluator().stopped_by(&stop);
+        range::check(&ev, &self.params, &self.key, d, progress)
     }
 
     /// The turned secret, for [`Detector::affine`].
     pub fn baby_steps(&self, progress: &dyn Progress) -> Result<Arc<Steps>, DetectorError> {
         self.take_memory();
-        let (ev, params, key) = (self.evaluator(), &self.params, &self.key);
+        let stop = || progress.is_stopped();
+        let ev = self.evaluator().stopped_by(&stop);
+        let (params, key) = (&self.params, &self.key);
         Ok(Arc::new(match &params.opening {
             Some(opening) => Steps::Opening(opening::turned(&ev, opening, &[key], progress)?),
             None => Steps::Affine(BabySteps::new(&ev, params, key, progress)?),
@@ -268,7 +273,9 @@ pub(super) fn steps_of(
         ([_, _, ..], Some(opening)) => {
             first.take_memory();
             let keys = keys_of(detectors);
-            let turned = opening::turned(&first.evaluator(), opening, &keys, progress)?;
+            let stop = || progress.is_stopped();
+            let ev = first.evaluator().stopped_by(&stop);
+            let turned = opening::turned(&ev, opening, &keys, progress)?;
             Ok(Arc::new(Steps::Opening(turned)))
         }
         _ => first.kept_or_new_steps(progress),
@@ -283,7 +290,8 @@ pub(super) fn transform(
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<Ciphertext>>, DetectorError> {
     let first = detectors[0];
-    let (ev, params) = (first.evaluator(), &first.params);
+    let stop = || progress.is_stopped();
+    let (ev, params) = (first.evaluator().stopped_by(&stop), &first.params);
     match (&*steps, &params.opening) {
         (Steps::Opening(_), Some(opening)) => {
             let clues = matrix.clues;

@@ -1,7 +1,9 @@
 //! Symbols as plaintexts, encoded as they are needed or taken from a cache.
 
+use crate::progress::check_stopped;
 use crate::sophomr::cache::{Part, PartKey, SharedBatch};
 use crate::sophomr::payload::SymbolWindow;
+use crate::{DetectorError, Progress};
 use omr_compress::{Codes, Plaintexts, SYMBOLS_TOGETHER, Setting, Sums, SumsShape};
 use omr_protocol::sophomr::DigestPlan;
 use std::collections::HashMap;
@@ -83,29 +85,43 @@ pub(crate) struct Encoder<'a> {
     pub(crate) shared: Option<&'a SharedBatch<'a>>,
     /// Memory for what is not kept; fresh pages are dear.
     pub(crate) scratch: &'a mut Option<Plaintexts>,
+    /// Asked whether to go on.
+    pub(crate) progress: &'a dyn Progress,
 }
 
 impl Encoder<'_> {
     /// Adds the batch's products to the sums of a ciphertext's symbols, for each recipient.
+    ///
+    /// Errors: `Stopped`.
     pub(crate) fn add<'a>(
         &mut self,
         codes: &[Codes],
         ciphertext: usize,
         sums: &mut [&mut Sums<'a>],
-    ) {
+    ) -> Result<(), DetectorError> {
+        let progress = self.progress;
         let first = self.shape.sums.symbols_of(ciphertext).start;
         for run in self.shape.sums.runs(ciphertext) {
             let to = run.start - first..run.end - first;
             self.with(run, |plaintexts| {
                 for (codes, sums) in codes.iter().zip(sums.iter_mut()) {
+                    check_stopped(progress)?;
                     sums.add(codes, plaintexts, to.clone());
                 }
-            });
+                Ok(())
+            })?;
         }
+        Ok(())
     }
 
     /// Calls `work` with the plaintexts of a run of [`SumsShape::runs`].
-    fn with(&mut self, run: Range<usize>, work: impl FnOnce(&Plaintexts)) {
+    ///
+    /// Errors: those of `work`.
+    fn with(
+        &mut self,
+        run: Range<usize>,
+        work: impl FnOnce(&Plaintexts) -> Result<(), DetectorError>,
+    ) -> Result<(), DetectorError> {
         if let Some(kept) = self.kept.runs.get(&run.start) {
             return work(kept);
         }
@@ -119,7 +135,7 @@ impl Encoder<'_> {
             Some(room) => {
                 let mut plaintexts = shape.room(run.len());
                 plaintexts.encode(shape.setting, window.order(), &columns);
-                work(&plaintexts);
+                work(&plaintexts)?;
                 room.fill(Part::Payloads(Arc::new(plaintexts)));
             }
             None => {
@@ -128,8 +144,9 @@ impl Encoder<'_> {
                     .scratch
                     .get_or_insert_with(|| shape.room(SYMBOLS_TOGETHER.min(most)));
                 scratch.encode(shape.setting, window.order(), &columns);
-                work(scratch);
+                work(scratch)?;
             }
         }
+        Ok(())
     }
 }

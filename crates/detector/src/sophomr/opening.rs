@@ -55,7 +55,7 @@ pub(super) fn turned(
     let secrets: Vec<&EncryptedSecret> = keys.iter().map(|key| &key.secrets[0]).collect();
     let secrets = EncryptedSecret::together(&secrets);
     let step: Vec<&GaloisKey> = keys.iter().map(|key| &key.step).collect();
-    let turned = Turned::new(ev, opening, secrets, &step);
+    let turned = Turned::new(ev, opening, secrets, &step)?;
     progress.advance(1);
     check_stopped(progress)?;
     Ok(turned)
@@ -81,7 +81,7 @@ pub(super) fn transform(
         baby: own.iter().map(|key| &key.baby).collect(),
         giant: keys.iter().map(|key| &key.giant).collect(),
     };
-    let values = PhaseValues::new(ev, opening, (steps, &of_transform), &packed);
+    let values = PhaseValues::new(ev, opening, (steps, &of_transform), &packed)?;
     drop((turned, packed));
     progress.advance(1);
     check_stopped(progress)?;
@@ -108,7 +108,9 @@ fn packed(
         .into_par_iter()
         .with_max_len(1)
         .map(|block| {
-            check_stopped(progress)?;
+            if progress.is_stopped() {
+                return Err(DetectorError::Stopped);
+            }
             let packed = Block::new(params, opening, clues, block).packed(opening, keys);
             progress.advance(1);
             Ok(packed)

@@ -17,7 +17,7 @@ fn engine(params: &Arc<Params>, arithmetic: Arithmetic) -> BackendEngine {
     BackendEngine::new(params, Arc::new(backend)).unwrap()
 }
 
-fn made(
+pub(crate) fn made(
     detectors: &[Detector],
     board: &mut Messages,
     progress: &dyn Progress,

@@ -10,4 +10,5 @@ mod packed;
 mod partial;
 mod recipients;
 mod source;
+mod stopped;
 mod world;

@@ -169,6 +169,7 @@ fn every_level_is_reached_from_every_other() {
         ring,
         plain: &params.plain,
         chain,
+        stop: None,
     };
     let decryptor = Decryptor {
         ring,

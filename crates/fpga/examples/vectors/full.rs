@@ -41,6 +41,7 @@ pub(crate) fn image(turn: Turn) -> Outcome<Image> {
         ring: &params.ring,
         plain: &params.plain,
         chain: &params.chain,
+        stop: None,
     };
     let input = &key.secrets[0].to_ciphertext();
     let turned = ev.automorphism(input, galois)?;

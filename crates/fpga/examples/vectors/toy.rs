@@ -91,6 +91,7 @@ pub(crate) fn image() -> Outcome<Image> {
         ring: &toy.ring,
         plain: &toy.plain,
         chain: &toy.chain,
+        stop: None,
     };
     let cx = Context { ev, key: &step };
     operators::transforms(&cx, &mut machine, &rows, rows.basis().len());

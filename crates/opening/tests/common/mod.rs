@@ -118,6 +118,7 @@ impl Insecure {
             ring: &self.ring,
             plain: &self.plain,
             chain: &self.chain,
+            stop: None,
         }
     }
 
@@ -256,9 +257,9 @@ impl Insecure {
             bodies: secrets.iter().map(|ct| ct.parts()[0].clone()).collect(),
         };
         let (ev, opening) = (self.ev(), &self.opening);
-        let turned = Turned::new(&ev, opening, secrets, &step);
+        let turned = Turned::new(&ev, opening, secrets, &step).unwrap();
         let keys = OpeningKeys { baby, giant };
-        let values = PhaseValues::new(&ev, opening, (&turned, &keys), packed);
+        let values = PhaseValues::new(&ev, opening, (&turned, &keys), packed).unwrap();
         open(&ev, opening, &keys, values, 0).unwrap()
     }
 

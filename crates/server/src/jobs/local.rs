@@ -152,8 +152,11 @@ impl Progress for JobProgress<'_> {
         }
     }
 
-    fn is_stopped(&self) -> bool {
+    fn give_way(&self) {
         self.gate.let_urgent_work_go_first();
+    }
+
+    fn is_stopped(&self) -> bool {
         let unwanted = |(_, cancelled): &(_, Arc<AtomicBool>)| cancelled.load(Ordering::Relaxed);
         self.watched.as_ref().is_none_or(unwanted) || self.jobs.is_stopping()
     }

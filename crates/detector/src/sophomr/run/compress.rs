@@ -41,7 +41,7 @@ impl Run<'_> {
                 .map(|pertinent| &pertinent[own.clone()])
                 .collect();
             for round in 0..plan.rounds() {
-                let codes = self.codes(group, round, first, &of_group);
+                let codes = self.codes(group, round, first, &of_group)?;
                 for window in self.windows() {
                     self.window(group, (first, &codes), window, packed)?;
                 }
@@ -60,13 +60,15 @@ impl Run<'_> {
     }
 
     /// The codes of a group's batches, of each recipient from number `first` on.
+    ///
+    /// Errors: `Stopped`.
     fn codes(
         &mut self,
         group: usize,
         round: usize,
         first: usize,
         pertinent: &[&[Pertinency]],
-    ) -> Vec<Vec<Codes>> {
+    ) -> Result<Vec<Vec<Codes>>, DetectorError> {
         let (plan, progress) = (self.plan(), self.progress);
         let (setting, tables) = (self.detector.params().compression(), self.detector.tables());
         let keys: Vec<Keys> = self.detectors[first..]
@@ -83,7 +85,12 @@ impl Run<'_> {
                 let round = Round::new(setting, plan.sums(), round, (before + batch, scale));
                 let small = pertinent.iter().map(|batches| &batches[batch].0[..]);
                 let recipients: Vec<(Keys, &[Rlwe])> = keys.iter().copied().zip(small).collect();
-                tables.codes_of(setting, &round, &recipients, &|n| progress.advance(n))
+                let go_on = || {
+                    progress.advance(1);
+                    check_stopped(progress).is_ok()
+                };
+                let codes = tables.codes_of(setting, &round, &recipients, &go_on);
+                codes.ok_or(DetectorError::Stopped)
             };
             (0..batches).map(of_batch).collect()
         })
@@ -133,31 +140,34 @@ impl Run<'_> {
                 window: values.as_ref(),
                 shared: shared.as_ref(),
                 scratch: &mut scratch,
+                progress: self.progress,
             };
             let mut sums: Vec<Vec<Sums>> = (0..packed.len()).map(of_window).collect();
             for (i, ct) in window.clone().enumerate() {
                 let mut sums: Vec<&mut Sums> = sums.iter_mut().map(|sums| &mut sums[i]).collect();
                 self.stages
-                    .time("payloads", || encoder.add(codes, ct, &mut sums));
+                    .time("payloads", || encoder.add(codes, ct, &mut sums))?;
                 self.progress.advance(1);
-                check_stopped(self.progress)?;
             }
-            self.pack((first, part), sums, packed);
+            self.pack((first, part), sums, packed)?;
         }
         Ok(())
     }
 
     /// Packs a batch's sums of each recipient from number `first` on, and adds them from part `part` on.
+    ///
+    /// Errors: `Stopped`.
     fn pack(
         &mut self,
         (first, part): (usize, usize),
         sums: Vec<Vec<Sums>>,
         packed: &mut [Vec<Rlwe>],
-    ) {
+    ) -> Result<(), DetectorError> {
         let (plan, detectors) = (self.plan(), &self.detectors[first..]);
-        let ring = &self.detector.params().small;
+        let (ring, progress) = (&self.detector.params().small, self.progress);
         self.stages.time("packing", || {
             for ((sums, packed), detector) in sums.into_iter().zip(packed).zip(detectors) {
+                check_stopped(progress)?;
                 for (part, sums) in (part..).zip(sums) {
                     let own = sums.pack(plan.sums(), detector.compression_keys());
                     match packed.get_mut(part) {
@@ -166,7 +176,8 @@ impl Run<'_> {
                     }
                 }
             }
-        });
+            Ok(())
+        })
     }
 
     /// A window of symbols of a batch.

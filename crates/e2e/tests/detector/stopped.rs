@@ -1,0 +1,111 @@
+//! Digests that nobody wants any more.
+
+use crate::card::made;
+use crate::packed;
+use crate::world::{Board, SLOTS, World, tiny};
+use chacha20::ChaCha20Rng;
+use omr_detector::sophomr::Detector;
+use omr_detector::{DetectorError, Progress, Quiet};
+use omr_protocol::sophomr::{DetectionKey, DigestPlan};
+use omr_protocol::{ClueKey, ClueKind, SEED_BYTES, Sealing};
+use rand_core::SeedableRng;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const PAYLOAD_BYTES: usize = 40;
+
+/// Stops at a question, and counts those of each stage.
+struct Stops {
+    left: AtomicUsize,
+    stage: Mutex<&'static str>,
+    asked: Mutex<BTreeMap<&'static str, usize>>,
+}
+
+impl Stops {
+    fn after(questions: usize) -> Self {
+        Self {
+            left: AtomicUsize::new(questions),
+            stage: Mutex::new("none"),
+            asked: Mutex::default(),
+        }
+    }
+}
+
+impl Progress for Stops {
+    fn stage(&self, name: &'static str, _: u64) {
+        *self.stage.lock().unwrap() = name;
+    }
+
+    fn advance(&self, _: u64) {}
+
+    fn is_stopped(&self) -> bool {
+        let stage = *self.stage.lock().unwrap();
+        *self.asked.lock().unwrap().entry(stage).or_default() += 1;
+        let count = |left: usize| left.checked_sub(1);
+        let order = Ordering::Relaxed;
+        self.left.fetch_update(order, order, count).is_err()
+    }
+}
+
+/// Every stage asks as often as it has parts; wherever it is stopped, the detector makes the same digest afterwards.
+fn stopped_everywhere(
+    (transform, products): (&'static str, usize),
+    mut made: impl FnMut(&dyn Progress) -> Result<Vec<u8>, DetectorError>,
+) {
+    let expected = made(&Quiet).unwrap();
+    let never = Stops::after(usize::MAX);
+    assert!(made(&never).unwrap() == expected);
+    let asked = never.asked.into_inner().unwrap();
+    // Turns of the secret; products of limbs or giant steps; products; steps of codes; runs of symbols.
+    let parts = [
+        ("baby steps", 12),
+        (transform, products),
+        ("range check", 60),
+        ("codes", 12),
+        ("payloads", 6),
+    ];
+    for (stage, parts) in parts {
+        let asked = asked.get(stage).copied().unwrap_or(0);
+        assert!(asked >= parts, "{stage}: expected {parts}, found {asked}");
+    }
+    let all: usize = asked.values().sum();
+    for part in 0..12 {
+        let stopped = made(&Stops::after(part * (all - 1) / 11));
+        assert!(matches!(stopped, Err(DetectorError::Stopped)), "{part}");
+    }
+    assert!(made(&Quiet).unwrap() == expected);
+}
+
+#[test]
+fn digests_by_the_affine_transform_are_stopped_in_every_stage() {
+    let world = World::shared();
+    let mut board = Board::new(SLOTS + 9, PAYLOAD_BYTES);
+    board.post(&world.clue_key, &[3, SLOTS + 2]);
+    let key = DetectionKey::read(tiny(), &world.detection[..]).unwrap();
+    let detector = Detector::new(tiny().clone(), key);
+    let plan = DigestPlan::new(tiny(), board.range(), 5, Some(PAYLOAD_BYTES)).unwrap();
+    stopped_everywhere(("affine transform", 24), |progress| {
+        let seed = [4; SEED_BYTES];
+        let out = detector.digest(&mut board, &plan, [6; 16], Sealing::None, seed, progress)?;
+        Ok(out.digest.to_bytes(tiny()).unwrap())
+    });
+}
+
+/// Several recipients in one run.
+#[test]
+fn digests_by_opening_are_stopped_in_every_stage() {
+    let (params, clues) = (packed::tiny(), ClueKind::Bound);
+    let mut rng = ChaCha20Rng::seed_from_u64(7);
+    let keys = packed::recipients(&params, clues, &mut rng);
+    let addresses: Vec<&ClueKey> = keys.iter().map(|keys| &keys.clue).collect();
+    let mut board = packed::board(&params, &addresses, clues, &mut rng);
+    let keys = keys[..packed::TOGETHER].iter();
+    let read = keys.map(|keys| packed::through_file(&params, &keys.detection));
+    let detectors: Vec<Detector> = read.map(|key| Detector::new(params.clone(), key)).collect();
+    stopped_everywhere(("opening", 200), |progress| {
+        let made = made(&detectors, &mut board, progress)?;
+        let bytes = made.iter().map(|out| out.digest.to_bytes(&params).unwrap());
+        Ok(bytes.flatten().collect())
+    });
+}
