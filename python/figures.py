@@ -18,6 +18,8 @@ import venv
 
 # On the board; a tenth of them is hers.
 LETTERS = 100
+# Seconds of a digest after which Ctrl-C is sent, in turn.
+MOMENTS = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
 # Seconds between two looks of the thread beside a digest.
 TICK = 0.001
 
@@ -122,7 +124,7 @@ def measure(wheel, folder):
         "added_share": seen["added_s"] / seen["digest_s"],
         "lock_free_share": 1 - seen["held_s"] / seen["digest_s"],
         "longest_gap_s": seen["longest_gap_s"],
-        "ctrl_c_s": max(ctrl_c(python, folder, after) for after in (0.5, 2, 4, 6, 8)),
+        "ctrl_c_s": max(ctrl_c(python, folder, after) for after in MOMENTS),
     }
 
 
