@@ -147,18 +147,12 @@ impl CodeTables {
         &self.classes
     }
 
-    /// All `V(g, u)` of a batch from its small ciphertexts, [`Setting::classes`] of them.
+    /// All `V(g, u)` of a batch for some recipients, each with keys and small ciphertexts, [`Setting::classes`] of them.
+    /// Asks whether to go on after each of `width / 2` steps, and is `None` where not.
     ///
     /// Panics: when the batch has no nodes. Time: that of the setting and the shape, whatever is
     /// encrypted.
-    pub fn codes(&self, setting: Setting, keys: Keys, round: &Round, small: &[Rlwe]) -> Codes {
-        let codes = self.codes_of(setting, round, &[(keys, small)], &|| true);
-        codes.expect("nobody stops it").remove(0)
-    }
-
-    /// The same for several recipients, whose constants are made once; asks whether to go on after each of `width / 2`
-    /// steps, and is `None` where not.
-    pub fn codes_of(
+    pub fn codes(
         &self,
         setting: Setting,
         round: &Round,

@@ -6,12 +6,13 @@
 //! their own ([`encrypt_index`]).
 
 use crate::keys::{EvaluationKey, random};
+use crate::progress::{Progress, check_stopped};
 use crate::times::{Stage, Times};
-use crate::{Params, SecretKey};
+use crate::{Params, SecretKey, ServerError};
 use omr_codec::{DecodeError, Solver};
 use omr_compress::{
-    CodeTables, Finisher, Keys, PackedCiphertext, PackedError, Phases, Plaintexts, Round, Setting,
-    Sums, SumsShape,
+    CodeTables, Codes, Finisher, Keys, PackedCiphertext, PackedError, Phases, Plaintexts, Round,
+    Setting, Sums, SumsShape,
 };
 use omr_protocol::sophomr::INDEX_SYMBOLS;
 use omr_rlwe::{Descent, Rlwe, encrypt, mask};
@@ -74,32 +75,45 @@ impl<'a> Compressor<'a> {
 
     /// Adds a block.
     ///
+    /// Errors: `Stopped`.
+    ///
     /// Panics: on a batch of other lengths than its fields say.
-    pub fn add(&self, sums: &mut [Sums], batch: &Batch, times: &Times) {
+    pub fn add(
+        &self,
+        sums: &mut [Sums],
+        batch: &Batch,
+        times: &Times,
+        progress: &dyn Progress,
+    ) -> Result<(), ServerError> {
         let (setting, shape) = (self.setting(), self.shape);
-        let rounds: Vec<_> = times.of(Stage::Codes, || {
+        let go_on = || !progress.is_stopped();
+        let rounds: Vec<Vec<Codes>> = times.of(Stage::Codes, || {
             let scale = self.params.scale(self.params.last_level());
             let round = |round| Round::new(setting, shape, round, (batch.number, scale));
-            let codes = |round| self.tables.codes(setting, self.keys, &round, batch.index);
-            (0..shape.rounds()).map(round).map(codes).collect()
-        });
+            let own = [(self.keys, batch.index)];
+            let codes = |round| self.tables.codes(setting, &round, &own, &go_on);
+            let rounds = (0..shape.rounds()).map(round).map(codes);
+            rounds.collect::<Option<_>>().ok_or(ServerError::Stopped)
+        })?;
         times.of(Stage::Symbols, || {
             let order = self.tables.classes().order(setting.small_plain, batch.rows);
             for ct in 0..shape.ciphertexts() {
                 let first = shape.symbols_of(ct).start;
                 for run in shape.runs(ct) {
+                    check_stopped(progress)?;
                     let mut plaintexts = Plaintexts::new(setting, shape, run.len());
                     let some = &batch.columns[run.clone()];
                     let some: Vec<&[u32]> = some.iter().map(Vec::as_slice).collect();
                     plaintexts.encode(setting, &order, &some);
                     let to = run.start - first..run.end - first;
-                    for (round, codes) in rounds.iter().enumerate() {
+                    for (round, codes) in rounds.iter().flatten().enumerate() {
                         let place = round * shape.ciphertexts() + ct;
                         sums[place].add(codes, &plaintexts, to.clone());
                     }
                 }
             }
-        });
+            Ok(())
+        })
     }
 
     /// Packs the sums of a group.

@@ -152,7 +152,7 @@ pub enum ServerError {
     Query(#[from] QueryFileError),
     /// The plan, which should have been checked.
     #[error(transparent)]
-    Evaluation(#[from] omr_bgv::EvalError),
+    Evaluation(omr_bgv::EvalError),
     /// A row.
     #[error(transparent)]
     Row(#[from] omr_table::RowError),
@@ -173,6 +173,15 @@ pub enum ServerError {
     /// Symbols of a row.
     #[error(transparent)]
     Codec(#[from] omr_codec::CodecError),
+}
+
+impl From<omr_bgv::EvalError> for ServerError {
+    fn from(error: omr_bgv::EvalError) -> Self {
+        match error {
+            omr_bgv::EvalError::Stopped => Self::Stopped,
+            error => Self::Evaluation(error),
+        }
+    }
 }
 
 /// An encrypted table's file that cannot be used.

@@ -6,8 +6,7 @@ use crate::ServerError;
 pub trait Progress: Sync {
     /// So many blocks are done, of so many.
     fn blocks(&self, done: usize, blocks: usize);
-    /// Whether to stop with [`ServerError::Stopped`]; asked before each block and each step of a circuit, which take
-    /// seconds at most.
+    /// Whether to stop with [`ServerError::Stopped`]; asked every few tenths of a second, by any thread.
     fn is_stopped(&self) -> bool {
         false
     }

@@ -219,7 +219,8 @@ impl<'a> Run<'a> {
                 let group = plan.group_of(params, block);
                 let of_group = plan.blocks_of(params, group);
                 let sums_of_group = sums.get_or_insert_with(|| self.compressor.sums());
-                self.add(sums_of_group, (block - of_group.start, block), &index)?;
+                let place = (block - of_group.start, block);
+                self.add(sums_of_group, place, &index, progress)?;
                 progress.blocks(block + 1, plan.blocks);
                 if block + 1 == of_group.end {
                     sums.take().into_iter().for_each(|sums| take(group, sums));
@@ -235,6 +236,7 @@ impl<'a> Run<'a> {
         sums: &mut [Sums<'a>],
         (number, block): (usize, usize),
         index: &Rlwe,
+        progress: &dyn Progress,
     ) -> Result<(), ServerError> {
         let times = self.times;
         let index = times.of(Stage::Descent, || self.compressor.descend(index));
@@ -248,8 +250,7 @@ impl<'a> Run<'a> {
             index: &index,
             columns: &columns,
         };
-        self.compressor.add(sums, &batch, times);
-        Ok(())
+        self.compressor.add(sums, &batch, times, progress)
     }
 
     /// The index of each block of a pass, at the last level.
@@ -260,6 +261,7 @@ impl<'a> Run<'a> {
         progress: &dyn Progress,
     ) -> Result<Vec<Rlwe>, ServerError> {
         let (params, plan, layout) = (self.layout.params, self.plan, self.layout);
+        let stop = || progress.is_stopped();
         let exists: Vec<Vec<bool>> = blocks.iter().map(|&block| layout.exists(block)).collect();
         let numbers: Vec<Vec<Numbers>> = self.times.of(Stage::Selections, || {
             let numbers = blocks.par_iter().map(|&block| layout.numbers(plan, block));
@@ -273,6 +275,7 @@ impl<'a> Run<'a> {
                 plan,
                 product: &self.key.product,
                 present: Present::Clear(numbers, exists),
+                stop: Some(&stop),
             })
             .collect();
         let mut values = vec![Values::new(&self.schedule); blocks.len()];
@@ -285,8 +288,8 @@ impl<'a> Run<'a> {
                 check_stopped(progress)?;
                 self.times.of(Stage::Selections, || {
                     let of = (plan, &step.selections[..]);
-                    select::select(params, of, constants, numbers, values);
-                });
+                    select::select(params, of, constants, (numbers, values), progress)
+                })?;
                 self.times.of(Stage::Products, || {
                     let all = some.par_iter().zip(values);
                     all.try_for_each(|(block, values)| block.advance(step, values))

@@ -427,7 +427,6 @@ impl Progress for Impatient {
     }
 }
 
-/// At the first step, and later.
 #[test]
 fn answers_stop_when_they_are_told_to() {
     let world = &*WORLD;
@@ -447,12 +446,27 @@ fn answers_stop_when_they_are_told_to() {
     };
     let its_plan = Plan::encrypted(params, &table.head, &query.shape(), 16).unwrap();
     let to_hidden = client.encrypt(&query, &its_plan, &mut rng);
-    for times in [0, 1] {
-        let stop = Impatient(AtomicUsize::new(times));
-        let clear = server.answer(&sent, &plan, &world.key, &mut rng, &stop);
-        assert!(matches!(clear, Err(ServerError::Stopped)), "{times}");
-        let stop = Impatient(AtomicUsize::new(times));
-        let encrypted = hidden.answer(&to_hidden, &its_plan, &world.key, &stop);
-        assert!(matches!(encrypted, Err(ServerError::Stopped)), "{times}");
+    let mut clear = |stop: &Impatient| {
+        let answer = server.answer(&sent, &plan, &world.key, &mut rng, stop);
+        answer.map(drop)
+    };
+    let encrypted = |stop: &Impatient| {
+        let answer = hidden.answer(&to_hidden, &its_plan, &world.key, stop);
+        answer.map(drop)
+    };
+    stopped_everywhere(&mut clear);
+    stopped_everywhere(encrypted);
+}
+
+/// An answer is asked about in all its parts, and ends wherever it is told to.
+fn stopped_everywhere(mut answer: impl FnMut(&Impatient) -> Result<(), ServerError>) {
+    let never = Impatient(AtomicUsize::new(usize::MAX));
+    answer(&never).unwrap();
+    let all = usize::MAX - never.0.into_inner();
+    assert!(all > 20, "{all}");
+    for part in 0..9 {
+        let times = part * (all - 1) / 8;
+        let stopped = answer(&Impatient(AtomicUsize::new(times)));
+        assert!(matches!(stopped, Err(ServerError::Stopped)), "{times}");
     }
 }

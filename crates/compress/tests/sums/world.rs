@@ -194,7 +194,10 @@ impl InsecureWorld {
     fn codes(&self, shape: SumsShape, round: usize, batch: usize, small: &[Rlwe]) -> Codes {
         let (setting, keys) = (self.setting(), self.keys());
         let round = Round::new(setting, shape, round, (batch, 1));
-        self.tables.codes(setting, keys, &round, small)
+        let codes = self
+            .tables
+            .codes(setting, &round, &[(keys, small)], &|| true);
+        codes.unwrap().remove(0)
     }
 
     /// The digest of encrypted vectors, one a batch, with the symbols of each: symbol by symbol, one value for

@@ -67,7 +67,7 @@ impl EncryptedServer<'_> {
             let indices = run.indices(&mut constants, &blocks, progress)?;
             for (&block, index) in blocks.iter().zip(&indices) {
                 check_stopped(progress)?;
-                marked.push(run.mark((block, marked.len()), index)?);
+                marked.push(run.mark((block, marked.len()), index, progress)?);
                 progress.blocks(block + 1, plan.blocks);
                 let group = plan.group_of(self.params, block);
                 if block + 1 == plan.blocks_of(self.params, group).end {
@@ -130,8 +130,10 @@ impl Run<'_> {
         block: usize,
         constants: &Constants,
         (step, values): (&Step, &mut Values),
+        stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<(), EvalError> {
-        let (evaluator, level) = (self.params.evaluator(), self.plan.start + 1);
+        let evaluator = self.params.evaluator().stopped_by(stop);
+        let level = self.plan.start + 1;
         for digit in digits(self.plan, &step.selections) {
             let masks = self.masks(block, digit.source, digit.digit);
             let select = |&(id, first): &(Id, usize)| {
@@ -190,6 +192,7 @@ impl Run<'_> {
             Ok((self.presents(block)?, self.rows(&placement, block)))
         });
         let present: Vec<_> = present.collect::<Result<_, EvalError>>()?;
+        let stop = || progress.is_stopped();
         let evaluate: Vec<Block> = present
             .iter()
             .map(|(present, rows)| Block {
@@ -197,6 +200,7 @@ impl Run<'_> {
                 plan: self.plan,
                 product: &self.key.product,
                 present: Present::Encrypted(present, rows),
+                stop: Some(&stop),
             })
             .collect();
         let mut values = vec![Values::new(&self.schedule); blocks.len()];
@@ -204,7 +208,7 @@ impl Run<'_> {
             constants.provide(step, progress)?;
             for ((&block, evaluate), values) in blocks.iter().zip(&evaluate).zip(&mut values) {
                 check_stopped(progress)?;
-                self.select(block, constants, (step, values))?;
+                self.select(block, constants, (step, values), &stop)?;
                 evaluate.advance(step, values)?;
             }
             constants.forget(step);
@@ -223,8 +227,11 @@ impl Run<'_> {
         &self,
         (block, batch): (usize, usize),
         index: &Ciphertext,
+        progress: &dyn Progress,
     ) -> Result<Vec<Vec<Rlwe>>, ServerError> {
         let params = self.params;
+        let stop = || progress.is_stopped();
+        let evaluator = params.evaluator().stopped_by(&stop);
         let last = params.last_level();
         let mut marked = vec![
             self.descend(lowered(params, index, last)?.into_owned()),
@@ -237,7 +244,7 @@ impl Run<'_> {
                 let body = &self.table.blocks[block].symbols[at];
                 let place = mask_index(block, true, at);
                 let symbol = self.ciphertext(body, place, last - 1, params.scale(last - 1));
-                let product = params.evaluator().mul(index, &symbol, &self.key.product)?;
+                let product = evaluator.mul(index, &symbol, &self.key.product)?;
                 Ok(self.descend(product))
             })
             .collect::<Result<Vec<_>, EvalError>>()?;

@@ -3,7 +3,7 @@
 use super::select::Numbers;
 use crate::Params;
 use crate::plan::{Id, Op, Plan, Schedule, Step, spent};
-use omr_bgv::{Ciphertext, EvalError, Evaluator};
+use omr_bgv::{Ciphertext, EvalError, Evaluator, Stop};
 use omr_ring::Poly;
 use omr_rlwe::{Rlwe, SwitchingKey};
 use rayon::prelude::*;
@@ -20,6 +20,8 @@ pub(crate) struct Block<'a> {
     pub(crate) product: &'a SwitchingKey,
     /// Which rows have values, by source.
     pub(crate) present: Present<'a>,
+    /// Asked before each product.
+    pub(crate) stop: Stop<'a>,
 }
 
 /// What is known of where sources have values.
@@ -66,7 +68,10 @@ impl Values {
 
 impl Block<'_> {
     fn evaluator(&self) -> Evaluator<'_> {
-        self.params.evaluator()
+        Evaluator {
+            stop: self.stop,
+            ..self.params.evaluator()
+        }
     }
 
     /// One step of the circuit, whose selections are there.

@@ -49,19 +49,21 @@ fn noise_is_what_the_plan_predicts() {
             seed: &server.placement,
             hidden: None,
         };
-        let numbers = vec![layout.numbers(&plan, 0)];
+        let numbers = [layout.numbers(&plan, 0)];
         let block = Block {
             params: &params,
             plan: &plan,
             product: &key.product,
             present: Present::Clear(&numbers[0], &layout.exists(0)),
+            stop: None,
         };
         let schedule = Schedule::new(&params, &plan);
         let mut values = vec![Values::new(&schedule)];
         for step in &schedule.steps {
             constants.provide(step, &Quiet).unwrap();
             let of = (&plan, &step.selections[..]);
-            select::select(&params, of, &constants, &numbers, &mut values);
+            let given = (&numbers[..], &mut values[..]);
+            select::select(&params, of, &constants, given, &Quiet).unwrap();
             block.advance(step, &mut values[0]).unwrap();
         }
         let index = values.remove(0).into_index();

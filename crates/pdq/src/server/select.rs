@@ -6,8 +6,9 @@
 
 use super::constants::Constants;
 use super::evaluate::Values;
-use crate::Params;
 use crate::plan::{Id, Op, Plan};
+use crate::progress::{Progress, check_stopped};
+use crate::{Params, ServerError};
 use omr_bgv::Ciphertext;
 use omr_ring::{AlignedVec, Eval, Poly};
 use omr_rlwe::Rlwe;
@@ -49,14 +50,17 @@ pub(crate) fn digits(plan: &Plan, selections: &[Id]) -> Vec<Digit> {
 /// Some selections, on some blocks.
 ///
 /// `numbers`: of each block by source. `constants`: the entries of their tables are held.
+///
+/// Errors: `Stopped`.
 pub(super) fn select(
     params: &Params,
     (plan, selections): (&Plan, &[Id]),
     constants: &Constants,
-    numbers: &[Vec<Numbers>],
-    values: &mut [Values],
-) {
+    (numbers, values): (&[Vec<Numbers>], &mut [Values]),
+    progress: &dyn Progress,
+) -> Result<(), ServerError> {
     for digit in digits(plan, selections) {
+        check_stopped(progress)?;
         let source = &plan.circuit.sources[digit.source];
         let of_row = |number: &Option<u64>| number.map(|number| source.digit(number, digit.digit));
         let masks: Vec<Masks> = numbers
@@ -73,6 +77,7 @@ pub(super) fn select(
             }
         }
     }
+    Ok(())
 }
 
 /// For each value of a digit the mask as a polynomial modulo p; `None` where no row has the value.

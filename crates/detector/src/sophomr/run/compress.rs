@@ -89,7 +89,7 @@ impl Run<'_> {
                     progress.advance(1);
                     check_stopped(progress).is_ok()
                 };
-                let codes = tables.codes_of(setting, &round, &recipients, &go_on);
+                let codes = tables.codes(setting, &round, &recipients, &go_on);
                 codes.ok_or(DetectorError::Stopped)
             };
             (0..batches).map(of_batch).collect()

@@ -7,7 +7,7 @@ use crate::measure::yardstick::Yardstick;
 use chacha20::ChaCha20Rng;
 use omr_compress::{PackedCiphertext, SumsShape};
 use omr_pdq::compress::{Batch, Compressor, decrypt, encrypt_index, marked};
-use omr_pdq::{BODY_BITS, EvaluationKey, MASK_BITS, Params, SecretKey, Stage, Times};
+use omr_pdq::{BODY_BITS, EvaluationKey, MASK_BITS, Params, Quiet, SecretKey, Stage, Times};
 use omr_protocol::Mismatch;
 use omr_rlwe::Rlwe;
 use rand_core::{Rng, SeedableRng};
@@ -154,7 +154,8 @@ impl CompressBench {
                 index: &index,
                 columns: &columns,
             };
-            compressor.add(&mut sums, &batch, times);
+            let added = compressor.add(&mut sums, &batch, times, &Quiet);
+            added.expect("nobody stops it");
         }
         times.of(Stage::Packing, || compressor.finish(sums))
     }
