@@ -13,7 +13,7 @@ pub trait Progress: Sync {
     fn is_stopped(&self) -> bool {
         false
     }
-    /// Waits while there is more urgent work; called between steps, when no other thread is at work for this.
+    /// Waits while there is more urgent work; called less often, by any thread.
     fn give_way(&self) {}
 }
 

@@ -108,9 +108,7 @@ fn packed(
         .into_par_iter()
         .with_max_len(1)
         .map(|block| {
-            if progress.is_stopped() {
-                return Err(DetectorError::Stopped);
-            }
+            check_stopped(progress)?;
             let packed = Block::new(params, opening, clues, block).packed(opening, keys);
             progress.advance(1);
             Ok(packed)
