@@ -200,7 +200,6 @@ fn sums_of_products(
     let sum = |_| (0..parts).map(|_| zero()).collect();
     let mut sums: Vec<Vec<Poly<Eval>>> = plaintexts.iter().map(sum).collect();
     let limbs = rows_by_limb(&mut sums);
-    let limbs = limbs.into_par_iter().zip(basis.ids()).with_max_len(1);
     let of_limb = |(mut out, &id): (Vec<Vec<&mut [u64]>>, &usize)| {
         for first in (0..steps.len()).step_by(TOGETHER) {
             ev.go_on()?;
@@ -218,7 +217,8 @@ fn sums_of_products(
         }
         Ok(())
     };
-    limbs.map(of_limb).collect::<Result<(), EvalError>>()?;
+    let limbs = limbs.into_par_iter().zip(basis.ids());
+    limbs.with_max_len(1).try_for_each(of_limb)?;
     let shared = |mut sums: Vec<Poly<Eval>>| {
         let bodies = sums.split_off(1);
         SharedRlwe {

@@ -123,7 +123,6 @@ fn products(
     };
     let mut sums: Vec<Vec<Poly<Eval>>> = giants.iter().map(zero).collect();
     let limbs = rows_by_limb(&mut sums);
-    let limbs = limbs.into_par_iter().zip(basis.ids()).with_max_len(1);
     let of_limb = |(mut out, &id): (Vec<Vec<&mut [u64]>>, &usize)| {
         ev.go_on()?;
         let encoded = encoded(ev, id, diagonals.iter().map(Vec::as_slice));
@@ -133,7 +132,8 @@ fn products(
         all_sums((ring.kernels(), m), &mut out, &a, &b, Start::Zero);
         Ok(())
     };
-    limbs.map(of_limb).collect::<Result<(), EvalError>>()?;
+    let limbs = limbs.into_par_iter().zip(basis.ids());
+    limbs.with_max_len(1).try_for_each(of_limb)?;
     let coordinates = |polys: Vec<Poly<Eval>>| {
         let mut polys = polys.into_iter();
         let ct = |_| SharedRlwe {
