@@ -232,7 +232,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Relinearises and switches to level `to` in one step: the special primes and the level's
-    /// are dropped together. Errors: not three parts, or no such level.
+    /// are dropped together. Errors: not three parts, or no such level; `Stopped`.
     pub fn relinearise(
         &self,
         ct: &Ciphertext,
@@ -243,7 +243,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Relinearises several ciphertexts of one level and switches them to level `to`, reading the
-    /// key once. Errors: no ciphertext, levels that differ, not three parts, or no such level.
+    /// key once. Errors: no ciphertext, levels that differ, not three parts, or no such level; `Stopped`.
     pub fn relinearise_all(
         &self,
         cts: &[&Ciphertext],
@@ -361,13 +361,13 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The image under the key's automorphism: a rotation, the swap of rows, or any other.
-    /// Errors: not two parts.
+    /// Errors: not two parts; `Stopped`.
     pub fn automorphism(&self, ct: &Ciphertext, key: &GaloisKey) -> Result<Ciphertext, EvalError> {
         Ok(self.automorphism_all(&[ct], key)?.remove(0))
     }
 
     /// The images of several ciphertexts of one level under the key's automorphism, reading the key
-    /// once. Errors: no ciphertext, levels that differ, or not two parts.
+    /// once. Errors: no ciphertext, levels that differ, or not two parts; `Stopped`.
     pub fn automorphism_all(
         &self,
         cts: &[&Ciphertext],

@@ -6,7 +6,8 @@ use crate::ServerError;
 pub trait Progress: Sync {
     /// So many blocks are done, of so many.
     fn blocks(&self, done: usize, blocks: usize);
-    /// Whether to stop with [`ServerError::Stopped`]; asked every few tenths of a second, by any thread.
+    /// Whether to stop with [`ServerError::Stopped`]; asked by any thread, at full size
+    /// after 0.8 seconds of two cores at most.
     fn is_stopped(&self) -> bool {
         false
     }

@@ -446,7 +446,7 @@ fn answers_stop_when_they_are_told_to() {
     };
     let its_plan = Plan::encrypted(params, &table.head, &query.shape(), 16).unwrap();
     let to_hidden = client.encrypt(&query, &its_plan, &mut rng);
-    let mut clear = |stop: &Impatient| {
+    let clear = |stop: &Impatient| {
         let answer = server.answer(&sent, &plan, &world.key, &mut rng, stop);
         answer.map(drop)
     };
@@ -454,7 +454,7 @@ fn answers_stop_when_they_are_told_to() {
         let answer = hidden.answer(&to_hidden, &its_plan, &world.key, stop);
         answer.map(drop)
     };
-    stopped_everywhere(&mut clear);
+    stopped_everywhere(clear);
     stopped_everywhere(encrypted);
 }
 

@@ -196,13 +196,8 @@ fn catch_up(
             let lot = args.lot.unwrap_or(session.turn());
             let lot = end.min(session.next() + lot);
             taken += lot - session.next();
-            session.advance_or_here(&mut messages, lot, &bar, |error| {
-                let here = !insists(args);
-                if here {
-                    ui.warn(&format!("{error}; the processor goes on"));
-                }
-                here
-            })?;
+            let told = |error: &DetectorError| ui.warn(&format!("{error}; the processor goes on"));
+            session.advance_or_here(&mut messages, lot, &bar, insists(args), told)?;
             state.write(&lock, &session)?;
             *kept = Some(session);
         }

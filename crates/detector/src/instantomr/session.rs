@@ -205,8 +205,8 @@ impl Session {
         failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// The same; where layers are evaluated elsewhere and that fails, `here` hears why and says whether what is left is
-    /// taken here, exactly: it adds up to the same bytes.
+    /// The same; where layers are evaluated elsewhere and that fails, `told` hears why, and what is left is taken here,
+    /// exactly: it adds up to the same bytes. Not if somebody `insists` on elsewhere.
     ///
     /// Errors: as above.
     pub fn advance_or_here(
@@ -214,13 +214,15 @@ impl Session {
         source: &mut dyn MessageSource,
         end: u64,
         progress: &dyn Progress,
-        here: impl FnOnce(&DetectorError) -> bool,
+        insists: bool,
+        told: impl FnOnce(&DetectorError),
     ) -> Result<(), DetectorError> {
         let saved = |_: &Self| Ok(());
         match self.advance(source, end, progress, saved) {
-            Err(error @ DetectorError::Engine { .. }) if here(&error) => self.stay_here(),
+            Err(error @ DetectorError::Engine { .. }) if !insists => told(&error),
             done => return done,
         }
+        self.stay_here();
         self.advance(source, end, progress, saved)
     }
 

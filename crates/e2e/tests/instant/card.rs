@@ -161,7 +161,7 @@ fn where_a_card_fails_the_processor_goes_on_with_the_same_bytes() {
     card.fail_after(usize::MAX);
     advance(&mut away, &mut board, 20);
     card.fail_after(0);
-    let gone_on = away.advance_or_here(&mut board, 40, &Quiet, |_| true);
+    let gone_on = away.advance_or_here(&mut board, 40, &Quiet, false, |_| {});
     gone_on.unwrap();
     assert!(two.bytes(&here) == two.bytes(&away));
 }

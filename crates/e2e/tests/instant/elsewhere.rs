@@ -229,14 +229,13 @@ fn wherever_it_fails_whole_lots_are_taken_and_the_processor_goes_on() {
     for (good, taken) in [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, LOT)] {
         two.place.good.store(good, Ordering::Relaxed);
         let mut away = two.session(&two.away);
-        let error = away.advance_or_here(&mut board, end, &Quiet, |_| false);
+        let error = away.advance_or_here(&mut board, end, &Quiet, true, |_| {});
         let error = error.unwrap_err();
         assert!(error.to_string().contains("told to fail"), "{error}");
         assert_eq!(away.next(), taken, "after {good} layers");
         let mut told = String::new();
-        let gone_on = away.advance_or_here(&mut board, end, &Quiet, |error| {
+        let gone_on = away.advance_or_here(&mut board, end, &Quiet, false, |error| {
             told = error.to_string();
-            true
         });
         gone_on.unwrap();
         assert!(told.contains("told to fail"), "{told}");

@@ -119,15 +119,10 @@ impl Live {
             params: tools.set.clue(),
         };
         let before = self.session.next();
-        let here = |error: &DetectorError| {
-            let here = !tools.cards.insists();
-            if here {
-                tracing::warn!(%error, "a session goes on on the processor");
-            }
-            here
-        };
-        let session = &mut self.session;
-        let advanced = session.advance_or_here(&mut source, end, &Quiet, here);
+        let told =
+            |error: &DetectorError| tracing::warn!(%error, "a session goes on on the processor");
+        let (session, insists) = (&mut self.session, tools.cards.insists());
+        let advanced = session.advance_or_here(&mut source, end, &Quiet, insists, told);
         slot.next.store(self.session.next(), Ordering::Relaxed);
         let count = self.session.next() - before;
         tools.metrics.session_messages(count);
