@@ -80,7 +80,7 @@ impl<B: Boards> BoardSource<B> {
         })
     }
 
-    /// Reads messages into memory.
+    /// Reads messages into memory; zeros stand for messages that are lost, which the detector passes over.
     ///
     /// Errors: those of [`Boards::open`], the board's, the detector's.
     pub fn read(&self, range: Range<u64>) -> Result<Messages, SourceError> {
@@ -107,10 +107,15 @@ impl<B: Boards> BoardSource<B> {
         };
         let mut out = Vec::with_capacity((range.end - range.start) as usize * bytes);
         let mut keep = |_, clue: &[u8], payload: &[u8]| {
-            out.extend_from_slice(match part {
-                Part::Clues => clue,
-                Part::Payloads => payload,
-            });
+            if clue.is_empty() {
+                // The message is lost. No kind of clue begins with zero: the detector passes it over.
+                out.resize(out.len() + bytes, 0);
+            } else {
+                out.extend_from_slice(match part {
+                    Part::Clues => clue,
+                    Part::Payloads => payload,
+                });
+            }
             ControlFlow::Continue(())
         };
         self.boards.open()?.read(range, &mut keep)?;

@@ -13,7 +13,7 @@ use tonic::{Status, Streaming};
 pub struct Piece {
     /// Index of the first.
     pub first_index: u64,
-    /// The messages.
+    /// The messages. One that the server has lost is empty: it has neither clue nor payload.
     pub messages: Vec<Message>,
 }
 

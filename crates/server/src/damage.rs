@@ -30,7 +30,21 @@ impl Damage {
         let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         if objects.insert(object, error.to_string()).is_none() {
             self.metrics.damaged(kind, 1);
-            tracing::error!(%error, "damage; `omr data repair` takes intact objects from a backup");
+            tracing::error!(%error, "damage; stop the server and run `omr data verify`, which says what to do");
+        }
+    }
+
+    /// Remembers a message that is lost: readers are told, and digests go on without.
+    pub(crate) fn lost(&self, index: u64) {
+        let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = format!("message {index}");
+        let text = format!("{name} is lost: its record was damaged");
+        if objects.insert(name, text).is_none() {
+            self.metrics.damaged("message", 1);
+            tracing::error!(
+                index,
+                "this message is lost; `omr data repair --from` takes it from a backup that has it"
+            );
         }
     }
 

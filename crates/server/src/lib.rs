@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod addresses;
+mod backup;
 mod caller;
 mod chores;
 pub mod config;
@@ -36,6 +37,7 @@ mod status;
 pub mod tokens;
 mod uploads;
 
+pub use backup::{TOKENS_FILE, backup, restore_tokens};
 pub use config::Config;
 pub use error::ServerError;
 pub use parts::store_config;

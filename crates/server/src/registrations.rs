@@ -132,6 +132,11 @@ impl Registrations {
                 "expected one of the caller's registered keys, found another: register it first",
             ));
         };
+        if matches!(self.store.key_bytes(*hash), Ok(None)) {
+            return Err(Status::not_found(
+                "the server has lost this key to damage of its disk: register it again",
+            ));
+        }
         found.used = self.store.clock();
         Ok(found.kind)
     }

@@ -178,6 +178,15 @@ pub fn remove(path: &Path, name: &str) -> Result<(), ServerError> {
     write(path, &file)
 }
 
+/// Writes the tokens of one file to another, and returns how many there are.
+///
+/// Errors: `Read`, `Config`, `Write`.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<usize, ServerError> {
+    let file = read(from)?;
+    write(to, &file)?;
+    Ok(file.token.len())
+}
+
 fn write(path: &Path, file: &File) -> Result<(), ServerError> {
     let text = toml::to_string(file).map_err(|_| ServerError::TokenText)?;
     let parent = path.parent().filter(|parent| *parent != Path::new(""));

@@ -5,14 +5,14 @@ use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Mutex;
 
-use crate::config::{BoardConfig, Clues, Message};
+use crate::config::{BoardConfig, Message};
 use crate::database::{Access, Source};
 use crate::error::{Foreign, StoreError};
 use crate::format::{BOARD_FILE, State, TAIL};
 use crate::hashes::{self, Gathered, Keeper, MessageHashes, Take};
 use crate::log::{Log, Visit};
 use crate::meta::{Meta, Outcome, lock};
-use crate::once::{self, Listed, Once, TOGETHER};
+use crate::once::{self, Once, TOGETHER};
 use crate::publish::publish;
 use crate::segment::Segment;
 use crate::tables::{View, initialise};
@@ -246,7 +246,7 @@ impl Board {
     /// Removes the messages of `range`, the oldest of the board, in one transaction.
     fn remove(&self, range: Range<u64>) -> Result<(), StoreError> {
         let layout = &self.meta.layout;
-        let keys = self.keys_of(&range)?;
+        let keys = once::keys_read(self, range.clone())?;
         self.meta.transact(|writing, state| {
             Once::open(writing, layout, state)?.spend(&keys)?;
             drop_runs(&mut writing.table(TAIL)?, layout, range.end)?;
@@ -254,17 +254,6 @@ impl Board {
             (state.first, state.sealed) = (range.end, range.end);
             Ok(Outcome::Commit(()))
         })
-    }
-
-    /// The one-time keys of messages; of damaged ones by the list.
-    fn keys_of(&self, range: &Range<u64>) -> Result<Vec<Listed>, StoreError> {
-        if self.meta.layout.clues == Clues::Plain {
-            return Ok(Vec::new());
-        }
-        match once::keys_read(self, range.clone()) {
-            Err(StoreError::Damaged { .. }) => self.meta.view(|view| once::keys_of(view, range)),
-            other => other,
-        }
     }
 
     /// Does `f`; where that finds one-time keys missing, makes their list anew and does it again.
@@ -279,15 +268,15 @@ impl Board {
     }
 
     /// Calls `visit(index, clue, payload)` for every message of `range` in order, until it breaks.
-    /// Every record's checksum is tested.
+    /// Every record's checksum is tested; a message whose record is damaged is lost and comes with an empty clue.
     ///
-    /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`] before any call;
-    /// [`StoreError::Damaged`] after the calls for the intact messages before; those of the database.
+    /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`] before any call; those of the database.
     pub fn read(&self, range: Range<u64>, visit: &mut Visit<'_>) -> Result<(), StoreError> {
         self.read_range(range, visit)
     }
 
-    /// Reads `range` in bulk: clues one after another into `clues`, payloads into `payloads`.
+    /// Reads `range` in bulk: clues one after another into `clues`, payloads into `payloads`. Returns the indices of
+    /// messages that are lost; zeros stand for them, and no kind of clue begins with zero.
     ///
     /// Shape: `range` length times the clue and the payload bytes; former contents are dropped.
     /// Errors: as [`Board::read`]; both vectors are then empty.
@@ -296,7 +285,7 @@ impl Board {
         range: Range<u64>,
         clues: &mut Vec<u8>,
         payloads: &mut Vec<u8>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Vec<u64>, StoreError> {
         clues.clear();
         payloads.clear();
         if range.end <= self.len() {
@@ -305,16 +294,24 @@ impl Board {
             clues.reserve(count.saturating_mul(self.meta.layout.clue_bytes));
             payloads.reserve(count.saturating_mul(self.meta.layout.payload_bytes));
         }
-        let result = self.read(range, &mut |_, clue, payload| {
-            clues.extend_from_slice(clue);
-            payloads.extend_from_slice(payload);
+        let layout = self.meta.layout;
+        let mut lost = Vec::new();
+        let result = self.read(range, &mut |index, clue, payload| {
+            if clue.is_empty() {
+                lost.push(index);
+                clues.resize(clues.len() + layout.clue_bytes, 0);
+                payloads.resize(payloads.len() + layout.payload_bytes, 0);
+            } else {
+                clues.extend_from_slice(clue);
+                payloads.extend_from_slice(payload);
+            }
             ControlFlow::Continue(())
         });
         if result.is_err() {
             clues.clear();
             payloads.clear();
         }
-        result
+        result.map(|()| lost)
     }
 
     /// The hashes of messages as far as the board keeps them under a tag; what damage took is missing.

@@ -214,7 +214,8 @@ pub(crate) fn kept_of(
     meta.view(|view| kept(view, &meta.layout, range, tag))
 }
 
-/// The hashes of all messages of a range: those that are kept, and the others taken now.
+/// The hashes of all messages of a range: those that are kept, and the others taken now. The hash of a lost message is
+/// zeros, and nothing of a range that has one is to be kept.
 ///
 /// Errors: as [`Log::read_range`].
 pub(crate) fn gather(
@@ -226,17 +227,27 @@ pub(crate) fn gather(
     let mut found = kept_of(log, &range, tag)?;
     let ends = found.iter().position(Option::is_none);
     let ends = ends.zip(found.iter().rposition(Option::is_none));
-    let missing = ends.map(|(first, last)| first..last + 1);
+    let mut missing = ends.map(|(first, last)| first..last + 1);
+    let mut lost = false;
     if let Some(missing) = &missing {
         let at = |place: usize| range.start + place as u64;
         log.read_range(
             at(missing.start)..at(missing.end),
             &mut |index, clue, payload| {
                 let hash = &mut found[(index - range.start) as usize];
-                hash.get_or_insert_with(|| take(clue, payload));
+                if clue.is_empty() {
+                    lost = true;
+                    hash.get_or_insert([0; HASH_BYTES]);
+                } else {
+                    hash.get_or_insert_with(|| take(clue, payload));
+                }
                 ControlFlow::Continue(())
             },
         )?;
+    }
+    if lost {
+        // A message that is brought back needs its own hash.
+        missing = None;
     }
     Ok(Gathered {
         hashes: found.into_iter().flatten().collect(),

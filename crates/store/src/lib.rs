@@ -45,8 +45,8 @@ pub use segment::Segment;
 #[cfg(feature = "server")]
 pub use store::{
     Appended, BACKUP_VERSION, Change, Expired, Expiry, KeyValue, META_FILE, OBJECTS_DIR, Objects,
-    Piece, Post, Refusal, Restored, SEGMENT_VERSION, Store, StoreConfig, UPLOADS_DIR, Upload,
-    Usage,
+    Piece, Post, Pruned, Refusal, Restored, SEGMENT_VERSION, Store, StoreConfig, UPLOADS_DIR,
+    Upload, Usage,
 };
 pub use structure::Structure;
 pub use verify::Report;

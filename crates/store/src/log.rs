@@ -7,7 +7,8 @@ use crate::meta::Meta;
 use crate::segment::{self, Segment};
 use crate::tail::{Piece, tail_piece};
 
-/// A visitor of messages: index, clue, payload. It breaks to end the reading.
+/// A visitor of messages: index, clue, payload. A message that is lost comes with an empty clue and an empty payload:
+/// no clue is empty. It breaks to end the reading.
 pub type Visit<'a> = dyn FnMut(u64, &[u8], &[u8]) -> ControlFlow<()> + 'a;
 
 /// Messages in order, in a meta file and perhaps in segments.
@@ -18,7 +19,8 @@ pub(crate) trait Log {
     /// The records of a segment, for a reader of messages `at..end`.
     fn in_segment(&self, segment: &Segment, at: u64, end: u64) -> Result<Piece, StoreError>;
 
-    /// Calls `visit` for every message of `range` in order, until it breaks. Every record's checksum is tested.
+    /// Calls `visit` for every message of `range` in order, until it breaks. Every record's checksum is tested; a
+    /// message of the tail whose record is damaged is lost.
     ///
     /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`], [`StoreError::Damaged`], and those of the database.
     fn read_range(&self, range: Range<u64>, visit: &mut Visit<'_>) -> Result<(), StoreError> {

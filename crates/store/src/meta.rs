@@ -13,8 +13,8 @@ use tokio::sync::watch;
 use crate::database::{Access, Guarded, Handle, Source, guarded};
 use crate::error::{Evidence, Foreign, Redb, StoreError};
 use crate::format::{
-    EARLIER_META, KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, META_VERSION,
-    OLDEST_META_VERSION, SPENT, State, bad_row, decode_config,
+    EARLIER_META, KEYS_CONFIG, KEYS_VERSION, Layout, META, META_VERSION, OLDEST_META_VERSION,
+    SPENT, State, bad_row, decode_config,
 };
 use crate::tables::{View, Writing};
 
@@ -208,7 +208,7 @@ impl Meta {
             Outcome::Commit(value) => {
                 state.sequence += 1;
                 state.clock = state.clock.max(self.clock());
-                writing.put(META, KEY_STATE, &state.encode())?;
+                writing.put_state(&state)?;
                 *attempt = Some((state, value));
                 transaction.commit().map_err(Redb)?;
                 Ok(None)
@@ -301,12 +301,9 @@ fn load(source: &Source, database: &Handle) -> Result<(BoardConfig, State), Stor
 fn upgrade(database: &Database) -> Result<(), StoreError> {
     let mut transaction = database.begin_write().map_err(Redb)?;
     transaction.set_quick_repair(true);
-    let version = META_VERSION.to_le_bytes();
-    {
-        let mut meta = transaction.open_table(META).map_err(Redb)?;
-        meta.insert(KEY_VERSION, version.as_slice()).map_err(Redb)?;
-        transaction.open_table(SPENT).map_err(Redb)?;
-    }
+    // No row that is written here has a checksum.
+    Writing::new(&transaction, 0).put_version()?;
+    transaction.open_table(SPENT).map_err(Redb)?;
     Ok(transaction.commit().map_err(Redb)?)
 }
 
@@ -332,22 +329,26 @@ fn read_meta(source: &Source, database: &Handle) -> Result<(u32, BoardConfig, St
         ) => return Err(not_a_board()),
         other => drop(other.map_err(Redb)?),
     }
-    let version = view.raw(META, KEY_VERSION)?.ok_or_else(not_a_board)?;
-    let version = version
-        .as_slice()
-        .try_into()
-        .map(u32::from_le_bytes)
-        .map_err(|_| bad_row("meta", KEY_VERSION, Evidence::Bytes(4), version.len()))?;
-    if !(OLDEST_META_VERSION..=META_VERSION).contains(&version) {
+    let mut versions = Vec::new();
+    for key in KEYS_VERSION {
+        let row = view.raw(META, key)?;
+        versions.extend(row.and_then(|row| Some(u32::from_le_bytes(row.try_into().ok()?))));
+    }
+    let known = OLDEST_META_VERSION..=META_VERSION;
+    let version = versions.iter().find(|version| known.contains(version));
+    let Some(&version) = version else {
+        let found = *versions.first().ok_or_else(not_a_board)?;
         return Err(StoreError::Version {
             what: "the board",
             expected: META_VERSION,
-            found: version,
+            found,
         });
+    };
+    let mut config = None;
+    for key in KEYS_CONFIG {
+        config = config.or(view.raw(META, key)?.and_then(|row| decode_config(&row)));
     }
-    let bytes = view.raw(META, KEY_CONFIG)?.unwrap_or_default();
-    let config = decode_config(&bytes)
-        .ok_or_else(|| bad_row("meta", KEY_CONFIG, Evidence::Present, bytes.len()))?;
+    let config = config.ok_or_else(|| bad_row("meta", KEYS_CONFIG[0], Evidence::Present, 0))?;
     view.seed = Layout::new(&config).seed;
     let state = view.state()?;
     Ok((version, config, state))

@@ -4,6 +4,7 @@
 //! backups, and made anew where its rows are not as many as these. Keys of messages that expired stand in a table of
 //! their own, which nothing can make anew.
 
+use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 
 use crate::config::{Clues, Message, POST_KEY_BYTES};
@@ -73,11 +74,14 @@ impl<'t> Once<'t> {
             let Some(key) = Clues::Bound.post_key(&message.clue) else {
                 continue;
             };
+            let own = first + position as u64;
             let row = spent.get(key.as_slice()).map_err(Redb)?;
             let known = match row {
-                Some(row) => Some(spent_by(self.seed, key, row.value())?),
-                None => list(table, self.seed, key, first + position as u64)?,
+                Some(row) => Some(spent_by(self.seed, key, row.value())),
+                None => list(table, self.seed, key, own)?,
             };
+            // A damaged row still says that its key was used, not by which message.
+            let known = known.map(|holder| holder.unwrap_or(own));
             match known {
                 None => taken.push(key),
                 Some(index) => used.push(UsedKey { position, index }),
@@ -91,23 +95,14 @@ impl<'t> Once<'t> {
         Ok(used)
     }
 
-    /// Moves the keys of messages that expire to those that are used for good.
-    ///
-    /// Errors: [`StoreError::Row`] where a key is not listed as its message's.
+    /// Moves the keys of messages that expire to those that are used for good. Where damage has made another key of
+    /// one, that other stays, and the list is too long for the next append, which makes it anew.
     pub(crate) fn spend(&mut self, keys: &[Listed]) -> Result<(), StoreError> {
         let Some([table, spent]) = &mut self.tables else {
             return Ok(());
         };
         for (index, key) in keys {
-            let row = table.remove(key.as_slice()).map_err(Redb)?;
-            let found = match row {
-                Some(row) => Evidence::Number(holder(self.seed, key, row.value())?),
-                None => Evidence::Missing,
-            };
-            let expected = Evidence::Number(*index);
-            if found != expected {
-                return Err(StoreError::row("once", key, Mismatch::new(expected, found)));
-            }
+            table.remove(key.as_slice()).map_err(Redb)?;
             let row = seal_row(self.seed, "spent", key, &pack([*index]));
             spent.insert(key.as_slice(), row.as_slice()).map_err(Redb)?;
         }
@@ -121,15 +116,15 @@ fn spent_by(seed: u32, key: &[u8], row: &[u8]) -> Result<u64, StoreError> {
     Ok(index)
 }
 
-/// Lists the key of message `index`, or gives the message that has it already.
+/// Lists the key of message `index`, or returns the message that has it already, or the damage that hides which.
 fn list(
     table: &mut Open<'_>,
     seed: u32,
     key: &[u8; POST_KEY_BYTES],
     index: u64,
-) -> Result<Option<u64>, StoreError> {
+) -> Result<Option<Result<u64, StoreError>>, StoreError> {
     if let Some(row) = table.get(key.as_slice()).map_err(Redb)? {
-        return Ok(Some(holder(seed, key, row.value())?));
+        return Ok(Some(holder(seed, key, row.value())));
     }
     let row = seal_row(seed, "once", key, &pack([index]));
     table.insert(key.as_slice(), row.as_slice()).map_err(Redb)?;
@@ -165,17 +160,27 @@ pub(crate) fn check_listed(
     }
 }
 
-/// The keys of messages by the list, for messages that cannot be read: a look at all of it.
-pub(crate) fn keys_of(view: &View, range: &Range<u64>) -> Result<Vec<Listed>, StoreError> {
-    let mut keys = Vec::new();
+/// The keys of messages that cannot be read, by the list: a look at all of it. A message whose row is damaged gets a
+/// key that nobody can have, so that there is one for each.
+pub(crate) fn keys_of(view: &View, lost: &[u64]) -> Result<Vec<Listed>, StoreError> {
+    let mut keys: BTreeMap<u64, [u8; POST_KEY_BYTES]> =
+        lost.iter().map(|index| (*index, nobodys(*index))).collect();
     view.each(ONCE, &[], |key, row| {
-        let index = holder(view.seed, key, row)?;
-        if let (true, Ok(key)) = (range.contains(&index), key.try_into()) {
-            keys.push((index, key));
+        if let (Ok(index), Ok(key)) = (holder(view.seed, key, row), key.try_into())
+            && let Some(listed) = keys.get_mut(&index)
+        {
+            *listed = key;
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    Ok(keys)
+    Ok(keys.into_iter().collect())
+}
+
+/// Stands for the key of a message that is lost and in no list: nobody knows a secret to it.
+pub(crate) fn nobodys(index: u64) -> [u8; POST_KEY_BYTES] {
+    let mut key = *b"one-time key lost by damage.....";
+    key[POST_KEY_BYTES - 8..].copy_from_slice(&index.to_be_bytes());
+    key
 }
 
 /// Tests that there are as many keys as messages that are kept.
@@ -221,7 +226,7 @@ fn list_range(log: &impl Log, range: Range<u64>) -> Result<(), StoreError> {
         let mut table = writing.table(ONCE)?;
         for (index, key) in &keys {
             if let Some(other) = list(&mut table, writing.seed(), key, *index)? {
-                let (expected, found) = (Evidence::Number(*index), Evidence::Number(other));
+                let (expected, found) = (Evidence::Number(*index), Evidence::Number(other?));
                 return Err(StoreError::row("once", key, Mismatch::new(expected, found)));
             }
         }
@@ -229,13 +234,23 @@ fn list_range(log: &impl Log, range: Range<u64>) -> Result<(), StoreError> {
     })
 }
 
-/// The keys of messages, by the messages themselves.
+/// The keys of messages, by the messages themselves; of those that are lost by the list. None on a board of plain
+/// clues.
 pub(crate) fn keys_read(log: &impl Log, range: Range<u64>) -> Result<Vec<Listed>, StoreError> {
-    let mut keys = Vec::new();
+    let meta = log.meta();
+    let (mut keys, mut lost) = (Vec::new(), Vec::new());
+    if meta.layout.clues == Clues::Plain {
+        return Ok(keys);
+    }
     log.read_range(range, &mut |index, clue, _| {
-        let key = log.meta().layout.clues.post_key(clue);
-        keys.extend(key.map(|key| (index, *key)));
+        match meta.layout.clues.post_key(clue) {
+            Some(key) => keys.push((index, *key)),
+            None => lost.push(index),
+        }
         ControlFlow::Continue(())
     })?;
+    if !lost.is_empty() {
+        keys.extend(meta.view(|view| keys_of(view, &lost))?);
+    }
     Ok(keys)
 }

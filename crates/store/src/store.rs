@@ -2,15 +2,18 @@
 
 mod append;
 mod backup;
+mod backups;
 mod expire;
 pub(crate) mod frames;
 mod hashes;
 mod keys;
+mod mend;
 pub(crate) mod objects;
 mod once;
 mod partial;
 mod posts;
 mod records;
+mod repair;
 mod restore;
 mod seal;
 pub(crate) mod sealed;
@@ -19,6 +22,7 @@ mod verify;
 
 pub use append::{Appended, Post, Refusal};
 pub use backup::Piece;
+pub use backups::Pruned;
 pub use expire::{Expired, Expiry};
 pub use frames::BACKUP_VERSION;
 pub use objects::Objects;
@@ -28,6 +32,7 @@ pub use restore::Restored;
 pub use sealed::SEGMENT_VERSION;
 pub use uploads::Upload;
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
@@ -43,7 +48,7 @@ use crate::format::{State, decode_config, encode_config};
 use crate::meta::{Meta, lock};
 use crate::publish::publish;
 use crate::segment::{SEGMENTS_PREFIX, Segment};
-use crate::tables::initialise;
+use crate::tables::{List, View, initialise};
 use append::POST_ID_MEMORY;
 use objects::{KEYS_PREFIX, MARKER, Place, key_name};
 use sealed::Cache;
@@ -188,7 +193,12 @@ impl Store {
         meta: Meta,
         place: Place,
     ) -> Result<Self, StoreError> {
-        require_marker(&place, &meta.config)?;
+        let named = meta.view(Named::of)?;
+        for fault in named.faults() {
+            tracing::error!(%fault, "a row is set aside; `omr data verify` says what to do");
+        }
+        require_place(&place, &meta.config, &named)?;
+        mend::segments(&meta, &place)?;
         let uploads = Uploads::open(config.dir.join(UPLOADS_DIR), config.upload_bytes, &meta)?;
         let store = Self(Arc::new(Inner {
             meta,
@@ -215,7 +225,7 @@ impl Store {
         let (segments, keys) = self
             .inner()
             .meta
-            .view(|view| Ok((sealed::list(view)?, keys::list(view)?)))?;
+            .view(|view| Ok((sealed::list(view)?.intact, keys::list(view)?.intact)))?;
         *lock(&self.inner().totals) = Totals {
             segments: segments.len() as u64,
             segment_bytes: segments.iter().map(|segment| segment.bytes).sum(),
@@ -251,11 +261,11 @@ impl Store {
         self.inner().meta.lengths()
     }
 
-    /// The segments, in order.
+    /// The segments, in order, without those whose rows are damaged.
     ///
     /// Errors: those of the database.
     pub fn segments(&self) -> Result<Vec<Segment>, StoreError> {
-        self.inner().meta.view(sealed::list)
+        Ok(self.inner().meta.view(sealed::list)?.intact)
     }
 
     /// Milliseconds that the store has been open in its life: no jump of a wall clock moves it.
@@ -288,7 +298,7 @@ impl Store {
 
     /// Removes objects that no row of the meta file names: what crashes leave. Gives how many.
     ///
-    /// Does nothing while objects are being made or backed up.
+    /// Does nothing while objects are being made or backed up, or while a damaged row hides the name of one.
     ///
     /// Errors: those of the database and of the objects.
     pub fn sweep(&self) -> Result<u64, StoreError> {
@@ -297,14 +307,11 @@ impl Store {
             return Ok(0);
         };
         let mut removed = 0;
-        let (segments, keys) = inner
-            .meta
-            .view(|view| Ok((sealed::list(view)?, keys::list(view)?)))?;
-        let named: std::collections::HashSet<String> = segments
-            .iter()
-            .map(Segment::name)
-            .chain(keys.iter().map(|(hash, _)| key_name(hash)))
-            .collect();
+        let named = inner.meta.view(Named::of)?;
+        if named.faults().next().is_some() {
+            return Ok(0);
+        }
+        let named = named.names();
         for folder in [SEGMENTS_PREFIX, KEYS_PREFIX] {
             for (name, _) in inner.place.list(folder)? {
                 if !named.contains(&name) {
@@ -366,18 +373,79 @@ fn marked(place: &Place) -> Result<Option<BoardConfig>, StoreError> {
     decode_config(&bytes).ok_or_else(damaged).map(Some)
 }
 
-fn require_marker(place: &Place, board: &BoardConfig) -> Result<(), StoreError> {
-    match marked(place)? {
-        Some(found) if found.board_id == board.board_id => Ok(()),
-        Some(found) => Err(StoreError::OtherBoard(Mismatch::new(
-            board.board_id,
-            found.board_id,
-        ))),
-        None => Err(StoreError::Damaged {
+/// The objects that the tables name.
+struct Named {
+    segments: List<Segment>,
+    keys: List<([u8; 32], u64)>,
+}
+
+impl Named {
+    fn of(view: &View) -> Result<Self, StoreError> {
+        Ok(Self {
+            segments: sealed::list(view)?,
+            keys: keys::list(view)?,
+        })
+    }
+
+    /// Damaged rows.
+    fn faults(&self) -> impl Iterator<Item = &StoreError> {
+        self.segments.faults.iter().chain(&self.keys.faults)
+    }
+
+    fn names(&self) -> HashSet<String> {
+        let segments = self.segments.intact.iter().map(Segment::name);
+        let keys = self.keys.intact.iter().map(|(hash, _)| key_name(hash));
+        segments.chain(keys).collect()
+    }
+}
+
+/// What is wrong with the mark of the place of the objects, if anything is.
+pub(crate) fn marker_fault(place: &Place) -> Result<Option<StoreError>, StoreError> {
+    match marked(place) {
+        Ok(Some(_)) => Ok(None),
+        Ok(None) => Ok(Some(StoreError::Damaged {
             object: MARKER.into(),
             first: 0,
             end: 0,
             evidence: Mismatch::new(Evidence::Present, Evidence::Missing),
-        }),
+        })),
+        Err(fault @ StoreError::Damaged { .. }) => Ok(Some(fault)),
+        Err(other) => Err(other),
     }
+}
+
+/// Tests that the place of the objects is that of `board`: by its mark or, where that is damaged or missing, by the
+/// objects. Other boards' objects may not be there, and those that the tables name may not all be missing.
+///
+/// Errors: [`StoreError::OtherBoard`], [`StoreError::Damaged`] where it cannot tell.
+fn require_place(place: &Place, board: &BoardConfig, named: &Named) -> Result<(), StoreError> {
+    let Some(fault) = marker_fault(place)? else {
+        return match marked(place)? {
+            Some(found) if found.board_id != board.board_id => Err(StoreError::OtherBoard(
+                Mismatch::new(board.board_id, found.board_id),
+            )),
+            _ => Ok(()),
+        };
+    };
+    let names = named.names();
+    let segments = place.list(SEGMENTS_PREFIX)?;
+    for (name, _) in segments.iter().filter(|(name, _)| !names.contains(name)) {
+        let head = place
+            .reader(name)?
+            .map(|mut reader| reader.next())
+            .transpose()?;
+        let found = head.and_then(|head| sealed::board_of(&head));
+        if let Some(found) = found.filter(|found| *found != board.board_id) {
+            return Err(StoreError::OtherBoard(Mismatch::new(board.board_id, found)));
+        }
+    }
+    let keys = place.list(KEYS_PREFIX)?;
+    let own = |(name, _): &(String, u64)| names.contains(name);
+    let known = segments.iter().chain(&keys).any(own);
+    let only_own = segments.is_empty() && keys.iter().all(own);
+    if known || (names.is_empty() && only_own) {
+        tracing::error!(%fault, "the objects are this board's all the same; `omr data repair` marks them again");
+        return Ok(());
+    }
+    Err(fault)
 }

@@ -11,7 +11,7 @@ use redb::{
 
 use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{
-    HASHES, KEY_CONFIG, KEY_STATE, KEY_VERSION, Layout, META, META_VERSION, ONCE, Rows, State,
+    HASHES, KEYS_CONFIG, KEYS_STATE, KEYS_VERSION, Layout, META, META_VERSION, ONCE, Rows, State,
     TABLES, bad_row, encode_config, open_row, seal_row,
 };
 
@@ -32,18 +32,56 @@ pub(crate) fn initialise(
     }
     {
         let mut meta = transaction.open_table(META).map_err(Redb)?;
-        let version = META_VERSION.to_le_bytes();
-        meta.insert(KEY_VERSION, version.as_slice()).map_err(Redb)?;
         let bytes = encode_config(config);
-        meta.insert(KEY_CONFIG, bytes.as_slice()).map_err(Redb)?;
+        for key in KEYS_CONFIG {
+            meta.insert(key, bytes.as_slice()).map_err(Redb)?;
+        }
     }
-    let seed = Layout::new(config).seed;
-    Writing::new(&transaction, seed).put(META, KEY_STATE, &state.encode())?;
+    let writing = Writing::new(&transaction, Layout::new(config).seed);
+    writing.put_version()?;
+    writing.put_state(state)?;
     Ok(transaction.commit().map_err(Redb)?)
+}
+
+/// The state, by either of its two rows.
+///
+/// Errors: [`StoreError::Row`] where both are damaged, and those of `get`.
+fn state_by(
+    get: impl Fn(&[u8]) -> Result<Option<Vec<u8>>, StoreError>,
+) -> Result<State, StoreError> {
+    let [first, again] = KEYS_STATE.map(|key| match get(key)? {
+        Some(value) => State::decode(&value),
+        None => Err(bad_row("meta", key, Evidence::Present, 0)),
+    });
+    match (first, again) {
+        (Err(StoreError::Row { .. }), Ok(state)) => Ok(state),
+        (first, _) => first,
+    }
 }
 
 /// A key and its row as it is stored.
 pub(crate) type StoredRow = (Vec<u8>, Vec<u8>);
+
+/// The rows of a table.
+#[cfg(feature = "server")]
+pub(crate) struct List<T> {
+    pub(crate) intact: Vec<T>,
+    /// What is wrong with the others.
+    pub(crate) faults: Vec<StoreError>,
+}
+
+#[cfg(feature = "server")]
+impl<T> List<T> {
+    /// All rows.
+    ///
+    /// Errors: [`StoreError::Row`] where one is damaged.
+    pub(crate) fn whole(self) -> Result<Vec<T>, StoreError> {
+        match self.faults.into_iter().next() {
+            None => Ok(self.intact),
+            Some(fault) => Err(fault),
+        }
+    }
+}
 
 /// The tables of one moment.
 pub(crate) struct View {
@@ -55,10 +93,7 @@ pub(crate) struct View {
 
 impl View {
     pub(crate) fn state(&self) -> Result<State, StoreError> {
-        match self.get(META, KEY_STATE)? {
-            Some(value) => State::decode(&value),
-            None => Err(bad_row("meta", KEY_STATE, Evidence::Present, 0)),
-        }
+        state_by(|key| self.get(META, key))
     }
 
     /// A row as it is stored.
@@ -109,6 +144,27 @@ impl View {
             }
         }
         Ok(())
+    }
+
+    /// The rows of a table as `decode` makes them of key and value, and the faults of those that are damaged.
+    #[cfg(feature = "server")]
+    pub(crate) fn list<T>(
+        &self,
+        rows: Rows,
+        mut decode: impl FnMut(&[u8], &[u8]) -> Result<T, StoreError>,
+    ) -> Result<List<T>, StoreError> {
+        let (mut intact, mut faults) = (Vec::new(), Vec::new());
+        self.each(rows, &[], |key, row| {
+            match self
+                .open(rows, key, row)
+                .and_then(|value| decode(key, value))
+            {
+                Ok(row) => intact.push(row),
+                Err(fault) => faults.push(fault),
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(List { intact, faults })
     }
 
     /// The last row whose key is at most `key`, as it is stored.
@@ -165,10 +221,7 @@ impl<'t> Writing<'t> {
     }
 
     pub(crate) fn state(&self) -> Result<State, StoreError> {
-        match self.get(META, KEY_STATE)? {
-            Some(value) => State::decode(&value),
-            None => Err(bad_row("meta", KEY_STATE, Evidence::Present, 0)),
-        }
+        state_by(|key| self.get(META, key))
     }
 
     /// The value of a row, its checksum tested.
@@ -180,6 +233,23 @@ impl<'t> Writing<'t> {
         };
         let value = open_row(self.seed, short(&rows), key, guard.value())?;
         Ok(Some(value.to_vec()))
+    }
+
+    /// Stores the version of this build.
+    pub(crate) fn put_version(&self) -> Result<(), StoreError> {
+        let mut table = self.table(META)?;
+        for key in KEYS_VERSION {
+            let version = META_VERSION.to_le_bytes();
+            table.insert(key, version.as_slice()).map_err(Redb)?;
+        }
+        Ok(())
+    }
+
+    /// Stores the state.
+    pub(crate) fn put_state(&self, state: &State) -> Result<(), StoreError> {
+        KEYS_STATE
+            .iter()
+            .try_for_each(|key| self.put(META, key, &state.encode()))
     }
 
     /// Stores a value with its checksum.
@@ -194,6 +264,16 @@ impl<'t> Writing<'t> {
     pub(crate) fn clear(&self, rows: Rows) -> Result<(), StoreError> {
         self.transaction.delete_table(rows).map_err(Redb)?;
         self.table(rows).map(drop)
+    }
+
+    /// Removes the rows whose checksums are wrong.
+    #[cfg(feature = "server")]
+    pub(crate) fn drop_damaged(&self, rows: Rows) -> Result<(), StoreError> {
+        let (seed, name) = (self.seed, short(&rows));
+        let mut table = self.table(rows)?;
+        let intact = |key: &[u8], row: &[u8]| open_row(seed, name, key, row).is_ok();
+        table.retain(intact).map_err(Redb)?;
+        Ok(())
     }
 
     /// Removes a row and returns whether it was there.

@@ -1,6 +1,7 @@
 //! The tail of a log: its latest messages, in runs of records that are rows of the meta file.
 
 use omr_mismatch::Mismatch;
+use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 
 use bytes::Bytes;
@@ -82,6 +83,8 @@ pub(crate) struct Piece {
     /// Index of the first record.
     pub(crate) first: u64,
     pub(crate) records: Bytes,
+    /// Messages that no row of the tail has, nor a mark for them.
+    pub(crate) lost: Vec<u64>,
     /// The segment they are; none in the tail.
     pub(crate) segment: Option<Segment>,
 }
@@ -104,61 +107,119 @@ pub(crate) fn damaged_tail(first: u64, end: u64, evidence: Mismatch<Evidence>) -
     }
 }
 
-/// Runs of the tail from the one that holds message `at` on, up to a limit of bytes.
+/// Records of a run at most.
+pub(crate) fn most_in_run(layout: &Layout) -> u64 {
+    (RUN_BYTES / layout.record_bytes()).max(1) as u64
+}
+
+/// Bytes of a full run.
+#[cfg(feature = "server")]
+pub(crate) fn run_bytes(layout: &Layout) -> usize {
+    most_in_run(layout) as usize * layout.record_bytes()
+}
+
+/// The error of a message that no row of the tail has.
+#[cfg(feature = "server")]
+pub(crate) fn lost_record(index: u64) -> StoreError {
+    damaged_tail(
+        index,
+        index + 1,
+        Mismatch::new(Evidence::Present, Evidence::Malformed),
+    )
+}
+
+/// Records of the tail from message `at` on, up to a limit of bytes. A message that no row has intact is lost.
 pub(crate) fn tail_piece(
     view: &View,
     layout: &Layout,
     at: u64,
     end: u64,
 ) -> Result<Piece, StoreError> {
-    let missing = |found| damaged_tail(at, end, Mismatch::new(Evidence::Present, found));
-    let run = view.last_to(TAIL, &index_key(at))?;
-    let (key, _) = run.ok_or_else(|| missing(Evidence::Missing))?;
-    let first = index_of("tail", &key)?;
-    let (mut next, mut records) = (first, Vec::new());
-    view.each(TAIL, &key, |key, run| {
-        // A gap ends the piece; the next one begins there and finds nothing.
-        let whole = run.len().is_multiple_of(layout.record_bytes());
-        if index_of("tail", key)? != next || !whole || next >= end {
-            return Ok(ControlFlow::Break(()));
-        }
-        records.extend_from_slice(run);
-        next += (run.len() / layout.record_bytes()) as u64;
-        let enough = records.len() >= STEP_BYTES;
-        Ok(if enough {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        })
-    })?;
-    if next <= at {
-        return Err(missing(Evidence::Number(next)));
+    let most = (STEP_BYTES / layout.record_bytes()).max(1) as u64;
+    let end = end.min(at.saturating_add(most));
+    let mut records = Vec::new();
+    for index in at..end {
+        layout.push_lost(index, &mut records);
     }
+    let mut missing = vec![true; (end - at) as usize];
+    let nearest = view.last_to(TAIL, &index_key(at))?;
+    let nearest = nearest.map_or(index_key(at).to_vec(), |(key, _)| key);
+    take_intact(view, layout, at..end, &nearest, &mut missing, &mut records)?;
+    if missing.contains(&true) {
+        // A row whose key is damaged may stand between a message and the key of its run.
+        let from = index_key(at.saturating_sub(most_in_run(layout)));
+        take_intact(view, layout, at..end, &from, &mut missing, &mut records)?;
+    }
+    let lost = (at..end).zip(&missing).filter(|(_, missing)| **missing);
     Ok(Piece {
-        first,
+        first: at,
         records: Bytes::from(records),
+        lost: lost.map(|(index, _)| index).collect(),
         segment: None,
     })
 }
 
-/// Removes the records before message `end` from the tail; the run that holds it is cut.
+/// Copies intact records of rows from key `from` on over those of `records` that are missing.
+fn take_intact(
+    view: &View,
+    layout: &Layout,
+    range: Range<u64>,
+    from: &[u8],
+    missing: &mut [bool],
+    records: &mut [u8],
+) -> Result<(), StoreError> {
+    let bytes = layout.record_bytes();
+    view.each(TAIL, from, |key, run| {
+        let Ok(first) = index_of("tail", key) else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        if first >= range.end {
+            return Ok(ControlFlow::Break(()));
+        }
+        let skip = usize::try_from(range.start.saturating_sub(first)).unwrap_or(usize::MAX);
+        let run = run.chunks_exact(bytes).skip(skip);
+        for (index, record) in (first.max(range.start)..range.end).zip(run) {
+            let place = (index - range.start) as usize;
+            if missing[place] && layout.open_record(index, record).is_ok() {
+                records[place * bytes..(place + 1) * bytes].copy_from_slice(record);
+                missing[place] = false;
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    })
+}
+
+/// Removes the records before message `end` from the tail; of a run that holds it, the rest stays.
 pub(crate) fn drop_runs(table: &mut Open<'_>, layout: &Layout, end: u64) -> Result<(), StoreError> {
-    let mut rest = None;
-    let to = index_key(end);
-    {
-        let mut before = table.range(..to.as_slice()).map_err(Redb)?;
-        if let Some(last) = before.next_back() {
-            let (key, run) = last.map_err(Redb)?;
-            let first = index_of("tail", key.value())?;
-            let skip = (end - first) as usize * layout.record_bytes();
-            rest = run.value().get(skip..).map(<[u8]>::to_vec);
+    let mut rest = BTreeMap::new();
+    let (from, to) = (
+        index_key(end.saturating_sub(most_in_run(layout))),
+        index_key(end),
+    );
+    for row in table.range(from.as_slice()..to.as_slice()).map_err(Redb)? {
+        let (key, run) = row.map_err(Redb)?;
+        let Ok(first) = index_of("tail", key.value()) else {
+            continue;
+        };
+        let records = run.value().chunks_exact(layout.record_bytes());
+        for (index, record) in (first..).zip(records).skip((end - first) as usize) {
+            if layout.open_record(index, record).is_ok() {
+                rest.insert(index, record.to_vec());
+            }
         }
     }
     table
         .retain_in(..to.as_slice(), |_, _| false)
         .map_err(Redb)?;
-    if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
-        table.insert(to.as_slice(), rest.as_slice()).map_err(Redb)?;
+    let mut run = Vec::new();
+    for (index, record) in &rest {
+        run.extend_from_slice(record);
+        if !rest.contains_key(&(index + 1)) {
+            let count = (run.len() / layout.record_bytes()) as u64;
+            let key = index_key(index + 1 - count);
+            table.insert(key.as_slice(), run.as_slice()).map_err(Redb)?;
+            run.clear();
+        }
     }
     Ok(())
 }

@@ -7,8 +7,8 @@ use crate::board::Board;
 use crate::config::Clues;
 use crate::error::{Evidence, StoreError};
 use crate::format::{
-    KEYS, Layout, META, ORDER, POSTS, SEGMENTS, SPENT, TABLES, TAIL, hash_of, index_key, index_of,
-    numbers,
+    KEYS, KEYS_CONFIG, KEYS_STATE, KEYS_VERSION, Layout, META, META_VERSION, ORDER, POSTS,
+    SEGMENTS, SPENT, TABLES, TAIL, decode_config, hash_of, index_key, numbers,
 };
 use crate::hashes;
 use crate::log::Log;
@@ -17,13 +17,13 @@ use crate::once;
 use crate::segment::Segment;
 use crate::structure::{Structure, check_structure};
 use crate::tables::{View, miscounted, short};
-use crate::tail::damaged_tail;
+use crate::tail::{damaged_tail, tail_piece};
 
 /// Faults of messages that are listed in full; the others are counted.
 const MAX_LISTED: usize = 16;
 
 /// What a verification or a repair found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
     /// Messages on the board, those that have expired among them.
@@ -32,6 +32,8 @@ pub struct Report {
     pub first: u64,
     /// Messages outside segments that cannot be read as they were appended.
     pub bad_messages: u64,
+    /// Messages that are marked as lost: their records were damaged. They are not among the faults.
+    pub lost: Vec<u64>,
     /// Segments tested.
     pub segments: u64,
     /// Keys tested.
@@ -59,6 +61,7 @@ pub(crate) struct Tables {
     messages: u64,
     first: u64,
     bad_messages: u64,
+    pub(crate) lost: Vec<u64>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) keys: Vec<([u8; 32], u64)>,
     faults: Vec<StoreError>,
@@ -134,6 +137,7 @@ impl Tables {
             messages: self.messages,
             first: self.first,
             bad_messages: self.bad_messages,
+            lost: self.lost,
             segments: 0,
             keys: 0,
             faults: self.faults,
@@ -170,6 +174,7 @@ impl Tables {
                 out.faults.push(miscounted(name, count, seen));
             }
         }
+        out.faults.extend(meta_faults(view)?);
         let (posts, order) = (view.count(POSTS)?, view.count(ORDER)?);
         if posts != order {
             out.faults.push(miscounted(short(&ORDER), posts, order));
@@ -217,7 +222,7 @@ impl Tables {
         }
     }
 
-    /// Runs leave nothing out of `range`, every record is intact, and its one-time key is listed.
+    /// Every message of `range` has an intact record or is marked as lost, and its one-time key is listed.
     fn check_tail(
         &mut self,
         view: &View,
@@ -226,76 +231,65 @@ impl Tables {
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), StoreError> {
         let mut next = range.start;
-        view.each(TAIL, &[], |key, run| {
-            match index_of(short(&TAIL), key) {
-                Ok(first) => {
-                    self.miss(next..first);
-                    next = self.check_run(view, layout, first, run);
-                    progress(next);
-                }
-                Err(fault) => note(&mut self.faults, fault),
+        while next < range.end {
+            let piece = tail_piece(view, layout, next, range.end)?;
+            self.bad_messages += piece.lost.len() as u64;
+            for missing in piece.lost.chunk_by(|a, b| a + 1 == *b) {
+                let (first, end) = (missing[0], missing[0] + missing.len() as u64);
+                let evidence = Mismatch::new(Evidence::Present, Evidence::Malformed);
+                note(&mut self.faults, damaged_tail(first, end, evidence));
             }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        match next <= range.end {
-            true => self.miss(next..range.end),
-            // More than there should be: behind the end, or twice.
-            false => note(
-                &mut self.faults,
-                damaged_tail(
-                    range.end,
-                    next,
-                    Mismatch::new(Evidence::Number(range.end), Evidence::Number(next)),
-                ),
-            ),
+            for record in piece.records.chunks(layout.record_bytes()) {
+                match layout.open_record(next, record) {
+                    Ok(([], _)) if piece.lost.contains(&next) => {}
+                    Ok(([], _)) => self.lost.push(next),
+                    Ok((clue, _)) => {
+                        if let Err(fault) = once::check_listed(view, layout, next, clue) {
+                            note(&mut self.unlisted, fault);
+                        }
+                    }
+                    Err(evidence) => note(&mut self.faults, piece.damaged(next, evidence)),
+                }
+                next += 1;
+            }
+            progress(next);
         }
         Ok(())
     }
+}
 
-    /// Notes that messages are missing, if any are.
-    fn miss(&mut self, range: Range<u64>) {
-        if range.start == range.end {
-            return;
+/// What is wrong with the rows of the meta table, one of each pair of which was intact when the file was opened.
+pub(crate) fn meta_faults(view: &View) -> Result<Vec<StoreError>, StoreError> {
+    let mut faults = Vec::new();
+    let mut note = |key: &[u8], intact: bool| {
+        if !intact {
+            let evidence = Mismatch::new(Evidence::Present, Evidence::Malformed);
+            faults.push(StoreError::row(short(&META), key, evidence));
         }
-        self.bad_messages += range.end.saturating_sub(range.start);
-        let expected = Evidence::Number(range.start);
-        let fault = damaged_tail(
-            range.start,
-            range.end,
-            Mismatch::new(expected, Evidence::Missing),
+    };
+    for key in KEYS_STATE {
+        note(key, view.get(META, key).is_ok_and(|value| value.is_some()));
+    }
+    for key in KEYS_CONFIG {
+        note(
+            key,
+            view.raw(META, key)?
+                .and_then(|row| decode_config(&row))
+                .is_some(),
         );
-        note(&mut self.faults, fault);
     }
-
-    /// Tests a run that begins with message `first`; gives the end of its messages.
-    fn check_run(&mut self, view: &View, layout: &Layout, first: u64, run: &[u8]) -> u64 {
-        let mut next = first;
-        let mut records = run.chunks_exact(layout.record_bytes());
-        for record in records.by_ref() {
-            match layout.open_record(next, record) {
-                Err(evidence) => {
-                    self.bad_messages += 1;
-                    let fault = damaged_tail(next, next + 1, evidence);
-                    note(&mut self.faults, fault);
-                }
-                Ok((clue, _)) => {
-                    if let Err(fault) = once::check_listed(view, layout, next, clue) {
-                        note(&mut self.unlisted, fault);
-                    }
-                }
-            }
-            next = next.saturating_add(1);
-        }
-        if !records.remainder().is_empty() {
-            let expected = Evidence::Bytes(layout.record_bytes() as u64);
-            let found = Evidence::Bytes(records.remainder().len() as u64);
-            note(
-                &mut self.faults,
-                damaged_tail(next, next + 1, Mismatch::new(expected, found)),
-            );
-        }
-        next
+    for key in KEYS_VERSION {
+        note(
+            key,
+            view.raw(META, key)?.as_deref() == Some(&META_VERSION.to_le_bytes()[..]),
+        );
     }
+    let expected = (KEYS_STATE.len() + KEYS_CONFIG.len() + KEYS_VERSION.len()) as u64;
+    let found = view.count(META)?;
+    if found != expected {
+        faults.push(miscounted(short(&META), expected, found));
+    }
+    Ok(faults)
 }
 
 fn rows_are(name: &str, any: &[&str]) -> bool {

@@ -107,18 +107,18 @@ fn right(text: &str) -> Result<Right, String> {
 
 #[derive(Subcommand)]
 pub(crate) enum DataCommand {
-    /// Read everything that a stopped server keeps and check it
+    /// Read everything that a stopped server keeps, or a folder of backups, and check it
     #[command(after_help = examples::DATA)]
     Verify(DataVerify),
     /// Copy everything that a server keeps into a folder; what the folder has already is not sent again
     #[command(after_help = examples::DATA)]
     Backup(DataBackup),
-    /// Make a server's data of a backup
+    /// Make a server's data of the newest backup that can be read
     #[command(after_help = examples::DATA)]
     Restore(DataRestore),
-    /// Replace damaged or missing objects of a stopped server by those of a backup
+    /// Mend what is damaged of a stopped server, from a backup or from what is left
     #[command(after_help = examples::DATA)]
-    Repair(DataRestore),
+    Repair(DataRepair),
     /// Remove the oldest messages of a stopped server, in whole segments; the others keep their indices
     #[command(after_help = examples::DATA)]
     Expire(DataExpire),
@@ -137,6 +137,9 @@ pub(crate) struct DataOf {
 
 #[derive(Args)]
 pub(crate) struct DataVerify {
+    /// A folder of backups, in place of a server's data
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["config", "data"])]
+    pub(crate) from: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) of: DataOf,
     /// Print one JSON object
@@ -160,6 +163,13 @@ pub(crate) struct DataBackup {
     /// Folder of the backup, created where absent
     #[arg(long, value_name = "DIR")]
     pub(crate) to: PathBuf,
+    /// Then remove all backups of the folder but the newest N, and what none of these needs: expired messages and
+    /// revoked keys among it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) keep: Option<u64>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -169,6 +179,22 @@ pub(crate) struct DataRestore {
     pub(crate) from: PathBuf,
     #[command(flatten)]
     pub(crate) of: DataOf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct DataRepair {
+    /// Folder of a backup that has what is missing. Without one, what only a backup could mend is given up: damaged
+    /// records are dropped and messages marked as lost
+    #[arg(long, value_name = "DIR")]
+    pub(crate) from: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) of: DataOf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

@@ -77,6 +77,10 @@ pub(super) fn keep(
 ) -> Vec<OnBoard> {
     let mut out = Vec::new();
     read(&mut |index, clue, payload| {
+        if clue.is_empty() {
+            // It is lost, and named where the records are tested.
+            return ControlFlow::Continue(());
+        }
         let (clue, payload) = (clue.to_vec(), payload.to_vec());
         out.push(OnBoard {
             index,

@@ -1,7 +1,9 @@
 //! `omr data`: what a server keeps.
 
 use super::network::connect;
-use crate::args::{DataBackup, DataCommand, DataExpire, DataOf, DataRestore, DataVerify};
+use crate::args::{
+    DataBackup, DataCommand, DataExpire, DataOf, DataRepair, DataRestore, DataVerify,
+};
 use crate::error::{CliError, InputError};
 use crate::io;
 use futures::StreamExt;
@@ -9,8 +11,8 @@ use omr_console::Ui;
 use omr_console::chain;
 use omr_detector::Progress;
 use omr_remote::Endpoint;
-use omr_server::{Config, create_private_files, store_config};
-use omr_store::{Expiry, Piece, Report, Store, StoreConfig};
+use omr_server::{Config, create_private_files, restore_tokens, store_config};
+use omr_store::{Expiry, Pruned, Report, Store, StoreConfig, StoreError};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -23,6 +25,8 @@ struct Verified {
     messages: u64,
     segments: u64,
     keys: u64,
+    /// Messages that are lost for readers, too.
+    lost: Vec<u64>,
     faults: Vec<String>,
     repaired: Vec<String>,
 }
@@ -39,10 +43,14 @@ pub(super) fn run(command: &DataCommand, ui: &Ui) -> Result<(), CliError> {
     }
 }
 
-fn place(of: &DataOf) -> Result<StoreConfig, CliError> {
+fn config(of: &DataOf) -> Result<Config, CliError> {
     let mut config = Config::of(of.config.as_deref())?;
     config.data = of.data.clone().unwrap_or(config.data);
-    Ok(store_config(&config))
+    Ok(config)
+}
+
+fn place(of: &DataOf) -> Result<StoreConfig, CliError> {
+    Ok(store_config(&config(of)?))
 }
 
 /// Reads a certificate in PEM.
@@ -53,6 +61,18 @@ pub(super) fn certificate(path: &Path) -> Result<Vec<u8>, CliError> {
 }
 
 fn verify(args: &DataVerify, ui: &Ui) -> Result<(), CliError> {
+    if let Some(from) = &args.from {
+        let bar = ui.bar();
+        let report = Store::verify_backups(from, &mut steps(&bar, "files"))?;
+        drop(bar);
+        let advice = "remove the file, if it is there, and back up again: it is written anew then";
+        let faults = report
+            .faults
+            .iter()
+            .map(|fault| format!("{}: {advice}", chain(fault)));
+        let faults = faults.collect();
+        return print_report(&report, faults, args.json, ui);
+    }
     let store = Store::open(&place(&args.of)?)?;
     let bar = ui.bar();
     let report = store.verify(&mut steps(&bar, "bytes"))?;
@@ -63,7 +83,51 @@ fn verify(args: &DataVerify, ui: &Ui) -> Result<(), CliError> {
         })
     })?;
     drop(bar);
-    print_report(&report, clues.told, args.json, ui)
+    let faults = report
+        .faults
+        .iter()
+        .map(advised)
+        .chain(clues.told)
+        .collect();
+    print_report(&report, faults, args.json, ui)
+}
+
+/// A fault of a server's data, and what helps.
+fn advised(fault: &StoreError) -> String {
+    let advice = match fault {
+        StoreError::Damaged { object, .. } => match object.split('/').next() {
+            Some("tail") => {
+                "`omr data repair --from BACKUP` takes it from a backup that has it; `omr data repair` marks it as lost"
+            }
+            Some("segments") => "`omr data repair --from BACKUP` takes it from there",
+            Some("keys") => {
+                "`omr data repair --from BACKUP` takes it from there, or its owner registers it again"
+            }
+            _ => "`omr data repair` writes it anew",
+        },
+        StoreError::Row { table, .. } => match table.as_str() {
+            "posts" | "order" => {
+                "`omr data repair` drops it, and nothing is lost: it only helps to recognise a post that comes again"
+            }
+            "keys" => {
+                "`omr data repair` makes it anew of the key, or drops it where that is gone: its owner registers it again"
+            }
+            "records" => {
+                "`omr data repair --from BACKUP` takes it from there; `omr data repair` drops it: its client asks again"
+            }
+            "segments" => {
+                "put the segment of a backup into objects/segments: the next start finds it"
+            }
+            "uploads" => "the next start drops it: its client begins again",
+            _ => "`omr data repair` makes it anew",
+        },
+        StoreError::KeyCount(_) => "`omr data repair` makes it anew, or the next start",
+        StoreError::Database(_) | StoreError::Panicked => {
+            "`omr data backup` saves all that can be read; restore that, or an older backup"
+        }
+        _ => "see docs/operating.md, \"What to do when\"",
+    };
+    format!("{}: {advice}", chain(fault))
 }
 
 /// A bar for calls that say how far they are of how much.
@@ -79,68 +143,158 @@ fn steps<'a>(bar: &'a dyn Progress, name: &'static str) -> impl FnMut(u64, u64) 
     }
 }
 
-/// `clues`: those that their keys did not sign.
-fn print_report(report: &Report, clues: Vec<String>, json: bool, ui: &Ui) -> Result<(), CliError> {
-    let faults = report.faults.iter().map(|fault| chain(fault));
-    let faults: Vec<String> = faults.chain(clues).collect();
-    for line in &faults {
-        ui.warn(line);
+/// Prints what was checked and what is wrong with it.
+///
+/// Errors: `Faults`.
+fn print_report(report: &Report, faults: Vec<String>, json: bool, ui: &Ui) -> Result<(), CliError> {
+    warn_all(&faults, ui);
+    if !report.lost.is_empty() {
+        ui.warn(&format!(
+            "lost: {}; readers are told, and `omr data repair --from BACKUP` takes them from a backup that has them",
+            listed(&report.lost)
+        ));
     }
     let verified = Verified {
         first_index: report.first,
         messages: report.messages,
         segments: report.segments,
         keys: report.keys,
+        lost: report.lost.clone(),
         faults,
         repaired: report.repaired.clone(),
     };
-    match json {
-        true => io::print_json(&verified)?,
-        false => ui.note(&format!(
-            "checked {} messages, {} segments, {} keys; repaired {} objects",
-            verified.messages - verified.first_index,
+    if !json {
+        for what in &verified.repaired {
+            ui.announce(&format!("repaired: {what}"));
+        }
+    }
+    let faults = verified.faults.len() as u64;
+    summary(
+        &verified,
+        &format!(
+            "checked {} messages, {} segments, {} keys: {faults} faults, {} repaired, {} messages lost",
+            omr_console::thousands(verified.messages - verified.first_index),
             verified.segments,
             verified.keys,
-            verified.repaired.len()
-        )),
+            verified.repaired.len(),
+            verified.lost.len()
+        ),
+        json,
+        ui,
+    )?;
+    found(faults)
+}
+
+/// Prints figures for programs, or one line for people, also where no terminal is.
+fn summary(figures: &impl Serialize, line: &str, json: bool, ui: &Ui) -> Result<(), CliError> {
+    match json {
+        true => io::print_json(figures)?,
+        false => ui.announce(line),
     }
-    match verified.faults.len() as u64 {
+    Ok(())
+}
+
+fn warn_all(faults: &[String], ui: &Ui) {
+    for line in faults {
+        ui.warn(line);
+    }
+}
+
+/// Errors: `Faults` where there are any.
+fn found(faults: u64) -> Result<(), CliError> {
+    match faults {
         0 => Ok(()),
         faults => Err(CliError::Faults(faults)),
     }
 }
 
+/// The first of some messages, and how many more there are.
+fn listed(messages: &[u64]) -> String {
+    const MOST: usize = 16;
+    let shown: Vec<_> = messages.iter().take(MOST).map(u64::to_string).collect();
+    let more = match messages.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("messages {}{more}", shown.join(", "))
+}
+
+#[derive(Serialize)]
+struct BackedUp {
+    files: u64,
+    bytes: u64,
+    faults: Vec<String>,
+    /// What `--keep` removed.
+    removed_backups: u64,
+    removed_objects: u64,
+    removed_bytes: u64,
+}
+
 fn backup(args: &DataBackup, ui: &Ui) -> Result<(), CliError> {
     let mut folder = Folder::open(&args.to)?;
-    match &args.server {
+    let faults = match &args.server {
         Some(url) => online(args, url, &mut folder, ui)?,
         None => {
-            let store = Store::open(&place(&args.of)?)?;
+            let config = config(&args.of)?;
+            let store = Store::open(&store_config(&config))?;
             let have = folder.have.clone();
             let mut failed = None;
-            let done = store.backup(&have, &mut |piece: Piece<'_>| {
+            let done = omr_server::backup(&store, &config.tokens(), &have, &mut |piece| {
                 folder
                     .take(piece.name, piece.offset, piece.data, piece.last)
                     .map_err(|error| {
                         failed = Some(error);
-                        omr_store::StoreError::Stopped
+                        StoreError::Stopped
                     })
             });
             if let Some(error) = failed {
                 return Err(error);
             }
-            done?;
+            done?.iter().map(advised).collect()
         }
-    }
-    ui.note(&format!(
-        "{} files, {} bytes new",
-        folder.files,
-        omr_console::thousands(folder.bytes)
-    ));
-    Ok(())
+    };
+    warn_all(&faults, ui);
+    let pruned = match args.keep {
+        // Older backups may have what this one lacks.
+        Some(_) if !faults.is_empty() => Pruned::default(),
+        Some(keep) => Store::prune_backups(&args.to, usize::try_from(keep).unwrap_or(usize::MAX))?,
+        None => Pruned::default(),
+    };
+    let count = faults.len() as u64;
+    let figures = BackedUp {
+        files: folder.files,
+        bytes: folder.bytes,
+        faults,
+        removed_backups: pruned.backups,
+        removed_objects: pruned.objects,
+        removed_bytes: pruned.bytes,
+    };
+    let removed = match pruned.backups + pruned.objects {
+        0 => String::new(),
+        _ => format!(
+            "; {} older backups and {} objects removed, {} bytes",
+            pruned.backups,
+            pruned.objects,
+            omr_console::thousands(pruned.bytes)
+        ),
+    };
+    let line = format!(
+        "{} files, {} bytes new in {}, {count} faults{removed}",
+        figures.files,
+        omr_console::thousands(figures.bytes),
+        args.to.display()
+    );
+    summary(&figures, &line, args.json, ui)?;
+    found(count)
 }
 
-fn online(args: &DataBackup, url: &str, folder: &mut Folder, ui: &Ui) -> Result<(), CliError> {
+/// Backs up a running server, and returns the damage that it names.
+fn online(
+    args: &DataBackup,
+    url: &str,
+    folder: &mut Folder,
+    ui: &Ui,
+) -> Result<Vec<String>, CliError> {
     let endpoint = Endpoint {
         ca_certificate: args.ca.as_deref().map(certificate).transpose()?,
         token: args.token.text(),
@@ -150,11 +304,19 @@ fn online(args: &DataBackup, url: &str, folder: &mut Folder, ui: &Ui) -> Result<
         let client = connect(endpoint, ui)?;
         let have = folder.have.iter().cloned().collect();
         let mut pieces = std::pin::pin!(client.backup(have).await?);
+        let mut faults = Vec::new();
         while let Some(piece) = pieces.next().await {
             let piece = piece?;
+            if piece.name.is_empty() && !piece.fault.is_empty() {
+                faults.push(format!(
+                    "{}: stop the server, and `omr data verify` says what helps",
+                    piece.fault
+                ));
+                continue;
+            }
             folder.take(&piece.name, piece.offset, &piece.data, piece.last)?;
         }
-        Ok(())
+        Ok(faults)
     })
 }
 
@@ -259,15 +421,68 @@ fn names(root: &Path, folder: &Path, out: &mut HashSet<String>) -> std::io::Resu
     Ok(())
 }
 
+#[derive(Serialize)]
+struct RestoredFigures {
+    from: String,
+    messages: u64,
+    segments: u64,
+    keys: u64,
+    records: u64,
+    /// Absent where the backup has none, or where the data folder had some already.
+    tokens: Option<u64>,
+    lost: Vec<u64>,
+    faults: Vec<String>,
+}
+
 fn restore(args: &DataRestore, ui: &Ui) -> Result<(), CliError> {
+    let config = config(&args.of)?;
     let bar = ui.bar();
-    let restored = Store::restore(&place(&args.of)?, &args.from, &mut steps(&bar, "files"))?;
+    let restored = Store::restore(
+        &store_config(&config),
+        &args.from,
+        &mut steps(&bar, "bytes"),
+    )?;
     drop(bar);
-    ui.note(&format!(
-        "{} messages, {} keys restored",
-        restored.messages, restored.keys
-    ));
-    Ok(())
+    let tokens = restore_tokens(&args.from, &config.tokens())?;
+    let faults = restored.faults.iter().map(|fault| match fault {
+        StoreError::Backup { path, .. } if *path != restored.file => {
+            format!("{}: an older backup was taken instead", chain(fault))
+        }
+        fault => format!("{}: left out", chain(fault)),
+    });
+    let faults: Vec<String> = faults.collect();
+    warn_all(&faults, ui);
+    if !restored.lost.is_empty() {
+        ui.warn(&format!(
+            "no backup of the folder has {}: they are marked as lost",
+            listed(&restored.lost)
+        ));
+    }
+    let count = faults.len() as u64;
+    let figures = RestoredFigures {
+        from: restored.file.display().to_string(),
+        messages: restored.messages,
+        segments: restored.segments,
+        keys: restored.keys,
+        records: restored.records,
+        tokens: tokens.map(|tokens| tokens as u64),
+        lost: restored.lost,
+        faults,
+    };
+    let tokens = match figures.tokens {
+        Some(tokens) => format!("{tokens} tokens"),
+        None => format!("no tokens ({} stays as it is)", config.tokens().display()),
+    };
+    let line = format!(
+        "restored {} messages, {} keys, {} records and {tokens} from {}; {count} faults, {} messages lost",
+        omr_console::thousands(figures.messages),
+        figures.keys,
+        figures.records,
+        figures.from,
+        figures.lost.len()
+    );
+    summary(&figures, &line, args.json, ui)?;
+    found(count)
 }
 
 #[derive(Serialize)]
@@ -288,21 +503,23 @@ fn expire(args: &DataExpire, ui: &Ui) -> Result<(), CliError> {
         first_index: store.first(),
         messages: store.len(),
     };
-    if args.json {
-        return Ok(io::print_json(&gone)?);
-    }
-    ui.note(&format!(
-        "{} messages expired, {} bytes; the board begins at {} and has {} left",
+    let whole = match gone.expired {
+        0 => " (messages go in whole segments, and those of the last one stay)",
+        _ => "",
+    };
+    let line = format!(
+        "{} messages expired, {} bytes{whole}; the board begins at {} and has {} left",
         omr_console::thousands(gone.expired),
         omr_console::thousands(gone.bytes),
         gone.first_index,
         omr_console::thousands(gone.messages - gone.first_index)
-    ));
-    Ok(())
+    );
+    summary(&gone, &line, args.json, ui)
 }
 
-fn repair(args: &DataRestore, ui: &Ui) -> Result<(), CliError> {
+fn repair(args: &DataRepair, ui: &Ui) -> Result<(), CliError> {
     let store = Store::open(&place(&args.of)?)?;
-    let report = store.repair(&args.from)?;
-    print_report(&report, Vec::new(), false, ui)
+    let report = store.repair(args.from.as_deref())?;
+    let faults = report.faults.iter().map(advised).collect();
+    print_report(&report, faults, args.json, ui)
 }

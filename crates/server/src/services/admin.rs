@@ -28,27 +28,40 @@ impl AdminService for Admin {
             let room = self.0.stream(&caller)?;
             let have = request.into_inner().have;
             let (to, answers) = mpsc::channel(READY);
-            let store = self.0.store.clone();
+            let (store, tokens) = (self.0.store.clone(), self.0.config.tokens());
             tokio::task::spawn_blocking(move || {
                 let _room = room;
                 let have: HashSet<String> = have.into_iter().collect();
                 let mut left = false;
-                let done = store.backup(&have, &mut |piece| {
-                    let answer = v1::BackupResponse {
+                let mut send = |answer| {
+                    to.blocking_send(answer).map_err(|_| {
+                        left = true;
+                        StoreError::Stopped
+                    })
+                };
+                let done = crate::backup(&store, &tokens, &have, &mut |piece| {
+                    send(Ok(v1::BackupResponse {
                         name: piece.name.to_owned(),
                         offset: piece.offset,
                         data: bytes::Bytes::copy_from_slice(piece.data),
                         last: piece.last,
-                    };
-                    to.blocking_send(Ok(answer)).map_err(|_| {
-                        left = true;
-                        StoreError::Stopped
-                    })
+                        fault: String::new(),
+                    }))
                 });
-                if let Err(error) = done
-                    && !left
-                {
-                    let _ = to.blocking_send(Err(refuse::store(&error)));
+                match done {
+                    Ok(faults) => {
+                        for fault in faults {
+                            let fault = fault.to_string();
+                            let _ = send(Ok(v1::BackupResponse {
+                                fault,
+                                ..Default::default()
+                            }));
+                        }
+                    }
+                    Err(_) if left => {}
+                    Err(error) => {
+                        let _ = to.blocking_send(Err(refuse::store(&error)));
+                    }
                 }
             });
             Ok(Response::new(

@@ -179,7 +179,10 @@ fn messages(
         true => Bytes::copy_from_slice(bytes),
         false => Bytes::new(),
     };
-    let read = shared.store.read(range, &mut |_, clue, payload| {
+    let read = shared.store.read(range, &mut |index, clue, payload| {
+        if clue.is_empty() {
+            shared.damage.lost(index);
+        }
         out.push(v1::Message {
             clue: take(part != v1::Part::Payloads, clue),
             payload: take(part != v1::Part::Clues, payload),

@@ -91,11 +91,23 @@ impl Store {
     /// message could have its key refused by posting first.
     ///
     /// They are on the disk when this returns. After an error of the disk the next call opens the
-    /// meta file anew; a post that reached the disk without an answer is found by its id.
+    /// meta file anew; a post that reached the disk without an answer is found by its id. Damaged ids of old posts are
+    /// forgotten, and a list of one-time keys that damage made too long or too short is made anew.
     ///
     /// Errors: [`StoreError::Size`], [`StoreError::PostLength`], [`StoreError::HashCount`],
-    /// [`StoreError::DiskFull`], [`StoreError::KeyCount`] and those of the database.
+    /// [`StoreError::DiskFull`] and those of the database.
     pub fn append(&self, posts: &[Post]) -> Result<Vec<Result<Appended, Refusal>>, StoreError> {
+        match self.try_append(posts) {
+            Err(StoreError::KeyCount(count)) => {
+                tracing::warn!(?count, "listing the one-time keys anew");
+                self.list_all(&mut |_, _| {})?;
+                self.try_append(posts)
+            }
+            other => other,
+        }
+    }
+
+    fn try_append(&self, posts: &[Post]) -> Result<Vec<Result<Appended, Refusal>>, StoreError> {
         let inner = self.inner();
         check_posts(&inner.meta.layout, posts)?;
         let now = inner.meta.clock();

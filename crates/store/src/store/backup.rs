@@ -3,14 +3,18 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use super::frames::{KIND_END, KINDS, backup_name, header, push_frame, push_start};
+use redb::TableHandle;
+
+use super::frames::{KIND_END, KINDS, backup_name, check_row, header, push_frame, push_start};
 use super::objects::key_name;
 use super::{Store, keys, sealed};
+use crate::config::POST_KEY_BYTES;
 use crate::database::{Guarded, guarded};
 use crate::error::StoreError;
-use crate::format::Rows;
+use crate::format::{Layout, Rows, SPENT, TAIL, index_key, index_of, pack, seal_row};
 use crate::segment::Segment;
-use crate::tables::View;
+use crate::tables::{View, short};
+use crate::tail::{lost_record, run_bytes, tail_piece};
 
 /// Bytes of a piece, at most.
 const PIECE_BYTES: usize = 1 << 20;
@@ -39,17 +43,22 @@ impl Store {
     /// objects whose names are not in `have`, and, last, one file `meta-<number>.bak` with all
     /// tables as of one moment. Appends and reads go on meanwhile.
     ///
-    /// An object that is damaged does not keep the others from being backed up; the error comes at
-    /// the end then.
+    /// Every object and every row is tested as restoring tests it. What is damaged does not keep the rest from being
+    /// backed up: it is returned, each fault, and the backup is whole but for that. Damaged rows are left out, a mark
+    /// takes the place of a lost message, and a damaged row of a one-time key of an expired message is written anew.
     ///
-    /// Errors: [`StoreError::Damaged`], those of `each`, of the database and of the objects.
-    pub fn backup(&self, have: &HashSet<String>, each: &mut Each<'_>) -> Result<(), StoreError> {
+    /// Errors: those of `each`, of the database and of the objects.
+    pub fn backup(
+        &self,
+        have: &HashSet<String>,
+        each: &mut Each<'_>,
+    ) -> Result<Vec<StoreError>, StoreError> {
         let _no_sweep = self.inner().keep_objects();
         let mut copier = Copier {
             store: self,
             done: have.clone(),
             each,
-            fault: None,
+            faults: Vec::new(),
         };
         // Most objects without holding a view, which keeps the meta file from reusing its pages.
         let early = self.inner().meta.view(names)?;
@@ -60,12 +69,12 @@ impl Store {
         let all = guarded(|| names(view.get()?))?;
         copier.objects(&all)?;
         copier.tables(view.get()?)?;
-        copier.fault.map_or(Ok(()), Err)
+        Ok(copier.faults)
     }
 }
 
 fn names(view: &View) -> Result<Names, StoreError> {
-    Ok((sealed::list(view)?, keys::list(view)?))
+    Ok((sealed::list(view)?.intact, keys::list(view)?.intact))
 }
 
 struct Copier<'s, 'e> {
@@ -73,8 +82,8 @@ struct Copier<'s, 'e> {
     /// Files that need no copying.
     done: HashSet<String>,
     each: &'s mut Each<'e>,
-    /// The first damage.
-    fault: Option<StoreError>,
+    /// The damage found.
+    faults: Vec<StoreError>,
 }
 
 impl Copier<'_, '_> {
@@ -98,7 +107,7 @@ impl Copier<'_, '_> {
     fn note(&mut self, copied: Result<(), StoreError>) -> Result<(), StoreError> {
         match copied {
             Err(fault @ StoreError::Damaged { .. }) => {
-                self.fault.get_or_insert(fault);
+                self.faults.push(fault);
                 Ok(())
             }
             other => other,
@@ -132,41 +141,97 @@ impl Copier<'_, '_> {
         let name = backup_name(state.sequence);
         let mut hasher = blake3::Hasher::new();
         let mut file = Output::new(&name, self.each);
-        let mut frames = header();
-        push_start(&self.store.inner().meta.config, &state, &mut frames);
+        let layout = self.store.inner().meta.layout;
+        let mut rows_out = RowsOut {
+            frames: header(),
+            faults: Vec::new(),
+        };
+        push_start(
+            &self.store.inner().meta.config,
+            &state,
+            &mut rows_out.frames,
+        );
         for (kind, rows) in KINDS {
-            let mut from = Some(Vec::new());
+            let mut from = Some(match rows.name() == TAIL.name() {
+                true => index_key(state.sealed).to_vec(),
+                false => Vec::new(),
+            });
             while let Some(key) = from {
-                from = guarded(|| some_rows(view, kind, rows, &key, &mut frames))?;
-                hasher.update(&frames);
-                file.push(&frames)?;
-                frames.clear();
+                from = guarded(|| match rows.name() == TAIL.name() {
+                    true => some_runs(view, &layout, kind, &key, state.len, &mut rows_out),
+                    false => some_rows(view, kind, rows, &key, &mut rows_out),
+                })?;
+                hasher.update(&rows_out.frames);
+                file.push(&rows_out.frames)?;
+                rows_out.frames.clear();
             }
         }
+        let RowsOut { mut frames, faults } = rows_out;
+        self.faults.extend(faults);
         push_frame(KIND_END, &[], hasher.finalize().as_bytes(), &mut frames);
         file.push(&frames)?;
         file.finish()
     }
 }
 
-/// Frames of rows from `from` on; gives where to go on.
+/// Frames under way, and what is wrong with the rows that are not among them.
+struct RowsOut {
+    frames: Vec<u8>,
+    faults: Vec<StoreError>,
+}
+
+/// Frames of rows from `from` on; returns where to go on.
 fn some_rows(
     view: &View,
     kind: u8,
     rows: Rows,
     from: &[u8],
-    frames: &mut Vec<u8>,
+    out: &mut RowsOut,
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let mut next = None;
     view.each(rows, from, |key, row| {
-        if frames.len() >= PIECE_BYTES {
+        if out.frames.len() >= PIECE_BYTES {
             next = Some(key.to_vec());
             return Ok(ControlFlow::Break(()));
         }
-        push_frame(kind, key, row, frames);
+        match check_row(view.seed, rows, key, row) {
+            Ok(()) => push_frame(kind, key, row, &mut out.frames),
+            Err(fault) => {
+                if rows.name() == SPENT.name() && key.len() == POST_KEY_BYTES {
+                    // The key was used, whatever message had it.
+                    let row = seal_row(view.seed, short(&rows), key, &pack([u64::MAX]));
+                    push_frame(kind, key, &row, &mut out.frames);
+                }
+                out.faults.push(fault);
+            }
+        }
         Ok(ControlFlow::Continue(()))
     })?;
     Ok(next)
+}
+
+/// Frames of runs of the tail from the message of key `from` on; returns where to go on.
+fn some_runs(
+    view: &View,
+    layout: &Layout,
+    kind: u8,
+    from: &[u8],
+    len: u64,
+    out: &mut RowsOut,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let first = index_of(short(&TAIL), from)?;
+    if first >= len {
+        return Ok(None);
+    }
+    let piece = tail_piece(view, layout, first, len)?;
+    out.faults
+        .extend(piece.lost.iter().map(|index| lost_record(*index)));
+    let mut next = first;
+    for run in piece.records.chunks(run_bytes(layout)) {
+        push_frame(kind, &index_key(next), run, &mut out.frames);
+        next += (run.len() / layout.record_bytes()) as u64;
+    }
+    Ok(Some(index_key(next).to_vec()))
 }
 
 /// A file on its way out.

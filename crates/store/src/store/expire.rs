@@ -4,16 +4,13 @@ use std::ops::Range;
 use std::sync::TryLockError;
 use std::time::Duration;
 
-use super::once::keys_in;
 use super::{Store, sealed};
-use crate::config::Clues;
 use crate::error::StoreError;
 use crate::format::{SEGMENTS, index_key};
 use crate::hashes::drop_before;
 use crate::meta::{Outcome, lock};
-use crate::once::{Listed, Once, keys_of};
+use crate::once::{Listed, Once, keys_of, keys_read, list_all};
 use crate::segment::Segment;
-use crate::tables::View;
 
 /// Which messages go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,14 +38,13 @@ impl Store {
     /// Each segment goes in one transaction, which also moves the board's first message, and its object after that: a
     /// crash leaves at most an object that the next sweep removes. One-time keys stay used.
     ///
-    /// Errors: [`StoreError::KeyCount`], [`StoreError::Row`] where the list of one-time keys is damaged, and those of
-    /// the database and of the objects. Segments before the one that failed are gone.
+    /// Errors: [`StoreError::Row`] where a row of a segment is damaged, and those of the database and of the objects. Segments before the one that failed are gone.
     pub fn expire(&self, what: Expiry) -> Result<Expired, StoreError> {
         let inner = self.inner();
         let _one_at_a_time = lock(&inner.sealing);
         let (state, segments) = inner
             .meta
-            .view(|view| Ok((view.state()?, sealed::list(view)?)))?;
+            .view(|view| Ok((view.state()?, sealed::list(view)?.whole()?)))?;
         let mut expired = Expired {
             range: state.first..state.first,
             bytes: 0,
@@ -66,13 +62,22 @@ impl Store {
         let inner = self.inner();
         let layout = inner.meta.layout;
         let keys = self.keys_in_segment(segment)?;
-        inner.meta.transact(|writing, state| {
-            Once::open(writing, &layout, state)?.spend(&keys)?;
-            writing.remove(SEGMENTS, &index_key(segment.first))?;
-            drop_before(writing, &layout, segment.end())?;
-            state.first = segment.end();
-            Ok(Outcome::Commit(()))
-        })?;
+        let remove = || {
+            inner.meta.transact(|writing, state| {
+                Once::open(writing, &layout, state)?.spend(&keys)?;
+                writing.remove(SEGMENTS, &index_key(segment.first))?;
+                drop_before(writing, &layout, segment.end())?;
+                state.first = segment.end();
+                Ok(Outcome::Commit(()))
+            })
+        };
+        match remove() {
+            Err(StoreError::KeyCount(_)) => {
+                list_all(self, &mut |_, _| {})?;
+                remove()
+            }
+            other => other,
+        }?;
         {
             let mut totals = lock(&inner.totals);
             totals.segments -= 1;
@@ -89,18 +94,12 @@ impl Store {
 
     /// The one-time keys of a segment's messages; of a damaged one by the list.
     fn keys_in_segment(&self, segment: &Segment) -> Result<Vec<Listed>, StoreError> {
-        let layout = self.inner().meta.layout;
-        if layout.clues == Clues::Plain {
-            return Ok(Vec::new());
-        }
-        match self.fetch(segment) {
-            Ok(bytes) => Ok(keys_in(&layout, segment.first, &sealed::records(&bytes))),
+        match keys_read(self, segment.first..segment.end()) {
             Err(StoreError::Damaged { .. }) => {
-                let range = segment.first..segment.end();
-                let keys = |view: &View| keys_of(view, &range);
-                self.inner().meta.view(keys)
+                let all: Vec<u64> = (segment.first..segment.end()).collect();
+                self.inner().meta.view(|view| keys_of(view, &all))
             }
-            Err(other) => Err(other),
+            other => other,
         }
     }
 }

@@ -2,15 +2,17 @@
 
 use omr_mismatch::Mismatch;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crate::config::BoardConfig;
 use crate::error::{Evidence, StoreError};
 use crate::format::{
     KEYS, ORDER, POSTS, RECORDS, Rows, SEGMENTS, SPENT, State, TAIL, decode_config, encode_config,
-    u32_at,
+    hash_of, numbers, open_row, u32_at,
 };
+use crate::segment::Segment;
+use crate::tables::short;
 
 /// The version of backups that this build reads and writes.
 pub const BACKUP_VERSION: u32 = 4;
@@ -36,6 +38,22 @@ pub(crate) const KINDS: [(u8, Rows); 7] = [
     (21, RECORDS),
     (22, SPENT),
 ];
+
+/// Tests a row of such a table, but for the tail, as reading it does.
+///
+/// Errors: [`StoreError::Row`].
+pub(crate) fn check_row(seed: u32, rows: Rows, key: &[u8], row: &[u8]) -> Result<(), StoreError> {
+    let table = short(&rows);
+    let value = open_row(seed, table, key, row)?;
+    match table {
+        "segments" => Segment::decode(key, value).map(drop),
+        "keys" => {
+            hash_of(table, key)?;
+            numbers::<1>(table, key, value).map(drop)
+        }
+        _ => Ok(()),
+    }
+}
 
 /// The first bytes of a file.
 pub(crate) fn header() -> Vec<u8> {
@@ -77,6 +95,10 @@ pub(crate) struct Frames {
     file: BufReader<File>,
     hasher: blake3::Hasher,
     offset: u64,
+    /// Frames whose checksums are wrong.
+    pub(crate) damaged: Vec<StoreError>,
+    /// Where the last of them ends.
+    damaged_end: Option<u64>,
 }
 
 impl Frames {
@@ -87,6 +109,8 @@ impl Frames {
             file: BufReader::with_capacity(1 << 20, File::open(path).map_err(StoreError::file)?),
             hasher: blake3::Hasher::new(),
             offset: 0,
+            damaged: Vec::new(),
+            damaged_end: None,
         };
         let header = frames.take(HEADER_BYTES)?;
         let magic = header.first_chunk::<8>().copied().unwrap_or_default();
@@ -113,16 +137,29 @@ impl Frames {
         Ok((frames, config, state))
     }
 
-    /// The next frame; none at the end, once the file's hash agrees.
+    /// The next intact frame; none at the end, once the file's hash agrees. Frames whose checksums are wrong are left
+    /// out and noted; the hash is not looked at then.
     ///
     /// Errors: [`StoreError::Backup`].
     pub(crate) fn next(&mut self) -> Result<Option<Frame>, StoreError> {
-        let so_far = *self.hasher.finalize().as_bytes();
-        let frame = self.frame()?;
+        let (so_far, frame) = loop {
+            if self.damaged_end == Some(self.offset) && self.file.fill_buf()?.is_empty() {
+                // The last frame is one of those.
+                return Ok(None);
+            }
+            let so_far = *self.hasher.finalize().as_bytes();
+            match self.frame()? {
+                Ok(frame) => break (so_far, frame),
+                Err(evidence) => {
+                    self.damaged.push(self.bad(evidence));
+                    self.damaged_end = Some(self.offset);
+                }
+            }
+        };
         if frame.kind != KIND_END {
             return Ok(Some(frame));
         }
-        if frame.value != so_far {
+        if self.damaged.is_empty() && frame.value != so_far {
             let found = frame
                 .value
                 .try_into()
@@ -138,7 +175,10 @@ impl Frames {
         }
     }
 
-    fn frame(&mut self) -> Result<Frame, StoreError> {
+    /// The next frame, or what is wrong with its checksum.
+    ///
+    /// Errors: [`StoreError::Backup`] where the file ends or the frame's lengths are wrong.
+    fn frame(&mut self) -> Result<Result<Frame, Mismatch<Evidence>>, StoreError> {
         let mut bytes = self.take(9)?;
         let sizes = u32_at(&bytes, 1).zip(u32_at(&bytes, 5));
         let (key, value) = sizes
@@ -149,22 +189,20 @@ impl Frames {
         let expected = crc32c::crc32c(&bytes[..9 + body]);
         let found = u32_at(&bytes, 9 + body).unwrap_or_default();
         if expected != found {
-            return Err(self.bad(Mismatch::new(
-                Evidence::Checksum(expected),
-                Evidence::Checksum(found),
-            )));
+            let (expected, found) = (Evidence::Checksum(expected), Evidence::Checksum(found));
+            return Ok(Err(Mismatch::new(expected, found)));
         }
         let value = bytes[9 + key as usize..9 + body].to_vec();
         bytes.truncate(9 + key as usize);
-        Ok(Frame {
+        Ok(Ok(Frame {
             kind: bytes[0],
             key: bytes.split_off(9),
             value,
-        })
+        }))
     }
 
     fn next_of(&mut self, kind: u8) -> Result<Vec<u8>, StoreError> {
-        let frame = self.frame()?;
+        let frame = self.frame()?.map_err(|evidence| self.bad(evidence))?;
         if frame.kind != kind {
             let number = |kind| Evidence::Number(u64::from(kind));
             return Err(self.bad(Mismatch::new(number(kind), number(frame.kind))));
@@ -201,11 +239,11 @@ pub(crate) fn backup_name(sequence: u64) -> String {
     format!("meta-{sequence:020}.bak")
 }
 
-/// The newest such file in a folder.
+/// Such files of a folder, the newest first, at least one.
 ///
 /// Errors: [`StoreError::NoBackup`].
-pub(crate) fn newest(folder: &Path) -> Result<PathBuf, StoreError> {
-    let mut best = None;
+pub(crate) fn newest_first(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let mut sequences = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(StoreError::file)? {
         let name = entry?.file_name();
         let sequence = name
@@ -213,9 +251,12 @@ pub(crate) fn newest(folder: &Path) -> Result<PathBuf, StoreError> {
             .and_then(|name| name.strip_prefix("meta-")?.strip_suffix(".bak"))
             .filter(|digits| digits.len() == 20)
             .and_then(|digits| digits.parse::<u64>().ok());
-        best = best.max(sequence);
+        sequences.extend(sequence);
     }
-    let path = folder.to_owned();
-    let sequence = best.ok_or(StoreError::NoBackup(path))?;
-    Ok(folder.join(backup_name(sequence)))
+    if sequences.is_empty() {
+        return Err(StoreError::NoBackup(folder.to_owned()));
+    }
+    sequences.sort_unstable_by(|a, b| b.cmp(a));
+    let path = |sequence| folder.join(backup_name(sequence));
+    Ok(sequences.into_iter().map(path).collect())
 }

@@ -2,7 +2,6 @@
 
 use omr_mismatch::Mismatch;
 use std::io::{self, Read};
-use std::ops::ControlFlow;
 use std::sync::TryLockError;
 
 use bytes::{Buf, Bytes};
@@ -12,17 +11,14 @@ use super::objects::{Reader, key_name};
 use crate::error::{Evidence, StoreError};
 use crate::format::{KEYS, hash_of, numbers};
 use crate::meta::{Outcome, lock};
-use crate::tables::View;
+use crate::tables::{List, View};
 
 /// Hash and bytes of every key.
-pub(crate) fn list(view: &View) -> Result<Vec<([u8; 32], u64)>, StoreError> {
-    let mut out = Vec::new();
-    view.each(KEYS, &[], |key, row| {
-        let [bytes] = numbers("keys", key, view.open(KEYS, key, row)?)?;
-        out.push((hash_of("keys", key)?, bytes));
-        Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(out)
+pub(crate) fn list(view: &View) -> Result<List<([u8; 32], u64)>, StoreError> {
+    view.list(KEYS, |key, value| {
+        let [bytes] = numbers("keys", key, value)?;
+        Ok((hash_of("keys", key)?, bytes))
+    })
 }
 
 impl StoreError {
@@ -38,12 +34,20 @@ impl StoreError {
 }
 
 impl Store {
-    /// Bytes of a complete key; none where there is no such key.
+    /// Bytes of a complete key; none where there is no such key, or where its row is damaged: uploading the key again
+    /// mends that.
     ///
     /// Errors: those of the database.
     pub fn key_bytes(&self, hash: [u8; 32]) -> Result<Option<u64>, StoreError> {
         self.inner().meta.view(|view| {
-            let Some(value) = view.get(KEYS, &hash)? else {
+            let value = match view.get(KEYS, &hash) {
+                Err(fault @ StoreError::Row { .. }) => {
+                    tracing::error!(%fault, "a key is set aside: its owner has to register it again");
+                    None
+                }
+                other => other?,
+            };
+            let Some(value) = value else {
                 return Ok(None);
             };
             let [bytes] = numbers("keys", &hash, &value)?;

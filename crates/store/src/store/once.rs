@@ -4,7 +4,7 @@ use super::Store;
 use crate::error::StoreError;
 use crate::format::Layout;
 use crate::meta::lock;
-use crate::once::{Listed, check_count, check_listed, list_all};
+use crate::once::{check_count, check_listed, list_all};
 use crate::tables::View;
 
 impl Store {
@@ -38,17 +38,9 @@ pub(crate) fn check_records(
     records: &[u8],
 ) -> Result<(), StoreError> {
     for (record, index) in records.chunks_exact(layout.record_bytes()).zip(first..) {
-        check_listed(view, layout, index, &record[..layout.clue_bytes])?;
+        if let Ok((clue, _)) = layout.open_record(index, record) {
+            check_listed(view, layout, index, clue)?;
+        }
     }
     Ok(())
-}
-
-/// The keys of whole records, the first of index `first`, with their messages.
-pub(crate) fn keys_in(layout: &Layout, first: u64, records: &[u8]) -> Vec<Listed> {
-    let records = records.chunks_exact(layout.record_bytes()).zip(first..);
-    let key = |(record, index): (&[u8], u64)| {
-        let key = layout.clues.post_key(&record[..layout.clue_bytes])?;
-        Some((index, *key))
-    };
-    records.filter_map(key).collect()
 }

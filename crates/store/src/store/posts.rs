@@ -16,9 +16,6 @@ use crate::tables::{Open, Writing};
 /// Bytes of a row's numbers: first index, count, time. The hash follows; rows of version 2 have none.
 const NUMBERS: usize = 24;
 
-/// Key in the order, id and time of a post.
-type Oldest = (Vec<u8>, [u8; 16], u64);
-
 /// A post that is remembered.
 pub(crate) struct Known {
     pub(crate) range: Range<u64>,
@@ -85,14 +82,21 @@ impl<'t> Ids<'t> {
         })
     }
 
-    /// The post of an id, if it is remembered.
+    /// The post of an id, if it is remembered. A damaged row is not.
     pub(crate) fn find(&self, id: &[u8; 16]) -> Result<Option<Known>, StoreError> {
         let found = self.posts.get(id.as_slice()).map_err(Redb)?;
         let Some(row) = found else {
             return Ok(None);
         };
-        let value = open_row(self.seed, "posts", id, row.value())?;
-        Known::decode(id, value).map(Some)
+        match open_row(self.seed, "posts", id, row.value())
+            .and_then(|value| Known::decode(id, value))
+        {
+            Ok(known) => Ok(Some(known)),
+            Err(fault) => {
+                tracing::warn!(%fault, "a post id is forgotten");
+                Ok(None)
+            }
+        }
     }
 
     pub(crate) fn remember(
@@ -113,37 +117,56 @@ impl<'t> Ids<'t> {
         Ok(())
     }
 
-    /// Forgets at most `most` ids from before `time`, the oldest first.
+    /// Forgets at most `most` ids from before `time`, the oldest first, and what is damaged on the way.
     pub(crate) fn forget(&mut self, time: u64, most: usize) -> Result<(), StoreError> {
         for _ in 0..most {
-            let Some((key, id, posted)) = self.oldest()? else {
+            let Some(oldest) = self.oldest()? else {
                 break;
             };
-            if posted >= time {
-                break;
+            match &oldest.time {
+                Ok(posted) if *posted >= time => break,
+                Ok(_) => {}
+                Err(fault) => tracing::warn!(%fault, "a post id is forgotten"),
             }
-            self.order.remove(key.as_slice()).map_err(Redb)?;
-            self.posts.remove(id.as_slice()).map_err(Redb)?;
+            self.order.remove(oldest.key.as_slice()).map_err(Redb)?;
+            if let Some(id) = oldest.id {
+                self.posts.remove(id.as_slice()).map_err(Redb)?;
+            }
         }
         Ok(())
     }
 
-    /// Key, id and time of the oldest post.
     fn oldest(&self) -> Result<Option<Oldest>, StoreError> {
         let Some((key, row)) = self.order.first().map_err(Redb)? else {
             return Ok(None);
         };
         let key = key.value().to_vec();
-        let value = open_row(self.seed, "order", &key, row.value())?;
-        let id: [u8; 16] = value
-            .try_into()
-            .map_err(|_| bad_row("order", &key, Evidence::Bytes(16), value.len()))?;
-        let post = self.posts.get(id.as_slice()).map_err(Redb)?;
-        let Some(post) = post else {
-            return Err(bad_row("posts", &id, Evidence::Present, 0));
+        let id = open_row(self.seed, "order", &key, row.value()).and_then(|value| {
+            let id: Result<[u8; 16], _> = value.try_into();
+            id.map_err(|_| bad_row("order", &key, Evidence::Bytes(16), value.len()))
+        });
+        let (id, time) = match id {
+            Err(fault) => (None, Err(fault)),
+            Ok(id) => {
+                let post = self.posts.get(id.as_slice()).map_err(Redb)?;
+                let time = match &post {
+                    None => Err(bad_row("posts", &id, Evidence::Present, 0)),
+                    Some(post) => open_row(self.seed, "posts", &id, post.value())
+                        .and_then(|value| Ok(Known::decode(&id, value)?.time)),
+                };
+                (Some(id), time)
+            }
         };
-        let value = open_row(self.seed, "posts", &id, post.value())?;
-        let time = Known::decode(&id, value)?.time;
-        Ok(Some((key, id, time)))
+        Ok(Some(Oldest { key, id, time }))
     }
+}
+
+/// The oldest post that is remembered.
+struct Oldest {
+    /// Its key in the order.
+    key: Vec<u8>,
+    /// Unknown where the row of the order is damaged.
+    id: Option<[u8; 16]>,
+    /// When it was posted, or what hides it.
+    time: Result<u64, StoreError>,
 }

@@ -54,18 +54,19 @@ impl Store {
         self.inner().meta.view(|view| view.get(RECORDS, &key))
     }
 
-    /// All records of a table, in the order of their keys.
+    /// The records of a table, in the order of their keys. Damaged ones are set aside: logged and left out.
     ///
-    /// Errors: as [`Store::get`].
+    /// Errors: those of the database.
     pub fn scan(&self, table: &str) -> Result<Vec<KeyValue>, StoreError> {
         let mut out = Vec::new();
         self.each_record(table, |key, value| out.push((key.to_vec(), value.to_vec())))?;
         Ok(out)
     }
 
-    /// Calls `each` with key and value of all records of a table, in the order of their keys, none of which are kept.
+    /// Calls `each` with key and value of the records of a table, in the order of their keys, none of which are kept.
+    /// Damaged ones are set aside: logged and left out.
     ///
-    /// Errors: as [`Store::get`].
+    /// Errors: those of the database.
     pub fn each_record(
         &self,
         table: &str,
@@ -77,7 +78,10 @@ impl Store {
                 let Some(short) = key.strip_prefix(prefix.as_slice()) else {
                     return Ok(ControlFlow::Break(()));
                 };
-                each(short, view.open(RECORDS, key, row)?);
+                match view.open(RECORDS, key, row) {
+                    Ok(value) => each(short, value),
+                    Err(fault) => tracing::error!(%fault, "a record is set aside"),
+                }
                 Ok(ControlFlow::Continue(()))
             })
         })

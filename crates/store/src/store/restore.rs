@@ -1,34 +1,42 @@
 //! Restoring a store from the folder of a backup.
 
 use omr_mismatch::Mismatch;
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use redb::Database;
 
-use super::frames::{Frame, Frames, KINDS, newest};
-use super::objects::{Place, key_name};
-use super::{META_FILE, Store, StoreConfig, claim, sealed};
+use super::frames::{Frame, Frames, KINDS, check_row, newest_first};
+use super::objects::{Objects, Place, key_name};
+use super::{META_FILE, Store, StoreConfig, claim, mend, sealed};
 use crate::config::{BoardConfig, Clues};
 use crate::error::{Evidence, Redb, StoreError};
-use crate::format::{Layout, State, hash_of, index_of, numbers, open_row};
+use crate::format::{
+    Layout, Rows, SEGMENTS, SPENT, State, TAIL, hash_of, index_key, index_of, numbers, open_row,
+    pack,
+};
+use crate::once::nobodys;
 use crate::publish::publish;
 use crate::segment::Segment;
-use crate::tables::{initialise, short};
-use crate::tail::damaged_tail;
+use crate::tables::{Writing, initialise, short};
+use crate::tail::{lost_record, most_in_run};
 
 /// Bytes of rows in one transaction.
 const BATCH_BYTES: usize = 16 << 20;
 const COPY_BYTES: usize = 1 << 20;
 
 /// What was restored.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub struct Restored {
     /// The board.
     pub board: BoardConfig,
+    /// The file of the tables that it was restored from.
+    pub file: PathBuf,
     /// Messages.
     pub messages: u64,
     /// Segments.
@@ -37,33 +45,40 @@ pub struct Restored {
     pub keys: u64,
     /// Records.
     pub records: u64,
+    /// Where there are faults, messages that are lost: neither this nor an older backup of the folder has them intact.
+    pub lost: Vec<u64>,
+    /// Newer files of tables that could not be read, and rows, keys and segments that were left out.
+    pub faults: Vec<StoreError>,
 }
 
 /// What the file of the tables says.
-struct Manifest {
-    board: BoardConfig,
-    layout: Layout,
-    state: State,
-    segments: Vec<Segment>,
-    keys: Vec<([u8; 32], u64)>,
+pub(super) struct Manifest {
+    pub(super) file: PathBuf,
+    pub(super) board: BoardConfig,
+    pub(super) layout: Layout,
+    pub(super) state: State,
+    pub(super) segments: Vec<Segment>,
+    pub(super) keys: Vec<([u8; 32], u64)>,
     records: u64,
-    /// Messages covered so far, while it is read.
-    covered: u64,
     /// One-time keys of messages that expired.
     spent: u64,
+    /// What is left out.
+    pub(super) faults: Vec<StoreError>,
 }
 
 impl Store {
-    /// Makes a store at `config` of the newest backup in the folder `from`: the files that
+    /// Makes a store at `config` of the newest backup in the folder `from` that can be read: the files that
     /// [`Store::backup`] gave, under their names. Tests every hash and checksum before there is
     /// a store; a crash on the way leaves none, and restoring again begins anew.
+    ///
+    /// Damaged rows and objects are left out and returned. Messages among them come from older backups of the folder
+    /// where those have them, else a mark takes their place.
     ///
     /// The place of the objects may hold objects of the same board; they are written again.
     /// `progress(done, total)` counts bytes of objects.
     ///
-    /// Errors: [`StoreError::Exists`], [`StoreError::NoBackup`], [`StoreError::Backup`],
-    /// [`StoreError::Damaged`] for an object that the backup lacks or has damaged,
-    /// [`StoreError::ObjectsExist`], and those of disk and bucket.
+    /// Errors: [`StoreError::Exists`], [`StoreError::NoBackup`], [`StoreError::Backup`] of the newest where none can be
+    /// read, [`StoreError::ObjectsExist`], and those of disk and bucket.
     pub fn restore(
         config: &StoreConfig,
         from: &Path,
@@ -75,80 +90,120 @@ impl Store {
         if fs::exists(&path)? {
             return Err(StoreError::Exists(path));
         }
-        let file = newest(from)?;
-        let manifest = Manifest::read(&file)?;
+        let (mut manifest, mut faults) = Manifest::newest(from)?;
         let place = config.place()?;
         claim(&place, &manifest.board, true)?;
-        copy_objects(&place, &manifest, from, progress)?;
-        publish(&path, &manifest.board, |database| {
-            fill(database, &file, &manifest)
-        })?;
+        copy_objects(&place, &mut manifest, from, progress)?;
+        publish(&path, &manifest.board, |database| fill(database, &manifest))?;
+        faults.append(&mut manifest.faults);
+        let store = Self::open(config)?;
+        if !faults.is_empty() {
+            store.bring_back(from)?;
+        }
         // Backups leave it out.
-        Self::open(config)?.index_keys(&mut |_, _| {})?;
+        store.index_keys(&mut |_, _| {})?;
+        // What was left out of one table may be in the other.
+        store.mend_post_ids(&mut Vec::new())?;
         Ok(Restored {
             messages: manifest.state.len,
             segments: manifest.segments.len() as u64,
             keys: manifest.keys.len() as u64,
             records: manifest.records,
             board: manifest.board,
+            file: manifest.file,
+            lost: match faults.is_empty() {
+                true => Vec::new(),
+                false => store.lost()?,
+            },
+            faults,
         })
     }
 }
 
 impl Manifest {
+    /// The newest backup of a folder whose tables can be read, and what is wrong with those that are newer.
+    ///
+    /// Errors: [`StoreError::NoBackup`], that of the newest file where none can be read.
+    pub(super) fn newest(from: &Path) -> Result<(Self, Vec<StoreError>), StoreError> {
+        let mut faults = Vec::new();
+        for file in newest_first(from)? {
+            match Self::read(&file, from) {
+                Ok(manifest) => return Ok((manifest, faults)),
+                Err(
+                    fault @ (StoreError::Backup { .. }
+                    | StoreError::Row { .. }
+                    | StoreError::Version { .. }),
+                ) => faults.push(fault),
+                Err(other) => return Err(other),
+            }
+        }
+        Err(faults.swap_remove(0))
+    }
+
     /// Reads the file of the tables to its end, testing every row.
-    fn read(file: &Path) -> Result<Self, StoreError> {
+    pub(super) fn read(file: &Path, from: &Path) -> Result<Self, StoreError> {
         let (mut frames, board, state) = Frames::open(file)?;
         let mut out = Self {
+            file: file.to_owned(),
             layout: Layout::new(&board),
             board,
             state,
             segments: Vec::new(),
             keys: Vec::new(),
             records: 0,
-            covered: state.first,
             spent: 0,
+            faults: Vec::new(),
         };
+        let mut next = state.sealed;
         while let Some(frame) = frames.next()? {
-            out.add(&frames, &frame)?;
+            out.add(&frames, &frame, &mut next)?;
         }
-        if out.covered != state.len {
-            let found = Evidence::Number(out.covered);
-            return Err(frames.bad(Mismatch::new(Evidence::Number(state.len), found)));
+        out.faults.append(&mut frames.damaged);
+        out.miss(next..state.len);
+        let gaps = mend::gaps(&out.segments, state.first..state.sealed);
+        if !gaps.is_empty() {
+            let place = Place::open(&Objects::Local, from.to_owned())?;
+            let found = mend::filling(&out.layout, &out.board.board_id, &place, &gaps)?;
+            out.segments.extend(found);
+            out.segments.sort_unstable_by_key(|segment| segment.first);
         }
-        let spent = match out.layout.clues {
-            Clues::Plain => 0,
-            Clues::Bound => state.first,
-        };
-        if out.spent != spent {
-            let found = Evidence::Number(out.spent);
-            return Err(frames.bad(Mismatch::new(Evidence::Number(spent), found)));
+        match mend::gaps(&out.segments, state.first..state.sealed).first() {
+            None => Ok(out),
+            Some(gap) => {
+                let (expected, found) = (Evidence::Number(gap.start), Evidence::Number(gap.end));
+                Err(frames.bad(Mismatch::new(expected, found)))
+            }
         }
-        Ok(out)
     }
 
-    fn add(&mut self, frames: &Frames, frame: &Frame) -> Result<(), StoreError> {
-        let rows = KINDS.iter().find(|(kind, _)| *kind == frame.kind);
-        let (_, rows) = rows.ok_or_else(|| {
-            frames.bad(Mismatch::new(
-                Evidence::Present,
-                Evidence::Number(u64::from(frame.kind)),
-            ))
-        })?;
-        let table = short(rows);
+    fn add(&mut self, frames: &Frames, frame: &Frame, next: &mut u64) -> Result<(), StoreError> {
+        let rows = table_of(frames, frame)?;
+        let table = short(&rows);
         if table == "tail" {
-            self.cover(frames, index_of(table, &frame.key)?)?;
-            self.covered += check_run(&self.layout, self.covered, &frame.value)?;
+            let Ok(first) = index_of(table, &frame.key) else {
+                return Ok(());
+            };
+            if first < *next {
+                let (expected, found) = (Evidence::Number(*next), Evidence::Number(first));
+                return Err(frames.bad(Mismatch::new(expected, found)));
+            }
+            self.miss(*next..first);
+            let records = frame.value.chunks(self.layout.record_bytes());
+            *next = first + records.len() as u64;
+            for (index, record) in (first..).zip(records) {
+                if !is_intact(&self.layout, index, record) {
+                    self.faults.push(lost_record(index));
+                }
+            }
+            return Ok(());
+        }
+        if let Err(fault) = check_row(self.layout.seed, rows, &frame.key, &frame.value) {
+            self.faults.push(fault);
             return Ok(());
         }
         let value = open_row(self.layout.seed, table, &frame.key, &frame.value)?;
         match table {
-            "segments" => {
-                let segment = Segment::decode(&frame.key, value)?;
-                self.cover(frames, segment.first)?;
-                self.covered = segment.end();
-                self.segments.push(segment);
-            }
+            "segments" => self.segments.push(Segment::decode(&frame.key, value)?),
             "keys" => {
                 let [bytes] = numbers(table, &frame.key, value)?;
                 self.keys.push((hash_of(table, &frame.key)?, bytes));
@@ -160,21 +215,32 @@ impl Manifest {
         Ok(())
     }
 
-    /// Segments, then runs of the tail, come in order and leave nothing out.
-    fn cover(&self, frames: &Frames, first: u64) -> Result<(), StoreError> {
-        if first != self.covered {
-            return Err(frames.bad(Mismatch::new(
-                Evidence::Number(self.covered),
-                Evidence::Number(first),
-            )));
-        }
-        Ok(())
+    /// Notes messages of the tail that are missing.
+    fn miss(&mut self, range: Range<u64>) {
+        self.faults.extend(range.map(lost_record));
     }
 }
 
+/// The table of a frame's row.
+///
+/// Errors: [`StoreError::Backup`].
+fn table_of(frames: &Frames, frame: &Frame) -> Result<Rows, StoreError> {
+    let rows = KINDS.iter().find(|(kind, _)| *kind == frame.kind);
+    rows.map(|(_, rows)| *rows).ok_or_else(|| {
+        let found = Evidence::Number(u64::from(frame.kind));
+        frames.bad(Mismatch::new(Evidence::Present, found))
+    })
+}
+
+fn is_intact(layout: &Layout, index: u64, record: &[u8]) -> bool {
+    record.len() == layout.record_bytes() && layout.open_record(index, record).is_ok()
+}
+
+/// Copies the objects that a backup names. A key that the backup lacks or has damaged is left out; for such a segment
+/// one of marks is made.
 fn copy_objects(
     place: &Place,
-    manifest: &Manifest,
+    manifest: &mut Manifest,
     from: &Path,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), StoreError> {
@@ -182,22 +248,40 @@ fn copy_objects(
     let keys = manifest.keys.iter().map(|(_, bytes)| *bytes);
     let total = segments.chain(keys).fold(0, u64::saturating_add);
     let mut done = 0;
-    for segment in &manifest.segments {
-        copy_segment(
-            place,
-            &manifest.layout,
-            &manifest.board.board_id,
-            segment,
-            from,
-        )?;
+    let (layout, board_id) = (&manifest.layout, &manifest.board.board_id);
+    for segment in &mut manifest.segments {
         done += segment.bytes;
+        match copy_segment(place, layout, board_id, segment, from) {
+            Err(fault @ StoreError::Damaged { .. }) => {
+                manifest.faults.push(fault);
+                let mut records = Vec::new();
+                for index in segment.first..segment.end() {
+                    layout.push_lost(index, &mut records);
+                }
+                let (marks, bytes) = sealed::build(layout, board_id, segment.first, &records);
+                place.put(&marks.name(), bytes)?;
+                *segment = Segment {
+                    sealed_at: segment.sealed_at,
+                    ..marks
+                };
+            }
+            other => other?,
+        }
         progress(done, total);
     }
-    for (hash, bytes) in &manifest.keys {
-        copy_key(place, hash, *bytes, from)?;
+    let mut keys = Vec::new();
+    for (hash, bytes) in std::mem::take(&mut manifest.keys) {
         done += bytes;
+        match copy_key(place, &hash, bytes, from) {
+            Err(fault @ StoreError::Damaged { .. }) => manifest.faults.push(fault),
+            other => {
+                other?;
+                keys.push((hash, bytes));
+            }
+        }
         progress(done, total);
     }
+    manifest.keys = keys;
     Ok(())
 }
 
@@ -211,8 +295,22 @@ pub(crate) fn copy_segment(
     segment: &Segment,
     from: &Path,
 ) -> Result<(), StoreError> {
-    let name = segment.name();
-    let bytes = match fs::read(from.join(&name)) {
+    place.put(
+        &segment.name(),
+        segment_in(layout, board_id, segment, from)?,
+    )
+}
+
+/// The intact segment of a backup.
+///
+/// Errors: [`StoreError::Damaged`] where the backup has none.
+pub(super) fn segment_in(
+    layout: &Layout,
+    board_id: &[u8; 16],
+    segment: &Segment,
+    from: &Path,
+) -> Result<Bytes, StoreError> {
+    let bytes = match fs::read(from.join(segment.name())) {
         Ok(bytes) => Bytes::from(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(segment.damaged(Mismatch::new(Evidence::Present, Evidence::Missing)));
@@ -220,7 +318,7 @@ pub(crate) fn copy_segment(
         Err(error) => return Err(StoreError::file(error)),
     };
     sealed::check(layout, board_id, segment, &bytes)?;
-    place.put(&name, bytes)
+    Ok(bytes)
 }
 
 /// Puts the intact key of a backup into its place.
@@ -232,8 +330,28 @@ pub(crate) fn copy_key(
     bytes: u64,
     from: &Path,
 ) -> Result<(), StoreError> {
-    let name = key_name(hash);
-    let mut file = match File::open(from.join(&name)) {
+    // A draft is begun once there is something to copy.
+    let mut writer = None;
+    key_in(hash, bytes, from, &mut |data| {
+        let writer = match &mut writer {
+            Some(writer) => writer,
+            none => none.insert(place.writer(&key_name(hash))?),
+        };
+        writer.write(data)
+    })?;
+    writer.map_or(Ok(()), |writer| writer.finish())
+}
+
+/// Gives `each` the bytes of a key of a backup, of which none may be used unless this returns without an error.
+///
+/// Errors: [`StoreError::Damaged`] where the backup has none; those of `each`.
+pub(super) fn key_in(
+    hash: &[u8; 32],
+    bytes: u64,
+    from: &Path,
+    each: &mut dyn FnMut(&[u8]) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut file = match File::open(from.join(key_name(hash))) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(StoreError::key(
@@ -243,7 +361,6 @@ pub(crate) fn copy_key(
         }
         Err(error) => return Err(StoreError::file(error)),
     };
-    let mut writer = place.writer(&name)?;
     let (mut hasher, mut seen) = (blake3::Hasher::new(), 0);
     let mut buffer = vec![0; COPY_BYTES];
     loop {
@@ -253,7 +370,7 @@ pub(crate) fn copy_key(
         }
         hasher.update(&buffer[..count]);
         seen += count as u64;
-        writer.write(&buffer[..count])?;
+        each(&buffer[..count])?;
     }
     let found = Evidence::hash(*hasher.finalize().as_bytes());
     for (expected, found) in [
@@ -264,56 +381,99 @@ pub(crate) fn copy_key(
             return Err(StoreError::key(hash, Mismatch::new(expected, found)));
         }
     }
-    writer.finish()
+    Ok(())
 }
 
-/// Writes the rows of the backup into a new database.
-fn fill(database: &Database, file: &Path, manifest: &Manifest) -> Result<(), StoreError> {
+/// Writes the rows of the backup that are intact into a new database, and marks for messages that are missing.
+fn fill(database: &Database, manifest: &Manifest) -> Result<(), StoreError> {
     initialise(database, &manifest.board, &manifest.state)?;
-    let (mut frames, ..) = Frames::open(file)?;
-    let mut more = true;
+    let (mut frames, ..) = Frames::open(&manifest.file)?;
+    let (layout, state) = (&manifest.layout, &manifest.state);
+    let kept: HashSet<[u8; 32]> = manifest.keys.iter().map(|(hash, _)| *hash).collect();
+    let (mut next, mut more) = (state.sealed, true);
     while more {
         let mut transaction = database.begin_write().map_err(Redb)?;
         transaction.set_quick_repair(true);
+        let writing = Writing::new(&transaction, layout.seed);
         let mut bytes = 0;
         while bytes < BATCH_BYTES {
             let Some(frame) = frames.next()? else {
                 more = false;
                 break;
             };
-            let rows = KINDS.iter().find(|(kind, _)| *kind == frame.kind);
-            let Some((_, rows)) = rows else {
-                return Err(frames.bad(Mismatch::new(Evidence::Present, Evidence::Malformed)));
-            };
-            let mut table = transaction.open_table(*rows).map_err(Redb)?;
-            let row = table.insert(frame.key.as_slice(), frame.value.as_slice());
-            row.map_err(Redb)?;
             bytes += frame.key.len() + frame.value.len();
+            let rows = table_of(&frames, &frame)?;
+            match short(&rows) {
+                // Written below.
+                "segments" => continue,
+                "tail" => {
+                    let Ok(first) = index_of("tail", &frame.key) else {
+                        continue;
+                    };
+                    put_marks(&writing, layout, next..first)?;
+                    next = put_run(&writing, layout, first, &frame.value)?;
+                    continue;
+                }
+                "keys" if !kept.iter().any(|hash| hash == frame.key.as_slice()) => continue,
+                _ => {}
+            }
+            if check_row(layout.seed, rows, &frame.key, &frame.value).is_ok() {
+                let mut table = writing.table(rows)?;
+                let row = table.insert(frame.key.as_slice(), frame.value.as_slice());
+                row.map_err(Redb)?;
+            }
+        }
+        if !more {
+            put_marks(&writing, layout, next..state.len)?;
+            for segment in &manifest.segments {
+                writing.put(SEGMENTS, &index_key(segment.first), &segment.encode())?;
+            }
+            let spent = match layout.clues {
+                Clues::Plain => 0,
+                Clues::Bound => state.first,
+            };
+            // As many as messages expired: without them nothing could be posted.
+            for number in manifest.spent..spent {
+                let index = u64::MAX - number;
+                writing.put(SPENT, &nobodys(index), &pack([index]))?;
+            }
         }
         transaction.commit().map_err(Redb)?;
     }
     Ok(())
 }
 
-/// Tests a run of the tail, the first record being that of `first`; gives the number of records.
-///
-/// Errors: [`StoreError::Damaged`] for the first record that is not intact.
-fn check_run(layout: &Layout, first: u64, run: &[u8]) -> Result<u64, StoreError> {
-    let mut index = first;
-    let mut records = run.chunks_exact(layout.record_bytes());
-    for record in records.by_ref() {
-        let opened = layout.open_record(index, record);
-        opened.map_err(|evidence| damaged_tail(index, index + 1, evidence))?;
-        index += 1;
+/// Writes marks of lost messages.
+fn put_marks(writing: &Writing<'_>, layout: &Layout, range: Range<u64>) -> Result<(), StoreError> {
+    let mut table = writing.table(TAIL)?;
+    for start in range.clone().step_by(most_in_run(layout) as usize) {
+        let mut run = Vec::new();
+        for index in start..range.end.min(start + most_in_run(layout)) {
+            layout.push_lost(index, &mut run);
+        }
+        let key = index_key(start);
+        table.insert(key.as_slice(), run.as_slice()).map_err(Redb)?;
     }
-    if !records.remainder().is_empty() || index == first {
-        let expected = Evidence::Bytes(layout.record_bytes() as u64);
-        let found = Evidence::Bytes(records.remainder().len() as u64);
-        return Err(damaged_tail(
-            index,
-            index + 1,
-            Mismatch::new(expected, found),
-        ));
+    Ok(())
+}
+
+/// Writes a run, with marks in place of damaged records, and returns where the next one begins.
+fn put_run(
+    writing: &Writing<'_>,
+    layout: &Layout,
+    first: u64,
+    run: &[u8],
+) -> Result<u64, StoreError> {
+    let (mut out, mut next) = (Vec::new(), first);
+    for record in run.chunks(layout.record_bytes()) {
+        match is_intact(layout, next, record) {
+            true => out.extend_from_slice(record),
+            false => layout.push_lost(next, &mut out),
+        }
+        next += 1;
     }
-    Ok(index - first)
+    let mut table = writing.table(TAIL)?;
+    let key = index_key(first);
+    table.insert(key.as_slice(), out.as_slice()).map_err(Redb)?;
+    Ok(next)
 }

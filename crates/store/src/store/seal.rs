@@ -16,11 +16,11 @@ use crate::tail::{Piece, drop_runs};
 
 impl Store {
     /// Calls `visit(index, clue, payload)` for every message of `range` in order, until it breaks.
-    /// Every record's checksum is tested.
+    /// Every record's checksum is tested; a lost message, whose record in the tail is or was damaged, comes with an
+    /// empty clue.
     ///
     /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`] before any call, the latter also where messages
-    /// expire meanwhile; [`StoreError::Damaged`] after the calls
-    /// for the intact messages before; those of the database and of the objects.
+    /// expire meanwhile; [`StoreError::Damaged`] where a segment is damaged; those of the database and of the objects.
     pub fn read(&self, range: Range<u64>, visit: &mut Visit<'_>) -> Result<(), StoreError> {
         self.read_range(range, visit)
     }
@@ -32,14 +32,14 @@ impl Store {
         sealed::fetch(&inner.place, &inner.meta.layout, board, segment)
     }
 
-    /// Moves full segments out of the tail into immutable objects; gives how many.
+    /// Moves full segments out of the tail into immutable objects; gives how many. A mark takes the place of a message
+    /// whose record is damaged.
     ///
     /// Appends and reads go on meanwhile. An object is durable before the transaction that records
     /// it and drops the tail's records, so a crash at any point loses nothing and leaves at most an
     /// object that the next call writes again.
     ///
-    /// Errors: [`StoreError::Damaged`] where a record of the tail is damaged, which keeps it there;
-    /// those of the database and of the objects.
+    /// Errors: those of the database and of the objects.
     pub fn seal(&self) -> Result<u64, StoreError> {
         let inner = self.inner();
         let _one_at_a_time = lock(&inner.sealing);
@@ -64,12 +64,20 @@ impl Store {
         }
     }
 
-    /// Whole, tested records of a range of the tail.
+    /// Whole, tested records of a range of the tail, and marks of lost messages.
     fn tail_records(&self, range: Range<u64>) -> Result<Vec<u8>, StoreError> {
         let layout = &self.inner().meta.layout;
         let mut out = Vec::new();
         self.read(range, &mut |index, clue, payload| {
-            layout.push_record(index, clue, payload, &mut out);
+            if clue.is_empty() {
+                tracing::error!(
+                    index,
+                    "this message is lost, its record was damaged: `omr data repair` brings it back from a backup"
+                );
+                layout.push_lost(index, &mut out);
+            } else {
+                layout.push_record(index, clue, payload, &mut out);
+            }
             ControlFlow::Continue(())
         })?;
         Ok(out)
@@ -111,6 +119,7 @@ impl Log for Store {
         Ok(Piece {
             first: segment.first,
             records,
+            lost: Vec::new(),
             segment: Some(*segment),
         })
     }

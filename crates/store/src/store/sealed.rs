@@ -2,7 +2,6 @@
 
 use omr_mismatch::Mismatch;
 use std::collections::VecDeque;
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -12,7 +11,7 @@ use crate::error::{Evidence, StoreError};
 use crate::format::{Layout, SEGMENTS, u32_at};
 use crate::meta::lock;
 use crate::segment::Segment;
-use crate::tables::View;
+use crate::tables::{List, View};
 
 /// The version of segments that this build reads and writes.
 pub const SEGMENT_VERSION: u32 = 1;
@@ -22,14 +21,9 @@ pub(crate) const HASH_BYTES: usize = 32;
 /// Bytes of segments kept in memory; at least one segment is.
 const CACHE_BYTES: usize = 64 << 20;
 
-/// All segments of a moment, in order.
-pub(crate) fn list(view: &View) -> Result<Vec<Segment>, StoreError> {
-    let mut out = Vec::new();
-    view.each(SEGMENTS, &[], |key, row| {
-        out.push(Segment::decode(key, view.open(SEGMENTS, key, row)?)?);
-        Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(out)
+/// The segments of a moment, in order.
+pub(crate) fn list(view: &View) -> Result<List<Segment>, StoreError> {
+    view.list(SEGMENTS, Segment::decode)
 }
 
 /// A segment of the messages from `first` on, and its bytes. `records` hold whole records.
@@ -106,6 +100,35 @@ pub(crate) fn check(
         }
     }
     check_version(u32_at(body, 8).unwrap_or_default())
+}
+
+/// The board that the first bytes of a segment name; none where they are no segment's.
+pub(crate) fn board_of(head: &[u8]) -> Option<[u8; 16]> {
+    if head.first_chunk() != Some(&MAGIC) {
+        return None;
+    }
+    head.get(12..28)?.try_into().ok()
+}
+
+/// What the bytes of a whole segment say that it is.
+///
+/// Errors: [`StoreError::Damaged`], [`StoreError::Version`].
+pub(crate) fn described(
+    layout: &Layout,
+    board_id: &[u8; 16],
+    first: u64,
+    bytes: &[u8],
+) -> Result<Segment, StoreError> {
+    let hash = bytes.last_chunk::<HASH_BYTES>().copied();
+    let segment = Segment {
+        first,
+        count: u64_at(bytes, 36).unwrap_or_default(),
+        bytes: bytes.len() as u64,
+        hash: hash.unwrap_or_default(),
+        sealed_at: None,
+    };
+    check(layout, board_id, &segment, bytes)?;
+    Ok(segment)
 }
 
 fn check_version(found: u32) -> Result<(), StoreError> {

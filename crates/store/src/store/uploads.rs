@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
@@ -47,15 +46,21 @@ impl Uploads {
         fs::create_dir_all(&dir).map_err(StoreError::file)?;
         let mut live = HashMap::new();
         let rows = meta.view(|view| {
-            let mut rows = Vec::new();
-            view.each(UPLOADS, &[], |key, row| {
-                let numbers: [u64; 3] = numbers("uploads", key, view.open(UPLOADS, key, row)?)?;
-                rows.push((hash_of("uploads", key)?, numbers));
-                Ok(ControlFlow::Continue(()))
-            })?;
-            Ok(rows)
+            view.list(UPLOADS, |key, value| {
+                let numbers: [u64; 3] = numbers("uploads", key, value)?;
+                Ok((hash_of("uploads", key)?, numbers))
+            })
         })?;
-        for (hash, [total, durable, touched]) in rows {
+        for fault in &rows.faults {
+            tracing::warn!(%fault, "an upload under way is dropped: its client begins again");
+        }
+        if !rows.faults.is_empty() {
+            meta.transact(|writing, _| {
+                writing.drop_damaged(UPLOADS)?;
+                Ok(Outcome::Commit(()))
+            })?;
+        }
+        for (hash, [total, durable, touched]) in rows.intact {
             let partial = Partial::new(&dir, hash, total, touched);
             // A file shorter than recorded was lost or cut: it begins again there.
             let bytes = fs::metadata(&partial.path).map_or(0, |metadata| metadata.len());

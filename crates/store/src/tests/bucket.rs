@@ -143,7 +143,10 @@ fn lose_objects(store: &Store, root: &Path, backup: &Path) {
         "{:?}",
         report.faults
     );
-    assert_eq!(store.repair(backup).unwrap().repaired, [segment.name()]);
+    assert_eq!(
+        store.repair(Some(backup)).unwrap().repaired,
+        [segment.name()]
+    );
     check_content(store).unwrap();
 }
 

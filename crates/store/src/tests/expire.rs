@@ -8,7 +8,7 @@ use super::disk::Disk;
 use super::{
     Simulated, all, append, back_up, board, check_content, message, plain_store, post, sealed,
 };
-use crate::format::{KEY_STATE, KEY_VERSION, META, SEGMENTS, SPENT, seal_row};
+use crate::format::{KEYS_STATE, KEYS_VERSION, META, SEGMENTS, SPENT, seal_row};
 use crate::meta::Outcome;
 use crate::{Expiry, META_FILE, Post, Refusal, Store, StoreError};
 
@@ -135,9 +135,9 @@ fn segments_of_version_3_are_as_old_as_the_next_that_has_a_time() {
             table.insert(key.as_slice(), row.as_slice()).unwrap();
         }
         let mut meta = transaction.open_table(META).unwrap();
-        let row = seal_row(seed, "meta", KEY_STATE, &state.encode()[..32]);
-        meta.insert(KEY_STATE, row.as_slice()).unwrap();
-        meta.insert(KEY_VERSION, 3u32.to_le_bytes().as_slice())
+        let row = seal_row(seed, "meta", KEYS_STATE[0], &state.encode()[..32]);
+        meta.insert(KEYS_STATE[0], row.as_slice()).unwrap();
+        meta.insert(KEYS_VERSION[0], 3u32.to_le_bytes().as_slice())
             .unwrap();
     }
     transaction.delete_table(SPENT).unwrap();

@@ -240,7 +240,7 @@ fn a_repair_removes_what_is_damaged() {
         "{faults:?}"
     );
     assert_eq!(kept(&store, 0..30), (0..30).collect::<Vec<_>>());
-    let report = store.repair(dir.path()).unwrap();
+    let report = store.repair(Some(dir.path())).unwrap();
     assert!(report.is_sound(), "{:?}", report.faults);
     assert_eq!(report.repaired, ["hashes"]);
     assert!(store.verify(&mut |_, _| {}).unwrap().is_sound());

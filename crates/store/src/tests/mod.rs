@@ -15,6 +15,7 @@ mod hashes;
 mod model;
 mod once;
 mod overlay;
+mod rot;
 mod uploads;
 
 use std::ops::{ControlFlow, Range};
@@ -222,8 +223,20 @@ fn read_key(store: &Store, hash: [u8; 32]) -> std::io::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Takes a backup into a folder; gives the names of the files that came.
+/// Takes a backup of an undamaged store into a folder; gives the names of the files that came.
 fn back_up(store: &Store, folder: &std::path::Path) -> Result<Vec<String>, StoreError> {
+    let (names, faults) = back_up_what_is_left(store, folder)?;
+    match faults.into_iter().next() {
+        None => Ok(names),
+        Some(fault) => Err(fault),
+    }
+}
+
+/// Takes a backup into a folder; gives the names of the files that came, and the damage.
+fn back_up_what_is_left(
+    store: &Store,
+    folder: &std::path::Path,
+) -> Result<(Vec<String>, Vec<StoreError>), StoreError> {
     let mut have = std::collections::HashSet::new();
     for kind in ["segments", "keys"] {
         std::fs::create_dir_all(folder.join(kind))?;
@@ -232,7 +245,7 @@ fn back_up(store: &Store, folder: &std::path::Path) -> Result<Vec<String>, Store
         }
     }
     let (mut names, mut file) = (Vec::new(), Vec::new());
-    store.backup(&have, &mut |piece| {
+    let faults = store.backup(&have, &mut |piece| {
         assert!(piece.data.len() <= 1 << 20 && piece.offset == file.len() as u64);
         file.extend_from_slice(piece.data);
         if piece.last {
@@ -242,7 +255,7 @@ fn back_up(store: &Store, folder: &std::path::Path) -> Result<Vec<String>, Store
         }
         Ok(())
     })?;
-    Ok(names)
+    Ok((names, faults))
 }
 
 #[test]

@@ -5,7 +5,7 @@ use redb::Database;
 
 use super::disk::Disk;
 use super::{Simulated, all, append, board, check_content, message, plain_store, post, sealed};
-use crate::format::{KEY_VERSION, META, META_VERSION, ONCE, POSTS, pack, seal_row};
+use crate::format::{KEYS_VERSION, META, META_VERSION, ONCE, POSTS, pack, seal_row};
 use crate::{
     Clues, Evidence, META_FILE, Message, Post, Refusal, Store, StoreConfig, StoreError, UsedKey,
 };
@@ -131,7 +131,7 @@ fn posts_of_version_2_are_known_by_their_ids_and_the_file_becomes_the_newest() {
             posts.insert(id.as_slice(), row.as_slice()).unwrap();
             let mut meta = transaction.open_table(META).unwrap();
             let version = 2u32.to_le_bytes();
-            meta.insert(KEY_VERSION, version.as_slice()).unwrap();
+            meta.insert(KEYS_VERSION[0], version.as_slice()).unwrap();
         });
     };
     let (config, store) = tampered(&dir, downgrade);
@@ -143,7 +143,10 @@ fn posts_of_version_2_are_known_by_their_ids_and_the_file_becomes_the_newest() {
     assert_eq!((done.range.clone(), done.repeated), (0..30, true));
     assert_eq!(answers[1], Err(Refusal::OtherPost));
     append(&store, 30..33).unwrap();
-    let version = store.inner().meta.view(|view| view.raw(META, KEY_VERSION));
+    let version = store
+        .inner()
+        .meta
+        .view(|view| view.raw(META, KEYS_VERSION[0]));
     assert_eq!(version.unwrap().unwrap(), META_VERSION.to_le_bytes());
     drop(store);
     assert_eq!(Store::open(&config).unwrap().len(), 33);
@@ -208,18 +211,16 @@ fn a_lost_list_is_made_anew_from_the_messages() {
         let dir = tempfile::tempdir().unwrap();
         let (_, store) = tampered(&dir, |database| edit(database, lose));
         let lacks = |error: &StoreError| matches!(error, StoreError::KeyCount(Mismatch { expected: 30, found }) if *found == left);
-        let error = store.append(&[single(1, vec![message(2)])]).unwrap_err();
-        assert!(lacks(&error), "{error}");
         let faults = store.verify(&mut |_, _| {}).unwrap().faults;
-        assert!(lacks(&faults[0]) && faults.len() > 1, "{faults:?}");
-        let mut last = (0, 0);
-        assert!(
-            store
-                .index_keys(&mut |done, all| last = (done, all))
-                .unwrap()
-        );
-        assert_eq!(last, (30, 30));
-        assert!(store.verify(&mut |_, _| {}).unwrap().is_sound());
+        assert!(faults.iter().any(lacks) && faults.len() > 1, "{faults:?}");
+        // At the start, or else by the next append.
+        if left == 0 {
+            let mut last = (0, 0);
+            let mut progress = |done, all| last = (done, all);
+            assert!(store.index_keys(&mut progress).unwrap());
+            assert_eq!(last, (30, 30));
+            assert!(store.verify(&mut |_, _| {}).unwrap().is_sound());
+        }
         let again = store.append(&[single(1, vec![message(2)])]).unwrap();
         assert_eq!(places(again[0].as_ref().unwrap_err()), [(0, 2)]);
         append(&store, 30..33).unwrap();
@@ -270,7 +271,7 @@ fn a_wrong_row_is_found_and_repaired() {
         ),
         "{faults:?}"
     );
-    let report = store.repair(dir.path()).unwrap();
+    let report = store.repair(Some(dir.path())).unwrap();
     assert!(report.is_sound(), "{:?}", report.faults);
     assert_eq!(report.repaired, ["one-time keys"]);
     assert!(store.verify(&mut |_, _| {}).unwrap().is_sound());

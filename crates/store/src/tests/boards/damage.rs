@@ -4,6 +4,7 @@ use super::{check_content, config, create, message, messages, open};
 use crate::format::BOARD_FILE;
 use crate::tests::disk::Disk;
 use crate::{Board, StoreError, Structure};
+use std::ops::ControlFlow;
 
 const LEN: u64 = 23;
 
@@ -108,18 +109,28 @@ fn a_flip_in_a_message_is_found_by_reading_and_by_verification() {
         bytes[at + 33] ^= 0x10;
     }
     let board = open(&Disk::from_bytes(bytes)).unwrap();
-    let error = check_content(&board, &config()).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            StoreError::Damaged {
-                first: 6,
-                end: 7,
-                ..
+    let (mut lost, mut clues, mut payloads) = (Vec::new(), Vec::new(), Vec::new());
+    board
+        .read(0..LEN, &mut |index, clue, payload| {
+            let expected = message(&config(), index);
+            match clue.is_empty() {
+                true => lost.push(index),
+                false => assert!(clue == expected.clue && payload == expected.payload),
             }
-        ),
-        "{error}"
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(lost, [6]);
+    let bulk = board.read_into(5..8, &mut clues, &mut payloads);
+    assert_eq!(bulk.unwrap(), [6]);
+    let clue_bytes = config().clue_bytes as usize;
+    assert!(clues.len() == 3 * clue_bytes && clues[..clue_bytes] == message(&config(), 5).clue);
+    assert!(
+        clues[clue_bytes..2 * clue_bytes]
+            .iter()
+            .all(|byte| *byte == 0)
     );
+    assert!(clues[2 * clue_bytes..] == message(&config(), 7).clue);
     let report = board.verify(&mut |_, _| {}).unwrap();
     assert_eq!(report.bad_messages, 1);
     assert!(matches!(

@@ -6,7 +6,7 @@ use redb::Database;
 
 use super::{check_content, config, create, message, messages, open};
 use crate::error::{Foreign, UsedKey};
-use crate::format::{BOARD_FILE, KEY_STATE, META, State, seal_row};
+use crate::format::{BOARD_FILE, KEYS_STATE, META, State, seal_row};
 use crate::tests::disk::Disk;
 use crate::{Board, BoardConfig, Clues, StoreError};
 
@@ -206,10 +206,10 @@ fn a_beginning_that_no_board_has_is_damage() {
         ..State::default()
     };
     let seed = crc32c::crc32c(&config().board_id);
-    let row = |state: State| seal_row(seed, "meta", KEY_STATE, &state.encode());
+    let row = |state: State| KEYS_STATE.map(|key| seal_row(seed, "meta", key, &state.encode()));
     let mut flipped = row(state(20, 20));
-    flipped[33] ^= 1;
-    for row in [
+    flipped.iter_mut().for_each(|row| row[33] ^= 1);
+    for rows in [
         row(state(21, 20)),
         row(state(35, 35)),
         row(state(20, 21)),
@@ -219,7 +219,9 @@ fn a_beginning_that_no_board_has_is_damage() {
         let database = Database::open(dir.path().join(BOARD_FILE)).unwrap();
         let transaction = database.begin_write().unwrap();
         let mut meta = transaction.open_table(META).unwrap();
-        meta.insert(KEY_STATE, row.as_slice()).unwrap();
+        for (key, row) in KEYS_STATE.into_iter().zip(&rows) {
+            meta.insert(key, row.as_slice()).unwrap();
+        }
         drop(meta);
         transaction.commit().unwrap();
         drop(database);
