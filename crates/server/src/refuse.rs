@@ -110,6 +110,7 @@ fn code_of(error: &StoreError) -> Code {
         | StoreError::UploadSize(_)
         | StoreError::UploadHash(_) => Code::InvalidArgument,
         StoreError::NoKey(_) | StoreError::NoUpload(_) => Code::NotFound,
+        StoreError::OtherHistory { .. } => Code::FailedPrecondition,
         _ => Code::Internal,
     }
 }

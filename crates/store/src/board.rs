@@ -5,10 +5,11 @@ use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Mutex;
 
+use crate::chain;
 use crate::config::{BoardConfig, Message};
 use crate::database::{Access, Source};
 use crate::error::{Foreign, StoreError};
-use crate::format::{BOARD_FILE, State, TAIL};
+use crate::format::{BOARD_FILE, TAIL};
 use crate::hashes::{self, Gathered, Keeper, MessageHashes, Take};
 use crate::log::{Log, Visit};
 use crate::meta::{Meta, Outcome, lock};
@@ -96,9 +97,7 @@ impl Board {
         if fs::exists(&path)? {
             return Err(StoreError::Exists(path));
         }
-        publish(&path, config, |database| {
-            initialise(database, config, &State::default())
-        })?;
+        publish(&path, config, |database| initialise(database, config))?;
         Self::open(dir)
     }
 
@@ -146,6 +145,14 @@ impl Board {
     /// The number of messages, those that have expired among them.
     pub fn len(&self) -> u64 {
         self.meta.len()
+    }
+
+    /// The running hash of the log at a length: of its first `length` messages. None where the board is shorter, or
+    /// where messages from there on have expired.
+    ///
+    /// Errors: [`StoreError::Damaged`] where hashes and messages before it are damaged; those of the database.
+    pub fn hash_at(&self, length: u64) -> Result<Option<[u8; 32]>, StoreError> {
+        chain::hash_at(self, length)
     }
 
     /// Whether there never was a message.
@@ -204,9 +211,9 @@ impl Board {
             if let Some(first) = used.first() {
                 return Err(StoreError::UsedKey(*first));
             }
-            let mut tail = Tail::open(writing, layout, start)?;
+            let mut tail = Tail::open(writing, layout, state)?;
             tail.push_all(messages)?;
-            state.len = tail.finish()?;
+            tail.finish(writing, state)?;
             let mut keeper = Keeper::new(writing, layout);
             if let Some(MessageHashes { tag, hashes }) = hashes {
                 keeper.push(start, *tag, hashes)?;
@@ -247,10 +254,12 @@ impl Board {
     fn remove(&self, range: Range<u64>) -> Result<(), StoreError> {
         let layout = &self.meta.layout;
         let keys = once::keys_read(self, range.clone())?;
+        let base = chain::hash_before_expiry(self, range.end)?;
         self.meta.transact(|writing, state| {
             Once::open(writing, layout, state)?.spend(&keys)?;
             drop_runs(&mut writing.table(TAIL)?, layout, range.end)?;
             hashes::drop_before(writing, layout, range.end)?;
+            chain::drop_before(writing, state, range.end, base)?;
             (state.first, state.sealed) = (range.end, range.end);
             Ok(Outcome::Commit(()))
         })

@@ -18,10 +18,11 @@ use crate::config::{BoardConfig, Clues, Message};
 use crate::database::{Access, Guarded, Source, guarded, remove_if_present, sync_dir};
 use crate::error::{Evidence, Foreign, Redb, StoreError};
 use crate::format::{
-    BOARD_FILE, EARLIER_META, Layout, META, ONCE, SPENT, State, decode_body, pack, seal_row, u32_at,
+    BOARD_FILE, EARLIER_META, History, Layout, META, ONCE, SPENT, State, decode_body, pack,
+    seal_row, u32_at,
 };
 use crate::publish::publish;
-use crate::tables::{Writing, initialise};
+use crate::tables::{Writing, initialise_at};
 use crate::tail::{Tail, damaged_tail};
 
 /// The name under which the file of an earlier format stays beside the board that it became.
@@ -130,20 +131,24 @@ impl Earlier {
 
     /// Writes everything into a new database.
     fn fill(&self, database: &Database) -> Result<(), StoreError> {
-        let state = State {
+        let mut state = State {
             len: self.len,
             sealed: self.first,
             first: self.first,
-            ..State::default()
+            ..State::new(&self.config)
         };
-        initialise(database, &self.config, &state)?;
+        // Nothing is known of what had expired: the running hash begins at the first message that is there.
+        state.len = self.first;
+        let histories = [History::first(&self.config)];
+        initialise_at(database, &self.config, &state, &histories)?;
         let mut start = self.first;
         while start < self.len {
             let end = self.len.min(start + TOGETHER);
             write(database, &self.layout, |writing| {
-                let mut tail = Tail::open(writing, &self.layout, start)?;
+                let mut tail = Tail::open(writing, &self.layout, &state)?;
                 self.each_chunk(start..end, |messages| tail.push_all(messages).map(drop))?;
-                tail.finish().map(drop)
+                tail.finish(writing, &mut state)?;
+                writing.put_state(&state)
             })?;
             start = end;
         }

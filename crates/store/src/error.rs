@@ -212,6 +212,19 @@ pub enum StoreError {
     /// The name of a table of records has so many bytes, none or more than 255.
     #[error("name of a table: expected 1 to 255 bytes, found {0}")]
     TableName(usize),
+    /// A backup in the folder is no earlier state of the board: the board was restored from a backup before this one was
+    /// made, and went on from there.
+    #[error(
+        "the backup {name} is of another history of the board than {}: expected one from before the board was restored, \
+         or one made since; use another folder",
+        evidence::hex(history)
+    )]
+    OtherHistory {
+        /// The name of the backup's file.
+        name: String,
+        /// The history that the board is in.
+        history: [u8; 16],
+    },
     /// This folder holds no backup.
     #[error("no file meta-*.bak in {}", .0.display())]
     NoBackup(PathBuf),

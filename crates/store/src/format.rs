@@ -1,5 +1,6 @@
 //! Records, rows and tables as bytes; `docs/storage.md` has them all.
 
+use crate::chain::{self, HASH_BYTES, Hash};
 use crate::config::{BoardConfig, Clues};
 use omr_mismatch::Mismatch;
 use redb::TableDefinition;
@@ -7,9 +8,7 @@ use redb::TableDefinition;
 use crate::error::{Evidence, StoreError};
 
 /// The version of the meta file that this build reads and writes.
-pub const META_VERSION: u32 = 4;
-/// The oldest version this build reads; opening makes it the newest.
-pub(crate) const OLDEST_META_VERSION: u32 = 1;
+pub const META_VERSION: u32 = 5;
 /// The name of the file in the folder of a local board.
 pub const BOARD_FILE: &str = "board.redb";
 
@@ -32,8 +31,10 @@ pub(crate) const ONCE: Rows = TableDefinition::new("omr.store.once");
 pub(crate) const HASHES: Rows = TableDefinition::new("omr.store.hashes");
 /// One-time keys of messages that expired: used for good, though nothing else is left of them.
 pub(crate) const SPENT: Rows = TableDefinition::new("omr.store.spent");
+/// The running hash of the log after every message that is kept.
+pub(crate) const LOG: Rows = TableDefinition::new("omr.store.log");
 /// All tables but [`ONCE`] and [`HASHES`], with the names that go into checksums and errors.
-pub(crate) const TABLES: [(Rows, &str); 9] = [
+pub(crate) const TABLES: [(Rows, &str); 10] = [
     (META, "meta"),
     (TAIL, "tail"),
     (SEGMENTS, "segments"),
@@ -43,13 +44,16 @@ pub(crate) const TABLES: [(Rows, &str); 9] = [
     (UPLOADS, "uploads"),
     (RECORDS, "records"),
     (SPENT, "spent"),
+    (LOG, "log"),
 ];
 
 /// The rows of the meta table, each twice: nothing can be read without them.
 pub(crate) const KEYS_VERSION: [&[u8]; 2] = [b"version", b"version, again"];
 pub(crate) const KEYS_CONFIG: [&[u8]; 2] = [b"config", b"config, again"];
 pub(crate) const KEYS_STATE: [&[u8]; 2] = [b"state", b"state, again"];
+pub(crate) const KEYS_HISTORY: [&[u8]; 2] = [b"history", b"history, again"];
 const KEY_STATE: &[u8] = KEYS_STATE[0];
+const KEY_HISTORY: &[u8] = KEYS_HISTORY[0];
 
 const CRC_BYTES: usize = 4;
 
@@ -214,7 +218,7 @@ pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
 }
 
 /// What changes with every transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct State {
     /// Transactions so far.
     pub(crate) sequence: u64,
@@ -226,22 +230,42 @@ pub(crate) struct State {
     pub(crate) clock: u64,
     /// The first message that is kept: those before have expired.
     pub(crate) first: u64,
+    /// The running hash of the log at length `first`.
+    pub(crate) base: Hash,
+    /// The running hash of the log at length `len`.
+    pub(crate) head: Hash,
 }
 
 impl State {
+    const NUMBERS: usize = 5;
+
+    /// The state of an empty log.
+    pub(crate) fn new(config: &BoardConfig) -> Self {
+        let root = chain::root(config);
+        Self {
+            sequence: 0,
+            len: 0,
+            sealed: 0,
+            clock: 0,
+            first: 0,
+            base: root,
+            head: root,
+        }
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
-        pack([self.sequence, self.len, self.sealed, self.clock, self.first])
+        let numbers = pack([self.sequence, self.len, self.sealed, self.clock, self.first]);
+        [&numbers, &self.base[..], &self.head[..]].concat()
     }
 
     pub(crate) fn decode(value: &[u8]) -> Result<Self, StoreError> {
-        // Up to version 3 nothing expired.
-        let [sequence, len, sealed, clock, first] = match value.len() {
-            32 => {
-                let [sequence, len, sealed, clock] = numbers("meta", KEY_STATE, value)?;
-                [sequence, len, sealed, clock, 0]
-            }
-            _ => numbers("meta", KEY_STATE, value)?,
-        };
+        let expected = 8 * Self::NUMBERS + 2 * HASH_BYTES;
+        let split = value.split_at_checked(8 * Self::NUMBERS);
+        let (counts, hashes) = split.filter(|_| value.len() == expected).ok_or_else(|| {
+            let expected = Evidence::Bytes(expected as u64);
+            bad_row("meta", KEY_STATE, expected, value.len())
+        })?;
+        let [sequence, len, sealed, clock, first] = numbers("meta", KEY_STATE, counts)?;
         for (most, found) in [(len, sealed), (sealed, first)] {
             if found > most {
                 return Err(StoreError::row(
@@ -251,18 +275,88 @@ impl State {
                 ));
             }
         }
+        let mut hash = hashes.as_chunks::<HASH_BYTES>().0.iter().copied();
+        let mut next = || hash.next().unwrap_or_default();
         Ok(Self {
             sequence,
             len,
             sealed,
             clock,
             first,
+            base: next(),
+            head: next(),
         })
     }
 }
 
-/// The configuration with its checksum.
-pub(crate) fn encode_config(config: &BoardConfig) -> Vec<u8> {
+/// A time in the life of a board between two restores of backups.
+///
+/// The first history of a board begins when the board is made, and has the board's id. Every restore of a backup begins
+/// another one, with an id drawn at random, at the length of the log in the backup: what was appended in the history
+/// before from there on is no part of the board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct History {
+    /// The id.
+    pub id: [u8; 16],
+    /// Messages on the board when it began.
+    pub start: u64,
+    /// Transactions of the board when it began.
+    pub(crate) sequence: u64,
+}
+
+impl History {
+    const BYTES: usize = 32;
+
+    /// The history of a board that is made now.
+    pub(crate) fn first(config: &BoardConfig) -> Self {
+        Self {
+            id: config.board_id,
+            start: 0,
+            sequence: 0,
+        }
+    }
+
+    /// The history of a store that is restored from the state of a backup.
+    #[cfg(feature = "server")]
+    pub(crate) fn restored(id: [u8; 16], state: &State) -> Self {
+        Self {
+            id,
+            start: state.len,
+            sequence: state.sequence,
+        }
+    }
+
+    pub(crate) fn encode_all(histories: &[Self]) -> Vec<u8> {
+        let encode = |history: &Self| {
+            let numbers = pack([history.start, history.sequence]);
+            [&history.id[..], &numbers].concat()
+        };
+        histories.iter().flat_map(encode).collect()
+    }
+
+    /// The histories of a board, oldest first; at least one.
+    pub(crate) fn decode_all(value: &[u8]) -> Result<Vec<Self>, StoreError> {
+        let (all, rest) = value.as_chunks::<{ Self::BYTES }>();
+        if all.is_empty() || !rest.is_empty() {
+            let expected = Evidence::Bytes(Self::BYTES as u64);
+            return Err(bad_row("meta", KEY_HISTORY, expected, value.len()));
+        }
+        let decode = |bytes: &[u8; Self::BYTES]| {
+            let (id, counts) = bytes.split_at(16);
+            let [start, sequence] = numbers("meta", KEY_HISTORY, counts)?;
+            Ok(Self {
+                id: *id.first_chunk().unwrap_or(&[0; 16]),
+                start,
+                sequence,
+            })
+        };
+        all.iter().map(decode).collect()
+    }
+}
+
+/// The configuration as bytes, without a checksum.
+pub(crate) fn config_body(config: &BoardConfig) -> Vec<u8> {
     let mut out = config.board_id.to_vec();
     out.extend_from_slice(&config.clue_bytes.to_le_bytes());
     out.extend_from_slice(&config.payload_bytes.to_le_bytes());
@@ -271,6 +365,12 @@ pub(crate) fn encode_config(config: &BoardConfig) -> Vec<u8> {
         out.extend_from_slice(text.as_bytes());
     }
     out.push(config.clues.tag());
+    out
+}
+
+/// The configuration with its checksum.
+pub(crate) fn encode_config(config: &BoardConfig) -> Vec<u8> {
+    let mut out = config_body(config);
     let crc = crc32c::crc32c(&out);
     out.extend_from_slice(&crc.to_le_bytes());
     out

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod board;
+mod chain;
 mod config;
 mod database;
 mod earlier;
@@ -38,15 +39,15 @@ pub use board::{Board, Stat};
 pub use config::{BoardConfig, Clues, Message, POST_KEY_BYTES};
 pub use earlier::EARLIER_FILE;
 pub use error::{ConfigField, Evidence, Foreign, Holder, Part, StoreError, UsedKey};
-pub use format::{BOARD_FILE, META_VERSION};
+pub use format::{BOARD_FILE, History, META_VERSION};
 pub use hashes::{Gathered, MessageHashes, Take};
 pub use log::Visit;
 pub use segment::Segment;
 #[cfg(feature = "server")]
 pub use store::{
-    Appended, BACKUP_VERSION, Change, Expired, Expiry, KeyValue, META_FILE, OBJECTS_DIR, Objects,
-    Piece, Post, Pruned, Refusal, Restored, SEGMENT_VERSION, Store, StoreConfig, UPLOADS_DIR,
-    Upload, Usage,
+    Appended, BACKUP_VERSION, Change, Expired, Expiry, Head, KeyValue, META_FILE, OBJECTS_DIR,
+    Objects, Piece, Post, Pruned, Refusal, Restored, SEGMENT_VERSION, Store, StoreConfig,
+    UPLOADS_DIR, Upload, Usage,
 };
 pub use structure::Structure;
 pub use verify::Report;

@@ -6,15 +6,15 @@ use std::time::Instant;
 
 use crate::config::BoardConfig;
 use omr_mismatch::Mismatch;
-use redb::{Database, TableError, TableHandle};
+use redb::{TableError, TableHandle};
 #[cfg(feature = "server")]
 use tokio::sync::watch;
 
 use crate::database::{Access, Guarded, Handle, Source, guarded};
 use crate::error::{Evidence, Foreign, Redb, StoreError};
 use crate::format::{
-    EARLIER_META, KEYS_CONFIG, KEYS_VERSION, Layout, META, META_VERSION, OLDEST_META_VERSION,
-    SPENT, State, bad_row, decode_config,
+    EARLIER_META, History, KEYS_CONFIG, KEYS_VERSION, Layout, META, META_VERSION, State, bad_row,
+    decode_config,
 };
 use crate::tables::{View, Writing};
 
@@ -25,6 +25,8 @@ pub(crate) struct Meta {
     access: Access,
     pub(crate) config: BoardConfig,
     pub(crate) layout: Layout,
+    /// The board's histories, oldest first; at least one.
+    pub(crate) histories: Vec<History>,
     /// One transaction at a time, and none during opening.
     writer: Mutex<()>,
     slot: RwLock<Slot>,
@@ -61,8 +63,13 @@ impl Meta {
     /// Errors: see [`crate::Store::open`].
     pub(crate) fn open(source: Source, access: Access) -> Result<Self, StoreError> {
         let database = source.open(access)?;
-        let (config, state) = guarded(|| load(&source, database.get()?))?;
+        let Loaded {
+            config,
+            state,
+            histories,
+        } = guarded(|| load(&source, database.get()?))?;
         Ok(Self {
+            histories,
             source,
             access,
             layout: Layout::new(&config),
@@ -83,6 +90,13 @@ impl Meta {
 
     pub(crate) fn len(&self) -> u64 {
         self.len.load(Ordering::Acquire)
+    }
+
+    /// The history that the board is in.
+    #[cfg(feature = "server")]
+    pub(crate) fn history(&self) -> History {
+        let last = self.histories.last();
+        last.copied().unwrap_or(History::first(&self.config))
     }
 
     /// The first message that is kept.
@@ -274,7 +288,7 @@ impl Meta {
         #[cfg(feature = "server")]
         tracing::warn!(path = %self.source.path().display(), "opening the meta file anew");
         let database = self.source.open(self.access)?;
-        let (config, state) = guarded(|| load(&self.source, database.get()?))?;
+        let Loaded { config, state, .. } = guarded(|| load(&self.source, database.get()?))?;
         if config != self.config {
             return Err(StoreError::OtherBoard(Mismatch::new(
                 self.config.board_id,
@@ -288,27 +302,15 @@ impl Meta {
     }
 }
 
-/// Reads the meta table; a file of an older version becomes one of this, so that no older build, which would not
-/// know the rows that follow, goes on with it.
-fn load(source: &Source, database: &Handle) -> Result<(BoardConfig, State), StoreError> {
-    let (version, config, state) = read_meta(source, database)?;
-    if version < META_VERSION {
-        upgrade(database.writable()?)?;
-    }
-    Ok((config, state))
-}
-
-fn upgrade(database: &Database) -> Result<(), StoreError> {
-    let mut transaction = database.begin_write().map_err(Redb)?;
-    transaction.set_quick_repair(true);
-    // No row that is written here has a checksum.
-    Writing::new(&transaction, 0).put_version()?;
-    transaction.open_table(SPENT).map_err(Redb)?;
-    Ok(transaction.commit().map_err(Redb)?)
+/// What the meta table says of a board.
+struct Loaded {
+    config: BoardConfig,
+    state: State,
+    histories: Vec<History>,
 }
 
 /// Reads and checks the rows of the meta table.
-fn read_meta(source: &Source, database: &Handle) -> Result<(u32, BoardConfig, State), StoreError> {
+fn load(source: &Source, database: &Handle) -> Result<Loaded, StoreError> {
     let mut view = View {
         transaction: database.begin_read()?,
         seed: 0,
@@ -334,24 +336,25 @@ fn read_meta(source: &Source, database: &Handle) -> Result<(u32, BoardConfig, St
         let row = view.raw(META, key)?;
         versions.extend(row.and_then(|row| Some(u32::from_le_bytes(row.try_into().ok()?))));
     }
-    let known = OLDEST_META_VERSION..=META_VERSION;
-    let version = versions.iter().find(|version| known.contains(version));
-    let Some(&version) = version else {
+    if !versions.contains(&META_VERSION) {
         let found = *versions.first().ok_or_else(not_a_board)?;
         return Err(StoreError::Version {
             what: "the board",
             expected: META_VERSION,
             found,
         });
-    };
+    }
     let mut config = None;
     for key in KEYS_CONFIG {
         config = config.or(view.raw(META, key)?.and_then(|row| decode_config(&row)));
     }
     let config = config.ok_or_else(|| bad_row("meta", KEYS_CONFIG[0], Evidence::Present, 0))?;
     view.seed = Layout::new(&config).seed;
-    let state = view.state()?;
-    Ok((version, config, state))
+    Ok(Loaded {
+        state: view.state()?,
+        histories: view.histories()?,
+        config,
+    })
 }
 
 /// Whether a database is a local board of format 1 to 3.

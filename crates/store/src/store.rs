@@ -41,10 +41,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::watch;
 
+use crate::chain;
 use crate::config::BoardConfig;
 use crate::database::{Access, Source};
 use crate::error::{ConfigField, Evidence, StoreError};
-use crate::format::{State, decode_config, encode_config};
+use crate::format::{History, decode_config, encode_config};
 use crate::meta::{Meta, lock};
 use crate::publish::publish;
 use crate::segment::{SEGMENTS_PREFIX, Segment};
@@ -126,6 +127,18 @@ pub(crate) struct Totals {
     pub(crate) epoch: u64,
 }
 
+/// The end of a log at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Head {
+    /// Messages, those that have expired among them.
+    pub messages: u64,
+    /// The first message that is kept.
+    pub first: u64,
+    /// The running hash of the log.
+    pub hash: [u8; 32],
+}
+
 /// What a store holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -167,9 +180,7 @@ impl Store {
         }
         let place = config.place()?;
         claim(&place, board, false)?;
-        publish(&path, board, |database| {
-            initialise(database, board, &State::default())
-        })
+        publish(&path, board, |database| initialise(database, board))
     }
 
     /// Whether `dir` holds a store.
@@ -249,6 +260,32 @@ impl Store {
     /// The first message that is kept: those before have expired. Indices never change.
     pub fn first(&self) -> u64 {
         self.inner().meta.first()
+    }
+
+    /// The running hash of the log at a length: of its first `length` messages. None where the log is shorter, or where
+    /// messages from there on have expired.
+    ///
+    /// Errors: [`StoreError::Damaged`] where hashes and messages before it are damaged; those of the database.
+    pub fn hash_at(&self, length: u64) -> Result<Option<[u8; 32]>, StoreError> {
+        chain::hash_at(self, length)
+    }
+
+    /// The number of messages, the running hash of the log at that length, and the first message that is kept, all of
+    /// one moment.
+    ///
+    /// Errors: those of the database.
+    pub fn head(&self) -> Result<Head, StoreError> {
+        let state = self.inner().meta.view(View::state)?;
+        Ok(Head {
+            messages: state.len,
+            first: state.first,
+            hash: state.head,
+        })
+    }
+
+    /// The history that the board is in: since the last restore of a backup, or since it was made.
+    pub fn history(&self) -> History {
+        self.inner().meta.history()
     }
 
     /// Whether there never was a message.

@@ -11,15 +11,22 @@ use redb::{
 
 use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{
-    HASHES, KEYS_CONFIG, KEYS_STATE, KEYS_VERSION, Layout, META, META_VERSION, ONCE, Rows, State,
-    TABLES, bad_row, encode_config, open_row, seal_row,
+    HASHES, History, KEYS_CONFIG, KEYS_HISTORY, KEYS_STATE, KEYS_VERSION, Layout, META,
+    META_VERSION, ONCE, Rows, State, TABLES, bad_row, encode_config, open_row, seal_row,
 };
 
 /// Writes the rows of an empty board.
-pub(crate) fn initialise(
+pub(crate) fn initialise(database: &Database, config: &BoardConfig) -> Result<(), StoreError> {
+    let histories = [History::first(config)];
+    initialise_at(database, config, &State::new(config), &histories)
+}
+
+/// Writes the rows of a board whose messages are added by the caller.
+pub(crate) fn initialise_at(
     database: &Database,
     config: &BoardConfig,
     state: &State,
+    histories: &[History],
 ) -> Result<(), StoreError> {
     let mut transaction = database.begin_write().map_err(Redb)?;
     transaction.set_quick_repair(true);
@@ -40,6 +47,7 @@ pub(crate) fn initialise(
     let writing = Writing::new(&transaction, Layout::new(config).seed);
     writing.put_version()?;
     writing.put_state(state)?;
+    writing.put_histories(histories)?;
     Ok(transaction.commit().map_err(Redb)?)
 }
 
@@ -94,6 +102,18 @@ pub(crate) struct View {
 impl View {
     pub(crate) fn state(&self) -> Result<State, StoreError> {
         state_by(|key| self.get(META, key))
+    }
+
+    /// The histories of the board, oldest first.
+    pub(crate) fn histories(&self) -> Result<Vec<History>, StoreError> {
+        let [first, again] = KEYS_HISTORY.map(|key| match self.get(META, key)? {
+            Some(value) => History::decode_all(&value),
+            None => Err(bad_row("meta", key, Evidence::Present, 0)),
+        });
+        match (first, again) {
+            (Err(StoreError::Row { .. }), Ok(histories)) => Ok(histories),
+            (first, _) => first,
+        }
     }
 
     /// A row as it is stored.
@@ -250,6 +270,12 @@ impl<'t> Writing<'t> {
         KEYS_STATE
             .iter()
             .try_for_each(|key| self.put(META, key, &state.encode()))
+    }
+
+    pub(crate) fn put_histories(&self, histories: &[History]) -> Result<(), StoreError> {
+        KEYS_HISTORY
+            .iter()
+            .try_for_each(|key| self.put(META, key, &History::encode_all(histories)))
     }
 
     /// Stores a value with its checksum.

@@ -7,9 +7,10 @@ use std::ops::{ControlFlow, Range};
 use bytes::Bytes;
 use redb::ReadableTable;
 
+use crate::chain::Chain;
 use crate::config::Message;
 use crate::error::{Evidence, Part, Redb, StoreError};
-use crate::format::{Layout, TAIL, index_key, index_of};
+use crate::format::{Layout, State, TAIL, index_key, index_of};
 use crate::segment::Segment;
 use crate::tables::{Open, View, Writing};
 
@@ -27,20 +28,22 @@ pub(crate) struct Tail<'t, 'l> {
     run: Vec<u8>,
     first: u64,
     pub(crate) end: u64,
+    chain: Chain,
 }
 
 impl<'t, 'l> Tail<'t, 'l> {
     pub(crate) fn open(
         writing: &Writing<'t>,
         layout: &'l Layout,
-        len: u64,
+        state: &State,
     ) -> Result<Self, StoreError> {
         Ok(Self {
             table: writing.table(TAIL)?,
             layout,
             run: Vec::new(),
-            first: len,
-            end: len,
+            first: state.len,
+            end: state.len,
+            chain: Chain::new(state),
         })
     }
 
@@ -50,6 +53,7 @@ impl<'t, 'l> Tail<'t, 'l> {
             let (clue, payload) = (&message.clue, &message.payload);
             self.layout
                 .push_record(self.end, clue, payload, &mut self.run);
+            self.chain.push(clue, payload);
             self.end += 1;
             if self.run.len() + self.layout.record_bytes() > RUN_BYTES {
                 self.store()?;
@@ -71,10 +75,20 @@ impl<'t, 'l> Tail<'t, 'l> {
         Ok(())
     }
 
-    /// Stores what is left and returns the new length.
-    pub(crate) fn finish(mut self) -> Result<u64, StoreError> {
+    /// Stores what is left; notes the new length and the running hash there.
+    pub(crate) fn finish(
+        mut self,
+        writing: &Writing<'_>,
+        state: &mut State,
+    ) -> Result<(), StoreError> {
         self.store()?;
-        Ok(self.end)
+        let Self {
+            table, chain, end, ..
+        } = self;
+        drop(table);
+        state.head = chain.finish(writing)?;
+        state.len = end;
+        Ok(())
     }
 }
 

@@ -7,8 +7,8 @@ use crate::board::Board;
 use crate::config::Clues;
 use crate::error::{Evidence, StoreError};
 use crate::format::{
-    KEYS, KEYS_CONFIG, KEYS_STATE, KEYS_VERSION, Layout, META, META_VERSION, ORDER, POSTS,
-    SEGMENTS, SPENT, TABLES, TAIL, decode_config, hash_of, index_key, numbers,
+    KEYS, KEYS_CONFIG, KEYS_HISTORY, KEYS_STATE, KEYS_VERSION, LOG, Layout, META, META_VERSION,
+    ORDER, POSTS, SEGMENTS, SPENT, TABLES, TAIL, decode_config, hash_of, index_key, numbers,
 };
 use crate::hashes;
 use crate::log::Log;
@@ -69,6 +69,8 @@ pub(crate) struct Tables {
     pub(crate) unlisted: Vec<StoreError>,
     /// Rows of hashes that are damaged, the first of them.
     pub(crate) unhashed: Vec<StoreError>,
+    /// Rows of running hashes that are damaged.
+    pub(crate) unchained: Vec<StoreError>,
 }
 
 impl Board {
@@ -87,10 +89,12 @@ impl Board {
             Ok((mut tables, counted)) => {
                 let unlisted = std::mem::take(&mut tables.unlisted);
                 let unhashed = std::mem::take(&mut tables.unhashed);
+                let unchained = std::mem::take(&mut tables.unchained);
                 let mut report = tables.report();
                 report.faults.extend(counted);
                 report.faults.extend(unlisted);
                 report.faults.extend(unhashed);
+                report.faults.extend(unchained);
                 report
             }
             // So damaged that the database itself stopped.
@@ -166,7 +170,12 @@ impl Tables {
                 let added = view
                     .open(rows, key, row)
                     .and_then(|value| out.add(name, key, value));
-                out.faults.extend(added.err());
+                let faults = if name == short(&LOG) {
+                    &mut out.unchained
+                } else {
+                    &mut out.faults
+                };
+                faults.extend(added.err());
                 Ok(ControlFlow::Continue(()))
             })?;
             let count = view.count(rows)?;
@@ -267,7 +276,7 @@ pub(crate) fn meta_faults(view: &View) -> Result<Vec<StoreError>, StoreError> {
             faults.push(StoreError::row(short(&META), key, evidence));
         }
     };
-    for key in KEYS_STATE {
+    for key in KEYS_STATE.into_iter().chain(KEYS_HISTORY) {
         note(key, view.get(META, key).is_ok_and(|value| value.is_some()));
     }
     for key in KEYS_CONFIG {
@@ -284,7 +293,8 @@ pub(crate) fn meta_faults(view: &View) -> Result<Vec<StoreError>, StoreError> {
             view.raw(META, key)?.as_deref() == Some(&META_VERSION.to_le_bytes()[..]),
         );
     }
-    let expected = (KEYS_STATE.len() + KEYS_CONFIG.len() + KEYS_VERSION.len()) as u64;
+    let keys = [KEYS_STATE, KEYS_HISTORY, KEYS_CONFIG, KEYS_VERSION];
+    let expected = keys.as_flattened().len() as u64;
     let found = view.count(META)?;
     if found != expected {
         faults.push(miscounted(short(&META), expected, found));

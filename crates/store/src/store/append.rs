@@ -117,7 +117,7 @@ impl Store {
             let mut ids = Ids::open(writing)?;
             ids.forget(now.saturating_sub(memory), FORGET + 2 * posts.len())?;
             let mut once = Once::open(writing, &inner.meta.layout, state)?;
-            let mut tail = Tail::open(writing, &inner.meta.layout, state.len)?;
+            let mut tail = Tail::open(writing, &inner.meta.layout, state)?;
             let mut keeper = Keeper::new(writing, &inner.meta.layout);
             let mut out = Vec::with_capacity(posts.len());
             for (post, hash) in posts.iter().zip(&hashes) {
@@ -145,12 +145,11 @@ impl Store {
                 let repeated = false;
                 out.push(Ok(Appended { range, repeated }));
             }
-            let end = tail.finish()?;
-            if end == state.len {
+            if tail.end == state.len {
                 return Ok(Outcome::Nothing(out));
             }
+            tail.finish(writing, state)?;
             keeper.finish()?;
-            state.len = end;
             Ok(Outcome::Commit(out))
         })
     }

@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 
 use redb::TableHandle;
 
-use super::frames::{KIND_END, KINDS, backup_name, check_row, header, push_frame, push_start};
+use super::frames::{
+    KIND_END, KINDS, backup_name, check_row, header, precedes, push_frame, push_start,
+};
 use super::objects::key_name;
 use super::{Store, keys, sealed};
 use crate::config::POST_KEY_BYTES;
@@ -40,19 +42,23 @@ type Names = (Vec<Segment>, Vec<([u8; 32], u64)>);
 
 impl Store {
     /// Gives `each` everything the store holds but unfinished uploads, as files: the immutable
-    /// objects whose names are not in `have`, and, last, one file `meta-<number>.bak` with all
-    /// tables as of one moment. Appends and reads go on meanwhile.
+    /// objects whose names are not in `have`, and, last, one file `meta-<number>-<history>.bak` with
+    /// all tables as of one moment. Appends and reads go on meanwhile.
     ///
     /// Every object and every row is tested as restoring tests it. What is damaged does not keep the rest from being
     /// backed up: it is returned, each fault, and the backup is whole but for that. Damaged rows are left out, a mark
     /// takes the place of a lost message, and a damaged row of a one-time key of an expired message is written anew.
     ///
-    /// Errors: those of `each`, of the database and of the objects.
+    /// Errors: [`StoreError::OtherHistory`] where `have` has a file that is no earlier state of this board, before
+    /// anything is copied; those of `each`, of the database and of the objects.
     pub fn backup(
         &self,
         have: &HashSet<String>,
         each: &mut Each<'_>,
     ) -> Result<Vec<StoreError>, StoreError> {
+        for name in have {
+            precedes(name, &self.inner().meta.histories)?;
+        }
         let _no_sweep = self.inner().keep_objects();
         let mut copier = Copier {
             store: self,
@@ -138,19 +144,16 @@ impl Copier<'_, '_> {
     /// The file of the tables.
     fn tables(&mut self, view: &View) -> Result<(), StoreError> {
         let state = guarded(|| view.state())?;
-        let name = backup_name(state.sequence);
+        let meta = &self.store.inner().meta;
+        let name = backup_name(state.sequence, &meta.history().id);
         let mut hasher = blake3::Hasher::new();
         let mut file = Output::new(&name, self.each);
-        let layout = self.store.inner().meta.layout;
+        let layout = meta.layout;
         let mut rows_out = RowsOut {
             frames: header(),
             faults: Vec::new(),
         };
-        push_start(
-            &self.store.inner().meta.config,
-            &state,
-            &mut rows_out.frames,
-        );
+        push_start(&meta.config, &state, &meta.histories, &mut rows_out.frames);
         for (kind, rows) in KINDS {
             let mut from = Some(match rows.name() == TAIL.name() {
                 true => index_key(state.sealed).to_vec(),

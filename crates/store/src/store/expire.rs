@@ -5,6 +5,7 @@ use std::sync::TryLockError;
 use std::time::Duration;
 
 use super::{Store, sealed};
+use crate::chain;
 use crate::error::StoreError;
 use crate::format::{SEGMENTS, index_key};
 use crate::hashes::drop_before;
@@ -62,11 +63,13 @@ impl Store {
         let inner = self.inner();
         let layout = inner.meta.layout;
         let keys = self.keys_in_segment(segment)?;
+        let base = chain::hash_before_expiry(self, segment.end())?;
         let remove = || {
             inner.meta.transact(|writing, state| {
                 Once::open(writing, &layout, state)?.spend(&keys)?;
                 writing.remove(SEGMENTS, &index_key(segment.first))?;
                 drop_before(writing, &layout, segment.end())?;
+                chain::drop_before(writing, state, segment.end(), base)?;
                 state.first = segment.end();
                 Ok(Outcome::Commit(()))
             })

@@ -8,28 +8,27 @@ use std::path::{Path, PathBuf};
 use crate::config::BoardConfig;
 use crate::error::{Evidence, StoreError};
 use crate::format::{
-    KEYS, ORDER, POSTS, RECORDS, Rows, SEGMENTS, SPENT, State, TAIL, decode_config, encode_config,
-    hash_of, numbers, open_row, u32_at,
+    History, KEYS, LOG, ORDER, POSTS, RECORDS, Rows, SEGMENTS, SPENT, State, TAIL, decode_config,
+    encode_config, hash_of, numbers, open_row, u32_at,
 };
 use crate::segment::Segment;
 use crate::tables::short;
 
 /// The version of backups that this build reads and writes.
-pub const BACKUP_VERSION: u32 = 4;
-/// The oldest version this build reads.
-const OLDEST_VERSION: u32 = 1;
+pub const BACKUP_VERSION: u32 = 5;
 pub(crate) const MAGIC: [u8; 8] = *b"omr-bak\n";
 const HEADER_BYTES: usize = 12;
 /// Longest key and value accepted; a run of the tail is one message or 256 KiB.
 const MAX_KEY_BYTES: u32 = 1 << 20;
 const MAX_VALUE_BYTES: u32 = 1 << 28;
 
-/// What a frame holds; the first is the configuration, the second the state, the last the end.
+/// What a frame holds: first the configuration, the state and the histories, last the end.
 pub(crate) const KIND_CONFIG: u8 = 1;
 pub(crate) const KIND_STATE: u8 = 2;
+pub(crate) const KIND_HISTORY: u8 = 3;
 pub(crate) const KIND_END: u8 = 255;
 /// The tables in a backup, with the kind of their frames. Uploads are left out.
-pub(crate) const KINDS: [(u8, Rows); 7] = [
+pub(crate) const KINDS: [(u8, Rows); 8] = [
     (16, SEGMENTS),
     (17, KEYS),
     (18, TAIL),
@@ -37,6 +36,7 @@ pub(crate) const KINDS: [(u8, Rows); 7] = [
     (20, ORDER),
     (21, RECORDS),
     (22, SPENT),
+    (23, LOG),
 ];
 
 /// Tests a row of such a table, but for the tail, as reading it does.
@@ -74,10 +74,24 @@ pub(crate) fn push_frame(kind: u8, key: &[u8], value: &[u8], out: &mut Vec<u8>) 
     out.extend_from_slice(&crc.to_le_bytes());
 }
 
-/// The first two frames.
-pub(crate) fn push_start(config: &BoardConfig, state: &State, out: &mut Vec<u8>) {
+/// The first three frames.
+pub(crate) fn push_start(
+    config: &BoardConfig,
+    state: &State,
+    histories: &[History],
+    out: &mut Vec<u8>,
+) {
     push_frame(KIND_CONFIG, &[], &encode_config(config), out);
     push_frame(KIND_STATE, &[], &state.encode(), out);
+    push_frame(KIND_HISTORY, &[], &History::encode_all(histories), out);
+}
+
+/// What the first frames say.
+pub(crate) struct Start {
+    pub(crate) config: BoardConfig,
+    pub(crate) state: State,
+    /// Oldest first; at least one.
+    pub(crate) histories: Vec<History>,
 }
 
 /// A frame as read.
@@ -102,8 +116,8 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Opens a file and reads its header, configuration and state.
-    pub(crate) fn open(path: &Path) -> Result<(Self, BoardConfig, State), StoreError> {
+    /// Opens a file and reads its header, configuration, state and histories.
+    pub(crate) fn open(path: &Path) -> Result<(Self, Start), StoreError> {
         let mut frames = Self {
             path: path.to_owned(),
             file: BufReader::with_capacity(1 << 20, File::open(path).map_err(StoreError::file)?),
@@ -121,7 +135,7 @@ impl Frames {
             )));
         }
         let version = u32_at(&header, 8).unwrap_or_default();
-        if !(OLDEST_VERSION..=BACKUP_VERSION).contains(&version) {
+        if version != BACKUP_VERSION {
             return Err(StoreError::Version {
                 what: "the backup",
                 expected: BACKUP_VERSION,
@@ -134,7 +148,14 @@ impl Frames {
         let config = decode_config(&config).ok_or_else(|| malformed(&frames))?;
         let state = frames.next_of(KIND_STATE)?;
         let state = State::decode(&state).map_err(|_| malformed(&frames))?;
-        Ok((frames, config, state))
+        let histories = frames.next_of(KIND_HISTORY)?;
+        let histories = History::decode_all(&histories).map_err(|_| malformed(&frames))?;
+        let start = Start {
+            config,
+            state,
+            histories,
+        };
+        Ok((frames, start))
     }
 
     /// The next intact frame; none at the end, once the file's hash agrees. Frames whose checksums are wrong are left
@@ -234,29 +255,67 @@ impl Frames {
     }
 }
 
-/// The name of the file of the meta tables after `sequence` transactions.
-pub(crate) fn backup_name(sequence: u64) -> String {
-    format!("meta-{sequence:020}.bak")
+/// The name of the file of the meta tables after `sequence` transactions, in a history.
+pub(crate) fn backup_name(sequence: u64, history: &[u8; 16]) -> String {
+    let history = u128::from_be_bytes(*history);
+    format!("meta-{sequence:020}-{history:032x}.bak")
+}
+
+/// The transactions and the history in the name of such a file; none in other names.
+pub(crate) fn named(name: &str) -> Option<(u64, [u8; 16])> {
+    let rest = name.strip_prefix("meta-")?.strip_suffix(".bak")?;
+    let (sequence, history) = rest.split_once('-')?;
+    let whole = sequence.len() == 20 && history.len() == 32;
+    let history = u128::from_str_radix(history, 16).ok().filter(|_| whole)?;
+    Some((sequence.parse().ok()?, history.to_be_bytes()))
+}
+
+/// Tests that a file of the meta tables is an earlier state of a board with these histories.
+///
+/// Errors: [`StoreError::OtherHistory`] where it is of a history that the board never had, or of one that a restore
+/// ended before.
+pub(crate) fn precedes(name: &str, histories: &[History]) -> Result<(), StoreError> {
+    let Some((sequence, id)) = named(name) else {
+        return Ok(());
+    };
+    let at = histories.iter().position(|history| history.id == id);
+    let ended = at.map(|at| histories.get(at + 1).map_or(u64::MAX, |next| next.sequence));
+    match ended.is_some_and(|ended| sequence <= ended) {
+        true => Ok(()),
+        false => Err(StoreError::OtherHistory {
+            name: name.to_owned(),
+            history: histories.last().map_or([0; 16], |history| history.id),
+        }),
+    }
 }
 
 /// Such files of a folder, the newest first, at least one.
 ///
-/// Errors: [`StoreError::NoBackup`].
+/// Errors: [`StoreError::NoBackup`]; [`StoreError::OtherHistory`] where one of them is no earlier state of the newest
+/// that can be read: files of two histories of the board came into one folder.
 pub(crate) fn newest_first(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let mut sequences = Vec::new();
+    let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(StoreError::file)? {
         let name = entry?.file_name();
-        let sequence = name
-            .to_str()
-            .and_then(|name| name.strip_prefix("meta-")?.strip_suffix(".bak"))
-            .filter(|digits| digits.len() == 20)
-            .and_then(|digits| digits.parse::<u64>().ok());
-        sequences.extend(sequence);
+        let name = name.to_str().unwrap_or_default();
+        found.extend(named(name).map(|(sequence, _)| (sequence, name.to_owned())));
     }
-    if sequences.is_empty() {
+    if found.is_empty() {
         return Err(StoreError::NoBackup(folder.to_owned()));
     }
-    sequences.sort_unstable_by(|a, b| b.cmp(a));
-    let path = |sequence| folder.join(backup_name(sequence));
-    Ok(sequences.into_iter().map(path).collect())
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    let readable = found
+        .iter()
+        .find_map(|(_, name)| Frames::open(&folder.join(name)).ok());
+    if let Some((_, start)) = readable {
+        for (sequence, name) in &found {
+            if *sequence <= start.state.sequence {
+                precedes(name, &start.histories)?;
+            }
+        }
+    }
+    Ok(found
+        .into_iter()
+        .map(|(_, name)| folder.join(name))
+        .collect())
 }

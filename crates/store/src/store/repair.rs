@@ -13,6 +13,7 @@ use super::frames::{Frames, KINDS, newest_first};
 use super::objects::{KEYS_PREFIX, MARKER, key_name};
 use super::restore::{copy_key, copy_segment};
 use super::{Named, Store, marker_fault, sealed};
+use crate::chain;
 use crate::config::Clues;
 use crate::error::{Redb, StoreError, hex};
 use crate::format::{
@@ -53,6 +54,10 @@ impl Store {
             self.mark_lost(&mut done)?;
         }
         self.mend_lists(&mut done)?;
+        if !self.inner().meta.view(chain::faults)?.is_empty() {
+            chain::mend(self)?;
+            done.push("running hashes".into());
+        }
         let mut report = self.verify(&mut |_, _| {})?;
         report.repaired = done;
         // A backup's own fault says why something stays.
@@ -69,6 +74,7 @@ impl Store {
         meta.transact(|writing, _| {
             writing.clear(META)?;
             writing.put_version()?;
+            writing.put_histories(&meta.histories)?;
             let mut table = writing.table(META)?;
             for key in KEYS_CONFIG {
                 let config = encode_config(&meta.config);
@@ -529,10 +535,10 @@ fn each_frame(
         files => files?,
     };
     for file in files {
-        let Ok((mut frames, board, _)) = Frames::open(&file) else {
+        let Ok((mut frames, start)) = Frames::open(&file) else {
             continue;
         };
-        if board.board_id != *board_id {
+        if start.config.board_id != *board_id {
             continue;
         }
         while let Ok(Some(frame)) = frames.next() {

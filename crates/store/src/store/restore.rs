@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use redb::Database;
 
-use super::frames::{Frame, Frames, KINDS, check_row, newest_first};
+use super::frames::{Frame, Frames, KINDS, Start, check_row, newest_first};
 use super::objects::{Objects, Place, key_name};
 use super::{META_FILE, Store, StoreConfig, claim, mend, sealed};
 use crate::config::{BoardConfig, Clues};
 use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{
-    Layout, Rows, SEGMENTS, SPENT, State, TAIL, hash_of, index_key, index_of, numbers, open_row,
-    pack,
+    History, Layout, Rows, SEGMENTS, SPENT, State, TAIL, hash_of, index_key, index_of, numbers,
+    open_row, pack,
 };
 use crate::once::nobodys;
 use crate::publish::publish;
 use crate::segment::Segment;
-use crate::tables::{Writing, initialise, short};
+use crate::tables::{Writing, initialise_at, short};
 use crate::tail::{lost_record, most_in_run};
 
 /// Bytes of rows in one transaction.
@@ -39,6 +39,8 @@ pub struct Restored {
     pub file: PathBuf,
     /// Messages.
     pub messages: u64,
+    /// The id of the history that begins with this restore.
+    pub history: [u8; 16],
     /// Segments.
     pub segments: u64,
     /// Detection keys.
@@ -57,6 +59,7 @@ pub(super) struct Manifest {
     pub(super) board: BoardConfig,
     pub(super) layout: Layout,
     pub(super) state: State,
+    histories: Vec<History>,
     pub(super) segments: Vec<Segment>,
     pub(super) keys: Vec<([u8; 32], u64)>,
     records: u64,
@@ -69,7 +72,8 @@ pub(super) struct Manifest {
 impl Store {
     /// Makes a store at `config` of the newest backup in the folder `from` that can be read: the files that
     /// [`Store::backup`] gave, under their names. Tests every hash and checksum before there is
-    /// a store; a crash on the way leaves none, and restoring again begins anew.
+    /// a store; a crash on the way leaves none, and restoring again begins from nothing. The board
+    /// begins another history at the length that it has in the backup, see [`History`].
     ///
     /// Damaged rows and objects are left out and returned. Messages among them come from older backups of the folder
     /// where those have them, else a mark takes their place.
@@ -91,6 +95,10 @@ impl Store {
             return Err(StoreError::Exists(path));
         }
         let (mut manifest, mut faults) = Manifest::newest(from)?;
+        let mut id = [0; 16];
+        getrandom::fill(&mut id).map_err(|error| StoreError::Io(error.into()))?;
+        let history = History::restored(id, &manifest.state);
+        manifest.histories.push(history);
         let place = config.place()?;
         claim(&place, &manifest.board, true)?;
         copy_objects(&place, &mut manifest, from, progress)?;
@@ -106,6 +114,7 @@ impl Store {
         store.mend_post_ids(&mut Vec::new())?;
         Ok(Restored {
             messages: manifest.state.len,
+            history: id,
             segments: manifest.segments.len() as u64,
             keys: manifest.keys.len() as u64,
             records: manifest.records,
@@ -142,12 +151,18 @@ impl Manifest {
 
     /// Reads the file of the tables to its end, testing every row.
     pub(super) fn read(file: &Path, from: &Path) -> Result<Self, StoreError> {
-        let (mut frames, board, state) = Frames::open(file)?;
+        let (mut frames, start) = Frames::open(file)?;
+        let Start {
+            config: board,
+            state,
+            histories,
+        } = start;
         let mut out = Self {
             file: file.to_owned(),
             layout: Layout::new(&board),
             board,
             state,
+            histories,
             segments: Vec::new(),
             keys: Vec::new(),
             records: 0,
@@ -386,7 +401,8 @@ pub(super) fn key_in(
 
 /// Writes the rows of the backup that are intact into a new database, and marks for messages that are missing.
 fn fill(database: &Database, manifest: &Manifest) -> Result<(), StoreError> {
-    initialise(database, &manifest.board, &manifest.state)?;
+    let (board, histories) = (&manifest.board, &manifest.histories);
+    initialise_at(database, board, &manifest.state, histories)?;
     let (mut frames, ..) = Frames::open(&manifest.file)?;
     let (layout, state) = (&manifest.layout, &manifest.state);
     let kept: HashSet<[u8; 32]> = manifest.keys.iter().map(|(hash, _)| *hash).collect();

@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::Store;
 use super::sealed::{self, build};
+use crate::chain;
 use crate::error::StoreError;
 use crate::format::{SEGMENTS, TAIL, index_key};
 use crate::log::{Log, Visit, expired};
@@ -89,6 +90,7 @@ impl Store {
         inner.meta.transact(|writing, state| {
             writing.put(SEGMENTS, &index_key(segment.first), &segment.encode())?;
             drop_runs(&mut writing.table(TAIL)?, &layout, segment.end())?;
+            chain::join(writing, segment.first..segment.end())?;
             state.sealed = segment.end();
             Ok(Outcome::Commit(()))
         })?;

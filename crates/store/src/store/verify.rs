@@ -22,6 +22,7 @@ impl Store {
         let keys = std::mem::take(&mut tables.keys);
         let unhashed = std::mem::take(&mut tables.unhashed);
         let unlisted = std::mem::take(&mut tables.unlisted);
+        let unchained = std::mem::take(&mut tables.unchained);
         let mut report = Report {
             segments: segments.len() as u64,
             keys: keys.len() as u64,
@@ -55,6 +56,7 @@ impl Store {
         report.faults.extend(counted);
         report.faults.extend(unlisted);
         report.faults.extend(unhashed);
+        report.faults.extend(unchained);
         Ok(report)
     }
 

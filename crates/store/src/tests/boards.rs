@@ -14,7 +14,6 @@ use std::ops::ControlFlow;
 use super::{disk::Disk, message_of as message};
 use crate::database::{Access, Guarded, Source, builder, guarded};
 use crate::error::Redb;
-use crate::format::State;
 use crate::tables::initialise;
 use crate::{Board, BoardConfig, Message, StoreError};
 
@@ -36,7 +35,7 @@ fn create(disk: &Disk, config: &BoardConfig) -> Result<Board, StoreError> {
     config.check()?;
     guarded(|| {
         let database = builder().create_with_backend(disk.attach()).map_err(Redb)?;
-        initialise(Guarded::new(database).get()?, config, &State::default())
+        initialise(Guarded::new(database).get()?, config)
     })?;
     open(disk)
 }

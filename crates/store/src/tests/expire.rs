@@ -5,12 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::disk::Disk;
-use super::{
-    Simulated, all, append, back_up, board, check_content, message, plain_store, post, sealed,
-};
-use crate::format::{KEYS_STATE, KEYS_VERSION, META, SEGMENTS, SPENT, seal_row};
+use super::{Simulated, all, append, back_up, check_content, message, plain_store, post, sealed};
 use crate::meta::Outcome;
-use crate::{Expiry, META_FILE, Post, Refusal, Store, StoreError};
+use crate::{Expiry, Post, Refusal, Store, StoreError};
 
 /// A post of message `index` alone, under a new id.
 fn again(index: u64) -> Post {
@@ -110,48 +107,6 @@ fn what_is_young_stays() {
     // The segment 24..32 was sealed just now.
     assert_eq!(store.expire(hour).unwrap().range, 0..24);
     assert_eq!(store.expire(hour).unwrap().range, 24..24);
-    assert_sound(&store);
-}
-
-#[test]
-fn segments_of_version_3_are_as_old_as_the_next_that_has_a_time() {
-    let dir = tempfile::tempdir().unwrap();
-    let (config, store) = sealed(&dir);
-    let segments = store.segments().unwrap();
-    let state = store.inner().meta.view(|view| view.state()).unwrap();
-    drop(store);
-    let database = redb::Database::open(config.dir.join(META_FILE)).unwrap();
-    let transaction = database.begin_write().unwrap();
-    let seed = crc32c::crc32c(&board().board_id);
-    {
-        let mut table = transaction.open_table(SEGMENTS).unwrap();
-        for segment in segments {
-            let key = segment.first.to_be_bytes();
-            let old = crate::Segment {
-                sealed_at: None,
-                ..segment
-            };
-            let row = seal_row(seed, "segments", &key, &old.encode());
-            table.insert(key.as_slice(), row.as_slice()).unwrap();
-        }
-        let mut meta = transaction.open_table(META).unwrap();
-        let row = seal_row(seed, "meta", KEYS_STATE[0], &state.encode()[..32]);
-        meta.insert(KEYS_STATE[0], row.as_slice()).unwrap();
-        meta.insert(KEYS_VERSION[0], 3u32.to_le_bytes().as_slice())
-            .unwrap();
-    }
-    transaction.delete_table(SPENT).unwrap();
-    transaction.commit().unwrap();
-    drop(database);
-
-    let store = Store::open(&config).unwrap();
-    assert_sound(&store);
-    let all = Expiry::OlderThan(Duration::ZERO);
-    assert_eq!(store.expire(all).unwrap().range, 0..0);
-    append(&store, 30..33).unwrap();
-    store.seal().unwrap();
-    assert_eq!(store.expire(all).unwrap().range, 0..32);
-    assert_eq!(used(&store, 5), [5]);
     assert_sound(&store);
 }
 

@@ -1,6 +1,6 @@
 //! The bytes of `docs/storage.md`, written out by hand.
 
-use crate::format::{Layout, State, decode_config, encode_config, open_row, seal_row};
+use crate::format::{History, Layout, State, decode_config, encode_config, open_row, seal_row};
 use crate::store::frames::{header, push_frame};
 use crate::store::sealed;
 use crate::{BoardConfig, Clues};
@@ -103,15 +103,29 @@ fn configuration_and_state() {
         sealed: 3,
         clock: 9,
         first: 2,
+        base: [5; 32],
+        head: [6; 32],
     };
-    let expected = [1u64, 4, 3, 9, 2].map(u64::to_le_bytes).concat();
+    let hashes = [[5; 32], [6; 32]].concat();
+    let row = |numbers: [u64; 5]| [numbers.map(u64::to_le_bytes).concat(), hashes.clone()].concat();
+    let expected = row([1, 4, 3, 9, 2]);
     assert_eq!(state.encode(), expected);
     assert_eq!(State::decode(&expected).unwrap(), state);
-    // Up to version 3 nothing expired.
-    let old = State { first: 0, ..state };
-    assert_eq!(State::decode(&expected[..32]).unwrap(), old);
-    for wrong in [[1u64, 3, 4, 9, 0], [1, 4, 3, 9, 4]] {
-        State::decode(&wrong.map(u64::to_le_bytes).concat()).unwrap_err();
+    for wrong in [[1, 3, 4, 9, 0], [1, 4, 3, 9, 4]] {
+        State::decode(&row(wrong)).unwrap_err();
+    }
+    for len in 0..expected.len() {
+        State::decode(&expected[..len]).unwrap_err();
+    }
+    let history = History::first(&config());
+    let bytes = History::encode_all(&[history, History::restored([7; 16], &state)]);
+    let mut expected = [&b"0123456789abcdef"[..], &[0; 16], &[7; 16]].concat();
+    expected.extend([4u64, 1].map(u64::to_le_bytes).as_flattened());
+    assert_eq!(bytes, expected);
+    let decoded = History::decode_all(&bytes).unwrap();
+    assert_eq!(History::encode_all(&decoded), bytes);
+    for len in (0..bytes.len()).filter(|len| *len != 32) {
+        History::decode_all(&bytes[..len]).unwrap_err();
     }
 }
 
@@ -141,7 +155,7 @@ fn a_row_of_a_segment() {
 
 #[test]
 fn a_frame() {
-    assert_eq!(header(), b"omr-bak\n\x04\0\0\0");
+    assert_eq!(header(), b"omr-bak\n\x05\0\0\0");
     let mut frame = Vec::new();
     push_frame(16, &[7], &[1, 2], &mut frame);
     let mut expected = vec![16, 1, 0, 0, 0, 2, 0, 0, 0, 7, 1, 2];

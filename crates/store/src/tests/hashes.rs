@@ -306,7 +306,7 @@ fn a_local_board_keeps_them_too() {
     let disk = Disk::default();
     let open = |access| Board::open_source(Source::Disk(disk.clone()), access).unwrap();
     let database = builder().create_with_backend(disk.attach()).unwrap();
-    crate::tables::initialise(&database, &board(), &crate::format::State::default()).unwrap();
+    crate::tables::initialise(&database, &board()).unwrap();
     drop(database);
     let messages = |range: Range<u64>| -> Vec<Message> { range.map(message).collect() };
     let own = open(Access::ReadWrite);

@@ -5,6 +5,7 @@ pub(crate) mod disk;
 mod backup;
 mod boards;
 mod bucket;
+mod chain;
 mod crash;
 mod damage;
 mod expire;
@@ -26,7 +27,6 @@ use tempfile::TempDir;
 
 use crate::database::{Access, Guarded, Source, builder, guarded};
 use crate::error::Redb;
-use crate::format::State;
 use crate::meta::Meta;
 use crate::store::claim;
 use crate::store::objects::Place;
@@ -93,6 +93,12 @@ fn hash_of(clue: &[u8], payload: &[u8]) -> [u8; 32] {
         .as_bytes()
 }
 
+/// The running hash of a log after one more message, as `docs/wire.md` has it.
+fn hash_after(head: &[u8; 32], message: &Message) -> [u8; 32] {
+    let bytes = [&head[..], &message.clue, &message.payload].concat();
+    blake3::derive_key("omr v1 log message", &bytes)
+}
+
 /// A store of 30 messages, 24 of them in segments of 8.
 fn sealed(dir: &TempDir) -> (StoreConfig, Store) {
     let config = config(dir);
@@ -134,6 +140,14 @@ fn check_content(store: &Store) -> Result<(), StoreError> {
         let right = kept.is_none_or(|kept| kept == hash(&message(index)));
         assert!(right, "wrong hash of {index}");
     }
+    let mut head = crate::chain::root(store.board());
+    for length in 0..=store.len() {
+        if length >= store.first() {
+            assert_eq!(store.hash_at(length)?, Some(head), "at length {length}");
+        }
+        head = hash_after(&head, &message(length));
+    }
+    assert_eq!(store.hash_at(store.len() + 1)?, None);
     Ok(())
 }
 
@@ -168,7 +182,7 @@ impl Simulated {
         let disk = Disk::default();
         guarded(|| {
             let database = builder().create_with_backend(disk.attach()).map_err(Redb)?;
-            initialise(Guarded::new(database).get()?, &board(), &State::default())
+            initialise(Guarded::new(database).get()?, &board())
         })
         .unwrap();
         let out = Self::on(disk, Arc::default());
@@ -238,6 +252,9 @@ fn back_up_what_is_left(
     folder: &std::path::Path,
 ) -> Result<(Vec<String>, Vec<StoreError>), StoreError> {
     let mut have = std::collections::HashSet::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
+        have.insert(entry?.file_name().to_str().unwrap().to_owned());
+    }
     for kind in ["segments", "keys"] {
         std::fs::create_dir_all(folder.join(kind))?;
         for entry in std::fs::read_dir(folder.join(kind))? {

@@ -5,7 +5,7 @@ use redb::Database;
 
 use super::disk::Disk;
 use super::{Simulated, all, append, board, check_content, message, plain_store, post, sealed};
-use crate::format::{KEYS_VERSION, META, META_VERSION, ONCE, POSTS, pack, seal_row};
+use crate::format::ONCE;
 use crate::{
     Clues, Evidence, META_FILE, Message, Post, Refusal, Store, StoreConfig, StoreError, UsedKey,
 };
@@ -117,39 +117,6 @@ fn an_id_is_of_one_account_and_one_content() {
     drop(store);
     // Also when it is read again.
     check(&simulated.open().unwrap(), 0);
-}
-
-#[test]
-fn posts_of_version_2_are_known_by_their_ids_and_the_file_becomes_the_newest() {
-    let dir = tempfile::tempdir().unwrap();
-    let downgrade = |database: &Database| {
-        edit(database, |transaction| {
-            let seed = crc32c::crc32c(&board().board_id);
-            let id = post(0..30).id;
-            let row = seal_row(seed, "posts", &id, &pack([0, 30, 5]));
-            let mut posts = transaction.open_table(POSTS).unwrap();
-            posts.insert(id.as_slice(), row.as_slice()).unwrap();
-            let mut meta = transaction.open_table(META).unwrap();
-            let version = 2u32.to_le_bytes();
-            meta.insert(KEYS_VERSION[0], version.as_slice()).unwrap();
-        });
-    };
-    let (config, store) = tampered(&dir, downgrade);
-    let mut other = post(0..30);
-    other.messages.pop();
-    other.hashes = None;
-    let answers = store.append(&[post(0..30), other]).unwrap();
-    let done = answers[0].as_ref().unwrap();
-    assert_eq!((done.range.clone(), done.repeated), (0..30, true));
-    assert_eq!(answers[1], Err(Refusal::OtherPost));
-    append(&store, 30..33).unwrap();
-    let version = store
-        .inner()
-        .meta
-        .view(|view| view.raw(META, KEYS_VERSION[0]));
-    assert_eq!(version.unwrap().unwrap(), META_VERSION.to_le_bytes());
-    drop(store);
-    assert_eq!(Store::open(&config).unwrap().len(), 33);
 }
 
 #[test]

@@ -203,7 +203,7 @@ fn a_beginning_that_no_board_has_is_damage() {
         len: 33,
         sealed,
         first,
-        ..State::default()
+        ..State::new(&config())
     };
     let seed = crc32c::crc32c(&config().board_id);
     let row = |state: State| KEYS_STATE.map(|key| seal_row(seed, "meta", key, &state.encode()));

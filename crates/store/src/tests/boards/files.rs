@@ -168,14 +168,14 @@ fn another_version_is_refused() {
     edit(dir.path(), |transaction| {
         let mut meta = transaction.open_table(META).unwrap();
         for key in KEYS_VERSION {
-            meta.insert(key, 5u32.to_le_bytes().as_slice()).unwrap();
+            meta.insert(key, 6u32.to_le_bytes().as_slice()).unwrap();
         }
     });
     for opened in [Board::open(dir.path()), Board::open_read_only(dir.path())] {
         let error = opened.unwrap_err();
         assert_eq!(
             error.to_string(),
-            "version of the board: expected 4, found 5"
+            "version of the board: expected 5, found 6"
         );
     }
 }
