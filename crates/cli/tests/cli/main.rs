@@ -11,6 +11,7 @@ mod damage;
 mod directory;
 #[cfg(target_os = "linux")]
 mod disk;
+mod documents;
 mod errors;
 mod examples;
 mod expire;
@@ -22,7 +23,6 @@ mod letters;
 mod mail;
 mod masks;
 mod pdq;
-mod readme;
 mod refusals;
 mod serve;
 mod stream;
