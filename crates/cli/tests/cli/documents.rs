@@ -346,7 +346,10 @@ fn run(run: &Run) -> tempfile::TempDir {
 fn readme_and_guide() {
     let dir = run(&README);
     let letters = |folder: &str| fs::read_dir(dir.path().join(folder)).unwrap().count();
-    assert_eq!((letters("letters"), letters("letters-of-bob")), (1, 1));
+    assert_eq!(
+        (letters("letters"), letters("letters-of-the-session")),
+        (1, 1)
+    );
 }
 
 #[test]

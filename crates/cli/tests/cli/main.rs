@@ -8,6 +8,7 @@ mod bound;
 mod common;
 mod compare;
 mod damage;
+mod defaults;
 mod directory;
 #[cfg(target_os = "linux")]
 mod disk;
