@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 
 import pytest
 
 import omr
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PROJECT = tomllib.loads((ROOT / "python" / "pyproject.toml").read_text())["project"]
 TINY = "insecure-tiny-v3"
 HYBRID = "insecure-tiny-hybrid-v3"
 COMMAND = os.environ.get("OMR_COMMAND")

@@ -1,9 +1,11 @@
 """Boards: sequences of messages in a folder."""
 
+import tomllib
+
 import pytest
 
 import omr
-from conftest import HYBRID, TINY
+from conftest import HYBRID, ROOT, TINY
 
 
 def test_a_board_is_a_sequence(filled):
@@ -25,6 +27,12 @@ def test_a_board_is_a_sequence(filled):
         filled[::2]
     with pytest.raises(TypeError):
         filled["first"]
+
+
+def test_boards_and_identities_have_the_set_of_servers(tmp_path):
+    server = tomllib.loads((ROOT / "packaging" / "omr.toml").read_text())["board"]["params"]
+    with omr.Board.create(tmp_path / "board") as board:
+        assert board.params == omr.Identity.generate().params == server
 
 
 def test_what_a_board_says_of_itself(board, tmp_path):

@@ -10,21 +10,35 @@ import omr
 from conftest import ROOT
 
 PAGE = ROOT / "docs" / "python.md"
-BLOCK = re.compile(r"<!-- tested -->\n```python\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+URL = "https://omr.example:7600"
+WATCH = "    for letter in inbox.watch(every=60):"
+READ = "        inbox.mark_read(letter)\n"
 
 
-def test_the_page_runs_from_top_to_bottom(tmp_path):
+def test_the_page_runs_from_top_to_bottom(tmp_path, url):
     text = PAGE.read_text()
     blocks = BLOCK.findall(text)
-    assert len(blocks) == text.count("```python") == 4
-    done = subprocess.run(
-        [sys.executable, "-c", "".join(blocks)], cwd=tmp_path, capture_output=True, text=True, timeout=120
-    )
+    assert len(blocks) == 6
+    # The page takes as given: a token, and bob, who has an inbox and has written when the watch begins.
+    bob = f"""
+import omr, pathlib
+token = None
+omr.Inbox.create("bob", "{url}").close()
+bob = omr.Inbox.open("bob")
+pathlib.Path("bob.addr").write_text(bob.address)
+"""
+    wrote = '    bob.send(inbox.address, b"hello ann")\n'
+    assert text.count(URL) == 2 and text.count(WATCH) == text.count(READ) == 1
+    program = "".join([bob, *blocks]).replace(URL, url)
+    program = program.replace(WATCH, wrote + WATCH.replace("60", "1")).replace(READ, READ + "        break\n")
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "0 letter.txt b'hello Alice'",
         "[range(1, 2), range(2, 3)] 2 [612, 612]",
         "0..3 hold 3 letters, and the bound is 1",
+        "None b'hello ann'",
         "SELECT city FROM cities WHERE people >= ?",
         "['row,city', '0,Bern', '1,Genf']",
     ]

@@ -268,13 +268,70 @@ fn stubs(root: &Path, bin: &Path) -> Result<(), XtaskError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    /// What the package is called where packages are kept: `omr` is another project's there.
+    const NAME: &str = "oblivious-omr";
+
     #[test]
     fn the_wheels_of_a_release_need_each_other() {
         let package = include_str!("../../python/pyproject.toml");
         let queries = include_str!("../../python/pdq/pyproject.toml");
-        for (needs, text) in [("omr-pdq", package), ("omr", queries)] {
+        let of_queries = format!("{NAME}-pdq");
+        for (name, text, needs) in [(NAME, package, &*of_queries), (&of_queries, queries, NAME)] {
+            assert!(text.contains(&format!("\nname = \"{name}\"\n")), "{name}");
             let pin = format!("\"{needs}=={}\"", env!("CARGO_PKG_VERSION"));
             assert!(text.contains(&pin), "{pin}");
+        }
+    }
+
+    #[test]
+    fn documents_and_errors_name_the_packages_as_they_are_called() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let files = [
+            "README.md",
+            "docs",
+            "python",
+            "web/src",
+            "web/package.json",
+            "packaging",
+        ];
+        let mut texts = Vec::new();
+        for file in files {
+            read(&root.join(file), &mut texts);
+        }
+        assert!(texts.len() > 60, "{}", texts.len());
+        for (path, text) in &texts {
+            // Whoever installs `omr` gets another project's package.
+            for wrong in ["pip install omr", "omr[pdq]", "omr[ray]", "@omr/"] {
+                let mut found = text.match_indices(wrong);
+                let right = |(at, _): (usize, &str)| text[..at].ends_with("oblivious-");
+                assert!(found.all(right), "{}: {wrong}", path.display());
+            }
+        }
+        let npm = include_str!("../../web/package.json");
+        assert!(npm.contains(&format!("\"name\": \"{NAME}\"")), "{npm}");
+        let wheels = format!("`{}-VERSION-", NAME.replace('-', "_"));
+        assert!(
+            include_str!("../../docs/releasing.md").contains(&wheels),
+            "{wheels}"
+        );
+    }
+
+    /// Reads a file, or all files of text in a folder.
+    fn read(path: &Path, texts: &mut Vec<(PathBuf, String)>) {
+        if !path.is_dir() {
+            if let Ok(text) = fs::read_to_string(path) {
+                texts.push((path.to_owned(), text));
+            }
+            return;
+        }
+        for entry in fs::read_dir(path).unwrap() {
+            let path = entry.unwrap().path();
+            if !path.ends_with("node_modules") {
+                read(&path, texts);
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ mod common;
 use common::{MIB, peak};
 use omr_client::{decode, identity, os_rng};
 use omr_compress::PackedCiphertext;
-use omr_protocol::params::{DEFAULT, HYBRID};
+use omr_protocol::params::{DEFAULT, SOPHOMR};
 use omr_protocol::sophomr::{Digest, DigestPlan};
 use omr_protocol::{ClueKind, DigestHeader, ParamSet, Response, Sealing};
 use std::time::Instant;
@@ -42,7 +42,7 @@ fn empty(set: &ParamSet, key_id: [u8; 16]) -> Vec<u8> {
 // One test: what others take at the same time would count.
 #[test]
 fn the_first_digest_needs_no_tables_of_the_large_ring() {
-    for name in [DEFAULT, HYBRID] {
+    for name in [SOPHOMR, DEFAULT] {
         let set = ParamSet::named(name).unwrap();
         let (secret, _) = identity(set.clue(), ClueKind::Bound, &mut os_rng());
         let bytes = empty(&set, secret.key_id(omr_protocol::EngineKind::Sophomr));

@@ -5,7 +5,7 @@ mod common;
 
 use common::{MIB, peak};
 use omr_client::{identity, os_rng, write_detection_key};
-use omr_protocol::params::HYBRID;
+use omr_protocol::params::DEFAULT;
 use omr_protocol::{ClueKind, EngineKind, ParamSet};
 use std::io::Write;
 
@@ -30,7 +30,7 @@ impl Write for Counter {
 #[test]
 fn keys_are_made_in_little_memory() {
     for engine in [EngineKind::Instantomr, EngineKind::Sophomr] {
-        let set = ParamSet::named(HYBRID).unwrap();
+        let set = ParamSet::named(DEFAULT).unwrap();
         let (secret, _) = identity(set.clue(), ClueKind::Bound, &mut os_rng());
         let mut file = Counter::default();
         write_detection_key(&set, engine, &secret, None, &mut os_rng(), &mut file).unwrap();

@@ -178,9 +178,9 @@ pub(crate) struct Keygen {
     /// hybrid (both)
     #[arg(long, value_name = "SCHEME")]
     pub(crate) scheme: Option<Scheme>,
-    /// Parameter set; sophomr-v5 unless the scheme needs another
-    #[arg(long, value_name = "NAME")]
-    pub(crate) params: Option<String>,
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    pub(crate) params: String,
     #[command(flatten)]
     pub(crate) locking: Locking,
     /// Keys for plain clues, for boards of such: weaker, as a few posts of an enemy can fill everybody's digests
@@ -465,9 +465,9 @@ pub(crate) struct Demo {
     /// sophomr, instantomr or hybrid
     #[arg(long, value_name = "SCHEME", default_value_t = Scheme::Sophomr)]
     pub(crate) scheme: Scheme,
-    /// Parameter set; sophomr-v5 unless the scheme needs another
-    #[arg(long, value_name = "NAME")]
-    pub(crate) params: Option<String>,
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    pub(crate) params: String,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -8,7 +8,7 @@ use omr_client::sophomr::{Recipient, keygen};
 use omr_detector::Quiet;
 use omr_detector::sophomr::Detector;
 use omr_lab::measure::Workload;
-use omr_protocol::params::DEFAULT;
+use omr_protocol::params::SOPHOMR;
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Params};
 use omr_protocol::{Clue, ClueKey, ClueKind, SEED_BYTES, Sealing};
 use omr_ring::fresh_bytes;
@@ -21,7 +21,7 @@ const SEED: u64 = 2026;
 
 #[test]
 fn fifty_of_65536_messages_are_exact() {
-    let params = Params::named(DEFAULT).unwrap();
+    let params = Params::named(SOPHOMR).unwrap();
     assert!(Clue::bytes(&params.clue) <= 2_850);
     let keys = keygen(
         &params,

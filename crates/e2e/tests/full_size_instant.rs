@@ -10,7 +10,7 @@ use omr_detector::{DetectorError, Quiet};
 use omr_lab::measure::{DigestBench, Setting, Shape, Start, Workload};
 use omr_protocol::ClueKind;
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
-use omr_protocol::params::HYBRID;
+use omr_protocol::params::DEFAULT;
 use omr_protocol::{Clue, DigestHeader, ParamSet, Request, Scheme, Sealing};
 use rand_core::SeedableRng;
 use std::sync::Arc;
@@ -124,7 +124,7 @@ fn a_bench_is_exact() {
                 threads: None,
                 seed: 3,
             },
-            params: Some(HYBRID.to_owned()),
+            params: Some(DEFAULT.to_owned()),
             plain_clues: true,
         })
     };

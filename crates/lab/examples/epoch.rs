@@ -8,7 +8,7 @@ use omr_client::sophomr::keygen_in_epoch;
 use omr_detector::Quiet;
 use omr_detector::sophomr::{Detector, digests};
 use omr_lab::measure::Workload;
-use omr_protocol::params::DEFAULT;
+use omr_protocol::params::SOPHOMR;
 use omr_protocol::sophomr::{DetectionKey, DigestPlan, Epoch, Params};
 use omr_protocol::{ClueKind, Sealing};
 use rand_core::SeedableRng;
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let keys = args.next().map_or(Ok(8), |keys| keys.parse::<usize>())?;
     let threads = args.next().map_or(Ok(1), |threads| threads.parse())?;
-    let set = args.next().unwrap_or_else(|| DEFAULT.to_owned());
+    let set = args.next().unwrap_or_else(|| SOPHOMR.to_owned());
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build_global()?;

@@ -16,14 +16,14 @@ pub use process::{ServerProcess, Setup};
 
 use clap::Args;
 use clap::builder::RangedI64ValueParser;
-use omr_protocol::params::HYBRID;
+use omr_protocol::params::DEFAULT;
 use std::path::PathBuf;
 
 /// Where the servers of a trial live, and with which parameters.
 #[derive(Clone, Debug, Args)]
 pub struct Site {
     /// Parameter set, with both engines
-    #[arg(long, value_name = "NAME", default_value = HYBRID)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     pub params: String,
     /// Folder in which the servers' are made and removed; the system's temporary one unless given
     #[arg(long, value_name = "DIR")]

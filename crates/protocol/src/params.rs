@@ -85,8 +85,8 @@ pub fn dimension(ok: bool, expected: &'static str, found: usize) -> Result<(), P
     }
 }
 
-/// The set that commands use unless told otherwise.
-pub const DEFAULT: &str = "sophomr-v5";
+/// The set of boards, servers and keys unless another one is named. Both engines can work on its clues.
+pub const DEFAULT: &str = "hybrid-v4";
 
-/// The set whose clues serve both engines.
-pub const HYBRID: &str = "hybrid-v4";
+/// The set of SophOMR alone, for measurements. Its circuit is that of [`DEFAULT`].
+pub const SOPHOMR: &str = "sophomr-v5";

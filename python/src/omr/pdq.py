@@ -18,6 +18,9 @@ except ImportError:
             Table,
         )
     except ImportError as _missing:
-        raise ImportError('expected the package omr-pdq, found none: pip install "omr[pdq]"') from _missing
+        raise ImportError(
+            "expected the package oblivious-omr-pdq, found none: install its wheel, oblivious_omr_pdq-*.whl,"
+            " from the release that this package is of"
+        ) from _missing
 
 __all__ = ["EvaluationKey", "Keys", "Query", "Rows", "Schema", "Server", "Table"]

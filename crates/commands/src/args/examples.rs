@@ -20,11 +20,12 @@ pub(super) fn omr() -> String {
 
 const FIRST: &str = "\
 Examples:
+  omr demo --params insecure-tiny-hybrid-v4 --messages 2048 # a second
   omr keygen --out alice                # alice/clue.key: her address
   omr board init board                  # an empty board
   omr post --board board --to alice/clue.key letter.txt
   omr digest --board board --detection-key alice/detection.key \\
-    --bound 50 --out digest
+    --detection-key alice/instant.key --bound 50 --out digest
   omr decode --secret-key alice/secret.key --digest digest --out letters
   omr demo                              # all of it, on 65,536 transactions
 ";
@@ -64,7 +65,7 @@ pub(super) const KEYGEN: &str = "\
 Examples:
   omr keygen --out alice
   omr keygen --out carol --json
-  omr keygen --scheme hybrid --out bob  # detection.key and instant.key
+  omr keygen --scheme sophomr --out bob # detection.key alone
   omr keygen --passphrase --out dora    # secret.key under a passphrase
   omr keygen --board 00112233445566778899aabbccddeeff --out emil
 
@@ -114,13 +115,11 @@ a digest's bound is fetched by several digests, whose ranges are told after post
 pub(super) const DIGEST: &str = "\
 Examples:
   omr digest --board board --detection-key alice/detection.key \\
-    --bound 50 --out digest
-  omr digest --board board --detection-key alice/detection.key \\
+    --detection-key alice/instant.key --bound 50 --out digest
+  omr digest --board board --detection-key alice/instant.key \\
     --bound 50 --range 2.. --out - > later
   omr digest --board board --detection-key alice/detection.key \\
     --bound 50 --indices-only --out indices
-  omr digest --board board --detection-key alice/detection.key \\
-    --detection-key alice/instant.key --bound 50 --out both
   omr digest --board board --detection-key alice/detection.key \\
     --bound 50 --range 0..2 --out first
 
@@ -132,7 +131,7 @@ go to SophOMR and the rest to InstantOMR, where that costs less; a key is read o
 pub(super) const STREAM: &str = "\
 Examples:
   omr keygen --scheme instantomr --out alice
-  omr board init board --params hybrid-v4
+  omr board init board
   omr stream run --board board --detection-key alice/instant.key \\
     --state alice.session --bound 50
   omr stream run --board board --detection-key alice/instant.key \\
@@ -158,7 +157,7 @@ Writes one file for each that was posted, named by the index of its first payloa
 (000123-letter.txt, or 000123.bin), and prints the paths; a digest of indices gives indices.txt. With --out - contents go to standard output, one after another in the order of the \
 board.
 
-Anybody can write to an address, and one message of others in 2^26 looks pertinent. So payloads that cannot be \
+Anybody can write to an address, and one message of others in 2^27.9 looks pertinent. So payloads that cannot be \
 opened are left out with a warning. The exit code is then 0, but 1 if nothing could be opened or with --strict. A \
 board with sealing none vouches for nothing: --sealing none says that you expect that, --sealing hpke-x25519 refuses \
 it.
@@ -169,9 +168,9 @@ order, bring the rest.";
 
 pub(super) const DEMO: &str = "\
 Examples:
-  omr demo
+  omr demo --params insecure-tiny-hybrid-v4 --messages 2048 # a second
+  omr demo                              # at full size
   omr demo --messages 131072 --bound 100 --dir demo --json
-  omr demo --params insecure-tiny-v2 --messages 2048
   omr demo --scheme instantomr --messages 1000
   omr demo --scheme hybrid --messages 66000
 

@@ -52,8 +52,7 @@ pub(super) fn run(args: &Demo, ui: &Ui) -> Result<(), CliError> {
         return Err(CliError::Pertinent(Mismatch::new(args.messages, pertinent)));
     }
     omr_console::start_threads(args.threads)?;
-    let name = keygen::default_set(Some(args.scheme));
-    let set = ParamSet::named(args.params.as_deref().unwrap_or(name))?;
+    let set = ParamSet::named(&args.params)?;
     let payloads = real_payloads(PAYLOAD_BYTES)?;
     let stage = Stage::new(args.dir.as_deref())?;
     ui.note("recipient: making keys");

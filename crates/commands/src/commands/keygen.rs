@@ -8,7 +8,6 @@ use omr_client::locked::{Passphrase, lock};
 use omr_client::{SecretKey, identity, os_rng, write_detection_key};
 use omr_console::{ConsoleError, Ui};
 use omr_protocol::frame::Kind;
-use omr_protocol::params::{DEFAULT, HYBRID};
 use omr_protocol::sophomr::Epoch;
 use omr_protocol::{ClueKey, ClueKind, EngineKind, ParamSet, Scheme};
 use serde::Serialize;
@@ -20,14 +19,6 @@ use std::time::SystemTime;
 pub(super) const SECRET_KEY: &str = "secret.key";
 /// Name of her address.
 pub(super) const CLUE_KEY: &str = "clue.key";
-
-/// Set of a scheme unless told otherwise.
-pub(super) fn default_set(scheme: Option<Scheme>) -> &'static str {
-    match scheme.map(Scheme::engines) {
-        None | Some([EngineKind::Sophomr]) => DEFAULT,
-        Some(_) => HYBRID,
-    }
-}
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -45,8 +36,7 @@ pub(super) struct Written {
 }
 
 pub(super) fn run(args: &Keygen, ui: &Ui) -> Result<(), CliError> {
-    let name = args.params.as_deref();
-    let set = ParamSet::for_new(name.unwrap_or(default_set(args.scheme)), args.allow_old)?;
+    let set = ParamSet::for_new(&args.params, args.allow_old)?;
     super::warn_if_insecure(set.spec(), ui);
     let board = args.board.as_deref();
     let board = board.map(|board| board_id(board, &set, &args.out, ui));

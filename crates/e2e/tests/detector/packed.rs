@@ -6,7 +6,7 @@ use omr_client::sophomr::{Keys, Recipient, keygen, keygen_in_epoch};
 use omr_client::{BoundSender, ClueSeed, Sender};
 use omr_detector::sophomr::{Detector, digests};
 use omr_detector::{Messages, Quiet};
-use omr_protocol::params::{DEFAULT, SetSpec};
+use omr_protocol::params::{SOPHOMR, SetSpec};
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Epoch, Outline, Params, ParamsSpec};
 use omr_protocol::{ClueKey, ClueKind, SEED_BYTES, Sealing};
 use omr_ring::rms_embedding;
@@ -219,7 +219,7 @@ fn every_level_is_reached_from_every_other() {
 /// At this window they are as rare as sets need, and rarer with each step of it.
 #[test]
 fn misses_of_packed_clues_are_rare() {
-    let spec = SetSpec::named(DEFAULT).unwrap().sophomr.unwrap();
+    let spec = SetSpec::named(SOPHOMR).unwrap().sophomr.unwrap();
     let own = spec.range;
     let missed = |range| {
         ParamsSpec {

@@ -9,7 +9,7 @@ mod peer;
 
 use omr_lab::measure::{BenchError, Figure, InstantUnits, Machine, median, yardstick_us};
 use omr_protocol::instantomr::InstantParams;
-use omr_protocol::params::HYBRID;
+use omr_protocol::params::DEFAULT;
 use peer::{Bootstrap, Shape, Switch};
 use serde::Serialize;
 use std::time::Instant;
@@ -100,7 +100,7 @@ impl Units {
             first: Bootstrap::new(&FIRST),
             others: [&SECOND, &OWN, &OWN_SIX].map(Bootstrap::new),
             switch: Switch::new(),
-            ours: InstantUnits::new(&InstantParams::named(HYBRID)?, 8, Some(256), 21)?,
+            ours: InstantUnits::new(&InstantParams::named(DEFAULT)?, 8, Some(256), 21)?,
         })
     }
 

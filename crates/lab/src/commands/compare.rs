@@ -11,7 +11,7 @@ use clap::Args;
 use omr_console::args::messages;
 use omr_console::{ConsoleError, Ui, chain, files};
 use omr_protocol::ParamSet;
-use omr_protocol::params::DEFAULT;
+use omr_protocol::params::SOPHOMR;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -63,7 +63,7 @@ pub(super) fn run(args: &Compare, ui: &Ui) -> Result<(), LabError> {
     let work = work(args);
     super::bench::enough_messages(work.messages, work.pertinent)?;
     omr_console::start_threads(args.start.threads)?;
-    let kernels = ParamSet::named(DEFAULT)?.clue().ring.kernels().name();
+    let kernels = ParamSet::named(SOPHOMR)?.clue().ring.kernels().name();
     let threads = rayon::current_num_threads();
     let mut all = Comparison::new(omr_console::build(), Machine::here(kernels), threads, work);
     for (i, contender) in chosen.iter().enumerate() {

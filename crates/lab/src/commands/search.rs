@@ -9,7 +9,7 @@ use crate::measure::{DigestBench, DigestFigures, Setting, Shape, Units, cost};
 use clap::Args;
 use omr_console::args::messages;
 use omr_protocol::Scheme;
-use omr_protocol::params::DEFAULT;
+use omr_protocol::params::SOPHOMR;
 use omr_protocol::sophomr::{DigestPlan, Outline, Params, ParamsSpec};
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ pub struct ParamsSearch {
     #[arg(long)]
     quick: bool,
     /// Make a digest of this set and compare its stages with the model
-    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = DEFAULT)]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = SOPHOMR)]
     check: Option<String>,
     /// Messages that the digest covers
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]

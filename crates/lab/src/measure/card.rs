@@ -14,7 +14,7 @@ use omr_detector::Progress;
 use omr_detector::sophomr::{BackendEngine, Detector, Output};
 use omr_protocol::ParamSet;
 use omr_protocol::instantomr::InstantParams;
-use omr_protocol::params::HYBRID;
+use omr_protocol::params::DEFAULT;
 use omr_protocol::sophomr::Params;
 use omr_ring::Ring;
 use rates::{in_other_arithmetic, rates, transforms};
@@ -184,7 +184,7 @@ impl CardBench {
         let params = match set.instantomr() {
             Ok(params) => params.clone(),
             Err(_) if set.spec().insecure => InstantParams::named("insecure-tiny-hybrid-v4")?,
-            Err(_) => InstantParams::named(HYBRID)?,
+            Err(_) => InstantParams::named(DEFAULT)?,
         };
         if MessageRing::new(card.clone(), &params.ring).is_err() {
             return Ok(None);

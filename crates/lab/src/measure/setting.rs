@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use omr_console::args::{messages, threads};
-use omr_protocol::params::{DEFAULT, HYBRID};
+use omr_protocol::params::{DEFAULT, SOPHOMR};
 use omr_protocol::request::{MAX_BOUND, MAX_PAYLOAD_BYTES};
 use omr_protocol::{EngineKind, ParamSet, ParamsError, Scheme};
 use serde::Serialize;
@@ -45,7 +45,7 @@ pub struct Setting {
     #[command(flatten)]
     #[allow(missing_docs, reason = "clap would take it for the command's")]
     pub start: Start,
-    /// Parameter set; sophomr-v5 unless the scheme needs another
+    /// Parameter set; sophomr-v5, or hybrid-v4 for InstantOMR, unless given
     #[arg(long, value_name = "NAME")]
     pub params: Option<String>,
     /// Clues that are not bound to their payloads
@@ -110,8 +110,8 @@ impl Setting {
     /// Errors: `Unknown`.
     pub fn set(&self) -> Result<ParamSet, ParamsError> {
         let own = match self.engine() {
-            EngineKind::Sophomr => DEFAULT,
-            EngineKind::Instantomr => HYBRID,
+            EngineKind::Sophomr => SOPHOMR,
+            EngineKind::Instantomr => DEFAULT,
         };
         ParamSet::named(self.params.as_deref().unwrap_or(own))
     }

@@ -16,7 +16,7 @@ use omr_client::sophomr::{Keys, Recipient, keygen};
 use omr_console::peak_rss_bytes;
 use omr_detector::Progress;
 use omr_detector::sophomr::Detector;
-use omr_protocol::params::DEFAULT;
+use omr_protocol::params::SOPHOMR;
 use omr_protocol::sophomr::{DigestPlan, Params};
 use omr_protocol::{ClueKind, EngineKind, Scheme};
 use rand_core::SeedableRng;
@@ -48,7 +48,7 @@ pub struct Soak {
     #[arg(long, value_name = "KEY", default_value_t = 0)]
     pub from_key: u64,
     /// Parameter set
-    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    #[arg(long, value_name = "NAME", default_value = SOPHOMR)]
     pub params: String,
 }
 

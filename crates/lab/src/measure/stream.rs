@@ -9,7 +9,7 @@ use clap::Args;
 use omr_client::instantomr::InstantRecipient;
 use omr_detector::{DetectorError, MessageSource, Progress};
 use omr_protocol::Scheme;
-use omr_protocol::params::HYBRID;
+use omr_protocol::params::DEFAULT;
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::fs::File;
@@ -35,7 +35,7 @@ pub struct StreamBench {
     #[allow(missing_docs, reason = "clap would take it for the command's")]
     pub start: Start,
     /// Parameter set
-    #[arg(long, value_name = "NAME", default_value = HYBRID)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     pub params: String,
     /// Clues that are not bound to their payloads
     #[arg(long)]

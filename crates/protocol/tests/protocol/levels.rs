@@ -1,13 +1,13 @@
 //! Levels of few primes, of sets that open clues in slots.
 
 use omr_opening::OpeningSpec;
-use omr_protocol::params::{DEFAULT, SetSpec};
+use omr_protocol::params::{SOPHOMR, SetSpec};
 use omr_protocol::sophomr::{Outline, Params, ParamsSpec};
 use omr_ring::{Basis, Kernels};
 
 /// The default set.
 fn packed() -> ParamsSpec {
-    let set = SetSpec::named(DEFAULT).unwrap();
+    let set = SetSpec::named(SOPHOMR).unwrap();
     set.sophomr.expect("a set with SophOMR")
 }
 

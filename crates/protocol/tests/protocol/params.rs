@@ -3,7 +3,7 @@
 use omr_mismatch::Mismatch;
 use omr_protocol::instantomr::{Encoding, InstantParams, InstantPlan, InstantSpec};
 use omr_protocol::params::{
-    CLUE_ESTIMATES, ClueEstimate, ClueSpec, DEFAULT, HYBRID, Posting, SecretSpec, SetSpec,
+    CLUE_ESTIMATES, ClueEstimate, ClueSpec, DEFAULT, Posting, SOPHOMR, SecretSpec, SetSpec,
     largest_log_pq,
 };
 use omr_protocol::request::MAX_BOUND;
@@ -16,7 +16,7 @@ use omr_ring::Kernels;
 fn default_spec() -> ParamsSpec {
     ParamsSpec::published()
         .into_iter()
-        .find(|spec| spec.name == DEFAULT)
+        .find(|spec| spec.name == SOPHOMR)
         .unwrap()
 }
 
@@ -76,7 +76,7 @@ fn error_rates() {
 
 #[test]
 fn keys_of_published_sets_are_secure() {
-    let params = Params::named(DEFAULT).unwrap();
+    let params = Params::named(SOPHOMR).unwrap();
     for set in SetSpec::published() {
         assert_eq!(set.insecure, set.name.starts_with("insecure-"));
         assert_eq!(set.insecure, set.security().is_none());
@@ -423,7 +423,7 @@ fn rates_of_sets_with_instantomr() {
         let least = params.least_window(-30.0).unwrap();
         assert_eq!(least.div_ceil(unit) * unit, half, "{name}");
         let rates = (params.miss_log2(), params.false_positive_log2());
-        let most = if name == HYBRID { -26.0 } else { -20.0 };
+        let most = if name == DEFAULT { -26.0 } else { -20.0 };
         assert!(rates.0 <= -30.0 && rates.1 <= most, "{name}: {rates:?}");
         let failure = params.failure_log2(38_000);
         assert!(failure <= -30.0, "{name}: 2^{failure}");

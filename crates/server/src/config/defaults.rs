@@ -4,7 +4,7 @@ use super::{Access, Board, Config, Detector, Limits, Objects, Page, Watch};
 use omr_cuda::Choice;
 use omr_detector::engines::Costs;
 use omr_protocol::Sealing;
-use omr_protocol::params::HYBRID;
+use omr_protocol::params::DEFAULT;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 impl Default for Config {
@@ -27,7 +27,7 @@ impl Default for Config {
 impl Default for Board {
     fn default() -> Self {
         Self {
-            params: HYBRID.into(),
+            params: DEFAULT.into(),
             payload_bytes: 612,
             sealing: Sealing::HpkeX25519.name().into(),
             clues: None,

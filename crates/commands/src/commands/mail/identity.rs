@@ -5,7 +5,7 @@ mod rotate;
 
 use super::{block_on, home, own_client, own_server, server};
 use crate::args::{AddressArgs, HomeArg, Id, IdNew, IdRegister, PassphraseArg, Token, TokenArg};
-use crate::commands::keygen::{SECRET_KEY, default_set};
+use crate::commands::keygen::SECRET_KEY;
 use crate::commands::mail::unlocked;
 use crate::commands::network::connect;
 use crate::commands::passphrase::{known, wanted};
@@ -17,6 +17,7 @@ use omr_mail::{
     Home, Identity, MailError, NewIdentity, Server, ShortAddress, publish, publish_again, register,
     revoke,
 };
+use omr_protocol::params::DEFAULT;
 use omr_protocol::{ClueKind, Scheme, Sealing};
 use omr_remote::Client;
 use serde::Serialize;
@@ -132,8 +133,9 @@ async fn plan(
         true => ClueKind::Plain,
         false => ClueKind::Bound,
     };
-    let mut new = NewIdentity {
-        params: args.params.clone().unwrap_or_default(),
+    let params = args.params.as_deref();
+    let new = NewIdentity {
+        params: params.unwrap_or(DEFAULT).to_owned(),
         scheme: args.scheme,
         clues,
         bound: args.bound,
@@ -145,15 +147,10 @@ async fn plan(
         batches: args.batches,
     };
     let Some(server) = server else {
-        if args.params.is_none() {
-            new.params = default_set(args.scheme).to_owned();
-        }
         return Ok((new, None));
     };
     let client = connect(server.endpoint(), ui)?;
-    let (new, messages) = new
-        .for_board(&client, args.params.as_deref(), args.sealing)
-        .await?;
+    let (new, messages) = new.for_board(&client, params, args.sealing).await?;
     Ok((new, Some(messages)))
 }
 

@@ -11,7 +11,7 @@ use crate::measure::{
 use clap::Args;
 use omr_console::Bar;
 use omr_protocol::Scheme;
-use omr_protocol::params::{DEFAULT, HYBRID};
+use omr_protocol::params::{DEFAULT, SOPHOMR};
 use omr_protocol::sophomr::Params;
 use rayon::ThreadPoolBuilder;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub struct BenchAll {
 
 /// Set, messages, payload bytes and messages posted of a quick run.
 const QUICK: (&str, u64, usize, u64) = ("insecure-tiny-v2", 2_048, 100, 2_000);
-const FULL: (&str, u64, usize, u64) = (DEFAULT, 65_536, 612, 65_536);
+const FULL: (&str, u64, usize, u64) = (SOPHOMR, 65_536, 612, 65_536);
 
 /// Sets with InstantOMR, and messages looked at.
 const QUICK_INSTANT: &str = "insecure-tiny-hybrid-v1";
@@ -77,7 +77,7 @@ pub(super) fn run(args: &BenchAll, out: &Output<'_>) -> Result<(), LabError> {
         out,
     };
     all.digests()?;
-    all.instant(if args.quick { QUICK_INSTANT } else { HYBRID })?;
+    all.instant(if args.quick { QUICK_INSTANT } else { DEFAULT })?;
     let quick = args.quick.then_some(QUICK_RECIPIENTS);
     if let Some(count) = args.recipients.or(quick) {
         all.recipients(count.into())?;

@@ -9,7 +9,7 @@ use crate::measure::{Shape, Start};
 use clap::{Args, Subcommand};
 use omr_console::{ConsoleError, start_threads};
 use omr_protocol::ParamSet;
-use omr_protocol::params::DEFAULT;
+use omr_protocol::params::SOPHOMR;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -36,7 +36,7 @@ struct Subject {
     #[command(flatten)]
     start: Start,
     /// Parameter set with SophOMR
-    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    #[arg(long, value_name = "NAME", default_value = SOPHOMR)]
     params: String,
     /// Recipients of one run
     #[arg(long, value_name = "T", default_value_t = 8, value_parser = clap::value_parser!(u8).range(2..=8))]
@@ -236,14 +236,14 @@ mod tests {
             std::fs::write(file.path(), text).expect("written");
             read(file.path(), params)
         };
-        let costs = read(COSTS, Some(DEFAULT)).expect("sound costs");
+        let costs = read(COSTS, Some(SOPHOMR)).expect("sound costs");
         assert_eq!(costs.units.together, 8);
         for (from, to) in [
             ("costs 1", "costs 2"),
             ("21.1", "-21.1"),
-            (DEFAULT, "sophomr-v3"),
+            (SOPHOMR, "sophomr-v3"),
         ] {
-            let refused = read(&COSTS.replacen(from, to, 1), Some(DEFAULT));
+            let refused = read(&COSTS.replacen(from, to, 1), Some(SOPHOMR));
             assert!(matches!(refused, Err(LabError::Sizing { .. })), "{from}");
         }
     }

@@ -8,7 +8,7 @@ use crate::measure::{Crossover, Point, Start};
 use clap::Args;
 use omr_console::start_threads;
 use omr_protocol::ParamSet;
-use omr_protocol::params::HYBRID;
+use omr_protocol::params::DEFAULT;
 use plotters::style::RGBColor;
 use std::error::Error;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub struct BenchCrossover {
     #[command(flatten)]
     start: Start,
     /// Parameter set, with both engines
-    #[arg(long, value_name = "NAME", default_value = HYBRID)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     params: String,
     /// Draw a picture into this file
     #[arg(long, value_name = "SVG")]

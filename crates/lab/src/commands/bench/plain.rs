@@ -5,7 +5,7 @@ use crate::error::LabError;
 use crate::measure::{self, DecodeBench, StreamBench, attacks};
 use clap::Args;
 use omr_console::{ConsoleError, start_threads};
-use omr_protocol::params::{DEFAULT, HYBRID, SetSpec};
+use omr_protocol::params::{DEFAULT, SOPHOMR, SetSpec};
 use omr_protocol::{ClueParams, ParamSet, ParamsError};
 
 #[derive(Args)]
@@ -17,7 +17,7 @@ pub struct BenchClues {
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// Parameter set, with SophOMR
-    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    #[arg(long, value_name = "NAME", default_value = SOPHOMR)]
     params: String,
 }
 
@@ -30,7 +30,7 @@ pub struct BenchWindows {
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// Parameter set
-    #[arg(long, value_name = "NAME", default_value = HYBRID)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     params: String,
 }
 

@@ -7,7 +7,7 @@ use omr_console::ConsoleError;
 use omr_console::args::{messages, payload_bytes};
 use omr_detector::Progress;
 use omr_protocol::clue::{Binding, Hashed};
-use omr_protocol::params::DEFAULT;
+use omr_protocol::params::SOPHOMR;
 use omr_protocol::sophomr::Params;
 use omr_protocol::{ClueKind, Sealing};
 use omr_store::{Board, BoardConfig, Clues, Message, MessageHashes};
@@ -28,7 +28,7 @@ pub struct BenchPost {
     #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
     pub(super) payload_bytes: u32,
     /// Parameter set
-    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    #[arg(long, value_name = "NAME", default_value = SOPHOMR)]
     pub(super) params: String,
     /// Bound clues: their one-time keys are listed, and their hashes taken and kept
     #[arg(long)]

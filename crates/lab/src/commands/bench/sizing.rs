@@ -7,7 +7,7 @@ use clap::Args;
 use omr_console::args::threads;
 use omr_console::{ConsoleError, start_threads};
 use omr_protocol::ParamSet;
-use omr_protocol::params::HYBRID;
+use omr_protocol::params::DEFAULT;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -21,7 +21,7 @@ pub struct BenchSizing {
     #[command(flatten)]
     load: Load,
     /// Parameter set, with both engines
-    #[arg(long, value_name = "NAME", default_value = HYBRID)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     params: String,
     /// Costs measured before, as --save writes them; docs/measured.json unless given
     #[arg(long, value_name = "FILE", conflicts_with = "measure")]
@@ -109,20 +109,20 @@ mod tests {
     use super::*;
 
     fn set() -> ParamSet {
-        ParamSet::named(HYBRID).expect("published")
+        ParamSet::named(DEFAULT).expect("published")
     }
 
     #[test]
     fn the_costs_of_the_documentation_are_sound() {
         let costs = read(Path::new(COSTS_PATH), COSTS, &set()).expect("costs");
-        assert_eq!(costs.params, HYBRID);
+        assert_eq!(costs.params, DEFAULT);
         assert!(costs.batch_core_s > costs.message_core_s);
     }
 
     #[test]
     fn other_costs_are_refused() {
         for (from, to) in [
-            (HYBRID, "sophomr-v3"),
+            (DEFAULT, "sophomr-v3"),
             ("costs 1", "costs 2"),
             ("18.39", "-1"),
             ("{", "["),

@@ -4,7 +4,7 @@ use super::ParamsSearch;
 use crate::commands::output::Output;
 use crate::error::LabError;
 use crate::measure::search::{InstantCandidate, InstantFound, search_instant};
-use omr_protocol::params::{HYBRID, SetSpec};
+use omr_protocol::params::{DEFAULT, SetSpec};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -34,7 +34,7 @@ struct Row {
 pub(super) fn run(args: &ParamsSearch, out: &Output<'_>) -> Result<(), LabError> {
     out.ui.note("measuring rotations and deriving sets");
     // A secret for each engine, and one for both, whose clues may be rounded.
-    let bases = [SetSpec::named(HYBRID)?, SetSpec::named("hybrid-v2")?];
+    let bases = [SetSpec::named(DEFAULT)?, SetSpec::named("hybrid-v2")?];
     let found = search_instant(&bases, args.quick)?;
     out.show(&Report::new(found))
 }

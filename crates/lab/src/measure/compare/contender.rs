@@ -5,7 +5,7 @@ use crate::measure::{DigestBench, EarlierBench, EarlierKeys, Setting, Shape, Sta
 use omr_detector::Progress;
 use omr_earlier::clear::{EarlierScheme, EarlierSet, SetError};
 use omr_protocol::Mismatch;
-use omr_protocol::params::DEFAULT;
+use omr_protocol::params::SOPHOMR;
 use omr_protocol::{EngineKind, ParamSet, Scheme};
 
 /// A scheme with its parameter sets.
@@ -33,7 +33,7 @@ pub fn contenders() -> Vec<Contender> {
         set,
         tiny,
     };
-    let sophomr = |scheme| current(scheme, DEFAULT, "insecure-tiny-v2");
+    let sophomr = |scheme| current(scheme, SOPHOMR, "insecure-tiny-v2");
     let instantomr = |scheme| current(scheme, "instantomr-v2", "insecure-tiny-hybrid-v1");
     let mut all = vec![
         sophomr(Scheme::Sophomr),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::measure::Machine;
-use omr_protocol::params::HYBRID;
+use omr_protocol::params::DEFAULT;
 
 fn costs() -> MeasuredCosts {
     MeasuredCosts {
@@ -10,7 +10,7 @@ fn costs() -> MeasuredCosts {
         command: String::new(),
         date: String::new(),
         machine: Machine::here("scalar"),
-        params: HYBRID.to_owned(),
+        params: DEFAULT.to_owned(),
         batch_core_s: 12.0,
         message_core_s: 0.012,
         bulk_peak_bytes: 3_000_000_000,
@@ -21,7 +21,7 @@ fn costs() -> MeasuredCosts {
 }
 
 fn sizing(load: Load, slower: f64) -> Sizing {
-    let set = ParamSet::named(HYBRID).expect("published");
+    let set = ParamSet::named(DEFAULT).expect("published");
     Sizing::new(&set, load, costs(), slower).expect("both engines")
 }
 
@@ -99,7 +99,7 @@ fn a_quiet_board_and_a_bound_that_is_too_large() {
         ..zcash(0, 0)
     };
     assert_eq!(sizing(quiet, 1.0).schemes[0].cores, 1);
-    let set = ParamSet::named(HYBRID).expect("published");
+    let set = ParamSet::named(DEFAULT).expect("published");
     let load = Load {
         shape: Shape {
             bound: 1 << 20,
