@@ -53,7 +53,7 @@ pub struct PdqConfig {
 /// What all calls share.
 pub(crate) struct Pdq {
     config: Arc<Config>,
-    callers: Callers,
+    callers: Arc<Callers>,
     metrics: Metrics,
     tables: Tables,
     sets: Sets,

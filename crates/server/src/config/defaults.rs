@@ -45,6 +45,7 @@ impl Default for Access {
             anonymous_detect: false,
             posting_work_bits: 0,
             hosts: Vec::new(),
+            proxies: Vec::new(),
             origins: Vec::new(),
         }
     }
@@ -75,7 +76,8 @@ impl Default for Limits {
             digest_hours: 7 * 24,
             upload_bytes: 4 << 30,
             upload_hours: 24,
-            connections: 12_000,
+            connections: 128,
+            all_connections: 12_000,
             streams: 2000,
             idle_seconds: 60,
             post_id_hours: 7 * 24,

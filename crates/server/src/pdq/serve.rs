@@ -6,7 +6,7 @@ use super::service::Service;
 use super::tables::{Sets, Tables};
 use super::{Pdq, PdqConfig};
 use crate::caller::Callers;
-use crate::config::Config;
+use crate::config::{Config, MetricsAt};
 use crate::error::ServerError;
 use crate::front::guarded;
 use crate::listening::{Listening, allow_many_files, called, common_services};
@@ -64,7 +64,7 @@ impl PdqServer {
     ///
     /// Errors: `Setting`, `Reflection`.
     pub async fn router(&self) -> Result<axum::Router, ServerError> {
-        let (_, routes) = routes(&self.pdq, false).await?;
+        let (_, routes) = routes(&self.pdq).await?;
         Ok(routes.prepare().into_axum_router())
     }
 
@@ -80,12 +80,14 @@ impl PdqServer {
             listening,
             stop: stopping,
         } = self;
-        let routes = routes(&pdq, listening.separate_metrics()).await?;
+        let routes = routes(&pdq).await?;
         let stopping = move || {
             stopping.send_replace(true);
         };
-        let of = (&*pdq.config, &pdq.metrics);
-        let served = listening.serve(of, routes, stop, stopping).await;
+        let callers = pdq.callers.clone();
+        let served = listening
+            .serve(&pdq.config, callers, &pdq.metrics, routes, stop, stopping)
+            .await;
         tracing::info!("stopped");
         served
     }
@@ -118,7 +120,7 @@ fn open(
         .num_threads(pdq.threads)
         .thread_name(|i| format!("pdq-{i}"));
     Ok(Pdq {
-        callers: Callers::new(config.clone(), tokens, salt),
+        callers: Arc::new(Callers::new(config.clone(), tokens, salt)),
         config,
         metrics,
         tables,
@@ -159,7 +161,6 @@ impl Pdq {
 /// The services and pages, and what says whether the server serves.
 async fn routes(
     pdq: &Arc<Pdq>,
-    separate_metrics: bool,
 ) -> Result<(HealthReporter, Routes), ServerError> {
     let (reporter, mut builder) = common_services().await?;
     builder
@@ -168,7 +169,7 @@ async fn routes(
     let mut pages = vec!["/"];
     let own = pdq.clone();
     router = router.route("/", axum::routing::get(move || async move { own.page() }));
-    if !separate_metrics {
+    if pdq.config.metrics_at() == MetricsAt::Server {
         router = router.merge(omr_ops::metrics_router(pdq.metrics.clone()));
         pages.push("/metrics");
     }

@@ -1,0 +1,158 @@
+//! Whose a request is, and which connections have any.
+
+use crate::front::refused;
+use crate::proxies::{Proxies, Unnamed};
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::Response;
+use http_body_util::BodyExt;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tonic::transport::server::{TcpConnectInfo, TlsConnectInfo};
+
+/// A connection as its requests know it.
+#[derive(Clone)]
+pub(crate) struct Peer {
+    pub(crate) address: TcpConnectInfo,
+    pub(crate) activity: Arc<Activity>,
+}
+
+/// How many requests a connection has, and since when none.
+pub(crate) struct Activity(Mutex<Requests>);
+
+struct Requests {
+    open: usize,
+    /// Whether there ever was one.
+    any: bool,
+    /// When the connection began, or its last request ended.
+    since: Instant,
+}
+
+/// One request of a connection for as long as it is answered.
+struct Open(Arc<Activity>);
+
+impl Activity {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Requests {
+            open: 0,
+            any: false,
+            since: Instant::now(),
+        })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Requests> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(self: &Arc<Self>) -> Open {
+        let mut requests = self.lock();
+        requests.open += 1;
+        requests.any = true;
+        Open(self.clone())
+    }
+
+    /// How much longer a connection may go on without a request: `first` from its beginning, `idle` after a request.
+    pub(crate) fn left(&self, first: Duration, idle: Duration) -> Duration {
+        let requests = self.lock();
+        let most = match requests.any {
+            true => idle,
+            false => first,
+        };
+        match requests.open {
+            0 => most.saturating_sub(requests.since.elapsed()),
+            _ => most,
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let mut requests = self.0.lock();
+        requests.open -= 1;
+        requests.since = Instant::now();
+    }
+}
+
+/// What is known about the clients of all requests.
+#[derive(Clone)]
+pub(crate) struct Peers {
+    proxies: Proxies,
+    /// Whether the log has a proxy that wrote no header, and one that wrote a malformed one.
+    logged: Arc<[AtomicBool; 2]>,
+}
+
+impl Peers {
+    pub(crate) fn new(proxies: Proxies) -> Self {
+        Self {
+            proxies,
+            logged: Arc::default(),
+        }
+    }
+
+    /// Logs what is wrong with a proxy, once.
+    fn log(&self, unnamed: &Unnamed, peer: SocketAddr) {
+        let [missing, malformed] = &*self.logged;
+        let logged = match unnamed {
+            Unnamed::Missing => missing,
+            Unnamed::Malformed(_) => malformed,
+        };
+        if !logged.swap(true, Ordering::Relaxed) {
+            tracing::warn!(proxy = %peer.ip(), "{unnamed}; said once");
+        }
+    }
+
+    /// The address of a request's client.
+    ///
+    /// Errors: what a trusted proxy wrote in place of an address, in words.
+    fn client(&self, peer: SocketAddr, request: &Request) -> Result<SocketAddr, String> {
+        match self.proxies.client(peer.ip(), request.headers()) {
+            Ok(address) if address == peer.ip() => Ok(peer),
+            Ok(address) => Ok(SocketAddr::new(address, 0)),
+            Err(unnamed) => {
+                self.log(&unnamed, peer);
+                match unnamed {
+                    // A proxy, or somebody on its machine, may call for itself.
+                    Unnamed::Missing => Ok(peer),
+                    Unnamed::Malformed(_) => Err(unnamed.to_string()),
+                }
+            }
+        }
+    }
+}
+
+/// Says whose a request is, and keeps its connection open while it is answered.
+pub(crate) async fn known(
+    State(peers): State<Peers>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let extensions = request.extensions();
+    let secured = || {
+        let peer = extensions.get::<TlsConnectInfo<Peer>>();
+        peer.map(TlsConnectInfo::get_ref)
+    };
+    let Some(peer) = extensions.get::<Peer>().or_else(secured).cloned() else {
+        return next.run(request).await;
+    };
+    let open = peer.activity.begin();
+    let mut info = peer.address;
+    if let Some(address) = info.remote_addr {
+        match peers.client(address, &request) {
+            Ok(client) => info.remote_addr = Some(client),
+            Err(text) => return refused(request.headers(), StatusCode::BAD_REQUEST, text),
+        }
+    }
+    request.extensions_mut().insert(info);
+    let response = next.run(request).await;
+    response.map(|body| {
+        Body::new(body.map_frame(move |frame| {
+            // The request is answered when its body is gone.
+            let _ = &open;
+            frame
+        }))
+    })
+}
