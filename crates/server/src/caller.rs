@@ -59,7 +59,7 @@ impl Caller {
 }
 
 /// What of an address is one client's: whoever has an address of IPv6 has all 2^64 of its network.
-fn network(address: IpAddr) -> Vec<u8> {
+pub(crate) fn network(address: IpAddr) -> Vec<u8> {
     match address.to_canonical() {
         IpAddr::V4(address) => address.octets().to_vec(),
         IpAddr::V6(address) => address.octets()[..8].to_vec(),
@@ -139,10 +139,10 @@ impl Callers {
         match caller.may(right) {
             true => Ok(caller),
             false if caller.is_anonymous() => Err(Status::unauthenticated(format!(
-                "expected a token with the right {right:?}, found none"
+                "expected a token with the right {right}, found none"
             ))),
             false => Err(Status::permission_denied(format!(
-                "expected a token with the right {right:?}, found one without"
+                "expected a token with the right {right}, found one without"
             ))),
         }
     }

@@ -34,6 +34,8 @@ pub struct Config {
     pub detector: Detector,
     /// Logs, traces, metrics.
     pub watch: Watch,
+    /// What differs for the server of tables.
+    pub pdq: Tables,
     /// Pages for people.
     pub page: Page,
 }
@@ -205,6 +207,17 @@ pub struct Watch {
     pub status: bool,
     /// Whether it lists single digests: their lengths and times, and what those that run are at.
     pub digests: bool,
+}
+
+/// Addresses of the server of tables, which may run beside that of a board by one configuration.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tables {
+    /// Address and port for queries and pages.
+    #[serde(deserialize_with = "listen")]
+    pub listen: SocketAddr,
+    /// Address of the metrics, which may be `listen`'s own; they are not served if absent.
+    pub metrics: Option<SocketAddr>,
 }
 
 /// Where metrics are served.

@@ -289,7 +289,10 @@ mod tests {
         assert_eq!(first.len(), 2);
         assert!(doors.place("::ffff:192.0.2.1".parse().unwrap()).is_none());
         let network = places(doors, "2001:db8::1", 9);
-        assert_eq!((network.len(), places(doors, "2001:db8::2", 9).len()), (2, 0));
+        assert_eq!(
+            (network.len(), places(doors, "2001:db8::2", 9).len()),
+            (2, 0)
+        );
         let third = places(doors, "192.0.2.3", 9);
         assert_eq!((third.len(), places(doors, "192.0.2.4", 9).len()), (2, 0));
         // From where somebody showed a token there is room still, within the share of an address.
@@ -334,7 +337,11 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let routes = tonic::service::Routes::from(router);
         let mut server = tonic::transport::Server::builder().accept_http1(true);
-        tokio::spawn(server.add_routes(routes).serve_with_incoming(accept(listener, doors)));
+        tokio::spawn(
+            server
+                .add_routes(routes)
+                .serve_with_incoming(accept(listener, doors)),
+        );
         (address, send)
     }
 
@@ -379,6 +386,9 @@ mod tests {
         // It ends when it was idle, and not by an error of ours.
         let _ = read.await.expect("it ends");
         let heard = String::from_utf8_lossy(&heard).into_owned();
-        assert!(heard.starts_with("HTTP/1.1 200") && heard.contains("done"), "{heard}");
+        assert!(
+            heard.starts_with("HTTP/1.1 200") && heard.contains("done"),
+            "{heard}"
+        );
     }
 }

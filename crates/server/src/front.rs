@@ -322,14 +322,25 @@ mod tests {
     #[test]
     fn elsewhere_browsers_come_by_an_address_unless_names_are_listed() {
         let open = rules("0.0.0.0:7600", &[], &[]);
-        for host in ["192.0.2.1:7600", "[2001:db8::1]:7600", "localhost:7600", "127.0.0.1"] {
+        for host in [
+            "192.0.2.1:7600",
+            "[2001:db8::1]:7600",
+            "localhost:7600",
+            "127.0.0.1",
+        ] {
             assert!(is_taken(&open, host, None), "{host}");
-            assert!(is_taken(&open, host, Some(&format!("http://{host}"))), "{host}");
+            assert!(
+                is_taken(&open, host, Some(&format!("http://{host}"))),
+                "{host}"
+            );
         }
         // A name of somebody's own that resolves to the server's address.
         for host in ["rebound.example:7600", "192.0.2.1.rebound.example", "board"] {
             assert!(!is_taken(&open, host, None), "{host}");
-            assert!(!is_taken(&open, host, Some(&format!("http://{host}"))), "{host}");
+            assert!(
+                !is_taken(&open, host, Some(&format!("http://{host}"))),
+                "{host}"
+            );
         }
         // Programs, which no page of another site is behind.
         let mut headers = HeaderMap::new();
@@ -338,9 +349,17 @@ mod tests {
         open.0.check(&headers, &Uri::from_static("/")).unwrap();
         let app = rules("0.0.0.0:7600", &[], &["https://app.example"]);
         assert!(is_taken(&app, "board.example", Some("https://app.example")));
-        assert!(!is_taken(&app, "board.example", Some("https://board.example")));
+        assert!(!is_taken(
+            &app,
+            "board.example",
+            Some("https://board.example")
+        ));
         let listed = rules("0.0.0.0:7600", &["Board.example"], &[]);
-        assert!(is_taken(&listed, "board.example:443", Some("https://board.example:443")));
+        assert!(is_taken(
+            &listed,
+            "board.example:443",
+            Some("https://board.example:443")
+        ));
         assert!(is_taken(&listed, "board.example:443", None));
         assert!(is_taken(&listed, "localhost:7600", None), "health checks");
         assert!(!is_taken(&listed, "evil.example", None));

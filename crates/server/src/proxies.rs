@@ -108,7 +108,12 @@ mod tests {
     use super::*;
 
     fn proxies() -> Proxies {
-        Proxies::new(&["127.0.0.1".into(), "10.0.0.0/8".into(), "2001:db8::/64".into()]).unwrap()
+        Proxies::new(&[
+            "127.0.0.1".into(),
+            "10.0.0.0/8".into(),
+            "2001:db8::/64".into(),
+        ])
+        .unwrap()
     }
 
     fn client(peer: &str, lines: &[&str]) -> Result<String, Unnamed> {
@@ -148,22 +153,40 @@ mod tests {
             assert_eq!(client("10.0.0.2", lines), named, "{lines:?}");
             assert_eq!(client("::ffff:10.0.0.2", lines), named, "{lines:?}");
         }
-        assert_eq!(client("2001:db8::5", &["2001:db8:9::1"]), Ok("2001:db8:9::1".into()));
+        assert_eq!(
+            client("2001:db8::5", &["2001:db8:9::1"]),
+            Ok("2001:db8:9::1".into())
+        );
         // Everybody on the way is a proxy: the first of them calls for itself.
-        assert_eq!(client("10.0.0.2", &["10.0.0.9, 10.0.0.3"]), Ok("10.0.0.9".into()));
+        assert_eq!(
+            client("10.0.0.2", &["10.0.0.9, 10.0.0.3"]),
+            Ok("10.0.0.9".into())
+        );
         // Nobody becomes a client of this machine.
         assert_eq!(client("10.0.0.2", &["127.0.0.5"]), Ok("10.0.0.2".into()));
     }
 
     #[test]
     fn what_is_no_address_is_named() {
-        for found in ["", "unknown", "_hidden", "0.0.0.0", "198.51.100.9 x", "224.0.0.1"] {
+        for found in [
+            "",
+            "unknown",
+            "_hidden",
+            "0.0.0.0",
+            "198.51.100.9 x",
+            "224.0.0.1",
+        ] {
             let error = client("127.0.0.1", &[&format!("198.51.100.9, {found}")]).unwrap_err();
             assert_eq!(error, Unnamed::Malformed(found.into()));
             assert!(error.to_string().contains(&format!("found {found:?}")));
         }
         assert_eq!(client("127.0.0.1", &[]), Err(Unnamed::Missing));
-        let error = Proxies::new(&["10.0.0.0/33".into()]).unwrap_err().to_string();
-        assert!(error.contains("access.proxies") && error.contains("10.0.0.0/33"), "{error}");
+        let error = Proxies::new(&["10.0.0.0/33".into()])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("access.proxies") && error.contains("10.0.0.0/33"),
+            "{error}"
+        );
     }
 }

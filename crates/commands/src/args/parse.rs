@@ -13,10 +13,31 @@ use std::process::ExitCode;
 pub(crate) fn parse() -> Result<(Cli, bool), ExitCode> {
     let matches = command().try_get_matches();
     let parsed = matches.and_then(|matches| {
+        check_json(&matches)?;
         let json = wants_json(&matches);
         Cli::from_arg_matches(&matches).map(|cli| (cli, json))
     });
     parsed.map_err(|error| refuse(&error))
+}
+
+/// Errors: `--json` before a command that prints none.
+fn check_json(matches: &ArgMatches) -> Result<(), Error> {
+    let all = command();
+    let (mut matches, mut found) = (matches, &all);
+    let mut path = all.get_name().to_owned();
+    while let Some((name, inner)) = matches.subcommand() {
+        let Some(next) = found.find_subcommand(name) else {
+            break;
+        };
+        path = format!("{path} {name}");
+        (matches, found) = (inner, next);
+    }
+    let has = found.get_arguments().any(|arg| arg.get_id() == "json");
+    if has || !is_set(matches) {
+        return Ok(());
+    }
+    let text = format!("expected a command that has --json, found `{path}`\n");
+    Err(command().error(ErrorKind::UnknownArgument, text))
 }
 
 /// Whether the innermost command has `--json`, and it was given.

@@ -3,6 +3,7 @@
 use crate::world::{
     PARAMS, Person, Running, config, get, http, messages, post, request, served, with_token,
 };
+use omr_api::v1::board_service_client::BoardServiceClient;
 use omr_api::v1::capability_service_client::CapabilityServiceClient;
 use omr_api::v1::{self, GetCapabilitiesRequest};
 use omr_server::tokens::{self, Right, Token};
@@ -286,7 +287,8 @@ async fn a_server_without_pages_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let mut settings = config(dir.path());
     settings.watch.status = false;
-    settings.watch.metrics = Some("127.0.0.1:0".parse().unwrap());
+    // Not that of the server.
+    settings.watch.metrics = Some("127.0.0.2:0".parse().unwrap());
     let server = Running::start(settings).await;
     for path in ["/", "/metrics", "/status.json"] {
         let answer = http(&server, get(path)).await;
@@ -296,6 +298,85 @@ async fn a_server_without_pages_says_so() {
             "{answer}"
         );
     }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_are_not_for_clients_unless_the_operator_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = config(dir.path());
+    settings.watch.metrics = omr_server::config::Watch::default().metrics;
+    let server = Running::start(settings.clone()).await;
+    let answer = http(&server, get("/metrics")).await;
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    server.stop().await;
+    settings.watch.metrics = Some("127.0.0.2:0".parse().unwrap());
+    let server = Running::start(settings).await;
+    let answer = http(&server, get("/metrics")).await;
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    let own = server.metrics.unwrap();
+    let answer = crate::world::http_at(own, get("/metrics")).await;
+    assert!(answer.contains("omr_board_messages 0"), "{answer}");
+    server.stop().await;
+}
+
+/// A call by gRPC-Web in the name of a client.
+fn forwarded(client: &str) -> String {
+    let call = web_call("localhost", None);
+    call.replacen("\r\n", &format!("\r\nX-Forwarded-For: {client}\r\n"), 1)
+}
+
+/// Posts in the name of a client until one is refused; how many messages that took.
+async fn posted(server: &Running, client: &str) -> usize {
+    let mut board = BoardServiceClient::new(server.channel().await);
+    let mut count = 0;
+    loop {
+        let id = (count + 1) as u8;
+        let mut request = tonic::Request::new(post(id, vec![]));
+        let seed = client.bytes().map(u64::from).sum::<u64>() * 100 + u64::from(id);
+        request.get_mut().post_id = seed.to_le_bytes().repeat(2).into();
+        request.get_mut().messages = vec![Person::new(1).message(seed, id)];
+        request
+            .metadata_mut()
+            .insert("x-forwarded-for", client.parse().unwrap());
+        match board.post_messages(request).await {
+            Ok(_) => count += 1,
+            Err(status) => {
+                assert_eq!(status.code(), Code::ResourceExhausted, "{status}");
+                return count;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trusted_proxy_names_its_clients_and_nobody_else_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = config(dir.path());
+    (
+        settings.limits.messages_per_second,
+        settings.limits.post_messages,
+    ) = (1, 3);
+    let server = Running::start(settings.clone()).await;
+    // Nobody trusts this one: all that it names are one client.
+    assert!(posted(&server, "198.51.100.1").await >= 3);
+    assert!(posted(&server, "198.51.100.2").await < 3);
+    let rubbish = http(&server, forwarded("rubbish")).await;
+    assert!(rubbish.contains(PARAMS), "{rubbish}");
+    server.stop().await;
+    settings.access.proxies = vec!["127.0.0.0/8".into()];
+    let server = Running::start(settings).await;
+    for client in ["198.51.100.3", "198.51.100.4", "2001:db8::1"] {
+        assert!(posted(&server, client).await >= 3, "{client}");
+    }
+    // What a client wrote itself stands before what the proxy adds.
+    assert!(posted(&server, "192.0.2.1, 198.51.100.3").await < 3);
+    assert!(posted(&server, "2001:db8::2").await < 3, "the same network");
+    let refused = http(&server, forwarded("198.51.100.3, rubbish")).await;
+    assert!(
+        refused.contains("grpc-status: 3") && refused.contains("rubbish"),
+        "{refused}"
+    );
     server.stop().await;
 }
 

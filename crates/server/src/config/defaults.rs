@@ -1,6 +1,6 @@
 //! What a configuration is where its file says nothing.
 
-use super::{Access, Board, Config, Detector, Limits, Objects, Page, Watch};
+use super::{Access, Board, Config, Detector, Limits, Objects, Page, Tables, Watch};
 use omr_cuda::Choice;
 use omr_detector::engines::Costs;
 use omr_protocol::Sealing;
@@ -19,7 +19,17 @@ impl Default for Config {
             limits: Limits::default(),
             detector: Detector::default(),
             watch: Watch::default(),
+            pdq: Tables::default(),
             page: Page::default(),
+        }
+    }
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7601),
+            metrics: None,
         }
     }
 }

@@ -4,7 +4,7 @@ use super::arrivals::Arrivals;
 use super::keys::{Keys, Room};
 use super::service::Service;
 use super::tables::{Sets, Tables};
-use super::{Pdq, PdqConfig};
+use super::{LONGEST_QUERY, Pdq, PdqConfig};
 use crate::caller::Callers;
 use crate::config::{Config, MetricsAt};
 use crate::error::ServerError;
@@ -26,8 +26,10 @@ use tonic_health::server::HealthReporter;
 
 /// Folder of clients' keys in the data folder.
 const KEYS: &str = "pdq-keys";
-/// Uploads at a time.
-const UPLOADS: usize = 4;
+/// Unfinished uploads may have the bytes of so many of the longest files together.
+const UPLOADS: u64 = 8;
+/// How often what is old is forgotten.
+const TIDY: Duration = Duration::from_secs(30);
 
 /// A server of tables that listens.
 pub struct PdqServer {
@@ -85,11 +87,23 @@ impl PdqServer {
             stopping.send_replace(true);
         };
         let callers = pdq.callers.clone();
+        let tidying = tokio::spawn(tidy(pdq.clone()));
         let served = listening
             .serve(&pdq.config, callers, &pdq.metrics, routes, stop, stopping)
             .await;
+        tidying.abort();
         tracing::info!("stopped");
         served
+    }
+}
+
+/// Forgets what is old, for as long as the server runs.
+async fn tidy(pdq: Arc<Pdq>) {
+    let mut due = tokio::time::interval(TIDY);
+    loop {
+        due.tick().await;
+        pdq.arrivals.tidy();
+        pdq.callers.tidy();
     }
 }
 
@@ -116,6 +130,7 @@ fn open(
     getrandom::fill(&mut salt).map_err(|_| ServerError::NoRandomness)?;
     let tokens = Tokens::open(config.tokens())?;
     let config = Arc::new(config);
+    let longest = sets.longest_key().max(LONGEST_QUERY);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(pdq.threads)
         .thread_name(|i| format!("pdq-{i}"));
@@ -129,8 +144,7 @@ fn open(
         pool: pool.build()?,
         query_memory: pdq.query_memory,
         query_time: Duration::from_secs(pdq.query_seconds),
-        uploads: Places::new(UPLOADS),
-        arrivals: Arrivals::new(),
+        arrivals: Arrivals::new(UPLOADS * longest),
         checks: Semaphore::new(1),
         room: Places::new(at_once + pdq.waiting),
         running: Arc::new(Semaphore::new(at_once)),
@@ -159,9 +173,7 @@ impl Pdq {
 }
 
 /// The services and pages, and what says whether the server serves.
-async fn routes(
-    pdq: &Arc<Pdq>,
-) -> Result<(HealthReporter, Routes), ServerError> {
+async fn routes(pdq: &Arc<Pdq>) -> Result<(HealthReporter, Routes), ServerError> {
     let (reporter, mut builder) = common_services().await?;
     builder
         .add_service(PdqServiceServer::new(Service(pdq.clone())).max_decoding_message_size(CHUNK));
