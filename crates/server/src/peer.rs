@@ -2,15 +2,17 @@
 
 use crate::front::refused;
 use crate::proxies::{Proxies, Unnamed};
-use axum::body::Body;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
-use http_body_util::BodyExt;
+use http_body::{Frame, SizeHint};
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tonic::transport::server::{TcpConnectInfo, TlsConnectInfo};
 
@@ -148,11 +150,31 @@ pub(crate) async fn known(
     }
     request.extensions_mut().insert(info);
     let response = next.run(request).await;
-    response.map(|body| {
-        Body::new(body.map_frame(move |frame| {
-            // The request is answered when its body is gone.
-            let _ = &open;
-            frame
-        }))
-    })
+    response.map(|body| Body::new(Answer { body, _open: open }))
+}
+
+/// An answer's body; the request is answered when it is gone.
+struct Answer {
+    body: Body,
+    _open: Open,
+}
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }

@@ -148,7 +148,7 @@ pub(super) struct Upload {
 }
 
 impl Upload {
-    /// Writes the next bytes. Where there is no room for them the file is as before.
+    /// Writes the next bytes.
     ///
     /// Errors: RESOURCE_EXHAUSTED.
     pub(super) fn take(&mut self, data: &[u8]) -> Result<(), Status> {
@@ -274,13 +274,16 @@ impl Arrivals {
             0 => self.begin(keys, caller, hash, total)?,
             _ => self.go_on((caller.client, hash), (total, offset))?,
         };
-        let taken = arrival.upload.take(data);
-        if taken.is_ok() {
+        let bytes = arrival.upload.bytes + data.len() as u64;
+        let room = arrival.upload.share.grow(bytes);
+        if room.is_ok() {
+            // A file that the disk took in part is gone with the error.
+            arrival.upload.take(data)?;
             arrival.at = Instant::now();
         }
-        let next = arrival.upload.bytes;
+        // Without room it waits as it is.
         self.lock().insert((caller.client, hash), arrival);
-        taken.map(|()| next)
+        room.map(|()| bytes)
     }
 
     fn begin(
