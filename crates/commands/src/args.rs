@@ -73,7 +73,7 @@ pub(crate) struct Cli {
     pub(crate) timeout: Option<u64>,
     /// Print JSON, as the same option after a command that has it
     #[arg(long, global = true, hide = true)]
-    json: bool,
+    pub(crate) json: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

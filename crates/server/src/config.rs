@@ -220,7 +220,7 @@ pub struct Tables {
     pub metrics: Option<SocketAddr>,
 }
 
-/// Where metrics are served.
+/// The place at which metrics are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MetricsAt {
     /// They are not.

@@ -25,10 +25,10 @@ const REST: Duration = Duration::from_millis(50);
 
 /// How long a connection may take until its first request.
 const FIRST: Duration = Duration::from_secs(30);
-/// How many times as long as within a request a connection may pause between two.
+/// A connection may pause between requests for so many times `limits.idle_seconds`.
 const IDLE_FACTOR: u32 = 5;
 
-/// How long a connection may be without a request.
+/// The time for which a connection may be without a request.
 #[derive(Clone, Copy, Debug)]
 struct Patience {
     first: Duration,
@@ -41,7 +41,7 @@ pub(crate) struct Connection {
     address: TcpConnectInfo,
     activity: Arc<Activity>,
     patience: Patience,
-    /// When to look next whether the connection has a request. A client's answers to pings change nothing.
+    /// The next time to look whether the connection has a request. Bytes alone, such as answers to pings, change nothing.
     look: Pin<Box<Sleep>>,
     metrics: Metrics,
     _counted: Held,
@@ -111,7 +111,7 @@ impl AsyncWrite for Connection {
     }
 }
 
-/// Who may have how many connections.
+/// The rules by which connections are accepted or refused.
 pub(crate) struct Doors {
     places: Arc<Places>,
     /// Connections of an address.

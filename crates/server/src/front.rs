@@ -81,7 +81,7 @@ impl Rules {
         {
             return self.check_host(authority.as_deref(), false);
         }
-        // Calls of browsers have an origin, all of them, as they are no mere readings of a page.
+        // Every call of a browser has an origin: only reading a page comes without.
         let from_browser = origin.is_some() || !is_grpc(headers);
         self.check_host(authority.as_deref(), from_browser)?;
         match origin {

@@ -1,4 +1,4 @@
-//! Whose a request is, and which connections have any.
+//! The client of a request, and the requests of a connection.
 
 use crate::front::refused;
 use crate::proxies::{Proxies, Unnamed};
@@ -23,7 +23,7 @@ pub(crate) struct Peer {
     pub(crate) activity: Arc<Activity>,
 }
 
-/// How many requests a connection has, and since when none.
+/// The number of a connection's open requests, and since when it has none.
 pub(crate) struct Activity(Mutex<Requests>);
 
 struct Requests {
@@ -57,7 +57,7 @@ impl Activity {
         Open(self.clone())
     }
 
-    /// How much longer a connection may go on without a request: `first` from its beginning, `idle` after a request.
+    /// The time for which the connection may go on without a request: `first` from its beginning, `idle` after a request.
     pub(crate) fn left(&self, first: Duration, idle: Duration) -> Duration {
         let requests = self.lock();
         let most = match requests.any {
@@ -79,7 +79,7 @@ impl Drop for Open {
     }
 }
 
-/// What is known about the clients of all requests.
+/// The rules by which the client of a request is known.
 #[derive(Clone)]
 pub(crate) struct Peers {
     proxies: Proxies,
@@ -126,7 +126,7 @@ impl Peers {
     }
 }
 
-/// Says whose a request is, and keeps its connection open while it is answered.
+/// Puts the address of its client into a request, as `TcpConnectInfo`, and counts the request until it is answered.
 pub(crate) async fn known(
     State(peers): State<Peers>,
     mut request: Request,

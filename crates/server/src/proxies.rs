@@ -8,11 +8,11 @@ use std::net::{IpAddr, SocketAddr};
 /// The header in which a proxy names its clients, the nearest one last.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The addresses of trusted proxies. What others write into the header is never looked at.
+/// The addresses of trusted proxies. The header of a request from any other address is ignored.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proxies(Vec<IpNet>);
 
-/// Why a request of a trusted proxy names no client.
+/// The reason why a request of a trusted proxy names no client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unnamed {
     /// There is no header: the proxy is not set up to write it, or calls for itself.
