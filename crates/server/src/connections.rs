@@ -153,10 +153,11 @@ impl Doors {
         if self.proxies.has(address) {
             return self.places.take_of(client, false, self.all);
         }
-        let each = match address.to_canonical().is_loopback() {
+        let each = if address.to_canonical().is_loopback() {
             // Programs of this machine, which may be many.
-            true => self.each.max(of_one_stranger(self.all)),
-            false => self.each,
+            self.each.max(of_one_stranger(self.all))
+        } else {
+            self.each
         };
         let stranger = !self.callers.was_known(client);
         self.places.take_of(client, stranger, each)

@@ -60,10 +60,7 @@ impl Activity {
     /// The time for which the connection may go on without a request: `first` from its beginning, `idle` after a request.
     pub(crate) fn left(&self, first: Duration, idle: Duration) -> Duration {
         let requests = self.lock();
-        let most = match requests.any {
-            true => idle,
-            false => first,
-        };
+        let most = if requests.any { idle } else { first };
         match requests.open {
             0 => most.saturating_sub(requests.since.elapsed()),
             _ => most,

@@ -67,10 +67,7 @@ impl Proxies {
 
 /// A loopback address is one of the machine that wrote it: it makes nobody elsewhere a client of this machine.
 fn of_machine(named: IpAddr, peer: IpAddr) -> IpAddr {
-    match named.is_loopback() {
-        true => peer,
-        false => named,
-    }
+    if named.is_loopback() { peer } else { named }
 }
 
 /// An address that a client may have; some proxies write its port, too.

@@ -120,9 +120,10 @@ impl Incoming {
         let mut own = self.requests.own();
         let units = own.get(&self.client).copied().unwrap_or(0) + more;
         let room = self.requests.room.clone();
-        let room = match units <= ROOM / UNIT / 2 {
-            true => room.try_acquire_many_owned(more as u32).ok(),
-            false => None,
+        let room = if units <= ROOM / UNIT / 2 {
+            room.try_acquire_many_owned(more as u32).ok()
+        } else {
+            None
         };
         let Some(room) = room else {
             let full = "too many requests are under way: try again later";

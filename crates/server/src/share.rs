@@ -156,9 +156,10 @@ impl Places {
     /// A place; one client has at most half of what its kind may have, so that there is always a second.
     pub(crate) fn take(self: &Arc<Self>, caller: &Caller) -> Option<Place> {
         let stranger = caller.is_anonymous();
-        let each = match stranger {
-            true => of_one_stranger(self.all),
-            false => self.all.div_ceil(2),
+        let each = if stranger {
+            of_one_stranger(self.all)
+        } else {
+            self.all.div_ceil(2)
         };
         self.take_of(caller.client, stranger, each)
     }

@@ -102,9 +102,10 @@ pub(super) fn unusable(config: &Config) -> Option<String> {
 pub(super) fn announce(scheme: &str, address: SocketAddr, json: bool) -> Result<(), CliError> {
     let url = format!("{scheme}://{address}");
     // Programs that start a server read this line.
-    match json {
-        true => io::print_json(&serde_json::json!({ "url": url }))?,
-        false => io::print(&format!("listening on {url}\n"))?,
+    if json {
+        io::print_json(&serde_json::json!({ "url": url }))?;
+    } else {
+        io::print(&format!("listening on {url}\n"))?;
     }
     notify(&[sd_notify::NotifyState::Ready]);
     Ok(())

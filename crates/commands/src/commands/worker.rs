@@ -54,9 +54,10 @@ async fn work(settings: Settings, args: &WorkerArgs, ui: &Ui) -> Result<(), CliE
     super::warn_if_insecure(worker.set().spec(), ui);
     // Programs that start a worker read this line.
     let server = &args.server;
-    match args.json {
-        true => io::print_json(&serde_json::json!({ "server": server }))?,
-        false => io::print(&format!("working for {server}\n"))?,
+    if args.json {
+        io::print_json(&serde_json::json!({ "server": server }))?;
+    } else {
+        io::print(&format!("working for {server}\n"))?;
     }
     let stop = worker.stop();
     tokio::spawn(async move {

@@ -97,9 +97,10 @@ impl Share {
         let more = bytes.saturating_sub(self.bytes);
         let mut used = self.room.lock();
         let all = usize::try_from(self.room.limit).unwrap_or(usize::MAX);
-        let (of_kind, each, taken) = match self.stranger {
-            true => (of_strangers(all), of_one_stranger(all), used.strangers),
-            false => (all, all.div_ceil(2), used.all),
+        let (of_kind, each, taken) = if self.stranger {
+            (of_strangers(all), of_one_stranger(all), used.strangers)
+        } else {
+            (all, all.div_ceil(2), used.all)
         };
         let own = used.clients.get(&self.client).map_or(0, |own| own.bytes);
         let is_full = own + more > each as u64
