@@ -519,8 +519,17 @@ async fn a_full_server_says_when_to_come_again() {
     first.total_bytes = query.len() as u64;
     let (parts, outgoing) = mpsc::channel(1);
     parts.send(first).await.unwrap();
+    let kept = || {
+        std::fs::read_dir(dir.path().join("data/pdq-keys"))
+            .unwrap()
+            .count()
+    };
+    let before = kept();
     let mut own = raw.clone();
     let unfinished = tokio::spawn(async move { own.query(ReceiverStream::new(outgoing)).await });
+    while kept() == before {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     run(&mut raw, vec![request(&alice.hash, &query)])
         .await
         .unwrap();
