@@ -38,6 +38,8 @@ class Server:
             messages_per_second = 1000000
             jobs = 64
             keys = 64
+            [watch]
+            metrics = "127.0.0.1:{port}"
             [detector]
             local_worker = false
             together = {together}

@@ -71,6 +71,9 @@ pub(crate) struct Cli {
     /// 120, unless given
     #[arg(long, global = true, value_name = "SECONDS", env = "OMR_TIMEOUT", hide_env_values = true, display_order = 901, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: Option<u64>,
+    /// Print JSON, as the same option after a command that has it
+    #[arg(long, global = true, hide = true)]
+    pub(crate) json: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

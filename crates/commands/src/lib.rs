@@ -21,11 +21,11 @@ pub fn main(build: &'static str) -> ExitCode {
     omr_console::set_build(build);
     omr_staging::remove_on_signals();
     panics::install();
-    let (cli, json) = match args::parse() {
+    let cli = match args::parse() {
         Ok(parsed) => parsed,
         Err(code) => return code,
     };
-    let ui = Ui::new(cli.quiet, json).with_timeout(cli.timeout.map(Duration::from_secs));
+    let ui = Ui::new(cli.quiet, cli.json).with_timeout(cli.timeout.map(Duration::from_secs));
     match catch_unwind(AssertUnwindSafe(|| commands::run(&cli, &ui))) {
         Ok(Ok(())) => ExitCode::SUCCESS,
         // The reader has what it wanted.

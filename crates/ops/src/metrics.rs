@@ -141,6 +141,11 @@ impl Metrics {
         Held::new(&self.0.traffic.connections)
     }
 
+    /// Counts a connection that was refused.
+    pub fn connection_refused(&self) {
+        self.0.traffic.connections_refused.inc();
+    }
+
     /// One subscriber more, until the value is dropped.
     pub fn subscriber(&self) -> Held {
         Held::new(&self.0.traffic.subscribers)

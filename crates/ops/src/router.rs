@@ -17,22 +17,13 @@ const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The pages that a router serves beside the status.
-#[derive(Clone, Debug)]
-pub enum Pages {
-    /// `/` and `/status.json` alone: metrics go out at another address, or not at all.
-    Status,
-    /// `/metrics` as well.
-    StatusAndMetrics(Metrics),
-}
-
-/// `/`, `/status.json` and, where wanted, `/metrics`. `status` is asked at every request and must not block.
-pub fn router<S>(status: S, pages: Pages) -> Router
+/// `/` and `/status.json`. `status` is asked at every request and must not block.
+pub fn router<S>(status: S) -> Router
 where
     S: Fn() -> Status + Clone + Send + Sync + 'static,
 {
     let page = status.clone();
-    let router = Router::new()
+    Router::new()
         .route(
             "/",
             get(move |uri: Uri| async move {
@@ -41,14 +32,10 @@ where
                 answer(HTML, status_page(&page(), refresh))
             }),
         )
-        .route("/status.json", get(move || async move { json(&status()) }));
-    match pages {
-        Pages::Status => router,
-        Pages::StatusAndMetrics(metrics) => router.merge(metrics_router(metrics)),
-    }
+        .route("/status.json", get(move || async move { json(&status()) }))
 }
 
-/// `/metrics` alone, for an address of its own.
+/// `/metrics`.
 pub fn metrics_router(metrics: Metrics) -> Router {
     Router::new().route(
         "/metrics",

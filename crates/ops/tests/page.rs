@@ -1,7 +1,7 @@
 //! The status page and its siblings, as they go over the wire.
 
 use omr_ops::{
-    Check, Cost, Count, DiskUse, FinishedDigest, Growth, Health, JobFigures, Metrics, Pages,
+    Check, Cost, Count, DiskUse, FinishedDigest, Growth, Health, JobFigures, Metrics,
     PostingFigures, Rate, RunningJob, SessionFigures, Status, UseFigures, metrics_router, router,
     status_page,
 };
@@ -312,7 +312,7 @@ async fn get(address: std::net::SocketAddr, path: &str) -> (String, String) {
 #[tokio::test]
 async fn pages_have_their_types_and_are_not_kept() {
     let metrics = Metrics::new("9.8.7", "hybrid-v1");
-    let address = serve(router(status, Pages::StatusAndMetrics(metrics))).await;
+    let address = serve(router(status).merge(metrics_router(metrics))).await;
     for (path, kind) in [
         ("/", "text/html; charset=utf-8"),
         ("/status.json", "application/json"),
@@ -347,7 +347,7 @@ async fn pages_have_their_types_and_are_not_kept() {
 
 #[tokio::test]
 async fn metrics_can_have_an_address_of_their_own() {
-    let public = serve(router(status, Pages::Status)).await;
+    let public = serve(router(status)).await;
     let (head, _) = get(public, "/metrics").await;
     assert!(head.starts_with("HTTP/1.1 404 "), "{head}");
     let private = serve(metrics_router(Metrics::new("9.8.7", "hybrid-v1"))).await;

@@ -212,7 +212,7 @@ fn detector(error: DetectorError) -> Result<Class, std::io::Error> {
 fn remote(error: RemoteError) -> Result<Class, std::io::Error> {
     Ok(match error {
         RemoteError::File(_, error) => return Err(error),
-        RemoteError::Unreachable { .. } => bare("UnreachableError"),
+        RemoteError::Unreachable { .. } | RemoteError::Tls(..) => bare("UnreachableError"),
         RemoteError::Unauthenticated(..) | RemoteError::Denied(..) => bare("AccessError"),
         _ => bare("ServerError"),
     })

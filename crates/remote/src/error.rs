@@ -39,6 +39,9 @@ pub enum RemoteError {
         /// What the last attempt said.
         last: String,
     },
+    /// No connection by TLS comes about: the call, and what is wrong and what to do.
+    #[error("{0}: {1}")]
+    Tls(&'static str, String),
     /// The server is busy, or a limit of its is reached.
     #[error("{0}: the server has no room ({1}): try again later")]
     Exhausted(&'static str, String),
@@ -184,6 +187,9 @@ impl RemoteError {
     /// Whether the same call may do later, without changing anything.
     #[must_use]
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Exhausted(..))
+        matches!(
+            self,
+            Self::Unreachable { .. } | Self::Tls(..) | Self::Exhausted(..)
+        )
     }
 }

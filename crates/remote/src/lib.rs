@@ -36,6 +36,7 @@ mod posts;
 mod read;
 mod retry;
 mod sessions;
+mod tls;
 mod work;
 
 pub use client::Client;

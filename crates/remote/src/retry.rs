@@ -1,5 +1,6 @@
 //! Decides when a call is made again, and after how long.
 
+use crate::tls;
 use crate::{Endpoint, Notice, RemoteError, Waiting};
 use std::error::Error;
 use std::sync::Arc;
@@ -77,7 +78,7 @@ impl Policy {
         if due && !self.told.swap(true, Ordering::Relaxed) {
             notice(&Waiting {
                 url: self.url.clone(),
-                last: described(status),
+                last: innermost(status),
                 left: total.saturating_sub(waited),
             });
         }
@@ -140,7 +141,7 @@ impl<'a> Patience<'a> {
 
     /// Waits before the next attempt.
     ///
-    /// Errors: a refusal at once; `Unreachable`, `Exhausted` when time is up.
+    /// Errors: a refusal and `Tls` at once; `Unreachable`, `Exhausted` when time is up.
     pub(crate) async fn pause(&mut self, status: &Status) -> Result<(), RemoteError> {
         let waited = self.since.elapsed();
         let pause = self.next(status, waited)?;
@@ -155,6 +156,9 @@ impl<'a> Patience<'a> {
     fn next(&mut self, status: &Status, waited: Duration) -> Result<Duration, RemoteError> {
         if is_answer(status) {
             self.policy.note_answer();
+        }
+        if let Some(fault) = tls::fault(&innermost(status)) {
+            return Err(RemoteError::Tls(self.call, fault));
         }
         if !is_passing(status) {
             return Err(RemoteError::refusal(self.call, status));
@@ -175,7 +179,7 @@ impl<'a> Patience<'a> {
             _ => RemoteError::Unreachable {
                 call: self.call,
                 waited,
-                last: described(status),
+                last: innermost(status),
             },
         }
     }
@@ -216,18 +220,14 @@ fn retry_after(status: &Status) -> Option<Duration> {
 
 /// The message of the innermost cause, which is the most specific: "connection refused" rather than
 /// "transport error".
-fn described(status: &Status) -> String {
+fn innermost(status: &Status) -> String {
     let mut text = status.message().to_owned();
     let mut cause = status.source();
     while let Some(error) = cause {
         text = error.to_string();
         cause = error.source();
     }
-    match text.contains("InvalidContentType") {
-        // What TLS calls an answer that is none of TLS.
-        true => "the server does not speak TLS at this address: is it http://?".to_owned(),
-        false => text,
-    }
+    text
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ impl Addresses {
                 && (!caller.is_anonymous() || record.client == caller.client);
             taken.add(own, record.account == ANONYMOUS);
         }
-        match taken.check(caller, caller.addresses, self.limit) {
+        match taken.check(caller.is_anonymous(), caller.addresses as usize, self.limit) {
             Ok(()) => {}
             Err(Full::Own(most)) => return Err(refuse::over_quota("published addresses", most)),
             Err(Full::All(most)) => {

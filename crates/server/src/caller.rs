@@ -2,14 +2,14 @@
 
 use crate::config::Config;
 use crate::refuse;
-use crate::share::of_strangers;
+use crate::share::of_one_stranger;
 use crate::tokens::{Right, Token, Tokens};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tonic::{Request, Status};
 
 /// The account of all who come without a token.
@@ -22,7 +22,7 @@ pub(crate) struct Caller {
     pub(crate) account: String,
     /// Who shares what with whom: an account, or an address without a token.
     pub(crate) client: u64,
-    /// Without a token and from this machine: those behind an address of it cannot be told apart.
+    /// Without a token and from this machine: programs of it cannot be told apart.
     pub(crate) is_local: bool,
     pub(crate) rights: [bool; 4],
     pub(crate) messages_per_second: u32,
@@ -59,12 +59,15 @@ impl Caller {
 }
 
 /// What of an address is one client's: whoever has an address of IPv6 has all 2^64 of its network.
-fn network(address: IpAddr) -> Vec<u8> {
+pub(crate) fn network(address: IpAddr) -> Vec<u8> {
     match address.to_canonical() {
         IpAddr::V4(address) => address.octets().to_vec(),
         IpAddr::V6(address) => address.octets()[..8].to_vec(),
     }
 }
+
+/// How long an address counts as one of somebody with a token.
+const KNOWN: Duration = Duration::from_secs(24 * 3600);
 
 /// Knows callers and how much each has used.
 pub(crate) struct Callers {
@@ -73,6 +76,8 @@ pub(crate) struct Callers {
     /// Addresses are known by a hash that lasts as long as the process.
     salt: [u8; 32],
     rates: Mutex<HashMap<u32, Arc<DefaultKeyedRateLimiter<u64>>>>,
+    /// Clients by address from which a token of this server was shown, and when last.
+    known: Mutex<HashMap<u64, Instant>>,
 }
 
 impl Callers {
@@ -82,7 +87,19 @@ impl Callers {
             tokens,
             salt,
             rates: Mutex::default(),
+            known: Mutex::default(),
         }
+    }
+
+    /// The client that an address is; with IPv6 all addresses of a network are one.
+    pub(crate) fn client_at(&self, address: IpAddr) -> u64 {
+        self.key(&network(address))
+    }
+
+    /// Whether somebody showed a token from a client's address within a day.
+    pub(crate) fn was_known(&self, client: u64) -> bool {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&client).is_some_and(|at| at.elapsed() < KNOWN)
     }
 
     /// The caller of a request.
@@ -97,7 +114,13 @@ impl Callers {
             .strip_prefix("Bearer ")
             .and_then(|token| self.tokens.find(token.trim()));
         match token {
-            Some(token) => Ok(self.known(&token)),
+            Some(token) => {
+                if let Some(address) = request.remote_addr() {
+                    let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+                    known.insert(self.client_at(address.ip()), Instant::now());
+                }
+                Ok(self.of_token(&token))
+            }
             None => Err(Status::unauthenticated(
                 "expected a token of this server as `authorization: Bearer TOKEN`, found another",
             )),
@@ -116,15 +139,15 @@ impl Callers {
         match caller.may(right) {
             true => Ok(caller),
             false if caller.is_anonymous() => Err(Status::unauthenticated(format!(
-                "expected a token with the right {right:?}, found none"
+                "expected a token with the right {right}, found none"
             ))),
             false => Err(Status::permission_denied(format!(
-                "expected a token with the right {right:?}, found one without"
+                "expected a token with the right {right}, found one without"
             ))),
         }
     }
 
-    fn known(&self, token: &Token) -> Caller {
+    fn of_token(&self, token: &Token) -> Caller {
         let limits = &self.config.limits;
         let has = |right| token.rights.contains(&right);
         Caller {
@@ -148,7 +171,7 @@ impl Callers {
         let address = request.remote_addr().map(|address| address.ip());
         let is_local = address.is_none_or(|address| address.to_canonical().is_loopback());
         let most = |each, all: u32| match is_local {
-            true => of_strangers(all as usize) as u32,
+            true => of_one_stranger(all as usize) as u32,
             false => each,
         };
         Caller {
@@ -205,10 +228,13 @@ impl Callers {
         rates.entry(rate).or_insert_with(make).clone()
     }
 
-    /// Forgets who has not posted lately.
+    /// Forgets who has not posted lately, and from where nobody showed a token lately.
     pub(crate) fn tidy(&self) {
         let rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
         rates.values().for_each(|limiter| limiter.retain_recent());
+        drop(rates);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|_, at| at.elapsed() < KNOWN);
     }
 }
 
@@ -248,7 +274,7 @@ mod tests {
         );
         for near in ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"] {
             let near = from(&callers, near);
-            assert_eq!((near.is_local, near.jobs), (true, 750));
+            assert_eq!((near.is_local, near.jobs), (true, 375));
         }
     }
 

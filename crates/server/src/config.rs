@@ -34,6 +34,8 @@ pub struct Config {
     pub detector: Detector,
     /// Logs, traces, metrics.
     pub watch: Watch,
+    /// What differs for the server of tables.
+    pub pdq: Tables,
     /// Pages for people.
     pub page: Page,
 }
@@ -90,8 +92,11 @@ pub struct Access {
     pub anonymous_detect: bool,
     /// Leading zero bits of a proof of work with every post without a token.
     pub posting_work_bits: u32,
-    /// Names by which clients reach the server; every name if empty, at loopback addresses those of this machine.
+    /// Names by which clients reach the server. Without any, browsers reach it by an address or as localhost, at loopback
+    /// addresses programs too.
     pub hosts: Vec<String>,
+    /// Addresses or networks of reverse proxies, whose header `x-forwarded-for` names their clients.
+    pub proxies: Vec<String>,
     /// Origins of the web pages that may call, such as `https://app.example`; `*` is every page.
     pub origins: Vec<String>,
 }
@@ -144,8 +149,10 @@ pub struct Limits {
     pub upload_bytes: u64,
     /// How long an upload may rest, in hours.
     pub upload_hours: u64,
-    /// Connections at a time.
+    /// Connections of an address at a time.
     pub connections: usize,
+    /// Connections of all addresses at a time.
+    pub all_connections: usize,
     /// Subscriptions and watched jobs at a time.
     pub streams: usize,
     /// Seconds that a client may leave a stream without its next message.
@@ -194,12 +201,34 @@ pub struct Watch {
     pub json: bool,
     /// Where spans go by OTLP over gRPC, such as `http://localhost:4317`.
     pub otlp: Option<String>,
-    /// A separate address for metrics; with the status page if absent.
+    /// Address of the metrics, which may be `listen`'s own; they are not served if absent.
     pub metrics: Option<SocketAddr>,
     /// Whether there is a status page.
     pub status: bool,
     /// Whether it lists single digests: their lengths and times, and what those that run are at.
     pub digests: bool,
+}
+
+/// Addresses of the server of tables, which may run beside that of a board by one configuration.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tables {
+    /// Address and port for queries and pages.
+    #[serde(deserialize_with = "listen")]
+    pub listen: SocketAddr,
+    /// Address of the metrics, which may be `listen`'s own; they are not served if absent.
+    pub metrics: Option<SocketAddr>,
+}
+
+/// The place at which metrics are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MetricsAt {
+    /// They are not.
+    Nowhere,
+    /// At the address for clients.
+    Server,
+    /// At an address of their own.
+    Own(SocketAddr),
 }
 
 /// Pages for people, beside the status.
@@ -268,6 +297,15 @@ impl Config {
         path.map_or_else(|| Ok(Self::default()), Self::read)
     }
 
+    /// Where metrics are served.
+    pub(crate) fn metrics_at(&self) -> MetricsAt {
+        match self.watch.metrics {
+            None => MetricsAt::Nowhere,
+            Some(address) if address == self.listen => MetricsAt::Server,
+            Some(address) => MetricsAt::Own(address),
+        }
+    }
+
     /// Whether somebody without a token may post, and ask for digests.
     pub fn anonymous(&self) -> [bool; 2] {
         [self.access.anonymous_post, self.access.anonymous_detect]
@@ -321,6 +359,7 @@ mod tests {
             ("[limits]\nbound = 0", "limits.bound"),
             ("[limits]\nbound = 100000", "limits.bound"),
             ("[access]\norigins = [\"example\"]", "access.origins"),
+            ("[access]\nproxies = [\"example\"]", "access.proxies"),
             (
                 "[access]\nposting_work_bits = 33",
                 "access.posting_work_bits",

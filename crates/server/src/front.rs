@@ -1,10 +1,14 @@
 //! What a request must say before anything looks at it: the host it is for and the page it comes from.
 //!
 //! A browser sends requests for every page that it shows. A page of another site must not use a server because it is
-//! on the user's machine, nor reach it under a name of its own that it has resolve to this machine.
+//! on the user's machine or in the user's network, nor reach it under a name of its own that it has resolve to the
+//! server's address. Without `access.hosts` a browser therefore reaches a server by an address or as localhost alone:
+//! nobody but the server's machine answers for those.
 
 use crate::config::{Access, Config};
 use crate::error::ServerError;
+use crate::peer::{Peers, known};
+use crate::proxies::Proxies;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HOST, HeaderName, ORIGIN};
@@ -29,10 +33,12 @@ pub(crate) fn guarded(
 ) -> Result<Router, ServerError> {
     let rules = Front::new(config, pages);
     let router = router.layer(axum::middleware::from_fn_with_state(rules, front));
-    Ok(match cors(&config.access)? {
+    let router = match cors(&config.access)? {
         Some(cors) => router.layer(cors),
         None => router,
-    })
+    };
+    let peers = Peers::new(Proxies::new(&config.access.proxies)?);
+    Ok(router.layer(axum::middleware::from_fn_with_state(peers, known)))
 }
 
 /// Whom a server answers.
@@ -41,9 +47,9 @@ struct Front(Arc<Rules>);
 
 #[derive(Debug)]
 struct Rules {
-    /// Names that the server goes by; every name where there is none.
+    /// Names that the server goes by.
     hosts: Vec<String>,
-    /// Whether it goes by the names of the machine itself too.
+    /// Whether it listens at a loopback address alone.
     local: bool,
     /// Origins of pages that may call.
     origins: Vec<String>,
@@ -55,10 +61,9 @@ impl Front {
     /// The rules of a configuration, for a server with these pages.
     fn new(config: &Config, pages: Vec<&'static str>) -> Self {
         let lower = |names: &[String]| names.iter().map(|name| name.to_lowercase()).collect();
-        let local = config.listen.ip().is_loopback() || !config.access.hosts.is_empty();
         Self(Arc::new(Rules {
             hosts: lower(&config.access.hosts),
-            local,
+            local: config.listen.ip().is_loopback(),
             origins: lower(&config.access.origins),
             pages,
         }))
@@ -69,37 +74,54 @@ impl Rules {
     /// Errors: what is wrong, in words.
     fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), String> {
         let authority = authority(headers, uri);
-        if let Some(authority) = &authority
-            && !self.is_own(host_of(authority))
+        let origin = headers.get(ORIGIN);
+        let origin = origin.map(|origin| origin.to_str().unwrap_or_default().to_lowercase());
+        if let Some(origin) = &origin
+            && self.may_call(origin, authority.as_deref())
         {
-            return Err(format!(
-                "expected a request for {}, found one for {authority}: the operator lists further names in access.hosts",
-                self.names()
-            ));
+            return self.check_host(authority.as_deref(), false);
         }
-        let Some(origin) = headers.get(ORIGIN) else {
-            return Ok(());
-        };
-        let origin = origin.to_str().unwrap_or_default().to_lowercase();
-        let own = origin.split_once("://").map(|(_, rest)| rest.to_owned());
-        let known = |known: &String| known == EVERY || *known == origin;
-        if self.origins.iter().any(known) || own.is_some() && own == authority {
-            return Ok(());
+        // Every call of a browser has an origin: only reading a page comes without.
+        let from_browser = origin.is_some() || !is_grpc(headers);
+        self.check_host(authority.as_deref(), from_browser)?;
+        match origin {
+            None => Ok(()),
+            Some(origin) => Err(format!(
+                "expected no page of another origin, found one of {origin}: the operator lists those that may call in \
+                 access.origins"
+            )),
         }
-        Err(format!(
-            "expected no page of another origin, found one of {origin}: the operator lists those that may call in \
-             access.origins"
-        ))
     }
 
-    fn is_own(&self, host: &str) -> bool {
-        let named = self.hosts.iter().any(|name| name == host);
-        named
-            || if self.local {
-                is_local(host)
-            } else {
-                self.hosts.is_empty()
-            }
+    /// Errors: the host is none of the server's, in words.
+    fn check_host(&self, authority: Option<&str>, from_browser: bool) -> Result<(), String> {
+        match authority {
+            Some(authority) if !self.is_own(host_of(authority), from_browser) => Err(format!(
+                "expected a request for {}, found one for {authority}: the operator lists further names in access.hosts",
+                self.names()
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether pages of an origin may call a server that they know by this authority.
+    fn may_call(&self, origin: &str, authority: Option<&str>) -> bool {
+        let listed = |known: &String| known == EVERY || known == origin;
+        if self.origins.iter().any(listed) {
+            return true;
+        }
+        let own = origin.split_once("://").map(|(_, rest)| rest);
+        own == authority && authority.is_some_and(|authority| self.is_own(host_of(authority), true))
+    }
+
+    /// Whether the server goes by this name. A program may call it by any where the operator lists none, as no page of
+    /// another site is behind it.
+    fn is_own(&self, host: &str, from_browser: bool) -> bool {
+        if is_local(host) || self.hosts.iter().any(|name| name == host) {
+            return true;
+        }
+        let any = !self.local && self.hosts.is_empty();
+        any && (!from_browser || is_address(host))
     }
 
     fn is_page(&self, path: &str) -> bool {
@@ -118,8 +140,11 @@ impl Rules {
     }
 
     fn names(&self) -> String {
-        let own = self.hosts.iter().map(String::as_str);
-        let names: Vec<&str> = own.chain(self.local.then_some("localhost")).collect();
+        let mut names: Vec<&str> = self.hosts.iter().map(String::as_str).collect();
+        names.push("localhost");
+        if !self.local && self.hosts.is_empty() {
+            names.push("an address");
+        }
         names.join(" or ")
     }
 }
@@ -140,10 +165,29 @@ fn host_of(authority: &str) -> &str {
     &authority[..end]
 }
 
-fn is_local(host: &str) -> bool {
+/// The address that a host is, if it is no name.
+fn address(host: &str) -> Option<IpAddr> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let address: Result<IpAddr, _> = bare.parse();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    bare.parse().ok()
+}
+
+fn is_address(host: &str) -> bool {
+    address(host).is_some()
+}
+
+fn is_local(host: &str) -> bool {
+    host == "localhost" || address(host).is_some_and(|address| address.is_loopback())
+}
+
+/// A refusal in words, as an answer to a call or to a request for a page.
+pub(crate) fn refused(headers: &HeaderMap, code: StatusCode, text: String) -> Response {
+    if !is_grpc(headers) {
+        return (code, text + "\n").into_response();
+    }
+    match code {
+        StatusCode::FORBIDDEN => Status::permission_denied(text).into_http(),
+        _ => Status::invalid_argument(text).into_http(),
+    }
 }
 
 fn is_grpc(headers: &HeaderMap) -> bool {
@@ -157,10 +201,7 @@ async fn front(State(front): State<Front>, request: Request, next: Next) -> Resp
     let (headers, uri) = (request.headers(), request.uri());
     let grpc = is_grpc(headers);
     if let Err(text) = rules.check(headers, uri) {
-        return match grpc {
-            true => Status::permission_denied(text).into_http(),
-            false => (StatusCode::FORBIDDEN, text + "\n").into_response(),
-        };
+        return refused(headers, StatusCode::FORBIDDEN, text);
     }
     if !grpc && request.method() != Method::OPTIONS && !rules.is_page(uri.path()) {
         let text = format!("{}; found {}\n", rules.expected(), uri.path());
@@ -239,8 +280,12 @@ mod tests {
         Front::new(&config, vec!["/"])
     }
 
+    /// Whether a page is shown under a host, or a call of an origin's page is answered.
     fn is_taken(front: &Front, host: &str, origin: Option<&str>) -> bool {
         let mut headers = HeaderMap::new();
+        if origin.is_some() {
+            headers.insert(CONTENT_TYPE, "application/grpc-web+proto".parse().unwrap());
+        }
         headers.insert(HOST, host.parse().unwrap());
         if let Some(origin) = origin {
             headers.insert(ORIGIN, origin.parse().unwrap());
@@ -275,10 +320,46 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_every_name_is_taken_unless_some_are_listed() {
+    fn elsewhere_browsers_come_by_an_address_unless_names_are_listed() {
         let open = rules("0.0.0.0:7600", &[], &[]);
-        assert!(is_taken(&open, "board.example", None));
+        for host in [
+            "192.0.2.1:7600",
+            "[2001:db8::1]:7600",
+            "localhost:7600",
+            "127.0.0.1",
+        ] {
+            assert!(is_taken(&open, host, None), "{host}");
+            assert!(
+                is_taken(&open, host, Some(&format!("http://{host}"))),
+                "{host}"
+            );
+        }
+        // A name of somebody's own that resolves to the server's address.
+        for host in ["rebound.example:7600", "192.0.2.1.rebound.example", "board"] {
+            assert!(!is_taken(&open, host, None), "{host}");
+            assert!(
+                !is_taken(&open, host, Some(&format!("http://{host}"))),
+                "{host}"
+            );
+        }
+        // Programs, which no page of another site is behind.
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, "application/grpc".parse().unwrap());
+        headers.insert(HOST, "board.example".parse().unwrap());
+        open.0.check(&headers, &Uri::from_static("/")).unwrap();
+        let app = rules("0.0.0.0:7600", &[], &["https://app.example"]);
+        assert!(is_taken(&app, "board.example", Some("https://app.example")));
+        assert!(!is_taken(
+            &app,
+            "board.example",
+            Some("https://board.example")
+        ));
         let listed = rules("0.0.0.0:7600", &["Board.example"], &[]);
+        assert!(is_taken(
+            &listed,
+            "board.example:443",
+            Some("https://board.example:443")
+        ));
         assert!(is_taken(&listed, "board.example:443", None));
         assert!(is_taken(&listed, "localhost:7600", None), "health checks");
         assert!(!is_taken(&listed, "evil.example", None));

@@ -266,7 +266,7 @@ impl Jobs {
             };
         }
         let taken = inner.tally.taken(caller);
-        match taken.check(caller, caller.jobs, self.limit) {
+        match taken.check(caller.is_anonymous(), caller.jobs as usize, self.limit) {
             Ok(()) => {}
             Err(Full::Own(most)) => return Err(refuse::over_quota("unfinished jobs", most)),
             Err(Full::All(_)) => {
@@ -406,7 +406,7 @@ impl Jobs {
 /// oldest where those are too many together.
 fn oldest_finished(inner: &Inner, caller: &Caller) -> Vec<tally::Place> {
     let most = match caller.is_local {
-        true => STRANGERS_FINISHED,
+        true => STRANGERS_FINISHED / 2,
         false => FINISHED,
     };
     inner.tally.oldest(caller, most, STRANGERS_FINISHED)

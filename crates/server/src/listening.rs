@@ -1,13 +1,15 @@
 //! What every server shares: its addresses, its transport, the services that all have, and an end in order.
 
-use crate::config::Config;
-use crate::connections;
+use crate::caller::Callers;
+use crate::config::{Config, MetricsAt};
+use crate::connections::{self, Doors};
 use crate::error::ServerError;
 use crate::requests::{Requests, bounded};
 use crate::routes::serve_metrics;
 use omr_ops::Metrics;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tonic::service::{Routes, RoutesBuilder};
@@ -16,6 +18,8 @@ use tonic_health::server::HealthReporter;
 
 /// A connection that answers no ping within this time is closed.
 const PING: Duration = Duration::from_secs(30);
+/// How old a connection becomes; then it takes no further request, and ends when those under way have.
+const MOST_AGE: Duration = Duration::from_secs(3600);
 /// Streams of one connection.
 const CONNECTION_STREAMS: u32 = 64;
 /// How long requests may take to end when the server stops.
@@ -33,9 +37,9 @@ impl Listening {
     pub(crate) async fn open(config: &Config) -> Result<Self, ServerError> {
         let transport = transport(config)?;
         let clients = connections::listen(config.listen).await?;
-        let metrics = match config.watch.metrics {
-            Some(address) => Some(connections::listen(address).await?),
-            None => None,
+        let metrics = match config.metrics_at() {
+            MetricsAt::Own(address) => Some(connections::listen(address).await?),
+            MetricsAt::Server | MetricsAt::Nowhere => None,
         };
         Ok(Self {
             transport,
@@ -54,23 +58,28 @@ impl Listening {
             .map_err(|source| ServerError::Listen { address, source })
     }
 
-    /// Whether metrics have an address of their own.
-    pub(crate) fn separate_metrics(&self) -> bool {
-        self.metrics.is_some()
+    /// The address of the metrics, where they have their own, with the port that the system gave where 0 was asked for.
+    pub(crate) fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref()?.local_addr().ok()
     }
 
     /// Serves until `stop` is ready, then calls `stopping` and waits for requests to end, not for ever.
     ///
-    /// Errors: `Transport`.
+    /// Errors: `Transport`, `Setting`.
     pub(crate) async fn serve(
         mut self,
-        (config, metrics): (&Config, &Metrics),
+        config: &Config,
+        callers: Arc<Callers>,
+        metrics: &Metrics,
         (reporter, routes): (HealthReporter, Routes),
         stop: impl Future<Output = ()> + Send + 'static,
         stopping: impl FnOnce() + Send + 'static,
     ) -> Result<(), ServerError> {
-        let most = config.limits.connections;
-        let incoming = connections::accept(self.clients, most, metrics.clone());
+        if let Some(address) = self.metrics_address() {
+            tracing::info!("metrics at http://{address}/metrics");
+        }
+        let doors = Doors::new(config, callers, metrics.clone())?;
+        let incoming = connections::accept(self.clients, doors);
         let (ending, ended) = tokio::sync::oneshot::channel::<()>();
         let farewell = async move {
             stop.await;
@@ -135,6 +144,7 @@ fn transport(config: &Config) -> Result<Server, ServerError> {
         .accept_http1(true)
         .http2_keepalive_interval(Some(PING))
         .http2_keepalive_timeout(Some(PING))
+        .max_connection_age(MOST_AGE)
         .max_concurrent_streams(CONNECTION_STREAMS);
     let Some(tls) = &config.tls else {
         return Ok(server);

@@ -9,7 +9,7 @@ use axum::http::header::{
 };
 use axum::response::Redirect;
 use axum::routing::get;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
 
@@ -22,7 +22,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// What every answer says. Browsers ask whether a file is still the same before they use it again.
-const HEADERS: [(HeaderName, &str); 5] = [
+const HEADERS: [(HeaderName, &str); 7] = [
     (CONTENT_SECURITY_POLICY, POLICY),
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (REFERRER_POLICY, "no-referrer"),
@@ -30,21 +30,56 @@ const HEADERS: [(HeaderName, &str); 5] = [
         HeaderName::from_static("cross-origin-opener-policy"),
         "same-origin",
     ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+    (
+        HeaderName::from_static("permissions-policy"),
+        "camera=(), display-capture=(), geolocation=(), hid=(), microphone=(), midi=(), payment=(), serial=(), usb=()",
+    ),
     (CACHE_CONTROL, "no-cache"),
 ];
 
-/// Whether there is a page where the configuration has one.
+/// Whether there is a page where the configuration has one, all of it in its folder.
 ///
-/// Errors: `Setting`.
+/// Errors: `Setting`, `Read`.
 pub(crate) fn check(config: &Page) -> Result<(), ServerError> {
-    match &config.mail {
-        Some(folder) if !folder.join("index.html").is_file() => Err(ServerError::setting(
+    let Some(folder) = &config.mail else {
+        return Ok(());
+    };
+    if !folder.join("index.html").is_file() {
+        return Err(ServerError::setting(
             "page.mail",
             "a folder with the index.html that `cargo xtask web` makes",
             folder.display(),
-        )),
-        _ => Ok(()),
+        ));
     }
+    match link_below(folder).map_err(ServerError::read(folder))? {
+        Some(link) => Err(ServerError::setting(
+            "page.mail",
+            "a folder of files",
+            format!("the symbolic link {}", link.display()),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// A symbolic link below a folder, by which files of elsewhere would be served.
+fn link_below(folder: &Path) -> std::io::Result<Option<PathBuf>> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_symlink() {
+            return Ok(Some(entry.path()));
+        }
+        if kind.is_dir()
+            && let Some(link) = link_below(&entry.path())?
+        {
+            return Ok(Some(link));
+        }
+    }
+    Ok(None)
 }
 
 /// The page of a folder.

@@ -121,7 +121,11 @@ impl Orders {
                 )),
             };
         }
-        match inner.owned.taken(caller).check(caller, each, self.limit) {
+        match inner
+            .owned
+            .taken(caller)
+            .check(caller.is_anonymous(), each as usize, self.limit)
+        {
             Ok(()) => {}
             Err(Full::Own(most)) => return Err(refuse::over_quota("orders", most)),
             Err(Full::All(most)) => return Err(refuse::over_quota("orders of all clients", most)),

@@ -53,7 +53,7 @@ pub struct PdqConfig {
 /// What all calls share.
 pub(crate) struct Pdq {
     config: Arc<Config>,
-    callers: Callers,
+    callers: Arc<Callers>,
     metrics: Metrics,
     tables: Tables,
     sets: Sets,
@@ -61,9 +61,7 @@ pub(crate) struct Pdq {
     pool: rayon::ThreadPool,
     query_memory: u64,
     query_time: Duration,
-    /// Uploads at a time.
-    uploads: Arc<Places>,
-    /// Files that come in parts.
+    /// Unfinished uploads.
     arrivals: Arrivals,
     /// Keys that are checked at a time.
     checks: Semaphore,

@@ -153,7 +153,7 @@ impl Registrations {
             return Ok(());
         }
         let taken = known.owned.taken(caller);
-        match taken.check(caller, caller.keys, self.limit) {
+        match taken.check(caller.is_anonymous(), caller.keys as usize, self.limit) {
             Ok(()) => Ok(()),
             Err(Full::Own(most)) => Err(Status::failed_precondition(format!(
                 "registered keys: expected at most {most}, found as many already: `omr id forget` gives those of \

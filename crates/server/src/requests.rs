@@ -1,15 +1,18 @@
 //! What stands between clients' bytes and the services: bounds on requests under way, and codes that say
 //! whose fault it was.
 
+use crate::caller::network;
 use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::{Request, State};
 use axum::http::HeaderValue;
 use axum::middleware::Next;
 use axum::response::Response;
 use futures::StreamExt;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tonic::transport::server::TcpConnectInfo;
 use tonic::{Code, Status};
 
 /// Bytes of requests under way, of all clients. Decoded they may take some thirty times as much: an empty
@@ -36,6 +39,8 @@ const MALFORMED: [&str; 5] = [
 #[derive(Clone)]
 pub(crate) struct Requests {
     room: Arc<Semaphore>,
+    /// Units of each client's address that has any; none has more than half.
+    own: Arc<Mutex<HashMap<Vec<u8>, usize>>>,
     idle: Duration,
     post: usize,
 }
@@ -51,6 +56,8 @@ pub(crate) fn longest_post(messages: u32, message_bytes: usize) -> usize {
 struct Incoming {
     data: BodyDataStream,
     requests: Requests,
+    /// Whose they are: the part of an address that is one client's.
+    client: Vec<u8>,
     held: Option<OwnedSemaphorePermit>,
     bytes: usize,
     /// Bytes that it can hold at most: more than that are of messages that are done with.
@@ -63,9 +70,14 @@ impl Requests {
     pub(crate) fn new(idle: Duration, post: usize) -> Self {
         Self {
             room: Arc::new(Semaphore::new(ROOM / UNIT)),
+            own: Arc::default(),
             idle,
             post,
         }
+    }
+
+    fn own(&self) -> MutexGuard<'_, HashMap<Vec<u8>, usize>> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Bytes of the longest message of a method.
@@ -105,21 +117,41 @@ impl Incoming {
         if more == 0 {
             return Ok(());
         }
-        let room = self
-            .requests
-            .room
-            .clone()
-            .try_acquire_many_owned(more as u32);
-        let Ok(room) = room else {
+        let mut own = self.requests.own();
+        let units = own.get(&self.client).copied().unwrap_or(0) + more;
+        let room = self.requests.room.clone();
+        let room = if units <= ROOM / UNIT / 2 {
+            room.try_acquire_many_owned(more as u32).ok()
+        } else {
+            None
+        };
+        let Some(room) = room else {
             let full = "too many requests are under way: try again later";
             let status = crate::refuse::busy(full, Duration::from_secs(1));
             return Err(axum::Error::new(status));
         };
+        own.insert(self.client.clone(), units);
+        drop(own);
         match &mut self.held {
             Some(held) => held.merge(room),
             held => *held = Some(room),
         }
         Ok(())
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        let Some(held) = &self.held else {
+            return;
+        };
+        let mut own = self.requests.own();
+        if let Some(units) = own.get_mut(&self.client) {
+            *units -= held.num_permits();
+            if *units == 0 {
+                own.remove(&self.client);
+            }
+        }
     }
 }
 
@@ -130,8 +162,13 @@ pub(crate) async fn bounded(
     next: Next,
 ) -> Response {
     let (parts, body) = request.into_parts();
+    let peer = parts.extensions.get::<TcpConnectInfo>();
+    let address = peer.and_then(TcpConnectInfo::remote_addr);
     let incoming = Incoming {
         data: body.into_data_stream(),
+        client: address
+            .map(|address| network(address.ip()))
+            .unwrap_or_default(),
         most: requests.longest(parts.uri.path()),
         requests,
         held: None,
@@ -174,9 +211,10 @@ mod tests {
 
     const HELD: usize = omr_api::MESSAGE_BYTES;
 
-    fn incoming(requests: &Requests, body: Body) -> Incoming {
+    fn incoming(requests: &Requests, client: usize, body: Body) -> Incoming {
         Incoming {
             data: body.into_data_stream(),
+            client: client.to_le_bytes().to_vec(),
             requests: requests.clone(),
             held: None,
             bytes: 0,
@@ -194,21 +232,35 @@ mod tests {
         let requests = Requests::new(Duration::from_secs(1), HELD);
         let block = || Body::from(vec![0; HELD]);
         let mut all = Vec::new();
-        for _ in 0..ROOM / HELD {
-            let mut one = incoming(&requests, block());
+        for number in 0..ROOM / HELD {
+            // One client has no more than half of it.
+            let client = 2 * number / (ROOM / HELD);
+            let mut one = incoming(&requests, client, block());
             assert!(one.next().await.unwrap().is_ok());
             all.push(one);
+            if number + 1 == ROOM / HELD / 2 {
+                let refused = incoming(&requests, 0, block()).next().await.unwrap();
+                assert_eq!(code(&refused.unwrap_err()), Some(Code::ResourceExhausted));
+            }
         }
-        let refused = incoming(&requests, block()).next().await.unwrap();
+        let refused = incoming(&requests, 2, block()).next().await.unwrap();
         assert_eq!(code(&refused.unwrap_err()), Some(Code::ResourceExhausted));
         all.pop();
-        assert!(incoming(&requests, block()).next().await.unwrap().is_ok());
+        assert!(
+            incoming(&requests, 2, block())
+                .next()
+                .await
+                .unwrap()
+                .is_ok()
+        );
+        drop(all);
+        assert!(requests.own().is_empty());
     }
 
     #[tokio::test]
     async fn a_long_stream_holds_no_more_than_a_message() {
         let requests = Requests::new(Duration::from_secs(1), HELD);
-        let mut one = incoming(&requests, Body::empty());
+        let mut one = incoming(&requests, 0, Body::empty());
         for _ in 0..4 * ROOM / HELD {
             one.hold(HELD).unwrap();
         }
@@ -220,7 +272,7 @@ mod tests {
     async fn a_silent_client_is_let_go() {
         let requests = Requests::new(Duration::from_millis(20), HELD);
         let silent = futures::stream::pending::<Result<Bytes, std::convert::Infallible>>();
-        let mut one = incoming(&requests, Body::from_stream(silent));
+        let mut one = incoming(&requests, 0, Body::from_stream(silent));
         let error = one.next().await.unwrap().unwrap_err();
         assert_eq!(code(&error), Some(Code::DeadlineExceeded));
     }

@@ -1,5 +1,6 @@
 //! Where calls and pages go.
 
+use crate::config::MetricsAt;
 use crate::error::ServerError;
 use crate::front::guarded;
 use crate::listening::{called, common_services};
@@ -9,7 +10,7 @@ use crate::services;
 use crate::shared::Shared;
 use crate::status::Watched;
 use omr_api::v1;
-use omr_ops::{Metrics, Pages};
+use omr_ops::Metrics;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tonic::service::Routes;
@@ -22,7 +23,6 @@ const SMALL: usize = 64 << 10;
 pub(crate) async fn routes(
     shared: &Arc<Shared>,
     watched: &Arc<Watched>,
-    separate_metrics: bool,
 ) -> Result<(HealthReporter, Routes), ServerError> {
     use v1::address_service_server::AddressServiceServer;
     use v1::admin_service_server::AdminServiceServer;
@@ -64,19 +64,14 @@ pub(crate) async fn routes(
         );
     let mut router = called(builder, &shared.config, post);
     let mut paths = Vec::new();
-    if !separate_metrics {
+    if shared.config.metrics_at() == MetricsAt::Server {
         paths.push("/metrics");
+        router = router.merge(omr_ops::metrics_router(shared.metrics.clone()));
     }
-    let pages = match separate_metrics {
-        true => Pages::Status,
-        false => Pages::StatusAndMetrics(shared.metrics.clone()),
-    };
     if shared.config.watch.status {
         let (shared, watched) = (shared.clone(), watched.clone());
         paths.extend(["/", "/status.json"]);
-        router = router.merge(omr_ops::router(move || watched.status(&shared), pages));
-    } else if !separate_metrics {
-        router = router.merge(omr_ops::metrics_router(shared.metrics.clone()));
+        router = router.merge(omr_ops::router(move || watched.status(&shared)));
     }
     if let Some(folder) = &shared.config.page.mail {
         paths.extend(mail::PATHS);

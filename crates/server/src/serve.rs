@@ -65,7 +65,7 @@ impl Server {
             streams: Places::new(limits.streams),
             uploads: Uploads::new(limits.upload_bytes),
             longest_key: parts.longest_key(),
-            callers: parts.callers()?,
+            callers: Arc::new(parts.callers()?),
             config: parts.config,
             store: parts.store,
             set: parts.set,
@@ -94,13 +94,18 @@ impl Server {
         self.listening.address(&self.shared.config)
     }
 
+    /// Where it serves metrics, if at an address of their own.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.listening.metrics_address()
+    }
+
     /// All that it answers, without the network: for tests of what strangers may say. Callers are strangers of this
     /// machine unless they have a token.
     ///
     /// Errors: `Setting`, `Reflection`.
     pub async fn router(&self) -> Result<axum::Router, ServerError> {
         let watched = Arc::new(Watched::new());
-        let (_, routes) = routes(&self.shared, &watched, false).await?;
+        let (_, routes) = routes(&self.shared, &watched).await?;
         Ok(routes.prepare().into_axum_router())
     }
 
@@ -120,15 +125,17 @@ impl Server {
             stop: stopping,
         } = self;
         let watched = Arc::new(Watched::new());
-        let routes = routes(&shared, &watched, listening.separate_metrics()).await?;
+        let routes = routes(&shared, &watched).await?;
         let chores = tokio::spawn(chores(shared.clone(), watched));
         let jobs = shared.jobs.clone();
         let stopping = move || {
             stopping.send_replace(true);
             jobs.stop();
         };
-        let of = (&*shared.config, &shared.metrics);
-        let served = listening.serve(of, routes, stop, stopping).await;
+        let (config, callers) = (shared.config.clone(), shared.callers.clone());
+        let served = listening
+            .serve(&config, callers, &shared.metrics, routes, stop, stopping)
+            .await;
         // They end by themselves.
         let _ = chores.await;
         finish(shared, sessions, threads).await;

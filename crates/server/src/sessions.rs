@@ -168,7 +168,11 @@ impl Sessions {
                 && (!caller.is_anonymous() || slot.client == caller.client);
             taken.add(own, account == ANONYMOUS);
         }
-        match taken.check(caller, caller.sessions, self.tools.limit) {
+        match taken.check(
+            caller.is_anonymous(),
+            caller.sessions as usize,
+            self.tools.limit,
+        ) {
             Ok(()) => {}
             Err(Full::Own(most)) => return Err(refuse::over_quota("sessions", most)),
             Err(Full::All(most)) => {

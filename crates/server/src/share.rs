@@ -13,6 +13,12 @@ pub(crate) fn of_strangers(all: usize) -> usize {
     all - (all / 4).max(usize::from(all > 1))
 }
 
+/// The part of `all` that one client without a token may have where no number is set for each: half of what strangers
+/// may have together, so that there is always a second.
+pub(crate) fn of_one_stranger(all: usize) -> usize {
+    of_strangers(all).div_ceil(2)
+}
+
 /// What is taken already.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Taken {
@@ -99,17 +105,19 @@ impl Taken {
         self.all += 1;
     }
 
-    /// Whether the caller may have one more where a client may have `each`.
-    pub(crate) fn check(&self, caller: &Caller, each: u32, all: usize) -> Result<(), Full> {
+    /// Whether a client, a stranger or not, may have one more where each may have `each` and all may have `all`.
+    pub(crate) fn check(&self, stranger: bool, each: usize, all: usize) -> Result<(), Full> {
         let most = of_strangers(all);
-        if self.own >= each as usize {
-            return Err(Full::Own(each as usize));
+        if self.own >= each {
+            return Err(Full::Own(each));
         }
-        match caller.is_anonymous() {
-            true if self.strangers >= most => Err(Full::All(most)),
-            _ if self.all >= all => Err(Full::All(all)),
-            _ => Ok(()),
+        if stranger && self.strangers >= most {
+            return Err(Full::All(most));
         }
+        if self.all >= all {
+            return Err(Full::All(all));
+        }
+        Ok(())
     }
 }
 
@@ -148,28 +156,34 @@ impl Places {
     /// A place; one client has at most half of what its kind may have, so that there is always a second.
     pub(crate) fn take(self: &Arc<Self>, caller: &Caller) -> Option<Place> {
         let stranger = caller.is_anonymous();
-        let most = match stranger {
-            true => of_strangers(self.all),
-            false => self.all,
+        let each = if stranger {
+            of_one_stranger(self.all)
+        } else {
+            self.all.div_ceil(2)
         };
-        let each = match caller.is_local {
-            // Those behind it cannot be told apart.
-            true => most,
-            false => most.div_ceil(2),
-        };
+        self.take_of(caller.client, stranger, each)
+    }
+
+    /// A place for a client that may have `each`.
+    pub(crate) fn take_of(
+        self: &Arc<Self>,
+        client: u64,
+        stranger: bool,
+        each: usize,
+    ) -> Option<Place> {
         let mut held = self.lock();
         let taken = Taken {
-            own: held.clients.get(&caller.client).copied().unwrap_or(0),
+            own: held.clients.get(&client).copied().unwrap_or(0),
             strangers: held.strangers,
             all: held.all,
         };
-        taken.check(caller, each as u32, self.all).ok()?;
+        taken.check(stranger, each, self.all).ok()?;
         held.all += 1;
         held.strangers += usize::from(stranger);
-        *held.clients.entry(caller.client).or_default() += 1;
+        *held.clients.entry(client).or_default() += 1;
         Some(Place {
             places: self.clone(),
-            client: caller.client,
+            client,
             stranger,
         })
     }

@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
     pub(crate) store: Store,
     pub(crate) set: Arc<ParamSet>,
-    pub(crate) callers: Callers,
+    pub(crate) callers: Arc<Callers>,
     pub(crate) posting: Posting,
     pub(crate) jobs: Arc<Jobs>,
     /// None: the board's set has no InstantOMR.

@@ -31,6 +31,18 @@ pub enum Right {
     Work,
 }
 
+/// The word that `omr token add --may` takes.
+impl std::fmt::Display for Right {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Post => "post",
+            Self::Detect => "detect",
+            Self::Admin => "admin",
+            Self::Work => "work",
+        })
+    }
+}
+
 /// One client of the server.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]

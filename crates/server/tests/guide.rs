@@ -4,8 +4,8 @@ use omr_server::Config;
 use omr_server::config::Board;
 use std::collections::BTreeSet;
 
-const SECTIONS: [&str; 8] = [
-    "board", "tls", "objects", "access", "limits", "detector", "watch", "page",
+const SECTIONS: [&str; 9] = [
+    "board", "tls", "objects", "access", "limits", "detector", "watch", "pdq", "page",
 ];
 const EXAMPLE: &str = include_str!("../../../packaging/omr.toml");
 

@@ -15,8 +15,9 @@ use std::time::Instant;
 const NOT_RUN: &str = "<!-- not run: ";
 
 /// Why a block may be left out.
-const REASONS: [&str; 9] = [
+const REASONS: [&str; 10] = [
     "builds from source",
+    "has a test of its own",
     "needs a browser",
     "needs a cluster of Ray",
     "needs a container engine",

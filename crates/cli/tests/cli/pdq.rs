@@ -472,3 +472,29 @@ fn tables_have_a_port_and_a_folder_of_their_own() {
     let asked = scene.run(&[&ask[..], &[&board.1]].concat());
     asked.refused(1, &["serves no tables", "omr pdq serve", "7601"]);
 }
+
+#[test]
+fn a_server_of_tables_runs_beside_one_of_a_board_by_the_packaged_configuration() {
+    const PACKAGED: &str = include_str!("../../../../packaging/omr.toml");
+    let _ports = crate::common::ports();
+    let scene = scene();
+    scene.write("omr.toml", PACKAGED.as_bytes());
+    let own = words("--config omr.toml --data data --anonymous");
+    let board = words("serve --params insecure-tiny-v2");
+    let board = Server::start(&scene, &[&board[..], &own].concat());
+    let tables = words("pdq serve people.table --params insecure-tiny-pdq-v1");
+    let tables = Server::start(&scene, &[&tables[..], &own].concat());
+    assert_eq!(board.1, "http://0.0.0.0:7600");
+    assert_eq!(tables.1, "http://127.0.0.1:7601");
+    for port in ["7600", "7601"] {
+        let url = format!("http://127.0.0.1:{port}");
+        assert_eq!(scene.run(&["health", &url]).quietly(), "serving\n");
+    }
+    let told = scene
+        .run(&words("health --json http://127.0.0.1:7601"))
+        .json();
+    assert_eq!(
+        told,
+        serde_json::json!({"url": "http://127.0.0.1:7601", "serving": true})
+    );
+}

@@ -4,7 +4,7 @@ use crate::common::Scene;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const SET: &str = "insecure-tiny-hybrid-v1";
@@ -116,6 +116,82 @@ fn a_server_that_is_not_there_or_speaks_otherwise_is_told_within_seconds() {
             start.elapsed()
         );
     }
+}
+
+/// The commands of the manual that make a certificate.
+fn recipe() -> String {
+    const MANUAL: &str = include_str!("../../../../docs/operating.md");
+    let start = MANUAL.find("openssl req").expect("the recipe");
+    let end = MANUAL[start..].find("\nomr serve").expect("its end");
+    MANUAL[start..start + end].to_owned()
+}
+
+fn shell(scene: &Scene, line: &str) {
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(scene.path("."));
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
+/// A server with the certificate `tls.crt` of the scene, under a name that clients check.
+fn secured(scene: &Scene) -> (Server, String) {
+    let config = "[tls]\ncertificate = \"tls.crt\"\nkey = \"tls.key\"\n";
+    scene.write("omr.toml", config.as_bytes());
+    let (server, url) = serve(scene, &["--config", "omr.toml", "--anonymous"]);
+    (server, url.replace("127.0.0.1", "localhost"))
+}
+
+#[test]
+fn the_manuals_certificate_is_taken() {
+    let scene = Scene::empty();
+    shell(&scene, &recipe());
+    let (_server, url) = secured(&scene);
+    let done = scene.run(&["health", &url, "--ca", "tls.crt"]);
+    assert_eq!(
+        (done.code, &*done.stdout),
+        (0, &b"serving\n"[..]),
+        "{done:?}"
+    );
+    for (args, expected) in [
+        (&["health", &url][..], "--ca"),
+        (
+            &[
+                "health",
+                &url.replace("localhost", "127.0.0.1"),
+                "--ca",
+                "tls.crt",
+            ],
+            "subjectAltName",
+        ),
+    ] {
+        let done = scene.run(args);
+        assert_eq!(done.code, 1, "{done:?}");
+        assert!(
+            done.stderr.contains("certificate is refused") && done.stderr.contains(expected),
+            "{done:?}"
+        );
+        assert!(!done.stderr.contains("check the network"), "{done:?}");
+    }
+}
+
+#[test]
+fn the_certificate_that_openssl_makes_by_itself_is_refused_with_the_command_that_helps() {
+    let scene = Scene::empty();
+    shell(
+        &scene,
+        "openssl req -x509 -newkey rsa:2048 -nodes -keyout tls.key -out tls.crt -days 365 -subj /CN=localhost \
+         -addext subjectAltName=DNS:localhost",
+    );
+    let (_server, url) = secured(&scene);
+    let args = [
+        "id", "new", "--home", "a", "--server", &url, "--ca", "tls.crt",
+    ];
+    let done = scene.run(&args);
+    assert_eq!(done.code, 1, "{done:?}");
+    for expected in ["CA:TRUE", "openssl req -x509", "CA:FALSE"] {
+        assert!(done.stderr.contains(expected), "{done:?}");
+    }
+    assert!(!done.stderr.contains("check the network"), "{done:?}");
 }
 
 #[test]

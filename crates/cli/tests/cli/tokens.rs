@@ -1,5 +1,5 @@
-//! Every command that calls a server shows it the token of the call: that of `--token`, else that of `OMR_TOKEN`, else
-//! the one that the identity keeps.
+//! Every command that calls a server shows it the token of the call: that of `--token` or `--token-file`, else that of
+//! `OMR_TOKEN`, else the one that the identity keeps.
 
 use crate::common::mail::{Server, identity, token};
 use crate::common::{Done, PARAMS, Scene, listed, words};
@@ -107,13 +107,13 @@ fn run(
     assert_ne!(done.status.code(), Some(2), "{line}: {done:?}");
 }
 
-/// An identity with three retired ones, all of whose servers are the recorder.
+/// An identity with four retired ones, all of whose servers are the recorder.
 fn ann(scene: &Scene, recorder: &Recorder) -> Vec<String> {
     let server = Server::start(scene, PARAMS);
     identity(scene, &server, "ann", &[]);
     let rotate = ["id", "rotate", "--home", "ann", "--json"];
     let mut shown = Value::Null;
-    for _ in 0..3 {
+    for _ in 0..4 {
         shown = scene.run(&rotate).json();
     }
     turn(scene, "ann", recorder);
@@ -135,10 +135,12 @@ fn every_command_that_calls_a_server_shows_it_the_token_of_the_call() {
     let scene = Scene::empty();
     let recorder = Recorder::start();
     let retired = ann(&scene, &recorder);
+    scene.write("token.txt", b"filed\n");
     for (line, keeps) in CALLING {
         let bearer = |token: &str| BTreeSet::from([Some(format!("Bearer {token}"))]);
-        let sources: [(&[&str], Option<&str>, &str); 3] = [
+        let sources: [(&[&str], Option<&str>, &str); 4] = [
             (&["--token", "given"], Some("variable"), "given"),
+            (&["--token-file", "token.txt"], Some("variable"), "filed"),
             (&[], Some("variable"), "variable"),
             (&[], None, "kept"),
         ];
@@ -182,6 +184,78 @@ fn the_commands_that_take_a_token_are_those_that_call() {
     };
     let listed: BTreeSet<String> = CALLING.iter().map(|(line, _)| names(line)).collect();
     assert_eq!(found, listed);
+}
+
+#[test]
+fn a_file_without_a_token_is_refused() {
+    let scene = Scene::empty();
+    scene.write("empty.txt", b" \n");
+    scene.write("token.txt", b"t");
+    for (more, expected) in [
+        ("--token-file absent.txt", "No such file"),
+        ("--token-file empty.txt", "expected a token in the file"),
+        ("--token-file token.txt --token t", "cannot be used with"),
+    ] {
+        let args = ["pdq", "schema", "http://127.0.0.1:1"];
+        let done = scene.run(&[&args[..], &words(more)].concat());
+        assert_eq!(done.code, 2, "{done:?}");
+        assert!(done.stderr.contains(expected), "{done:?}");
+    }
+}
+
+#[test]
+fn tokens_are_listed_in_the_words_that_make_them() {
+    let scene = Scene::empty();
+    let list = words("token list --file tokens.toml");
+    assert_eq!(scene.run(&list).quietly(), "no tokens in tokens.toml\n");
+    let json = words("--json token list --file tokens.toml");
+    assert_eq!(scene.run(&json).json(), json!([]));
+    for more in [
+        "--name wallet --may post --may detect --messages-per-second 5 --keys 2",
+        "--name pool --may work",
+    ] {
+        let add = words("token add --file tokens.toml");
+        let done = scene.run(&[&add[..], &words(more)].concat());
+        assert_eq!(done.code, 0, "{done:?}");
+    }
+    let listed = scene.run(&list).quietly();
+    let lines: Vec<Vec<&str>> = listed
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let wallet = [
+        "wallet",
+        "post",
+        "detect",
+        "messages-per-second",
+        "5,",
+        "keys",
+        "2",
+    ];
+    assert_eq!(lines, [&wallet[..], &["pool", "work"]]);
+    let own = json!({"name": "wallet", "rights": ["post", "detect"], "messages_per_second": 5, "jobs": null,
+        "sessions": null, "keys": 2});
+    assert_eq!(scene.run(&json).json()[0], own);
+}
+
+#[test]
+fn json_may_be_asked_for_before_the_command() {
+    let scene = Scene::empty();
+    let before = scene.run(&words("--json params list")).json();
+    assert_eq!(before, scene.run(&words("params list --json")).json());
+    assert!(before.as_array().is_some_and(|sets| sets.len() > 3));
+    for (line, expected) in [
+        (
+            "--json man --out m",
+            "expected a command that has --json, found `omr man`",
+        ),
+        ("man --out m --json", "--json"),
+    ] {
+        let done = scene.run(&words(line));
+        assert_eq!(done.code, 2, "{done:?}");
+        assert!(done.stderr.contains(expected), "{done:?}");
+        assert!(!scene.path("m").exists());
+    }
 }
 
 #[test]

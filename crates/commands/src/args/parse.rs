@@ -7,24 +7,39 @@ use omr_console::Code;
 use omr_console::{Ui, progress};
 use std::process::ExitCode;
 
-/// Reads the command line; also gives whether its command was asked for JSON.
+/// Reads the command line.
 ///
 /// Errors: what to exit with, after help or what was wrong has been printed.
-pub(crate) fn parse() -> Result<(Cli, bool), ExitCode> {
+pub(crate) fn parse() -> Result<Cli, ExitCode> {
     let matches = command().try_get_matches();
     let parsed = matches.and_then(|matches| {
-        let json = wants_json(&matches);
-        Cli::from_arg_matches(&matches).map(|cli| (cli, json))
+        check_json(&matches)?;
+        Cli::from_arg_matches(&matches)
     });
     parsed.map_err(|error| refuse(&error))
 }
 
-/// Whether the innermost command has `--json`, and it was given.
-fn wants_json(matches: &ArgMatches) -> bool {
-    match matches.subcommand() {
-        Some((_, inner)) => wants_json(inner) || is_set(matches),
-        None => is_set(matches),
+/// Errors: `--json` for a command that has no such option of its own.
+fn check_json(matches: &ArgMatches) -> Result<(), Error> {
+    // Wherever it stands, clap sets it for all commands on the way.
+    if !is_set(matches) {
+        return Ok(());
     }
+    let all = command();
+    let (mut at, mut found) = (matches, &all);
+    let mut path = all.get_name().to_owned();
+    while let Some((name, inner)) = at.subcommand() {
+        let Some(next) = found.find_subcommand(name) else {
+            break;
+        };
+        path = format!("{path} {name}");
+        (at, found) = (inner, next);
+    }
+    if found.get_arguments().any(|arg| arg.get_id() == "json") {
+        return Ok(());
+    }
+    let text = format!("expected a command that has --json, found `{path}`\n");
+    Err(command().error(ErrorKind::UnknownArgument, text))
 }
 
 fn is_set(matches: &ArgMatches) -> bool {

@@ -307,12 +307,15 @@ pub(crate) struct PdqServe {
     /// Configuration in TOML, as `omr serve` takes it: TLS, access, limits of connections, logs
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Address and port, over the configuration's, without one 127.0.0.1:7601; port 0 takes a free one
+    /// Address and port, over pdq.listen of the configuration, without one 127.0.0.1:7601; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", value_parser = omr_server::config::address)]
     pub(crate) listen: Option<SocketAddr>,
     /// Answer everybody who reaches the address; otherwise queries need a token of `omr token`
     #[arg(long)]
     pub(crate) anonymous: bool,
+    /// Print where it listens as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Folder of clients' keys and of tokens, over the configuration's, without one pdq-data
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,

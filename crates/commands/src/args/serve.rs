@@ -33,6 +33,9 @@ pub(crate) struct Serve {
     /// Let everybody who reaches the address post and ask for digests; otherwise both need a token of `omr token`
     #[arg(long)]
     pub(crate) anonymous: bool,
+    /// Print where it listens as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Subcommand)]
@@ -40,7 +43,7 @@ pub(crate) enum TokenCommand {
     /// Make a token and print it; the file keeps its hash alone
     #[command(after_help = examples::TOKEN)]
     Add(TokenAdd),
-    /// The names and rights of all tokens
+    /// Names, rights and own limits of all tokens
     #[command(after_help = examples::TOKEN)]
     List(TokenList),
     /// Take a token back; a running server notices within seconds
@@ -59,7 +62,7 @@ pub(crate) struct TokenAdd {
     /// What it may do: post, detect, admin or work (`omr worker`); may be given several times
     #[arg(long = "may", value_name = "RIGHT", required = true, value_parser = right)]
     pub(crate) rights: Vec<Right>,
-    /// Messages a second that it may post
+    /// Messages a second that it may post; after a pause one whole post, if that has more
     #[arg(long, value_name = "N")]
     pub(crate) messages_per_second: Option<u32>,
     /// Its unfinished jobs
@@ -221,4 +224,7 @@ pub(crate) struct Health {
     /// Certificate of the server's authority, in PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }

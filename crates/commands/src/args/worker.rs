@@ -14,9 +14,6 @@ pub(crate) struct WorkerArgs {
     pub(crate) server: String,
     #[command(flatten)]
     pub(crate) token: TokenArg,
-    /// File that holds the token, which must have the right work; over --token
-    #[arg(long, value_name = "FILE")]
-    pub(crate) token_file: Option<PathBuf>,
     /// Certificate of the server's authority, in PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
@@ -44,6 +41,9 @@ pub(crate) struct WorkerArgs {
     /// What the server's log calls it: letters, digits, - _ and .; random unless given
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// Print the server that it works for as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
     /// What is logged, in the form of RUST_LOG
     #[arg(long, value_name = "FILTER", default_value = "info")]
     pub(crate) log: String,

@@ -23,6 +23,10 @@ pub(super) fn run(args: &Health) -> Result<(), CliError> {
     let serves = super::serve::runtime()?
         .block_on(async { Client::connect(&endpoint)?.is_serving().await })?;
     match serves {
+        true if args.json => {
+            let answer = serde_json::json!({ "url": args.url, "serving": true });
+            Ok(io::print_json(&answer)?)
+        }
         true => Ok(io::print("serving\n")?),
         false => Err(CliError::NotServing(args.url.clone())),
     }

@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 pub(super) fn run(args: &Serve, ui: &Ui) -> Result<(), CliError> {
     create_private_files();
     let config = config(args)?;
-    watched(config.clone(), serve(config, ui))
+    watched(config.clone(), serve(config, args.json, ui))
 }
 
 /// Runs a server with the logs and traces of its configuration.
@@ -61,7 +61,7 @@ fn telemetry(config: &Config) -> TelemetryConfig {
     }
 }
 
-async fn serve(config: Config, ui: &Ui) -> Result<(), CliError> {
+async fn serve(config: Config, json: bool, ui: &Ui) -> Result<(), CliError> {
     let (scheme, unusable) = (scheme(&config, ui), unusable(&config));
     if let Ok(set) = SetSpec::named(&config.board.params) {
         super::warn_if_insecure(&set, ui);
@@ -69,7 +69,7 @@ async fn serve(config: Config, ui: &Ui) -> Result<(), CliError> {
     let stop = stopped().map_err(CliError::Runtime)?;
     let server = Server::start(config).await?;
     unusable.inspect(|text| ui.warn(text));
-    announce(scheme, server.address()?)?;
+    announce(scheme, server.address()?, json)?;
     Ok(server.run(farewell(stop)).await?)
 }
 
@@ -99,9 +99,14 @@ pub(super) fn unusable(config: &Config) -> Option<String> {
 }
 
 /// Tells where a server listens, to systemd too.
-pub(super) fn announce(scheme: &str, address: SocketAddr) -> Result<(), CliError> {
+pub(super) fn announce(scheme: &str, address: SocketAddr, json: bool) -> Result<(), CliError> {
+    let url = format!("{scheme}://{address}");
     // Programs that start a server read this line.
-    io::print(&format!("listening on {scheme}://{address}\n"))?;
+    if json {
+        io::print_json(&serde_json::json!({ "url": url }))?;
+    } else {
+        io::print(&format!("listening on {url}\n"))?;
+    }
     notify(&[sd_notify::NotifyState::Ready]);
     Ok(())
 }

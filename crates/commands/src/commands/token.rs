@@ -7,10 +7,39 @@ use omr_console::Ui;
 use omr_server::tokens::{self, Token};
 use serde::Serialize;
 
+/// A token as it is listed; a limit that it does not have of its own is the configuration's.
 #[derive(Serialize)]
 struct Listed {
     name: String,
     rights: Vec<tokens::Right>,
+    messages_per_second: Option<u32>,
+    jobs: Option<u32>,
+    sessions: Option<u32>,
+    keys: Option<u32>,
+}
+
+impl Listed {
+    /// Name, rights and own limits in the words of `omr token add`.
+    fn line(&self) -> String {
+        let rights: Vec<String> = self.rights.iter().map(ToString::to_string).collect();
+        let limits = [
+            ("messages-per-second", self.messages_per_second),
+            ("jobs", self.jobs),
+            ("sessions", self.sessions),
+            ("keys", self.keys),
+        ];
+        let own = limits
+            .iter()
+            .filter_map(|(name, limit)| limit.map(|limit| format!("{name} {limit}")));
+        let own: Vec<String> = own.collect();
+        let line = format!(
+            "{:<24} {:<24} {}",
+            self.name,
+            rights.join(" "),
+            own.join(", ")
+        );
+        line.trim_end().to_owned() + "\n"
+    }
 }
 
 pub(super) fn run(command: &TokenCommand, ui: &Ui) -> Result<(), CliError> {
@@ -41,11 +70,22 @@ fn list(args: &TokenList) -> Result<(), CliError> {
     let listed = |token: Token| Listed {
         name: token.name,
         rights: token.rights,
+        messages_per_second: token.messages_per_second,
+        jobs: token.jobs,
+        sessions: token.sessions,
+        keys: token.keys,
     };
     let all: Vec<Listed> = tokens::list(&args.file)?.into_iter().map(listed).collect();
     if args.json {
         return Ok(io::print_json(&all)?);
     }
-    let line = |token: &Listed| format!("{:<24} {:?}\n", token.name, token.rights);
-    Ok(io::print(&all.iter().map(line).collect::<String>())?)
+    if all.is_empty() {
+        return Ok(io::print(&format!(
+            "no tokens in {}\n",
+            args.file.display()
+        ))?);
+    }
+    Ok(io::print(
+        &all.iter().map(Listed::line).collect::<String>(),
+    )?)
 }

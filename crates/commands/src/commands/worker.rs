@@ -1,7 +1,7 @@
 //! `omr worker`: makes digests for a server elsewhere.
 
 use crate::args::WorkerArgs;
-use crate::error::{CliError, InputError};
+use crate::error::CliError;
 use crate::io;
 use omr_console::Ui;
 use omr_ops::TelemetryConfig;
@@ -18,25 +18,17 @@ pub(super) fn run(args: &WorkerArgs, ui: &Ui) -> Result<(), CliError> {
         service_name: "omr-worker".into(),
     };
     let telemetry = runtime.block_on(async { omr_ops::init(&telemetry) })?;
-    let worked = runtime.block_on(work(settings, &args.server, ui));
+    let worked = runtime.block_on(work(settings, args, ui));
     drop(telemetry);
     runtime.shutdown_background();
     worked
 }
 
 fn settings(args: &WorkerArgs) -> Result<Settings, CliError> {
-    let token = match &args.token_file {
-        Some(path) => {
-            let text = std::fs::read_to_string(path);
-            let text = text.map_err(|error| CliError::input(path)(InputError::Io(error)))?;
-            Some(text.trim().to_owned())
-        }
-        None => args.token.text(),
-    };
     let certificate = args.ca.as_deref().map(super::data::certificate);
     let endpoint = Endpoint {
         ca_certificate: certificate.transpose()?,
-        token,
+        token: args.token.text(),
         ..Endpoint::new(&args.server)
     };
     Ok(Settings {
@@ -52,7 +44,7 @@ fn settings(args: &WorkerArgs) -> Result<Settings, CliError> {
     })
 }
 
-async fn work(settings: Settings, server: &str, ui: &Ui) -> Result<(), CliError> {
+async fn work(settings: Settings, args: &WorkerArgs, ui: &Ui) -> Result<(), CliError> {
     let stopped = super::serve::stopped().map_err(CliError::Runtime)?;
     let mut stopped = Box::pin(stopped);
     let worker = tokio::select! {
@@ -61,7 +53,12 @@ async fn work(settings: Settings, server: &str, ui: &Ui) -> Result<(), CliError>
     };
     super::warn_if_insecure(worker.set().spec(), ui);
     // Programs that start a worker read this line.
-    io::print(&format!("working for {server}\n"))?;
+    let server = &args.server;
+    if args.json {
+        io::print_json(&serde_json::json!({ "server": server }))?;
+    } else {
+        io::print(&format!("working for {server}\n"))?;
+    }
     let stop = worker.stop();
     tokio::spawn(async move {
         stopped.await;

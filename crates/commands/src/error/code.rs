@@ -87,7 +87,7 @@ mod service {
 
     fn of_remote(error: &RemoteError) -> Code {
         match error {
-            RemoteError::Unreachable { .. } => Code::Unreachable,
+            RemoteError::Unreachable { .. } | RemoteError::Tls(..) => Code::Unreachable,
             RemoteError::Exhausted(..) => Code::Busy,
             RemoteError::Unauthenticated(..) | RemoteError::Denied(..) => Code::Access,
             RemoteError::File(..) => Code::Input,

@@ -4,6 +4,7 @@ use crate::world::{
     PARAMS, Person, Running, config, get, http, messages, post, request, served, with_token,
 };
 use omr_api::v1::capability_service_client::CapabilityServiceClient;
+use omr_api::v1::key_service_client::KeyServiceClient;
 use omr_api::v1::{self, GetCapabilitiesRequest};
 use omr_server::tokens::{self, Right, Token};
 use std::path::Path;
@@ -286,7 +287,8 @@ async fn a_server_without_pages_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let mut settings = config(dir.path());
     settings.watch.status = false;
-    settings.watch.metrics = Some("127.0.0.1:0".parse().unwrap());
+    // Not that of the server.
+    settings.watch.metrics = Some("127.0.0.2:0".parse().unwrap());
     let server = Running::start(settings).await;
     for path in ["/", "/metrics", "/status.json"] {
         let answer = http(&server, get(path)).await;
@@ -296,6 +298,78 @@ async fn a_server_without_pages_says_so() {
             "{answer}"
         );
     }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_are_not_for_clients_unless_the_operator_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = config(dir.path());
+    settings.watch.metrics = omr_server::config::Watch::default().metrics;
+    let server = Running::start(settings.clone()).await;
+    let answer = http(&server, get("/metrics")).await;
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    server.stop().await;
+    settings.watch.metrics = Some("127.0.0.2:0".parse().unwrap());
+    let server = Running::start(settings).await;
+    let answer = http(&server, get("/metrics")).await;
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    let own = server.metrics.unwrap();
+    let answer = crate::world::http_at(own, get("/metrics")).await;
+    assert!(answer.contains("omr_board_messages 0"), "{answer}");
+    server.stop().await;
+}
+
+/// A call by gRPC-Web in the name of a client.
+fn forwarded(client: &str) -> String {
+    let call = web_call("localhost", None);
+    call.replacen("\r\n", &format!("\r\nX-Forwarded-For: {client}\r\n"), 1)
+}
+
+/// Whether the server takes one more unfinished upload in the name of a client.
+async fn begins(server: &Running, client: &str, hash: u8) -> bool {
+    let mut request = tonic::Request::new(v1::BeginUploadRequest {
+        key_hash: vec![hash; 32].into(),
+        total_bytes: 1000,
+    });
+    let metadata = request.metadata_mut();
+    metadata.insert("x-forwarded-for", client.parse().unwrap());
+    let mut keys = KeyServiceClient::new(server.channel().await);
+    match keys.begin_upload(request).await {
+        Ok(_) => true,
+        Err(status) => {
+            assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
+            false
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trusted_proxy_names_its_clients_and_nobody_else_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = config(dir.path());
+    // One for a client, also for all programs of this machine.
+    (settings.limits.keys, settings.limits.all_keys) = (1, 2);
+    let server = Running::start(settings.clone()).await;
+    // Nobody trusts this one: all that it names are one client.
+    assert!(begins(&server, "198.51.100.1", 1).await);
+    assert!(!begins(&server, "198.51.100.2", 2).await);
+    let rubbish = http(&server, forwarded("rubbish")).await;
+    assert!(rubbish.contains(PARAMS), "{rubbish}");
+    server.stop().await;
+    settings.access.proxies = vec!["127.0.0.0/8".into()];
+    let server = Running::start(settings).await;
+    for (client, hash) in [("198.51.100.3", 3), ("198.51.100.4", 4), ("2001:db8::1", 5)] {
+        assert!(begins(&server, client, hash).await, "{client}");
+    }
+    // What a client wrote itself stands before what the proxy adds.
+    assert!(!begins(&server, "192.0.2.1, 198.51.100.3", 6).await);
+    assert!(!begins(&server, "2001:db8::2", 7).await, "the same network");
+    let refused = http(&server, forwarded("198.51.100.3, rubbish")).await;
+    assert!(
+        refused.contains("grpc-status: 3") && refused.contains("rubbish"),
+        "{refused}"
+    );
     server.stop().await;
 }
 
@@ -407,6 +481,7 @@ async fn tls_is_spoken_with_whom_the_authority_vouches_for() {
         certificate: file("certificate.pem", made.cert.pem()),
         key: file("key.pem", made.signing_key.serialize_pem()),
     });
+    settings.access.proxies = vec!["127.0.0.1".into()];
     let server = Running::start(settings).await;
     let endpoint = |authority: String| omr_remote::Endpoint {
         ca_certificate: Some(authority.into_bytes()),
@@ -421,6 +496,28 @@ async fn tls_is_spoken_with_whom_the_authority_vouches_for() {
     let other = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
     let wrong = omr_remote::Client::connect(&endpoint(other.cert.pem())).unwrap();
     assert!(wrong.is_serving().await.is_err());
-    drop((client, wrong));
+    // Whose a call is stands behind TLS, too.
+    let authority = tonic::transport::Certificate::from_pem(made.cert.pem());
+    let tls = tonic::transport::ClientTlsConfig::new().ca_certificate(authority);
+    let url = format!("https://localhost:{}", server.address.port());
+    let channel = tonic::transport::Channel::from_shared(url).unwrap();
+    let channel = channel.tls_config(tls).unwrap().connect().await.unwrap();
+    let mut raw = CapabilityServiceClient::new(channel);
+    for (named, expected) in [
+        ("198.51.100.1", None),
+        ("rubbish", Some(Code::InvalidArgument)),
+    ] {
+        let mut request = tonic::Request::new(GetCapabilitiesRequest {});
+        request
+            .metadata_mut()
+            .insert("x-forwarded-for", named.parse().unwrap());
+        let answer = raw.get_capabilities(request).await;
+        assert_eq!(
+            answer.err().map(|status| status.code()),
+            expected,
+            "{named}"
+        );
+    }
+    drop((client, wrong, raw));
     server.stop().await;
 }

@@ -63,7 +63,8 @@ async fn a_flood_of_strangers_leaves_sessions_jobs_and_keys_for_tokens() {
             Err(status) => break status,
         }
     };
-    assert_eq!((opened, refusal.code()), (6, Code::FailedPrecondition));
+    // Half of the six that strangers may have: programs of this machine are one client.
+    assert_eq!((opened, refusal.code()), (3, Code::FailedPrecondition));
     let mut keys = 1;
     while keys < 20 {
         let hash = [keys; 32];

@@ -55,6 +55,8 @@ async fn the_page_is_served_where_it_is_configured() {
             "x-content-type-options: nosniff",
             "referrer-policy: no-referrer",
             "cache-control: no-cache",
+            "cross-origin-resource-policy: same-origin",
+            "permissions-policy: camera=(), ",
             "content-security-policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; ",
             "etag: ",
         ] {
@@ -108,6 +110,25 @@ async fn nothing_outside_the_folder_is_served() {
         );
     }
     server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_to_elsewhere_is_refused_at_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = with_page(dir.path());
+    let link = dir.path().join("page/icons/link");
+    std::os::unix::fs::symlink(dir.path().join("secret"), &link).unwrap();
+    let error = Server::start(settings.clone())
+        .await
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.contains("page.mail") && error.contains("icons/link"),
+        "{error}"
+    );
+    std::fs::remove_file(link).unwrap();
+    Running::start(settings).await.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

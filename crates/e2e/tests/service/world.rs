@@ -36,6 +36,8 @@ pub(crate) fn set() -> &'static ParamSet {
 /// A server that listens at a free port.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
+    /// Where its metrics are, if not there.
+    pub(crate) metrics: Option<SocketAddr>,
     stop: oneshot::Sender<()>,
     served: JoinHandle<()>,
 }
@@ -46,6 +48,7 @@ pub(crate) fn config(data: &Path) -> Config {
         data: data.to_owned(),
         ..Config::default()
     };
+    config.watch.metrics = Some("127.0.0.1:0".parse().unwrap());
     config.board.params = PARAMS.into();
     config.board.payload_bytes = PAYLOAD_BYTES as u32;
     config.board.sealing = "none".into();
@@ -79,6 +82,7 @@ impl Running {
     pub(crate) async fn start_bare(config: Config) -> Self {
         let server = Server::start(config).await.unwrap();
         let address = server.address().unwrap();
+        let metrics = server.metrics_address();
         let (stop, stopped) = oneshot::channel();
         let served = tokio::spawn(async move {
             let stop = async { drop(stopped.await) };
@@ -86,6 +90,7 @@ impl Running {
         });
         Self {
             address,
+            metrics,
             stop,
             served,
         }
@@ -123,7 +128,12 @@ pub(crate) async fn served(change: impl FnOnce(&mut Config)) -> (TempDir, Runnin
 
 /// What a server answers over HTTP/1.1.
 pub(crate) async fn http(server: &Running, request: String) -> String {
-    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    http_at(server.address, request).await
+}
+
+/// What is answered at an address over HTTP/1.1.
+pub(crate) async fn http_at(address: SocketAddr, request: String) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await.unwrap();

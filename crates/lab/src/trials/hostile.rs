@@ -123,9 +123,10 @@ impl Hostile {
     }
 
     fn place(&self) -> Result<Place, TrialError> {
+        let most = self.connections + OTHERS;
         let limits = format!(
-            "connections = {}\nidle_seconds = 5",
-            self.connections + OTHERS
+            "connections = {most}\nall_connections = {}\nidle_seconds = 5",
+            2 * most
         );
         Place::small(self.dir.as_deref(), PARAMS, &limits)
     }

@@ -51,7 +51,9 @@ impl Place {
             port,
         };
         let data = &place.data;
-        let text = format!("listen = \"127.0.0.1:{port}\"\ndata = {data:?}\n{tables}");
+        let text = format!(
+            "listen = \"127.0.0.1:{port}\"\ndata = {data:?}\n{tables}\n[watch]\nmetrics = \"127.0.0.1:{port}\"\n"
+        );
         fs::write(&place.setup.config, text)
             .map_err(TrialError::io("writing the configuration"))?;
         Ok(place)

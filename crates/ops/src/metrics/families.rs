@@ -76,6 +76,7 @@ pub(super) struct TrafficFamilies {
     pub(super) received: Counter,
     pub(super) sent: Counter,
     pub(super) connections: Gauge,
+    pub(super) connections_refused: Counter,
     pub(super) subscribers: Gauge,
 }
 
@@ -94,6 +95,12 @@ impl TrafficFamilies {
             ),
             sent: measured(r, "sent", "Bytes sent", Unit::Bytes, Counter::default()),
             connections: counted(r, "connections", "Open connections", Gauge::default()),
+            connections_refused: counted(
+                r,
+                "connections_refused",
+                "Connections refused, as their address or all together had too many",
+                Counter::default(),
+            ),
             subscribers: counted(r, "subscribers", "Open subscriptions", Gauge::default()),
         }
     }

@@ -3,6 +3,7 @@
 use super::{Config, Detector};
 use crate::error::ServerError;
 use crate::front::check_origins;
+use crate::proxies::Proxies;
 use omr_detector::sophomr::TOGETHER;
 
 /// The largest bound of any scheme.
@@ -32,6 +33,7 @@ impl Config {
             ("limits.key_days", limits.key_days),
             ("limits.address_days", limits.address_days),
             ("limits.connections", limits.connections as u64),
+            ("limits.all_connections", limits.all_connections as u64),
             ("limits.streams", limits.streams as u64),
             ("limits.idle_seconds", limits.idle_seconds),
             (
@@ -62,6 +64,7 @@ impl Config {
             ));
         }
         check_origins(&self.access)?;
+        Proxies::new(&self.access.proxies)?;
         for (key, found) in [
             ("detector.batch_seconds", self.detector.batch_seconds),
             ("detector.message_seconds", self.detector.message_seconds),

@@ -1,6 +1,6 @@
 //! What a configuration is where its file says nothing.
 
-use super::{Access, Board, Config, Detector, Limits, Objects, Page, Watch};
+use super::{Access, Board, Config, Detector, Limits, Objects, Page, Tables, Watch};
 use omr_cuda::Choice;
 use omr_detector::engines::Costs;
 use omr_protocol::Sealing;
@@ -19,7 +19,17 @@ impl Default for Config {
             limits: Limits::default(),
             detector: Detector::default(),
             watch: Watch::default(),
+            pdq: Tables::default(),
             page: Page::default(),
+        }
+    }
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7601),
+            metrics: None,
         }
     }
 }
@@ -45,6 +55,7 @@ impl Default for Access {
             anonymous_detect: false,
             posting_work_bits: 0,
             hosts: Vec::new(),
+            proxies: Vec::new(),
             origins: Vec::new(),
         }
     }
@@ -75,7 +86,8 @@ impl Default for Limits {
             digest_hours: 7 * 24,
             upload_bytes: 4 << 30,
             upload_hours: 24,
-            connections: 12_000,
+            connections: 128,
+            all_connections: 12_000,
             streams: 2000,
             idle_seconds: 60,
             post_id_hours: 7 * 24,

@@ -1,10 +1,12 @@
 //! Files as they arrive: in one stream, or part by part in calls of their own, from clients that cannot send streams.
+//!
+//! What unfinished files may take is counted in bytes that arrived, so that files of which nothing comes keep nobody out.
 
 use super::keys::{Hash, Keys};
 use super::run::AGAIN;
 use crate::caller::Caller;
 use crate::refuse;
-use crate::share::{Place, Places};
+use crate::share::{of_one_stranger, of_strangers};
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,32 +14,162 @@ use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 use tonic::Status;
 
-/// Files that arrive in parts at a time.
-const FILES: usize = 8;
-/// A file that nobody goes on with is forgotten.
-const IDLE: Duration = Duration::from_secs(120);
+/// Unfinished files of a client: a key and a query, and what was broken off.
+const FILES: usize = 4;
+/// Bytes that a file counts for at least.
+const LEAST_BYTES: u64 = 1 << 20;
+/// How long a file of which nothing more comes is kept at least and at most, and how many of its bytes earn it a second.
+const REST: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(600)];
+const BYTES_A_SECOND: u64 = 64 << 10;
+
+/// How long a file of so many bytes is kept of which nothing more comes.
+fn rest(bytes: u64) -> Duration {
+    let [least, most] = REST;
+    (least + Duration::from_secs(bytes / BYTES_A_SECOND)).min(most)
+}
+
+/// The bytes of unfinished files.
+#[derive(Debug)]
+struct Room {
+    limit: u64,
+    used: Mutex<Used>,
+}
+
+#[derive(Debug, Default)]
+struct Used {
+    all: u64,
+    strangers: u64,
+    clients: HashMap<u64, Own>,
+}
+
+#[derive(Debug, Default)]
+struct Own {
+    files: usize,
+    bytes: u64,
+}
+
+/// What one unfinished file takes of the room, given back when it is dropped.
+#[derive(Debug)]
+struct Share {
+    room: Arc<Room>,
+    client: u64,
+    stranger: bool,
+    bytes: u64,
+}
+
+impl Room {
+    fn lock(&self) -> MutexGuard<'_, Used> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Room for a file that begins. Programs of this machine, which cannot be told apart, may have any number.
+    ///
+    /// Errors: RESOURCE_EXHAUSTED.
+    fn begin(self: &Arc<Self>, caller: &Caller) -> Result<Share, Status> {
+        let mut used = self.lock();
+        let own = used.clients.entry(caller.client).or_default();
+        if own.files >= FILES && !caller.is_local {
+            return Err(refuse::busy(
+                format!(
+                    "expected at most {FILES} unfinished uploads of a client, found as many: try again later"
+                ),
+                AGAIN,
+            ));
+        }
+        own.files += 1;
+        drop(used);
+        let mut share = Share {
+            room: self.clone(),
+            client: caller.client,
+            stranger: caller.is_anonymous(),
+            bytes: 0,
+        };
+        share.grow(LEAST_BYTES)?;
+        Ok(share)
+    }
+}
+
+impl Share {
+    /// Takes room for so many bytes in all.
+    ///
+    /// Errors: RESOURCE_EXHAUSTED.
+    fn grow(&mut self, bytes: u64) -> Result<(), Status> {
+        let more = bytes.saturating_sub(self.bytes);
+        let mut used = self.room.lock();
+        let all = usize::try_from(self.room.limit).unwrap_or(usize::MAX);
+        let (of_kind, each, taken) = if self.stranger {
+            (of_strangers(all), of_one_stranger(all), used.strangers)
+        } else {
+            (all, all.div_ceil(2), used.all)
+        };
+        let own = used.clients.get(&self.client).map_or(0, |own| own.bytes);
+        let is_full = own + more > each as u64
+            || taken + more > of_kind as u64
+            || used.all + more > self.room.limit;
+        if is_full {
+            let what = "the bytes of unfinished uploads are as many as may be: try again later";
+            return Err(refuse::busy(what, AGAIN));
+        }
+        used.all += more;
+        if self.stranger {
+            used.strangers += more;
+        }
+        if let Some(own) = used.clients.get_mut(&self.client) {
+            own.bytes += more;
+        }
+        drop(used);
+        self.bytes += more;
+        Ok(())
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut used = self.room.lock();
+        used.all -= self.bytes;
+        if self.stranger {
+            used.strangers -= self.bytes;
+        }
+        if let Some(own) = used.clients.get_mut(&self.client) {
+            own.files -= 1;
+            own.bytes -= self.bytes;
+            if own.files == 0 {
+                used.clients.remove(&self.client);
+            }
+        }
+    }
+}
 
 /// A file of which some has arrived.
 pub(super) struct Upload {
     file: NamedTempFile,
     hasher: blake3::Hasher,
     pub(super) bytes: u64,
+    share: Share,
 }
 
 impl Upload {
-    pub(super) fn new(keys: &Keys) -> Result<Self, Status> {
-        Ok(Self {
-            file: keys.upload().map_err(|error| disk(&error))?,
-            hasher: blake3::Hasher::new(),
-            bytes: 0,
-        })
-    }
-
-    pub(super) fn take(mut self, data: &[u8]) -> Result<Self, Status> {
+    /// Writes the next bytes.
+    ///
+    /// Errors: RESOURCE_EXHAUSTED.
+    pub(super) fn take(&mut self, data: &[u8]) -> Result<(), Status> {
+        let bytes = self.bytes + data.len() as u64;
+        self.share.grow(bytes)?;
         self.file.write_all(data).map_err(|error| disk(&error))?;
         self.hasher.update(data);
-        self.bytes += data.len() as u64;
-        Ok(self)
+        self.bytes = bytes;
+        Ok(())
+    }
+
+    /// All bytes of the file.
+    ///
+    /// Errors: RESOURCE_EXHAUSTED.
+    pub(super) fn read(self) -> Result<Vec<u8>, Status> {
+        let (mut file, _) = self.whole()?;
+        let mut bytes = Vec::new();
+        let read = file.as_file_mut().read_to_end(&mut bytes);
+        read.map_err(|error| disk(&error))?;
+        Ok(bytes)
     }
 
     /// The file from its beginning, and its hash.
@@ -59,7 +191,6 @@ pub(super) struct Arrival {
     hash: Hash,
     total: u64,
     at: Instant,
-    _place: Place,
 }
 
 impl Arrival {
@@ -83,29 +214,47 @@ impl Arrival {
             let expected = format!("at most {most} bytes");
             return Err(refuse::invalid("query", expected, self.total));
         }
-        let (mut file, _) = self.checked()?.whole()?;
-        let mut bytes = Vec::new();
-        let read = file.as_file_mut().read_to_end(&mut bytes);
-        read.map_err(|error| disk(&error))?;
-        Ok(bytes)
+        self.checked()?.read()
     }
 }
 
 /// A client's file: nobody takes up what another began.
 type Whose = (u64, Hash);
 
-/// The files that come in parts.
+/// The unfinished files, and of those that come in parts what is here.
 pub(super) struct Arrivals {
-    places: Arc<Places>,
+    room: Arc<Room>,
     files: Mutex<HashMap<Whose, Arrival>>,
 }
 
 impl Arrivals {
-    pub(super) fn new() -> Self {
+    /// Unfinished files may have `limit` bytes together.
+    pub(super) fn new(limit: u64) -> Self {
+        let used = Mutex::default();
         Self {
-            places: Places::new(FILES),
+            room: Arc::new(Room { limit, used }),
             files: Mutex::default(),
         }
+    }
+
+    /// A file of which nothing is here yet.
+    ///
+    /// Errors: RESOURCE_EXHAUSTED.
+    pub(super) fn upload(&self, keys: &Keys, caller: &Caller) -> Result<Upload, Status> {
+        self.tidy();
+        let share = self.room.begin(caller)?;
+        Ok(Upload {
+            file: keys.upload().map_err(|error| disk(&error))?,
+            hasher: blake3::Hasher::new(),
+            bytes: 0,
+            share,
+        })
+    }
+
+    /// Forgets files of which nothing came for too long.
+    pub(super) fn tidy(&self) {
+        let is_kept = |one: &Arrival| one.at.elapsed() < rest(one.upload.bytes);
+        self.lock().retain(|_, one| is_kept(one));
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Whose, Arrival>> {
@@ -126,11 +275,16 @@ impl Arrivals {
             0 => self.begin(keys, caller, hash, total)?,
             _ => self.go_on((caller.client, hash), (total, offset))?,
         };
-        arrival.upload = arrival.upload.take(data)?;
-        arrival.at = Instant::now();
-        let next = arrival.upload.bytes;
+        let bytes = arrival.upload.bytes + data.len() as u64;
+        let room = arrival.upload.share.grow(bytes);
+        if room.is_ok() {
+            // A file that the disk took in part is gone with the error.
+            arrival.upload.take(data)?;
+            arrival.at = Instant::now();
+        }
+        // Without room it waits as it is.
         self.lock().insert((caller.client, hash), arrival);
-        Ok(next)
+        room.map(|()| bytes)
     }
 
     fn begin(
@@ -140,19 +294,12 @@ impl Arrivals {
         hash: Hash,
         total: u64,
     ) -> Result<Arrival, Status> {
-        let mut files = self.lock();
-        files.remove(&(caller.client, hash));
-        files.retain(|_, one| one.at.elapsed() < IDLE);
-        drop(files);
-        let place = self.places.take(caller);
-        let place =
-            place.ok_or_else(|| refuse::busy("too many uploads: try again later", AGAIN))?;
+        self.lock().remove(&(caller.client, hash));
         Ok(Arrival {
-            upload: Upload::new(keys)?,
+            upload: self.upload(keys, caller)?,
             hash,
             total,
             at: Instant::now(),
-            _place: place,
         })
     }
 
@@ -192,4 +339,63 @@ fn none() -> Status {
     Status::not_found(
         "expected a file that was begun, found none of this hash: send it from its beginning",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn room(mib: u64) -> Arc<Room> {
+        Arrivals::new(mib * MIB).room
+    }
+
+    fn code<T>(result: &Result<T, Status>) -> Option<tonic::Code> {
+        result.as_ref().err().map(Status::code)
+    }
+
+    #[test]
+    fn files_of_a_byte_keep_nobody_out() {
+        let room = room(64);
+        let mut held = Vec::new();
+        for client in 0..9 {
+            let caller = Caller::test("", client);
+            held.extend((0..9).map_while(|_| room.begin(&caller).ok()));
+        }
+        assert_eq!(held.len(), 9 * FILES);
+        let begun = room.begin(&Caller::test("", 99));
+        assert_eq!(code(&begun), None);
+    }
+
+    #[test]
+    fn bytes_are_shared() {
+        let full = Some(tonic::Code::ResourceExhausted);
+        let room = room(64);
+        let mut first = room.begin(&Caller::test("", 1)).unwrap();
+        // Strangers have 48 MiB together, one of them 24.
+        assert_eq!(code(&first.grow(24 * MIB)), None);
+        assert_eq!(code(&first.grow(24 * MIB + 1)), full);
+        assert_eq!(code(&room.begin(&Caller::test("", 1))), full);
+        let mut second = room.begin(&Caller::test("", 2)).unwrap();
+        assert_eq!(code(&second.grow(24 * MIB)), None);
+        assert_eq!(code(&room.begin(&Caller::test("", 3))), full);
+        let mut known = room.begin(&Caller::test("wallet", 4)).unwrap();
+        assert_eq!(code(&known.grow(16 * MIB)), None);
+        assert_eq!(code(&known.grow(16 * MIB + 1)), full);
+        drop(first);
+        let mut third = room.begin(&Caller::test("", 3)).unwrap();
+        assert_eq!(code(&third.grow(24 * MIB)), None);
+        drop((second, third, known));
+        let used = room.lock();
+        assert_eq!((used.all, used.strangers, used.clients.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_file_is_kept_for_as_long_as_its_bytes_earned() {
+        let seconds = |bytes| rest(bytes).as_secs();
+        assert_eq!(seconds(1), 30);
+        assert_eq!(seconds(6 * MIB), 30 + 96);
+        assert_eq!(seconds(1 << 40), 600);
+    }
 }

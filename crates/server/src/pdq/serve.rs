@@ -4,9 +4,9 @@ use super::arrivals::Arrivals;
 use super::keys::{Keys, Room};
 use super::service::Service;
 use super::tables::{Sets, Tables};
-use super::{Pdq, PdqConfig};
+use super::{LONGEST_QUERY, Pdq, PdqConfig};
 use crate::caller::Callers;
-use crate::config::Config;
+use crate::config::{Config, MetricsAt};
 use crate::error::ServerError;
 use crate::front::guarded;
 use crate::listening::{Listening, allow_many_files, called, common_services};
@@ -26,8 +26,10 @@ use tonic_health::server::HealthReporter;
 
 /// Folder of clients' keys in the data folder.
 const KEYS: &str = "pdq-keys";
-/// Uploads at a time.
-const UPLOADS: usize = 4;
+/// Unfinished uploads may have the bytes of so many of the longest files together.
+const UPLOADS: u64 = 8;
+/// How often what is old is forgotten.
+const TIDY: Duration = Duration::from_secs(30);
 
 /// A server of tables that listens.
 pub struct PdqServer {
@@ -64,7 +66,7 @@ impl PdqServer {
     ///
     /// Errors: `Setting`, `Reflection`.
     pub async fn router(&self) -> Result<axum::Router, ServerError> {
-        let (_, routes) = routes(&self.pdq, false).await?;
+        let (_, routes) = routes(&self.pdq).await?;
         Ok(routes.prepare().into_axum_router())
     }
 
@@ -80,14 +82,28 @@ impl PdqServer {
             listening,
             stop: stopping,
         } = self;
-        let routes = routes(&pdq, listening.separate_metrics()).await?;
+        let routes = routes(&pdq).await?;
         let stopping = move || {
             stopping.send_replace(true);
         };
-        let of = (&*pdq.config, &pdq.metrics);
-        let served = listening.serve(of, routes, stop, stopping).await;
+        let callers = pdq.callers.clone();
+        let tidying = tokio::spawn(tidy(pdq.clone()));
+        let served = listening
+            .serve(&pdq.config, callers, &pdq.metrics, routes, stop, stopping)
+            .await;
+        tidying.abort();
         tracing::info!("stopped");
         served
+    }
+}
+
+/// Forgets what is old, for as long as the server runs.
+async fn tidy(pdq: Arc<Pdq>) {
+    let mut due = tokio::time::interval(TIDY);
+    loop {
+        due.tick().await;
+        pdq.arrivals.tidy();
+        pdq.callers.tidy();
     }
 }
 
@@ -114,11 +130,12 @@ fn open(
     getrandom::fill(&mut salt).map_err(|_| ServerError::NoRandomness)?;
     let tokens = Tokens::open(config.tokens())?;
     let config = Arc::new(config);
+    let longest = sets.longest_key().max(LONGEST_QUERY);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(pdq.threads)
         .thread_name(|i| format!("pdq-{i}"));
     Ok(Pdq {
-        callers: Callers::new(config.clone(), tokens, salt),
+        callers: Arc::new(Callers::new(config.clone(), tokens, salt)),
         config,
         metrics,
         tables,
@@ -127,8 +144,7 @@ fn open(
         pool: pool.build()?,
         query_memory: pdq.query_memory,
         query_time: Duration::from_secs(pdq.query_seconds),
-        uploads: Places::new(UPLOADS),
-        arrivals: Arrivals::new(),
+        arrivals: Arrivals::new(UPLOADS * longest),
         checks: Semaphore::new(1),
         room: Places::new(at_once + pdq.waiting),
         running: Arc::new(Semaphore::new(at_once)),
@@ -157,10 +173,7 @@ impl Pdq {
 }
 
 /// The services and pages, and what says whether the server serves.
-async fn routes(
-    pdq: &Arc<Pdq>,
-    separate_metrics: bool,
-) -> Result<(HealthReporter, Routes), ServerError> {
+async fn routes(pdq: &Arc<Pdq>) -> Result<(HealthReporter, Routes), ServerError> {
     let (reporter, mut builder) = common_services().await?;
     builder
         .add_service(PdqServiceServer::new(Service(pdq.clone())).max_decoding_message_size(CHUNK));
@@ -168,7 +181,7 @@ async fn routes(
     let mut pages = vec!["/"];
     let own = pdq.clone();
     router = router.route("/", axum::routing::get(move || async move { own.page() }));
-    if !separate_metrics {
+    if pdq.config.metrics_at() == MetricsAt::Server {
         router = router.merge(omr_ops::metrics_router(pdq.metrics.clone()));
         pages.push("/metrics");
     }

@@ -10,6 +10,7 @@ use crate::services::Answers;
 use crate::share::Place;
 use crate::shared::{next, observe};
 use crate::tokens::Right;
+use bytes::Bytes;
 use futures::StreamExt;
 use omr_api::v1::pdq_service_server::PdqService;
 use omr_api::{CHUNK_BYTES, v1};
@@ -37,6 +38,16 @@ fn check_chunk(data: &[u8], left: u64) -> Result<(), Status> {
             Err(refuse::invalid("data", expected, data.len()))
         }
     }
+}
+
+/// A file of `total` bytes with the next of them.
+async fn grown(mut upload: Upload, total: u64, data: Bytes) -> Result<Upload, Status> {
+    check_chunk(&data, total - upload.bytes)?;
+    blocking(move || {
+        upload.take(&data)?;
+        Ok(upload)
+    })
+    .await
 }
 
 /// Checks how long something is to be.
@@ -76,17 +87,13 @@ impl Service {
         mut chunks: Streaming<v1::UploadKeyRequest>,
     ) -> Result<v1::UploadKeyResponse, Status> {
         let pdq = &self.0;
-        let room = pdq.uploads.take(caller);
-        let _room = room.ok_or_else(|| refuse::busy("too many uploads: try again later", AGAIN))?;
         let first = self.next(&mut chunks).await?;
         let total = first.total_bytes;
         check_total(total, pdq.sets.longest_key())?;
-        let keys = pdq.keys.clone();
-        let mut upload = blocking(move || Upload::new(&keys)).await?;
+        let mut upload = self.begin(caller).await?;
         let mut data = first.data;
         loop {
-            check_chunk(&data, total - upload.bytes)?;
-            upload = blocking(move || upload.take(&data)).await?;
+            upload = grown(upload, total, data).await?;
             if upload.bytes == total {
                 let (key_hash, params_id) = self.keep(Owner::of(caller), upload).await?;
                 let key_hash = key_hash.to_vec().into();
@@ -97,6 +104,12 @@ impl Service {
             }
             data = self.next(&mut chunks).await?.data;
         }
+    }
+
+    /// A file of which nothing is here yet.
+    async fn begin(&self, caller: &Caller) -> Result<Upload, Status> {
+        let (pdq, caller) = (self.0.clone(), caller.clone());
+        blocking(move || pdq.arrivals.upload(&pdq.keys, &caller)).await
     }
 
     /// Checks a whole file and keeps it; gives its hash and its set.
@@ -193,21 +206,22 @@ impl Service {
         ReceiverStream::new(ready)
     }
 
-    /// A query as it arrives, whole.
+    /// A query as it arrives, whole. Until then it has no place among those to be answered.
     async fn receive(
         &self,
+        caller: &Caller,
         mut parts: Streaming<v1::QueryRequest>,
-    ) -> Result<(Arc<Hosted>, Hash, Vec<u8>), Status> {
+    ) -> Result<(Arc<Hosted>, Hash, Upload), Status> {
         let first = self.next(&mut parts).await?;
         let (served, key) = self.known(&first.table, &first.key_hash)?;
         let total = first.total_bytes;
         check_total(total, LONGEST_QUERY)?;
-        let (mut bytes, mut data) = (Vec::new(), first.data);
+        let mut upload = self.begin(caller).await?;
+        let mut data = first.data;
         loop {
-            check_chunk(&data, total - bytes.len() as u64)?;
-            bytes.extend_from_slice(&data);
-            if bytes.len() as u64 == total {
-                return Ok((served, key, bytes));
+            upload = grown(upload, total, data).await?;
+            if upload.bytes == total {
+                return Ok((served, key, upload));
             }
             data = self.next(&mut parts).await?.data;
         }
@@ -219,9 +233,12 @@ impl Service {
     ) -> Result<Answers<v1::QueryResponse>, Status> {
         let pdq = &self.0;
         let caller = pdq.callers.with_right(&request, Right::Detect)?;
+        // Where there is no place now, nothing needs to be sent.
+        drop(self.room(&caller)?);
+        let received = self.receive(&caller, request.into_inner());
+        let (served, key, upload) = within(ARRIVAL[0], received).await?;
         let room = self.room(&caller)?;
-        let received = self.receive(request.into_inner());
-        let (served, key, bytes) = within(ARRIVAL[0], received).await?;
+        let bytes = blocking(move || upload.read()).await?;
         let asked = Asked {
             served,
             key,

@@ -6,8 +6,6 @@ use crate::error::CliError;
 use omr_console::Ui;
 use omr_server::{Config, PdqConfig, PdqServer, create_private_files};
 
-/// Port unless told otherwise.
-const PORT: u16 = 7601;
 /// Folder of clients' keys unless told otherwise.
 const DATA: &str = "pdq-data";
 
@@ -16,10 +14,10 @@ pub(super) fn run(args: &PdqServe, ui: &Ui) -> Result<(), CliError> {
     let mut config = Config::of(args.config.as_deref())?;
     if args.config.is_none() {
         // Beside a server of boards in the same folder.
-        config.listen.set_port(PORT);
         config.data = DATA.into();
     }
-    config.listen = args.listen.unwrap_or(config.listen);
+    config.listen = args.listen.unwrap_or(config.pdq.listen);
+    config.watch.metrics = config.pdq.metrics;
     config.data = args.data.clone().unwrap_or(config.data);
     config.access.anonymous_detect |= args.anonymous;
     let pdq = PdqConfig {
@@ -33,14 +31,14 @@ pub(super) fn run(args: &PdqServe, ui: &Ui) -> Result<(), CliError> {
         query_memory: args.query_memory,
         query_seconds: args.query_seconds,
     };
-    watched(config.clone(), serve(config, pdq, ui))
+    watched(config.clone(), serve(config, pdq, args.json, ui))
 }
 
-async fn serve(config: Config, pdq: PdqConfig, ui: &Ui) -> Result<(), CliError> {
+async fn serve(config: Config, pdq: PdqConfig, json: bool, ui: &Ui) -> Result<(), CliError> {
     let (scheme, unusable) = (scheme(&config, ui), unusable(&config));
     let stop = stopped().map_err(CliError::Runtime)?;
     let server = PdqServer::start(config, pdq).await?;
     unusable.inspect(|text| ui.warn(text));
-    announce(scheme, server.address()?)?;
+    announce(scheme, server.address()?, json)?;
     Ok(server.run(farewell(stop)).await?)
 }
