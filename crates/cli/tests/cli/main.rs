@@ -29,4 +29,5 @@ mod stream;
 mod tokens;
 mod trials;
 mod trials_hostile;
+mod watching;
 mod workers;
