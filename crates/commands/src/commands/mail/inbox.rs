@@ -14,8 +14,8 @@ use crate::io::{self, Access};
 use omr_client::fragment::visible;
 use omr_console::Ui;
 use omr_mail::{
-    CanaryState, Collected, Home, Identity, Inbox, Incomplete, Kept, Listed, MailError, Outcome,
-    Reader, Retired, Spares, Taken, canary_client, collect, post_canary,
+    CanaryState, Collected, Identity, Inbox, Incomplete, Kept, Listed, MailError, Outcome, Reader,
+    Retired, Spares, Taken, canary_client, collect, post_canary,
 };
 use serde::Serialize;
 use std::io::IsTerminal;
