@@ -55,14 +55,15 @@ impl Named {
         let meant: Vec<&str> = words.filter(|word| ShortAddress::is_meant(word)).collect();
         match meant[..] {
             [short] => Ok(Self::Short(short.parse()?)),
-            [] => Err(bad(ADDRESS, "neither")),
+            [] => Err(bad(ADDRESS, "none of them")),
             [..] => Err(bad("one short address", meant.len())),
         }
     }
 }
 
 /// What a text with an address holds.
-const ADDRESS: &str = "a line -----BEGIN OMR ADDRESS-----, or a short address such as omr1..";
+const ADDRESS: &str =
+    "a clue.key, a line -----BEGIN OMR ADDRESS-----, or a short address such as omr1..";
 
 #[derive(Serialize, Deserialize)]
 struct Published {
@@ -309,8 +310,8 @@ mod tests {
             assert!(matches!(Named::from_file(bytes).unwrap(), Named::Whole(_)));
         }
         for (wrong, told) in [
-            ("".to_owned(), "found neither"),
-            ("Dear Bob".to_owned(), "found neither"),
+            ("".to_owned(), "found none of them"),
+            ("Dear Bob".to_owned(), "found none of them"),
             (
                 format!("{text} {text}"),
                 "expected one short address, found 2",
