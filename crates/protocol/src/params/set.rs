@@ -143,8 +143,10 @@ impl SetSpec {
         let usual: Vec<&str> = usual.map(|set| set.name).collect();
         let mut expected = usual.join(", ");
         let likeness = |set: &&SetSpec| strsim::jaro_winkler(name, set.name);
+        // Of equals the last: the one that comes first in the list.
         let nearest = sets
             .iter()
+            .rev()
             .max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
         if let Some(nearest) = nearest.filter(|set| likeness(set) > LIKE) {
             expected = format!("{expected} (did you mean {}?)", nearest.name);
@@ -292,6 +294,7 @@ mod tests {
         for (name, meant) in [
             ("hybrid_v4", "hybrid-v4"),
             ("sophomr5", "sophomr-v5"),
+            ("hybrid", "hybrid-v4"),
             ("Hybrid-v4", "hybrid-v4"),
         ] {
             let guess = format!("did you mean {meant}?");
