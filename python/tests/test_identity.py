@@ -70,6 +70,12 @@ def test_passphrases_lock_secrets(alice):
         omr.Identity.from_bytes(locked, passphrase="another")
     with pytest.raises(omr.PassphraseError):
         alice.secret_bytes(passphrase="")
+    with pytest.raises(omr.PassphraseError, match="at least 8 characters"):
+        alice.secret_bytes(passphrase="cafe\u0301 au")
+    # However it is typed.
+    locked = alice.secret_bytes(passphrase="caf\u00e9 au lait")
+    again = omr.Identity.from_bytes(locked, passphrase="\ufeffcafe\u0301 au lait\r\n")
+    assert again.secret_bytes() == alice.secret_bytes()
 
 
 def test_detection_keys_are_files_or_bytes(alice, alice_key, tmp_path):

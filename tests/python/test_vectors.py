@@ -114,6 +114,7 @@ class Locked(unittest.TestCase):
         locked = (folder / "secret.key.locked").read_bytes()
         opened = unlock(locked, "correct horse battery staple")
         self.assertEqual(opened, (SECRET_KEY, (folder / "secret.key").read_bytes()))
+        self.assertEqual(unlock(locked, "\ufeffcorrect horse battery staple\r\n"), opened)
         with self.assertRaises(InvalidTag):
             unlock(locked, "correct horse battery stable")
 

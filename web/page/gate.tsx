@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Opening } from "./app.js";
 import { Choice, Known } from "./passphrase.js";
 import { Failure, Header, Title } from "./parts.js";
-import { LEAST } from "./strength.js";
+import { isLongEnough, LEAST } from "./strength.js";
 import { reason } from "./words.js";
 
 type Open = (options: Opening) => Promise<void>;
@@ -74,7 +74,7 @@ function Make({ open }: { open: Open }) {
   const [passphrase, setPassphrase] = useState("");
   const [server, setServer] = useState(location.origin);
   const { failure, works, submit } = useOnce(async () => {
-    if (passphrase.length < LEAST) throw new Error(`Please choose a passphrase of at least ${LEAST} characters.`);
+    if (!isLongEnough(passphrase)) throw new Error(`Please choose a passphrase of at least ${LEAST} characters.`);
     await open({ passphrase, server: new URL(server).origin });
   });
   return (

@@ -36,9 +36,9 @@ export function Inbox({ desk }: { desk: Desk }) {
 
 /** Posts among which letters may be that no digest gave yet. */
 function Kept({ range }: { range: KeptRange }) {
-  const { start, end, overflowed, fetchesLeft, expired, reason } = range;
+  const { start, end, overflowed, fetchesExpected, expired, reason } = range;
   const later =
-    fetchesLeft > 0 ? `The next ${several(fetchesLeft, "visit")} look for them again, as visits do anyway.` : "";
+    fetchesExpected > 0 ? `They come with the next ${several(fetchesExpected, "visit")}, or a few more.` : "";
   return (
     <details class="hint">
       <summary>

@@ -1,4 +1,5 @@
 // How hard a passphrase is to guess, told carefully: nobody but its author knows how she chose it.
+import { LEAST_CHARACTERS } from "../src/vault.js";
 
 export interface Strength {
   /** 0 to 4. */
@@ -7,12 +8,18 @@ export interface Strength {
 }
 
 /** Fewer characters make no identity. */
-export const LEAST = 8;
+export const LEAST = LEAST_CHARACTERS;
+
+/** Whether a passphrase may lock a new identity. */
+export function isLongEnough(passphrase: string): boolean {
+  return Array.from(passphrase.normalize("NFC")).length >= LEAST;
+}
 
 export function strength(passphrase: string): Strength {
-  const different = new Set(passphrase).size;
-  const weight = Math.min(passphrase.length, different * 2);
-  if (passphrase.length < LEAST)
+  const characters = Array.from(passphrase.normalize("NFC"));
+  const different = new Set(characters).size;
+  const weight = Math.min(characters.length, different * 2);
+  if (!isLongEnough(passphrase))
     return { score: passphrase === "" ? 0 : 1, words: `Too short: at least ${LEAST} characters.` };
   if (weight < 14) return { score: 2, words: "Weak against somebody who has a copy of this device." };
   if (weight < 20) return { score: 3, words: "Fair. Four words without a connection are better." };

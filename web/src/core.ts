@@ -9,7 +9,7 @@ import { find, post } from "./post.js";
 import { given, patiently, service, type Service } from "./service.js";
 import { DATABASE, Store } from "./store.js";
 import type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent } from "./types.js";
-import { newLock, Vault } from "./vault.js";
+import { checkLength, newLock, Vault } from "./vault.js";
 import { Form, Identity, sealingTag, shortAddress } from "./wasm/omr_wasm.js";
 
 const BOUND = 50;
@@ -109,6 +109,7 @@ export class Core {
   static async #create(options: Options, store: Store, means: Means): Promise<Core> {
     const { passphrase, server } = options;
     if (server === undefined) throw new Error("expected a server for a new recipient, found none");
+    checkLength(passphrase);
     const called = service(server, means.token, means.seen);
     const { board } = await patiently(() => called.capabilities.getCapabilities({}));
     const { paramsId, boardId, sealing, messages } = given("a board", board);

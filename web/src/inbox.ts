@@ -65,8 +65,9 @@ export class Inbox {
   }
 
   kept(): KeptRange[] {
-    return this.#rules.kept().map(({ start, end, overflowed, read, fetchesLeft, expired, reason }) => {
-      return { start, end, overflowed, read, fetchesLeft, expired, reason };
+    return this.#rules.kept().map((range) => {
+      const { start, end, overflowed, read, fetchesLeft, fetchesExpected, expired, reason } = range;
+      return { start, end, overflowed, read, fetchesLeft, fetchesExpected, expired, reason };
     });
   }
 

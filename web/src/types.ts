@@ -85,6 +85,8 @@ export interface KeptRange {
   /** Of hers, those that came since: each of the next fetches looks at some of them once more. */
   read: number;
   fetchesLeft: number;
+  /** With so many of them the rest comes, unless many other messages for her come meanwhile. */
+  fetchesExpected: number;
   /** Whether the board has forgotten them. */
   expired: boolean;
   reason: string;

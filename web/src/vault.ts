@@ -30,6 +30,23 @@ export function newLock(): Lock {
   return { salt: crypto.getRandomValues(new Uint8Array(16)), rounds: ROUNDS };
 }
 
+/** Fewer characters lock nothing new, here and in the command `omr`. */
+export const LEAST_CHARACTERS = 8;
+
+/** A passphrase as every keyboard and file gives it: no byte order mark, no line ends behind it, Unicode's form NFC. */
+function oneForm(passphrase: string): string {
+  const text = passphrase.replace(/^\uFEFF/, "").replace(/[\r\n]+$/, "");
+  if (/[\r\n]/.test(text)) throw new Error("expected a passphrase in one line, found several lines");
+  return text.normalize("NFC");
+}
+
+/** Refuses a passphrase that is too short for something new. */
+export function checkLength(passphrase: string): void {
+  const found = Array.from(oneForm(passphrase)).length;
+  if (found < LEAST_CHARACTERS)
+    throw new Error(`expected a passphrase of at least ${LEAST_CHARACTERS} characters, found ${found}`);
+}
+
 /** Locks and unlocks secrets. */
 export class Vault {
   readonly #key: CryptoKey;
@@ -39,11 +56,12 @@ export class Vault {
   }
 
   static async open(passphrase: string, lock: Lock): Promise<Vault> {
-    if (passphrase === "") throw new Error("expected a passphrase of at least one character, found none");
+    const text = oneForm(passphrase);
+    if (text === "") throw new Error("expected a passphrase, found none");
     if (lock.rounds < ROUNDS || lock.rounds > MOST_ROUNDS) {
       throw new Error(`expected ${ROUNDS} to ${MOST_ROUNDS} rounds for the passphrase, found ${lock.rounds}`);
     }
-    const bytes = new TextEncoder().encode(passphrase);
+    const bytes = new TextEncoder().encode(text);
     const base = await crypto.subtle.importKey("raw", bytes, "PBKDF2", false, ["deriveKey"]);
     bytes.fill(0);
     const how = { name: "PBKDF2", hash: "SHA-256", salt: lock.salt, iterations: lock.rounds };

@@ -259,7 +259,7 @@ async function overflow(carol, address) {
   await carol.ready();
   await carol.go(/^Letters/);
   await page.getByText(/More posts for you than one digest holds/).click();
-  await page.getByText(/The next \d+ visits look for them again/).waitFor();
+  await page.getByText(/They come with the next \d+ visits/).waitFor();
   await carol.accessible("an overflow");
   await page.close();
   passed("more posts than a digest holds are told");

@@ -26,7 +26,7 @@ mod tests;
 
 pub use envelope::{Whole, shape_named, split_named};
 pub use error::FragmentError;
-pub use name::file_name;
+pub use name::{file_name, visible};
 pub use part::{PartPlace, place};
 pub use reassemble::{Incomplete, Reassembler};
 pub use split::{Shape, most_bytes, most_in_part, shape, split};

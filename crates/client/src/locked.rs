@@ -14,6 +14,7 @@ use crate::os_rng;
 use argon2::{Algorithm, Argon2, Params, Version};
 use chacha20poly1305::aead::{AeadInOut, inout::InOutBuf};
 use chacha20poly1305::{ChaCha20Poly1305, KeyInit, Tag};
+use icu_normalizer::ComposingNormalizerBorrowed;
 use omr_protocol::Mismatch;
 use omr_protocol::frame::{self, FrameError, FrameHeader, FrameReader, Kind};
 use rand_core::Rng;
@@ -38,8 +39,16 @@ const LANES: RangeInclusive<u32> = 1..=16;
 #[non_exhaustive]
 pub enum LockError {
     /// No passphrase at all.
-    #[error("expected a passphrase of at least one character, found none")]
+    #[error("expected a passphrase, found none")]
     Empty,
+    /// A passphrase of this many characters for a file that is to be locked.
+    #[error(
+        "expected a passphrase of at least {LEAST_CHARACTERS} characters for what is locked with it from now on, found {0}"
+    )]
+    TooShort(usize),
+    /// A passphrase with a line end in its middle.
+    #[error("expected a passphrase in one line, found several lines")]
+    Lines,
     /// Another passphrase, or a file that somebody made to look whole.
     #[error("the passphrase is wrong: expected the one that the file was locked with")]
     Wrong,
@@ -72,21 +81,49 @@ pub enum LockError {
     Frame(#[from] FrameError),
 }
 
+/// Characters that a passphrase needs before a file is locked with it.
+pub const LEAST_CHARACTERS: usize = 8;
+
 /// What a person remembers. Wiped when dropped, never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Passphrase(Zeroizing<String>);
 
 impl Passphrase {
-    /// Takes a passphrase as it was typed: its UTF-8 bytes are what counts.
+    /// Takes a passphrase from a keyboard, a file or a variable. A byte order mark before the text and line ends behind
+    /// it are left out, and the rest is brought into Unicode's form NFC, so that every way in gives one passphrase.
     ///
-    /// Errors: `Empty`.
+    /// Errors: `Empty`, `Lines`.
     pub fn new(text: Zeroizing<String>) -> Result<Self, LockError> {
-        match text.is_empty() {
-            true => Err(LockError::Empty),
-            false => Ok(Self(text)),
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let text = text.trim_end_matches(LINE_ENDS);
+        if text.is_empty() {
+            return Err(LockError::Empty);
+        }
+        if text.contains(LINE_ENDS) {
+            return Err(LockError::Lines);
+        }
+        // NFC makes no text longer than this: no copy is left behind by growing.
+        let mut composed = Zeroizing::new(String::with_capacity(3 * text.len()));
+        let written = ComposingNormalizerBorrowed::new_nfc().normalize_to(text, &mut *composed);
+        match written {
+            Ok(()) => Ok(Self(composed)),
+            Err(fmt::Error) => unreachable!("a string takes any text"),
+        }
+    }
+
+    /// Checks that it is long enough for something that is locked from now on.
+    ///
+    /// Errors: `TooShort`.
+    pub fn check_length(&self) -> Result<(), LockError> {
+        match self.0.chars().count() {
+            found if found < LEAST_CHARACTERS => Err(LockError::TooShort(found)),
+            _ => Ok(()),
         }
     }
 }
+
+/// What ends a line.
+const LINE_ENDS: [char; 2] = ['\r', '\n'];
 
 impl fmt::Debug for Passphrase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -117,8 +154,9 @@ pub fn is_locked(bytes: &[u8]) -> bool {
 
 /// Puts a file of ours under a passphrase. It takes 256 MiB of memory while the key is derived.
 ///
-/// Errors: `Frame` unless the file is of that kind; `Key`.
+/// Errors: `Frame` unless the file is of that kind; `TooShort`, `Key`.
 pub fn lock(kind: Kind, file: &[u8], passphrase: &Passphrase) -> Result<Vec<u8>, LockError> {
+    passphrase.check_length()?;
     let mut salt = [0; SALT_BYTES];
     os_rng().fill_bytes(&mut salt);
     lock_at(COST, salt, (kind, file), passphrase)

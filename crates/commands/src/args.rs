@@ -323,8 +323,8 @@ pub(crate) struct Post {
     /// The board's folder
     #[arg(long, value_name = "DIR")]
     pub(crate) board: PathBuf,
-    /// The recipient's address: her clue.key
-    #[arg(long, value_name = "CLUE_KEY")]
+    /// The recipient's address: her clue.key, or what `omr send --to` takes
+    #[arg(long, value_name = "ADDRESS")]
     pub(crate) to: PathBuf,
     /// Post each file as one payload just as it is (boards with sealing none)
     #[arg(long)]

@@ -88,6 +88,20 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
     }
 }
 
+/// Whether a command may hold a recipient's secrets, letters or passphrases. Servers and workers do not, and their
+/// operators may want to see why they crash.
+pub(crate) fn holds_secrets(command: &Command) -> bool {
+    match command {
+        #[cfg(feature = "full")]
+        Command::Serve(_) | Command::Worker(_) => false,
+        #[cfg(feature = "full")]
+        Command::Pdq(crate::args::Pdq::Serve(_)) => false,
+        #[cfg(feature = "lab")]
+        Command::Compare(_) | Command::Bench(_) | Command::Fpga(_) => false,
+        _ => true,
+    }
+}
+
 /// Says aloud that a set protects nothing.
 fn warn_if_insecure(set: &SetSpec, ui: &Ui) {
     if set.insecure {

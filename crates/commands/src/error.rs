@@ -155,6 +155,10 @@ pub(crate) enum CliError {
         /// Why.
         source: MailError,
     },
+    /// Several identities that one may mean.
+    #[cfg(feature = "full")]
+    #[error("expected the name of a retired identity, or --all: there are {}", .0.join(", "))]
+    WhichRetired(Vec<String>),
     /// A passphrase that cannot be used, or nothing to put under one.
     #[error(transparent)]
     Lock(#[from] LockError),

@@ -49,6 +49,9 @@ impl Framed {
             false => Box::new(File::open(path)?),
         };
         let opened = Opened::new::<InputError>(reader, kinds)?;
+        if SECRETS.contains(&opened.header.kind) && !is_standard(path) {
+            warn_if_shared(path);
+        }
         Ok(Self {
             header: opened.header,
             path: path.to_owned(),
@@ -97,7 +100,7 @@ impl Framed {
 
     /// The path and the whole file, told in bytes as it is read.
     fn counted(self, progress: &dyn Progress) -> (PathBuf, Counted<'_>) {
-        progress.stage("reading key", self.file_len);
+        progress.stage(omr_console::progress::READING, self.file_len);
         let reader = self.reader;
         (self.path, Counted { reader, progress })
     }
@@ -125,6 +128,29 @@ impl Framed {
         let read = reader.read_to_end(&mut bytes).map_err(InputError::from);
         read.map_err(CliError::input(self.path))?;
         Ok(bytes)
+    }
+}
+
+/// Files that are their owner's alone, as they are when they are under no passphrase.
+const SECRETS: [Kind; 3] = [Kind::SecretKey, Kind::PdqSecretKey, Kind::Identity];
+
+/// Says that others on this machine can read a secret.
+pub(crate) fn warn_if_shared(path: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let found = std::fs::metadata(path).ok();
+        // A pipe has no readers but the one that was meant.
+        let file = found.filter(std::fs::Metadata::is_file);
+        if let Some(mode) = file.map(|file| file.mode() & 0o777)
+            && mode & 0o077 != 0
+        {
+            omr_console::progress::warn(&format!(
+                "{}: expected a secret that its owner alone can read (mode 600), found mode {mode:o}: `chmod 600` mends \
+                 that",
+                shown(path)
+            ));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod args;
 mod commands;
+mod dumps;
 mod error;
 mod io;
 mod panics;
@@ -25,6 +26,9 @@ pub fn main(build: &'static str) -> ExitCode {
         Ok(parsed) => parsed,
         Err(code) => return code,
     };
+    if commands::holds_secrets(&cli.command) {
+        dumps::forbid();
+    }
     let ui = Ui::new(cli.quiet, cli.json).with_timeout(cli.timeout.map(Duration::from_secs));
     match catch_unwind(AssertUnwindSafe(|| commands::run(&cli, &ui))) {
         Ok(Ok(())) => ExitCode::SUCCESS,

@@ -33,6 +33,14 @@ pub fn error(code: Code, message: &str) {
     });
 }
 
+/// Something that a script should see too, though the command goes on.
+pub fn warn(text: &str) {
+    line(&match speaks_json() {
+        true => json!({"warning": {"message": text}}).to_string(),
+        false => format!("omr: warning: {text}"),
+    });
+}
+
 /// Standard error: notes and bars on a terminal, only warnings and errors elsewhere.
 #[derive(Clone, Debug)]
 pub struct Ui {
@@ -83,10 +91,7 @@ impl Ui {
 
     /// Something that a script should see too, though the command goes on.
     pub fn warn(&self, text: &str) {
-        self.line(&match speaks_json() {
-            true => json!({"warning": {"message": text}}).to_string(),
-            false => format!("omr: warning: {text}"),
-        });
+        warn(text);
     }
 
     /// Why the command ends, with the kind that programs tell it by.
@@ -101,14 +106,21 @@ impl Ui {
             false => ProgressDrawTarget::hidden(),
         };
         let bar = ProgressBar::with_draw_target(Some(0), target);
-        let style = ProgressStyle::with_template("{msg:>14} {wide_bar} {pos}/{len} {elapsed}");
-        if let Ok(style) = style {
-            bar.set_style(style);
-        }
+        set_style(&bar, STEPS);
         if self.chatty {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
         Bar(bar)
+    }
+}
+
+/// What a bar counts: steps, or bytes.
+const STEPS: &str = "{msg:>14} {wide_bar} {human_pos}/{human_len} {elapsed}";
+const BYTES: &str = "{msg:>14} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {elapsed}";
+
+fn set_style(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
     }
 }
 
@@ -118,6 +130,17 @@ pub struct Bar(ProgressBar);
 impl Bar {
     /// Where something stands that counts for itself.
     pub fn at(&self, name: String, done: u64, total: u64) {
+        set_style(&self.0, STEPS);
+        self.show(name, done, total);
+    }
+
+    /// Where something stands that counts its bytes.
+    pub fn at_byte(&self, name: String, done: u64, total: u64) {
+        set_style(&self.0, BYTES);
+        self.show(name, done, total);
+    }
+
+    fn show(&self, name: String, done: u64, total: u64) {
         self.0.set_length(total);
         self.0.set_position(done);
         self.0.set_message(name);
@@ -126,15 +149,19 @@ impl Bar {
 
 impl Progress for Bar {
     fn stage(&self, name: &'static str, total: u64) {
-        self.0.set_length(total);
-        self.0.set_position(0);
-        self.0.set_message(in_plain_words(name));
+        match name {
+            READING => self.at_byte(name.to_owned(), 0, total),
+            _ => self.at(in_plain_words(name).to_owned(), 0, total),
+        }
     }
 
     fn advance(&self, steps: u64) {
         self.0.inc(steps);
     }
 }
+
+/// The stage of a file that is read, whose steps are bytes.
+pub const READING: &str = "reading key";
 
 /// What a stage of a digest is to somebody who waits for it.
 fn in_plain_words(stage: &'static str) -> &'static str {

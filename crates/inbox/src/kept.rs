@@ -43,6 +43,9 @@ pub struct Kept {
     /// Fetches whose spare requests will look at its messages once more.
     #[serde(default)]
     pub fetches_left: u64,
+    /// Those of them with which the rest comes unless many other messages for her come meanwhile.
+    #[serde(default)]
+    pub fetches_expected: u64,
     /// Whether the board keeps none of its messages any more.
     #[serde(default)]
     pub expired: bool,
@@ -53,6 +56,12 @@ impl Kept {
     #[must_use]
     pub fn range(&self) -> Range<u64> {
         self.start..self.end
+    }
+
+    /// Whether more messages for her than the bound are in it, and the rest comes without a person's doing.
+    #[must_use]
+    pub fn comes_by_itself(&self) -> bool {
+        self.overflowed.is_some() && !self.may_overflow && self.fetches_left > 0
     }
 
     /// At least so many messages for her are in it, or may be.
@@ -176,6 +185,7 @@ pub(crate) fn keep<T: Edit>(
         asked_again: false,
         read: 0,
         fetches_left: 0,
+        fetches_expected: 0,
         expired: false,
     };
     if let Some(again) = job.again {

@@ -51,6 +51,16 @@ pub(crate) fn fetches(levels: u8) -> u64 {
     last.map_or(0, |step| step * u64::from(levels))
 }
 
+/// Fetches, that of its own range among them, after which so many messages of one range came, if there are few others:
+/// those of the first level whose classes hold no more of them than the bound each.
+pub(crate) fn expected(levels: u8, messages: u64, bound: u32) -> u64 {
+    let levels = levels.min(MAX_LEVELS);
+    let steps = &STEPS[..usize::from(levels)];
+    let fits = |step: &&u64| messages.div_ceil(**step) <= u64::from(bound);
+    let step = steps.iter().find(fits);
+    step.map_or(fetches(levels), |step| step * u64::from(levels))
+}
+
 /// The largest step that is asked for.
 pub(crate) fn largest_step(levels: u8) -> u64 {
     let levels = usize::from(levels.min(MAX_LEVELS));
@@ -94,6 +104,17 @@ mod tests {
             }
             assert!(read.iter().all(|read| read[0] <= 1 && read[1] <= 1));
         }
+    }
+
+    #[test]
+    fn a_long_letter_comes_with_the_level_that_carries_it() {
+        // 240 messages are 35 a class of seven, 1,000 are 17 a class of 61.
+        assert_eq!(expected(2, 240, 50), 14);
+        assert_eq!(expected(2, 350, 50), 14);
+        assert_eq!(expected(2, 351, 50), 122);
+        assert_eq!(expected(2, 1000, 50), 122);
+        assert_eq!(expected(1, 240, 50), 7);
+        assert_eq!(expected(0, 240, 50), 0);
     }
 
     #[test]

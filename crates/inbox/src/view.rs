@@ -3,7 +3,7 @@
 use crate::storage::{Look, Storage};
 use crate::table::{BODIES, JOBS, MESSAGES, PIECES, UNOPENED};
 use crate::{Inbox, InboxError};
-use omr_client::fragment::Reassembler;
+use omr_client::fragment::{Reassembler, visible};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub struct Listed {
     pub name: Option<String>,
     /// The retired identity that it was written to, if it was.
     pub retired: Option<String>,
-    /// The letter's first line without control characters, if it is text.
+    /// The letter's first line if it is text, without what steers a terminal, hides or turns writing around.
     pub first_line: Option<String>,
 }
 
@@ -60,7 +60,7 @@ pub struct Incomplete {
 }
 
 impl<S: Storage> Inbox<S> {
-    /// The messages, oldest first; `all`: those too that were read.
+    /// The messages in the order of the board; `all`: those too that were read.
     ///
     /// Errors: the storage's; `Record`.
     pub fn list(&self, all: bool) -> Result<Vec<Listed>, S::Error> {
@@ -81,7 +81,9 @@ impl<S: Storage> Inbox<S> {
                     first_line: body.and_then(|body| first_line(&body)),
                 })
             });
-            listed.collect()
+            let mut listed = listed.collect::<Result<Vec<Listed>, S::Error>>()?;
+            listed.sort_by_key(|message| (message.index, message.number));
+            Ok(listed)
         })
     }
 
@@ -151,10 +153,12 @@ fn record<T: Look>(tx: &T, number: u64) -> Result<Record, T::Error> {
 fn first_line(body: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(body).ok()?;
     let is_text = |c: char| !c.is_control() || c.is_whitespace();
-    let line = text.lines().find(|line| !line.trim().is_empty())?.trim();
-    let shown = |c: &char| !c.is_control();
+    let line = text
+        .lines()
+        .map(visible)
+        .find(|line| !line.trim().is_empty())?;
     let clean = text.chars().all(is_text);
-    clean.then(|| line.chars().filter(shown).take(LINE).collect())
+    clean.then(|| line.trim().chars().take(LINE).collect())
 }
 
 #[cfg(test)]
@@ -169,6 +173,14 @@ mod tests {
         );
         assert_eq!(first_line(b"tab\there"), Some("tabhere".into()));
         assert_eq!(first_line(b"\x1b[2Jgone"), None);
+        assert_eq!(
+            first_line("pay\u{202e}lap\u{2028}\u{200b}\u{e0041} now".as_bytes()),
+            Some("paylap now".into())
+        );
+        assert_eq!(
+            first_line("\u{645}\u{6cc}\u{200c}\u{62e}".as_bytes()),
+            Some("\u{645}\u{6cc}\u{200c}\u{62e}".into())
+        );
         assert_eq!(first_line(b"\xff\xfe"), None);
         assert_eq!(first_line(b""), None);
         assert_eq!(

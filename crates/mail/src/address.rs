@@ -9,7 +9,7 @@ pub(crate) use omr_remote::FINGERPRINT_BYTES;
 use omr_remote::{address_fingerprint, v1};
 use std::fmt;
 
-const BEGIN: &str = "-----BEGIN OMR ADDRESS-----";
+pub(crate) const BEGIN: &str = "-----BEGIN OMR ADDRESS-----";
 const END: &str = "-----END OMR ADDRESS-----";
 const VERSION: &str = "Version";
 const SERVER: &str = "Server";
@@ -18,6 +18,8 @@ const BOUND: &str = "Bound";
 const PARTS: &str = "Parts";
 const FINGERPRINT: &str = "Fingerprint";
 const LINE: usize = 64;
+/// What some editors write before a text.
+pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Bytes of the fingerprint in an address text of version 1.
 const OLD_FINGERPRINT_BYTES: usize = 10;
 /// Enough for any clue key and what stands around it in a mail.
@@ -144,8 +146,8 @@ impl Address {
         text + END + "\n"
     }
 
-    /// Finds the address in a text: lines before and after, quotation marks, carriage returns and blanks
-    /// around lines do not matter.
+    /// Finds the address in a text: lines before and after, quotation marks, carriage returns, blanks around lines and a
+    /// byte order mark do not matter.
     ///
     /// Errors: `Armour`, `Fingerprint`.
     pub fn from_text(text: &str) -> Result<Self, MailError> {
@@ -153,7 +155,7 @@ impl Address {
             return Err(bad("at most 1 MiB of text", text.len()));
         }
         let bare = |line: &'_ str| -> String {
-            line.trim_matches(|c: char| c.is_whitespace() || c == '>')
+            line.trim_matches(|c: char| c.is_whitespace() || c == '>' || c == BYTE_ORDER_MARK)
                 .to_owned()
         };
         let lines: Vec<String> = text.lines().map(bare).collect();
@@ -260,7 +262,7 @@ impl Fields {
     }
 }
 
-fn bad(expected: &'static str, found: impl ToString) -> MailError {
+pub(crate) fn bad(expected: &'static str, found: impl ToString) -> MailError {
     MailError::Armour(Mismatch::new(expected, found.to_string()))
 }
 
@@ -296,6 +298,8 @@ mod tests {
             let quoted: String = text.lines().map(|line| format!("> {line} \r\n")).collect();
             let mail = format!("Dear Bob,\nhere it is:\n{quoted}\nAlice");
             assert_eq!(Address::from_text(&mail).unwrap(), address);
+            let marked = format!("\u{feff}{text}");
+            assert_eq!(Address::from_text(&marked).unwrap(), address);
             let bare = Address {
                 server: None,
                 ..address

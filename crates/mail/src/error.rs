@@ -169,6 +169,14 @@ pub enum MailError {
     /// The identity's keys are not registered.
     #[error("the detection keys are not registered: run `omr id register`")]
     NotRegistered,
+    /// The server does not know the keys of an identity that registered them.
+    #[error(
+        "the server does not know the detection keys of this address: another copy of the identity ended it \
+         (`omr id rotate`, `forget` or `revoke`), or nobody fetched for so long that the server forgot them. Where another \
+         device has a new address, bring that here: `omr id export` there, `omr id import` here into another --home. Only \
+         where this address is still yours: `omr id register`"
+    )]
+    KeysGone,
     /// This scheme carries no payloads.
     #[error("expected a scheme with payloads, found {0}")]
     Scheme(Scheme),
@@ -181,8 +189,11 @@ pub enum MailError {
     /// No message of this number.
     #[error("no message {0}: `omr inbox --all` lists them")]
     NoMessage(u64),
-    /// Another process has the inbox.
-    #[error("the inbox is in use by another omr (a running `omr watch`?)")]
+    /// Another process fetches into the inbox.
+    #[error(
+        "another omr fetches into this inbox (a running `omr watch`?): end it first; `omr inbox --offline` and \
+         `omr inbox read` work beside it"
+    )]
     Busy,
     /// The inbox's database.
     #[error("the inbox: {0}")]

@@ -29,7 +29,18 @@ pub(crate) async fn run<X: Exchange<RemoteError>>(
             }),
             Err(error) => return Err(error),
         };
-        step = exchange.answer(requests, answer)?;
+        step = exchange.answer(requests, answer).map_err(keys_gone)?;
+    }
+}
+
+/// A request that names a key which the server does not know means that the identity is not registered any more.
+fn keys_gone(error: MailError) -> MailError {
+    match error {
+        MailError::Remote(RemoteError::NotFound(
+            "CreateJob" | "CreateOrder" | "OpenSession",
+            _,
+        )) => MailError::KeysGone,
+        error => error,
     }
 }
 

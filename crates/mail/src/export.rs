@@ -35,7 +35,7 @@ impl Identity {
     /// All that restores this identity and those that it replaced, with their letters, as one file.
     ///
     /// Memory: some three times the bytes of the inboxes.
-    /// Errors: `Busy` while another process has an inbox; `File`, `Damaged`, `Params`, `Clue`, `Frame`.
+    /// Errors: `Export` where the identity was replaced meanwhile; `File`, `Damaged`, `Params`, `Clue`, `Frame`.
     pub fn export(&self) -> Result<Zeroizing<Vec<u8>>, MailError> {
         let mut contents = Contents::new();
         add(&self.home, "", &mut contents)?;
@@ -48,20 +48,25 @@ impl Identity {
         }
         let set = self.set()?;
         let header = FrameHeader::new(Kind::Identity, set.name(), self.clue_key(&set)?.id);
+        let files = contents.iter().map(|(name, bytes)| (&name[..], &bytes[..]));
+        let files: Vec<(&str, &[u8])> = files.collect();
+        // Another process may have put new keys in the place of these while they were read.
+        check(&groups(&files)?, &header)?;
         let body = body(&contents);
         Ok(Zeroizing::new(frame::write_frame_vec(&header, &body)?))
     }
 }
 
-/// Adds the files of one identity, while nobody writes to its inbox.
+/// Adds the files of one identity, while nobody writes to its inbox: another process may be about to.
 fn add(home: &Home, prefix: &str, contents: &mut Contents) -> Result<(), MailError> {
-    let _held = Inbox::open(home)?;
-    for name in FILES {
-        if let Some(bytes) = home.read(name)? {
-            contents.insert(format!("{prefix}{name}"), bytes);
+    Inbox::beside(home)?.held(|| {
+        for name in FILES {
+            if let Some(bytes) = home.read(name)? {
+                contents.insert(format!("{prefix}{name}"), bytes);
+            }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn body(contents: &Contents) -> Zeroizing<Vec<u8>> {

@@ -2,12 +2,14 @@
 
 mod database;
 mod records;
+mod turn;
 
 use crate::{Home, Identity, MailError, unix_now};
 use database::{Store, put_aside};
 use omr_inbox::Taken;
 use std::ops::Deref;
 use std::path::PathBuf;
+use turn::Turn;
 
 /// Name of the database in the folder.
 pub(crate) const FILE: &str = "inbox.redb";
@@ -18,6 +20,8 @@ pub type Requests<'a> = omr_inbox::Requests<'a, Store>;
 /// A recipient's messages and the state of her requests, in a file.
 pub struct Inbox {
     core: omr_inbox::Inbox<Store>,
+    /// Present where nobody else fetches.
+    turn: Option<Turn>,
 }
 
 impl Deref for Inbox {
@@ -29,14 +33,42 @@ impl Deref for Inbox {
 }
 
 impl Inbox {
-    /// Opens the inbox of a folder; makes an empty one where there is none.
+    /// Opens the inbox of a folder to fetch and to decode, which one process at a time does; makes an empty one where
+    /// there is none.
     ///
-    /// Errors: `File`, `Busy`, `Damaged`, `Database`.
+    /// Errors: `Busy`, `File`, `Damaged`, `Database`.
     pub fn open(home: &Home) -> Result<Self, MailError> {
+        let turn = Turn::take(home)?;
+        Self::with(home, Some(turn))
+    }
+
+    /// Opens the inbox of a folder to look at it and to note what was read, also while another process fetches; makes
+    /// an empty one where there is none.
+    ///
+    /// Errors: `File`, `Damaged`, `Database`.
+    pub fn beside(home: &Home) -> Result<Self, MailError> {
+        Self::with(home, None)
+    }
+
+    fn with(home: &Home, turn: Option<Turn>) -> Result<Self, MailError> {
         let store = Store::open(&home.path(FILE))?;
         store.complete()?;
         let core = omr_inbox::Inbox::open(store)?;
-        Ok(Self { core })
+        Ok(Self { core, turn })
+    }
+
+    /// Whether it was opened to fetch and to decode.
+    #[must_use]
+    pub fn fetches(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// Does something while no process writes to the file.
+    pub(crate) fn held<T>(
+        &self,
+        act: impl FnOnce() -> Result<T, MailError>,
+    ) -> Result<T, MailError> {
+        self.core.store().writing(|_| act())
     }
 
     /// Puts the inbox of a folder aside, damaged as it may be, and begins an empty one in its place: the next
@@ -44,17 +76,21 @@ impl Inbox {
     ///
     /// Errors: `Busy`, `File`, `Database`.
     pub fn rebuild(home: &Home, start: u64) -> Result<Option<PathBuf>, MailError> {
+        let turn = Turn::take(home)?;
         let aside = put_aside(&home.path(FILE))?;
-        Self::open(home)?.begin_at(start)?;
+        Self::with(home, Some(turn))?.begin_at(start)?;
         Ok(aside)
     }
 
     /// Decodes every digest that is here, oldest first; each in one transaction, so that a message is
     /// delivered once however often this is interrupted.
     ///
-    /// Errors: `Database`, `Record`.
+    /// Errors: `Busy` unless the inbox was opened by [`Inbox::open`]; `Database`, `Record`.
     pub fn take_in(&self, reader: &Reader) -> Result<Vec<Taken>, MailError> {
-        self.core.take_in(&reader.core, unix_now())
+        match self.turn {
+            Some(_) => self.core.take_in(&reader.core, unix_now()),
+            None => Err(MailError::Busy),
+        }
     }
 
     /// Copies the letters of a retired identity's inbox that did not come here yet, each once however often this is

@@ -93,7 +93,7 @@ pub use register::{check_limits, register, revoke};
 pub use sealing::check_sealing;
 pub use send::{Draft, Letter, Rules, Sent, board_place, check_clues, send};
 pub use session::{close_session, cut};
-pub use short::{ShortAddress, publish, publish_again};
+pub use short::{Named, ShortAddress, publish, publish_again};
 
 /// Seconds since 1970 by the system's clock; 0 for a clock before.
 fn unix_now() -> u64 {

@@ -36,7 +36,7 @@ impl Mailbox {
     pub fn open(identity: Identity) -> Result<Self, MailError> {
         let reader = Reader::new(&identity)?;
         let inbox = Inbox::open(&identity.home)?;
-        let (retired, unread) = Retired::all(&identity.home)?;
+        let (retired, unread) = Retired::all(&identity.home, Inbox::open)?;
         Ok(Self {
             identity,
             inbox,
@@ -62,14 +62,18 @@ impl Mailbox {
 }
 
 impl Retired {
-    /// All that can be read, and the folders of the others.
+    /// All that can be read, and the folders of the others. Their inboxes are opened by `open`: [`Inbox::open`] or
+    /// [`Inbox::beside`].
     ///
     /// Errors: `File`.
     #[expect(clippy::type_complexity, reason = "two lists")]
-    pub fn all(home: &Home) -> Result<(Vec<Self>, Vec<(PathBuf, MailError)>), MailError> {
+    pub fn all(
+        home: &Home,
+        open: fn(&Home) -> Result<Inbox, MailError>,
+    ) -> Result<(Vec<Self>, Vec<(PathBuf, MailError)>), MailError> {
         let (mut all, mut unread) = (Vec::new(), Vec::new());
         for (name, home) in home.retired()? {
-            match Self::open(name, &home) {
+            match Self::open(name, &home, open) {
                 Ok(retired) => all.push(retired),
                 Err(error) => unread.push((home.dir().to_owned(), error)),
             }
@@ -77,13 +81,19 @@ impl Retired {
         Ok((all, unread))
     }
 
-    fn open(name: String, home: &Home) -> Result<Self, MailError> {
+    fn open(
+        name: String,
+        home: &Home,
+        open: fn(&Home) -> Result<Inbox, MailError>,
+    ) -> Result<Self, MailError> {
         let identity = Identity::open(home)?;
-        let inbox = Inbox::open(home)?;
+        let inbox = open(home)?;
         // One that was never registered, or whose digests are all decoded and whose secret is not open, has nothing
         // to decode.
         let is_open = home.passphrase().is_some() || !home.is_locked()?;
-        let decodes = identity.profile.board_id.is_some() && (is_open || inbox.pending()? > 0);
+        let decodes = inbox.fetches()
+            && identity.profile.board_id.is_some()
+            && (is_open || inbox.pending()? > 0);
         let reader = decodes.then(|| Reader::new(&identity)).transpose()?;
         Ok(Self {
             name,

@@ -1,6 +1,6 @@
 //! Short addresses: a fingerprint as text, which a server resolves and the client tests.
 
-use crate::address::FINGERPRINT_BYTES;
+use crate::address::{BEGIN, BYTE_ORDER_MARK, FINGERPRINT_BYTES, bad};
 use crate::home::private_folder;
 use crate::{Address, Home, Identity, MailError};
 use bech32::primitives::decode::CheckedHrpstring;
@@ -26,6 +26,44 @@ pub struct ShortAddress {
     /// The server to ask.
     pub server: Option<String>,
 }
+
+/// Somebody as a file or a text names her: by her whole address or by its short form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// The address.
+    Whole(Address),
+    /// Its short form, for which a server is asked.
+    Short(ShortAddress),
+}
+
+impl Named {
+    /// What a file holds: a clue.key, or a text with an address or with one short address.
+    ///
+    /// Errors: `Armour`, `Fingerprint`, `ShortAddress`.
+    pub fn from_file(bytes: Vec<u8>) -> Result<Self, MailError> {
+        match std::str::from_utf8(&bytes) {
+            Ok(text) if !text.starts_with("OMRF") && !text.contains(BEGIN) => Self::short_in(text),
+            // What is no text may be a key.
+            _ => Ok(Self::Whole(Address::from_file(bytes)?)),
+        }
+    }
+
+    fn short_in(text: &str) -> Result<Self, MailError> {
+        let around = |c: char| c == BYTE_ORDER_MARK || "<>\"',;".contains(c);
+        let words = text.split_whitespace();
+        let words = words.map(|word| word.trim_matches(around));
+        let meant: Vec<&str> = words.filter(|word| ShortAddress::is_meant(word)).collect();
+        match meant[..] {
+            [short] => Ok(Self::Short(short.parse()?)),
+            [] => Err(bad(ADDRESS, "none of them")),
+            [..] => Err(bad("one short address", meant.len())),
+        }
+    }
+}
+
+/// What a text with an address holds.
+const ADDRESS: &str =
+    "a clue.key, a line -----BEGIN OMR ADDRESS-----, or a short address such as omr1..";
 
 #[derive(Serialize, Deserialize)]
 struct Published {
@@ -248,6 +286,42 @@ mod tests {
                 swapped.parse::<ShortAddress>().unwrap_err();
             }
             text[..at].parse::<ShortAddress>().unwrap_err();
+        }
+    }
+
+    #[test]
+    fn a_text_names_somebody_in_either_form() {
+        let text = short().to_string();
+        for written in [
+            text.clone(),
+            format!("{text}\r\n"),
+            format!("\u{feff}{text}\n"),
+            format!("Write to <{text}>, please."),
+        ] {
+            let found = Named::from_file(written.into_bytes()).unwrap();
+            assert_eq!(found, Named::Short(short()));
+        }
+        let address = Address {
+            server: None,
+            clue_key: b"OMRF and more".to_vec(),
+            terms: None,
+        };
+        for bytes in [address.to_text().into_bytes(), b"OMRF\xff".to_vec()] {
+            assert!(matches!(Named::from_file(bytes).unwrap(), Named::Whole(_)));
+        }
+        for (wrong, told) in [
+            ("".to_owned(), "found none of them"),
+            ("Dear Bob".to_owned(), "found none of them"),
+            (
+                format!("{text} {text}"),
+                "expected one short address, found 2",
+            ),
+            (text[..30].to_owned(), "copied whole"),
+        ] {
+            let error = Named::from_file(wrong.into_bytes())
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(told), "{error}");
         }
     }
 

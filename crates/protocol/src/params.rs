@@ -19,8 +19,8 @@ use omr_ring::RingError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParamsError {
-    /// No published set has this name.
-    #[error("expected one of the parameter sets {}, found {:?}", .0.expected, .0.found)]
+    /// No published set has this name. The sets that new keys usually have are expected, and one of a similar name.
+    #[error("expected one of the parameter sets {}, found {:?}; `omr params list` names all", .0.expected, .0.found)]
     Unknown(Mismatch<String>),
     /// The set lacks an engine.
     #[error("expected a parameter set with {expected}, found {name}, which has none")]

@@ -19,8 +19,12 @@ const TRIES: usize = 100;
 /// How names of temporary files begin.
 pub const PREFIX: &str = ".omr-";
 
-/// Age from which on a file that nobody holds was left by a crash: before, its maker may be about to lock it.
-const ABANDONED: Duration = Duration::from_secs(60);
+/// Age from which on a file that nobody holds was left by a crash: before, its maker may be about to lock it, which takes
+/// microseconds.
+const ABANDONED: Duration = Duration::from_secs(10);
+/// Signals that end a process that used up its time, and that wrote a file longer than it may.
+const OUT_OF_TIME: i32 = 24;
+const FILE_TOO_LONG: i32 = 25;
 
 /// Temporary files and folders of this process.
 static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -29,8 +33,8 @@ static GATE: Mutex<()> = Mutex::new(());
 /// Whether signals are ours to hear.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// From the first temporary file on, hangup, interrupt and termination remove all that are there and end the process.
-/// For the program to call, first of all; a library leaves signals to the program that it is part of.
+/// From the first temporary file on, signals that end a process (hangup, interrupt, quit, termination, the end of its
+/// time) remove all that are there first, and a file that grows longer than it may is an error of the write. For the program to call, first of all; a library leaves signals to the program that it is part of.
 pub fn remove_on_signals() {
     ASKED.store(true, Ordering::Relaxed);
 }
@@ -181,7 +185,9 @@ fn watch() -> io::Result<()> {
     let kinds = [
         SignalKind::hangup(),
         SignalKind::interrupt(),
+        SignalKind::quit(),
         SignalKind::terminate(),
+        SignalKind::from_raw(OUT_OF_TIME),
     ];
     let mut signals = Vec::new();
     for kind in kinds {
@@ -190,6 +196,11 @@ fn watch() -> io::Result<()> {
             let _inside = runtime.enter();
             signals.push((kind.as_raw_value(), signal(kind)?));
         }
+    }
+    {
+        let _inside = runtime.enter();
+        // Heard and not acted on: the write fails, and says why.
+        drop(signal(SignalKind::from_raw(FILE_TOO_LONG))?);
     }
     let thread = std::thread::Builder::new().name("signals".into());
     thread.spawn(move || wait(&runtime, signals)).map(drop)

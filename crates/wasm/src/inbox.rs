@@ -105,6 +105,9 @@ pub struct KeptRange {
     /// Fetches that will look at it once more.
     #[wasm_bindgen(js_name = fetchesLeft)]
     pub fetches_left: f64,
+    /// Those of them with which the rest comes, unless many other messages for her come meanwhile.
+    #[wasm_bindgen(js_name = fetchesExpected)]
+    pub fetches_expected: f64,
     /// Whether the board has forgotten it.
     pub expired: bool,
     /// The decoder's words, or the server's.
@@ -325,6 +328,7 @@ impl Inbox {
             overflowed: kept.least().map(|least| least as f64),
             read: kept.read as f64,
             fetches_left: kept.fetches_left as f64,
+            fetches_expected: kept.fetches_expected as f64,
             expired: kept.expired,
             reason: kept.reason,
         });

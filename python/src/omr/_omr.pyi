@@ -478,6 +478,9 @@ class Kept:
     def fetches_left(self) -> int:
         """Fetches that look at it once more by themselves."""
     @property
+    def fetches_expected(self) -> int:
+        """Those of them with which the rest comes, unless many other letters come meanwhile."""
+    @property
     def expired(self) -> bool: ...
 
 @final
@@ -596,7 +599,7 @@ class Inbox:
         come (InstantOMR). `canaries`: so many a day on average, at random times.
         """
     def letters(self, *, all: bool = False) -> list[InboxLetter]:
-        """The letters here, oldest first: those that were not read, or all."""
+        """The letters here, in the order of the board: those that were not read, or all."""
     def mark_read(self, *letters: InboxLetter) -> None: ...
     def kept(self) -> list[Kept]:
         """Ranges of which not everything is here. `fetches_left` fetches look at them once more by themselves."""

@@ -33,7 +33,7 @@ class FileError(OmrError):
 
 
 class PassphraseError(OmrError):
-    """A passphrase that is missing, empty or wrong."""
+    """A passphrase that is missing, wrong, or too short for something new."""
 
 
 class BoardError(OmrError):

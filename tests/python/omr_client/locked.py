@@ -1,6 +1,7 @@
 """Files under a passphrase (docs/wire.md, section 22)."""
 
 import struct
+import unicodedata
 
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
@@ -19,5 +20,6 @@ def unlock(data, passphrase):
         raise ValueError("the file asks for too much memory or time")
     kdf = Argon2id(salt=salt, length=32, iterations=passes, lanes=lanes, memory_cost=memory)
     covered = bytes([len(name)]) + name.encode("ascii") + key_id + body[: HEAD.size]
-    cipher = ChaCha20Poly1305(kdf.derive(passphrase.encode()))
+    text = unicodedata.normalize("NFC", passphrase.removeprefix("\ufeff").rstrip("\r\n"))
+    cipher = ChaCha20Poly1305(kdf.derive(text.encode()))
     return kind, cipher.decrypt(bytes(12), body[HEAD.size :], covered)

@@ -1,6 +1,6 @@
 //! Boards of both kinds of clues, and what they hold that they should not.
 
-use crate::common::{PARAMS, Scene};
+use crate::common::{PARAMS, Scene, bytes};
 use omr_store::{Board, Message, StoreError};
 
 const PAYLOAD: usize = 150;
@@ -207,4 +207,69 @@ fn a_small_set_for_tests_says_so() {
     let init = scene.run(&["board", "init", "tiny", "--params", PARAMS]);
     assert!(init.warned && init.code == 0, "{init:?}");
     assert!(!scene.run(&["board", "init", "board"]).warned);
+}
+
+/// The system states 0 bytes for them, or what they had when they were looked at.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_are_posted_as_they_are_when_their_turn_comes() {
+    use std::io::Write;
+    let scene = Scene::new("hpke-x25519", 612);
+    scene.write("growing", b"before");
+    scene.write("shrinking", &bytes(3, 2000));
+    let fifo = std::process::Command::new("mkfifo")
+        .arg(scene.path("pipe"))
+        .status();
+    assert!(fifo.unwrap().success());
+    let files = ["growing", "shrinking", "/proc/version", "pipe"];
+    let mut post = scene.command(&["post", "--board", "board", "--to", "alice/clue.key"]);
+    post.args(files).stdout(std::process::Stdio::piped());
+    let child = post.spawn().unwrap();
+    // The pipe is read when all files were looked at.
+    let mut pipe = std::fs::File::options()
+        .write(true)
+        .open(scene.path("pipe"))
+        .unwrap();
+    scene.write("growing", &bytes(4, 3000));
+    scene.write("shrinking", b"after");
+    pipe.write_all(b"through a pipe").unwrap();
+    drop(pipe);
+    let done = child.wait_with_output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let version = std::fs::read("/proc/version").unwrap();
+    scene.digest(50, &[]).quietly();
+    let paths = scene.decode(&["--strict"]).quietly();
+    let found: Vec<Vec<u8>> = paths.lines().map(|path| scene.read(path)).collect();
+    let expected = [
+        bytes(4, 3000),
+        b"after".to_vec(),
+        version,
+        b"through a pipe".to_vec(),
+    ];
+    assert!(found == expected, "{paths}");
+
+    // A limit is told with the file's own figures.
+    let plain = [
+        "board",
+        "init",
+        "raw",
+        "--params",
+        PARAMS,
+        "--sealing",
+        "none",
+        "--payload-bytes",
+        "40",
+    ];
+    scene.run(&plain).quietly();
+    let raw = ["post", "--board", "raw", "--to", "alice/clue.key", "--raw"];
+    scene.run(&[&raw[..], &["/proc/version"]].concat()).refused(
+        1,
+        &[&format!(
+            "expected a payload of 40 bytes, found {}",
+            expected[2].len()
+        )],
+    );
+    scene.write("short", b"123");
+    let told = &["expected a payload of 40 bytes, found 3"];
+    scene.run(&[&raw[..], &["short"]].concat()).refused(1, told);
 }

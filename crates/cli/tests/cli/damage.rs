@@ -69,11 +69,13 @@ fn wrong_kinds_of_file() {
         }
     }
     let foreign = ["post", "--board", "board", "--to", "f", "f"];
-    scene.run(&foreign).refused(1, &["omr: f: not an omr file"]);
+    scene
+        .run(&foreign)
+        .refused(1, &["omr: f: not an address", "found none of them"]);
     let missing = ["post", "--board", "board", "--to", "nothing", "f"];
     scene
         .run(&missing)
-        .refused(1, &["omr: nothing: ", "No such file"]);
+        .refused(1, &["omr: nothing: ", "found no file and no contact"]);
     for dir in ["alice", "nowhere"] {
         scene
             .run(&["board", "stat", dir])
@@ -111,6 +113,10 @@ fn damaged_files() {
             &words("decode --secret-key alice/secret.key --out out --digest bad"),
         ),
     ];
+    // For a secret, too: what is written over it keeps its mode.
+    scene.write("bad", b"");
+    let own = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(scene.path("bad"), own).unwrap();
     for (path, args) in uses {
         let good = scene.read(path);
         for cut in [0, 1, 8, 40, good.len() / 2, good.len() - 1] {

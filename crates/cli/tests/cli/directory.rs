@@ -59,3 +59,103 @@ fn a_letter_goes_to_a_short_address() {
             .quietly();
     }
 }
+
+#[test]
+fn somebody_is_named_in_every_way_wherever_one_is_asked_for() {
+    let scene = Scene::new("hpke-x25519", 612);
+    let server = Server::start(&scene, PARAMS);
+    let new = ["id", "new", "--home", "ann", "--server", &server.url];
+    scene.run(&new).quietly();
+    let short = scene.run(&["id", "publish", "--home", "ann"]).quietly();
+    let shown = scene.run(&["address", "--home", "ann", "--json"]).json();
+    assert_eq!(shown["short"], short.trim());
+    let text = shown["text"].as_str().unwrap();
+    scene.write("address", text.as_bytes());
+    scene.write("marked", format!("\u{feff}{text}").as_bytes());
+    scene.write("windows", text.replace('\n', "\r\n").as_bytes());
+    scene.write("short", short.as_bytes());
+    scene.write(
+        "mail",
+        format!("\u{feff}Write to me: <{}>\r\n", short.trim()).as_bytes(),
+    );
+    let key = scene.read("ann/clue.key");
+    let add = [
+        "contact", "add", "ann", "address", "--home", "carl", "--json",
+    ];
+    let added = scene.run(&add).json();
+    assert_eq!(added["fingerprint"], shown["fingerprint"]);
+
+    scene.write("letter.txt", b"hi\n");
+    let named = [
+        "address",
+        "marked",
+        "windows",
+        "short",
+        "mail",
+        "ann",
+        short.trim(),
+        text,
+    ];
+    for (i, to) in named.into_iter().enumerate() {
+        let option = format!("--to={to}");
+        let send = ["send", "--home", "carl", &option, "letter.txt"];
+        assert_eq!(
+            scene.run(&send).quietly(),
+            format!("{i} letter.txt\n"),
+            "{to}"
+        );
+        let name = format!("ann-{i}");
+        let add = [
+            "contact", "add", "--home", "carl", "--json", "--", &name, to,
+        ];
+        assert_eq!(
+            scene.run(&add).json()["fingerprint"],
+            shown["fingerprint"],
+            "{to}"
+        );
+    }
+    // On standard input, and on a board of this machine.
+    for input in [&key[..], text.as_bytes(), short.as_bytes()] {
+        let send = [
+            "send",
+            "--home",
+            "carl",
+            "--to",
+            "-",
+            "--server",
+            &server.url,
+            "address",
+        ];
+        assert_eq!(scene.pipe(&send, input).code, 0);
+        let post = ["post", "--board", "board", "--to", "-", "address"];
+        let mut command = scene.command(&post);
+        command.env("OMR_HOME", scene.path("carl"));
+        command
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::null());
+        let mut child = command.spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), input).unwrap();
+        assert!(child.wait().unwrap().success());
+    }
+
+    let refused = |to: &str, texts: &[&str]| {
+        for command in [
+            &["send", "--home", "carl", "--to", to, "address"][..],
+            &["contact", "add", "x", to, "--home", "carl"],
+            &["post", "--board", "board", "--to", to, "address"],
+        ] {
+            scene.run(command).refused(1, texts);
+        }
+    };
+    refused(
+        "letter.txt",
+        &["letter.txt: not an address", "-----BEGIN OMR ADDRESS-----"],
+    );
+    refused("nobody", &["nobody", "no file and no contact"]);
+    refused(
+        "alice/detection.key",
+        &["alice/detection.key", "expected a clue key"],
+    );
+    scene.keygen("dora");
+    refused("dora", &["found a folder", "dora/clue.key"]);
+}

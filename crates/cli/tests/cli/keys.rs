@@ -40,7 +40,9 @@ fn a_secret_under_a_passphrase_opens_with_it_alone() {
     let asked = scene.run(&[&keygen[..], &["--passphrase"]].concat());
     asked.refused(1, &["--passphrase-file", "OMR_PASSPHRASE", "no terminal"]);
     let empty = [&keygen[..], &["--passphrase-file", "empty"]].concat();
-    scene.run(&empty).refused(1, &["at least one character"]);
+    scene
+        .run(&empty)
+        .refused(1, &["expected a passphrase, found none"]);
     assert!(!scene.path("alice/secret.key").exists());
     let right = ["--passphrase-file", "right"];
     scene.run(&[&keygen[..], &right].concat()).quietly();
@@ -82,6 +84,42 @@ fn a_secret_under_a_passphrase_opens_with_it_alone() {
         .refused(1, &["alice/secret.key", "checksum"]);
 }
 
+/// A Mac's file, a Windows one and a keyboard give the same passphrase.
+#[test]
+fn a_passphrase_is_one_however_it_comes_in() {
+    let scene = Scene::empty();
+    let file = |name: &str, text: &str| scene.write(name, text.as_bytes());
+    file("composed", "caf\u{e9} au lait\n");
+    file("foreign", "\u{feff}cafe\u{301} au lait\r\nmore\r\n");
+    file("other", "cafe au lait\n");
+    file("short", "\u{feff}cafe\u{301} au\r\n");
+    let keygen = ["keygen", "--params", PARAMS, "--out", "alice"];
+    let short = [&keygen[..], &["--passphrase-file", "short"]].concat();
+    scene
+        .run(&short)
+        .refused(1, &["at least 8 characters", "found 7"]);
+    assert!(!scene.path("alice/secret.key").exists());
+    let made = [&keygen[..], &["--passphrase-file", "composed"]].concat();
+    scene.run(&made).quietly();
+    let id = ["id", "passphrase", "--home", "alice"];
+    let files = [
+        "--passphrase-file",
+        "foreign",
+        "--new-passphrase-file",
+        "foreign",
+    ];
+    scene.run(&[&id[..], &files].concat()).quietly();
+    let variable = "\u{feff}cafe\u{301} au lait\r\n";
+    with(&scene, &id, variable, "short").refused(1, &["at least 8 characters", "found 5"]);
+    with(&scene, &id, variable, variable).quietly();
+    let other = ["--passphrase-file", "other", "--remove"];
+    scene
+        .run(&[&id[..], &other].concat())
+        .refused(1, &["the passphrase is wrong"]);
+    let right = ["--passphrase-file", "composed", "--remove"];
+    scene.run(&[&id[..], &right].concat()).quietly();
+}
+
 #[test]
 fn passphrases_are_set_changed_and_taken_away() {
     let scene = Scene::keys();
@@ -96,12 +134,12 @@ fn passphrases_are_set_changed_and_taken_away() {
     with(&scene, &id, "", "").refused(1, &["--new-passphrase-file", "OMR_NEW_PASSPHRASE"]);
     assert_eq!(scene.read("alice/secret.key"), plain);
 
-    with(&scene, &id, "", "first").quietly();
+    with(&scene, &id, "", "the first one").quietly();
     assert_eq!(kind(&scene, "alice/secret.key"), 14);
-    with(&scene, &id, "second", "third").refused(1, &["the passphrase is wrong"]);
-    with(&scene, &id, "first", "second").quietly();
-    with(&scene, &remove, "first", "").refused(1, &["the passphrase is wrong"]);
-    with(&scene, &remove, "second", "").quietly();
+    with(&scene, &id, "the second one", "the third one").refused(1, &["the passphrase is wrong"]);
+    with(&scene, &id, "the first one", "the second one").quietly();
+    with(&scene, &remove, "the first one", "").refused(1, &["the passphrase is wrong"]);
+    with(&scene, &remove, "the second one", "").quietly();
     assert_eq!(scene.read("alice/secret.key"), plain);
     #[cfg(unix)]
     {
@@ -142,7 +180,7 @@ fn at_a_terminal(scene: &Scene, line: &str, typed: &[&str]) -> (i32, String) {
 fn a_person_types_it_unseen() {
     let scene = Scene::empty();
     let keygen = format!("keygen --passphrase --params {PARAMS} --out alice");
-    let (code, seen) = at_a_terminal(&scene, &keygen, &[RIGHT, "another"]);
+    let (code, seen) = at_a_terminal(&scene, &keygen, &[RIGHT, "another one"]);
     assert_eq!(code, 1, "{seen}");
     assert!(
         seen.contains("expected the same passphrase twice"),
@@ -180,7 +218,9 @@ fn mail_asks_for_the_passphrase_where_it_is_needed() {
     with(&scene, &fetch, "wrong", "").refused(1, &["the passphrase is wrong"]);
     // Nobody was asked for anything: nothing waits to be decoded, so what is here is listed.
     let offline = ["inbox", "--home", "ann", "--offline"];
-    assert_eq!(scene.run(&offline).quietly(), "");
+    let nothing = scene.run(&offline);
+    assert_eq!((nothing.code, &nothing.stdout[..]), (0, &b""[..]));
+    assert!(nothing.stderr.starts_with("no new letters"), "{nothing:?}");
     let fetched = with(&scene, &fetch, RIGHT, "").quietly();
     assert!(fetched.contains("to myself"), "{fetched}");
     scene
@@ -298,6 +338,12 @@ fn a_locked_identity_is_exported_under_its_passphrase() {
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;
     scene.write("damaged", &damaged);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let own = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(scene.path("damaged"), own).unwrap();
+    }
     scene
         .run(&["id", "import", "damaged", "--home", "no"])
         .refused(1, &["damaged", "checksum"]);
@@ -370,27 +416,27 @@ fn letters_to_a_retired_address_still_come() {
 
     // A watch reads both too; the passphrase is changed for both.
     let old = scene.read(&format!("ann/retired/{name}/secret.key"));
-    with(&scene, &id, RIGHT, "another").quietly();
+    with(&scene, &id, RIGHT, "another one").quietly();
     assert_ne!(scene.read(&format!("ann/retired/{name}/secret.key")), old);
     send(&scene, "carl", "ann", b"once more");
     let watch = ["watch", "--home", "ann", "--every", "300ms", "--count", "2"];
-    let seen = with(&scene, &watch, "another", "").quietly();
+    let seen = with(&scene, &watch, "another one", "").quietly();
     assert!(
-        seen.contains(&format!("once more  (to your address until {name})")),
+        seen.contains(&format!("  until {name}    once more\n")),
         "{seen}"
     );
 
     // An export has all of it.
     let export = ["id", "export", "--home", "ann", "--out", "ann.omr"];
-    with(&scene, &export, "another", "").quietly();
+    with(&scene, &export, "another one", "").quietly();
     let import = ["id", "import", "ann.omr", "--home", "laptop", "--json"];
     let shown: Value =
-        serde_json::from_str(&with(&scene, &import, "another", "").quietly()).unwrap();
+        serde_json::from_str(&with(&scene, &import, "another one", "").quietly()).unwrap();
     assert_eq!(retired(&shown), [&name[..]]);
     send(&scene, "carl", "ann", b"to either copy");
     let fetch = ["inbox", "--home", "laptop", "--json"];
     let fetched: Value =
-        serde_json::from_str(&with(&scene, &fetch, "another", "").quietly()).unwrap();
+        serde_json::from_str(&with(&scene, &fetch, "another one", "").quietly()).unwrap();
     assert!(lines(&fetched).contains(&"to either copy"), "{fetched}");
     assert_eq!(lines(&fetched).len(), 5, "{fetched}");
 
@@ -404,7 +450,7 @@ fn letters_to_a_retired_address_still_come() {
     send(&scene, "carl", "ann", b"lost");
     let fetch = ["inbox", "--home", "ann", "--all", "--json"];
     let fetched: Value =
-        serde_json::from_str(&with(&scene, &fetch, "another", "").quietly()).unwrap();
+        serde_json::from_str(&with(&scene, &fetch, "another one", "").quietly()).unwrap();
     assert_eq!(lines(&fetched).len(), 5, "{fetched}");
     assert_eq!(fetched["retired"].as_array().unwrap().len(), 0);
 }
@@ -441,6 +487,85 @@ fn a_rotation_goes_on_where_it_was_interrupted() {
     drop(server);
 }
 
+/// As after a rotation on another device: the old keys do not come back by themselves, and the person learns why.
+#[test]
+fn a_copy_is_told_that_its_address_was_forgotten() {
+    let scene = Scene::empty();
+    let server = Server::start(&scene, PARAMS);
+    identity(&scene, &server, "ann", &[]);
+    let export = words("id export --home ann --out ann.omr --plain");
+    assert_eq!(scene.run(&export).code, 0);
+    let import = ["id", "import", "ann.omr", "--home", "phone"];
+    scene.run(&import).quietly();
+    scene.run(&["id", "rotate", "--home", "ann"]).quietly();
+    // The only one need not be named.
+    scene.run(&["id", "forget", "--home", "ann"]).quietly();
+    let nothing = scene.run(&["id", "forget", "--home", "ann"]);
+    assert_eq!(nothing.code, 0, "{nothing:?}");
+    assert!(nothing.stderr.contains("nothing to forget"), "{nothing:?}");
+
+    send(&scene, "carl", "ann", b"to nobody");
+    let told = scene.run(&["inbox", "--home", "phone"]);
+    assert_eq!(told.code, 1, "{told:?}");
+    for text in ["another copy", "`omr id export` there", "Only where"] {
+        assert!(told.stderr.contains(text), "{text}: {told:?}");
+    }
+    // What the other device has now comes over.
+    let export = words("id export --home ann --out new.omr --plain");
+    assert_eq!(scene.run(&export).code, 0);
+    let import = ["id", "import", "new.omr", "--home", "phone-2"];
+    scene.run(&import).quietly();
+    let text = ["address", "--home", "ann", "--out", "new.txt"];
+    scene.run(&text).quietly();
+    send(&scene, "carl", "new", b"to the new address");
+    assert_eq!(lines(&inbox(&scene, "phone-2")), ["to the new address"]);
+
+    let rotate = ["id", "rotate", "--home", "ann"];
+    scene.run(&rotate).quietly();
+    scene.run(&rotate).quietly();
+    let forget = ["id", "forget", "--home", "ann"];
+    scene
+        .run(&forget)
+        .refused(1, &["expected the name", "--all"]);
+}
+
+#[test]
+fn secret_key_alone_restores_an_identity() {
+    let scene = Scene::empty();
+    let server = Server::start(&scene, PARAMS);
+    identity(&scene, &server, "ann", &[]);
+    send(&scene, "carl", "ann", b"before");
+    assert_eq!(lines(&inbox(&scene, "ann")), ["before"]);
+    send(&scene, "carl", "ann", b"after");
+    std::fs::create_dir(scene.path("new")).unwrap();
+    std::fs::rename(scene.path("ann/secret.key"), scene.path("new/secret.key")).unwrap();
+    std::fs::remove_dir_all(scene.path("ann")).unwrap();
+    identity(&scene, &server, "new", &[]);
+    assert_eq!(scene.read("new.txt"), scene.read("ann.txt"));
+    assert_eq!(lines(&inbox(&scene, "new")), ["before", "after"]);
+}
+
+/// A secret that others on the machine can read is taken, with a warning.
+#[cfg(unix)]
+#[test]
+fn a_secret_that_lies_open_is_told_of() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = Scene::new("hpke-x25519", 612);
+    scene.write("letter", b"hello");
+    scene.post("alice", &["letter"]).quietly();
+    scene.digest(3, &[]).quietly();
+    let open = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(scene.path("alice/secret.key"), open).unwrap();
+    let done = scene.decode(&[]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(
+        done.stderr
+            .starts_with("omr: warning: alice/secret.key: expected")
+            && done.stderr.contains("found mode 644"),
+        "{done:?}"
+    );
+}
+
 /// A hybrid identity has two keys at the server; so has each that it replaced, until it is forgotten.
 #[test]
 fn a_hybrid_identity_rotates_more_than_once_before_it_must_forget() {
@@ -462,6 +587,90 @@ fn a_hybrid_identity_rotates_more_than_once_before_it_must_forget() {
         .quietly();
     let shown = scene.run(&rotate).json();
     assert_eq!(retired(&shown).len(), 1, "{shown}");
+}
+
+/// Whatever ends a command, what it was writing is gone.
+#[cfg(target_os = "linux")]
+#[test]
+fn every_signal_that_ends_a_command_leaves_nothing() {
+    let scene = Scene::empty();
+    let left =
+        || scene.path("ann").exists() && scene.list("ann").iter().any(|name| name.starts_with('.'));
+    let keygen = words("keygen --out ann --params insecure-tiny-hybrid-v1");
+    for (signal, number) in [
+        ("HUP", 1),
+        ("INT", 2),
+        ("QUIT", 3),
+        ("TERM", 15),
+        ("XCPU", 24),
+    ] {
+        let mut met = false;
+        for _ in 0..300 {
+            let mut command = scene.command(&keygen);
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            let mut child = command.spawn().unwrap();
+            while !left() && child.try_wait().unwrap().is_none() {}
+            let id = child.id().to_string();
+            let kill = ["-s", signal, &id];
+            std::process::Command::new("kill")
+                .args(kill)
+                .output()
+                .unwrap();
+            met = child.wait().unwrap().code() == Some(128 + number);
+            assert!(!left(), "{signal}: {:?}", scene.list("ann"));
+            let _ = std::fs::remove_dir_all(scene.path("ann"));
+            if met {
+                break;
+            }
+        }
+        assert!(met, "no command was met at work by {signal}");
+    }
+    // A file that may not grow that long is an error of the write.
+    let line = format!(
+        "ulimit -f 8; exec {} {}",
+        env!("CARGO_BIN_EXE_omr"),
+        keygen.join(" ")
+    );
+    let mut shell = std::process::Command::new("sh");
+    let done = shell
+        .args(["-c", &line])
+        .current_dir(scene.dir())
+        .output()
+        .unwrap();
+    let told = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(1), "{told}");
+    assert!(told.contains("File too large"), "{told}");
+    assert_eq!(scene.list("ann"), Vec::<String>::new());
+}
+
+/// No core file and no debugger shows a secret.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_is_not_written_to_the_disk() {
+    let scene = Scene::new("hpke-x25519", 612);
+    // It waits for its standard input.
+    let mut post = scene.command(&words("post --board board --to alice/clue.key -"));
+    post.stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = post.spawn().unwrap();
+    let limits = format!("/proc/{}/limits", child.id());
+    let mut core = Vec::new();
+    while core != ["0", "0"] {
+        assert!(child.try_wait().unwrap().is_none(), "{core:?}");
+        let limits = std::fs::read_to_string(&limits).unwrap();
+        let line = limits
+            .lines()
+            .find_map(|line| line.strip_prefix("Max core file size"));
+        core = line
+            .unwrap()
+            .split_whitespace()
+            .take(2)
+            .map(str::to_owned)
+            .collect();
+    }
+    child.stdin.take().unwrap().write_all(b"hello").unwrap();
+    assert!(child.wait().unwrap().success());
 }
 
 /// A temporary file with a secret does not survive a signal, nor the next command a crash.

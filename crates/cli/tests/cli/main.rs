@@ -30,4 +30,5 @@ mod stream;
 mod tokens;
 mod trials;
 mod trials_hostile;
+mod watching;
 mod workers;

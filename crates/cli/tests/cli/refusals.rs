@@ -38,7 +38,8 @@ fn parameters_must_agree() {
         1,
         &[
             "sophomr-v5, hybrid-v4, hybrid-v3",
-            "insecure-tiny-v2",
+            "did you mean sophomr-v",
+            "`omr params list` names all",
             "sophomr-v0",
         ],
     );

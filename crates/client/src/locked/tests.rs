@@ -47,6 +47,57 @@ fn a_secret_comes_back_under_its_passphrase_alone() {
     assert_eq!(format!("{:?}", phrase("correct horse")), "Passphrase(..)");
 }
 
+#[test]
+fn every_way_in_gives_one_passphrase() {
+    let composed = "caf\u{e9} \u{ac00}\u{212b} bravo";
+    let locked = locked(composed);
+    // As another keyboard gives it, and as files and variables of other systems do.
+    for same in [
+        "cafe\u{301} \u{1100}\u{1161}A\u{30a} bravo",
+        "\u{feff}caf\u{e9} \u{ac00}\u{c5} bravo",
+        "caf\u{e9} \u{ac00}\u{c5} bravo\n",
+        "caf\u{e9} \u{ac00}\u{c5} bravo\r\n",
+    ] {
+        let opened = unlock(Kind::SecretKey, &locked, &phrase(same));
+        assert_eq!(**opened.unwrap(), file(b"a secret"), "{same:?}");
+    }
+    // What differs for a reader differs here.
+    for other in [
+        "cafe \u{ac00}\u{c5} bravo",
+        "caf\u{e9} \u{ac00}A bravo",
+        " caf\u{e9} \u{ac00}\u{c5} bravo",
+        "caf\u{e9} \u{ac00}\u{c5} bravo ",
+    ] {
+        let opened = unlock(Kind::SecretKey, &locked, &phrase(other));
+        assert!(matches!(opened, Err(LockError::Wrong)), "{other:?}");
+    }
+    for (text, empty) in [("\u{feff}", true), ("\r\n", true), ("one\ntwo", false)] {
+        let refused = Passphrase::new(Zeroizing::new(text.into())).unwrap_err();
+        match empty {
+            true => assert!(matches!(refused, LockError::Empty), "{text:?}"),
+            false => assert!(matches!(refused, LockError::Lines), "{text:?}"),
+        }
+    }
+}
+
+#[test]
+fn nothing_is_locked_with_a_short_passphrase() {
+    let file = file(b"a secret");
+    // Seven characters of many bytes, which are eight before they are composed.
+    for (text, found) in [
+        ("x", 1),
+        ("1234567", 7),
+        ("\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}e\u{301}", 7),
+    ] {
+        let refused = lock(Kind::SecretKey, &file, &phrase(text)).unwrap_err();
+        assert!(
+            matches!(refused, LockError::TooShort(count) if count == found),
+            "{refused}"
+        );
+    }
+    lock(Kind::SecretKey, &file, &phrase("\u{e9}2345678")).unwrap();
+}
+
 /// What its header says of it is told before anybody types a passphrase, and cannot be changed.
 #[test]
 fn a_locked_file_says_whose_it_is() {
@@ -65,7 +116,7 @@ fn a_locked_file_says_whose_it_is() {
     assert_eq!(refused.to_string(), told);
     // Nor is anything else locked in a secret's place.
     assert!(matches!(
-        lock(Kind::Identity, &file(b"a secret"), &phrase("x")),
+        lock(Kind::Identity, &file(b"a secret"), &phrase("long enough")),
         Err(LockError::Frame(FrameError::Kind(_)))
     ));
 }
@@ -112,15 +163,15 @@ fn no_file_asks_for_all_memory_or_time() {
 
 #[test]
 fn the_usual_cost_stands_in_the_file() {
-    let locked = lock(Kind::SecretKey, &file(b""), &phrase("x")).unwrap();
+    let locked = lock(Kind::SecretKey, &file(b""), &phrase("long enough")).unwrap();
     let body = body(&locked);
     assert_eq!(body.len(), HEAD_BYTES + file(b"").len() + TAG_BYTES);
     assert_eq!(body[2..14], [0, 0, 4, 0, 3, 0, 0, 0, 1, 0, 0, 0]);
-    assert!(unlock(Kind::SecretKey, &locked, &phrase("x")).is_ok());
+    assert!(unlock(Kind::SecretKey, &locked, &phrase("long enough")).is_ok());
     // Twice the same secret looks like two.
     assert_ne!(
         locked,
-        lock(Kind::SecretKey, &file(b""), &phrase("x")).unwrap()
+        lock(Kind::SecretKey, &file(b""), &phrase("long enough")).unwrap()
     );
 }
 

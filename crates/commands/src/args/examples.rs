@@ -15,7 +15,7 @@ pub(super) use service::*;
 
 /// Under the help of `omr`.
 pub(super) fn omr() -> String {
-    [FIRST, MORE, LAST].concat()
+    [FIRST, MORE, LAST, DEVELOPERS].concat()
 }
 
 const FIRST: &str = "\
@@ -49,17 +49,22 @@ Exit codes, of every command:
   0  success
   1  failure; the last line on standard error tells why
   2  wrong use
-  3  overflow: a digest or answer holds more than its bound; the error tells
-     how many
+  3  overflow: a digest or answer holds more than its bound, and the rest
+     does not come by itself; the error tells how many
 
-Results go to standard output, warnings and errors to standard error as lines that start with `omr: `. Bars and \
+Results go to standard output, warnings and errors to standard error as lines that start with `omr: `, \
+those of wrong use with `error: `. --json and --home follow the command that they are for. Bars and \
 notes appear only if standard error is a terminal. With --json an error is one line \
 {\"error\": {\"code\", \"exit_code\", \"message\"}} on standard error, a warning {\"warning\": {\"message\"}}. The \
 code is one of usage, overflow, input (a file or board that cannot be used), output (a file that cannot be written), \
 exists, unreachable, busy, access (tokens), damaged (digests or messages that do not hold what they \
-should), internal (a fault of omr) and failure (all others).
+should), internal (a fault of omr) and failure (all others).";
 
-For developers: `omr bench --help` and `omr compare --help`.";
+/// The commands that this build has for developers.
+#[cfg(feature = "lab")]
+const DEVELOPERS: &str = "\n\nFor developers: `omr bench --help` and `omr compare --help`.";
+#[cfg(not(feature = "lab"))]
+const DEVELOPERS: &str = "";
 
 pub(super) const KEYGEN: &str = "\
 Examples:
@@ -104,7 +109,8 @@ Examples:
   echo hello | omr post --board board --to alice/clue.key -
   omr post --board zcash --to alice/clue.key --raw output.bin
 
-Prints the place of each file once it is safely on the disk: `INDEX FILE`, or `FIRST..END FILE` for a file in \
+A file is posted as it is when its turn comes: one that grows meanwhile, or whose size the system does not know, is \
+posted with what it holds then. Prints the place of each file once it is safely on the disk: `INDEX FILE`, or `FIRST..END FILE` for a file in \
 several messages. A file is posted whole or not at all; small ones go together, up to 1,000 messages at a time. If a \
 later one fails, the lines printed tell what is posted. Sealed with a file goes its name, without folders: a small \
 one that leaves no room for it goes without.

@@ -189,8 +189,8 @@ pub(crate) struct IdForget {
     pub(crate) passphrase: PassphraseArg,
     #[command(flatten)]
     pub(crate) token: TokenArg,
-    /// Which one, by the name that `omr id show` prints
-    #[arg(value_name = "NAME", required_unless_present = "all")]
+    /// Which one, by the name that `omr id show` prints; may be left out where there is only one
+    #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// All of them
     #[arg(long, conflicts_with = "name")]

@@ -45,6 +45,9 @@ pub(crate) struct AddressArgs {
     /// Replace the file
     #[arg(long)]
     pub(crate) force: bool,
+    /// Print one JSON object with the text and what it says
+    #[arg(long, conflicts_with = "out")]
+    pub(crate) json: bool,
 }
 
 #[derive(Subcommand)]
@@ -57,11 +60,15 @@ pub(crate) enum Contact {
         /// Letters, digits, '-', '_' and '.'
         #[arg(value_name = "NAME")]
         name: String,
-        /// An address or a clue.key; - is standard input. A short address too, for which a server is asked
-        #[arg(value_name = "FILE")]
+        /// A file with an address, a short address or a clue.key; - is standard input. A short address itself too, or
+        /// another contact's name. For a short address a server is asked
+        #[arg(value_name = "ADDRESS")]
         file: PathBuf,
         #[command(flatten)]
         place: PlaceArgs,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
     },
     /// All names with their fingerprints and servers
     #[command(after_help = examples::CONTACT)]
@@ -89,8 +96,8 @@ pub(crate) struct Send {
     pub(crate) home: HomeArg,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
-    /// A contact's name, a file with an address or a clue.key, - for an address on standard input, or a short address
-    /// (omr1.., omr1..@URL). For a short one a server is asked, once: it learns that you want to write to her
+    /// A file with an address, a short address or a clue.key, - for standard input, a short address itself (omr1..,
+    /// omr1..@URL), or a contact's name. For a short one a server is asked, once: it learns that you want to write to her
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) to: PathBuf,
     /// How letters are sealed, where the address does not say; letters that are not sealed need `--sealing none`
@@ -211,9 +218,13 @@ pub(crate) struct InboxAgain {
 pub(crate) struct InboxRead {
     #[command(flatten)]
     pub(crate) home: HomeArg,
-    /// Save them in this folder, created where absent, as NUMBER-NAME or NUMBER.bin, and print the paths
+    /// Save them in this folder, created where absent, as NUMBER-NAME or NUMBER.bin, and print the paths; - is
+    /// standard output, to which contents go as they are
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Print one JSON object for each, with the content where it is text
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Numbers of the list
     #[arg(value_name = "N", required = true)]
     pub(crate) numbers: Vec<u64>,

@@ -5,12 +5,14 @@ mod inbox;
 mod kept;
 mod letters;
 mod mailbox;
+mod recipient;
 mod time;
 mod watch;
 
 pub(super) use identity::{address, id};
 pub(super) use inbox::run as inbox;
 pub(super) use letters::{contact, send};
+pub(super) use recipient::clue_key;
 pub(super) use watch::run as watch;
 
 use crate::args::{HomeArg, PassphraseArg, PlaceArgs, TokenArg};
@@ -88,6 +90,9 @@ fn unlocked(home: Home, arg: &PassphraseArg) -> Result<Home, CliError> {
             let passphrase = known(arg, &home.path(crate::commands::keygen::SECRET_KEY))?;
             Ok(home.with_passphrase(passphrase))
         }
-        false => Ok(home),
+        false => {
+            io::warn_if_shared(&home.path(crate::commands::keygen::SECRET_KEY));
+            Ok(home)
+        }
     }
 }

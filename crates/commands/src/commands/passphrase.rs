@@ -64,11 +64,14 @@ impl<'a> Given<'a> {
     /// Errors: `Input`, `Lock`, `NoPassphrase`, `OtherPassphrase`.
     pub(super) fn new_passphrase(self, what: &Path) -> Result<Passphrase, CliError> {
         if let Some(passphrase) = self.passphrase()? {
+            passphrase.check_length()?;
             return Ok(passphrase);
         }
-        let first = self.typed(what, "New passphrase of")?;
-        match self.typed(what, "The same again, of")? == first {
-            true => Ok(Passphrase::new(first)?),
+        let first = Passphrase::new(self.typed(what, "New passphrase of")?)?;
+        // Before it is typed again.
+        first.check_length()?;
+        match Passphrase::new(self.typed(what, "The same again, of")?)? == first {
+            true => Ok(first),
             false => Err(CliError::OtherPassphrase),
         }
     }
@@ -89,11 +92,11 @@ fn first_line(path: &Path) -> Result<Zeroizing<String>, CliError> {
             return Err(ReadError::TooLarge(MAX_BYTES).into());
         }
         let line = bytes
-            .split(|byte| *byte == b'\n')
+            .split(|byte| matches!(byte, b'\r' | b'\n'))
             .next()
             .unwrap_or_default();
         let text = std::str::from_utf8(line).map_err(io::Error::other)?;
-        Ok(Zeroizing::new(text.trim_end_matches('\r').to_owned()))
+        Ok(Zeroizing::new(text.to_owned()))
     };
     read().map_err(CliError::input(path))
 }

@@ -4,15 +4,14 @@ use super::board::{self, patiently};
 use super::source::{clues, sealing};
 use crate::args::Post;
 use crate::error::{CliError, InputError};
-use crate::io::{self, Framed};
-use omr_client::fragment::Shape;
+use crate::io;
+use omr_client::fragment::{Shape, most_bytes};
 use omr_client::letter::Writer;
 use omr_client::os_rng;
 use omr_console::{Bar, Ui};
 use omr_detector::Progress;
 use omr_local::{MAX_PARTS, TRANSACTION, post_hashes};
 use omr_protocol::Mismatch;
-use omr_protocol::frame::Kind;
 use omr_protocol::request::MAX_BOUND;
 use omr_protocol::{ClueParams, Sealing};
 use omr_store::{Board, BoardConfig, Message, MessageHashes};
@@ -57,7 +56,10 @@ struct Queue<'a> {
 pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     let on_board = || CliError::input(&args.board);
     let board = board::open(&args.board, ui)?;
-    let key = Framed::open(&args.to, Kind::ClueKey)?;
+    #[cfg(feature = "full")]
+    let key = super::mail::clue_key(&args.to, ui)?;
+    #[cfg(not(feature = "full"))]
+    let key = io::Framed::open(&args.to, omr_protocol::frame::Kind::ClueKey)?;
     if board.config().params_id != key.header.params_id {
         return Err(CliError::OtherParams {
             first: args.board.clone(),
@@ -85,9 +87,19 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     drop(board);
     let place = omr_local::place(&config).map_err(InputError::from);
     let place = place.map_err(on_board())?;
+    let most = match args.raw {
+        true => u64::from(MAX_PARTS) * u64::from(config.payload_bytes),
+        false => most_bytes(MAX_PARTS, place.capacity(key.kind)),
+    };
     let writer = Writer::new(params, &key, place).map_err(InputError::from);
     let writer = writer.map_err(CliError::input(&args.to))?;
-    let letters = letters(args, &writer, &config)?;
+    let shaping = Shaping {
+        args,
+        writer: &writer,
+        payload_bytes: config.payload_bytes,
+        most,
+    };
+    let letters = shaping.letters()?;
     letters.iter().for_each(|letter| letter.note_cost(ui));
     let queue = Queue {
         args,
@@ -97,49 +109,82 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
         messages: Vec::new(),
         files: VecDeque::new(),
     };
-    queue.post(&writer, letters)
+    queue.post(&shaping, letters)
 }
 
-/// Looks at all files before any is posted.
-///
-/// Errors: `Input`: a file that cannot be read, or takes too many messages.
-fn letters<'a>(
+/// How files become messages.
+struct Shaping<'a> {
     args: &'a Post,
-    writer: &Writer,
-    config: &BoardConfig,
-) -> Result<Vec<Letter<'a>>, CliError> {
-    let most = u64::from(MAX_PARTS) * u64::from(config.payload_bytes);
-    let letter = |path: &'a PathBuf| {
-        let regular = fs::metadata(path).ok().filter(fs::Metadata::is_file);
-        let (bytes, content) = match regular {
-            Some(found) if !io::is_standard(path) => (found.len(), None),
-            _ => {
-                let content = io::read_file(path, most)?;
-                (content.len() as u64, Some(content))
-            }
+    writer: &'a Writer,
+    payload_bytes: u32,
+    /// Bytes of the longest file that is read.
+    most: u64,
+}
+
+impl<'a> Shaping<'a> {
+    /// Looks at all files before any is posted.
+    ///
+    /// Errors: `Input`: a file that cannot be read, or takes too many messages.
+    fn letters(&self) -> Result<Vec<Letter<'a>>, CliError> {
+        let letter = |path: &'a PathBuf| {
+            let stated = fs::metadata(path).ok().filter(fs::Metadata::is_file);
+            let stated = stated.map(|found| found.len());
+            let (bytes, content) = match stated {
+                // The system states 0 for files that it makes as they are read, too.
+                Some(bytes) if bytes > 0 && !io::is_standard(path) => (bytes, None),
+                _ => {
+                    let content = self.read(path)?;
+                    (content.len() as u64, Some(content))
+                }
+            };
+            let name = match self.args.raw || self.args.no_names {
+                true => None,
+                false => io::name(path),
+            };
+            Ok(Letter {
+                path,
+                shape: self.shape(path, name.as_deref(), bytes)?,
+                name,
+                content,
+            })
         };
-        let name = match args.raw || args.no_names {
-            true => None,
-            false => io::name(path),
+        self.args.files.iter().map(letter).collect()
+    }
+
+    fn read(&self, path: &Path) -> Result<Vec<u8>, CliError> {
+        Ok(io::read_file(path, self.most)?)
+    }
+
+    /// Errors: `Input`: the file takes too many messages, or is no payload.
+    fn shape(&self, path: &Path, name: Option<&str>, bytes: u64) -> Result<Shape, CliError> {
+        let shape = match self.args.raw {
+            true => raw_shape(bytes, self.payload_bytes),
+            false => shape(self.writer, name, bytes),
         };
-        let shape = match args.raw {
-            true => raw_shape(bytes, config),
-            false => shape(writer, name.as_deref(), bytes),
+        shape.map_err(CliError::input(path))
+    }
+
+    /// The payloads before sealing, of what a file holds now.
+    fn parts(&self, letter: &mut Letter<'_>) -> Result<Vec<Vec<u8>>, CliError> {
+        let bytes = match letter.content.take() {
+            Some(content) => content,
+            None => self.read(letter.path)?,
         };
-        let shape = shape.map_err(CliError::input(path))?;
-        Ok(Letter {
-            path,
-            name,
-            content,
-            shape,
-        })
-    };
-    args.files.iter().map(letter).collect()
+        // It may have grown, or shrunk, since it was looked at.
+        let name = letter.name.as_deref();
+        letter.shape = self.shape(letter.path, name, bytes.len() as u64)?;
+        let parts = match self.args.raw {
+            true => Ok(vec![bytes]),
+            false => self.writer.named_parts(name, &bytes, &mut os_rng()),
+        };
+        let parts = parts.map_err(InputError::from);
+        parts.map_err(CliError::input(letter.path))
+    }
 }
 
 /// One message for a file that is a payload already.
-fn raw_shape(bytes: u64, config: &BoardConfig) -> Result<Shape, InputError> {
-    let expected = config.payload_bytes as usize;
+fn raw_shape(bytes: u64, payload_bytes: u32) -> Result<Shape, InputError> {
+    let expected = payload_bytes as usize;
     match usize::try_from(bytes).unwrap_or(usize::MAX) {
         found if found == expected => Ok(Shape {
             parts: 1,
@@ -163,24 +208,6 @@ fn shape(writer: &Writer, name: Option<&str>, bytes: u64) -> Result<Shape, Input
 }
 
 impl Letter<'_> {
-    /// The payloads before sealing.
-    fn parts(&mut self, writer: &Writer, raw: bool) -> Result<Vec<Vec<u8>>, CliError> {
-        let bytes = match self.content.take() {
-            Some(content) => content,
-            None => {
-                let most = u64::from(self.shape.parts) * self.shape.bytes as u64;
-                io::read_file(self.path, most)?
-            }
-        };
-        let parts = match raw {
-            true => Ok(vec![bytes]),
-            false => writer
-                .named_parts(self.name.as_deref(), &bytes, &mut os_rng())
-                .map_err(InputError::from),
-        };
-        parts.map_err(CliError::input(self.path))
-    }
-
     /// What it costs, before anything is posted.
     fn note_cost(&self, ui: &Ui) {
         let Shape { parts, bytes } = self.shape;
@@ -212,16 +239,16 @@ fn messages(writer: &Writer, parts: &[Vec<u8>], bar: &Bar) -> Result<Vec<Message
 }
 
 impl<'a> Queue<'a> {
-    fn post(mut self, writer: &Writer, letters: Vec<Letter<'a>>) -> Result<(), CliError> {
+    fn post(mut self, shaping: &Shaping<'_>, letters: Vec<Letter<'a>>) -> Result<(), CliError> {
         let bar = self.ui.bar();
         let all = letters.iter().map(|letter| u64::from(letter.shape.parts));
         bar.stage("messages", all.sum());
         for mut letter in letters {
-            let parts = letter.parts(writer, self.args.raw)?;
+            let parts = shaping.parts(&mut letter)?;
             if self.messages.len() + parts.len() > TRANSACTION {
                 self.flush()?;
             }
-            let messages = messages(writer, &parts, &bar);
+            let messages = messages(shaping.writer, &parts, &bar);
             self.messages
                 .extend(messages.map_err(CliError::input(letter.path))?);
             self.files.push_back((letter.path, parts.len() as u64));

@@ -34,6 +34,20 @@ pub(crate) enum InputError {
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// Not an address.
+    #[cfg(feature = "full")]
+    #[error(transparent)]
+    Address(#[from] omr_mail::MailError),
+    /// A folder where an address is to be, and where a key in it would be.
+    #[cfg(feature = "full")]
+    #[error("expected an address, found a folder: name a file in it, such as {}", .0.display())]
+    Folder(std::path::PathBuf),
+    /// Nothing that names a recipient.
+    #[cfg(feature = "full")]
+    #[error(
+        "expected somebody to write to, found no file and no contact of this name: `omr contact list` shows contacts"
+    )]
+    Nobody,
+    /// Not an address.
     #[error(transparent)]
     ClueKey(#[from] ClueError),
     /// Not a detection key.

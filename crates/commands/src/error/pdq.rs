@@ -65,9 +65,9 @@ pub(crate) enum PdqError {
     /// A server with several tables, these, none of them chosen.
     #[error("expected --table with one of the server's tables {0}, found none")]
     WhichTable(String),
-    /// A file that is no name for a table.
-    #[error("expected a file's name to name the table by, found none: pass --name")]
-    NoName,
+    /// A file whose name, if it has one, is none for a table.
+    #[error("expected a file with a name in UTF-8, to name the table by, found {0:?}: pass --name")]
+    NoName(std::path::PathBuf),
 }
 
 /// What to do about so many rows.

@@ -22,10 +22,17 @@ impl<S: Storage> Inbox<S> {
             let mut ranges = Vec::new();
             for (_, keeping) in KEPT.all(tx)? {
                 let expired = keeping.kept.end <= first;
-                let last = keeping.turn.filter(|_| !expired);
-                let last = last.map_or(0, |made| made.saturating_add(fetches));
+                let made = keeping.turn.filter(|_| !expired);
+                let left = |after: u64| {
+                    made.map_or(0, |made| made.saturating_add(after).saturating_sub(turn))
+                };
+                let messages = keeping.kept.least().unwrap_or(0);
+                let expected = left(schedule::expected(levels, messages, keeping.kept.bound));
+                let fetches_left = left(fetches);
                 ranges.push(Kept {
-                    fetches_left: last.saturating_sub(turn),
+                    fetches_left,
+                    // What did not come when it was expected comes with a later level.
+                    fetches_expected: if expected > 0 { expected } else { fetches_left },
                     expired,
                     ..keeping.kept
                 });

@@ -4,7 +4,8 @@ use crate::MailError;
 use omr_guard::{Guarded, guarded};
 use omr_staging::{Access, sweep, temporary};
 use redb::backends::FileBackend;
-use redb::{Builder, Database, ReadTransaction, ReadableDatabase, WriteTransaction};
+use redb::{Builder, ConcurrencyMode, Database, ReadTransaction};
+use redb::{ReadableDatabase, WriteTransaction};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -80,6 +81,8 @@ impl Drop for Store {
 fn builder() -> Builder {
     let mut builder = Builder::new();
     builder.set_cache_size(CACHE_BYTES);
+    // Readers do not wait for a process that fetches; writes of several processes follow one another.
+    builder.set_concurrency_mode(ConcurrencyMode::MultiWriter);
     builder
 }
 
@@ -104,17 +107,10 @@ fn create(path: &Path) -> Result<(), MailError> {
 
 /// Puts a file aside under another name; gives that name, if there was a file.
 ///
-/// Errors: `Busy`, `File`.
+/// Errors: `File`.
 pub(super) fn put_aside(path: &Path) -> Result<Option<PathBuf>, MailError> {
     if !path.exists() {
         return Ok(None);
-    }
-    let opened = guarded(|| {
-        drop(Guarded::new(builder().open(path)?));
-        Ok::<(), MailError>(())
-    });
-    if let Err(MailError::Busy) = opened {
-        return Err(MailError::Busy);
     }
     let named = |number: u32| {
         let mut name = path.as_os_str().to_owned();

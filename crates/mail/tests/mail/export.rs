@@ -88,11 +88,16 @@ fn what_does_not_fit_together_is_not_restored() {
 }
 
 #[test]
-fn nothing_is_exported_while_somebody_fetches() {
+fn a_copy_is_whole_though_somebody_fetches() {
     let dir = tempfile::tempdir().unwrap();
     let ann = identity(dir.path(), "ann");
     let held = Inbox::open(&ann.home).unwrap();
-    assert!(matches!(ann.export(), Err(MailError::Busy)));
-    drop(held);
-    ann.export().unwrap();
+    held.begin_at(7).unwrap();
+    let exported = ann.export().unwrap();
+    held.begin_at(9).unwrap();
+    let home = Home::new(dir.path().join("copy"));
+    home.import(&exported).unwrap();
+    let copy = Inbox::open(&home).unwrap();
+    assert_eq!(copy.requests().cursor().unwrap(), 7);
+    assert_eq!(held.requests().cursor().unwrap(), 9);
 }

@@ -19,9 +19,9 @@ pub enum FramePart {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
-    /// The file does not begin with the magic bytes, but with these.
-    #[error("not an omr file: it begins with {0:02x?}")]
-    NotOmr([u8; 4]),
+    /// The file does not begin with the magic bytes, but with these, at most four.
+    #[error("not an omr file: expected it to begin with \"OMRF\", found \"{}\"", .0.escape_ascii())]
+    NotOmr(Vec<u8>),
     /// The file has this format, which the program does not read.
     #[error("expected file format version {FORMAT_VERSION}, found version {0}")]
     Version(u16),

@@ -15,7 +15,7 @@ pub const KEY_ID_BYTES: usize = 16;
 /// Longest name of a parameter set.
 pub const MAX_PARAMS_ID_BYTES: usize = 64;
 
-const MAGIC: [u8; 4] = *b"OMRF";
+pub(super) const MAGIC: [u8; 4] = *b"OMRF";
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -180,7 +180,7 @@ pub(super) fn parse_prefix(prefix: &[u8; PREFIX_BYTES]) -> Result<usize, FrameEr
     let [m0, m1, m2, m3, v0, v1, _, _, name_len] = *prefix;
     let found = [m0, m1, m2, m3];
     if found != MAGIC {
-        return Err(FrameError::NotOmr(found));
+        return Err(FrameError::NotOmr(found.to_vec()));
     }
     let found = u16::from_le_bytes([v0, v1]);
     if found != FORMAT_VERSION {

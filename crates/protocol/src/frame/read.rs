@@ -2,7 +2,7 @@
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
 
-use super::header::{is_prefix_of_magic, parse_header, parse_prefix};
+use super::header::{MAGIC, is_prefix_of_magic, parse_header, parse_prefix};
 use super::{
     BUFFER_BYTES, FILE_SUM_BYTES, FrameError, FrameHeader, FramePart, Kind, MAX_PARAMS_ID_BYTES,
     PREFIX_BYTES, SUFFIX_BYTES, file_hasher,
@@ -208,9 +208,10 @@ fn read_full(inner: &mut impl Read, out: &mut [u8]) -> Result<usize, FrameError>
 }
 
 fn short_prefix(bytes: &[u8]) -> FrameError {
-    match bytes.first_chunk() {
-        Some(&found) if !is_prefix_of_magic(&found) => FrameError::NotOmr(found),
-        _ => truncated(PREFIX_BYTES as u64, bytes.len() as u64),
+    let found = &bytes[..bytes.len().min(MAGIC.len())];
+    match is_prefix_of_magic(found) {
+        true => truncated(PREFIX_BYTES as u64, bytes.len() as u64),
+        false => FrameError::NotOmr(found.to_vec()),
     }
 }
 

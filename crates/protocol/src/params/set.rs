@@ -135,12 +135,31 @@ impl SetSpec {
     /// Errors: `Unknown`.
     pub fn named(name: &str) -> Result<Self, ParamsError> {
         let sets = Self::published();
-        let known: Vec<&str> = sets.iter().map(|set| set.name).collect();
-        let unknown = Mismatch::new(known.join(", "), name.to_owned());
-        let found = sets.into_iter().find(|set| set.name == name);
-        found.ok_or(ParamsError::Unknown(unknown))
+        if let Some(found) = sets.iter().find(|set| set.name == name) {
+            return Ok(found.clone());
+        }
+        // Old sets and small ones are for those who know their names.
+        let usual = sets.iter().filter(|set| !set.old && !set.insecure);
+        let usual: Vec<&str> = usual.map(|set| set.name).collect();
+        let mut expected = usual.join(", ");
+        let likeness = |set: &&SetSpec| strsim::jaro_winkler(name, set.name);
+        // Of equals the last: the one that comes first in the list.
+        let nearest = sets
+            .iter()
+            .rev()
+            .max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        if let Some(nearest) = nearest.filter(|set| likeness(set) > LIKE) {
+            expected = format!("{expected} (did you mean {}?)", nearest.name);
+        }
+        Err(ParamsError::Unknown(Mismatch::new(
+            expected,
+            name.to_owned(),
+        )))
     }
 }
+
+/// Likeness of two names, 1 for equal ones, from which on one may be meant by the other.
+const LIKE: f64 = 0.8;
 
 /// A published set whose engines' tables are made when they are first asked for.
 pub struct ParamSet {
@@ -262,5 +281,30 @@ impl ParamSet {
             return Ok(self.instantomr.get_or_init(|| made));
         }
         Ok(self.instantomr.get().expect("just seen"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_set_is_guessed() {
+        let told = |name| SetSpec::named(name).unwrap_err().to_string();
+        for (name, meant) in [
+            ("hybrid_v4", "hybrid-v4"),
+            ("sophomr5", "sophomr-v5"),
+            ("hybrid", "hybrid-v4"),
+            ("Hybrid-v4", "hybrid-v4"),
+        ] {
+            let guess = format!("did you mean {meant}?");
+            assert!(told(name).contains(&guess), "{}", told(name));
+        }
+        let nothing = told("nope");
+        assert!(!nothing.contains("did you mean"), "{nothing}");
+        assert!(
+            nothing.contains("hybrid-v4") && !nothing.contains("insecure"),
+            "{nothing}"
+        );
     }
 }

@@ -3,14 +3,14 @@
 use super::fetch::Office;
 use crate::fault::Fault;
 use crate::running::Watch;
-use omr_mail::{Address, Home, Letter, MailError, Rules, Server, ShortAddress, send};
+use omr_mail::{Address, Home, Letter, MailError, Named, Rules, Server, ShortAddress, send};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 
 /// A recipient.
 #[derive(FromPyObject)]
 pub(crate) enum To {
-    /// An address.
+    /// An address, a short address or a clue.key as a file holds it.
     Bytes(PyBackedBytes),
     /// An address, a short address or the name of a contact.
     Text(PyBackedStr),
@@ -40,25 +40,28 @@ impl Office {
     /// Errors: `Mail`, `Stopped`.
     pub(super) fn address(&self, to: &To, watch: &Watch) -> Result<Address, Fault> {
         let home = &self.mailbox.identity.home;
-        match to {
-            To::Bytes(bytes) => Ok(Address::from_file(bytes.to_vec())?),
-            To::Text(text) if ShortAddress::is_meant(text) => self.found(home, text, watch),
+        let named = match to {
+            To::Bytes(bytes) => Named::from_file(bytes.to_vec())?,
+            To::Text(text) if ShortAddress::is_meant(text) => Named::Short(text.parse()?),
             // The text of an address has lines, a name has not.
-            To::Text(text) if text.contains('\n') => Ok(Address::from_text(text)?),
-            To::Text(name) => Ok(home.contact(name)?),
+            To::Text(text) if text.contains('\n') => Named::from_file(text.as_bytes().to_vec())?,
+            To::Text(name) => return Ok(home.contact(name)?),
+        };
+        match named {
+            Named::Whole(address) => Ok(address),
+            Named::Short(short) => self.found(home, &short, watch),
         }
     }
 
     /// The address that a short one stands for: known here, or what a server says if it is that. Whoever asks need not
     /// be known.
-    fn found(&self, home: &Home, text: &str, watch: &Watch) -> Result<Address, Fault> {
-        let short: ShortAddress = text.parse()?;
-        if let Some(known) = home.known(&short)? {
+    fn found(&self, home: &Home, short: &ShortAddress, watch: &Watch) -> Result<Address, Fault> {
+        if let Some(known) = home.known(short)? {
             return Ok(known);
         }
         let own = Some(self.server.clone());
         let asked = Server::named(short.server.as_deref(), own);
-        let asked = asked.ok_or_else(|| MailError::NoResolver(text.to_owned()))?;
+        let asked = asked.ok_or_else(|| MailError::NoResolver(short.to_string()))?;
         let client = self.network.connect(asked.stranger())?;
         let found = self.network.wait(watch, short.find(&client))?;
         home.keep_found(&found)?;

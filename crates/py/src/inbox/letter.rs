@@ -66,6 +66,7 @@ pub(crate) struct Kept {
     asked_again: bool,
     read: u64,
     fetches_left: u64,
+    fetches_expected: u64,
     expired: bool,
 }
 
@@ -87,6 +88,7 @@ impl From<omr_mail::Kept> for Kept {
             asked_again: kept.asked_again,
             read: kept.read,
             fetches_left: kept.fetches_left,
+            fetches_expected: kept.fetches_expected,
             expired: kept.expired,
             reason: kept.reason,
         }

@@ -70,12 +70,18 @@ Examples:
   omr id passphrase --remove
 
 A passphrase is taken from --passphrase-file or $OMR_PASSPHRASE (a new one from --new-passphrase-file or \
-$OMR_NEW_PASSPHRASE), else it is asked for at the terminal. It protects secret.key and exports; letters in the inbox are not \
+$OMR_NEW_PASSPHRASE), else it is asked for at the terminal; a new one has at least 8 characters. It protects secret.key and exports; letters in the inbox are not \
 under it. Nobody can restore what a forgotten passphrase locks.
 
 An export holds secret, address, server, contacts, letters and where fetches stand: letters that come later are fetched \
 by the restored identity, none of the others comes twice. It is made under the secret's passphrase, or a new one where \
-the secret has none. Two copies of an identity can both fetch; the server sees that.
+the secret has none. Two copies of an identity can both fetch; the server sees that. After `omr id rotate` on one of \
+them the other goes on with the old address until that is forgotten, and is then told so: import what the first exports \
+there anew.
+
+secret.key alone restores an identity too: in an empty folder of its own, `omr id new --home DIR --server URL` takes it \
+over, with the same address if --sealing, --bound and --spares are as they were, and fetches the whole board; contacts, \
+letters that expired and identities that were replaced are not in it.
 
 After `omr id rotate` the old identity lies in retired/DATE in the home, and `omr inbox` and `omr watch` fetch for it too, \
 until `omr id forget`. The server sees that one account asks with both keys, so that they are one person's: who must not \
@@ -86,6 +92,7 @@ pub(in crate::args) const ADDRESS: &str = "\
 Examples:
   omr address
   omr address --out alice.txt
+  omr address --json
 
 The text can stand in a mail. It says where you read, how letters to you are sealed and how many \
 messages one may take; its fingerprint covers all of that: compare it by voice.";
@@ -103,14 +110,16 @@ Examples:
   echo hello | omr send --to bob -
   omr send --to alice/clue.key --server http://127.0.0.1:7600 letter.txt
 
---to takes a contact's name, a file with an address or a clue.key, - for an address on standard input, or a short \
-address: omr1.., or omr1..@URL with the server that has it. A short address is looked for among contacts and in what \
+--to takes a file with an address, a short address or a clue.key, - for such on standard input, a short address itself \
+(omr1.., or omr1..@URL with the server that has it), or a contact's name. A short address is looked for among contacts and in what \
 was found before; else that server, --server or your own is asked, without any token. It can exchange nothing, as the \
 short form proves the whole, but it learns that your network address wants to write to this recipient: an \
 address that she gave you as a file tells nobody. \
 Letters go to the address's server; the identity's token, and that in OMR_TOKEN, only to the identity's own or to \
 --server. A letter of more messages than the address takes, and a board that does not seal letters as the address \
-says, is refused before anything is posted. Files keep their names. Prints `INDEX FILE`, or `FIRST..END FILE` for \
+says, is refused before anything is posted. An address does not say which board of its server it is for: where the server \
+was set up anew, letters go to its new board and the recipient learns that hers is gone when she fetches; ask her for \
+her new address. Files keep their names. Prints `INDEX FILE`, or `FIRST..END FILE` for \
 a file in several messages. Files are posted in one go, in as few posts as the server's limits allow; a lost answer \
 never posts anything twice.";
 
@@ -120,6 +129,7 @@ Examples:
   omr inbox --all --offline             # list everything, ask nobody
   omr inbox read 3
   omr inbox read 3 4 --out letters
+  omr inbox read 3 --json
   omr inbox --canary                    # a message to yourself
   omr inbox --audit
   omr inbox kept                        # ranges of which messages did not fit
@@ -128,11 +138,14 @@ Examples:
   omr inbox drop 0..4                   # give up what did not fit there
   omr inbox rebuild                     # everything anew from the server
 
+The list is in the order of the board, with the time of the fetch. While `omr watch` runs, `omr inbox --offline`, \
+`omr inbox read` and `omr id export` work beside it.
+
 A fetch asks for all messages since the last one, with the identity's bound, whatever was found before. If a \
-digest holds more messages for you than the bound, its range is kept and the exit code is 3. Nothing need be done: \
+digest holds more messages for you than the bound, its range is kept, with a warning. Nothing need be done: \
 every fetch also asks for a part of the messages of those before it, on a fixed schedule, and what did not fit \
-comes with the next of them; the server cannot tell. `omr inbox kept` says how much came and how many fetches are \
-left.
+comes with the next of them; the server cannot tell. A letter of 125 KB, for one, comes with the 14th fetch. `omr inbox \
+kept` says how much came and how many fetches are left. Where none is, as with --spares 0, the exit code is 3.
 
 Asking for a range by hand is another matter. --raise-bound asks again for all that overflowed, --retry-damaged for \
 all that did not decode, `omr inbox again RANGE` for any messages, with --bound or in small ranges with --by. The \

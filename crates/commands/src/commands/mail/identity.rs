@@ -174,6 +174,15 @@ async fn resume_registration(args: &IdRegister, ui: &Ui) -> Result<(), CliError>
     Ok(())
 }
 
+/// What people are given.
+#[derive(Serialize)]
+struct Given {
+    fingerprint: String,
+    short: Option<String>,
+    server: Option<String>,
+    text: String,
+}
+
 #[derive(Serialize)]
 struct Announced {
     short: String,
@@ -234,7 +243,7 @@ async fn upload(identity: &mut Identity, ui: &Ui) -> Result<(), CliError> {
     // The token of the call is the identity's by now.
     let client = connect(identity.home.server()?.endpoint(), ui)?;
     let bar = ui.bar();
-    let sent = |name: &str, done, total| bar.at(name.to_owned(), done, total);
+    let sent = |name: &str, done, total| bar.at_byte(name.to_owned(), done, total);
     register(identity, &client, sent).await?;
     drop(bar);
     keep_published(identity, &client, ui).await;
@@ -313,7 +322,16 @@ fn print_report(identity: &Identity, json: bool) -> Result<(), CliError> {
 
 pub(in crate::commands) fn address(args: &AddressArgs) -> Result<(), CliError> {
     let home = home(&args.home)?;
-    let text = Identity::open(&home)?.address()?.to_text();
+    let address = Identity::open(&home)?.address()?;
+    let text = address.to_text();
+    if args.json {
+        return Ok(io::print_json(&Given {
+            fingerprint: address.fingerprint(),
+            short: ShortAddress::of(&address).map(|short| short.to_string()),
+            server: address.server,
+            text,
+        })?);
+    }
     match &args.out {
         Some(path) => Ok(Output::file(path, args.force)?.write(text.as_bytes())?),
         None => Ok(io::print(&text)?),

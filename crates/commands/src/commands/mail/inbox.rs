@@ -11,14 +11,15 @@ use crate::commands::mail::unlocked;
 use crate::commands::network::connect;
 use crate::error::CliError;
 use crate::io::{self, Access};
+use omr_client::fragment::visible;
 use omr_console::Ui;
 use omr_mail::{
-    CanaryState, Collected, Identity, Inbox, Incomplete, Kept, Listed, Outcome, Reader, Retired,
-    Spares, Taken, canary_client, collect, post_canary,
+    CanaryState, Collected, Identity, Inbox, Incomplete, Kept, Listed, MailError, Outcome, Reader,
+    Retired, Spares, Taken, canary_client, collect, post_canary,
 };
 use serde::Serialize;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Serialize)]
 struct Report {
@@ -62,7 +63,7 @@ pub(in crate::commands) fn run(args: &Args, ui: &Ui) -> Result<(), CliError> {
     };
     match &args.act {
         Some(InboxAct::Read(read)) => return self::read(read),
-        Some(InboxAct::Kept { home, json }) => return kept::list(home, *json),
+        Some(InboxAct::Kept { home, json }) => return kept::list(home, *json, ui),
         Some(InboxAct::Again(again)) => return kept::again(again, ui),
         Some(InboxAct::Drop { home, range }) => return kept::drop_range(home, *range, ui),
         Some(InboxAct::Rebuild {
@@ -71,7 +72,7 @@ pub(in crate::commands) fn run(args: &Args, ui: &Ui) -> Result<(), CliError> {
             token,
             from,
         }) => return kept::rebuild((home, passphrase, token), *from, ui),
-        None if args.audit => return audit(args),
+        None if args.audit => return audit(args, ui),
         None => {}
     }
     if args.offline {
@@ -82,22 +83,38 @@ pub(in crate::commands) fn run(args: &Args, ui: &Ui) -> Result<(), CliError> {
     fetch(ui, &mailbox, (args.canary, style))
 }
 
-/// Lists what is here; decodes first what an interrupted fetch left, for which alone the secret is needed.
+/// Lists what is here; decodes first what an interrupted fetch left, for which alone the secret is needed. Where another
+/// command fetches, that decodes it.
 fn offline(args: &Args, style: Style, ui: &Ui) -> Result<(), CliError> {
     let mut identity = Identity::open(&home(&args.home)?)?;
-    let inbox = Inbox::open(&identity.home)?;
+    let mut inbox = Inbox::beside(&identity.home)?;
+    let (mut retired, mut unread) = Retired::all(&identity.home, Inbox::beside)?;
     let mut taken = Vec::new();
-    if inbox.pending()? > 0 && identity.profile.board_id.is_some() {
-        identity.home = unlocked(identity.home, &args.passphrase)?;
-        taken = inbox.take_in(&Reader::new(&identity)?)?;
+    // Who has nothing to decode is in nobody's way.
+    let mut pending = inbox.pending()? > 0 && identity.profile.board_id.is_some();
+    for retired in &retired {
+        pending |= retired.inbox.pending()? > 0;
     }
-    let (retired, unread) = Retired::all(&identity.home)?;
+    if pending {
+        match Inbox::open(&identity.home) {
+            Err(MailError::Busy) => {}
+            opened => inbox = opened?,
+        }
+    }
+    if inbox.fetches() {
+        if inbox.pending()? > 0 && identity.profile.board_id.is_some() {
+            identity.home = unlocked(identity.home, &args.passphrase)?;
+            taken = inbox.take_in(&Reader::new(&identity)?)?;
+        }
+        drop(retired);
+        (retired, unread) = Retired::all(&identity.home, Inbox::open)?;
+    }
     warn_of_unread(&unread, ui);
     for retired in &retired {
         taken.extend(retired.take_in(&inbox)?.1);
     }
     list(style, ui, &inbox, &retired)?;
-    verdict(&taken)
+    verdict(&taken, &inbox, &retired, ui)
 }
 
 /// Fetches, takes in what came and lists it.
@@ -116,7 +133,7 @@ pub(super) fn fetch(
     let (taken, _) = mail.take_in()?;
     list(style, ui, &mail.inbox, &mail.retired)?;
     fetched?;
-    verdict(&taken)
+    verdict(&taken, &mail.inbox, &mail.retired, ui)
 }
 
 /// What a person asked for, with what it tells.
@@ -217,6 +234,7 @@ pub(super) async fn canary(
 
 fn list(style: Style, ui: &Ui, inbox: &Inbox, retired: &[Retired]) -> Result<(), CliError> {
     let (incomplete, unopened) = inbox.leftovers()?;
+    let has_retired = !retired.is_empty();
     let retired: Result<Vec<_>, CliError> = retired.iter().map(RetiredReport::new).collect();
     let report = Report {
         messages: inbox.list(style.all)?,
@@ -229,7 +247,17 @@ fn list(style: Style, ui: &Ui, inbox: &Inbox, retired: &[Retired]) -> Result<(),
     if style.json {
         return Ok(io::print_json(&report)?);
     }
-    io::print(&report.messages.iter().map(line).collect::<String>())?;
+    let columns = Columns::of(&report.messages, has_retired);
+    match report.messages.is_empty() {
+        true => ui.announce(match style.all {
+            true => "no letters here",
+            false => "no new letters: `omr inbox --all` lists those that were read, too",
+        }),
+        false => {
+            let lines = report.messages.iter().map(|message| columns.line(message));
+            io::print(&(columns.heading() + &lines.collect::<String>()))?;
+        }
+    }
     let incomplete = report.retired.iter().flat_map(|old| &old.incomplete);
     for letter in report.incomplete.iter().chain(incomplete) {
         ui.note(&format!(
@@ -272,32 +300,87 @@ impl RetiredReport {
     }
 }
 
-/// One line of the list.
-pub(super) fn line(message: &Listed) -> String {
-    let mark = if message.read { ' ' } else { '*' };
-    let text = match (&message.name, &message.first_line) {
-        (Some(name), Some(line)) => format!("{name}  {line}"),
-        (Some(text), None) | (None, Some(text)) => text.clone(),
-        (None, None) => "(no text)".to_owned(),
-    };
-    let time = time(message.fetched);
-    let address = match &message.retired {
-        Some(name) => format!("  (to your address until {name})"),
-        None => String::new(),
-    };
-    format!(
-        "{mark}{:>5}  {time}  {:>10}  {text}{address}\n",
-        message.number, message.bytes
-    )
+/// The columns of a list. What senders wrote is in the last one, where it can imitate no other.
+#[derive(Clone, Copy)]
+pub(super) struct Columns {
+    /// Whether some letters may be to an address that was replaced.
+    retired: bool,
 }
 
-/// Exit codes of what a fetch met.
-pub(super) fn verdict(taken: &[Taken]) -> Result<(), CliError> {
+impl Columns {
+    pub(super) fn of(messages: &[Listed], has_retired: bool) -> Self {
+        let retired = has_retired || messages.iter().any(|message| message.retired.is_some());
+        Self { retired }
+    }
+
+    fn heading(self) -> String {
+        let to = if self.retired {
+            "TO                  "
+        } else {
+            ""
+        };
+        format!(" NUMBER     INDEX  FETCHED              BYTES  {to}LETTER\n")
+    }
+
+    /// One line of the list.
+    pub(super) fn line(self, message: &Listed) -> String {
+        let mark = if message.read { ' ' } else { '*' };
+        let text = match (&message.name, &message.first_line) {
+            (Some(name), Some(line)) => format!("{name}  {line}"),
+            (Some(text), None) | (None, Some(text)) => text.clone(),
+            (None, None) => "(no text)".to_owned(),
+        };
+        let to = match &message.retired {
+            _ if !self.retired => String::new(),
+            Some(name) => format!("{:<18}  ", format!("until {name}")),
+            None => format!("{:<18}  ", "now"),
+        };
+        format!(
+            "{mark}{:>6}  {:>8}  {:<16}  {:>8}  {to}{text}\n",
+            message.number,
+            message.index,
+            time(message.fetched),
+            message.bytes
+        )
+    }
+}
+
+/// Exit codes of what a fetch met. Ranges whose letters come by later fetches without a person's doing are told of, and
+/// are no failure.
+pub(super) fn verdict(
+    taken: &[Taken],
+    inbox: &Inbox,
+    retired: &[Retired],
+    ui: &Ui,
+) -> Result<(), CliError> {
     let kept = |taken: &'_ Taken| match &taken.outcome {
         Outcome::Kept(kept) => Some(kept.clone()),
         Outcome::Delivered { .. } => None,
     };
-    let kept: Vec<Kept> = taken.iter().filter_map(kept).collect();
+    let mut kept: Vec<Kept> = taken.iter().filter_map(kept).collect();
+    if kept.is_empty() {
+        return Ok(());
+    }
+    // As they are known now, with the fetches that are left.
+    let mut known = inbox.kept()?;
+    for retired in retired {
+        known.extend(retired.inbox.kept()?);
+    }
+    kept.retain(|met| {
+        let now = known.iter().find(|now| now.range() == met.range());
+        let Some(coming) = now.filter(|now| now.comes_by_itself()) else {
+            return true;
+        };
+        ui.warn(&format!(
+            "{}..{} holds {} messages for you and one digest carries {}: {}",
+            coming.start,
+            coming.end,
+            coming.least().unwrap_or(0),
+            coming.bound,
+            kept::fetches(coming)
+        ));
+        false
+    });
     let overflowed = kept
         .iter()
         .filter_map(|kept| Some((kept.least()?, kept.bound, kept.may_overflow)));
@@ -320,8 +403,8 @@ pub(super) fn verdict(taken: &[Taken]) -> Result<(), CliError> {
     }
 }
 
-fn audit(args: &Args) -> Result<(), CliError> {
-    let audit = Inbox::open(&Identity::open(&home(&args.home)?)?.home)?.audit()?;
+fn audit(args: &Args, ui: &Ui) -> Result<(), CliError> {
+    let audit = Inbox::beside(&Identity::open(&home(&args.home)?)?.home)?.audit()?;
     let line = |canary: &omr_mail::Canary| CanaryLine {
         made: canary.made,
         index: canary.index,
@@ -331,6 +414,8 @@ fn audit(args: &Args) -> Result<(), CliError> {
     let lines: Vec<CanaryLine> = audit.canaries.iter().map(line).collect();
     if args.json {
         io::print_json(&lines)?;
+    } else if lines.is_empty() {
+        ui.announce("no canaries: `omr inbox --canary` posts one");
     } else {
         let text = |line: &CanaryLine| {
             let index = line.index.map_or("-".into(), |index| index.to_string());
@@ -353,33 +438,116 @@ fn audit(args: &Args) -> Result<(), CliError> {
     }
 }
 
+/// A letter as programs read it.
+#[derive(Serialize)]
+struct Opened<'a> {
+    #[serde(flatten)]
+    listed: &'a Listed,
+    /// The content, where it is text.
+    text: Option<&'a str>,
+    /// The file that it was saved in.
+    #[serde(serialize_with = "saved")]
+    path: Option<&'a Path>,
+}
+
+fn saved<S: serde::Serializer>(path: &Option<&Path>, to: S) -> Result<S::Ok, S::Error> {
+    match path {
+        Some(path) => io::as_text(path, to),
+        None => to.serialize_none(),
+    }
+}
+
 fn read(args: &InboxRead) -> Result<(), CliError> {
-    let inbox = Inbox::open(&Identity::open(&home(&args.home)?)?.home)?;
-    if let Some(dir) = &args.out {
+    let inbox = Inbox::beside(&Identity::open(&home(&args.home)?)?.home)?;
+    let folder = args.out.as_deref().filter(|out| !io::is_standard(out));
+    if let Some(dir) = folder {
         create_folder(dir)?;
     }
+    let all = inbox.list(true)?;
     for &number in &args.numbers {
         let body = inbox.body(number)?;
-        match &args.out {
-            Some(dir) => {
-                let path = dir.join(io::numbered(number, inbox.name(number)?.as_deref()));
-                io::stage_bytes(&path, Access::Private, &body)?.commit(false)?;
-                io::print(&format!("{}\n", path.display()))?;
-            }
-            None => print(number, &body)?,
+        let listed = all.iter().find(|message| message.number == number);
+        let listed = listed.ok_or(MailError::NoMessage(number))?;
+        let path = folder.map(|dir| dir.join(io::numbered(number, listed.name.as_deref())));
+        if let Some(path) = &path {
+            io::stage_bytes(path, Access::Private, &body)?.commit(false)?;
+        }
+        match (&path, args.json) {
+            (_, true) => io::print_json(&Opened {
+                listed,
+                text: std::str::from_utf8(&body).ok(),
+                path: path.as_deref(),
+            })?,
+            (Some(path), false) => io::print(&format!("{}\n", path.display()))?,
+            (None, false) => print(number, &body, args.out.is_some())?,
         }
         inbox.mark_read(&[number])?;
     }
     Ok(())
 }
 
-/// Prints a message; at a terminal only what cannot steer it.
-fn print(number: u64, body: &[u8]) -> Result<(), CliError> {
-    let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t' | '\r');
-    let text = std::str::from_utf8(body);
-    let is_text = text.is_ok_and(|text| text.chars().all(harmless));
-    if std::io::stdout().is_terminal() && !is_text {
-        return Err(CliError::NotText(number));
+/// Prints a message; at a terminal only what cannot steer it, and without what hides or turns writing around, unless it
+/// was sent there by name.
+fn print(number: u64, body: &[u8], is_named: bool) -> Result<(), CliError> {
+    if is_named || !std::io::stdout().is_terminal() {
+        return Ok(io::write_result(Path::new(io::STANDARD), body)?);
     }
-    Ok(io::write_result(std::path::Path::new(io::STANDARD), body)?)
+    let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t' | '\r');
+    let text = std::str::from_utf8(body).ok();
+    let text = text.filter(|text| text.chars().all(harmless));
+    let text = text.ok_or(CliError::NotText(number))?;
+    Ok(io::print(&shown(text))?)
+}
+
+/// A text as a terminal may show it: line by line, with its tabs.
+fn shown(text: &str) -> String {
+    let tabbed = |line: &str| -> String {
+        let words: Vec<String> = line.split('\t').map(visible).collect();
+        words.join("\t")
+    };
+    let mut shown = String::new();
+    for line in text.split_inclusive('\n') {
+        shown += &tabbed(line);
+        shown += if line.ends_with('\n') { "\n" } else { "" };
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_lines_and_tabs_and_nothing_that_hides() {
+        let letter = "pay\u{202e}lap\r\n\ta\u{200b}b\u{2028}c\n\n\u{645}\u{200c}\u{62e}";
+        assert_eq!(shown(letter), "paylap\n\tabc\n\n\u{645}\u{200c}\u{62e}");
+        assert_eq!(shown("one\n"), "one\n");
+    }
+
+    #[test]
+    fn no_text_imitates_the_mark_of_a_retired_identity() {
+        let message = |retired: Option<&str>, line: &str| Listed {
+            number: 7,
+            index: 12,
+            further: Vec::new(),
+            fetched: 0,
+            bytes: 4,
+            read: true,
+            name: None,
+            retired: retired.map(str::to_owned),
+            first_line: Some(line.to_owned()),
+        };
+        let forged = message(None, "until 2026-11-23  fine");
+        let real = message(Some("2026-11-23"), "fine");
+        let columns = Columns::of(&[forged.clone(), real.clone()], false);
+        let at = columns.heading().find("TO ").unwrap();
+        assert!(columns.line(&forged)[at..].starts_with("now "));
+        assert!(columns.line(&real)[at..].starts_with("until 2026-11-23 "));
+        let text = columns.heading().find("LETTER").unwrap();
+        assert!(columns.line(&forged)[text..].starts_with("until 2026-11-23  fine"));
+        // Nor is there a column where nobody has such an identity.
+        let columns = Columns::of(&[forged.clone()], false);
+        let text = columns.heading().find("LETTER").unwrap();
+        assert!(columns.line(&forged)[text..].starts_with("until 2026-11-23  fine"));
+    }
 }

@@ -9,11 +9,14 @@ use crate::io;
 use omr_console::Ui;
 use omr_mail::{Identity, Inbox, Kept, MailError};
 
-pub(super) fn list(dir: &HomeArg, json: bool) -> Result<(), CliError> {
-    let inbox = Inbox::open(&Identity::open(&home(dir)?)?.home)?;
+pub(super) fn list(dir: &HomeArg, json: bool, ui: &Ui) -> Result<(), CliError> {
+    let inbox = Inbox::beside(&Identity::open(&home(dir)?)?.home)?;
     let kept = inbox.kept()?;
     if json {
         return Ok(io::print_json(&kept)?);
+    }
+    if kept.is_empty() {
+        ui.announce("no range is kept: everything that was fetched is here");
     }
     Ok(io::print(&kept.iter().map(line).collect::<String>())?)
 }
@@ -44,9 +47,20 @@ pub(super) fn line(kept: &Kept) -> String {
                 "nothing more comes by itself: `omr inbox again {range}`, with --by in small requests, asks for it"
             )
         }
-        (false, left) => format!("the rest comes with the next {left} fetches"),
+        (false, _) => fetches(kept),
     };
     format!("range {range}: {what}; {} read so far, {next}\n", kept.read)
+}
+
+/// When the rest of a range comes by itself.
+pub(super) fn fetches(kept: &Kept) -> String {
+    let (expected, most) = (kept.fetches_expected, kept.fetches_left);
+    match expected < most {
+        true => format!(
+            "the rest comes with the next {expected} fetches, with {most} at most where much else comes meanwhile"
+        ),
+        false => format!("the rest comes with the next {most} fetches"),
+    }
 }
 
 /// Checks a bound against her keys and the server before anything is written down.
@@ -82,7 +96,7 @@ pub(super) fn again(args: &InboxAgain, ui: &Ui) -> Result<(), CliError> {
 }
 
 pub(super) fn drop_range(dir: &HomeArg, range: Span, ui: &Ui) -> Result<(), CliError> {
-    let inbox = Inbox::open(&Identity::open(&home(dir)?)?.home)?;
+    let inbox = Inbox::beside(&Identity::open(&home(dir)?)?.home)?;
     let range = range.of(0..inbox.requests().cursor()?);
     let (kept, requests) = inbox.drop_range(range)?;
     ui.note(&format!(

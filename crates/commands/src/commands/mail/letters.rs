@@ -1,13 +1,14 @@
 //! `omr contact` and `omr send`.
 
-use super::{MAX_TEXT_BYTES, block_on, home, own_server, server};
-use crate::args::{Contact, PlaceArgs, Send, Token};
+use super::recipient::recipient;
+use super::{block_on, home, own_server, server};
+use crate::args::{Contact, Send, Token};
 use crate::commands::network::connect;
 use crate::error::CliError;
 use crate::io;
 use crate::spans::{in_words, spans};
 use omr_console::Ui;
-use omr_mail::{Address, Draft, Home, Letter, MailError, Rules, Sent, Server, ShortAddress};
+use omr_mail::{Address, Draft, Home, Letter, MailError, Rules, Sent, Server};
 use serde::Serialize;
 use std::ops::Range;
 use std::path::Path;
@@ -42,83 +43,44 @@ pub(in crate::commands) fn contact(command: &Contact, ui: &Ui) -> Result<(), Cli
             name,
             file,
             place,
+            json,
         } => {
-            let home = home(dir)?;
-            let address = match short(file) {
-                Some(short) => resolve(&home, &short, place, ui)?,
-                None => read(file)?,
-            };
-            Ok(home.add_contact(name, &address)?)
+            let address = recipient(dir, file, place, ui)?;
+            home(dir)?.add_contact(name, &address)?;
+            let entry = entry((name.clone(), address));
+            match json {
+                true => io::print_json(&entry)?,
+                false => ui.note(&format!("fingerprint {}", entry.fingerprint)),
+            }
+            Ok(())
         }
-        Contact::List { home: dir, json } => list(&home(dir)?, *json),
+        Contact::List { home: dir, json } => list(&home(dir)?, *json, ui),
         Contact::Remove { home: dir, name } => Ok(home(dir)?.remove_contact(name)?),
     }
 }
 
-fn list(home: &Home, json: bool) -> Result<(), CliError> {
-    let entry = |(name, address): (String, Address)| Entry {
+fn entry((name, address): (String, Address)) -> Entry {
+    Entry {
         name,
         fingerprint: address.fingerprint(),
         server: address.server,
-    };
+    }
+}
+
+fn list(home: &Home, json: bool, ui: &Ui) -> Result<(), CliError> {
     let entries: Vec<Entry> = home.contacts()?.into_iter().map(entry).collect();
     if json {
         return Ok(io::print_json(&entries)?);
+    }
+    if entries.is_empty() {
+        ui.announce("no contacts: `omr contact add NAME ADDRESS` keeps one");
+        return Ok(());
     }
     let line = |entry: &Entry| {
         let server = entry.server.as_deref().unwrap_or("-");
         format!("{:<16} {}  {server}\n", entry.name, entry.fingerprint)
     };
     Ok(io::print(&entries.iter().map(line).collect::<String>())?)
-}
-
-fn read(path: &Path) -> Result<Address, CliError> {
-    Ok(Address::from_file(io::read_file(path, MAX_TEXT_BYTES)?)?)
-}
-
-/// A file if there is one of this name, else a contact: a folder, such as somebody's home, is no address.
-fn recipient(home: &Home, args: &Send, ui: &Ui) -> Result<Address, CliError> {
-    let to = &args.to;
-    if let Some(short) = short(to) {
-        return resolve(home, &short, &args.server.place, ui);
-    }
-    match to.to_str() {
-        Some(name) if !io::is_standard(to) && (to.is_dir() || !to.exists()) => {
-            Ok(home.contact(name)?)
-        }
-        _ => read(to),
-    }
-}
-
-/// The short address that an argument means, unless there is a file of this name.
-fn short(to: &Path) -> Option<String> {
-    let text = to.to_str().filter(|text| ShortAddress::is_meant(text))?;
-    (!to.exists()).then(|| text.to_owned())
-}
-
-/// The address that a short one stands for: known here, or what a server says if it is that.
-fn resolve(home: &Home, text: &str, place: &PlaceArgs, ui: &Ui) -> Result<Address, CliError> {
-    let short: ShortAddress = text.parse()?;
-    if let Some(known) = home.known(&short)? {
-        return Ok(known);
-    }
-    let own = match home.server() {
-        Err(MailError::NoServer) => None,
-        own => Some(own?),
-    };
-    let asked = match server(place, None)? {
-        Some(told) => told,
-        None => Server::named(short.server.as_deref(), own)
-            .ok_or_else(|| MailError::NoResolver(short.to_string()))?,
-    };
-    ui.note(&format!(
-        "asking {} for this address: it learns that you want to write to her",
-        asked.url
-    ));
-    // Whoever asks need not be known.
-    let found = block_on(async { Ok(short.find(&connect(asked.stranger(), ui)?).await?) })?;
-    home.keep_found(&found)?;
-    Ok(found)
 }
 
 /// Where a letter goes: the server told, else the address's, else one's own. One's own token and CA are for
@@ -155,7 +117,7 @@ fn destination(home: &Home, args: &Send, to: &Address, ui: &Ui) -> Result<Server
 
 pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
     let home = home(&args.home)?;
-    let to = recipient(&home, args, ui)?;
+    let to = recipient(&args.home, &args.to, &args.server.place, ui)?;
     let server = destination(&home, args, &to, ui)?;
     let mut files = Vec::new();
     for path in &args.files {

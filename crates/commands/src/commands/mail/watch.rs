@@ -1,7 +1,7 @@
 //! `omr watch`: the network keeps a schedule, decoding has a thread of its own.
 
 use super::identity::keep_published;
-use super::inbox::{canary, line, print_report, verdict};
+use super::inbox::{Columns, canary, print_report, verdict};
 use super::kept;
 use super::mailbox::{Mailbox, collect_retired, readable};
 use super::time::clock;
@@ -49,7 +49,7 @@ pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
             .join()
             .unwrap_or_else(|_| Err(CliError::Interrupted))?;
         watched?;
-        verdict(&taken)
+        verdict(&taken, scene.inbox, scene.retired, ui)
     })
 }
 
@@ -192,10 +192,11 @@ fn print_messages(scene: &Scene<'_>, messages: &[u64]) -> Result<(), CliError> {
     }
     let all = scene.inbox.list(true)?;
     let is_new = |message: &&Listed| messages.contains(&message.number);
+    let columns = Columns::of(&all, !scene.retired.is_empty());
     for message in all.iter().filter(is_new) {
         match scene.args.json {
             true => io::print_json(message)?,
-            false => io::print(&line(message))?,
+            false => io::print(&columns.line(message))?,
         }
     }
     Ok(())

@@ -69,7 +69,7 @@ fn warn_of_dates(table: &Table, ui: &Ui) {
 fn name(args: &PdqImport) -> Result<String, PdqError> {
     let stem = |path: &Path| Some(path.file_stem()?.to_str()?.to_owned());
     let name = args.name.clone().or_else(|| stem(&args.file));
-    name.ok_or(PdqError::NoName)
+    name.ok_or_else(|| PdqError::NoName(args.file.clone()))
 }
 
 fn print_report(args: &PdqImport, schema: &Schema, bytes: u64) -> Result<(), CliError> {

@@ -87,6 +87,12 @@ pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
         Some(name) => vec![name.clone()],
         None => home.retired()?.into_iter().map(|(name, _)| name).collect(),
     };
+    if names.len() > 1 && !args.all {
+        return Err(CliError::WhichRetired(names));
+    }
+    if names.is_empty() {
+        ui.announce("no retired identity: there is nothing to forget");
+    }
     for name in names {
         match end(&home, &name, &args.token, ui).await {
             // Digests that wait to be decoded.
