@@ -25,6 +25,7 @@ mod records;
 mod refuse;
 mod registrations;
 mod requests;
+mod room;
 mod routes;
 mod serve;
 mod services;
@@ -38,6 +39,7 @@ mod uploads;
 
 pub use config::Config;
 pub use error::ServerError;
+pub use jobs::{StoredJob, drop_jobs, stored_jobs};
 pub use parts::store_config;
 pub use pdq::{PdqConfig, PdqServer};
 pub use private::create_private_files;

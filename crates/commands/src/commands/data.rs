@@ -36,10 +36,11 @@ pub(super) fn run(command: &DataCommand, ui: &Ui) -> Result<(), CliError> {
         DataCommand::Restore(args) => restore(args, ui),
         DataCommand::Repair(args) => repair(args, ui),
         DataCommand::Expire(args) => expire(args, ui),
+        DataCommand::Jobs(args) => super::data_jobs::run(args, ui),
     }
 }
 
-fn place(of: &DataOf) -> Result<StoreConfig, CliError> {
+pub(super) fn place(of: &DataOf) -> Result<StoreConfig, CliError> {
     let mut config = Config::of(of.config.as_deref())?;
     config.data = of.data.clone().unwrap_or(config.data);
     Ok(store_config(&config))
