@@ -331,7 +331,7 @@ mod tests {
     fn a_run_is_as_large_as_what_is_left_now() {
         fn left() -> Memory {
             Memory {
-                available: Some(100 * MB),
+                available: Some(75 * MB),
                 ..has(64_000 * MB)
             }
         }

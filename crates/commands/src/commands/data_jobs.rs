@@ -24,7 +24,7 @@ pub(super) fn run(args: &DataJobs, ui: &Ui) -> Result<(), CliError> {
     drop_jobs(&store, &dropped)?;
     match args.json {
         true => io::print_json(&dropped)?,
-        false => ui.note(&format!("{} jobs dropped", dropped.len())),
+        false => ui.announce(&format!("{} jobs dropped", dropped.len())),
     }
     Ok(())
 }
@@ -46,10 +46,10 @@ fn list(jobs: &[StoredJob], json: bool, ui: &Ui) -> Result<(), CliError> {
         );
     }
     if text.is_empty() {
-        ui.note(&format!("no unfinished or failed jobs; {done} are done"));
+        ui.announce(&format!("no unfinished or failed jobs; {done} are done"));
     } else {
         io::print(&text)?;
-        ui.note(&format!("{done} more are done"));
+        ui.announce(&format!("{done} more are done"));
     }
     Ok(())
 }
