@@ -96,6 +96,10 @@ struct Inner {
     /// What became of jobs, until it is on the disk. Nobody is told before.
     unwritten: HashMap<Id, Outcome>,
     retries: Retries,
+    /// Until when nothing is lent, because the disk took nothing.
+    disk_rests: Option<Instant>,
+    /// Until when the server's own thread has no work, because memory was short.
+    memory_rests: Option<Instant>,
     finished: Finished,
     queue: Queue,
     tally: Tally,
@@ -144,6 +148,8 @@ pub(crate) struct Jobs {
     lease: Duration,
     shares_seeds: bool,
     room: Arc<Room>,
+    /// When the log was last told that memory is short.
+    told_shortage: Mutex<Option<Instant>>,
     metrics: Metrics,
     /// Whether the disk takes nothing more.
     #[cfg(test)]
@@ -215,6 +221,7 @@ impl Jobs {
             lease: bounds.lease,
             shares_seeds: bounds.shares_seeds,
             room: bounds.room,
+            told_shortage: Mutex::default(),
             limit: bounds.unfinished,
             keep: bounds.keep,
             metrics,

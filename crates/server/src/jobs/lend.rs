@@ -9,8 +9,8 @@ use omr_protocol::{EngineKind, SEED_BYTES, Scheme, Stride};
 use omr_work::{KeyRef, Seed, Unit, in_words};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long it is remembered over which messages a worker worked that does not come again.
@@ -138,8 +138,9 @@ impl Jobs {
                     && let Err(error) = self.write_running(&inner, &ids)
                 {
                     tracing::error!(%error, "digests wait for the disk");
+                    inner.disk_rests = Some(now + DISK);
                     ids.iter().for_each(|id| self.requeue(&mut inner, id));
-                    return Lent::Until(Some(now + DISK));
+                    return Lent::Until(inner.disk_rests);
                 }
                 let leased = (unit.clone(), ids);
                 inner.leases.grant(leased, who, now, asking.lasts);
@@ -189,6 +190,11 @@ impl Jobs {
         if !inner.unwritten.is_empty() {
             return Begun::Until(Some(now + DISK));
         }
+        let memory_rests = inner.memory_rests.filter(|_| asking.is_local());
+        let rests = inner.disk_rests.into_iter().chain(memory_rests).max();
+        if rests.is_some_and(|until| until > now) {
+            return Begun::Until(rests);
+        }
         let retry_from = match self.retry(&mut inner, asking, now) {
             Ok(job) => return Begun::Jobs(vec![job]),
             Err(from) => from,
@@ -205,7 +211,8 @@ impl Jobs {
             false => most,
         };
         if most == 0 {
-            return Begun::Until(Some(now + MEMORY));
+            inner.memory_rests = Some(now + MEMORY);
+            return Begun::Until(inner.memory_rests);
         }
         if let Some(until) = self.company_until(&inner, &first, most, now) {
             return Begun::Until(Some(until));
@@ -229,13 +236,22 @@ impl Jobs {
         let batches = record.stride().count().div_ceil(self.slots);
         let fitting = self.room.recipients(engines, most, batches);
         if fitting == 0 {
-            tracing::warn!(
-                needs = in_words(self.room.run(engines, batches)),
-                messages = record.stride().count(),
-                "a digest waits for memory"
-            );
+            self.tell_shortage(self.room.run(engines, batches), record.stride().count());
         }
         fitting
+    }
+
+    /// Logs that a digest waits for memory, once a minute at most.
+    fn tell_shortage(&self, needs: u64, messages: u64) {
+        let mut told = self
+            .told_shortage
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if told.is_none_or(|at| at.elapsed() >= PRESENT) {
+            *told = Some(Instant::now());
+            let needs = in_words(needs);
+            tracing::warn!(needs, messages, "a digest waits for memory");
+        }
     }
 
     /// A job whose last attempt failed, if a worker may have one; else from when on it may.

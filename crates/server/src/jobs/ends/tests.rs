@@ -223,5 +223,8 @@ fn no_digest_is_begun_whose_attempt_cannot_be_noted() {
     assert!(matches!(own.lend(&local()), Lent::Until(Some(_))));
     assert_eq!(seen(&own).state, State::Queued);
     own.disk_fails.store(false, Ordering::Relaxed);
+    // Not at once, lest it be tried without end.
+    assert!(matches!(own.lend(&local()), Lent::Until(Some(_))));
+    own.lock().disk_rests = None;
     lent(&own, &local());
 }
