@@ -129,6 +129,13 @@ impl Room {
                     2 => vec![EngineKind::Instantomr],
                     _ => Vec::new(),
                 };
+                // What is lowered is counted anew for what is left; workers elsewhere need none of it.
+                detector.together = before.detector.together;
+                detector.keys_in_memory = before.detector.keys_in_memory;
+                detector.cache_bytes = before.detector.cache_bytes;
+                config.limits.digest_messages = before.limits.digest_messages;
+                needs.keys = config.detector.keys_in_memory;
+                needs.cache_bytes = config.detector.cache_bytes;
             } else {
                 break;
             }
@@ -313,8 +320,9 @@ mod tests {
 
     #[test]
     fn where_no_digest_fits_none_is_made_and_the_figures_are_told() {
-        let (_, room) = of("sophomr-v5", || has(700 * MB));
+        let (config, room) = of("sophomr-v5", || has(700 * MB));
         assert!(room.able().is_empty());
+        assert_eq!(config, Config::default(), "for workers elsewhere");
         let told = room.shortage().unwrap();
         assert!(
             told.contains("SophOMR") && told.contains(" GB of memory"),

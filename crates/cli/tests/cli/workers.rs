@@ -2,8 +2,10 @@
 
 use crate::common::mail::{Server, identity, inbox, lines, send};
 use crate::common::{PARAMS, Scene};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// Starts a worker and waits until it works.
 fn worker(scene: &Scene, server: &Server) -> Child {
@@ -57,6 +59,16 @@ fn a_worker_makes_the_digests_of_a_server_that_makes_none() {
     second.wait().unwrap();
 }
 
+/// The text of the server's metrics.
+fn metrics(server: &Server) -> String {
+    let host = server.url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(stream, "GET /metrics HTTP/1.0\r\nHost: {host}\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
 #[test]
 fn jobs_of_a_stopped_server_are_listed_and_dropped() {
     let scene = Scene::keys();
@@ -66,10 +78,14 @@ fn jobs_of_a_stopped_server_are_listed_and_dropped() {
     let server = Server::with(&scene, &[&config[..], &listen].concat());
     identity(&scene, &server, "ann", &["--bound", "10"]);
     send(&scene, "carl", "ann", b"hello Ann");
-    // Nobody makes her digest.
-    let waits = scene.run(&["inbox", "--home", "ann", "--timeout", "3"]);
-    assert_ne!(waits.code, 0, "{waits:?}");
+    // Nobody makes her digest: she waits until the server is gone.
+    let mut command = scene.command(&["inbox", "--home", "ann", "--timeout", "1"]);
+    let mut waits = command.stderr(Stdio::null()).spawn().unwrap();
+    while !metrics(&server).contains("omr_jobs{state=\"queued\"} 1") {
+        std::thread::sleep(Duration::from_millis(50));
+    }
     drop(server);
+    assert!(!waits.wait().unwrap().success());
     let jobs = |more: &[&str]| scene.run(&[&["data", "jobs", "--data", "data"], more].concat());
     let listed = jobs(&["--json"]).json();
     let listed = listed.as_array().unwrap();
