@@ -40,8 +40,8 @@ pub(crate) use pdq::{
 };
 #[cfg(feature = "full")]
 pub(crate) use serve::{
-    DataBackup, DataCommand, DataExpire, DataOf, DataRepair, DataRestore, DataVerify, Health,
-    Serve, TokenAdd, TokenCommand, TokenList,
+    DataBackup, DataCommand, DataExpire, DataJobs, DataOf, DataRepair, DataRestore, DataVerify,
+    Health, Serve, TokenAdd, TokenCommand, TokenList,
 };
 pub(crate) use shell::{Completions, Man};
 pub(crate) use span::Span;

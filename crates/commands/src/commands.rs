@@ -4,6 +4,8 @@ mod board;
 mod clues;
 #[cfg(feature = "full")]
 mod data;
+#[cfg(feature = "full")]
+mod data_jobs;
 mod decode;
 mod demo;
 mod digest;

@@ -257,6 +257,10 @@ pub(crate) enum CliError {
     #[cfg(feature = "full")]
     #[error("expected no damage, found {0} faults: the warning about each says what helps")]
     Faults(u64),
+    /// A stopped server has no job of this id.
+    #[cfg(feature = "full")]
+    #[error("expected `all` or the id of a job that `omr data jobs` lists, found {0:?}")]
+    NoJob(String),
     /// This server answers but does not serve.
     #[cfg(feature = "full")]
     #[error("{0} does not serve")]

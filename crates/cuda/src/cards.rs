@@ -121,7 +121,11 @@ impl Cards {
     pub fn new(choice: Choice) -> Result<Self, MachineError> {
         let card = match choice {
             Choice::Cpu => Err("asked for".into()),
-            Choice::Auto => first_card().map_err(|error| error.to_string()),
+            // Most machines have none, so that is no error.
+            Choice::Auto => first_card().map_err(|error| match error {
+                MachineError::Absent(_) => "there is no NVIDIA card".to_owned(),
+                error => error.to_string(),
+            }),
             Choice::Cuda => Ok(first_card()?),
         };
         Ok(Self::of(choice, card))

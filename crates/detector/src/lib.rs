@@ -17,6 +17,7 @@ pub mod engine;
 pub mod engines;
 mod error;
 pub mod instantomr;
+pub mod memory;
 mod messages;
 mod progress;
 pub mod sophomr;

@@ -19,4 +19,5 @@ pub use cache::BoardCache;
 pub use clues::ClueBatch;
 pub use cpu::CpuEngine;
 pub use detector::{Detector, Steps};
+pub(crate) use memory::run_memory;
 pub use run::{Output, PartialOutput, TOGETHER, Wanted, digests, finish, partials};

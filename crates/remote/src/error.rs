@@ -6,6 +6,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tonic::{Code, Status};
 
+/// How long a call was tried, where that is worth a word.
+fn in_time(waited: Duration) -> String {
+    match waited.as_secs() {
+        0 => String::new(),
+        seconds => format!(" in {seconds} s"),
+    }
+}
+
 /// Why a call failed, and what can be done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -27,9 +35,9 @@ pub enum RemoteError {
     Setup(#[source] tonic::transport::Error),
     /// Tried until patience ended.
     #[error(
-        "{call}: no success in {} s, the last answer was {last:?}: check the network and the server's URL, \
+        "{call}: no success{}, the last answer was {last:?}: check the network and the server's URL, \
          and try again; nothing is lost",
-        .waited.as_secs()
+        in_time(*.waited)
     )]
     Unreachable {
         /// The call.

@@ -38,6 +38,9 @@ pub struct Config {
     pub pdq: Tables,
     /// Pages for people.
     pub page: Page,
+    /// The commit of this program, empty where it does not know: workers of another one are refused.
+    #[serde(skip)]
+    pub build: String,
 }
 
 /// The board that the first start makes; later starts check that it is this one.

@@ -9,21 +9,26 @@ mod line;
 mod local;
 mod queue;
 mod record;
+mod retries;
 mod run;
+mod stored;
 mod tally;
 #[cfg(test)]
 pub(crate) mod trial;
 
+use ends::ATTEMPTS;
 pub(crate) use ends::{Ending, Step};
 pub(crate) use leases::{Refusal, Who};
 pub(crate) use lend::{Asking, Lent};
 pub(crate) use local::Local;
 pub(crate) use queue::Kinds;
 pub(crate) use record::{DIGESTS, Id, JOBS, JobRecord, State, derived};
+pub use stored::{StoredJob, drop_jobs, stored_jobs};
 
 use crate::caller::Caller;
 use crate::error::ServerError;
 use crate::refuse;
+use crate::room::Room;
 use crate::share::Full;
 use finished::Finished;
 use omr_detector::engines::Costs;
@@ -31,6 +36,7 @@ use omr_ops::{FinishedDigest, Metrics};
 use omr_protocol::{ParamSet, Sealing};
 use omr_store::{Change, Store, StoreError};
 use queue::{Queue, Shares};
+use retries::Retries;
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,6 +53,11 @@ const STRANGERS_FINISHED: usize = 16 * FINISHED;
 
 /// Digests for orders that are unfinished at a time.
 const ORDERED: u64 = 256;
+
+/// Why an attempt failed that ended with the server's process.
+const ENDED: &str = "the server's process ended while it made the digest, as it does where memory runs out: its operator \
+     can lower detector.together or limits.digest_messages, have `omr worker` make digests on a larger machine, or \
+     choose a smaller parameter set";
 
 /// Digests that the status page shows.
 const SHOWN: usize = 10;
@@ -65,8 +76,13 @@ pub(crate) struct View {
     pub(crate) error: String,
 }
 
+/// What becomes of a job: its digest, or why there is none.
+type Outcome = Result<Vec<u8>, String>;
+
 struct Entry {
     record: JobRecord,
+    /// Workers whose attempts failed, as far as this process knows.
+    failed_by: Vec<Arc<Who>>,
     shares: Shares,
     view: watch::Sender<View>,
     cancelled: Arc<AtomicBool>,
@@ -75,8 +91,15 @@ struct Entry {
 
 #[derive(Default)]
 struct Inner {
-    /// Those that are not finished, and those whose end could not be written.
+    /// Those that are not finished.
     entries: HashMap<Id, Entry>,
+    /// What became of jobs, until it is on the disk. Nobody is told before.
+    unwritten: HashMap<Id, Outcome>,
+    retries: Retries,
+    /// Until when nothing is lent, because the disk took nothing.
+    disk_rests: Option<Instant>,
+    /// Until when the server's own thread has no work, because memory was short.
+    memory_rests: Option<Instant>,
     finished: Finished,
     queue: Queue,
     tally: Tally,
@@ -91,6 +114,12 @@ struct Inner {
 }
 
 impl Inner {
+    /// Takes a job out of the line, if it is in it.
+    fn leave_line(&mut self, id: &Id) {
+        self.queue.remove(id);
+        self.retries.remove(id);
+    }
+
     /// Gives a job another record.
     fn change(&mut self, id: &Id, record: JobRecord) {
         if let Some(entry) = self.entries.get_mut(id) {
@@ -118,7 +147,13 @@ pub(crate) struct Jobs {
     sealing: Sealing,
     lease: Duration,
     shares_seeds: bool,
+    room: Arc<Room>,
+    /// When the log was last told that memory is short.
+    told_shortage: Mutex<Option<Instant>>,
     metrics: Metrics,
+    /// Whether the disk takes nothing more.
+    #[cfg(test)]
+    disk_fails: AtomicBool,
 }
 
 /// How long finished digests are kept.
@@ -156,6 +191,8 @@ pub(crate) struct Bounds {
     pub(crate) lease: Duration,
     /// Whether digests of the same messages share their placement, and work with it.
     pub(crate) shares_seeds: bool,
+    /// What the memory has room for.
+    pub(crate) room: Arc<Room>,
 }
 
 impl Jobs {
@@ -183,28 +220,45 @@ impl Jobs {
             sealing: bounds.sealing,
             lease: bounds.lease,
             shares_seeds: bounds.shares_seeds,
+            room: bounds.room,
+            told_shortage: Mutex::default(),
             limit: bounds.unfinished,
             keep: bounds.keep,
             metrics,
+            #[cfg(test)]
+            disk_fails: AtomicBool::new(false),
         };
         jobs.load()?;
         Ok(jobs)
     }
 
-    /// Takes up what is on the disk.
+    /// Takes up what is on the disk. A job that the server's own thread was at when the process ended has one more
+    /// failed attempt, and fails with the last one, so that a job that ends the process does not end every later one.
     fn load(&self) -> Result<(), ServerError> {
-        let (mut waiting, mut ended) = (Vec::new(), Vec::new());
+        let (mut waiting, mut ended, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         let mut inner = self.lock();
-        record::each(&self.store, |id, record| {
+        record::each(&self.store, |id, mut record| {
             inner.next_number = inner.next_number.max(record.number + 1);
-            match record.state.is_final() {
-                true => {
-                    inner.tally.add(&id, &record);
-                    ended.push((record.number, id, record.ordered));
+            if record.state == State::Running {
+                record.attempts += 1;
+                tracing::warn!(
+                    attempts = record.attempts,
+                    messages = record.stride().count(),
+                    "the last process ended while it made a digest"
+                );
+                if record.attempts >= ATTEMPTS {
+                    record.fail(ends::exhausted(ENDED));
+                    failed.push(record.change(&id));
                 }
-                false => waiting.push((id, record)),
+            }
+            if record.state.is_final() {
+                inner.tally.add(&id, &record);
+                ended.push((record.number, id, record.ordered));
+            } else {
+                waiting.push((id, record));
             }
         })?;
+        self.store.write(&failed)?;
         ended.sort_unstable();
         for (number, id, ordered) in ended {
             inner.finished.push(id, number, ordered);
@@ -218,6 +272,17 @@ impl Jobs {
         Ok(())
     }
 
+    /// Writes changes to the disk.
+    ///
+    /// Errors: those of the store.
+    fn write(&self, changes: &[Change]) -> Result<(), StoreError> {
+        #[cfg(test)]
+        if self.disk_fails.load(Ordering::Relaxed) {
+            return Err(StoreError::Suspended);
+        }
+        self.store.write(changes)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -228,6 +293,7 @@ impl Jobs {
         let entry = Entry {
             view: watch::Sender::new(View::of(&record)),
             record,
+            failed_by: Vec::new(),
             shares,
             cancelled: Arc::default(),
             queued: Instant::now(),
@@ -248,7 +314,7 @@ impl Jobs {
     /// Queues a job, or finds it if it was asked for before.
     ///
     /// Errors: ALREADY_EXISTS for another request under this id; FAILED_PRECONDITION and
-    /// RESOURCE_EXHAUSTED for too many; those of the store.
+    /// RESOURCE_EXHAUSTED for too many; FAILED_PRECONDITION where nobody has the memory for it; those of the store.
     pub(crate) fn create(
         &self,
         id: Id,
@@ -274,6 +340,7 @@ impl Jobs {
                 return Err(refuse::busy("the queue is full: try again later", after));
             }
         }
+        self.check_workers(&inner, &record)?;
         record.number = inner.next_number;
         inner.next_number += 1;
         let mut changes = vec![record.change(&id)];
@@ -288,6 +355,30 @@ impl Jobs {
         }
         self.insert(&mut inner, id, record, shares);
         Ok(())
+    }
+
+    /// What is short of memory, if anything is.
+    pub(crate) fn shortage(&self) -> Option<&str> {
+        self.room.shortage()
+    }
+
+    /// Checks that somebody can make a digest where this process has no memory for it.
+    ///
+    /// Errors: FAILED_PRECONDITION.
+    fn check_workers(&self, inner: &Inner, record: &JobRecord) -> Result<(), Status> {
+        let Some(shortage) = self.room.shortage() else {
+            return Ok(());
+        };
+        let engines = self.narrowed(record).engines().iter().copied();
+        let needs = Kinds::of(engines);
+        let able =
+            self.room.able().include(needs) || inner.workers.values().any(|hand| hand.can(needs));
+        match able {
+            true => Ok(()),
+            false => Err(Status::failed_precondition(format!(
+                "{shortage}, and no worker elsewhere is there: ask the server's operator"
+            ))),
+        }
     }
 
     /// How many digests for orders have room in the queue. Those of clients who wait do not share it.
@@ -369,7 +460,8 @@ impl Jobs {
         self.store
             .write(&record::forget(id))
             .map_err(|error| refuse::store(&error))?;
-        inner.queue.remove(id);
+        inner.leave_line(id);
+        inner.unwritten.remove(id);
         let entry = inner.forget(id, &record);
         // Whoever waits for others of its group need not.
         self.wake(&mut inner);

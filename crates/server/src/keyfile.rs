@@ -25,6 +25,17 @@ pub(crate) enum KeyError {
     Params(#[from] ParamsError),
 }
 
+impl KeyError {
+    /// Whether the key could not be read, which may pass.
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            Self::Store(error) => !matches!(error, StoreError::NoKey(_)),
+            Self::File(error) => error.may_pass(),
+            _ => false,
+        }
+    }
+}
+
 fn open(store: &Store, hash: [u8; 32], set: &ParamSet) -> Result<KeyFile, KeyError> {
     Ok(KeyFile::open(store.open_key(hash)?, set)?)
 }

@@ -1,7 +1,7 @@
 //! What every server shares: its addresses, its transport, the services that all have, and an end in order.
 
 use crate::caller::Callers;
-use crate::config::{Config, MetricsAt};
+use crate::config::{Config, Limits, MetricsAt};
 use crate::connections::{self, Doors};
 use crate::error::ServerError;
 use crate::requests::{Requests, bounded};
@@ -156,12 +156,54 @@ fn transport(config: &Config) -> Result<Server, ServerError> {
     Ok(server.tls_config(ServerTlsConfig::new().identity(identity))?)
 }
 
-/// Asks the system for as many open files as it gives: a connection is one.
-pub(crate) fn allow_many_files() {
+/// Open files that are kept from connections: the database, segments, uploads, keys, the log.
+const RESERVE: u64 = 256;
+
+/// Asks the system for as many open files as it gives, a connection being one, and lowers the limit of connections where
+/// that is not enough: else clients who are many would keep the server from sealing segments.
+pub(crate) fn allow_many_files(limits: &mut Limits) {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
         tracing::warn!(%error, "the limit of open files stays");
+    }
+    // Without a limit there is room for all.
+    if let Some(files) = getrlimit(Resource::Nofile).current {
+        fit_connections(limits, files);
+    }
+}
+
+fn fit_connections(limits: &mut Limits, files: u64) {
+    let most = (files - RESERVE.min(files / 2)).max(1) as usize;
+    if limits.connections > most {
+        tracing::warn!(
+            "limits.connections is lowered from {} to {most}: this process may have {files} open files (LimitNOFILE, \
+             ulimit -n), some of which are for the data",
+            limits.connections
+        );
+        limits.connections = most;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_leave_files_for_the_data() {
+        let lowered = |files| {
+            let mut limits = Limits {
+                connections: 12_000,
+                ..Limits::default()
+            };
+            fit_connections(&mut limits, files);
+            limits.connections
+        };
+        assert_eq!(
+            [20_000, 12_256, 12_255].map(lowered),
+            [12_000, 12_000, 11_999]
+        );
+        assert_eq!([1024, 64, 1].map(lowered), [768, 32, 1]);
     }
 }

@@ -8,16 +8,18 @@ use crate::gate::Gate;
 use crate::jobs::{Bounds, Jobs, Keep, Local, Together};
 use crate::orders::Orders;
 use crate::private;
+use crate::room::Room;
 use crate::sessions::{Sessions, Tools};
 use crate::tokens::Tokens;
 use omr_cuda::{Cards, Choice};
 use omr_detector::engines::Costs;
 use omr_detector::sophomr::BoardCache;
+use omr_memory::Memory;
 use omr_ops::Metrics;
 use omr_protocol::Mismatch;
 use omr_protocol::{ClueKind, EngineKind, ParamSet, Sealing};
 use omr_store::{BoardConfig, Clues, Objects, Store, StoreConfig};
-use omr_work::{IDLE, Worker};
+use omr_work::{IDLE, Worker, works_here};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -145,6 +147,7 @@ pub(crate) struct Parts {
     pub(crate) costs: Costs,
     /// Where digests and sessions are made.
     cards: Arc<Cards>,
+    pub(crate) room: Arc<Room>,
 }
 
 /// What makes digests and sessions, told in a line and as a metric where anything is made here.
@@ -162,15 +165,19 @@ fn cards(config: &Config, set: &ParamSet, metrics: &Metrics) -> Result<Arc<Cards
 }
 
 impl Parts {
-    pub(crate) fn open(config: Config) -> Result<Self, ServerError> {
+    pub(crate) fn open(mut config: Config) -> Result<Self, ServerError> {
         config.check()?;
         let set = Arc::new(ParamSet::named(&config.board.params)?);
         let sealing: Sealing = config.board.sealing.parse()?;
         let store = open_store(&config, &set, sealing)?;
         private::close(&config.data)?;
         let metrics = Metrics::new(env!("CARGO_PKG_VERSION"), set.name());
+        let cards = cards(&config, &set, &metrics)?;
+        let (kind, here) = (clue_kind(store.board()), works_here(&cards));
+        let room = Room::new(&mut config, &set, kind, here, Memory::now);
         Ok(Self {
-            cards: cards(&config, &set, &metrics)?,
+            cards,
+            room: Arc::new(room),
             costs: Costs {
                 batch_s: config.detector.batch_seconds,
                 message_s: config.detector.message_seconds,
@@ -201,6 +208,7 @@ impl Parts {
             sealing: self.sealing,
             lease: Duration::from_secs(self.config.detector.lease_seconds),
             shares_seeds: self.config.detector.cache_bytes > 0,
+            room: self.room.clone(),
         };
         let (store, set) = (self.store.clone(), self.set.clone());
         Jobs::open(store, set, bounds, self.metrics.clone())
@@ -220,13 +228,14 @@ impl Parts {
     /// The thread that makes digests here, unless that is left to workers elsewhere.
     pub(crate) fn worker(&self, jobs: &Arc<Jobs>) -> Result<Option<JoinHandle<()>>, ServerError> {
         let detector = &self.config.detector;
-        if !detector.local_worker {
+        let able = self.room.able();
+        if able.is_empty() {
             return Ok(None);
         }
         let pool = pool(detector.threads, "digest")?;
         let (store, set) = (self.store.clone(), self.set.clone());
         let told = (self.metrics.clone(), self.damage.clone());
-        let local = Local::new((store, set), jobs.clone(), self.gate.clone(), told);
+        let local = Local::new((store, set), jobs.clone(), self.gate.clone(), told, able);
         let cache = Arc::new(BoardCache::new(detector.cache_bytes));
         let keys = detector.keys_in_memory;
         let cards = self.cards.clone();
@@ -263,6 +272,7 @@ impl Parts {
             metrics: self.metrics.clone(),
             damage: self.damage.clone(),
             in_memory: detector.session_keys_in_memory,
+            room: self.room.clone(),
             limit: self.config.limits.all_sessions as usize,
             pool: pool(threads, "session")?,
         };

@@ -34,8 +34,8 @@ impl Server {
     /// Opens what the server keeps and listens. Needs a tokio runtime.
     ///
     /// Errors: any `ServerError` but those of the network later on.
-    pub async fn start(config: Config) -> Result<Self, ServerError> {
-        allow_many_files();
+    pub async fn start(mut config: Config) -> Result<Self, ServerError> {
+        allow_many_files(&mut config.limits);
         mail::check(&config.page)?;
         let opened = tokio::task::spawn_blocking(move || -> Result<_, ServerError> {
             let parts = Parts::open(config)?;
@@ -157,7 +157,8 @@ async fn finish(
     sessions: Option<Arc<Sessions>>,
     threads: Vec<JoinHandle<()>>,
 ) {
-    shared.jobs.stop();
+    let jobs = shared.jobs.clone();
+    jobs.stop();
     if let Some(sessions) = &sessions {
         sessions.stop();
     }
@@ -173,6 +174,7 @@ async fn finish(
     // Tasks of clients that hold on keep the writer; all that it had is written by then.
     if tokio::time::timeout(FAREWELL, joined).await.is_err() {
         tracing::warn!("some work did not end in time");
+        jobs.let_go();
     }
     tracing::info!("stopped");
 }

@@ -12,6 +12,7 @@ use crate::error::ServerError;
 use crate::gate::Gate;
 use crate::jobs::Id;
 use crate::refuse;
+use crate::room::Room;
 use crate::share::{Full, Taken};
 use live::{Live, Place};
 use omr_cuda::Cards;
@@ -35,6 +36,8 @@ pub(crate) struct Tools {
     pub(crate) damage: Arc<Damage>,
     /// Sessions whose keys are in memory.
     pub(crate) in_memory: usize,
+    /// Hears how many those are.
+    pub(crate) room: Arc<Room>,
     pub(crate) limit: usize,
     /// Threads of sessions' own, so that digests do not take theirs.
     pub(crate) pool: rayon::ThreadPool,

@@ -28,6 +28,19 @@ pub enum KeyError {
     Kind(Mismatch<EngineKind>),
 }
 
+impl KeyError {
+    /// Whether the key could not be read, which may pass.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        matches!(
+            self,
+            Self::Read(_)
+                | Self::Frame(FrameError::Io(_))
+                | Self::Key(DetectionKeyError::Frame(FrameError::Io(_)))
+        )
+    }
+}
+
 /// A key's file, its header read.
 pub struct KeyFile {
     /// What it is for.

@@ -28,8 +28,10 @@ pub struct Made {
 pub enum Failure {
     /// Not wanted any more, or the worker stops.
     Stopped,
-    /// What the client is told.
+    /// It cannot be done: what the client is told.
     Refused(String),
+    /// A key or messages could not be read, which may pass: what the client is told unless it does.
+    Unread(String),
     /// The card that digests are made on failed: what the client is told unless the processor does it.
     Card(String),
     /// A bug, which the log has.

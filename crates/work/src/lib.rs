@@ -8,13 +8,17 @@ mod causes;
 mod keyfile;
 mod keys;
 mod leases;
+mod needs;
 mod parts;
 mod run;
 mod unit;
+mod version;
 
 pub use keyfile::{KeyError, KeyFile};
 pub use keys::Keys;
 pub use leases::{Failure, Leased, Leases, Made, Supplies};
+pub use needs::{Needs, in_words, room, works_here};
 pub use parts::batches;
 pub use run::{IDLE, Worker};
 pub use unit::{KeyRef, Misfit, Seed, Unit, UnitId};
+pub use version::{is_same_build, version};

@@ -229,6 +229,7 @@ impl Failure {
         match error {
             DetectorError::Stopped => Self::Stopped,
             DetectorError::Engine { .. } => Self::Card(error.to_string()),
+            error @ DetectorError::Source(_) => Self::Unread(logged(&error)),
             error => Self::new(error),
         }
     }
@@ -236,14 +237,20 @@ impl Failure {
     pub(crate) fn of_key(error: KeyError) -> Self {
         match error {
             KeyError::Key(DetectionKeyError::Engine(error)) => Self::Card(error),
+            error if error.may_pass() => Self::Unread(logged(&error)),
             error => Self::new(error),
         }
     }
 
     pub(crate) fn new(error: impl std::error::Error) -> Self {
-        tracing::warn!(error = chain(&error), "a digest failed");
-        Self::Refused(error.to_string())
+        Self::Refused(logged(&error))
     }
+}
+
+/// What the client is told of an error; the log has its causes as well.
+fn logged(error: &dyn std::error::Error) -> String {
+    tracing::warn!(error = chain(error), "a digest failed");
+    error.to_string()
 }
 
 /// Does a job's work on the pool; a panic ends that job alone and is logged.

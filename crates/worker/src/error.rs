@@ -21,6 +21,19 @@ pub enum WorkerError {
     /// The board's parameter set, by its name, has no such engine.
     #[error("expected an engine of the board's set {1}, found {0}")]
     Engine(EngineKind, &'static str),
+    /// Not even one recipient's digest fits into the memory: what it takes, and what there is.
+    #[error(
+        "memory: a digest of set {set} takes {needed}, there is {has} for it: expected a larger machine, another \
+         --engine, fewer --threads or a smaller --cache"
+    )]
+    Memory {
+        /// The board's parameter set.
+        set: &'static str,
+        /// What a digest takes.
+        needed: String,
+        /// What there is.
+        has: String,
+    },
     /// The token does not allow to work.
     #[error("expected a token with the right `work` (omr token add --may work), found none")]
     NoRight,

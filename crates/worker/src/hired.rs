@@ -16,15 +16,19 @@ pub struct Hired {
 }
 
 impl Hired {
-    /// Asks the server what it is, and whether a worker of this build suits it. The server's log has the name; a random
+    /// Asks the server what it is, and whether a worker of this build, named by its commit or empty, suits it. The server's log has the name; a random
     /// one where there is none.
     ///
     /// Errors: `Remote`, `Version`, `NoRight`, `Params`.
-    pub async fn by(client: &Client, name: Option<String>) -> Result<Self, WorkerError> {
+    pub async fn by(
+        client: &Client,
+        name: Option<String>,
+        build: &str,
+    ) -> Result<Self, WorkerError> {
         let known = client.capabilities().await?;
-        let own = env!("CARGO_PKG_VERSION");
-        if known.version != own {
-            let versions = Mismatch::new(own.into(), known.version);
+        let own = omr_work::version(build);
+        if !omr_work::is_same_build(&own, &known.version) {
+            let versions = Mismatch::new(own, known.version);
             return Err(WorkerError::Version(versions));
         }
         if !known.rights.is_some_and(|rights| rights.work) {
@@ -38,7 +42,7 @@ impl Hired {
         Ok(Self {
             request: v1::LeaseRequest {
                 worker: Some(v1::Worker { worker_id }),
-                version: own.into(),
+                version: own,
                 params_id: set.name().into(),
                 engines: engines.map(|engine| engine.tag().into()).collect(),
                 ..v1::LeaseRequest::default()

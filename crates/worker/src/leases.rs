@@ -2,17 +2,22 @@
 
 use crate::unit::Told;
 use crate::watch::{JobProgress, Watch};
+use omr_detector::sophomr::TOGETHER;
 use omr_detector::{Progress, Stages};
-use omr_protocol::{ParamSet, Stride};
+use omr_memory::Memory;
+use omr_protocol::{EngineKind, ParamSet, Stride};
 use omr_remote::v1;
 use omr_remote::{Client, RemoteError};
-use omr_work::{Failure, Leased, Leases, Made, Unit};
+use omr_work::{Failure, Leased, Leases, Made, Needs, Unit, room};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::watch::Receiver;
 use tokio::task::JoinHandle;
+
+/// How long a worker waits for memory before it looks again.
+const MEMORY: Duration = Duration::from_secs(10);
 
 /// Renewals of a lease while it lasts: two may be lost.
 const RENEWALS: u32 = 3;
@@ -28,7 +33,34 @@ pub(crate) struct RemoteLeases {
     pub(crate) stopping: Arc<AtomicBool>,
     /// Bytes of a clue, as the last unit said.
     pub(crate) clue_bytes: Arc<AtomicUsize>,
+    /// What decides how many recipients a run may serve; none where a card's memory is what they take.
+    pub(crate) memory: Option<WorkerMemory>,
     pub(crate) state: Mutex<State>,
+}
+
+/// What a run takes of this machine's memory.
+pub(crate) struct WorkerMemory {
+    pub(crate) needs: Needs,
+    pub(crate) engines: Vec<EngineKind>,
+    /// What the process takes without runs.
+    pub(crate) beside: u64,
+}
+
+impl WorkerMemory {
+    /// For how many recipients a run fits into what is left now.
+    fn recipients(&self) -> usize {
+        let fitting = || {
+            let bytes = room(Memory::now(), self.beside);
+            self.needs.recipients(&self.engines, TOGETHER, 1, bytes)
+        };
+        match fitting() {
+            0 => {
+                omr_detector::release_memory();
+                fitting()
+            }
+            recipients => recipients,
+        }
+    }
 }
 
 /// What goes on.
@@ -69,18 +101,35 @@ impl RemoteLeases {
             end: hot.end,
             step: hot.step(),
         });
+        let fitting = self.memory.as_ref().map(WorkerMemory::recipients);
+        let jobs = match (self.request.jobs, fitting) {
+            (jobs, None) => jobs,
+            (0, Some(fitting)) => fitting as u32,
+            (jobs, Some(fitting)) => jobs.min(fitting as u32),
+        };
         let request = v1::LeaseRequest {
             hot,
+            jobs,
             wait_seconds: wait.as_secs() as u32,
-            free_memory_bytes: free_memory(),
+            free_memory_bytes: Memory::now().available.unwrap_or(0),
             ..self.request.clone()
         };
         let mut stop = self.stop.clone();
+        let ask = async {
+            if fitting == Some(0) {
+                tracing::warn!(
+                    "no work is taken for now: not even one digest fits into the memory that is left"
+                );
+                tokio::time::sleep(MEMORY).await;
+                return Ok(None);
+            }
+            self.client.lease(&request).await
+        };
         self.handle.block_on(async {
             tokio::select! {
                 biased;
                 _ = stop.wait_for(|stop| *stop) => None,
-                asked = self.client.lease(&request) => Some(asked),
+                asked = ask => Some(asked),
             }
         })
     }
@@ -127,16 +176,6 @@ async fn renew(client: Client, request: v1::RenewRequest, lease: Duration, watch
     }
 }
 
-/// Bytes of memory that the system has left; 0 where it does not say.
-fn free_memory() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kib.unwrap_or(0).saturating_mul(1024)
-}
-
 impl Leases for RemoteLeases {
     fn lease(&self, wait: Duration) -> Leased {
         self.lock().end_unit();
@@ -177,7 +216,9 @@ impl Leases for RemoteLeases {
     fn fail(&self, unit: &Unit, job: usize, failure: Failure) {
         let (given_back, error) = match failure {
             Failure::Stopped => (true, String::new()),
-            Failure::Refused(error) | Failure::Card(error) => (false, error),
+            Failure::Refused(error) | Failure::Unread(error) | Failure::Card(error) => {
+                (false, error)
+            }
             Failure::Panicked => (false, "internal error of the detector".to_owned()),
         };
         let request = v1::FailRequest {

@@ -1,13 +1,15 @@
 //! A worker from its start to its end.
 
 use crate::kept::Kept;
-use crate::leases::{RemoteLeases, State};
+use crate::leases::{RemoteLeases, State, WorkerMemory};
 use crate::supplies::Remote;
 use crate::{Hired, WorkerError};
 use omr_cuda::{Cards, Choice};
-use omr_detector::sophomr::BoardCache;
-use omr_protocol::{EngineKind, ParamSet};
+use omr_detector::sophomr::{BoardCache, TOGETHER};
+use omr_memory::Memory;
+use omr_protocol::{ClueKind, EngineKind, ParamSet};
 use omr_remote::{Client, Endpoint, v1};
+use omr_work::{Needs, in_words, works_here};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -38,6 +40,8 @@ pub struct Settings {
     pub together: u32,
     /// What it makes digests with; none: all that the board's set has.
     pub engines: Vec<EngineKind>,
+    /// The commit of this program, empty where it does not know: servers of another one refuse it.
+    pub build: String,
 }
 
 /// Ends a worker: it gives back what it is at.
@@ -73,7 +77,7 @@ impl Worker {
             request,
             set,
             clue_bytes,
-        } = Hired::by(&client, settings.name.clone()).await?;
+        } = Hired::by(&client, settings.name.clone(), &settings.build).await?;
         let request = with_engines(request, &set, &settings.engines)?;
         let worker = request.worker.clone().unwrap_or_default();
         let (waiting, stopped) = watch::channel(false);
@@ -102,6 +106,7 @@ impl Worker {
             stop: stopped,
             stopping: stop.working.clone(),
             clue_bytes,
+            memory: None,
             state: Mutex::new(State::default()),
         };
         Ok(Self {
@@ -126,12 +131,15 @@ impl Worker {
 
     /// Works until it is stopped, or the server refuses it.
     ///
-    /// Errors: `Remote`, `Threads`, `Died`.
-    pub async fn run(self) -> Result<(), WorkerError> {
+    /// Errors: `Remote`, `Threads`, `Died`, `Memory`.
+    pub async fn run(mut self) -> Result<(), WorkerError> {
         let builder = rayon::ThreadPoolBuilder::new().num_threads(self.settings.threads);
         let pool = builder.thread_name(|i| format!("digest-{i}")).build()?;
         let cards = Cards::new(self.settings.on)?;
         tracing::info!("{}", cards.told());
+        if works_here(&cards) {
+            self.leases.memory = Some(self.memory(pool.current_num_threads())?);
+        }
         let work = move || {
             let worker = omr_work::Worker {
                 leases: &self.leases,
@@ -150,6 +158,47 @@ impl Worker {
         };
         let worked = tokio::task::spawn_blocking(work).await;
         worked.map_err(|_| WorkerError::Died)?
+    }
+}
+
+impl Worker {
+    /// What decides how many recipients a run may serve.
+    ///
+    /// Errors: `Memory` where not even one fits into what the machine and its control groups have.
+    fn memory(&self, threads: usize) -> Result<WorkerMemory, WorkerError> {
+        let settings = &self.settings;
+        let tags = self.leases.request.engines.iter();
+        let engines: Vec<EngineKind> = tags
+            .filter_map(|&tag| EngineKind::from_tag(u8::try_from(tag).ok()?))
+            .collect();
+        let needs = Needs {
+            set: self.leases.set.clone(),
+            // Those are the longer ones.
+            clues: ClueKind::Bound,
+            threads,
+            cache_bytes: settings.cache_bytes,
+            keys: settings.keys,
+        };
+        let memory = Memory::now();
+        let beside = memory.used.unwrap_or(0) + settings.messages_bytes as u64;
+        let run = needs.run(&engines, 1, 1);
+        let has = memory
+            .limit
+            .map_or(u64::MAX, |limit| limit.saturating_sub(beside));
+        if run > has {
+            return Err(WorkerError::Memory {
+                set: self.leases.set.name(),
+                needed: in_words(run),
+                has: in_words(has),
+            });
+        }
+        let together = needs.recipients(&engines, TOGETHER, 1, has);
+        tracing::info!(run = in_words(run), together, "memory");
+        Ok(WorkerMemory {
+            needs,
+            engines,
+            beside,
+        })
     }
 }
 

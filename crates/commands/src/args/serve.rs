@@ -125,6 +125,9 @@ pub(crate) enum DataCommand {
     /// Remove the oldest messages of a stopped server, in whole segments; the others keep their indices
     #[command(after_help = examples::DATA)]
     Expire(DataExpire),
+    /// The digests that a stopped server has yet to make, and those that failed; drops them if asked to
+    #[command(after_help = examples::DATA)]
+    Jobs(DataJobs),
 }
 
 /// Which server's data.
@@ -212,6 +215,18 @@ pub(crate) struct DataExpire {
     #[command(flatten)]
     pub(crate) of: DataOf,
     /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct DataJobs {
+    #[command(flatten)]
+    pub(crate) of: DataOf,
+    /// Forget the job of this id, or all that are not finished: their clients ask anew
+    #[arg(long, value_name = "ID|all")]
+    pub(crate) drop: Option<String>,
+    /// Print one JSON array
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -40,6 +40,7 @@ pub(super) fn run(command: &DataCommand, ui: &Ui) -> Result<(), CliError> {
         DataCommand::Restore(args) => restore(args, ui),
         DataCommand::Repair(args) => repair(args, ui),
         DataCommand::Expire(args) => expire(args, ui),
+        DataCommand::Jobs(args) => super::data_jobs::run(args, ui),
     }
 }
 
@@ -49,7 +50,7 @@ fn config(of: &DataOf) -> Result<Config, CliError> {
     Ok(config)
 }
 
-fn place(of: &DataOf) -> Result<StoreConfig, CliError> {
+pub(super) fn place(of: &DataOf) -> Result<StoreConfig, CliError> {
     Ok(store_config(&config(of)?))
 }
 

@@ -39,6 +39,7 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
 
 fn config(args: &Serve) -> Result<Config, CliError> {
     let mut config = Config::of(args.config.as_deref())?;
+    config.build = omr_console::build().to_owned();
     config.listen = args.listen.unwrap_or(config.listen);
     config.data = args.data.clone().unwrap_or(config.data);
     config.access.anonymous_post |= args.anonymous;

@@ -5,8 +5,9 @@ use crate::error::CliError;
 use crate::io;
 use omr_console::Ui;
 use omr_ops::TelemetryConfig;
-use omr_remote::Endpoint;
+use omr_remote::{Endpoint, Waiting};
 use omr_worker::{Settings, Worker};
+use std::sync::Arc;
 
 pub(super) fn run(args: &WorkerArgs, ui: &Ui) -> Result<(), CliError> {
     let settings = settings(args)?;
@@ -29,6 +30,15 @@ fn settings(args: &WorkerArgs) -> Result<Settings, CliError> {
     let endpoint = Endpoint {
         ca_certificate: certificate.transpose()?,
         token: args.token.text(),
+        // A worker may be started before its server.
+        notice: Some(Arc::new(|waiting: &Waiting| {
+            tracing::warn!(
+                url = waiting.url,
+                last = waiting.last,
+                "no answer from the server so far: trying for {} s more",
+                waiting.left.as_secs()
+            );
+        })),
         ..Endpoint::new(&args.server)
     };
     Ok(Settings {
@@ -41,6 +51,7 @@ fn settings(args: &WorkerArgs) -> Result<Settings, CliError> {
         messages_bytes: args.messages,
         together: args.together.unwrap_or(0),
         engines: args.engine.into_iter().collect(),
+        build: omr_console::build().to_owned(),
     })
 }
 

@@ -70,6 +70,7 @@ mod service {
                 ..
             } => of_remote(error),
             CliError::NotServing(_) => Code::Unreachable,
+            CliError::NoJob(_) => Code::Input,
             CliError::Worker(omr_worker::WorkerError::NoRight) => Code::Access,
             _ => Code::Failure,
         }

@@ -1,7 +1,9 @@
 //! The memory that digests work in, stage by stage.
 
 use super::{BabySteps, affine, opening, range};
+use crate::memory::Shape;
 use omr_opening::Opening;
+use omr_protocol::ClueKind;
 use omr_protocol::sophomr::Params;
 use omr_ring::Reservation;
 
@@ -50,10 +52,38 @@ impl MemoryPlan {
         Self { lengths }
     }
 
+    /// Bytes of all buffers.
+    fn bytes(&self) -> u64 {
+        let words: usize = self.lengths.iter().sum();
+        (size_of::<u64>() * words) as u64
+    }
+
     /// Takes the memory from the system, for as long as the reservation lives.
     pub(super) fn reserve(&self) -> Reservation {
         omr_ring::reserve(&self.lengths)
     }
+}
+
+/// Bytes of codes and fingerprints for a message of each batch, as measured.
+const CODES: usize = 2200;
+
+/// Bytes that a run takes beside its keys: the buffers of its stages, for each further recipient the half of them that are
+/// bodies, as masks are shared, the clues of a batch, the codes of all batches, and a tenth for what is small.
+pub(crate) fn run_memory(params: &Params, clues: ClueKind, shape: Shape) -> u64 {
+    let keeps = Keeps {
+        diagonals: shape.caches,
+        baby_steps: shape.batches > 1,
+    };
+    let buffers = MemoryPlan::new(params, keeps, shape.threads).bytes();
+    // Sets that open no clues serve one recipient after another.
+    let further = match params.opening {
+        Some(_) => shape.recipients.saturating_sub(1) as u64,
+        None => 0,
+    };
+    let messages = params.slots();
+    let clues = (messages * clues.bytes(&params.clue)) as u64;
+    let codes = (messages * CODES) as u64 * shape.batches;
+    (buffers + further * buffers / 2 + clues + codes) * 11 / 10
 }
 
 /// Buffers that serve stages of which each begins when the one before it has ended, each with buffers of so many words.

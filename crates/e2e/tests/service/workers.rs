@@ -137,8 +137,9 @@ async fn a_worker_gives_back_what_it_does_not_want_and_hears_of_cancelled_jobs()
 async fn three_failures_of_workers_fail_a_job_by_name() {
     let mut scene = Scene::start(60).await;
     scene.ask(4).await;
-    let mut raw = Raw::new(&scene, "broken").await;
     for attempt in 1..=3 {
+        // Another one has it at once.
+        let mut raw = Raw::new(&scene, &format!("broken-{attempt}")).await;
         let unit = raw.lease().await.unwrap();
         assert_eq!(unit.jobs.len(), 1);
         raw.fail(&unit, 0, "the fan\nstands still").await.unwrap();
@@ -150,7 +151,23 @@ async fn three_failures_of_workers_fail_a_job_by_name() {
         error.contains("3 attempts") && error.contains("the fan stands still"),
         "{error}"
     );
+    let mut raw = Raw::new(&scene, "late").await;
     assert!(raw.lease().await.is_none());
+    scene.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_fails_everything_at_once_ends_no_job_beside_an_honest_one() {
+    let mut scene = Scene::start(60).await;
+    scene.ask(6).await;
+    let mut evil = Raw::new(&scene, "evil").await;
+    let unit = evil.lease().await.unwrap();
+    evil.fail(&unit, 0, "no").await.unwrap();
+    assert!(evil.lease().await.is_none(), "neither this job nor another");
+    let (stop, running) = scene.worker().await;
+    scene.exact(6).await;
+    stop.stop();
+    running.await.unwrap().unwrap();
     scene.server.stop().await;
 }
 

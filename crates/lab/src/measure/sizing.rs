@@ -9,7 +9,7 @@ use clap::Args;
 use omr_detector::engines::Costs;
 use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantParams, InstantPlan};
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Params};
-use omr_protocol::{ClueKind, ParamSet, Request};
+use omr_protocol::{ClueKind, EngineKind, ParamSet, Request};
 use serde::Serialize;
 
 const DAY_S: f64 = 86_400.0;
@@ -180,7 +180,7 @@ impl Model<'_> {
     fn sophomr(&self, params: &Params) -> Result<Part, BenchError> {
         let batches = self.messages.div_ceil(params.slots() as u64);
         let key_bytes = DetectionKey::file_bytes_of(params, ClueKind::Bound);
-        let key_memory_bytes = bulk_key_memory(key_bytes);
+        let key_memory_bytes = omr_detector::memory::key_bytes(EngineKind::Sophomr, key_bytes);
         Ok(Part {
             core_seconds_a_day: self.digests * batches as f64 * self.costs.batch_core_s,
             work_bytes: self.costs.bulk_peak_bytes.saturating_sub(key_memory_bytes),
@@ -257,11 +257,6 @@ impl Model<'_> {
         let plan = InstantPlan::new(params, Encoding::Powers, request)?;
         Ok(plan.for_clues(ClueKind::Bound))
     }
-}
-
-/// Masks are made from seeds, and residues of 48 bits take words of 64.
-fn bulk_key_memory(file_bytes: u64) -> u64 {
-    file_bytes * 2 * 64 / 48
 }
 
 /// Both halves of each sum at their exact width.

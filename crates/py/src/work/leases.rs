@@ -48,7 +48,7 @@ impl Leases {
         let client = Client::new(url, Some(token), ca)?;
         let hired = run(py, &None, None, |watch| {
             // What suits the server is asked once; calls are made again where the network fails.
-            let hired = Hired::by(&client.inner, name);
+            let hired = Hired::by(&client.inner, name, "");
             client.wait(watch, async { Ok(hired.await) })
         })?;
         let hired = hired.map_err(Fault::from)?;

@@ -212,7 +212,9 @@ fn told(
     match outcome {
         Ok(bytes) => (Some(PyBytes::new(py, &bytes)), None),
         Err(Failure::Stopped) => (None, None),
-        Err(Failure::Refused(error) | Failure::Card(error)) => (None, Some(error)),
+        Err(Failure::Refused(error) | Failure::Unread(error) | Failure::Card(error)) => {
+            (None, Some(error))
+        }
         Err(Failure::Panicked) => (None, Some("internal error of the detector".to_owned())),
     }
 }

@@ -21,6 +21,7 @@ impl Default for Config {
             watch: Watch::default(),
             pdq: Tables::default(),
             page: Page::default(),
+            build: String::new(),
         }
     }
 }
@@ -70,7 +71,7 @@ impl Default for Limits {
             jobs: 4,
             all_jobs: 1000,
             sessions: 2,
-            all_sessions: 1000,
+            all_sessions: 100,
             session_hours: 7 * 24,
             orders: 2,
             all_orders: 1000,

@@ -1,7 +1,7 @@
 //! What is kept of a job that ended, and who hears of it.
 
-use super::{DIGESTS, Id, Inner, JobRecord, Jobs, State, View};
-use crate::{records, refuse};
+use super::{DIGESTS, Id, Inner, JobRecord, Jobs, Outcome, State, View};
+use crate::records;
 use std::sync::atomic::Ordering;
 use tokio::sync::watch;
 
@@ -32,40 +32,32 @@ impl Drop for Ended {
 
 impl Jobs {
     /// Keeps what became of a job. Whoever asked hears of it when the answer is dropped. A job that was cancelled
-    /// meanwhile stays forgotten.
-    pub(super) fn finish(
-        &self,
-        inner: &mut Inner,
-        id: &Id,
-        outcome: Result<Vec<u8>, String>,
-    ) -> Option<Ended> {
+    /// meanwhile stays forgotten. What cannot be written stays in memory, the job is still running for those who ask, and
+    /// [`Jobs::write_again`] tries again: a job that failed or has its digest has it after a restart, too.
+    pub(super) fn finish(&self, inner: &mut Inner, id: &Id, outcome: Outcome) -> Option<Ended> {
         let mut record = inner.entries.get(id)?.record.clone();
         let mut changes = Vec::new();
-        match outcome {
+        match &outcome {
             Ok(digest) => {
                 record.state = State::Done;
                 record.digest_bytes = digest.len() as u64;
-                changes.push(records::put(DIGESTS, id, digest));
+                changes.push(records::put(DIGESTS, id, digest.clone()));
             }
-            Err(error) => {
-                record.state = State::Failed;
-                record.error = error;
-            }
+            Err(error) => record.fail(error.clone()),
         }
         changes.push(record.change(id));
-        let written = self.store.write(&changes);
-        if let Err(error) = &written {
-            // Kept in memory alone: the job fails now and begins anew after a restart.
-            record.state = State::Failed;
-            record.error = refuse::store(error).message().to_owned();
-            record.digest_bytes = 0;
+        // Another lease may have run out, so that it is in line or somebody else is at it.
+        inner.leave_line(id);
+        if let Err(error) = self.write(&changes) {
+            tracing::error!(%error, "what became of a digest waits to be written");
+            self.set_unwritten(inner, id, outcome);
+            return None;
         }
+        inner.unwritten.remove(id);
         self.metrics.job_finished(match record.state {
             State::Done => "done",
             _ => "failed",
         });
-        // Another lease may have run out, so that it is in line or somebody else is at it.
-        inner.queue.remove(id);
         inner.finished.push(*id, record.number, record.ordered);
         inner.change(id, record.clone());
         self.count(inner);
@@ -75,9 +67,41 @@ impl Jobs {
             record,
             view: entry.view.clone(),
         };
-        if written.is_ok() {
-            inner.entries.remove(id);
-        }
+        inner.entries.remove(id);
         Some(ended)
+    }
+
+    /// Holds what became of a job until it can be written.
+    fn set_unwritten(&self, inner: &mut Inner, id: &Id, outcome: Outcome) {
+        inner.unwritten.insert(*id, outcome);
+        let Some(entry) = inner.entries.get(id) else {
+            return;
+        };
+        entry.view.send_modify(|view| {
+            view.state = State::Running;
+            (view.stage, view.done, view.total) = ("waiting for the disk".into(), 0, 0);
+        });
+        let record = JobRecord {
+            state: State::Running,
+            ..entry.record.clone()
+        };
+        inner.change(id, record);
+        self.count(inner);
+    }
+
+    /// Writes what could not be written before.
+    pub(super) fn write_again(&self, inner: &mut Inner) {
+        let ids: Vec<Id> = inner.unwritten.keys().copied().collect();
+        for id in ids {
+            let Some(outcome) = inner.unwritten.remove(&id) else {
+                continue;
+            };
+            // One that was cancelled is nobody's any more.
+            if inner.entries.contains_key(&id) && self.finish(inner, &id, outcome).is_none() {
+                // The others would fail alike.
+                return;
+            }
+            self.wake(inner);
+        }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::ended::Ended;
 use super::leases::{Lease, Refusal, Slot, Who};
-use super::{Entry, Id, Inner, Jobs, View};
+use super::{Entry, Id, Inner, JobRecord, Jobs, State, View};
 use omr_ops::FinishedDigest;
+use omr_store::StoreError;
 use omr_work::{Unit, UnitId};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,6 +14,11 @@ use tokio::sync::watch;
 
 /// How often a job is tried whose workers fail or fall silent.
 pub(crate) const ATTEMPTS: u32 = 3;
+
+/// Why a job failed after its last attempt.
+pub(super) fn exhausted(last: &str) -> String {
+    format!("no digest in {ATTEMPTS} attempts; the last one: {last}")
+}
 
 /// Why a worker has no digest for a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,6 +145,9 @@ impl Jobs {
         let seconds = seconds.unwrap_or(since);
         let ended = self.finish(&mut inner, &id, Ok(digest));
         let kept = ended.as_ref().is_some_and(Ended::is_done);
+        if let Some(hand) = inner.workers.get_mut(who) {
+            hand.note_digest();
+        }
         self.close(
             &mut inner,
             (who, unit, job),
@@ -172,7 +181,7 @@ impl Jobs {
         let mut inner = self.lock();
         let lease = inner.leases.of(unit, who)?;
         let (id, slot) = lease.job(job)?;
-        let ended = lease.has_ended();
+        let (ended, who) = (lease.has_ended(), &lease.who.clone());
         if slot != Slot::Open {
             return Ok(());
         }
@@ -195,7 +204,7 @@ impl Jobs {
         }
     }
 
-    fn end(&self, inner: &mut Inner, id: &Id, who: &Who, ending: Ending) {
+    pub(super) fn end(&self, inner: &mut Inner, id: &Id, who: &Arc<Who>, ending: Ending) {
         tracing::info!(
             worker = who.worker,
             token = who.account,
@@ -205,26 +214,77 @@ impl Jobs {
         let Some(entry) = inner.entries.get_mut(id) else {
             return;
         };
+        // It has its end, which waits for the disk.
+        if inner.unwritten.contains_key(id) {
+            return;
+        }
         match ending {
-            // The next start queues it again.
-            Ending::GivenBack if self.is_stopping() => {}
-            Ending::GivenBack => self.requeue(inner, id),
-            Ending::Final(error) => drop(self.finish(inner, id, Err(error))),
+            Ending::GivenBack => {}
+            Ending::Final(error) => return drop(self.finish(inner, id, Err(error))),
             Ending::Attempt(error) => {
+                if let Some(hand) = inner.workers.get_mut(who) {
+                    hand.note_failure(Instant::now());
+                }
                 entry.record.attempts += 1;
-                let record = &entry.record;
-                if record.attempts >= ATTEMPTS {
-                    let error = format!("no digest in {ATTEMPTS} attempts; the last one: {error}");
-                    drop(self.finish(inner, id, Err(error)));
-                    return;
+                entry.failed_by.push(who.clone());
+                if entry.record.attempts >= ATTEMPTS {
+                    return drop(self.finish(inner, id, Err(exhausted(&error))));
                 }
-                // Kept, so that a job that ends its workers does not begin anew with every start of the server.
-                if let Err(error) = self.store.write(&[record.change(id)]) {
-                    tracing::warn!(%error, "a failed attempt is not kept");
-                }
-                self.requeue(inner, id);
             }
         }
+        self.write_queued(inner, &[*id]);
+        // The next start queues it again.
+        if !self.is_stopping() {
+            self.requeue(inner, id);
+        }
+    }
+
+    /// Notes that jobs are in line again, with the attempts that failed: a job that ends its workers does not begin anew
+    /// with every start of the server.
+    fn write_queued(&self, inner: &Inner, ids: &[Id]) {
+        let mut changes = Vec::new();
+        for id in ids {
+            if let Some(entry) = inner.entries.get(id) {
+                let record = JobRecord {
+                    state: State::Queued,
+                    ..entry.record.clone()
+                };
+                changes.push(record.change(id));
+            }
+        }
+        if let Err(error) = self.write(&changes) {
+            tracing::warn!(%error, "how often jobs were tried is not kept");
+        }
+    }
+
+    /// Notes that the server's own thread begins some jobs, in one transaction: what it is at when the process ends has
+    /// had an attempt that failed.
+    ///
+    /// Errors: those of the store.
+    pub(super) fn write_running(&self, inner: &Inner, ids: &[Id]) -> Result<(), StoreError> {
+        let mut changes = Vec::new();
+        for id in ids {
+            if let Some(entry) = inner.entries.get(id) {
+                let record = JobRecord {
+                    state: State::Running,
+                    ..entry.record.clone()
+                };
+                changes.push(record.change(id));
+            }
+        }
+        self.write(&changes)
+    }
+
+    /// Notes that the jobs at which the server's own thread still is are in line again: the server ends, and none of them
+    /// is to blame.
+    pub(crate) fn let_go(&self) {
+        let inner = self.lock();
+        let local = inner.leases.live().filter(|lease| lease.is_local());
+        let ids: Vec<Id> = local
+            .flat_map(|lease| lease.open())
+            .map(|(_, id)| id)
+            .collect();
+        self.write_queued(&inner, &ids);
     }
 
     /// Says where a job of a lease stands, and counts the run with its last one.
@@ -265,9 +325,12 @@ impl Jobs {
         }
     }
 
-    /// Ends leases that ran out, where nobody asks for work meanwhile.
+    /// Ends leases that ran out, where nobody asks for work meanwhile, and writes what became of jobs where that could not
+    /// be written before.
     pub(crate) fn look(&self) {
-        self.expire(&mut self.lock(), Instant::now());
+        let mut inner = self.lock();
+        self.expire(&mut inner, Instant::now());
+        self.write_again(&mut inner);
     }
 }
 
@@ -277,3 +340,6 @@ impl Lease {
         self.who.account.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests;

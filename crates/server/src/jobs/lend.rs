@@ -2,19 +2,29 @@
 
 use super::leases::Who;
 use super::queue::{First, Item, Kinds, Row, Shares};
-use super::{Id, Inner, JobRecord, Jobs, State, Work};
+use super::{Ending, Entry, Id, Inner, JobRecord, Jobs, State, Work};
 use crate::keyfile::{self, KeyError};
 use omr_detector::placement_seed;
 use omr_protocol::{EngineKind, SEED_BYTES, Scheme, Stride};
-use omr_work::{KeyRef, Seed, Unit};
-use std::collections::VecDeque;
+use omr_work::{KeyRef, Seed, Unit, in_words};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long it is remembered over which messages a worker worked that does not come again.
-const AWAY: Duration = Duration::from_secs(600);
+pub(super) const AWAY: Duration = Duration::from_secs(600);
+/// How long a worker counts as there that does not ask.
+const PRESENT: Duration = Duration::from_secs(60);
+/// How long a worker rests after a failed attempt; twice as long after each further one without a digest between.
+const REST: Duration = Duration::from_secs(1);
+/// The most by which that doubles.
+const DOUBLINGS: u32 = 5;
+/// How long the server's own thread waits before it looks whether there is more memory.
+const MEMORY: Duration = Duration::from_secs(10);
+/// How long nothing is lent while the disk does not take what comes of it.
+const DISK: Duration = Duration::from_secs(5);
 /// Ranges whose seeds are remembered.
 const SEEDS: usize = 256;
 
@@ -41,10 +51,47 @@ pub(crate) struct Asking {
     pub(crate) lasts: Option<Duration>,
 }
 
+impl Asking {
+    /// Whether the server's own thread asks.
+    fn is_local(&self) -> bool {
+        self.lasts.is_none()
+    }
+}
+
 /// What is known of a worker.
 pub(super) struct Hand {
     row: Row,
     seen: Instant,
+    /// Attempts that failed since its last digest.
+    failures: u32,
+    /// Until when it has no work. Never in the future for the server's own thread.
+    rests: Instant,
+}
+
+impl Hand {
+    fn new(asking: &Asking, now: Instant) -> Self {
+        Self {
+            row: Row::new(asking.hot, asking.able),
+            seen: now,
+            failures: 0,
+            rests: now,
+        }
+    }
+
+    /// Whether it has some engines.
+    pub(super) fn can(&self, needs: Kinds) -> bool {
+        self.row.can(needs)
+    }
+
+    /// A worker elsewhere that only fails has work less and less often.
+    pub(super) fn note_failure(&mut self, now: Instant) {
+        self.rests = now + REST * (1 << self.failures.min(DOUBLINGS));
+        self.failures += 1;
+    }
+
+    pub(super) fn note_digest(&mut self) {
+        self.failures = 0;
+    }
 }
 
 /// Seeds of digests of the same messages, which share work on them.
@@ -83,10 +130,18 @@ impl Jobs {
                 Begun::Jobs(jobs) => jobs,
             };
             // Keys' files are looked at without the lock.
-            if let Some((unit, ids)) = self.unit(jobs) {
+            if let Some((unit, ids)) = self.unit(&asking.who, jobs) {
                 let unit = Arc::new(unit);
                 let mut inner = self.lock();
                 let (now, who) = (Instant::now(), asking.who.clone());
+                if asking.is_local()
+                    && let Err(error) = self.write_running(&inner, &ids)
+                {
+                    tracing::error!(%error, "digests wait for the disk");
+                    inner.disk_rests = Some(now + DISK);
+                    ids.iter().for_each(|id| self.requeue(&mut inner, id));
+                    return Lent::Until(inner.disk_rests);
+                }
                 let leased = (unit.clone(), ids);
                 inner.leases.grant(leased, who, now, asking.lasts);
                 self.count(&inner);
@@ -123,17 +178,42 @@ impl Jobs {
         if self.stopping.load(Ordering::Relaxed) {
             return Begun::Ended;
         }
-        let Inner { queue, workers, .. } = &mut *inner;
-        let hand = workers.entry(asking.who.clone()).or_insert_with(|| Hand {
-            row: Row::new(asking.hot, asking.able),
-            seen: now,
-        });
+        let Inner { workers, .. } = &mut *inner;
+        let hand = workers
+            .entry(asking.who.clone())
+            .or_insert_with(|| Hand::new(asking, now));
         hand.seen = now;
         hand.row.set_able(asking.able);
-        let Some(first) = queue.first(&hand.row).cloned() else {
-            return Begun::Until(inner.leases.next());
+        if hand.rests > now && !asking.is_local() {
+            return Begun::Until(Some(hand.rests));
+        }
+        if !inner.unwritten.is_empty() {
+            return Begun::Until(Some(now + DISK));
+        }
+        let memory_rests = inner.memory_rests.filter(|_| asking.is_local());
+        let rests = inner.disk_rests.into_iter().chain(memory_rests).max();
+        if rests.is_some_and(|until| until > now) {
+            return Begun::Until(rests);
+        }
+        let retry_from = match self.retry(&mut inner, asking, now) {
+            Ok(job) => return Begun::Jobs(vec![job]),
+            Err(from) => from,
+        };
+        let Inner { queue, workers, .. } = &mut *inner;
+        let hand = workers.get(&asking.who);
+        let Some(first) = hand.and_then(|hand| queue.first(&hand.row)).cloned() else {
+            let ends = inner.leases.next();
+            return Begun::Until(retry_from.into_iter().chain(ends).min());
         };
         let most = self.together.most.min(asking.most.max(1));
+        let most = match asking.is_local() {
+            true => self.fitting(&inner.entries, &first, most),
+            false => most,
+        };
+        if most == 0 {
+            inner.memory_rests = Some(now + MEMORY);
+            return Begun::Until(inner.memory_rests);
+        }
         if let Some(until) = self.company_until(&inner, &first, most, now) {
             return Begun::Until(Some(until));
         }
@@ -143,6 +223,72 @@ impl Jobs {
         first.map_or(Begun::Until(None), |first| {
             Begun::Jobs(self.take(&mut inner, first, most))
         })
+    }
+
+    /// For how many jobs, of `most` at most, this process has the memory to make digests in one run, one among them. It
+    /// depends on what is asked for and on the machine, never on what messages hold.
+    fn fitting(&self, entries: &HashMap<Id, Entry>, first: &Item, most: usize) -> usize {
+        let Some(entry) = entries.get(&first.id) else {
+            return most;
+        };
+        let record = &entry.record;
+        let engines = self.narrowed(record).engines();
+        let batches = record.stride().count().div_ceil(self.slots);
+        let fitting = self.room.recipients(engines, most, batches);
+        if fitting == 0 {
+            self.tell_shortage(self.room.run(engines, batches), record.stride().count());
+        }
+        fitting
+    }
+
+    /// Logs that a digest waits for memory, once a minute at most.
+    fn tell_shortage(&self, needs: u64, messages: u64) {
+        let mut told = self
+            .told_shortage
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if told.is_none_or(|at| at.elapsed() >= PRESENT) {
+            *told = Some(Instant::now());
+            let needs = in_words(needs);
+            tracing::warn!(needs, messages, "a digest waits for memory");
+        }
+    }
+
+    /// A job whose last attempt failed, if a worker may have one; else from when on it may.
+    fn retry(
+        &self,
+        inner: &mut Inner,
+        asking: &Asking,
+        now: Instant,
+    ) -> Result<Work, Option<Instant>> {
+        let Inner {
+            retries,
+            workers,
+            leases,
+            queue,
+            entries,
+            ..
+        } = &mut *inner;
+        let busy: HashSet<&Who> = leases.live().map(|lease| &*lease.who).collect();
+        let is_there = |who: &Who, hand: &Hand| {
+            now.saturating_duration_since(hand.seen) < PRESENT || busy.contains(who)
+        };
+        let others = |item: &Item| {
+            let needs = item.needs;
+            let able = workers.iter().filter(move |(_, hand)| hand.can(needs));
+            able.filter(|(who, hand)| **who != asking.who && is_there(who, hand))
+                .map(|(who, _)| &**who)
+        };
+        let can = |item: &Item| {
+            let able = asking.able.include(item.needs);
+            able && (!asking.is_local() || self.fitting(entries, item, 1) > 0)
+        };
+        let retry = retries.take(&asking.who, can, others, now)?;
+        queue.charge_for(retry.client, retry.item.cost);
+        let id = retry.item.id;
+        let taken = self.start(inner, &id).ok_or(None);
+        self.count(inner);
+        taken
     }
 
     /// Until when a job waits for others that one run serves with it: until there are as many as one may serve, but no
@@ -165,30 +311,31 @@ impl Jobs {
         let company = inner.queue.company(&first, most);
         let mut all = Vec::new();
         for item in std::iter::once(first.item).chain(company) {
-            let Some(entry) = inner.entries.get_mut(&item.id) else {
-                continue;
-            };
-            let record = JobRecord {
-                state: State::Running,
-                ..entry.record.clone()
-            };
-            entry.view.send_modify(|view| {
-                (view.state, view.started) = (State::Running, Some(Instant::now()));
-            });
-            self.metrics
-                .queue_wait(entry.queued.elapsed().as_secs_f64());
-            inner.change(&item.id, record.clone());
-            all.push(Work {
-                id: item.id,
-                record,
-            });
+            all.extend(self.start(inner, &item.id));
         }
         self.count(inner);
         all
     }
 
-    /// The unit of jobs that one run serves, and their ids. One whose key cannot be looked at fails.
-    fn unit(&self, jobs: Vec<Work>) -> Option<(Unit, Vec<Id>)> {
+    /// Notes that somebody begins a job.
+    fn start(&self, inner: &mut Inner, id: &Id) -> Option<Work> {
+        let entry = inner.entries.get_mut(id)?;
+        let record = JobRecord {
+            state: State::Running,
+            ..entry.record.clone()
+        };
+        entry.view.send_modify(|view| {
+            (view.state, view.started) = (State::Running, Some(Instant::now()));
+        });
+        self.metrics
+            .queue_wait(entry.queued.elapsed().as_secs_f64());
+        inner.change(id, record.clone());
+        Some(Work { id: *id, record })
+    }
+
+    /// The unit of jobs that one run serves, and their ids. A job fails whose key is none, and an attempt where the key
+    /// cannot be read.
+    fn unit(&self, who: &Arc<Who>, jobs: Vec<Work>) -> Option<(Unit, Vec<Id>)> {
         let (mut ids, mut keys, mut record) = (Vec::new(), Vec::new(), None);
         for work in jobs {
             let scheme = self.narrowed(&work.record);
@@ -200,7 +347,11 @@ impl Jobs {
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a digest failed");
-                    drop(self.finish(&mut self.lock(), &work.id, Err(error.to_string())));
+                    let ending = match error.may_pass() {
+                        true => Ending::Attempt(error.to_string()),
+                        false => Ending::Final(error.to_string()),
+                    };
+                    self.end(&mut self.lock(), &work.id, who, ending);
                 }
             }
         }

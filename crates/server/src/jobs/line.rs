@@ -1,25 +1,33 @@
 //! How jobs get in line: what each costs and with whom it shares work.
 
 use super::queue::{Group, Item, Kinds, Shares};
+use super::retries::Retry;
 use super::{Id, Inner, JobRecord, Jobs, State};
 use crate::keyfile;
 use omr_protocol::{EngineKind, Scheme};
+use std::time::Instant;
 use tokio::sync::watch;
 
 impl Jobs {
     pub(super) fn line_up(&self, inner: &mut Inner, id: Id, record: &JobRecord, shares: Shares) {
+        inner
+            .queue
+            .push(record.client, self.item(id, record, shares));
+    }
+
+    fn item(&self, id: Id, record: &JobRecord, shares: Shares) -> Item {
         let (cost, shared_cost) = self.cost(record);
-        let item = Item {
+        Item {
             id,
             shares,
             needs: Kinds::of(self.narrowed(record).engines().iter().copied()),
             cost,
             shared_cost,
-        };
-        inner.queue.push(record.client, item);
+        }
     }
 
-    /// Puts a job that somebody had in line again: alone, if an attempt failed, so that it harms no others.
+    /// Puts a job that somebody had in line again: alone, if an attempt failed, so that it harms no others, and for
+    /// another worker, if there is one.
     pub(super) fn requeue(&self, inner: &mut Inner, id: &Id) {
         let Some(entry) = inner.entries.get_mut(id) else {
             return;
@@ -32,12 +40,18 @@ impl Jobs {
             (view.state, view.started) = (State::Queued, None);
             (view.stage, view.done, view.total) = ("".into(), 0, 0);
         });
-        let shares = match record.attempts {
-            0 => entry.shares.clone(),
-            _ => Shares::Board(record.stride()),
-        };
+        let (shares, failed_by) = (entry.shares.clone(), entry.failed_by.clone());
         inner.change(id, record.clone());
-        self.line_up(inner, *id, &record, shares);
+        if failed_by.is_empty() {
+            self.line_up(inner, *id, &record, shares);
+        } else {
+            inner.retries.push(Retry {
+                client: record.client,
+                item: self.item(*id, &record, Shares::Board(record.stride())),
+                failed_by,
+                since: Instant::now(),
+            });
+        }
         self.wake(inner);
         self.count(inner);
     }

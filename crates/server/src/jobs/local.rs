@@ -38,6 +38,7 @@ impl Local {
         jobs: Arc<Jobs>,
         gate: Arc<Gate>,
         (metrics, damage): (Metrics, Arc<Damage>),
+        able: Kinds,
     ) -> Self {
         let who = Who {
             account: String::new(),
@@ -54,7 +55,7 @@ impl Local {
                 who: Arc::new(who),
                 most: usize::MAX,
                 hot: None,
-                able: Kinds::default(),
+                able,
                 lasts: None,
             },
         }
@@ -93,9 +94,11 @@ impl Leases for Local {
     fn fail(&self, unit: &Unit, job: usize, failure: Failure) {
         let ending = match failure {
             Failure::Stopped => Ending::GivenBack,
-            Failure::Refused(error) | Failure::Card(error) => Ending::Final(error),
+            Failure::Refused(error) => Ending::Final(error),
+            // As of a worker elsewhere: another attempt may do.
+            Failure::Unread(error) | Failure::Card(error) => Ending::Attempt(error),
             Failure::Panicked => {
-                Ending::Final("internal error of the detector; please report it".to_owned())
+                Ending::Attempt("internal error of the detector; please report it".to_owned())
             }
         };
         let heard = self.jobs.fail(&self.asking.who, &unit.id, job, ending);

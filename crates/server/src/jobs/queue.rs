@@ -150,6 +150,11 @@ impl Row {
         self.able = able;
     }
 
+    /// Whether it has some engines.
+    pub(crate) fn can(&self, needs: Kinds) -> bool {
+        self.able.include(needs)
+    }
+
     /// What the next job should share, if it still may.
     fn wanted(&self) -> Option<Shares> {
         let (stride, _) = self.last.filter(|(_, row)| *row < IN_A_ROW)?;
@@ -249,6 +254,18 @@ impl Queue {
     /// Counts seconds of a client; those who count for nothing any more are forgotten.
     fn charge(&mut self, client: u64, seconds: f64) {
         if let Some(line) = self.lines.get_mut(&client) {
+            line.spent += seconds;
+        }
+        self.forget();
+    }
+
+    /// Counts seconds of a client for a job that is not in line.
+    pub(crate) fn charge_for(&mut self, client: u64, seconds: f64) {
+        let line = self.lines.entry(client).or_default();
+        if line.jobs.is_empty() {
+            line.spent = line.spent.max(self.level) + seconds;
+            self.idle.note(client, line.spent);
+        } else {
             line.spent += seconds;
         }
         self.forget();

@@ -16,9 +16,10 @@ pub(crate) const DIGESTS: &str = "digests";
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum State {
-    /// Also one that was running when the server stopped: it begins anew.
     #[default]
     Queued,
+    /// Somebody is at it. On the disk only while the server's own thread is: a job that is found so after a start was
+    /// being made when the server's process ended.
     Running,
     Done,
     Failed,
@@ -65,7 +66,8 @@ pub(crate) struct JobRecord {
     pub(crate) state: State,
     pub(crate) digest_bytes: u64,
     pub(crate) error: String,
-    /// Attempts that failed, also before a restart.
+    /// Attempts that failed, also before a restart. One that ended with the server's process is counted by the next
+    /// start.
     #[serde(default, skip_serializing_if = "is_none")]
     pub(crate) attempts: u32,
 }
@@ -87,6 +89,13 @@ fn is_every(step: &u64) -> bool {
 }
 
 impl JobRecord {
+    /// Ends it without a digest.
+    pub(crate) fn fail(&mut self, error: String) {
+        self.state = State::Failed;
+        self.error = error;
+        self.digest_bytes = 0;
+    }
+
     /// The messages that the digest covers.
     pub(crate) fn stride(&self) -> Stride {
         Stride::new(self.range.clone(), self.step)

@@ -1,16 +1,21 @@
 //! Jobs over a store whose messages and keys mean nothing, for tests.
 
-use super::{Bounds, Id, JobRecord, Jobs, Keep, Together};
+use super::{Asking, Bounds, Id, JobRecord, Jobs, Keep, Kinds, Together};
+use crate::room::Room;
 use omr_detector::engines::Costs;
 use omr_ops::Metrics;
+use omr_protocol::frame::{FrameHeader, FrameWriter, Kind};
 use omr_protocol::{ParamSet, Scheme, Sealing};
 use omr_store::Store;
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
+const SET: &str = "insecure-tiny-v3";
+
 /// The jobs of a store.
 pub(crate) fn jobs(store: &Store, keep: Keep) -> Jobs {
-    let set = Arc::new(ParamSet::named("insecure-tiny-v3").unwrap());
+    let set = Arc::new(ParamSet::named(SET).unwrap());
     let bounds = Bounds {
         unfinished: 1,
         keep,
@@ -22,8 +27,33 @@ pub(crate) fn jobs(store: &Store, keep: Keep) -> Jobs {
         sealing: Sealing::None,
         lease: Duration::from_secs(60),
         shares_seeds: false,
+        room: Arc::new(Room::boundless(&set)),
     };
     Jobs::open(store.clone(), set, bounds, Metrics::new("0", "toy")).unwrap()
+}
+
+/// A key's file of which the header alone means something, put into a store: its hash.
+pub(crate) fn put_key(store: &Store) -> [u8; 32] {
+    let header = FrameHeader::new(Kind::DetectionKey, SET, [4; 16]);
+    let mut file = Vec::new();
+    let mut writer = FrameWriter::new(&mut file, &header, 64).unwrap();
+    writer.write_all(&[0; 64]).unwrap();
+    writer.finish().unwrap();
+    let hash = *blake3::hash(&file).as_bytes();
+    store.upload(hash, file.len() as u64).unwrap();
+    store.upload_chunk(hash, 0, &file).unwrap();
+    hash
+}
+
+/// The server's own thread, asking for work.
+pub(crate) fn local() -> Asking {
+    Asking {
+        who: Arc::default(),
+        most: 1,
+        hot: None,
+        able: Kinds::default(),
+        lasts: None,
+    }
 }
 
 /// What an account asked for.

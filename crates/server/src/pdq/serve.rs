@@ -43,8 +43,8 @@ impl PdqServer {
     /// page, limits of connections and idle time, logs and metrics. Needs a tokio runtime.
     ///
     /// Errors: any `ServerError` but those of the network later on.
-    pub async fn start(config: Config, pdq: PdqConfig) -> Result<Self, ServerError> {
-        allow_many_files();
+    pub async fn start(mut config: Config, pdq: PdqConfig) -> Result<Self, ServerError> {
+        allow_many_files(&mut config.limits);
         let (stop, stopping) = watch::channel(false);
         let opened = tokio::task::spawn_blocking(move || open(config, &pdq, stopping));
         let pdq = opened.await.map_err(|_| ServerError::Opening)??;

@@ -59,12 +59,19 @@ impl Workers {
     }
 
     fn asking(&self, who: Who, request: &v1::LeaseRequest) -> Result<Asking, Status> {
-        let (version, set) = (env!("CARGO_PKG_VERSION"), &self.0.set);
-        for (what, expected, found) in [
-            ("version", version, &*request.version),
-            ("parameter set", set.name(), &*request.params_id),
+        let (version, set) = (omr_work::version(&self.0.config.build), &self.0.set);
+        let (found_version, found_set) = (&*request.version, &*request.params_id);
+        let same_build = omr_work::is_same_build(&version, found_version);
+        for (what, expected, found, fits) in [
+            ("version", &*version, found_version, same_build),
+            (
+                "parameter set",
+                set.name(),
+                found_set,
+                set.name() == found_set,
+            ),
         ] {
-            if expected != found {
+            if !fits {
                 return Err(Status::failed_precondition(format!(
                     "{what} of the worker: expected {expected}, found {found:?}"
                 )));

@@ -229,6 +229,7 @@ impl Sessions {
             let mut order = lock(&self.order);
             order.retain(|id| *id != slot.id);
             order.push_back(slot.id);
+            self.tools.room.set_sessions(order.len());
         }
         if live.is_some() {
             return Ok(());
@@ -267,7 +268,9 @@ impl Sessions {
                 *live = None;
                 slot.stands(Place::on_disk(&self.tools, &slot.id, &slot.record));
             }
-            lock(&self.order).retain(|known| *known != id);
+            let mut order = lock(&self.order);
+            order.retain(|known| *known != id);
+            self.tools.room.set_sessions(order.len());
         }
     }
 }

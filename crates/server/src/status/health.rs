@@ -18,6 +18,9 @@ pub(super) fn health(shared: &Shared) -> Health {
         let found = format!("{:.1} GB left", free as f64 / 1e9);
         checks.push(check("disk", free >= LITTLE_DISK, found));
     }
+    if let Some(shortage) = shared.jobs.shortage() {
+        checks.push(check("memory", false, shortage.into()));
+    }
     let damage = shared.damage.summary();
     let good = damage.is_none();
     let found = damage.unwrap_or_else(|| "no damage found".into());

@@ -2,7 +2,8 @@
 
 use super::now;
 use crate::shared::Shared;
-use omr_ops::{DiskUse, Memory, Totals, UseFigures};
+use omr_memory::Memory;
+use omr_ops::{DiskUse, Totals, UseFigures};
 use omr_store::Usage;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

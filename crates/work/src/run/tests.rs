@@ -92,7 +92,7 @@ fn a_panic_ends_a_job_and_the_log_has_the_cause_of_a_failure() {
         ))))
     };
     let failure = tracing::subscriber::with_default(subscriber.finish(), fail);
-    assert!(matches!(failure, Failure::Refused(_)));
+    assert!(matches!(failure, Failure::Unread(_)));
     let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     for expected in ["a digest failed", "the disk is on fire"] {
         assert!(text.contains(expected), "{expected}: {text}");

@@ -39,6 +39,7 @@ Examples:
   omr data repair --data omr-data --from /backups/omr
   omr data restore --data new-data --from /backups/omr
   omr data expire --data omr-data --older-than 90d # the server is stopped
+  omr data jobs --data omr-data --drop all # the server is stopped
 
 Messages expire in whole segments (4,096 messages unless configured otherwise); a server that runs does the same by \
 itself with `board.expire_days`. Whoever fetches late is told which messages she missed.";

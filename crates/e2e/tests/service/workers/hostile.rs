@@ -24,26 +24,31 @@ async fn what_is_no_digest_of_the_unit_is_refused() {
     let known = scene.fetch(10).await;
     stop.stop();
     running.await.unwrap().unwrap();
-    let mut raw = Raw::new(&scene, "liar").await;
     // The same messages, but where they lie is drawn anew for each.
     scene.ask_for(11, 10).await;
+    let mut raw = Raw::new(&scene, "liar-0").await;
     let unit = raw.lease().await.unwrap();
     assert_refused(raw.complete(&unit, 0, &known).await, "seed");
+    let mut raw = Raw::new(&scene, "liar-1").await;
     let unit = raw.lease().await.unwrap();
     assert_refused(raw.complete(&unit, 0, b"no digest").await, "");
+    let mut raw = Raw::new(&scene, "liar-2").await;
     let unit = raw.lease().await.unwrap();
     let long = vec![7; 1 << 20];
     assert_refused(raw.complete(&unit, 0, &long).await, "at most");
     assert_eq!(scene.state(11).await, v1::JobState::Failed);
     // Other messages, another bound, one byte changed.
     scene.ask(12).await;
+    let mut raw = Raw::new(&scene, "liar-3").await;
     let unit = raw.lease().await.unwrap();
     assert_refused(raw.complete(&unit, 0, &known).await, "");
+    let mut raw = Raw::new(&scene, "liar-4").await;
     let unit = raw.lease().await.unwrap();
     let mut digest = scene.digest_of(&unit);
     let middle = digest.len() / 2;
     digest[middle] ^= 1;
     assert_refused(raw.complete(&unit, 0, &digest).await, "");
+    let mut raw = Raw::new(&scene, "liar-5").await;
     let unit = raw.lease().await.unwrap();
     // A job that the unit does not have is nobody's attempt.
     let digest = scene.digest_of(&unit);

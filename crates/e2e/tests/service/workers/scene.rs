@@ -73,6 +73,7 @@ pub(super) fn settings(server: &Running, token: &str) -> Settings {
         messages_bytes: 1 << 20,
         together: 0,
         engines: Vec::new(),
+        build: String::new(),
     }
 }
 

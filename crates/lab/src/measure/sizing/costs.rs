@@ -7,8 +7,9 @@ use crate::measure::yardstick::Yardstick;
 use crate::measure::{BenchError, DigestBench, InstantUnits, Setting};
 use omr_console::peak_rss_bytes;
 use omr_detector::Progress;
+use omr_detector::memory::key_bytes;
 use omr_protocol::instantomr::InstantKey;
-use omr_protocol::{ClueKind, ParamSet};
+use omr_protocol::{ClueKind, EngineKind, ParamSet};
 use serde::{Deserialize, Serialize};
 
 /// Version of the document.
@@ -76,7 +77,7 @@ impl MeasuredCosts {
         };
         let figures = digest.run(progress)?;
         let yardstick_us = yardstick.mean();
-        let key_bytes = InstantKey::file_bytes_of(instant, ClueKind::Bound);
+        let file_bytes = InstantKey::file_bytes_of(instant, ClueKind::Bound);
         Ok(Self {
             format: COSTS_FORMAT.to_owned(),
             command,
@@ -87,7 +88,7 @@ impl MeasuredCosts {
             message_core_s,
             bulk_peak_bytes: figures.cost.peak_rss_bytes,
             instant_peak_bytes,
-            instant_key_memory_bytes: instant_key_memory(key_bytes),
+            instant_key_memory_bytes: key_bytes(EngineKind::Instantomr, file_bytes),
             yardstick_us,
         })
     }
@@ -101,10 +102,4 @@ impl MeasuredCosts {
                 .yardstick_us
                 .is_none_or(|us| us.is_finite() && us > 0.0)
     }
-}
-
-/// Masks are made from seeds, residues of 50 bits take words of 64, and both digits are kept in double
-/// precision as well where ranges of known length are asked for.
-fn instant_key_memory(file_bytes: u64) -> u64 {
-    file_bytes * 2 * 64 / 50 * 2
 }

@@ -1,0 +1,177 @@
+//! Jobs whose last attempt failed: each waits for a worker that has not failed it.
+
+use super::leases::Who;
+use super::queue::Item;
+use super::{Id, lend::AWAY};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a job rests after its first failed attempt before a worker that failed it has it again; five times as long
+/// after each further one.
+const REST: Duration = Duration::from_secs(1);
+
+/// A job that is to be tried again, alone.
+pub(super) struct Retry {
+    pub(super) client: u64,
+    pub(super) item: Item,
+    /// Who failed it, at least one.
+    pub(super) failed_by: Vec<Arc<Who>>,
+    /// When its last attempt failed.
+    pub(super) since: Instant,
+}
+
+/// How far a worker is from those who failed a job: the farther, the less likely it fails alike.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Distance {
+    /// It is one of them.
+    Same,
+    /// It has the token of one of them.
+    Token,
+    /// It has another token than all of them.
+    Other,
+}
+
+impl Retry {
+    fn distance(&self, who: &Who) -> Distance {
+        let failed = || self.failed_by.iter();
+        if failed().any(|other| **other == *who) {
+            Distance::Same
+        } else if failed().any(|other| other.account == who.account) {
+            Distance::Token
+        } else {
+            Distance::Other
+        }
+    }
+
+    /// From when on a worker may have the job, beside other workers that could do it.
+    fn from<'a>(&self, who: &Who, others: impl Iterator<Item = &'a Who>) -> Instant {
+        let own = self.distance(who);
+        if others
+            .map(|other| self.distance(other))
+            .any(|other| other > own)
+        {
+            return self.since + AWAY;
+        }
+        let failures = self.failed_by.len().saturating_sub(1) as u32;
+        match own {
+            Distance::Same => self.since + REST * 5_u32.saturating_pow(failures),
+            Distance::Token | Distance::Other => self.since,
+        }
+    }
+}
+
+/// All of them, in the order in which they failed.
+#[derive(Default)]
+pub(super) struct Retries(Vec<Retry>);
+
+impl Retries {
+    pub(super) fn push(&mut self, retry: Retry) {
+        self.0.push(retry);
+    }
+
+    pub(super) fn remove(&mut self, id: &Id) {
+        self.0.retain(|retry| retry.item.id != *id);
+    }
+
+    /// Takes out the first one that a worker may have now of those that it `can` do; else gives the time from which on it
+    /// may have one.
+    pub(super) fn take<'a, I: Iterator<Item = &'a Who>>(
+        &mut self,
+        who: &Who,
+        can: impl Fn(&Item) -> bool,
+        others: impl Fn(&Item) -> I,
+        now: Instant,
+    ) -> Result<Retry, Option<Instant>> {
+        let mut next = None;
+        for at in 0..self.0.len() {
+            let retry = &self.0[at];
+            if !can(&retry.item) {
+                continue;
+            }
+            let from = retry.from(who, others(&retry.item));
+            if from <= now {
+                return Ok(self.0.remove(at));
+            }
+            next = Some(next.map_or(from, |next: Instant| next.min(from)));
+        }
+        Err(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jobs::Kinds;
+    use crate::jobs::queue::Shares;
+    use omr_protocol::Stride;
+
+    fn who(account: &str, worker: &str) -> Arc<Who> {
+        Arc::new(Who {
+            account: account.into(),
+            worker: worker.into(),
+        })
+    }
+
+    /// When each asks beside the others, and what the job waits for.
+    fn taken(
+        failed_by: &[&Arc<Who>],
+        asks: &Arc<Who>,
+        others: &[&Arc<Who>],
+        after: Duration,
+    ) -> bool {
+        let since = Instant::now();
+        let mut retries = Retries::default();
+        retries.push(Retry {
+            client: 1,
+            item: Item {
+                id: [1; 16],
+                shares: Shares::Board(Stride::new(0..9, 1)),
+                needs: Kinds::default(),
+                cost: 1.0,
+                shared_cost: 0.0,
+            },
+            failed_by: failed_by.iter().map(|who| Arc::clone(who)).collect(),
+            since,
+        });
+        let others = |_: &Item| others.iter().map(|who| &***who);
+        match retries.take(asks, |_| true, others, since + after) {
+            Ok(retry) => retry.item.id == [1; 16],
+            Err(next) => {
+                assert!(next.is_some_and(|next| next > since + after));
+                false
+            }
+        }
+    }
+
+    #[test]
+    fn a_failed_job_goes_to_a_worker_that_has_not_failed_it() {
+        let [evil, peer, local] = [who("pool", "evil"), who("pool", "peer"), who("", "local")];
+        let (now, minute) = (Duration::ZERO, Duration::from_secs(60));
+        // Another token first, then another worker of the token, then the same one.
+        assert!(taken(&[&evil], &local, &[&evil, &peer], now));
+        assert!(!taken(&[&evil], &peer, &[&evil, &local], minute));
+        assert!(taken(&[&evil], &peer, &[&evil], now));
+        assert!(!taken(&[&evil], &evil, &[&peer], minute));
+        assert!(!taken(&[&evil, &local], &evil, &[&local, &peer], minute));
+        // Nobody waits for ever for one who does not come.
+        assert!(taken(&[&evil], &evil, &[&local], AWAY));
+    }
+
+    #[test]
+    fn a_worker_that_is_alone_has_it_again_after_a_rest() {
+        let evil = who("pool", "evil");
+        assert!(!taken(&[&evil], &evil, &[], REST / 2));
+        assert!(taken(&[&evil], &evil, &[], REST));
+        assert!(!taken(&[&evil, &evil], &evil, &[], 2 * REST));
+        assert!(taken(&[&evil, &evil], &evil, &[], 5 * REST));
+    }
+
+    #[test]
+    fn what_a_worker_cannot_do_it_does_not_wait_for() {
+        let evil = who("pool", "evil");
+        let mut retries = Retries::default();
+        let none = |_: &Item| std::iter::empty::<&Who>();
+        let found = retries.take(&evil, |_| true, none, Instant::now());
+        assert!(found.is_err_and(|next| next.is_none()));
+    }
+}

@@ -1,0 +1,158 @@
+//! The memory that a process needs to make digests, and how many recipients fit into what it has.
+
+use omr_cuda::Cards;
+use omr_detector::memory::{Shape, key_bytes, run_bytes};
+use omr_memory::Memory;
+use omr_protocol::{ClueKind, EngineKind, ParamSet};
+use std::sync::Arc;
+
+/// What decides the memory that digests take in a process.
+#[derive(Clone)]
+pub struct Needs {
+    /// The board's parameter set.
+    pub set: Arc<ParamSet>,
+    /// The kind of its clues.
+    pub clues: ClueKind,
+    /// Threads that work.
+    pub threads: usize,
+    /// Bytes of encodings of the board that recipients share.
+    pub cache_bytes: usize,
+    /// Keys kept in memory from one run to the next, of all kinds.
+    pub keys: usize,
+}
+
+impl Needs {
+    /// Bytes that are taken while a run of some engines makes digests for so many recipients of so many batches, the keys
+    /// that are kept and the cache among them.
+    #[must_use]
+    pub fn run(&self, engines: &[EngineKind], recipients: usize, batches: u64) -> u64 {
+        let shape = Shape {
+            recipients,
+            batches: batches.max(1),
+            threads: self.threads,
+            caches: self.cache() > 0,
+        };
+        // A set without an engine has no runs of it.
+        let works = |&engine: &EngineKind| run_bytes(&self.set, engine, self.clues, shape).ok();
+        let works: u64 = engines.iter().filter_map(works).sum();
+        let of_one: u64 = engines.iter().map(|&engine| self.key(engine)).sum();
+        let kept = self.keys.saturating_sub(recipients * engines.len()) as u64;
+        let largest = engines.iter().map(|&engine| self.key(engine)).max();
+        let keys = recipients as u64 * of_one + kept * largest.unwrap_or(0);
+        works + keys + self.cache()
+    }
+
+    /// Bytes of a key in memory; 0 where the set has no such engine.
+    #[must_use]
+    pub fn key(&self, engine: EngineKind) -> u64 {
+        let file = self.set.key_file_bytes(engine, self.clues);
+        file.map_or(0, |bytes| key_bytes(engine, bytes))
+    }
+
+    /// Bytes that the cache takes when it is full. Sets that open clues do not use it.
+    fn cache(&self) -> u64 {
+        match self.set.spec().opens_clues() {
+            true => 0,
+            false => self.cache_bytes as u64,
+        }
+    }
+
+    /// The most recipients, of `most` at most, for whom a run takes no more than so many bytes; 0 where not one fits.
+    #[must_use]
+    pub fn recipients(
+        &self,
+        engines: &[EngineKind],
+        most: usize,
+        batches: u64,
+        bytes: u64,
+    ) -> usize {
+        let fits = |&recipients: &usize| self.run(engines, recipients, batches) <= bytes;
+        (1..=most).rev().find(fits).unwrap_or(0)
+    }
+}
+
+/// The bytes that runs may take now, where a process takes `beside` bytes without them: what is left to it, and what earlier
+/// runs took and hold for the next one. No bound where the system reports no figures.
+#[must_use]
+pub fn room(memory: Memory, beside: u64) -> u64 {
+    let (Some(used), Some(available)) = (memory.used, memory.available) else {
+        return u64::MAX;
+    };
+    (used + available).saturating_sub(beside)
+}
+
+/// Whether runs work in this machine's memory rather than in a card's.
+#[must_use]
+pub fn works_here(cards: &Cards) -> bool {
+    cards.card().is_none()
+}
+
+/// Bytes for people, as 1.9 GB or 32 MB.
+#[must_use]
+pub fn in_words(bytes: u64) -> String {
+    match bytes {
+        1_000_000_000.. => format!("{:.1} GB", bytes as f64 / 1e9),
+        _ => format!("{} MB", bytes.div_ceil(1_000_000)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn needs(set: &str) -> Needs {
+        Needs {
+            set: Arc::new(ParamSet::named(set).unwrap()),
+            clues: ClueKind::Bound,
+            threads: 1,
+            cache_bytes: 0,
+            keys: 1,
+        }
+    }
+
+    /// The peaks of docs/performance.md, the 0.2 GB of tables among them that a process has before any run.
+    #[test]
+    fn the_needs_of_full_sets_are_those_that_were_measured() {
+        let needs = needs("sophomr-v5");
+        let sophomr = [EngineKind::Sophomr];
+        for (recipients, batches, measured) in [(1, 1, 1.62), (1, 8, 2.93), (8, 1, 6.1)] {
+            let run = needs.run(&sophomr, recipients, batches) as f64 / 1e9 + 0.2;
+            let share = run / measured;
+            assert!((0.95..1.3).contains(&share), "{run} for {measured}");
+        }
+        let hybrid = Needs {
+            keys: 2,
+            ..self::needs("hybrid-v4")
+        };
+        let instant = hybrid.run(&[EngineKind::Instantomr], 1, 1);
+        // Its second place is for a key, too.
+        assert!((360_000_000..900_000_000).contains(&instant), "{instant}");
+    }
+
+    #[test]
+    fn as_many_fit_as_there_is_room_for() {
+        let needs = needs("insecure-tiny-v3");
+        let sophomr = [EngineKind::Sophomr];
+        let of = |recipients| needs.run(&sophomr, recipients, 1);
+        assert!(of(1) < of(2) && of(2) < of(4));
+        assert!(needs.run(&sophomr, 1, 2) > of(1));
+        let fitting = |bytes| needs.recipients(&sophomr, 4, 1, bytes);
+        assert_eq!(fitting(of(4)), 4);
+        assert_eq!(fitting(of(4) - 1), 3);
+        assert_eq!(fitting(of(1)), 1);
+        assert_eq!(fitting(of(1) - 1), 0);
+        assert_eq!(needs.recipients(&sophomr, 2, 1, u64::MAX), 2);
+    }
+
+    #[test]
+    fn room_is_what_is_left_and_what_runs_hold() {
+        let memory = Memory {
+            used: Some(50),
+            limit: Some(100),
+            available: Some(30),
+        };
+        assert_eq!(room(memory, 20), 60);
+        assert_eq!(room(memory, 90), 0);
+        assert_eq!(room(Memory::default(), 20), u64::MAX);
+    }
+}
