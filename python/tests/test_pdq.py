@@ -149,7 +149,7 @@ def test_errors_by_kind(keys, evaluation_key, people, tmp_path):
         pdq.Table.from_arrow(batch(), "things", types={"name": "integer"})
     with pytest.raises(omr.TableError):
         pdq.Table.from_csv(PEOPLE, columns=["nobody"])
-    with pytest.raises(ValueError, match="one byte"):
+    with pytest.raises(ValueError, match="one character"):
         pdq.Table.from_csv(PEOPLE, delimiter="--")
 
 

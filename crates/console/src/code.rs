@@ -79,7 +79,7 @@ impl ConsoleError {
         match self {
             Self::Read(..) => Code::Input,
             Self::Write(..) | Self::Output(_) => Code::Output,
-            Self::Exists(_) => Code::Exists,
+            Self::Exists(_) | Self::Source(_) => Code::Exists,
             Self::Threads(_) => Code::Failure,
         }
     }

@@ -16,6 +16,9 @@ pub enum ConsoleError {
     /// This file is in the way.
     #[error("{} exists: pass --force to replace it", .0.display())]
     Exists(PathBuf),
+    /// What is written would replace this file, which is read.
+    #[error("{} is what is read: expected another file to write", .0.display())]
+    Source(PathBuf),
     /// Standard output failed.
     #[error("standard output")]
     Output(#[source] io::Error),

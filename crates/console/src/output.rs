@@ -37,6 +37,23 @@ impl Output {
         }
     }
 
+    /// Checks that the result does not replace a file that is read, by whatever path or link; `-` is none.
+    ///
+    /// Errors: `Source`.
+    pub fn apart_from<P: AsRef<Path>>(
+        self,
+        read: impl IntoIterator<Item = P>,
+    ) -> Result<Self, ConsoleError> {
+        let is_file = !is_standard(&self.path) && self.path.is_file();
+        for path in read {
+            let path = path.as_ref();
+            if is_file && !is_standard(path) && is_same(&self.path, path) {
+                return Err(ConsoleError::Source(self.path));
+            }
+        }
+        Ok(self)
+    }
+
     /// Checks that files can be written into a folder, or that it can be made; `-` is standard output.
     ///
     /// Errors: `Write`.
@@ -74,6 +91,18 @@ impl Output {
         }
         stage_bytes(&target(path)?, Access::Public, bytes)?.commit(self.force)
     }
+}
+
+/// Whether two paths lead to one file; `false` where one leads nowhere.
+fn is_same(one: &Path, other: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let number = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
+        matches!((number(one), number(other)), (Ok(one), Ok(other)) if one == other)
+    }
+    #[cfg(not(unix))]
+    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Where a link points, so that it keeps pointing there.

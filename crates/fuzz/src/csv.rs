@@ -49,7 +49,7 @@ fn file(choice: usize, csv: &[u8]) {
     options.truncate = choice & 1 != 0;
     options.max_row_bytes = 1 << 12;
     if choice & 2 != 0 {
-        options.delimiter = b';';
+        options.delimiter = Some(b';');
     }
     if choice & 4 != 0 {
         let declared = ["a:decimal(2)", "b:text(8)", "c:date", "d:text", "e:decimal"];

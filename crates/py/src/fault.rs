@@ -187,7 +187,7 @@ pub(crate) enum Fault {
     #[error("expected a table, found {0}")]
     NoTable(String),
     /// What separates fields of CSV.
-    #[error("expected a delimiter of one byte, found {0:?}")]
+    #[error("{0}")]
     Delimiter(String),
     /// What Python raised.
     #[error(transparent)]

@@ -19,14 +19,16 @@ pub(crate) struct Moment {
     pub(crate) fraction: bool,
 }
 
-/// Whether a text that is no date of ours is one in another form, such as `2012/01/31`, `31.1.2012` or
+/// Whether a text that is no date of ours is one in another form, such as `2012/01/31`, `31.1.2012`, ` 2012-01-31` or
 /// `Jan 31, 2012`.
-#[must_use]
-pub fn is_other_date(text: &str) -> bool {
+pub(crate) fn is_other_date(text: &str) -> bool {
     const MONTHS: [&str; 12] = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ];
     let separators = |c: char| c == ' ' || c == ',' || c == '/' || c == '.' || c == '-';
+    if parse_date(text.trim()).is_some() {
+        return true;
+    }
     let parts: Vec<&str> = text
         .split(separators)
         .filter(|part| !part.is_empty())
@@ -41,6 +43,28 @@ pub fn is_other_date(text: &str) -> bool {
     let year = parts.iter().any(|part| part.len() == 4);
     let short = text.len() <= 20;
     short && parts.len() == 3 && year && (numbers == 3 || (numbers == 2 && months == 1))
+}
+
+/// Whether a text that is no moment of ours is one in another form, such as `31.1.2012 18:20`, `2012-01-31 6:20 PM` or
+/// ` 2012-01-31 18:20:00`.
+pub(crate) fn is_other_moment(text: &str) -> bool {
+    let text = text.trim();
+    if parse_timestamp(text).is_some() {
+        return true;
+    }
+    let upper = text.to_ascii_uppercase();
+    let text = upper.trim_end_matches(['A', 'P', 'M']).trim_end();
+    let Some((date, clock)) = text.rsplit_once([' ', 'T']) else {
+        return false;
+    };
+    let parts: Vec<&str> = clock.split([':', '.']).collect();
+    let is_number =
+        |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let date = date.trim_end_matches([',', ' ']);
+    (2..=4).contains(&parts.len())
+        && clock.contains(':')
+        && parts.iter().all(is_number)
+        && (parse_date(date).is_some() || is_other_date(date))
 }
 
 /// Days of `YYYY-MM-DD`.
@@ -160,6 +184,25 @@ pub(crate) fn timestamp_text(seconds: i64) -> Option<String> {
     ))
 }
 
+/// Returns a day of any year, for errors: years of more than four digits have a sign.
+pub(crate) fn far_date_text(days: i64) -> String {
+    let date = i32::try_from(days)
+        .ok()
+        .and_then(NaiveDate::from_epoch_days);
+    date.map_or_else(
+        || format!("{days} days since 1970-01-01"),
+        |date| date.to_string(),
+    )
+}
+
+/// Returns a second of any year, for errors.
+pub(crate) fn far_timestamp_text(seconds: i64) -> String {
+    DateTime::from_timestamp(seconds, 0).map_or_else(
+        || format!("{seconds} seconds since 1970-01-01 00:00:00"),
+        |moment| moment.naive_utc().to_string(),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,8 +262,28 @@ mod tests {
             "1/31/2012",
             "Jan 31, 2012",
             "31 January 2012",
+            " 2012-01-31",
         ] {
             assert!(is_other_date(text), "{text}");
+        }
+        for text in [
+            "31.1.2012 18:20",
+            "1/31/2012 6:20:00 PM",
+            "Jan 31, 2012, 6:20 am",
+            "2012-01-31 6:20",
+            "2012-01-31 18:20:00 ",
+        ] {
+            assert!(is_other_moment(text), "{text}");
+        }
+        for text in [
+            "",
+            "18:20",
+            "Ann 18:20",
+            "2012/01/31",
+            "2012/01/31 18",
+            "ratio 3:2:1",
+        ] {
+            assert!(!is_other_moment(text), "{text}");
         }
         for text in [
             "",

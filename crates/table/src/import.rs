@@ -13,22 +13,25 @@ mod columns;
 mod csv;
 mod error;
 mod fill;
+mod format;
 mod guess;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod select;
 
 use std::fs::File;
-use std::io::{Read, Seek};
-use std::path::Path;
+use std::io::{self, Read, Seek};
 use std::str::FromStr;
 
 #[cfg(feature = "arrow")]
 pub use batches::import_batches;
-pub use csv::import_csv;
+pub use csv::{CsvFault, import_csv};
 pub use error::ImportError;
+pub(crate) use guess::looks_like_a_code;
 #[cfg(feature = "parquet")]
 pub use parquet::import_parquet;
+
+use format::{Format, HEAD_BYTES, format};
 
 use crate::{ColumnType, MAX_ROWS, SchemaError, Table};
 
@@ -48,8 +51,9 @@ pub struct ImportOptions {
     pub drop: Vec<String>,
     /// Cut texts that are too long, at the end of a character, and fractions of seconds.
     pub truncate: bool,
-    /// What separates fields of CSV.
-    pub delimiter: u8,
+    /// What separates fields of CSV; `None`: commas, and a header without one that contains another usual separator is
+    /// refused.
+    pub delimiter: Option<u8>,
     /// Refuse more rows.
     pub max_rows: u64,
     /// Refuse longer rows of CSV, in bytes.
@@ -69,7 +73,7 @@ impl ImportOptions {
             select: None,
             drop: Vec::new(),
             truncate: false,
-            delimiter: b',',
+            delimiter: None,
             max_rows: MAX_ROWS,
             max_row_bytes: 1 << 20,
             gzip: false,
@@ -116,6 +120,38 @@ impl FromStr for Declared {
     }
 }
 
+/// Names of columns, written as a line of CSV: `a,"b,c"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnNames(pub Vec<String>);
+
+impl FromStr for ColumnNames {
+    type Err = ImportError;
+
+    fn from_str(line: &str) -> Result<Self, ImportError> {
+        let mut options = ImportOptions::new("", [0; 16]);
+        options.delimiter = Some(b',');
+        csv::header(&mut io::Cursor::new(line), &options).map(ColumnNames)
+    }
+}
+
+/// What separates fields of CSV: one ASCII character that is no letter, digit, quote or end of a line. `tab` is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delimiter(pub u8);
+
+impl FromStr for Delimiter {
+    type Err = ImportError;
+
+    fn from_str(text: &str) -> Result<Self, ImportError> {
+        match text.as_bytes() {
+            b"tab" => Ok(Delimiter(b'\t')),
+            [byte @ (b'\t' | b' '..=b'~')] if *byte != b'"' && !byte.is_ascii_alphanumeric() => {
+                Ok(Delimiter(*byte))
+            }
+            _ => Err(ImportError::Delimiter(text.into())),
+        }
+    }
+}
+
 /// How far an import has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
@@ -127,21 +163,26 @@ pub struct Progress {
 
 /// Imports a file: Parquet if it begins as such, else CSV.
 ///
-/// Errors: see [`ImportError`].
+/// Errors: see [`ImportError`]; a pipe; a file that begins as another known format does.
 pub fn import_file(
-    path: &Path,
+    mut file: File,
     options: &ImportOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Table, ImportError> {
-    let mut file = File::open(path)?;
-    let mut magic = Vec::new();
-    (&mut file).take(4).read_to_end(&mut magic)?;
-    file.rewind()?;
-    match magic.as_slice() {
+    if let Err(error) = file.rewind() {
+        return Err(match error.kind() {
+            io::ErrorKind::NotSeekable => ImportError::Pipe,
+            _ => error.into(),
+        });
+    }
+    let mut head = Vec::new();
+    (&mut file).take(HEAD_BYTES).read_to_end(&mut head)?;
+    match format(&head) {
+        Format::Csv => import_csv(file, options, progress),
         #[cfg(feature = "parquet")]
-        b"PAR1" => import_parquet(file, options, progress),
+        Format::Parquet => import_parquet(file, options, progress),
         #[cfg(not(feature = "parquet"))]
-        b"PAR1" => Err(ImportError::LeftOut),
-        _ => import_csv(file, options, progress),
+        Format::Parquet => Err(ImportError::LeftOut),
+        Format::Other(found) => Err(ImportError::Format { found }),
     }
 }

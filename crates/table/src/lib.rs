@@ -10,6 +10,7 @@ mod builder;
 mod calendar;
 mod column;
 mod decimal;
+mod doubts;
 mod file;
 mod import;
 mod output;
@@ -25,14 +26,17 @@ mod value;
 mod value_parse;
 
 pub use builder::{BuildError, TableBuilder};
-pub use calendar::is_other_date;
 pub use column::{Ordinals, Texts};
+pub use doubts::{Doubt, Looks};
 pub use file::FileError;
 #[cfg(feature = "arrow")]
 pub use import::import_batches;
 #[cfg(feature = "parquet")]
 pub use import::import_parquet;
-pub use import::{Declared, ImportError, ImportOptions, Progress, Wanted, import_csv, import_file};
+pub use import::{
+    ColumnNames, CsvFault, Declared, Delimiter, ImportError, ImportOptions, Progress, Wanted,
+    import_csv, import_file,
+};
 pub use output::{OutputError, Rows};
 pub use query::{
     Deriver, Filter, FilterShape, Fingerprints, Leaf, LeafShape, LikeShape, MAX_CONSTANTS,

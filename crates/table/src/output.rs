@@ -135,9 +135,31 @@ impl Rows {
     ///
     /// Errors: as [`Rows::write_json`].
     pub fn write_csv(&self, out: impl Write) -> Result<(), OutputError> {
+        self.write_csv_with(out, str::to_owned)
+    }
+
+    /// Writes CSV for spreadsheets: as [`Rows::write_csv`], but an apostrophe precedes names and texts that a
+    /// spreadsheet would take for formulas, which begin with `=`, `+`, `-`, `@`, a tab or a carriage return.
+    ///
+    /// Errors: as [`Rows::write_json`].
+    pub fn write_spreadsheet_csv(&self, out: impl Write) -> Result<(), OutputError> {
+        self.write_csv_with(out, |text| {
+            match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+                true => format!("'{text}"),
+                false => text.to_owned(),
+            }
+        })
+    }
+
+    /// Writes CSV; `text` changes names and texts, not values of other types.
+    fn write_csv_with(
+        &self,
+        out: impl Write,
+        text: impl Fn(&str) -> String,
+    ) -> Result<(), OutputError> {
         self.check()?;
         let mut writer = csv::Writer::from_writer(out);
-        writer.write_record(self.names())?;
+        writer.write_record(self.names().iter().map(|name| text(name)))?;
         for (place, row) in self.rows.iter().enumerate() {
             let number = self
                 .numbers
@@ -146,6 +168,7 @@ impl Rows {
             let values = self.columns.iter().zip(row);
             let values = values.map(|(column, value)| match value {
                 Value::Null => String::new(),
+                Value::Text(value) => text(value),
                 value => value.show(column.kind).to_string(),
             });
             writer.write_record(number.chain(values))?;

@@ -1,6 +1,6 @@
 //! Values from text, and their limits.
 
-use crate::calendar::{parse_date, parse_timestamp};
+use crate::calendar::{far_date_text, far_timestamp_text, parse_date, parse_timestamp};
 use crate::decimal::{Misfit, Written};
 use crate::{ColumnType, Value};
 use omr_mismatch::Mismatch;
@@ -109,7 +109,14 @@ pub(crate) fn misfit_error(misfit: Misfit, scale: u8, text: &str) -> ValueError 
 pub(crate) fn check_ordinal(ordinal: i64, kind: ColumnType) -> Result<(), ValueError> {
     match kind.limits() {
         Some(limits) if (limits.min..=limits.max).contains(&ordinal) => Ok(()),
-        Some(_) => Err(ValueError::Range(Mismatch::new(kind, ordinal.to_string()))),
+        Some(_) => {
+            let found = match kind {
+                ColumnType::Date => far_date_text(ordinal),
+                ColumnType::Timestamp => far_timestamp_text(ordinal),
+                _ => ordinal.to_string(),
+            };
+            Err(ValueError::Range(Mismatch::new(kind, found)))
+        }
         None => Err(ValueError::Kind(Mismatch::new(kind, "a number"))),
     }
 }

@@ -45,10 +45,10 @@ impl Rows {
         Ok(values.collect())
     }
 
-    /// All of them as a file of CSV.
+    /// All of them as a file of CSV for spreadsheets, without formulas.
     pub fn csv(&self) -> Result<Vec<u8>, JsValue> {
         let mut file = Vec::new();
-        self.0.write_csv(&mut file).map_err(other)?;
+        self.0.write_spreadsheet_csv(&mut file).map_err(other)?;
         Ok(file)
     }
 }

@@ -661,7 +661,8 @@ class Table:
     """A table for private queries, in the clear or encrypted; the file of `omr pdq import`.
 
     Types are found out unless `types` declares them, such as `{"fare": "decimal(2)"}`. Nothing is rounded or cut unless
-    a declared type or `truncate` says so.
+    a declared type or `truncate` says so. What is perhaps not meant, such as one `NA` that turns a column of numbers
+    into text, is reported as a `UserWarning`.
     """
 
     @staticmethod
@@ -672,7 +673,7 @@ class Table:
         columns: list[str] | None = None,
         types: dict[str, str] | None = None,
         truncate: bool = False,
-        delimiter: str = ",",
+        delimiter: str | None = None,
         progress: _Progress | None = None,
     ) -> Table: ...
     @staticmethod

@@ -396,7 +396,8 @@ fn dates_in_another_form_and_comparisons_with_null_are_warned_of() {
     scene.write("t.csv", b"id,day\n1,2012/01/31\n2,2013/02/28\n");
     let import = scene.run(&["pdq", "import", "t.csv", "--out", "t"]);
     assert_eq!(import.code, 0, "{import:?}");
-    let warning = "omr: warning: column \"day\" is text: \"2012/01/31\" looks like a date";
+    let warning = "omr: warning: column \"day\" is text, which has no order to ask for: row 0, counted from 0, has \
+                   \"2012/01/31\", expected a date such as 2012-12-31";
     assert!(import.stderr.starts_with(warning), "{import:?}");
     let schema = ["pdq", "schema", "t", "--out", "t.json"];
     scene.run(&schema).quietly();
@@ -449,6 +450,125 @@ impl Drop for Server {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+#[test]
+fn odd_values_and_odd_files_are_reported() {
+    let scene = Scene::empty();
+    scene.write("na.csv", b"a\n1\nNA\n3\n");
+    let import = scene.run(&["pdq", "import", "na.csv", "--out", "na.table"]);
+    assert_eq!(import.code, 0, "{import:?}");
+    assert!(
+        import.stderr.contains("row 1, counted from 0, has \"NA\""),
+        "{import:?}"
+    );
+    let declared = words("pdq import na.csv --out declared.table --type a:text");
+    scene.run(&declared).quietly();
+    let refused: [(&str, &[u8], &[&str]); 5] = [
+        (
+            "open.csv",
+            b"id,name\n1,\"Ann\n2,Bob\n",
+            &["open.csv: line 2: field 2", "closing quote"],
+        ),
+        ("semicolon.csv", b"a;b\n1;2\n", &["choose the delimiter"]),
+        ("a.csv.gz", b"\x1F\x8B\x08\0", &["compressed by gzip"]),
+        ("lines.json", b"{\"a\": 1}\n{\"a\": 2}\n", &["found JSON"]),
+        (
+            "book.xlsx",
+            b"PK\x03\x04\x14\0[Content_Types].xml xl/workbook.xml",
+            &["a spreadsheet"],
+        ),
+    ];
+    for (name, bytes, texts) in refused {
+        scene.write(name, bytes);
+        scene
+            .run(&["pdq", "import", name, "--out", "none"])
+            .refused(1, texts);
+    }
+    let semicolon = words("pdq import semicolon.csv --out s.table --delimiter ; --json");
+    let found = scene.run(&semicolon).json();
+    assert_eq!(found["columns"][1]["name"], "b", "{found}");
+    scene.write("comma.csv", b"\"x,y\",b\n1,2\n");
+    let comma = [
+        "pdq",
+        "import",
+        "comma.csv",
+        "--out",
+        "c.table",
+        "--json",
+        "--columns",
+        "b,\"x,y\"",
+    ];
+    let found = scene.run(&comma).json();
+    assert_eq!(found["columns"][1]["name"], "x,y", "{found}");
+}
+
+#[test]
+fn tables_come_from_pipes() {
+    let scene = Scene::empty();
+    let csv = b"a,b\n1,x\n2,y\n";
+    for (from, to) in [("-", "p.table"), ("/dev/stdin", "q.table")] {
+        let args = ["pdq", "import", from, "--name", "t", "--out", to, "--json"];
+        let found = scene.pipe(&args, csv).json();
+        assert_eq!(
+            (&found["name"], &found["rows"]),
+            (&"t".into(), &2.into()),
+            "{found}"
+        );
+    }
+    let nameless = scene.pipe(&words("pdq import - --out r.table"), csv);
+    nameless.refused(1, &["standard input", "--name"]);
+    scene.write("t.csv", csv);
+    scene
+        .run(&words("pdq import t.csv --out -"))
+        .refused(1, &["standard output"]);
+}
+
+#[test]
+fn what_is_read_is_not_replaced() {
+    let scene = scene();
+    std::os::unix::fs::symlink("people.csv", scene.path("link.csv")).unwrap();
+    for command in [
+        "pdq import people.csv --out people.csv --force",
+        "pdq import people.csv --out link.csv --force",
+        "pdq import link.csv --out people.csv --force",
+        "pdq schema people.table --out people.table --force",
+        "pdq encrypt-table people.table --key alice --out people.table --force",
+        "pdq encrypt-table people.table --key alice --out alice/pdq-secret.key --force",
+        "pdq decode --schema people.json --key alice --query q --answer a --out alice/pdq-secret.key --force",
+        "pdq answer people.table --evaluation-key alice/pdq-evaluation.key --query q --out people.table --force",
+    ] {
+        let names = ["people.csv", "people.table", "alice/pdq-secret.key"];
+        let before = names.map(|name| std::fs::read(scene.path(name)).unwrap());
+        scene.run(&words(command)).refused(1, &["is what is read"]);
+        let after = names.map(|name| std::fs::read(scene.path(name)).unwrap());
+        assert!(before == after, "{command}");
+    }
+}
+
+#[test]
+fn a_query_too_deep_names_a_set_that_plans_it() {
+    let scene = scene();
+    let sql = "SELECT id FROM people WHERE name LIKE '%a%' AND age > 1 AND state <> 'NY' AND id > 1001 AND joined < '2020-03-02'";
+    let plan = |params| {
+        scene.run(&[
+            "pdq",
+            "plan",
+            "--schema",
+            "people.json",
+            sql,
+            "--params",
+            params,
+        ])
+    };
+    plan(PARAMS).refused(
+        1,
+        &[
+            "products one after another",
+            "--params insecure-tiny-pdq-deep-v1",
+        ],
+    );
+    assert_eq!(plan("insecure-tiny-pdq-deep-v1").code, 0);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::headings::LIMITS;
 use super::{Locking, PassphraseArg, TokenArg, examples};
 use clap::{Args, Subcommand, ValueEnum};
 use omr_console::args::threads;
-use omr_table::Declared;
+use omr_table::{ColumnNames, Declared, Delimiter};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -47,7 +47,7 @@ pub(crate) enum Pdq {
 
 #[derive(Args)]
 pub(crate) struct PdqImport {
-    /// CSV with a header, or Parquet where this build has the feature parquet
+    /// CSV with a header, or Parquet where this build has the feature parquet; - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// File for the table
@@ -56,9 +56,12 @@ pub(crate) struct PdqImport {
     /// Name of the table in queries; the file's unless given
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Columns to take, in this order; all unless given
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    pub(crate) columns: Option<Vec<String>>,
+    /// Columns to take, in this order; all unless given. A name with a comma stands in quotes, as in a line of CSV
+    #[arg(long, value_name = "A,B")]
+    pub(crate) columns: Option<ColumnNames>,
+    /// What separates fields of CSV, one character or `tab`; a comma unless given
+    #[arg(long, value_name = "C")]
+    pub(crate) delimiter: Option<Delimiter>,
     /// A column's type: boolean, integer, date, timestamp, decimal(S), text(BYTES); found out unless given
     #[arg(long = "type", value_name = "COLUMN:TYPE")]
     pub(crate) types: Vec<Declared>,

@@ -41,7 +41,8 @@ type Device = omr_fpga::engine::Report;
 enum Device {}
 
 pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
-    let out = Output::file(&args.out, args.force)?;
+    let out = Output::file(&args.out, args.force)?
+        .apart_from(args.detection_key.iter().chain(&args.costs))?;
     omr_console::start_threads(args.threads)?;
     let board = super::board::open(&args.board, ui)?;
     let keys = engines::open(&args.detection_key)?;

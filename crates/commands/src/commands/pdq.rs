@@ -16,6 +16,7 @@ mod steps;
 use crate::args::Pdq;
 use crate::error::{CliError, PdqError};
 use omr_console::Ui;
+use omr_pdq::{Params, Plan, PlanError, Public, Spec};
 use omr_table::{Query, Schema};
 
 pub(super) fn run(command: &Pdq, ui: &Ui) -> Result<(), CliError> {
@@ -37,6 +38,35 @@ pub(super) fn run(command: &Pdq, ui: &Ui) -> Result<(), CliError> {
 fn parse(sql: &str, schema: &Schema, bound: Option<u64>) -> Result<(Query, usize), PdqError> {
     let (query, limit) = Query::parse(sql, schema)?;
     Ok((query, omr_pdq::plan::bound(bound.or(limit))?))
+}
+
+/// Plans a query.
+///
+/// Errors: those of the plan; where the set is not deep enough for a table in the clear, with the set that is.
+fn planned(
+    public: &Public,
+    params: &Params,
+    query: &Query,
+    bound: usize,
+) -> Result<Plan, PdqError> {
+    let shape = query.shape();
+    let plan = public.plan(params, &shape, bound);
+    let Err(error @ PlanError::Depth(_)) = plan else {
+        return Ok(plan?);
+    };
+    let is_clear = matches!(public, Public::Clear(_));
+    let sets = Spec::ALL
+        .into_iter()
+        .filter(|set| is_clear && !params.two_sided() && set.insecure == params.spec().insecure);
+    for set in sets {
+        if public
+            .plan(&*files::params(set.name)?, &shape, bound)
+            .is_ok()
+        {
+            return Err(PdqError::Deeper(error, set.name));
+        }
+    }
+    Err(error.into())
 }
 
 /// Warns of comparisons that hold for no row.

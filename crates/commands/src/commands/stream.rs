@@ -285,7 +285,8 @@ fn begun(state: &State, path: &Path) -> Result<(Lock, Session), CliError> {
 }
 
 fn cut(args: &StreamCut, ui: &Ui) -> Result<(), CliError> {
-    let out = Output::file(&args.out, args.force)?;
+    let out =
+        Output::file(&args.out, args.force)?.apart_from([&args.detection_key, &args.state])?;
     let (set, detector) = detector(&args.detection_key, &engines::session_on_cpu, ui)?;
     let state = State::new(&args.state, set.instantomr()?, &detector);
     let (lock, mut session) = begun(&state, &args.state)?;

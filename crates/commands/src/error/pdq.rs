@@ -30,6 +30,9 @@ pub(crate) enum PdqError {
     /// A query that cannot be planned.
     #[error(transparent)]
     Plan(#[from] omr_pdq::PlanError),
+    /// A query that this other set plans.
+    #[error("{0}, or with keys of --params {1}, which has enough")]
+    Deeper(omr_pdq::PlanError, &'static str),
     /// Not a key.
     #[error(transparent)]
     Key(#[from] omr_pdq::KeyError),
@@ -65,9 +68,18 @@ pub(crate) enum PdqError {
     /// A server with several tables, these, none of them chosen.
     #[error("expected --table with one of the server's tables {0}, found none")]
     WhichTable(String),
-    /// A file whose name, if it has one, is none for a table.
-    #[error("expected a file with a name in UTF-8, to name the table by, found {0:?}: pass --name")]
-    NoName(std::path::PathBuf),
+    /// Standard input, which has no name that a table could have.
+    #[error("expected a name for the table, found standard input: pass --name")]
+    NoName,
+    /// A file whose name is not Unicode.
+    #[error("expected a file's name in UTF-8 to name the table by, found {0:?}: pass --name")]
+    Name(std::path::PathBuf),
+    /// Arrow's bytes on a terminal.
+    #[error("expected --out with a file for Arrow, found a terminal")]
+    Terminal,
+    /// A table to standard output.
+    #[error("expected a file for the table, found -, which is standard output")]
+    Standard,
 }
 
 /// What to do about so many rows.

@@ -44,6 +44,17 @@ impl<'a> Contents<'a> {
     }
 }
 
+impl EncryptedHead {
+    /// Returns how many bytes the encrypted rows of a table with this head take, which is all of its file but some
+    /// thousand bytes.
+    ///
+    /// Errors: those of [`EncryptedHead::check`]; a row too long.
+    pub fn table_bytes(&self, params: &Params) -> Result<u64, TableFileError> {
+        self.check(params)?;
+        Ok(Contents::new(params, self)?.bytes(params))
+    }
+}
+
 impl EncryptedTable {
     /// Writes the file: length of the public part, the public part as JSON, both seeds, bodies block by block.
     pub fn write(&self, params: &Params, out: impl Write) -> Result<(), TableFileError> {

@@ -8,12 +8,17 @@ use crate::running::{Watch, run, threads};
 use omr_client::os_rng;
 use omr_pdq::{Hosted, Public};
 use omr_staging::Access;
-use omr_table::{Declared, ImportOptions, MAX_SCHEMA_BYTES, import_batches, import_file};
+use omr_table::{
+    Declared, Delimiter, ImportError, ImportOptions, MAX_SCHEMA_BYTES, import_batches, import_file,
+};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
 use rand_core::Rng;
 use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::fs::File;
 use std::path::PathBuf;
 
 /// A table at its owner's, in the clear or encrypted.
@@ -26,7 +31,7 @@ pub(crate) struct Table {
 impl Table {
     /// A table from CSV.
     #[staticmethod]
-    #[pyo3(signature = (path, *, name=None, columns=None, types=None, truncate=false, delimiter=",", progress=None))]
+    #[pyo3(signature = (path, *, name=None, columns=None, types=None, truncate=false, delimiter=None, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     fn from_csv(
         py: Python<'_>,
@@ -35,20 +40,21 @@ impl Table {
         columns: Option<Vec<String>>,
         types: Option<BTreeMap<String, String>>,
         truncate: bool,
-        delimiter: &str,
+        delimiter: Option<&str>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let stem = path.file_stem().and_then(|stem| stem.to_str());
         let name = name.or_else(|| stem.map(str::to_owned)).unwrap_or_default();
         let mut options = options(name, columns, types, truncate)?;
-        options.delimiter = match delimiter.as_bytes() {
-            [one] => *one,
-            _ => return Err(Fault::Delimiter(delimiter.to_owned()).into()),
-        };
-        run(py, &None, progress, |watch| {
-            let table = import_file(&path, &options, &mut |now| told(watch, now))?;
-            Ok(Self::of(table))
-        })
+        let delimiter = delimiter.map(str::parse::<Delimiter>).transpose();
+        let delimiter = delimiter.map_err(|error| Fault::Delimiter(error.to_string()))?;
+        options.delimiter = delimiter.map(|delimiter| delimiter.0);
+        let table = run(py, &None, progress, |watch| {
+            let file = File::open(&path).map_err(ImportError::from)?;
+            Ok(import_file(file, &options, &mut |now| told(watch, now))?)
+        })?;
+        warn(py, &table, &options)?;
+        Ok(Self::of(table))
     }
 
     /// A table from a data frame of any library that has Arrow's interface.
@@ -65,11 +71,17 @@ impl Table {
     ) -> PyResult<Self> {
         let options = options(name, columns, types, truncate)?;
         let data = batches(data)?;
-        run(py, &None, progress, |watch| {
+        let table = run(py, &None, progress, |watch| {
             let progress = &mut |now| told(watch, now);
-            let table = import_batches(&data.schema, &data.batches, &options, progress)?;
-            Ok(Self::of(table))
-        })
+            Ok(import_batches(
+                &data.schema,
+                &data.batches,
+                &options,
+                progress,
+            )?)
+        })?;
+        warn(py, &table, &options)?;
+        Ok(Self::of(table))
     }
 
     /// Reads a table's file of either kind.
@@ -208,6 +220,17 @@ fn options(
     options.select = columns;
     options.truncate = truncate;
     Ok(options)
+}
+
+/// Warns of what in a table is perhaps not meant.
+fn warn(py: Python<'_>, table: &omr_table::Table, options: &ImportOptions) -> PyResult<()> {
+    let category = py.get_type::<PyUserWarning>();
+    for doubt in table.doubts(&options.declared) {
+        // Its texts are quoted, so that they contain no zero bytes.
+        let text = CString::new(doubt.to_string()).unwrap_or_default();
+        PyErr::warn(py, &category, &text, 1)?;
+    }
+    Ok(())
 }
 
 fn told(watch: &Watch, now: omr_table::Progress) {

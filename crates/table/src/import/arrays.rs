@@ -88,7 +88,14 @@ pub(super) fn cells(array: &dyn Array) -> Option<Box<dyn Iterator<Item = Cell<'_
             Cell::Date(days.into())
         }),
         Date64 => each(array.as_primitive::<Date64Type>().iter(), |milliseconds| {
-            Cell::Date(milliseconds.div_euclid(86_400_000))
+            // A day has whole days of milliseconds. Others are moments, which no column of days takes.
+            match milliseconds.rem_euclid(86_400_000) {
+                0 => Cell::Date(milliseconds / 86_400_000),
+                _ => Cell::Moment(Moment {
+                    seconds: milliseconds.div_euclid(1000),
+                    fraction: milliseconds.rem_euclid(1000) != 0,
+                }),
+            }
         }),
         Timestamp(unit, _) => {
             let ticks = ticks(*unit);

@@ -1,10 +1,10 @@
 //! Imports CSV files.
 
-use std::cell::Cell as Counter;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::rc::Rc;
+mod records;
 
-use ::csv::{ByteRecord, Reader, ReaderBuilder};
+pub use records::CsvFault;
+
+use std::io::{Read, Seek, SeekFrom};
 
 use super::cell::Cell;
 use super::fill::{Filler, Target};
@@ -12,13 +12,19 @@ use super::guess::Guess;
 use super::select::{Chosen, choose};
 use super::{ImportError, ImportOptions, Progress, Wanted};
 use crate::Table;
+use crate::value_parse::excerpt;
+use records::{Record, RecordError, Records};
 
-/// Bytes read at once.
-const BUFFER: usize = 1 << 18;
+/// Characters besides the comma that separate fields in files of other programs.
+const SEPARATORS: [char; 3] = [';', '\t', '|'];
 /// Rows between two reports.
 const REPORT_ROWS: u64 = 1 << 14;
 
-/// Imports CSV with a header, by its quotes as RFC 4180 has them; empty fields are absent values.
+/// Imports CSV with a header, strictly by RFC 4180: a file that other readers would have to repair is refused with its
+/// line. Lines may end with a carriage return alone if all do.
+///
+/// Empty fields are absent values, quoted or not. So is a blank line of a file of one column; in a file of several
+/// columns blank lines are skipped.
 ///
 /// Types that are not declared are found out in a first pass over all rows: boolean, integer, decimal of as many
 /// places as there are, date, timestamp, else text as long as its longest value. Numbers that begin with `+` or a
@@ -31,7 +37,7 @@ pub fn import_csv<R: Read + Seek>(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Table, ImportError> {
     let length = source.seek(SeekFrom::End(0))?;
-    let names = Pass::begin(&mut source, options)?.names()?;
+    let names = header(&mut source, options)?;
     let chosen = choose(&names, options)?;
     let known = chosen.iter().all(|column| known_target(column).is_some());
     let total = if known { length } else { 2 * length };
@@ -53,6 +59,14 @@ pub fn import_csv<R: Read + Seek>(
     report(total);
     let columns = fillers.into_iter().map(Filler::finish).collect();
     Ok(Table::new(options.name.clone(), options.salt, columns))
+}
+
+/// The names in the first line that is not blank.
+pub(super) fn header<R: Read + Seek>(
+    source: &mut R,
+    options: &ImportOptions,
+) -> Result<Vec<String>, ImportError> {
+    Pass::begin(source, options)?.header(options.delimiter)
 }
 
 /// The type of a column that need not be looked at.
@@ -87,8 +101,7 @@ fn guess<R: Read + Seek>(
 
 /// One reading of the file.
 struct Pass<'a, R> {
-    reader: Reader<Limited<&'a mut R>>,
-    since: Rc<Counter<u64>>,
+    records: Records<&'a mut R>,
     limit: u64,
     max_rows: u64,
 }
@@ -96,51 +109,81 @@ struct Pass<'a, R> {
 impl<'a, R: Read + Seek> Pass<'a, R> {
     fn begin(source: &'a mut R, options: &ImportOptions) -> Result<Self, ImportError> {
         source.rewind()?;
-        let since = Rc::new(Counter::new(0));
-        let limited = Limited {
-            source,
-            since: since.clone(),
-            limit: options.max_row_bytes,
-        };
-        let mut builder = ReaderBuilder::new();
-        builder.delimiter(options.delimiter).buffer_capacity(BUFFER);
+        let delimiter = options.delimiter.unwrap_or(b',');
+        let limit = options.max_row_bytes;
         Ok(Pass {
-            reader: builder.from_reader(limited),
-            since,
-            limit: options.max_row_bytes,
+            records: Records::new(source, delimiter, limit)?,
+            limit,
             max_rows: options.max_rows,
         })
     }
 
-    /// The header.
-    fn names(mut self) -> Result<Vec<String>, ImportError> {
-        let limit = self.limit;
-        let headers = self
-            .reader
-            .headers()
-            .map_err(|error| match error.is_io_error() {
-                true if self.since.get() > limit => ImportError::RowTooLong { row: 0, limit },
-                _ => error.into(),
-            });
-        Ok(headers?.iter().map(String::from).collect())
+    /// Takes the header, of at least one name.
+    fn header(&mut self, delimiter: Option<u8>) -> Result<Vec<String>, ImportError> {
+        let mut record = Record::default();
+        loop {
+            if !self.next(&mut record, 0)? {
+                return Err(ImportError::Csv {
+                    line: 1,
+                    fault: CsvFault::NoHeader,
+                });
+            }
+            if !record.is_blank() {
+                break;
+            }
+        }
+        let fault = |fault| ImportError::Csv {
+            line: record.line,
+            fault,
+        };
+        let mut names = Vec::new();
+        for place in 0..record.len() {
+            let name = record.field(place);
+            if name.contains(&0) {
+                return Err(fault(CsvFault::Zeros));
+            }
+            match std::str::from_utf8(name) {
+                Ok(name) => names.push(name.to_owned()),
+                Err(_) => return Err(fault(CsvFault::Utf8)),
+            }
+        }
+        if let (None, [name]) = (delimiter, names.as_slice())
+            && let Some(separator) = name.chars().find(|c| SEPARATORS.contains(c))
+        {
+            let name = excerpt(name);
+            return Err(fault(CsvFault::Delimiter { name, separator }));
+        }
+        Ok(names)
     }
 
     /// Hands every chosen cell of every row on, with its place among the chosen.
+    ///
+    /// A blank line is a row of one column, whose value is absent. Of several columns it is none.
     fn rows(
         mut self,
         chosen: &[Chosen],
         report: &mut dyn FnMut(u64),
         take: &mut dyn FnMut(usize, &Cell) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
-        let mut record = ByteRecord::new();
+        let expected = self.header(Some(self.records.delimiter()))?.len();
+        let mut record = Record::default();
         let mut row = 0;
         while self.next(&mut record, row)? {
+            let found = record.len();
+            if record.is_blank() && expected > 1 {
+                continue;
+            }
+            if found != expected {
+                return Err(ImportError::Csv {
+                    line: record.line,
+                    fault: CsvFault::Fields { expected, found },
+                });
+            }
             if row == self.max_rows {
                 return Err(ImportError::TooManyRows(row));
             }
             for (place, column) in chosen.iter().enumerate() {
-                let field = &record[column.place];
-                match std::str::from_utf8(field) {
+                match std::str::from_utf8(record.field(column.place)) {
                     Ok("") => take(place, &Cell::Null)?,
                     Ok(text) => take(place, &Cell::Text(text))?,
                     Err(_) => {
@@ -151,39 +194,18 @@ impl<'a, R: Read + Seek> Pass<'a, R> {
             }
             row += 1;
             if row.is_multiple_of(REPORT_ROWS) {
-                report(self.reader.position().byte());
+                report(self.records.position());
             }
         }
         Ok(())
     }
 
-    fn next(&mut self, record: &mut ByteRecord, row: u64) -> Result<bool, ImportError> {
-        self.since.set(0);
+    fn next(&mut self, record: &mut Record, row: u64) -> Result<bool, ImportError> {
         let limit = self.limit;
-        self.reader
-            .read_byte_record(record)
-            .map_err(|error| match error.is_io_error() {
-                true if self.since.get() > limit => ImportError::RowTooLong { row, limit },
-                _ => error.into(),
-            })
-    }
-}
-
-/// Ends a row that takes too many bytes before it takes memory.
-struct Limited<R> {
-    source: R,
-    /// Bytes read since the last row ended.
-    since: Rc<Counter<u64>>,
-    limit: u64,
-}
-
-impl<R: Read> Read for Limited<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.since.get() > self.limit {
-            return Err(io::Error::other("a row too long"));
-        }
-        let read = self.source.read(out)?;
-        self.since.set(self.since.get() + read as u64);
-        Ok(read)
+        self.records.next(record).map_err(|error| match error {
+            RecordError::Io(error) => error.into(),
+            RecordError::TooLong => ImportError::RowTooLong { row, limit },
+            RecordError::Fault(line, fault) => ImportError::Csv { line, fault },
+        })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::csv::CsvFault;
 use crate::{SchemaError, ValueError};
 use omr_mismatch::Mismatch;
 
@@ -12,9 +13,26 @@ pub enum ImportError {
     /// The system refused.
     #[error("reading: {0}")]
     Io(#[from] io::Error),
-    /// No CSV, or rows of different lengths.
-    #[error("CSV: {0}")]
-    Csv(#[from] ::csv::Error),
+    /// A line of CSV is malformed.
+    #[error("line {line}: {fault}")]
+    Csv {
+        /// The line, counted from 1; of a row of several lines the first, unless the fault is in a later one.
+        line: u64,
+        /// What is wrong with it.
+        fault: CsvFault,
+    },
+    /// The file is of a format that is not imported.
+    #[error("expected CSV{}, found {found}", if cfg!(feature = "parquet") { " or Parquet" } else { "" })]
+    Format {
+        /// The format, and what to do about it.
+        found: &'static str,
+    },
+    /// No delimiter of CSV.
+    #[error("expected a delimiter of one character, such as ; or tab, found {0:?}")]
+    Delimiter(String),
+    /// The file cannot be read twice.
+    #[error("expected a file, found a pipe or a device, which cannot be read twice")]
+    Pipe,
     /// Parquet, which this build does not read.
     #[error(
         "this build of omr does not read Parquet: build it with the feature `parquet`, or import CSV"
@@ -64,8 +82,25 @@ pub enum ImportError {
         /// What is wrong with it.
         error: ValueError,
     },
+    /// A number of Parquet exceeds the type that its column is annotated with.
+    #[cfg(feature = "parquet")]
+    #[error(
+        "row {row}, counted from 0, column {column:?}: expected a number of type {expected}, found {found}"
+    )]
+    Annotation {
+        /// The row.
+        row: u64,
+        /// The column.
+        column: String,
+        /// The type.
+        expected: String,
+        /// The number.
+        found: i32,
+    },
     /// A text is not UTF-8.
-    #[error("row {row}, counted from 0, column {column:?}: expected UTF-8, found other bytes")]
+    #[error(
+        "row {row}, counted from 0, column {column:?}: expected UTF-8, found other bytes: convert the file"
+    )]
     Utf8 {
         /// The row.
         row: u64,

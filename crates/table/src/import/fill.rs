@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use super::{ImportError, ImportOptions};
-use crate::calendar::{Moment, parse_timestamp, timestamp_text};
+use crate::calendar::{Moment, far_timestamp_text, in_years, parse_timestamp};
 use crate::column::{ColumnData, OrdinalData, TextData};
 use crate::decimal::{Misfit, Written};
 use crate::value_parse::{check_ordinal, check_text, excerpt, misfit_error};
@@ -169,8 +169,9 @@ fn whole(number: Written) -> Result<i64, ValueError> {
 }
 
 fn seconds(moment: Moment, truncate: bool) -> Result<i64, ValueError> {
-    if moment.fraction && !truncate {
-        let second = timestamp_text(moment.seconds).unwrap_or_else(|| moment.seconds.to_string());
+    // Where the second is out of range that matters more than its fraction.
+    if moment.fraction && !truncate && in_years(moment.seconds) {
+        let second = far_timestamp_text(moment.seconds);
         return Err(ValueError::Fraction(format!("{second} and a fraction")));
     }
     Ok(moment.seconds)

@@ -111,7 +111,7 @@ impl Guess {
 }
 
 /// Telephones and post codes begin with a plus or superfluous zeros, which numbers would lose.
-fn looks_like_a_code(text: &str) -> bool {
+pub(crate) fn looks_like_a_code(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
     matches!(digits, [b'+', ..] | [b'0', b'0'..=b'9', ..])
 }

@@ -1,6 +1,7 @@
 //! Imports Parquet files.
 
 mod ending;
+mod raw;
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -70,20 +71,34 @@ fn import(
     fill_all(&source, (&chosen, rows), options, progress)
 }
 
-/// The file's schema, with all text as views: those copy no bytes, however often a dictionary's are referred to.
+/// Reads the file's metadata, with types by which no value is misread.
+///
+/// All text becomes views: those copy no bytes, however often a dictionary's are referred to. The types that Arrow's
+/// writers add to the file only tell what Parquet has no type for: elsewhere they could state another unit or scale than
+/// Parquet's own type, and the reader would follow them.
 fn metadata(file: &File) -> Result<ArrowReaderMetadata, ImportError> {
     let file = Ending(file.try_clone()?);
-    let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
-    let view = |field: &Arc<Field>| match is_text(field.data_type()) {
-        true => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
-        false => field.clone(),
+    let own = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let own = ArrowReaderMetadata::load(&file, own)?;
+    let added = ArrowReaderMetadata::try_new(own.metadata().clone(), ArrowReaderOptions::new())?;
+    let field = |(own, added): (&Arc<Field>, &Arc<Field>)| {
+        let added = added.data_type();
+        match (own.data_type(), added) {
+            (kind, _) if is_text(kind) => {
+                Arc::new(own.as_ref().clone().with_data_type(DataType::Utf8View))
+            }
+            (DataType::Int64, DataType::Timestamp(..) | DataType::Date64) => {
+                Arc::new(own.as_ref().clone().with_data_type(added.clone()))
+            }
+            _ => own.clone(),
+        }
     };
-    let schema = metadata.schema();
-    let fields: Vec<_> = schema.fields().iter().map(view).collect();
-    let schema = ArrowSchema::new_with_metadata(fields, schema.metadata().clone());
+    let fields = own.schema().fields().iter().zip(added.schema().fields());
+    let fields: Vec<_> = fields.map(field).collect();
+    let schema = ArrowSchema::new_with_metadata(fields, own.schema().metadata().clone());
     let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
     Ok(ArrowReaderMetadata::try_new(
-        metadata.metadata().clone(),
+        own.metadata().clone(),
         options,
     )?)
 }
@@ -140,10 +155,13 @@ impl Columns for Source<'_> {
         column: &Chosen,
         take: &mut dyn FnMut(&Cell) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
-            Ending(self.file.try_clone()?),
-            self.metadata.clone(),
-        );
+        let file = Ending(self.file.try_clone()?);
+        let kind = self.kind(column.place);
+        if let Some(leaf) = raw::leaf(self.metadata.parquet_schema(), column.place, kind) {
+            return raw::cells(file, leaf, (column, kind), take);
+        }
+        let builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
         let mask = ProjectionMask::roots(builder.parquet_schema(), [column.place]);
         let reader = builder
             .with_projection(mask)

@@ -1,5 +1,7 @@
 //! Chooses the columns of a file that are imported.
 
+use std::collections::HashSet;
+
 use super::{Declared, ImportError, ImportOptions, Wanted};
 use crate::schema_check::{check_columns, check_name};
 use crate::{ColumnType, SchemaError};
@@ -14,7 +16,8 @@ pub(super) struct Chosen {
     pub(super) wanted: Option<Wanted>,
 }
 
-/// The columns wanted, in the order of the table.
+/// The columns wanted, in the order of the table. Those without a name are called `column0` and so on, by their place in
+/// the file.
 ///
 /// Errors: names that are not there, are no names of a table, or are there twice; too many.
 pub(super) fn choose(
@@ -22,6 +25,7 @@ pub(super) fn choose(
     options: &ImportOptions,
 ) -> Result<Vec<Chosen>, ImportError> {
     check_name(&options.name)?;
+    let found = &named(found);
     let dropped = places(found, &options.drop)?;
     let mut chosen: Vec<usize> = match &options.select {
         Some(names) => places(found, names)?,
@@ -45,6 +49,21 @@ pub(super) fn choose(
         wanted: wanted(place),
     });
     Ok(chosen.collect())
+}
+
+/// The names with one for each column that has none: `column0` for the first of the file, and so on.
+fn named(found: &[String]) -> Vec<String> {
+    let taken: HashSet<String> = found.iter().map(|name| name.to_lowercase()).collect();
+    let mut names = found.to_vec();
+    for (place, name) in names.iter_mut().enumerate() {
+        if name.is_empty() {
+            *name = format!("column{place}");
+            while taken.contains(name) {
+                name.push('_');
+            }
+        }
+    }
+    names
 }
 
 fn declared_places(

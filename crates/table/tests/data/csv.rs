@@ -4,7 +4,8 @@ use std::io::Cursor;
 
 use omr_mismatch::Mismatch;
 use omr_table::{
-    Domain, ImportError, ImportOptions, Progress, Table, Value, ValueError, import_csv,
+    ColumnNames, CsvFault, Delimiter, Domain, Doubt, ImportError, ImportOptions, Looks, Progress,
+    Table, Value, ValueError, import_csv,
 };
 use proptest::prelude::*;
 
@@ -210,11 +211,20 @@ fn whole_numbers_may_be_written_with_a_point() {
 fn damaged_csv_is_refused() {
     assert!(matches!(
         import("a,b\n1\n", &options()),
-        Err(ImportError::Csv(_))
+        Err(ImportError::Csv {
+            line: 2,
+            fault: CsvFault::Fields {
+                expected: 2,
+                found: 1
+            }
+        })
     ));
     assert!(matches!(
         import("", &options()),
-        Err(ImportError::Schema(_))
+        Err(ImportError::Csv {
+            line: 1,
+            fault: CsvFault::NoHeader
+        })
     ));
     assert!(matches!(
         import("a,A\n1,2\n", &options()),
@@ -233,6 +243,366 @@ fn damaged_csv_is_refused() {
         "a"
     );
     assert_eq!(import("a\n", &options()).expect("a header alone").rows(), 0);
+}
+
+/// Rows as `|`-separated values, `-` where absent.
+fn shown(table: &Table) -> Vec<String> {
+    let columns = &table.schema().columns;
+    let value = |row, column: usize| match table.value(row, column) {
+        Value::Null => "-".to_owned(),
+        value => value.show(columns[column].kind).to_string(),
+    };
+    let row = |row| {
+        (0..columns.len())
+            .map(|column| value(row, column))
+            .collect::<Vec<_>>()
+    };
+    (0..table.rows()).map(|at| row(at).join("|")).collect()
+}
+
+/// Every file is read as DuckDB reads it with `header = true` and a comma, or refused.
+#[test]
+fn files_that_other_readers_repair_are_read_exactly_or_refused() {
+    let read: [(&[u8], &[&str]); 19] = [
+        // Blank lines are rows of one column and none of several.
+        (b"a\n1\n\n3\n", &["1", "-", "3"]),
+        (b"a\r\n1\r\n\r\n3\r\n\r\n", &["1", "-", "3", "-"]),
+        (b"\n\na\n\"\"\nx", &["-", "x"]),
+        (b"a,b\n1,2\n\n3,4\n\n\n", &["1|2", "3|4"]),
+        (b"\n\na,b\n1,2\n", &["1|2"]),
+        // A quote inside a field that does not begin with one is text.
+        (b"a,b\n5\" pipe,2\nz\"\"z,3\n", &["5\" pipe|2", "z\"\"z|3"]),
+        (
+            b"a,b\n\"x\ny\",1\n\"z\r\nw,\"\"\",2\n",
+            &["x\ny|1", "z\r\nw,\"|2"],
+        ),
+        (b"a,b\r1,2\r3,4\r", &["1|2", "3|4"]),
+        (b"a,b\r\n1,2\n3,4\r\n", &["1|2", "3|4"]),
+        (b"a,b\n1,x\0y\n", &["1|x\0y"]),
+        (b"a,b\n1,x\n\xEF\xBB\xBF3,y\n", &["1|x", "\u{feff}3|y"]),
+        (b"\xEF\xBB\xBF\"a\",b\n1,2\n", &["1|2"]),
+        (b"a,b\n 1,x \n", &[" 1|x "]),
+        (b"a\n1\n  \n3\n", &["1", "  ", "3"]),
+        (b"a,b\n\"\",1\n,2\n", &["-|1", "-|2"]),
+        (b"a,b\n\"1,000\",2", &["1,000|2"]),
+        (b",a\n0,1\n", &["0|1"]),
+        (b"a,b,\n1,2,\n", &["1|2|-"]),
+        (b"a,b\n", &[]),
+    ];
+    for (csv, expected) in read {
+        let table = import(csv, &options()).unwrap_or_else(|error| panic!("{csv:?}: {error}"));
+        assert_eq!(
+            shown(&table),
+            expected,
+            "{:?}",
+            String::from_utf8_lossy(csv)
+        );
+    }
+    let refused: [(&[u8], u64, CsvFault); 24] = [
+        (
+            b"id,name\n1,\"Ann\n2,Bob\n3,Cy\n",
+            2,
+            CsvFault::Unclosed { field: 2 },
+        ),
+        (b"a\n\"x\ny\"\n\"", 4, CsvFault::Unclosed { field: 1 }),
+        (
+            b"a,b\n\"x\"y,2\n",
+            2,
+            CsvFault::AfterQuote {
+                field: 1,
+                found: 'y',
+            },
+        ),
+        (
+            b"a,b\n\"x\ny\" ,2\n",
+            3,
+            CsvFault::AfterQuote {
+                field: 1,
+                found: ' ',
+            },
+        ),
+        (
+            b"a,b\n1,\"x \\\"q\\\" y\"\n",
+            2,
+            CsvFault::AfterQuote {
+                field: 2,
+                found: 'q',
+            },
+        ),
+        (
+            "a\n\"x\"é\n".as_bytes(),
+            2,
+            CsvFault::AfterQuote {
+                field: 1,
+                found: 'é',
+            },
+        ),
+        (
+            b"a,b\n1, \"x,y\"\n",
+            2,
+            CsvFault::SpaceBeforeQuote { field: 2 },
+        ),
+        (
+            b"a,b\n\t\"x,y\"\n",
+            2,
+            CsvFault::SpaceBeforeQuote { field: 1 },
+        ),
+        (b"a,b\n1,x\ry\n", 2, CsvFault::LineEnd),
+        (b"a\nx\ry\nz\n", 2, CsvFault::LineEnd),
+        (b"a\r1\n2\r", 2, CsvFault::LineEnd),
+        (b"a,b\r\r\n1,2\r\r\n", 2, CsvFault::LineEnd),
+        (
+            b"a,b\n1\n",
+            2,
+            CsvFault::Fields {
+                expected: 2,
+                found: 1,
+            },
+        ),
+        (
+            b"a,b\n\"x\ny\",2\n1,2,3\n",
+            4,
+            CsvFault::Fields {
+                expected: 2,
+                found: 3,
+            },
+        ),
+        (
+            b"a,b\n1,2,\n3,4,\n",
+            2,
+            CsvFault::Fields {
+                expected: 2,
+                found: 3,
+            },
+        ),
+        (
+            b"# a table\na,b\n1,2\n",
+            2,
+            CsvFault::Fields {
+                expected: 1,
+                found: 2,
+            },
+        ),
+        (
+            b"a,b\n1,2\n\x1A",
+            3,
+            CsvFault::Fields {
+                expected: 2,
+                found: 1,
+            },
+        ),
+        (
+            b"a,b\n1,2\n\"\"\n",
+            3,
+            CsvFault::Fields {
+                expected: 2,
+                found: 1,
+            },
+        ),
+        (
+            b"a;b\n1,5;2,5\n",
+            1,
+            CsvFault::Delimiter {
+                name: "a;b".into(),
+                separator: ';',
+            },
+        ),
+        (
+            b"\na\tb\n1\t2\n",
+            2,
+            CsvFault::Delimiter {
+                name: "a\tb".into(),
+                separator: '\t',
+            },
+        ),
+        (
+            b"sep=;\na;b\n",
+            1,
+            CsvFault::Delimiter {
+                name: "sep=;".into(),
+                separator: ';',
+            },
+        ),
+        (b"a\0,\0b\0\n\0", 1, CsvFault::Zeros),
+        (b"\xFF\xFEa\0", 1, CsvFault::Zeros),
+        (b"caf\xE9\n1\n", 1, CsvFault::Utf8),
+    ];
+    for (csv, line, fault) in refused {
+        match import(csv, &options()) {
+            Err(ImportError::Csv {
+                line: at,
+                fault: found,
+            }) => {
+                assert_eq!(
+                    (at, found),
+                    (line, fault),
+                    "{:?}",
+                    String::from_utf8_lossy(csv)
+                );
+            }
+            other => panic!("{:?}: {other:?}", String::from_utf8_lossy(csv)),
+        }
+    }
+    let error = import("id,name\n1,\"Ann\n", &options()).expect_err("unclosed");
+    assert_eq!(
+        error.to_string(),
+        "line 2: field 2: expected a closing quote, found the end of the file"
+    );
+}
+
+#[test]
+fn a_file_reads_alike_in_pieces_of_any_length() {
+    struct Pieces<'a>(Cursor<&'a [u8]>, usize);
+    impl std::io::Read for Pieces<'_> {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            let most = self.1.min(out.len());
+            self.0.read(&mut out[..most])
+        }
+    }
+    impl std::io::Seek for Pieces<'_> {
+        fn seek(&mut self, to: std::io::SeekFrom) -> std::io::Result<u64> {
+            self.0.seek(to)
+        }
+    }
+    let csv = b"\xEF\xBB\xBFa,b\r\n\"x\"\"\r\ny\",1\r\n\r\n\xC3\xA9,2";
+    for piece in 1..=csv.len() {
+        let table = import_csv(Pieces(Cursor::new(csv), piece), &options(), &mut |_| {});
+        let table = table.unwrap_or_else(|error| panic!("{piece}: {error}"));
+        assert_eq!(shown(&table), ["x\"\r\ny|1", "é|2"]);
+        assert_eq!(table.schema().columns[0].name, "a");
+    }
+}
+
+#[test]
+fn another_delimiter_may_be_chosen() {
+    let mut semicolons = options();
+    semicolons.delimiter = Some(b';');
+    let table = import("a;b\n1,5;\"x;y\"\n", &semicolons).expect("imported");
+    assert_eq!(shown(&table), ["1,5|x;y"]);
+    semicolons.delimiter = Some(b',');
+    let table = import("a;b\n1;2\n", &semicolons).expect("one column");
+    assert_eq!(shown(&table), ["1;2"]);
+}
+
+#[test]
+fn names_and_delimiters_are_read() {
+    let names = |line: &str| line.parse::<ColumnNames>().map(|names| names.0);
+    assert_eq!(names("a,\"x,y\", b").expect("names"), ["a", "x,y", " b"]);
+    assert_eq!(names("a;b").expect("one name"), ["a;b"]);
+    assert!(names("").is_err() && names("\"a").is_err());
+    for (text, expected) in [
+        ("tab", b'\t'),
+        ("\t", b'\t'),
+        (";", b';'),
+        ("|", b'|'),
+        (",", b','),
+    ] {
+        assert_eq!(
+            text.parse::<Delimiter>().expect("a delimiter"),
+            Delimiter(expected)
+        );
+    }
+    for text in ["", "ab", "a", "1", "\"", "\n", "\0", "é"] {
+        assert!(text.parse::<Delimiter>().is_err(), "{text:?}");
+    }
+}
+
+#[test]
+fn columns_without_a_name_get_one() {
+    let names = |csv: &str| -> Vec<String> {
+        let table = import(csv, &options()).expect("imported");
+        let columns = table.schema().columns.iter();
+        columns.map(|column| column.name.clone()).collect()
+    };
+    assert_eq!(names(",a\n0,1\n"), ["column0", "a"]);
+    assert_eq!(
+        names(",COLUMN0,\n0,1,2\n"),
+        ["column0_", "COLUMN0", "column2"]
+    );
+    let mut chosen = options();
+    chosen.select = Some(vec!["column2".into()]);
+    let table = import(",a,\n0,1,2\n", &chosen).expect("imported");
+    assert_eq!(shown(&table), ["2"]);
+}
+
+#[test]
+fn odd_values_among_others_are_reported() {
+    let text = |csv: &str| match import(csv, &options())
+        .expect("imported")
+        .doubts(&[])
+        .as_slice()
+    {
+        [] => None,
+        [
+            Doubt::Text {
+                looks,
+                row,
+                value,
+                written,
+                present,
+                ..
+            },
+        ] => Some((*looks, *row, value.clone(), *written, *present)),
+        other => panic!("{other:?}"),
+    };
+    let found = |looks, row, value: &str, written, present| {
+        Some((looks, row, value.to_owned(), written, present))
+    };
+    assert_eq!(text("x\n1\nNA\n3\n"), found(Looks::Number, 1, "NA", 2, 3));
+    assert_eq!(text("x\n 1\n 2\n"), found(Looks::Number, 0, " 1", 0, 2));
+    assert_eq!(
+        text("x\n1\n\"1,5\"\n"),
+        found(Looks::Number, 1, "1,5", 1, 2)
+    );
+    assert_eq!(
+        text("x\n$1.50\n$2\n\nn/a\n"),
+        found(Looks::Number, 0, "$1.50", 0, 3)
+    );
+    assert_eq!(text("x\n7\n007\n"), found(Looks::Number, 1, "007", 1, 2));
+    assert_eq!(
+        text("x\ntrue\nfalse\nunknown\n"),
+        found(Looks::Boolean, 2, "unknown", 2, 3)
+    );
+    assert_eq!(
+        text("x\n2012-12-31\n\n0000-00-00\n"),
+        found(Looks::Date, 2, "0000-00-00", 1, 2)
+    );
+    assert_eq!(
+        text("x\n31.12.2012\n1.1.2013\n"),
+        found(Looks::Date, 0, "31.12.2012", 0, 2)
+    );
+    assert_eq!(
+        text("x\n2012-12-31 18:20\n2012-12-31 6:20 PM\n"),
+        found(Looks::Timestamp, 1, "2012-12-31 6:20 PM", 1, 2)
+    );
+    for csv in [
+        "x\nAnn\nBob\n5\n",
+        "x\n007\n+49\n",
+        "x\n\n\n",
+        "x\n10.0.0.1\n",
+        "x\n",
+    ] {
+        assert_eq!(text(csv), None, "{csv}");
+    }
+    let declared = declared(&["X:text"]);
+    let table = import("x\n1\nNA\n3\n", &declared).expect("imported");
+    assert_eq!(table.doubts(&declared.declared), []);
+    let table = import("x\n1\nNA\n3\n", &options()).expect("imported");
+    assert_eq!(
+        table.doubts(&[])[0].to_string(),
+        "column \"x\" is text, which has no order to ask for: row 1, counted from 0, has \"NA\", expected a number \
+         such as -12.5, as 2 of 3 values are: declare the column as text if it is meant"
+    );
+}
+
+#[test]
+fn names_that_could_be_values_are_reported() {
+    let doubts = |csv: &str| import(csv, &options()).expect("imported").doubts(&[]);
+    assert_eq!(doubts("1,Ann\n2,Bob\n"), [Doubt::Header(vec!["1".into()])]);
+    assert_eq!(doubts("1,2\n3,x\n"), [Doubt::Header(vec!["1".into()])]);
+    assert_eq!(doubts("id,2012\n1,2\n"), []);
+    assert_eq!(doubts("Ann,Bob\nCy,Dora\n"), []);
+    assert_eq!(doubts("a, b\n1,2\n"), [Doubt::Space(" b".into())]);
 }
 
 #[test]

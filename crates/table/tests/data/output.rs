@@ -4,7 +4,7 @@ use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Decimal128Type, TimeUnit};
 use arrow::ipc::reader::FileReader;
 use omr_mismatch::Mismatch;
-use omr_table::{ColumnType, OutputError, Rows, Table, Value};
+use omr_table::{ColumnType, OutputError, Rows, Table, TableBuilder, Value};
 
 use crate::tables::table;
 
@@ -36,6 +36,33 @@ fn text(write: impl FnOnce(&mut Vec<u8>) -> Result<(), OutputError>) -> String {
     let mut out = Vec::new();
     write(&mut out).expect("written");
     String::from_utf8(out).expect("UTF-8")
+}
+
+#[test]
+fn spreadsheets_get_no_formulas() {
+    let texts = ["=1+2", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "a=1", ""];
+    let mut table = TableBuilder::new(
+        "t",
+        vec![
+            ("=name".into(), ColumnType::Text { max_bytes: 10 }),
+            ("number".into(), ColumnType::Integer),
+        ],
+    )
+    .expect("a table");
+    for text in texts {
+        let row = vec![Value::Text(text.into()), Value::Integer(-5)];
+        table.push_row(row).expect("a row");
+    }
+    let table = table.finish([0; 16]);
+    let mut rows = table.pick(&[0, 1], 0..texts.len());
+    rows.numbers = None;
+    assert_eq!(
+        text(|out| rows.write_spreadsheet_csv(out)),
+        "'=name,number\n'=1+2,-5\n'+1,-5\n'-1,-5\n'@SUM(A1),-5\n'\t=1,-5\n\"'\r=1\",-5\na=1,-5\n,-5\n"
+    );
+    // For programs all is written as it is.
+    let csv = text(|out| rows.write_csv(out));
+    assert!(csv.starts_with("=name,number\n=1+2,-5\n+1,-5\n"), "{csv}");
 }
 
 #[test]

@@ -5,15 +5,20 @@ use std::io::{Seek, Write};
 use std::sync::{Arc, LazyLock};
 
 use arrow::array::*;
-use arrow::datatypes::{DataType, Field, Int32Type, Schema};
+use arrow::datatypes::{
+    DataType as ArrowKind, Field, Int32Type as ArrowInt32, Schema as ArrowSchema, TimeUnit,
+};
 use omr_mismatch::Mismatch;
 use omr_table::{
     ColumnType, ImportError, ImportOptions, Table, Value, ValueError, import_batches, import_file,
     import_parquet,
 };
-use parquet::arrow::ArrowWriter;
+use parquet::arrow::{ArrowWriter, add_encoded_arrow_schema_to_metadata};
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
+use parquet::data_type::{DataType, Int32Type, Int64Type, Int96, Int96Type};
 use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
 
 use crate::tables::{declared, options};
@@ -62,7 +67,7 @@ fn kinds(table: &Table) -> Vec<String> {
 
 /// Eight rows of many types.
 fn mixed() -> Vec<(&'static str, ArrayRef)> {
-    let dictionary: DictionaryArray<Int32Type> = [
+    let dictionary: DictionaryArray<ArrowInt32> = [
         Some("x"),
         None,
         Some("y"),
@@ -193,12 +198,12 @@ fn batches_make_the_table_of_a_file() {
     let file = import(&written(mixed(), Compression::SNAPPY), &options());
     assert_eq!(table.expect("imported"), file.expect("imported"));
     assert!(last.is_some_and(|last| last.done == last.total && last.total == 8 * 12));
-    let others = Schema::new(vec![Field::new("x", DataType::Int64, true); 2]);
+    let others = ArrowSchema::new(vec![Field::new("x", ArrowKind::Int64, true); 2]);
     let import = import_batches(&others, &[], &options(), &mut |_| {});
     assert!(matches!(import, Err(ImportError::Schema(_))));
-    let more = Schema::new(vec![
-        Field::new("x", DataType::Int64, true),
-        Field::new("y", DataType::Int64, true),
+    let more = ArrowSchema::new(vec![
+        Field::new("x", ArrowKind::Int64, true),
+        Field::new("y", ArrowKind::Int64, true),
     ]);
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
     let short = [batch(vec![("x", numbers)])];
@@ -258,30 +263,23 @@ fn gzip_must_be_allowed() {
 
 #[test]
 fn files_are_known_by_their_beginning() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("data");
-    std::fs::write(&path, written(mixed(), Compression::SNAPPY)).expect("written");
+    let import = |bytes: &[u8]| import_file(file(bytes), &options(), &mut |_| {});
+    let parquet = written(mixed(), Compression::SNAPPY);
+    assert_eq!(import(&parquet).expect("imported").rows(), 8);
+    assert_eq!(import(b"a\n1\n").expect("imported").rows(), 1);
+    let error = import(b"\x1F\x8B\x08\0").expect_err("compressed");
     assert_eq!(
-        import_file(&path, &options(), &mut |_| {})
-            .expect("imported")
-            .rows(),
-        8
-    );
-    std::fs::write(&path, "a\n1\n").expect("written");
-    assert_eq!(
-        import_file(&path, &options(), &mut |_| {})
-            .expect("imported")
-            .rows(),
-        1
+        error.to_string(),
+        "expected CSV or Parquet, found data compressed by gzip: decompress it first"
     );
 }
 
 #[test]
 fn types_without_a_place_are_refused_or_left_out() {
     let lists =
-        ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(1), None]), None]);
+        ListArray::from_iter_primitive::<ArrowInt32, _, _>([Some(vec![Some(1), None]), None]);
     let pair = StructArray::from(vec![(
-        Arc::new(Field::new("inner", DataType::Int32, true)),
+        Arc::new(Field::new("inner", ArrowKind::Int32, true)),
         Arc::new(Int32Array::from(vec![5, 6])) as ArrayRef,
     )]);
     let columns: Vec<(&str, ArrayRef)> = vec![
@@ -452,7 +450,7 @@ fn rows_too_many_are_refused() {
 
 #[test]
 fn no_columns_are_no_table() {
-    let schema = Arc::new(Schema::empty());
+    let schema = Arc::new(ArrowSchema::empty());
     let writer = ArrowWriter::try_new(Vec::new(), schema, None).expect("a writer");
     let bytes = writer.into_inner().expect("closed");
     assert!(import(&bytes, &options()).is_err());
@@ -503,12 +501,253 @@ proptest! {
 #[test]
 fn dates_in_milliseconds_are_days() {
     let table = one(
-        Arc::new(Date64Array::from(vec![-1, 86_400_000])),
+        Arc::new(Date64Array::from(vec![-86_400_000, 86_400_000])),
         &options(),
     )
     .expect("imported");
     assert_eq!(table.schema().columns[0].kind, ColumnType::Date);
     assert_eq!(table.ordinals(0).expect("days").values(), [-1, 1]);
+    let odd: ArrayRef = Arc::new(Date64Array::from(vec![0, -1]));
+    assert!(matches!(
+        batches_of(odd),
+        Err(ImportError::Value {
+            row: 1,
+            error: ValueError::Kind(Mismatch {
+                found: "timestamp",
+                ..
+            }),
+            ..
+        })
+    ));
+}
+
+fn batches_of(array: ArrayRef) -> Result<Table, ImportError> {
+    let batch = batch(vec![("x", array)]);
+    import_batches(
+        &batch.schema(),
+        std::slice::from_ref(&batch),
+        &options(),
+        &mut |_| {},
+    )
+}
+
+/// Parquet of one optional column `x`, of the type that the schema's line says, by its stored values.
+fn stored<T: DataType>(line: &str, rows: &[Option<T::T>]) -> Vec<u8> {
+    let schema = parse_message_type(&format!("message table {{ optional {line}; }}"));
+    let schema = Arc::new(schema.expect("a schema"));
+    let mut writer =
+        SerializedFileWriter::new(Vec::new(), schema, Default::default()).expect("a writer");
+    // Groups of two rows.
+    for rows in rows.chunks(2) {
+        let mut group = writer.next_row_group().expect("a group");
+        let mut column = group.next_column().expect("a column").expect("the column");
+        let levels: Vec<i16> = rows.iter().map(|value| value.is_some().into()).collect();
+        let values: Vec<T::T> = rows.iter().flatten().cloned().collect();
+        let typed = column.typed::<T>();
+        typed
+            .write_batch(&values, Some(&levels), None)
+            .expect("written");
+        column.close().expect("closed");
+        group.close().expect("closed");
+    }
+    writer.finish().expect("finished");
+    writer.inner().clone()
+}
+
+/// INT96 of a day since 1970-01-01 and nanoseconds of it.
+fn int96(day: i64, nanoseconds: i64) -> Int96 {
+    let day = u32::try_from(day + 2_440_588).expect("a day");
+    let [low, high] = [nanoseconds as u32, (nanoseconds >> 32) as u32];
+    let mut value = Int96::new();
+    value.set_data(low, high, day);
+    value
+}
+
+#[test]
+fn int96_is_read_beyond_nanoseconds_of_64_bits() {
+    let bytes = include_bytes!("../../../../testdata/table/int96-far.parquet");
+    let table = import(bytes, &options()).expect("imported");
+    let shown = |row| {
+        table
+            .value(row, 1)
+            .show(table.schema().columns[1].kind)
+            .to_string()
+    };
+    let moments: Vec<String> = (0..5).map(shown).collect();
+    assert_eq!(
+        moments,
+        [
+            "2024-01-01 12:00:00",
+            "9999-12-31 00:00:00",
+            "1500-01-01 00:00:00",
+            "2262-04-12 00:00:00",
+            "NULL"
+        ]
+    );
+    let day = 86_400_000_000_000;
+    let read = |rows: &[Option<Int96>], options: &ImportOptions| {
+        import(&stored::<Int96Type>("int96 x", rows), options)
+    };
+    let ends = [
+        Some(int96(-719_162, 0)),
+        None,
+        Some(int96(2_932_896, day - 1_000_000_000)),
+        Some(int96(0, -1_000_000_000)),
+        Some(int96(0, day)),
+    ];
+    let table = read(&ends, &options()).expect("imported");
+    let seconds: Vec<Option<i64>> = table.ordinals(0).expect("moments").iter().collect();
+    assert_eq!(
+        seconds,
+        [
+            Some(-62_135_596_800),
+            None,
+            Some(253_402_300_799),
+            Some(-1),
+            Some(86_400)
+        ]
+    );
+    let error = read(&[None, None, None, Some(int96(2_932_897, 1))], &options());
+    let error = error.expect_err("the year 10000").to_string();
+    assert!(
+        error.starts_with("row 3, counted from 0, column \"x\": "),
+        "{error}"
+    );
+    assert!(
+        error.contains("found +10000-01-01 00:00:00, which is out of range"),
+        "{error}"
+    );
+    let error = read(&[Some(int96(-719_163, 0))], &options()).expect_err("the year 0");
+    assert!(
+        error.to_string().contains("found 0000-12-31 00:00:00"),
+        "{error}"
+    );
+    let part = [Some(int96(2_932_896, 1)), Some(int96(-1, day - 1))];
+    let error = read(&part, &options()).expect_err("a part of a second");
+    assert!(
+        error
+            .to_string()
+            .contains("9999-12-31 00:00:00 and a fraction"),
+        "{error}"
+    );
+    let mut cut = options();
+    cut.truncate = true;
+    let table = read(&part, &cut).expect("imported");
+    assert_eq!(
+        table.ordinals(0).expect("moments").values(),
+        [253_402_214_400, -1]
+    );
+}
+
+#[test]
+fn numbers_that_exceed_their_annotation_are_refused() {
+    let ends = [
+        ("int32 x (INTEGER(8,true))", -128, 127),
+        ("int32 x (INTEGER(8,false))", 0, 255),
+        ("int32 x (INTEGER(16,true))", -32_768, 32_767),
+        ("int32 x (INTEGER(16,false))", 0, 65_535),
+    ];
+    for (line, min, max) in ends {
+        let read = |rows: &[Option<i32>]| import(&stored::<Int32Type>(line, rows), &options());
+        let table = read(&[Some(min), None, Some(max)]).expect("imported");
+        let numbers: Vec<Option<i64>> = table.ordinals(0).expect("numbers").iter().collect();
+        assert_eq!(numbers, [Some(min.into()), None, Some(max.into())]);
+        for odd in [min - 1, max + 1, i32::MIN, i32::MAX] {
+            let error = read(&[None, None, Some(min), Some(odd)]).expect_err("too large");
+            assert!(
+                matches!(&error, ImportError::Annotation { row: 3, found, .. } if *found == odd),
+                "{line}: {error}"
+            );
+        }
+    }
+    // All of 32 and 64 bits are read.
+    let unsigned = stored::<Int32Type>("int32 x (INTEGER(32,false))", &[Some(-1)]);
+    let table = import(&unsigned, &options()).expect("imported");
+    assert_eq!(table.ordinal(0, 0), Some(u32::MAX.into()));
+    let unsigned = stored::<Int64Type>("int64 x (INTEGER(64,false))", &[Some(0), Some(-1)]);
+    let error = import(&unsigned, &options())
+        .expect_err("beyond 63 bits")
+        .to_string();
+    assert!(
+        error.contains("row 1") && error.contains(&u64::MAX.to_string()),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_ends_of_all_units_of_time_are_read_or_refused() {
+    let ticks = [
+        ("MILLIS", 1_000),
+        ("MICROS", 1_000_000),
+        ("NANOS", 1_000_000_000),
+    ];
+    let (first, last) = (-62_135_596_800_i64, 253_402_300_799_i64);
+    for (unit, ticks) in ticks {
+        let line = format!("int64 x (TIMESTAMP({unit},true))");
+        let read = |number: i64| {
+            let table = import(&stored::<Int64Type>(&line, &[Some(number)]), &options());
+            table.map(|table| table.ordinal(0, 0).expect("a moment"))
+        };
+        for second in [first, -1, 0, last] {
+            if let Some(number) = second.checked_mul(ticks) {
+                assert_eq!(read(number).expect("imported"), second, "{unit}");
+            }
+        }
+        for odd in [first - 1, last + 1] {
+            if let Some(number) = odd.checked_mul(ticks) {
+                assert!(read(number).is_err(), "{unit} {odd}");
+            }
+        }
+        for end in [i64::MIN, i64::MAX] {
+            assert!(read(end).is_err(), "{unit} {end}");
+        }
+    }
+    let days = |number: i32| {
+        import(
+            &stored::<Int32Type>("int32 x (DATE)", &[Some(number)]),
+            &options(),
+        )
+    };
+    assert_eq!(
+        days(2_932_896).expect("imported").ordinal(0, 0),
+        Some(2_932_896)
+    );
+    let error = days(2_932_897).expect_err("the year 10000").to_string();
+    assert!(
+        error.contains("found +10000-01-01, which is out of range"),
+        "{error}"
+    );
+    assert!(days(i32::MIN).is_err() && days(i32::MAX).is_err());
+}
+
+/// A writer of Arrow notes its types beside Parquet's. One that names another unit is not followed.
+#[test]
+fn another_unit_beside_parquets_own_is_not_followed() {
+    let array: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![5_000_000_000]));
+    let bytes = written(vec![("x", array)], Compression::UNCOMPRESSED);
+    let seconds = ArrowKind::Timestamp(TimeUnit::Second, None);
+    let note = ArrowSchema::new(vec![Field::new("x", seconds, true)]);
+    let schema = parse_message_type("message m { optional int64 x (TIMESTAMP(NANOS,false)); }");
+    let mut properties = WriterProperties::builder().build();
+    add_encoded_arrow_schema_to_metadata(&note, &mut properties);
+    let schema = Arc::new(schema.expect("a schema"));
+    let mut writer =
+        SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).expect("a writer");
+    let mut group = writer.next_row_group().expect("a group");
+    let mut column = group.next_column().expect("a column").expect("the column");
+    let typed = column.typed::<Int64Type>();
+    typed
+        .write_batch(&[5_000_000_000], Some(&[1]), None)
+        .expect("written");
+    column.close().expect("closed");
+    group.close().expect("closed");
+    writer.finish().expect("finished");
+    for bytes in [&bytes, writer.inner()] {
+        assert_eq!(
+            import(bytes, &options()).expect("imported").ordinal(0, 0),
+            Some(5)
+        );
+    }
 }
 
 #[test]

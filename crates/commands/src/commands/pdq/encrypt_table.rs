@@ -5,8 +5,8 @@ use crate::args::PdqEncryptTable;
 use crate::error::{CliError, InputError, PdqError};
 use crate::io::{self, Access};
 use omr_client::os_rng;
+use omr_console::Ui;
 use omr_console::thousands;
-use omr_console::{ConsoleError, Ui};
 use omr_pdq::{EncryptedHead, EncryptedTable};
 use serde::Serialize;
 use std::io::{BufWriter, Write};
@@ -23,15 +23,22 @@ struct Report {
 }
 
 pub(super) fn run(args: &PdqEncryptTable, ui: &Ui) -> Result<(), CliError> {
-    if args.out.exists() && !args.force {
-        let path = args.out.clone();
-        return Err(ConsoleError::Exists(path).into());
-    }
+    files::table_output(&args.out, args.force)?
+        .apart_from([&args.table])?
+        .apart_from(files::keys(&args.key))?;
     let table = files::clear_table(&args.table)?;
     let (params, secret) = files::secret(&args.key, &args.passphrase)?;
     let mut head = EncryptedHead::new(&params, table.schema(), &args.prefixes);
     head.depth = args.depth.unwrap_or(head.depth);
     let (depth, radix) = (head.depth, head.radix);
+    let bytes = head.table_bytes(&params).map_err(PdqError::from)?;
+    let from = std::fs::metadata(&args.table).map_or(0, |table| table.len());
+    ui.note(&format!(
+        "{} bytes become {} in {}",
+        thousands(from),
+        thousands(bytes),
+        args.out.display()
+    ));
     let start = Instant::now();
     let bar = ui.bar();
     let progress =

@@ -3,7 +3,7 @@
 use crate::args::PassphraseArg;
 use crate::commands::passphrase::opened;
 use crate::error::{CliError, InputError, PdqError};
-use crate::io::{self, Framed};
+use crate::io::{self, Framed, Output};
 use omr_pdq::{EvaluationKey, Hosted, Params, Public, SecretKey, TableFileError};
 use omr_protocol::frame::Kind;
 use omr_table::{MAX_SCHEMA_BYTES, Table};
@@ -14,6 +14,19 @@ use std::sync::Arc;
 pub(super) const SECRET_KEY: &str = "pdq-secret.key";
 /// Name of the server's key.
 pub(super) const EVALUATION_KEY: &str = "pdq-evaluation.key";
+
+/// The files of a client's keys in her folder.
+pub(super) fn keys(dir: &Path) -> [PathBuf; 2] {
+    [SECRET_KEY, EVALUATION_KEY].map(|name| dir.join(name))
+}
+
+/// Where a table will go: into a file, never to standard output.
+pub(super) fn table_output(path: &Path, force: bool) -> Result<Output, CliError> {
+    match io::is_standard(path) {
+        true => Err(PdqError::Standard.into()),
+        false => Ok(Output::file(path, force)?),
+    }
+}
 
 /// An error with the file it is about.
 pub(super) fn of_file<E: Into<PdqError>>(path: &Path) -> impl FnOnce(E) -> CliError {

@@ -1,13 +1,15 @@
 //! `omr pdq import`: a table from a CSV or Parquet file.
 
-use super::files::of_file;
+use super::files::{self, of_file};
 use crate::args::PdqImport;
 use crate::error::{CliError, PdqError};
-use crate::io::{self, Access, Output};
-use omr_console::Ui;
-use omr_console::thousands;
-use omr_table::{Column, ImportOptions, Schema, Table, Texts, Value, import_file, is_other_date};
+use crate::io::{Access, is_standard, print, print_json, stage};
+use omr_console::{ReadError, Ui, thousands};
+use omr_staging::{Unfinished, sweep, temporary};
+use omr_table::{Column, ImportOptions, Schema, Value, import_file};
 use serde::Serialize;
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 #[derive(Serialize)]
@@ -19,24 +21,28 @@ struct Report<'a> {
 }
 
 pub(super) fn run(args: &PdqImport, ui: &Ui) -> Result<(), CliError> {
-    let out = Output::file(&args.out, args.force)?;
+    let out = files::table_output(&args.out, args.force)?.apart_from([&args.file])?;
     let mut salt = [0; 16];
     rand_core::Rng::fill_bytes(&mut omr_client::os_rng(), &mut salt);
     let mut options = ImportOptions::new(name(args)?, salt);
     options.declared = args.types.clone();
-    options.select = args.columns.clone();
+    options.select = args.columns.clone().map(|columns| columns.0);
+    options.delimiter = args.delimiter.map(|delimiter| delimiter.0);
     options.truncate = args.truncate;
     options.gzip = args.gzip;
+    let source = Source::open(&args.file)?;
     let bar = ui.bar();
-    let table = import_file(&args.file, &options, &mut |progress| {
+    let table = import_file(source.file, &options, &mut |progress| {
         bar.at("import".into(), progress.done, progress.total);
     });
     drop(bar);
     let table = table.map_err(of_file(&args.file))?;
-    warn_of_dates(&table, ui);
+    for doubt in table.doubts(&args.types) {
+        ui.warn(&doubt.to_string());
+    }
     let mut bytes = 0;
     // What it holds is the owner's to show.
-    let staged = io::stage(out.path(), Access::Private, |file| {
+    let staged = stage(out.path(), Access::Private, |file| {
         table.write(&mut *file)?;
         bytes = file.metadata()?.len();
         Ok(())
@@ -45,36 +51,79 @@ pub(super) fn run(args: &PdqImport, ui: &Ui) -> Result<(), CliError> {
     print_report(args, table.schema(), bytes)
 }
 
-/// Rows that are looked at for dates in other forms.
-const LOOKED_AT: usize = 1000;
+/// A file that can be read twice.
+struct Source {
+    file: File,
+    /// Holds what came from standard input or a pipe.
+    _copy: Option<Unfinished>,
+}
 
-/// Tells of columns that are text though all their values look like dates: as text they have no order.
-fn warn_of_dates(table: &Table, ui: &Ui) {
-    for (place, column) in table.schema().columns.iter().enumerate() {
-        let texts = table.texts(place).into_iter().flat_map(Texts::iter);
-        let mut texts = texts.flatten().take(LOOKED_AT).peekable();
-        let Some(first) = texts.peek().map(|text| text.to_string()) else {
-            continue;
-        };
-        if texts.all(is_other_date) {
-            ui.warn(&format!(
-                "column {:?} is text: {first:?} looks like a date, which is written as 2012-12-31; text has no order \
-                 to ask for",
-                column.name
-            ));
+/// Most bytes that are taken from standard input or a pipe.
+const MAX_PIPE_BYTES: u64 = 16 << 30;
+
+impl Source {
+    /// Opens a file. What cannot be read twice is copied to a private file among the temporary ones.
+    fn open(path: &Path) -> Result<Self, CliError> {
+        let input = |error: io::Error| CliError::input(path)(error.into());
+        if is_standard(path) {
+            return Self::copy(path, io::stdin().lock());
         }
+        let file = File::open(path).map_err(input)?;
+        let kind = file.metadata().map_err(input)?.file_type();
+        match kind.is_file() || kind.is_dir() {
+            true => Ok(Self { file, _copy: None }),
+            false => Self::copy(path, file),
+        }
+    }
+
+    fn copy(path: &Path, from: impl Read) -> Result<Self, CliError> {
+        let place = std::env::temp_dir();
+        sweep(&place);
+        let copy = Unfinished::new(|| temporary(&place, Access::Private));
+        let mut copy = copy.map_err(|error| CliError::write(&place, error))?;
+        let limit = MAX_PIPE_BYTES;
+        let mut copied = 0;
+        let mut from = from.take(limit + 1);
+        let mut block = vec![0; 1 << 16];
+        loop {
+            let read = match from.read(&mut block) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(CliError::input(path)(error.into())),
+            };
+            copied += read as u64;
+            if copied > limit {
+                return Err(CliError::input(path)(ReadError::TooLarge(limit).into()));
+            }
+            let written = copy.file().write_all(&block[..read]);
+            written.map_err(|error| CliError::write(copy.path(), error))?;
+        }
+        let file = copy.file().try_clone();
+        let file = file.map_err(|error| CliError::write(copy.path(), error))?;
+        Ok(Self {
+            file,
+            _copy: Some(copy),
+        })
     }
 }
 
 fn name(args: &PdqImport) -> Result<String, PdqError> {
-    let stem = |path: &Path| Some(path.file_stem()?.to_str()?.to_owned());
-    let name = args.name.clone().or_else(|| stem(&args.file));
-    name.ok_or_else(|| PdqError::NoName(args.file.clone()))
+    if let Some(name) = &args.name {
+        return Ok(name.clone());
+    }
+    match args.file.file_stem() {
+        Some(stem) if !is_standard(&args.file) => match stem.to_str() {
+            Some(stem) => Ok(stem.to_owned()),
+            None => Err(PdqError::Name(args.file.clone())),
+        },
+        _ => Err(PdqError::NoName),
+    }
 }
 
 fn print_report(args: &PdqImport, schema: &Schema, bytes: u64) -> Result<(), CliError> {
     if args.json {
-        return Ok(io::print_json(&Report {
+        return Ok(print_json(&Report {
             name: &schema.name,
             rows: schema.rows,
             bytes,
@@ -99,7 +148,7 @@ fn print_report(args: &PdqImport, schema: &Schema, bytes: u64) -> Result<(), Cli
     let lines: String = schema.columns.iter().map(line).collect();
     let (rows, bytes) = (thousands(schema.rows), thousands(bytes));
     let name = &schema.name;
-    Ok(io::print(&format!(
+    Ok(print(&format!(
         "{name}: {rows} rows, {bytes} bytes\n{lines}"
     ))?)
 }

@@ -1,6 +1,6 @@
 //! `omr pdq keygen`: a client's keys as files.
 
-use super::files::{self, EVALUATION_KEY, SECRET_KEY};
+use super::files;
 use crate::args::PdqKeygen;
 use crate::commands::keygen::{Written, commit, create_folder};
 use crate::commands::passphrase::wanted;
@@ -23,7 +23,7 @@ struct Report {
 pub(super) fn run(args: &PdqKeygen) -> Result<(), CliError> {
     let params = files::params(&args.params)?;
     Output::folder(&args.out)?;
-    let [secret_path, key_path] = [SECRET_KEY, EVALUATION_KEY].map(|name| args.out.join(name));
+    let [secret_path, key_path] = files::keys(&args.out);
     for path in [&secret_path, &key_path] {
         if path.exists() && !args.force {
             let path = path.clone();

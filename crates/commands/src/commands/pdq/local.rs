@@ -30,7 +30,7 @@ impl Asker {
     ) -> Result<Self, PdqError> {
         let (query, bound) = super::parse(sql, public.schema(), bound)?;
         super::warn_of_null(sql, ui);
-        let plan = public.plan(&params, &query.shape(), bound)?;
+        let plan = super::planned(&public, &params, &query, bound)?;
         ui.announce(&plan::words(&params, public.schema(), &plan));
         Ok(Self {
             params,

@@ -2,7 +2,7 @@
 
 use super::files;
 use crate::args::PdqPlan;
-use crate::error::{CliError, PdqError};
+use crate::error::CliError;
 use crate::io;
 use omr_console::thousands;
 use omr_pdq::plan::{Cost, Op, Source, SourceKind};
@@ -40,9 +40,7 @@ pub(super) fn run(args: &PdqPlan) -> Result<(), CliError> {
     let schema = public.schema();
     let params = files::params(&args.params)?;
     let (query, bound) = super::parse(&args.sql, schema, args.bound)?;
-    let plan = public
-        .plan(&params, &query.shape(), bound)
-        .map_err(PdqError::from)?;
+    let plan = super::planned(&public, &params, &query, bound)?;
     match args.json {
         true => Ok(io::print_json(&report(&params, schema, &plan))?),
         false => Ok(io::print(&format!("{}\n", words(&params, schema, &plan)))?),

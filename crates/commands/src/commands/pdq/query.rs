@@ -58,7 +58,9 @@ pub(super) fn lap(start: &mut Instant) -> f64 {
 }
 
 pub(super) fn run(args: &PdqQuery, ui: &Ui) -> Result<(), CliError> {
-    let out = Output::file(&args.rows.out, args.rows.force)?;
+    let out = Output::file(&args.rows.out, args.rows.force)?
+        .apart_from(args.table.iter().chain(&args.schema))?
+        .apart_from(args.key.iter().flat_map(|dir| files::keys(dir)))?;
     let (asker, found, figures) = match (&args.table, &args.url) {
         (Some(table), _) => here(args, table, ui)?,
         (None, url) => remote::query(args, url.as_deref().unwrap_or_default(), ui)?,

@@ -2,8 +2,9 @@
 
 use crate::args::RowFormat;
 use crate::error::{CliError, PdqError};
-use crate::io::Output;
+use crate::io::{Output, is_standard};
 use omr_table::{Column, Rows};
+use std::io::IsTerminal;
 
 /// Writes rows in the form asked for.
 ///
@@ -23,12 +24,23 @@ pub(super) fn write(rows: &Rows, format: RowFormat, to: &Output) -> Result<(), C
     if format == RowFormat::Json {
         bytes.push(b'\n');
     }
+    if is_standard(to.path()) && std::io::stdout().is_terminal() {
+        if format == RowFormat::Arrow {
+            return Err(PdqError::Terminal.into());
+        }
+        bytes = visible(&String::from_utf8_lossy(&bytes)).into_bytes();
+    }
     Ok(to.write(&bytes)?)
 }
 
-/// Columns side by side. Control characters of a server's text must not steer a terminal.
+/// Text without control characters but ends of lines: a server's text must not steer a terminal.
+fn visible(text: &str) -> String {
+    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
+}
+
+/// Columns side by side, a row a line.
 fn table(rows: &Rows) -> String {
-    let visible = |text: String| text.replace(char::is_control, "\u{fffd}");
+    let in_one_line = |text: String| visible(&text).replace('\n', "\u{fffd}");
     let mut lines: Vec<Vec<String>> = Vec::new();
     let name = |column: &Column| column.name.clone();
     let mut head: Vec<String> = rows.columns.iter().map(name).collect();
@@ -41,7 +53,7 @@ fn table(rows: &Rows) -> String {
         let shown = values
             .iter()
             .zip(&rows.columns)
-            .map(|(value, column)| visible(value.show(column.kind).to_string()));
+            .map(|(value, column)| in_one_line(value.show(column.kind).to_string()));
         lines.push(number.chain(shown).collect());
     }
     let width = |place: usize| {

@@ -13,7 +13,7 @@ fn is_url(text: &str) -> bool {
 }
 
 pub(super) fn run(args: &PdqSchema, ui: &Ui) -> Result<(), CliError> {
-    let out = Output::file(&args.out, args.force)?;
+    let out = Output::file(&args.out, args.force)?.apart_from([&args.from])?;
     let public = match is_url(&args.from) {
         true => remote::public(&args.from, &args.access, args.table.as_deref(), ui)?,
         false => files::table(Path::new(&args.from))?.public(),

@@ -23,7 +23,9 @@ struct Step {
 }
 
 pub(super) fn encrypt(args: &PdqEncrypt, ui: &Ui) -> Result<(), CliError> {
-    let out = Output::file(&args.out, args.force)?;
+    let out = Output::file(&args.out, args.force)?
+        .apart_from([&args.schema])?
+        .apart_from(files::keys(&args.key))?;
     let public = files::public(&args.schema)?;
     let keys = files::secret(&args.key, &args.passphrase)?;
     let asker = Asker::new(keys, public, (&args.sql, args.bound), ui)?;
@@ -39,7 +41,11 @@ pub(super) fn encrypt(args: &PdqEncrypt, ui: &Ui) -> Result<(), CliError> {
 }
 
 pub(super) fn answer(args: &PdqAnswer, ui: &Ui) -> Result<(), CliError> {
-    let out = Output::file(&args.out, args.force)?;
+    let out = Output::file(&args.out, args.force)?.apart_from([
+        &args.table,
+        &args.query,
+        &args.evaluation_key,
+    ])?;
     let table = files::table(&args.table)?;
     let query = io::read_file(&args.query, MAX_FILE_BYTES)?;
     let (params, key) = files::evaluation(&args.evaluation_key)?;
@@ -55,7 +61,9 @@ pub(super) fn answer(args: &PdqAnswer, ui: &Ui) -> Result<(), CliError> {
 }
 
 pub(super) fn decode(args: &PdqDecode, ui: &Ui) -> Result<(), CliError> {
-    let out = Output::file(&args.rows.out, args.rows.force)?;
+    let out = Output::file(&args.rows.out, args.rows.force)?
+        .apart_from([&args.schema, &args.query, &args.answer])?
+        .apart_from(files::keys(&args.key))?;
     let public = files::public(&args.schema)?;
     let (params, secret) = files::secret(&args.key, &args.passphrase)?;
     let query = io::read_file(&args.query, MAX_FILE_BYTES)?;

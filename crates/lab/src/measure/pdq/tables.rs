@@ -23,7 +23,9 @@ pub fn read_tables(folder: &Path) -> Result<BTreeMap<String, Table>, PdqBenchErr
             continue;
         }
         let options = ImportOptions::new(name, SALT);
-        let table = import_file(&path, &options, &mut |_| {});
+        let file =
+            std::fs::File::open(&path).map_err(|source| PdqBenchError::Io(path.clone(), source))?;
+        let table = import_file(file, &options, &mut |_| {});
         let table = table.map_err(|source| PdqBenchError::Import(path.clone(), source))?;
         tables.insert(name.to_owned(), table);
     }
