@@ -162,7 +162,7 @@ impl History {
             }
             let mut is_noticed = false;
             for moment in 0..self.len() {
-                for loss in [Loss::All, Loss::Contents, Loss::Names] {
+                for loss in Loss::ALL {
                     is_noticed = is_noticed || is_right(moment, loss, Some(site))?.is_err();
                 }
             }

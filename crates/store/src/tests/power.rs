@@ -196,7 +196,7 @@ fn a_restored_store_survives_a_power_failure() {
     Store::restore(&small(dir.path()), &backup, &mut |_, _| {}).unwrap();
     let restored = recording.now();
     let history = recording.finish().unwrap();
-    let checked = history.crash_everywhere(None, |moment, folder| {
+    let checked = history.crash_everywhere(Some("publish.rs"), |moment, folder| {
         let config = small(folder);
         let text = |error: StoreError| error.to_string();
         if !config.dir.join(META_FILE).exists() {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use super::{Backend, Draft, KEYS_PREFIX, Pieces, READ_BYTES, Reader, failed};
-use crate::database::remove_if_present;
+use crate::database::{remove_if_present, sync_dir};
 use crate::error::StoreError;
 use crate::segment::SEGMENTS_PREFIX;
 
@@ -31,8 +31,10 @@ impl Folder {
             remove_drafts(&path.join(folder))?;
         }
         remove_drafts(&path)?;
-        // Their names are synced with the marker's, and that of this folder with the meta file's, when a store is created
-        // or restored.
+        // Their names are synced with the marker's. The folder must have its own before the meta file has one.
+        if let Some(parent) = path.parent() {
+            sync_dir(parent)?;
+        }
         let drafts = AtomicU64::new(0);
         Ok(Self { path, drafts })
     }
