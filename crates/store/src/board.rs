@@ -91,7 +91,7 @@ impl Board {
     /// Errors: [`StoreError::Config`], [`StoreError::Exists`], and those of the disk.
     pub fn create(dir: impl AsRef<Path>, config: &BoardConfig) -> Result<Self, StoreError> {
         config.check()?;
-        fs::create_dir_all(&dir).map_err(StoreError::file)?;
+        omr_disk::create_folders(dir.as_ref()).map_err(StoreError::file)?;
         let path = dir.as_ref().join(BOARD_FILE);
         // Before any work, for the common mistake; the publishing below decides.
         if fs::exists(&path)? {

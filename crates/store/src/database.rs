@@ -139,13 +139,18 @@ fn open_file(path: &Path, access: Access) -> Result<Guarded<Handle>, StoreError>
     require_redb(path)?;
     guarded(|| {
         let opened = match access {
-            Access::ReadWrite => builder().open(path).map(Handle::Writer),
+            Access::ReadWrite => writer(File::options().read(true).write(true).open(path)?),
             Access::ReadOnly => builder().open_read_only(path).map(Handle::Reader),
         };
         opened
             .map(Guarded::new)
             .map_err(|error| opening(path, access, error))
     })
+}
+
+fn writer(file: File) -> Result<Handle, DatabaseError> {
+    let database = builder().create_with_backend(omr_disk::database(file)?);
+    database.map(Handle::Writer)
 }
 
 /// Tests that `path` starts as a redb file does.
@@ -196,17 +201,9 @@ fn holder(path: &Path, access: Access) -> Holder {
 }
 
 /// Makes new names in `dir` survive a crash.
+#[track_caller]
 pub(crate) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
-    sync_names(dir).map_err(StoreError::file)
-}
-
-/// [`sync_dir`], with the system's error.
-pub(crate) fn sync_names(dir: &Path) -> io::Result<()> {
-    // Other systems neither need it nor open folders as files.
-    match cfg!(unix) {
-        true => File::open(dir)?.sync_all(),
-        false => Ok(()),
-    }
+    omr_disk::sync_folder(dir).map_err(StoreError::file)
 }
 
 pub(crate) fn remove_if_present(path: &Path) -> Result<(), StoreError> {

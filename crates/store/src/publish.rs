@@ -1,6 +1,6 @@
 //! The making of a meta file: whole under its name, or not there.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
@@ -20,7 +20,13 @@ pub(crate) fn publish(
     let draft = path.with_added_extension(format!("{id:032x}"));
     remove_if_present(&draft)?;
     let published = guarded(|| {
-        let database = Guarded::new(builder().create(&draft).map_err(Redb)?);
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&draft)?;
+        let backend = omr_disk::database(file).map_err(Redb)?;
+        let database = Guarded::new(builder().create_with_backend(backend).map_err(Redb)?);
         fill(database.get()?)
     })
     .and_then(|()| link(&draft, path).map_err(StoreError::file));
@@ -32,13 +38,7 @@ pub(crate) fn publish(
         other => other?,
     }
     removed?;
-    let dir = path.parent().unwrap_or(Path::new("."));
-    sync_dir(dir)?;
-    // The folder itself may be new.
-    match dir.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => sync_dir(parent),
-        _ => Ok(()),
-    }
+    sync_dir(path.parent().unwrap_or(Path::new(".")))
 }
 
 /// Gives `draft` its name, never over another file where the file system has links.

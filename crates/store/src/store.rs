@@ -173,7 +173,7 @@ impl Store {
     pub fn create(config: &StoreConfig, board: &BoardConfig) -> Result<(), StoreError> {
         board.check()?;
         config.check()?;
-        fs::create_dir_all(&config.dir).map_err(StoreError::file)?;
+        omr_disk::create_folders(&config.dir).map_err(StoreError::file)?;
         let path = config.dir.join(META_FILE);
         if fs::exists(&path)? {
             return Err(StoreError::Exists(path));

@@ -86,7 +86,7 @@ impl Progress {
 
     pub(crate) fn sync(&mut self) -> Result<(), StoreError> {
         if let Some(file) = &self.file {
-            file.sync_data().map_err(StoreError::file)?;
+            omr_disk::sync(file).map_err(StoreError::file)?;
             self.durable = self.next;
         }
         Ok(())

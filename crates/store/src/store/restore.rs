@@ -89,7 +89,7 @@ impl Store {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Restored, StoreError> {
         config.check()?;
-        fs::create_dir_all(&config.dir).map_err(StoreError::file)?;
+        omr_disk::create_folders(&config.dir).map_err(StoreError::file)?;
         let path = config.dir.join(META_FILE);
         if fs::exists(&path)? {
             return Err(StoreError::Exists(path));

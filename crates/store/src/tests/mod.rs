@@ -17,6 +17,8 @@ mod model;
 mod once;
 mod overlay;
 mod rot;
+#[cfg(unix)]
+mod power;
 mod uploads;
 
 use std::ops::{ControlFlow, Range};

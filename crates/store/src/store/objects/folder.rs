@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use super::{Backend, Draft, KEYS_PREFIX, Pieces, READ_BYTES, Reader, failed};
-use crate::database::{remove_if_present, sync_dir, sync_names};
+use crate::database::{remove_if_present, sync_dir};
 use crate::error::StoreError;
 use crate::segment::SEGMENTS_PREFIX;
 
@@ -26,12 +26,14 @@ pub(super) struct Folder {
 impl Folder {
     /// Opens the folder, made where absent; what a crash left of objects under way goes.
     pub(super) fn open(path: PathBuf) -> Result<Self, StoreError> {
-        fs::create_dir_all(&path).map_err(StoreError::file)?;
+        for folder in [SEGMENTS_PREFIX, KEYS_PREFIX] {
+            fs::create_dir_all(path.join(folder)).map_err(StoreError::file)?;
+            remove_drafts(&path.join(folder))?;
+        }
+        remove_drafts(&path)?;
+        // Their names are synced with the marker's. The folder must have its own before the meta file has one.
         if let Some(parent) = path.parent() {
             sync_dir(parent)?;
-        }
-        for folder in ["", SEGMENTS_PREFIX, KEYS_PREFIX] {
-            remove_drafts(&path.join(folder))?;
         }
         let drafts = AtomicU64::new(0);
         Ok(Self { path, drafts })
@@ -41,7 +43,7 @@ impl Folder {
         let to = self.path.join(name);
         let number = self.drafts.fetch_add(1, Ordering::Relaxed);
         let draft = self.path.join(format!("{name}{DRAFT}{number}"));
-        let opened = make_parent(&to).and_then(|()| File::create_new(&draft));
+        let opened = File::create_new(&draft);
         Ok(FileDraft {
             name: name.to_owned(),
             file: opened.map_err(|error| failed(name, error))?,
@@ -93,18 +95,6 @@ fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Makes the folder of a file, so that it survives a crash.
-fn make_parent(file: &Path) -> io::Result<()> {
-    let Some(folder) = file.parent() else {
-        return Ok(());
-    };
-    match fs::create_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
-        Ok(()) => folder.parent().map_or(Ok(()), sync_names),
-    }
-}
-
 fn list(path: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
     let mut out = Vec::new();
     for entry in found(fs::read_dir(path))?.into_iter().flatten() {
@@ -143,10 +133,15 @@ struct FileDraft {
 
 impl FileDraft {
     fn publish(self) -> Result<(), StoreError> {
-        let published = self.file.sync_all();
-        let published = published.and_then(|()| fs::rename(&self.draft, &self.to));
-        let published = published.and_then(|()| self.to.parent().map_or(Ok(()), sync_names));
-        published.map_err(|error| failed(&self.name, error))
+        let publish = || {
+            omr_disk::sync(&self.file)?;
+            fs::rename(&self.draft, &self.to)?;
+            match self.to.parent() {
+                Some(folder) => omr_disk::sync_folder(folder),
+                None => Ok(()),
+            }
+        };
+        publish().map_err(|error| failed(&self.name, error))
     }
 }
 

@@ -1,0 +1,82 @@
+//! The storage of a database, with syncs that a recording sees.
+
+use crate::recording;
+use redb::backends::FileBackend;
+use redb::{BackendError, DatabaseError, StorageBackend};
+use std::fs::File;
+use std::io;
+use std::ops::Bound;
+
+/// A file under a database.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    /// The file once more, to name it by.
+    file: File,
+    backend: FileBackend,
+}
+
+impl Recorded {
+    pub(crate) fn new(file: File) -> Result<Self, DatabaseError> {
+        Ok(Self {
+            file: file.try_clone()?,
+            backend: FileBackend::new(file)?,
+        })
+    }
+}
+
+impl StorageBackend for Recorded {
+    fn len(&self) -> io::Result<u64> {
+        self.backend.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.backend.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.backend.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        match recording::synced(&self.file)? {
+            true => Ok(()),
+            false => self.backend.sync_data(),
+        }
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.backend.write(offset, data)
+    }
+
+    fn close(&self) -> io::Result<()> {
+        self.backend.close()
+    }
+
+    fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.backend.try_lock_range(start, end)
+    }
+
+    fn try_lock_shared_range(
+        &self,
+        start: Bound<u64>,
+        end: Bound<u64>,
+    ) -> Result<bool, BackendError> {
+        self.backend.try_lock_shared_range(start, end)
+    }
+
+    fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.backend.lock_range(start, end)
+    }
+
+    fn lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.backend.lock_shared_range(start, end)
+    }
+
+    fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.backend.unlock_range(start, end)
+    }
+
+    fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.backend.query_lock_range(start, end)
+    }
+}

@@ -1,0 +1,93 @@
+//! What makes files and names survive a power failure.
+//!
+//! Every program of the workspace that must not lose a file calls these functions instead of the system's, so that tests
+//! with the feature `record` see each of them and can rebuild the folder as a power failure would have left it.
+#![forbid(unsafe_code)]
+
+#[cfg(all(unix, feature = "record"))]
+mod database;
+#[cfg(all(unix, feature = "record"))]
+mod recording;
+#[cfg(all(unix, feature = "record"))]
+mod replay;
+
+#[cfg(all(unix, feature = "record"))]
+pub use recording::{Recording, Site};
+#[cfg(all(unix, feature = "record"))]
+pub use replay::{History, Loss};
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Waits until the content of a file is on the disk. A new file needs [`sync_folder`], too.
+///
+/// Errors: the system's.
+#[track_caller]
+pub fn sync(file: &File) -> io::Result<()> {
+    #[cfg(all(unix, feature = "record"))]
+    if recording::synced(file)? {
+        return Ok(());
+    }
+    file.sync_all()
+}
+
+/// Waits until the names in a folder are on the disk: of files that were made, renamed, linked or removed.
+///
+/// Errors: the system's.
+#[track_caller]
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    // Other systems neither need it nor open folders as files.
+    match cfg!(unix) {
+        true => sync(&File::open(folder)?),
+        false => Ok(()),
+    }
+}
+
+/// Makes a folder and those above it as far as they are missing, with names that are on the disk.
+///
+/// Errors: the system's.
+#[track_caller]
+pub fn create_folders(folder: &Path) -> io::Result<()> {
+    create_folders_with(folder, |missing| std::fs::create_dir(missing))
+}
+
+/// Makes a folder by `create`, and those above it as usual, as far as they are missing, with names that are on the disk.
+///
+/// Errors: the system's, those of `create`.
+#[track_caller]
+pub fn create_folders_with(
+    folder: &Path,
+    create: impl FnOnce(&Path) -> io::Result<()>,
+) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let parent = match folder.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    create_folders(parent)?;
+    match create(folder) {
+        // Somebody else was faster.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
+        made => made?,
+    }
+    sync_folder(parent)
+}
+
+/// The storage of a database in a file.
+///
+/// Errors: those of redb.
+#[cfg(not(all(unix, feature = "record")))]
+pub fn database(file: File) -> Result<impl redb::StorageBackend, redb::DatabaseError> {
+    redb::backends::FileBackend::new(file)
+}
+
+/// The storage of a database in a file, whose syncs recordings see.
+///
+/// Errors: those of redb.
+#[cfg(all(unix, feature = "record"))]
+pub fn database(file: File) -> Result<impl redb::StorageBackend, redb::DatabaseError> {
+    database::Recorded::new(file)
+}
