@@ -521,12 +521,15 @@ fn hash_in(name: &str) -> Option<[u8; 32]> {
     Some(hash)
 }
 
+/// Takes table, key and value of a row, and returns whether it wants more.
+type EachRow<'e> = dyn FnMut(&str, &[u8], &[u8]) -> bool + 'e;
+
 /// Calls `each` with table, key and value of all intact frames of a board's backups in a folder, the newest first, while
 /// it returns true. Returns whether it still does. A file that cannot be read on is left.
 fn each_frame(
     from: &Path,
     board_id: &[u8; 16],
-    each: &mut dyn FnMut(&str, &[u8], &[u8]) -> bool,
+    each: &mut EachRow<'_>,
 ) -> Result<bool, StoreError> {
     let files = match newest_first(from) {
         Err(StoreError::NoBackup(_)) => return Ok(true),
