@@ -255,7 +255,7 @@ pub(crate) enum CliError {
     Remote(#[from] omr_remote::RemoteError),
     /// How much of what a server keeps is damaged.
     #[cfg(feature = "full")]
-    #[error("expected no damage, found {0} faults: the warning about each says what helps")]
+    #[error("expected no damage, found {0} faults: a warning names each")]
     Faults(u64),
     /// A stopped server has no job of this id.
     #[cfg(feature = "full")]

@@ -235,3 +235,54 @@ fn damage_beside_the_messages_is_not_told_as_messages() {
     }
     assert!(beside > 0 && within > 0, "{beside} beside, {within} within");
 }
+
+/// Flips a bit of what a file holds of some bytes, wherever they stand.
+fn flip(path: &std::path::Path, bytes: &[u8]) {
+    let mut file = fs::read(path).unwrap();
+    let places: Vec<usize> = (0..file.len() - bytes.len())
+        .filter(|at| file[*at..at + bytes.len()] == *bytes)
+        .collect();
+    assert!(!places.is_empty());
+    for at in places {
+        file[at + bytes.len() / 2] ^= 4;
+    }
+    fs::write(path, file).unwrap();
+}
+
+/// One damaged record costs its letter, and no other.
+#[test]
+fn a_digest_leaves_a_lost_message_out() {
+    for scene in [Scene::new("none", 150), Scene::plain("none", 150)] {
+        for letter in 0..6u8 {
+            scene.write("f", &bytes(letter, 100));
+            scene.post("alice", &["f"]).quietly();
+        }
+        let board = omr_store::Board::open(scene.path("board")).unwrap();
+        let (mut clues, mut payloads) = (Vec::new(), Vec::new());
+        board.read_into(2..3, &mut clues, &mut payloads).unwrap();
+        drop(board);
+        flip(&scene.path("board/board.redb"), &payloads);
+        let done = scene.run(&["board", "verify", "board"]);
+        assert!(
+            done.code == 1 && done.stderr.contains("messages 2..3"),
+            "{done:?}"
+        );
+        let done = scene.digest(8, &[]);
+        assert!(
+            done.code == 0 && done.stderr.contains("1 unusable clues"),
+            "{done:?}"
+        );
+        let report = scene
+            .decode(&["--json", "--sealing", "none", "--force"])
+            .json();
+        assert_eq!(report["indices"], serde_json::json!([0, 1, 3, 4, 5]));
+        for index in [0u8, 1, 3, 4, 5] {
+            let name = scene
+                .list("out")
+                .into_iter()
+                .find(|name| name.starts_with(&format!("{index:06}")));
+            let letter = scene.read(&format!("out/{}", name.unwrap()));
+            assert!(letter == bytes(index, 100), "letter {index}");
+        }
+    }
+}

@@ -222,3 +222,89 @@ fn an_address_without_a_port_is_told_how() {
     assert_eq!(done.code, 2, "{done:?}");
     assert!(done.stderr.contains("such as 127.0.0.1:7600"), "{done:?}");
 }
+
+/// What a backup restores is the service: its data and its clients; each command says in one line what it did.
+#[test]
+fn a_backup_restores_the_service() {
+    let scene = Scene::empty();
+    drop(serve(&scene, &["--anonymous"]));
+    let add = [
+        "token",
+        "add",
+        "--file",
+        "data/tokens.toml",
+        "--name",
+        "wallet",
+        "--may",
+        "post",
+    ];
+    scene.run(&add);
+    let data = |what: &str, more: &[&str]| scene.run(&[&["data", what], more].concat());
+    let said = |done: crate::common::Done, text: &str| {
+        assert!(
+            done.code == 0 && done.stderr.contains(text),
+            "{text:?}: {done:?}"
+        );
+        assert!(
+            done.stderr.lines().count() == 1 && done.stdout.is_empty(),
+            "{done:?}"
+        );
+    };
+    for _ in 0..3 {
+        // A start is a change, so each is a backup of its own.
+        drop(serve(&scene, &["--anonymous"]));
+        let to = ["--data", "data", "--to", "backup", "--keep", "2"];
+        said(data("backup", &to), "0 faults");
+    }
+    said(data("verify", &["--from", "backup"]), "checked 0 messages");
+    said(data("verify", &["--data", "data"]), "0 faults");
+    said(
+        data("restore", &["--data", "again", "--from", "backup"]),
+        "1 tokens from",
+    );
+    assert_eq!(mode(&scene.path("again/tokens.toml")), 0o600);
+    assert_eq!(
+        scene.read("again/tokens.toml"),
+        scene.read("data/tokens.toml")
+    );
+    said(
+        data("expire", &["--data", "again", "--keep", "10"]),
+        "whole segments",
+    );
+    let figures = data("repair", &["--data", "again", "--json"]).json();
+    assert_eq!(figures["faults"], serde_json::json!([]));
+
+    // Damage is named with what helps, and the mark of the objects is written anew.
+    let mark = scene.read("again/objects/board");
+    scene.write("again/objects/board", &mark[1..]);
+    let done = data("verify", &["--data", "again"]);
+    assert!(
+        done.code == 1 && done.stderr.contains("`omr data repair` writes it anew"),
+        "{done:?}"
+    );
+    said_last(data("repair", &["--data", "again"]), "0 faults, 1 repaired");
+    assert_eq!(scene.read("again/objects/board"), mark);
+    let backups = scene.list("backup");
+    let newest = backups.iter().rfind(|name| name.ends_with(".bak")).unwrap();
+    scene.write(&format!("backup/{newest}"), b"omr-bak\n");
+    let done = data("verify", &["--from", "backup"]);
+    assert!(
+        done.code == 1 && done.stderr.contains(newest.as_str()),
+        "{done:?}"
+    );
+    let has_older = backups.iter().filter(|name| name.ends_with(".bak")).count() > 1;
+    let done = data("restore", &["--data", "third", "--from", "backup"]);
+    assert_eq!(done.code, 1, "{done:?}");
+    let expected = if has_older {
+        "an older backup was taken instead"
+    } else {
+        "is damaged at byte"
+    };
+    assert!(done.stderr.contains(expected), "{done:?}");
+}
+
+/// Succeeded, with a last line of this text.
+fn said_last(done: crate::common::Done, text: &str) {
+    let last = done.stderr.lines().last().unwrap_or_default();
+    assert!(done.code == 0 && last.contains(text), "{done:?}");
+}

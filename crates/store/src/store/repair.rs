@@ -438,30 +438,28 @@ impl Store {
 
     /// Puts marks in place of damaged records of the tail.
     fn mark_lost(&self, done: &mut Vec<String>) -> Result<(), StoreError> {
-        let report = self.inner().meta.view(|view| {
-            let (layout, state) = (self.inner().meta.layout, view.state()?);
+        let meta = &self.inner().meta;
+        let lost = meta.view(|view| {
+            let state = view.state()?;
             let (mut next, mut lost) = (state.sealed, Vec::new());
             while next < state.len {
-                let piece = tail_piece(view, &layout, next, state.len)?;
-                next += (piece.records.len() / layout.record_bytes()) as u64;
+                let piece = tail_piece(view, &meta.layout, next, state.len)?;
+                next += (piece.records.len() / meta.layout.record_bytes()) as u64;
                 lost.extend(piece.lost);
             }
             Ok(lost)
         })?;
-        let mark = |index: &u64| {
-            let mut record = Vec::new();
-            self.inner().meta.layout.push_lost(*index, &mut record);
-            (*index, record)
-        };
-        if !report.is_empty() {
-            self.put_in_tail(&report.iter().map(mark).collect())?;
+        if lost.is_empty() {
+            return Ok(());
         }
-        done.extend(
-            report
-                .iter()
-                .map(|index| format!("message {index}, marked as lost")),
-        );
-        Ok(())
+        let mut marks = BTreeMap::new();
+        for index in lost {
+            let mut mark = Vec::new();
+            meta.layout.push_lost(index, &mut mark);
+            marks.insert(index, mark);
+            done.push(format!("message {index}, marked as lost"));
+        }
+        self.put_in_tail(&marks)
     }
 
     /// Makes the list of one-time keys anew where it is wrong, and drops damaged hashes.
@@ -523,12 +521,15 @@ fn hash_in(name: &str) -> Option<[u8; 32]> {
     Some(hash)
 }
 
+/// Takes table, key and value of a row, and returns whether it wants more.
+type EachRow<'e> = dyn FnMut(&str, &[u8], &[u8]) -> bool + 'e;
+
 /// Calls `each` with table, key and value of all intact frames of a board's backups in a folder, the newest first, while
 /// it returns true. Returns whether it still does. A file that cannot be read on is left.
 fn each_frame(
     from: &Path,
     board_id: &[u8; 16],
-    each: &mut dyn FnMut(&str, &[u8], &[u8]) -> bool,
+    each: &mut EachRow<'_>,
 ) -> Result<bool, StoreError> {
     let files = match newest_first(from) {
         Err(StoreError::NoBackup(_)) => return Ok(true),

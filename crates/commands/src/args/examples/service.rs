@@ -33,7 +33,8 @@ Examples:
 pub(in crate::args) const DATA: &str = "\
 Examples:
   omr data backup --server http://127.0.0.1:7600 --token TOKEN \\
-    --to /backups/omr
+    --to /backups/omr --keep 30
+  omr data verify --from /backups/omr
   omr data backup --data omr-data --to /backups/omr # the server is stopped
   omr data verify --data omr-data
   omr data repair --data omr-data --from /backups/omr

@@ -188,13 +188,13 @@ fn keys_that_nothing_can_list_again_stop_appends() {
         tail.insert(row.as_slice(), run.as_slice()).unwrap();
     };
     // The key of a message that is lost is lost with it: the list is made anew without, and posts go on.
-    let dir = tampered(&damaged);
+    let dir = tampered(damaged);
     assert!(!faults(&dir).is_empty());
     let board = Board::open(dir.path()).unwrap();
     assert_eq!(board.append(&messages(&config(), 8..9)).unwrap(), 8..9);
     drop(board);
     {
-        let dir = tampered(&spent);
+        let dir = tampered(spent);
         assert!(!faults(&dir).is_empty());
         let board = Board::open(dir.path()).unwrap();
         for _ in 0..2 {
