@@ -2,11 +2,12 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { fromFile, toFile } from "./file.js";
 import { Inbox } from "./inbox.js";
+import { checked, type Kept, type KeptKey, lockSecret, openSecret, type Proven, proven } from "./kept.js";
 import { make, upload } from "./keys.js";
 import type { Made } from "./maker.js";
 import { find, post } from "./post.js";
 import { given, patiently, service, type Service } from "./service.js";
-import { DATABASE, type Kept, type KeptKey, Store } from "./store.js";
+import { DATABASE, Store } from "./store.js";
 import type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent } from "./types.js";
 import { newLock, Vault } from "./vault.js";
 import { Form, Identity, sealingTag, shortAddress } from "./wasm/omr_wasm.js";
@@ -14,7 +15,6 @@ import { Form, Identity, sealingTag, shortAddress } from "./wasm/omr_wasm.js";
 const BOUND = 50;
 /** How many times the bound a letter may have in parts, of those that spare requests carry. */
 const SPARED = 5;
-const SECRET = "secret";
 const SEED = "seed";
 
 /** What calls are made with. */
@@ -22,6 +22,15 @@ interface Means {
   /** For her own server alone. */
   token: string | undefined;
   seen: (seen: Seen) => void;
+}
+
+/** Reads a secret and wipes the array that it was given: the module takes a copy, which it wipes itself. */
+function read(secret: Uint8Array): Identity {
+  try {
+    return Identity.fromBytes(secret);
+  } finally {
+    secret.fill(0);
+  }
 }
 
 /** A key that is to be made. */
@@ -83,20 +92,17 @@ export class Core {
     if (file === undefined) return await Core.#create(options, store, means);
     const kept = fromFile(file);
     const core = await Core.#unlock(kept, options, store, means);
-    await store.save(kept);
+    await core.#save();
     return core;
   }
 
-  static async #unlock(kept: Kept, { passphrase, server }: Options, store: Store, means: Means): Promise<Core> {
-    if (server !== undefined && kept.server !== server) {
-      throw new Error(`expected the recipient's server ${kept.server}, found ${server}`);
+  static async #unlock(found: Proven, { passphrase, server }: Options, store: Store, means: Means): Promise<Core> {
+    if (server !== undefined && found.server !== server) {
+      throw new Error(`expected the recipient's server ${found.server}, found ${server}`);
     }
-    const vault = await Vault.open(passphrase, kept.lock);
-    const identity = Identity.fromBytes(await vault.open(SECRET, kept.secret));
-    const { clueKey } = identity;
-    if (clueKey.length !== kept.clueKey.length || clueKey.some((byte, i) => byte !== kept.clueKey[i])) {
-      throw new Error("expected the address that follows from the secret, found another beside it");
-    }
+    const vault = await Vault.open(passphrase, found.lock);
+    const kept = await checked(vault, found);
+    const identity = read(await openSecret(vault, kept));
     return await Core.#of(kept, store, vault, identity, means);
   }
 
@@ -108,7 +114,7 @@ export class Core {
     const { paramsId, boardId, sealing, messages } = given("a board", board);
     if (sealing === "none") throw new Error("expected a board of sealed letters, found one that everybody can read");
     const identity = options.secret
-      ? Identity.fromBytes(new Uint8Array(options.secret))
+      ? read(new Uint8Array(options.secret))
       : Identity.generate(paramsId, options.allowOld ?? false);
     if (identity.params !== paramsId) {
       throw new Error(`expected a board of ${identity.params}, found one of ${paramsId}`);
@@ -126,12 +132,18 @@ export class Core {
       begins: Number(messages),
       clueKey: new Uint8Array(identity.clueKey),
       lock,
-      secret: await vault.seal(SECRET, identity.toBytes() as Bytes),
+      secret: await lockSecret(vault, identity.toBytes() as Bytes),
       // The short one first: it is sent while the other is made.
       keys: await Promise.all(identity.keyNames().reverse().map((name) => unmade(name, vault))),
     };
-    await store.save(kept);
-    return await Core.#of(kept, store, vault, identity, means);
+    const core = await Core.#of(kept, store, vault, identity, means);
+    await core.#save();
+    return core;
+  }
+
+  /** Keeps her as she is now. */
+  async #save(): Promise<void> {
+    await this.#store.save(await proven(this.#vault, this.#kept));
   }
 
   /** Her short address. */
@@ -166,7 +178,7 @@ export class Core {
   ): Promise<Made> {
     tell({ stage: "making", what: name, done: 0, total: 1 });
     const key = await make({
-      secret: await this.#vault.open(SECRET, this.#kept.secret),
+      secret: await openSecret(this.#vault, this.#kept),
       seed: await this.#vault.open(SEED, given("a seed", seed ?? undefined)),
       name,
       boardId: this.#kept.boardId,
@@ -181,7 +193,7 @@ export class Core {
     const total = made.bytes;
     await upload(this.#service, made, (done) => tell({ stage: "sending", what: key.name, done, total }));
     Object.assign(key, { hash: made.hash, registered: true, seed: null });
-    await this.#store.save(this.#kept);
+    await this.#save();
   }
 
   /** Sends a letter to a short address; the server in it is asked, or her own. */
@@ -218,7 +230,7 @@ export class Core {
         Object.assign(key, await unmade(key.name, this.#vault));
       }
     }
-    await this.#store.save(this.#kept);
+    await this.#save();
     return this.ready();
   }
 
@@ -240,8 +252,8 @@ export class Core {
   }
 
   /** A file of her for another device. */
-  file(): Bytes {
-    return toFile(this.#kept);
+  async file(): Promise<Bytes> {
+    return toFile(await proven(this.#vault, this.#kept));
   }
 
   /** Forgets what is in memory. */

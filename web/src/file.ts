@@ -1,5 +1,6 @@
-// A recipient as a file for another device: JSON, whose secrets are under her passphrase as they are in the database.
-import type { Kept, KeptKey } from "./store.js";
+// A recipient as a file for another device: JSON, whose secrets are under her passphrase as they are in the database, and
+// whose other fields it vouches for.
+import type { KeptKey, Proven } from "./kept.js";
 import type { Bytes } from "./types.js";
 import type { Sealed } from "./vault.js";
 
@@ -7,7 +8,7 @@ const FORMAT = "omr recipient 1";
 
 type Json = { [name: string]: unknown };
 
-export function toFile(kept: Kept): Bytes {
+export function toFile(kept: Proven): Bytes {
   const text = JSON.stringify(
     { format: FORMAT, ...kept },
     (_, value) => (value instanceof Uint8Array ? base64(value) : value),
@@ -17,7 +18,7 @@ export function toFile(kept: Kept): Bytes {
 }
 
 /** Checks every field: a file may be any. */
-export function fromFile(file: Uint8Array): Kept {
+export function fromFile(file: Uint8Array): Proven {
   const all = parsed(file);
   const lock = object(all, "lock");
   return {
@@ -32,6 +33,7 @@ export function fromFile(file: Uint8Array): Kept {
     lock: { salt: bytes(lock, "salt"), rounds: whole(lock, "rounds") },
     secret: sealed(all, "secret"),
     keys: list(all, "keys").map(key),
+    proof: sealed(all, "proof"),
   };
 }
 
@@ -58,7 +60,7 @@ function key(of: unknown): KeptKey {
     made: whole(of, "made"),
     seed: of["seed"] === null ? null : sealed(of, "seed"),
     hash: of["hash"] === null ? null : bytes(of, "hash"),
-    registered: of["registered"] === true,
+    registered: truth(of, "registered"),
   };
 }
 
@@ -92,6 +94,12 @@ function text(of: Json, name: string): string {
 function whole(of: Json, name: string): number {
   const value = of[name];
   if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) throw wrong(name, "a whole number");
+  return value;
+}
+
+function truth(of: Json, name: string): boolean {
+  const value = of[name];
+  if (typeof value !== "boolean") throw wrong(name, "true or false");
   return value;
 }
 

@@ -1,18 +1,19 @@
 // Detection keys: made in a worker of their own, sent in chunks, resumed after whatever ended them.
 import type { Made, Maker, Piece, Recipe } from "./maker.js";
-import { wrap } from "comlink";
+import { transfer, wrap } from "comlink";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { given, passes, patiently, type Service } from "./service.js";
 import { crc32c } from "./wasm/omr_wasm.js";
 
-/** Makes a key without stopping this thread. */
+/** Makes a key without stopping this thread. The recipe's secrets go over to the worker, which wipes them. */
 export async function make(recipe: Recipe): Promise<Made> {
   const worker = new Worker(new URL("maker.js", import.meta.url), { type: "module", name: "omr keys" });
   try {
     const failed = new Promise<never>((_, reject) => {
       worker.onerror = (event) => reject(new Error(`the worker that makes keys ended: ${event.message}`));
     });
-    return await Promise.race([wrap<Maker>(worker).make(recipe), failed]);
+    const moved = transfer(recipe, [recipe.secret.buffer, recipe.seed.buffer]);
+    return await Promise.race([wrap<Maker>(worker).make(moved), failed]);
   } finally {
     worker.terminate();
   }

@@ -31,14 +31,17 @@ export interface Made {
 const maker = {
   async make(recipe: Recipe): Promise<Made> {
     await init({ module_or_path: new URL("omr_wasm_bg.wasm", import.meta.url) });
-    const identity = Identity.fromBytes(recipe.secret);
+    const { secret, name, boardId, made, seed, pieceBytes } = recipe;
     const pieces: Piece[] = [];
-    const { name, boardId, made, seed, pieceBytes } = recipe;
     const take = (piece: Bytes) => pieces.push({ data: new Blob([piece]), crc32c: crc32c(piece) });
-    const { hash, bytes } = identity.makeKey(name, boardId, made, seed, pieceBytes, take);
-    for (const secret of [recipe.secret, recipe.seed]) secret.fill(0);
-    identity.free();
-    return { hash: new Uint8Array(hash), bytes, pieceBytes, pieces };
+    try {
+      const identity = Identity.fromBytes(secret);
+      const { hash, bytes } = identity.makeKey(name, boardId, made, seed, pieceBytes, take);
+      identity.free();
+      return { hash: new Uint8Array(hash), bytes, pieceBytes, pieces };
+    } finally {
+      for (const wiped of [secret, seed]) wiped.fill(0);
+    }
   },
 };
 

@@ -1,17 +1,10 @@
 // Letters: addresses found and tested, messages posted.
-import { Code, ConnectError, decodeBinaryHeader } from "@connectrpc/connect";
-import { type Board, PostRefusalSchema } from "./gen/omr/v1/board_pb.js";
-import { given, patiently, randomId, type Service } from "./service.js";
+import { type Part, postSome } from "./deliver.js";
+import type { Board } from "./gen/omr/v1/board_pb.js";
+import { given, patiently, type Service } from "./service.js";
 import type { Found } from "./store.js";
 import type { Bytes, Sent } from "./types.js";
 import { shortAddress, shortFingerprint, Writer } from "./wasm/omr_wasm.js";
-
-/** A message with its place in the letter. */
-interface Part {
-  place: number;
-  clue: Uint8Array;
-  payload: Uint8Array;
-}
 
 /** The address that a short one stands for: the server's word counts for nothing but what the fingerprint proves. */
 export async function find(service: Service, text: string): Promise<Found> {
@@ -37,7 +30,7 @@ export async function post(service: Service, to: Found, name: string | undefined
   const most = Math.max(1, given("limits", limits).postMessages);
   const indices: (number | undefined)[] = [];
   for (let first = 0; first < messages.length; first += most) {
-    indices.push(...(await postSome(service, messages.slice(first, first + most))));
+    indices.push(...(await postSome(service.board, messages.slice(first, first + most))));
   }
   return { indices };
 }
@@ -50,36 +43,8 @@ function write(to: Found, board: Board, name: string | undefined, bytes: Bytes):
     if (written.length > to.parts) {
       throw new Error(`expected a letter of at most ${to.parts} messages, as the address takes, found ${written.length}`);
     }
-    return written.map(({ clue, payload }, place) => ({ place, clue, payload }));
+    return written.map(({ clue, payload }) => ({ clue, payload }));
   } finally {
     writer.free();
   }
-}
-
-/** Posts messages; those that somebody copied on their way and posted first are on the board already. */
-async function postSome(service: Service, messages: Part[]): Promise<(number | undefined)[]> {
-  const indices = messages.map(() => undefined as number | undefined);
-  let left = messages.map((message, at) => ({ ...message, at }));
-  while (left.length > 0) {
-    const post = { postId: randomId(), messages: left.map(({ clue, payload }) => ({ clue, payload })) };
-    try {
-      const posted = await patiently(() => service.board.postMessages(post));
-      left.forEach(({ at }, i) => (indices[at] = Number(posted.firstIndex) + i));
-      break;
-    } catch (error) {
-      const copied = copies(error);
-      if (copied.size === 0) throw error;
-      left = left.filter((_, position) => !copied.has(position));
-    }
-  }
-  return indices;
-}
-
-/** Places in a refused post of messages whose one-time keys were used before. */
-function copies(error: unknown): Set<number> {
-  const { code, metadata } = ConnectError.from(error);
-  const refusal = metadata.get("post-refusal-bin");
-  if (code !== Code.AlreadyExists || refusal === null) return new Set();
-  const { usedKeys } = decodeBinaryHeader(refusal, PostRefusalSchema);
-  return new Set(usedKeys.map(({ position }) => position));
 }

@@ -1,36 +1,7 @@
 // What a recipient keeps on her device: one record in IndexedDB.
 import { type DBSchema, type IDBPDatabase, openDB } from "idb";
+import type { Proven } from "./kept.js";
 import type { Bytes } from "./types.js";
-import type { Lock, Sealed } from "./vault.js";
-
-/** A detection key. */
-export interface KeptKey {
-  name: string;
-  /** When it was made, in seconds since 1970: its masks are those of that epoch. */
-  made: number;
-  /** What it follows from, until it is registered. */
-  seed: Sealed | null;
-  hash: Bytes | null;
-  registered: boolean;
-}
-
-/** A recipient. */
-export interface Kept {
-  server: string;
-  params: string;
-  boardId: Bytes;
-  /** Tag of the sealing that letters to her have. */
-  sealing: number;
-  bound: number;
-  /** Messages that a letter to her may take. */
-  parts: number;
-  /** The board's length when she was made: no letter is before. */
-  begins: number;
-  clueKey: Bytes;
-  lock: Lock;
-  secret: Sealed;
-  keys: KeptKey[];
-}
 
 /** An address that a short one stands for. */
 export interface Found {
@@ -49,7 +20,7 @@ export interface Row {
 }
 
 interface Schema extends DBSchema {
-  recipient: { key: string; value: Kept };
+  recipient: { key: string; value: Proven };
   inbox: { key: [string, Bytes]; value: Row };
   addresses: { key: string; value: Found };
 }
@@ -77,12 +48,12 @@ export class Store {
     return new Store(db);
   }
 
-  async load(): Promise<Kept | undefined> {
+  async load(): Promise<Proven | undefined> {
     return await this.#db.get("recipient", SELF);
   }
 
   /** Durable when it returns. */
-  async save(kept: Kept): Promise<void> {
+  async save(kept: Proven): Promise<void> {
     const write = this.#db.transaction("recipient", "readwrite", { durability: "strict" });
     await write.store.put(kept, SELF);
     await write.done;

@@ -8,7 +8,9 @@ export interface Sealed {
 }
 
 /** Rounds of PBKDF2 with SHA-256, for new vaults. */
-export const ROUNDS = 600_000;
+const ROUNDS = 600_000;
+/** Most rounds that are tried: a file may name any number. */
+const MOST_ROUNDS = 100 * ROUNDS;
 
 /** What is kept of a vault itself. */
 export interface Lock {
@@ -16,11 +18,11 @@ export interface Lock {
   rounds: number;
 }
 
-/** Says that a passphrase is wrong, or that what is kept was changed. */
+/** Says that a passphrase is wrong, or that what it locks was changed. */
 export class WrongPassphrase extends Error {
   override name = "WrongPassphrase";
   constructor() {
-    super("the passphrase is wrong: expected the one that the secret was locked with");
+    super("the passphrase is wrong, or the identity was changed: expected the one that the secret was locked with");
   }
 }
 
@@ -38,6 +40,9 @@ export class Vault {
 
   static async open(passphrase: string, lock: Lock): Promise<Vault> {
     if (passphrase === "") throw new Error("expected a passphrase of at least one character, found none");
+    if (lock.rounds < ROUNDS || lock.rounds > MOST_ROUNDS) {
+      throw new Error(`expected ${ROUNDS} to ${MOST_ROUNDS} rounds for the passphrase, found ${lock.rounds}`);
+    }
     const bytes = new TextEncoder().encode(passphrase);
     const base = await crypto.subtle.importKey("raw", bytes, "PBKDF2", false, ["deriveKey"]);
     bytes.fill(0);
@@ -46,23 +51,24 @@ export class Vault {
     return new Vault(await crypto.subtle.deriveKey(how, base, kind, false, ["encrypt", "decrypt"]));
   }
 
-  /** Locks a secret for a purpose, and wipes the array that it was given. */
-  async seal(purpose: string, secret: Bytes): Promise<Sealed> {
+  /** Locks a secret for a purpose, and wipes the array that it was given; opens with the same `beside` alone. */
+  async seal(purpose: string, secret: Bytes, beside = ""): Promise<Sealed> {
     const iv = crypto.getRandomValues(new Uint8Array(12));
-    const data = await crypto.subtle.encrypt(parameters(iv, purpose), this.#key, secret);
+    const data = await crypto.subtle.encrypt(parameters(iv, purpose, beside), this.#key, secret);
     secret.fill(0);
     return { iv, data: new Uint8Array(data) };
   }
 
-  async open(purpose: string, sealed: Sealed): Promise<Bytes> {
+  /** The secret, which who calls this wipes. */
+  async open(purpose: string, sealed: Sealed, beside = ""): Promise<Bytes> {
     try {
-      return new Uint8Array(await crypto.subtle.decrypt(parameters(sealed.iv, purpose), this.#key, sealed.data));
+      return new Uint8Array(await crypto.subtle.decrypt(parameters(sealed.iv, purpose, beside), this.#key, sealed.data));
     } catch {
       throw new WrongPassphrase();
     }
   }
 }
 
-function parameters(iv: Bytes, purpose: string): AesGcmParams {
-  return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(`omr ${purpose} v1`) };
+function parameters(iv: Bytes, purpose: string, beside: string): AesGcmParams {
+  return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(`omr ${purpose} v1\n${beside}`) };
 }

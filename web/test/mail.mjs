@@ -236,7 +236,7 @@ async function elsewhere(alice) {
   const changed = (change) => Buffer.from(JSON.stringify({ ...JSON.parse(buffer), ...change }));
   for (const [file, passphrase, told] of [
     [buffer, "not hers at all", /passphrase is wrong/],
-    [changed({ clueKey: btoa("another") }), PASSPHRASE, /found another beside it/],
+    [changed({ sealing: 0 }), PASSPHRASE, /changed since it was locked/],
     [changed({ bound: "50" }), PASSPHRASE, /expected a whole number as bound/],
     [changed({ format: "omr recipient 9" }), PASSPHRASE, /omr recipient 1, found omr recipient 9/],
   ]) {

@@ -43,8 +43,8 @@ const PAGES: [&[&str]; 2] = [&["mail"], &["mail-tests", "--tests"]];
 /// Where a test with the set that servers have puts its pictures.
 const PICTURES: &str = "docs/images";
 
-/// What tests put into a page beside the package, and what they read calls with.
-const TESTS: [&str; 2] = ["test/page.ts", "test/wire.ts"];
+/// What tests put into a page beside the package, what they read calls with, and what they try without a page.
+const TESTS: [&str; 3] = ["test/page.ts", "test/wire.ts", "test/kept.ts"];
 
 /// Builds the package and tests it; `real`: with the set that servers have.
 pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
@@ -65,7 +65,7 @@ pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
             .env("OMR_TESTDATA", root.join("testdata"));
         command
     };
-    for script in ["web/test/node.mjs", "web/test/tables.mjs"] {
+    for script in ["web/test/node.mjs", "web/test/kept.mjs", "web/test/tables.mjs"] {
         succeed(&mut node(script))?;
     }
     let Some(chromium) = browser::chromium() else {
