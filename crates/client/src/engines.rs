@@ -33,7 +33,8 @@ impl SecretKey {
 }
 
 /// Makes the detection key of a secret for an engine, and writes its file. The key takes the kind of clues that the
-/// secret is for. `epoch`: whose masks it has, where the engine and the set [share them](sophomr::detection_key).
+/// secret is for. `epoch`: whose masks it has, where the engine and the set [share them](sophomr::detection_key). Of
+/// `rng` 32 bytes are drawn; the key follows from them, the masks and the secret.
 ///
 /// Errors: `Secret`; `Key`.
 pub fn write_detection_key(

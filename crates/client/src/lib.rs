@@ -48,6 +48,7 @@ pub mod fragment;
 mod identity;
 pub mod instantomr;
 pub mod kept;
+mod key_rng;
 pub mod letter;
 pub mod letters;
 pub mod locked;

@@ -1,10 +1,12 @@
 //! Keys for InstantOMR's detector.
 
 use crate::identity::random;
+use crate::key_rng::KeyContent;
 use crate::secret_key::block_secret;
 use crate::{MakeKeyError, SecretKey, SecretKeyError};
-use omr_protocol::ClueKey;
+use chacha20::ChaCha20Rng;
 use omr_protocol::instantomr::{InstantKey, InstantParams, OffsetKey, Part};
+use omr_protocol::{ClueKey, EngineKind};
 use omr_ring::{Eval, NarrowGaussian, Poly};
 use omr_rlwe::{Secret, SecretPoly, SharedKey};
 use omr_tfhe::{BlockSecret, BootstrapMaker, LweSwitchKey, TraceKey};
@@ -55,7 +57,7 @@ pub fn write_detection_key(
 }
 
 /// Makes the bodies of a key.
-struct Maker<'a, R> {
+struct Maker<'a> {
     params: &'a InstantParams,
     secret: &'a SecretKey,
     clue: BlockSecret,
@@ -63,27 +65,41 @@ struct Maker<'a, R> {
     /// The same, ready for products.
     z: SecretPoly,
     seed: [u8; 32],
-    rng: &'a mut R,
+    rng: ChaCha20Rng,
 }
 
-impl<'a, R: CryptoRng> Maker<'a, R> {
+impl<'a> Maker<'a> {
+    /// Draws 32 bytes of `rng`, see [`KeyContent::generator`].
+    ///
     /// Errors: `Coefficients`.
     fn new(
         params: &'a InstantParams,
         secret: &'a SecretKey,
-        rng: &'a mut R,
+        rng: &mut impl CryptoRng,
     ) -> Result<Self, SecretKeyError> {
         let (block, _) = params.blocks();
         let clue = block_secret(secret.instant_secret(), block);
         let ring = &params.ring;
-        let ring_secret = Secret::uniform_ternary(rng, ring.n());
+        let content = KeyContent {
+            engine: EngineKind::Instantomr,
+            set: params.name(),
+            masks: None,
+            clue: &[secret.instant_secret().coeffs()],
+            offset: secret
+                .address
+                .as_ref()
+                .map(|address| address.offset(&params.clue)),
+            digest: &secret.digest,
+        };
+        let mut rng = content.generator(rng);
+        let ring_secret = Secret::uniform_ternary(&mut rng, ring.n());
         Ok(Self {
             params,
             secret,
             clue: clue.ok_or(SecretKeyError::Coefficients)?,
             z: ring_secret.poly(ring, &ring.everything()),
             ring_secret,
-            seed: random(rng),
+            seed: random(&mut rng),
             rng,
         })
     }
@@ -112,24 +128,25 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
                     noise,
                 };
                 maker
-                    .rows(at, self.rng)
+                    .rows(at, &mut self.rng)
                     .try_for_each(|[body, _]| take(body))
             }
             Part::Switch => {
                 let (small, errors) = (&self.params.small, &self.params.switch_noise);
                 let (from, to) = (&self.ring_secret, &self.clue);
                 let key =
-                    LweSwitchKey::generate(small, spec.switch, from, to, at, errors, self.rng);
+                    LweSwitchKey::generate(small, spec.switch, from, to, at, errors, &mut self.rng);
                 key.bodies().cloned().try_for_each(take)
             }
             Part::Trace => {
-                let key = TraceKey::generate(ring, spec.trace, z, at, noise, self.rng);
+                let key = TraceKey::generate(ring, spec.trace, z, at, noise, &mut self.rng);
                 key.bodies().cloned().try_for_each(take)
             }
             Part::Last => {
                 let last = self.secret.digest.instant_polys(ring, spec.bodies);
                 let shape = self.params.shared();
-                let key = SharedKey::generate(ring, shape, &self.ring_secret, &last, at, self.rng);
+                let key =
+                    SharedKey::generate(ring, shape, &self.ring_secret, &last, at, &mut self.rng);
                 key.bodies().cloned().try_for_each(take)
             }
         }
@@ -144,7 +161,7 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
     fn offset_of(&mut self, address: &ClueKey) -> Vec<u32> {
         let (clue, q) = (&self.params.clue, self.params.clue.q());
         let errors = NarrowGaussian::new(self.params.secret().sigma);
-        let errors = Zeroizing::new(errors.sample(self.rng, OffsetKey::samples(self.params)));
+        let errors = Zeroizing::new(errors.sample(&mut self.rng, OffsetKey::samples(self.params)));
         let masks = OffsetKey::masks(self.params, &self.seed);
         let messages = OffsetKey::messages(self.params, &address.offset(clue));
         let body = |((mask, message), &error): ((Vec<u64>, u64), &i64)| {

@@ -66,7 +66,8 @@ fn new_keys(
 /// are forgotten: nobody needs them again.
 ///
 /// In sets that open clues its masks are those of `epoch`, or of her own: a detector serves recipients with the masks of
-/// one epoch together.
+/// one epoch together. Of `rng` 32 bytes are drawn; the key follows from them, the masks and the secret, so a seed that
+/// serves twice gives the same key or an independent one.
 pub fn detection_key(
     params: &Params,
     secret: &SecretKey,
@@ -102,12 +103,12 @@ fn detection_key_and_secret(
     maker(params, secret, epoch, rng).key(secret.detection_id)
 }
 
-fn maker<'a, R: CryptoRng>(
+fn maker<'a>(
     params: &'a Params,
     secret: &'a SecretKey,
     epoch: Option<&Epoch>,
-    rng: &'a mut R,
-) -> Maker<'a, R> {
+    rng: &mut impl CryptoRng,
+) -> Maker<'a> {
     let address = secret.address.as_ref();
     let hidden = Hidden {
         clue: vec![secret.clue_secret().coeffs()],

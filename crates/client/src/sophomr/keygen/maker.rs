@@ -2,13 +2,15 @@
 
 use crate::digest_secret::DigestSecret;
 use crate::identity::random;
+use crate::key_rng::KeyContent;
+use chacha20::ChaCha20Rng;
 use omr_bgv::{GaloisKey, encrypt_body};
 use omr_opening::{
     ModuleSecret, NarrowKey, PackingKey, packing_secret, secret_slots, sparse_secret,
 };
-use omr_protocol::ClueKind;
 use omr_protocol::clue::OFFSET_LEN;
 use omr_protocol::sophomr::{DetectionKey, Params, Part};
+use omr_protocol::{ClueKind, EngineKind};
 use omr_ring::{Eval, Poly, Ring};
 use omr_rlwe::{BodyMaker, KeyShape, Secret, SecretPoly, SharedKey};
 use rand_core::CryptoRng;
@@ -33,7 +35,7 @@ pub(super) struct Hidden<'a> {
 
 /// Makes the bodies of a key, with fresh secrets of all rings but that of digests. They are wiped when it is dropped:
 /// nobody needs them again.
-pub(super) struct Maker<'a, R> {
+pub(super) struct Maker<'a> {
     params: &'a Params,
     hidden: Hidden<'a>,
     /// Of packed clues, and what they are opened from.
@@ -42,17 +44,38 @@ pub(super) struct Maker<'a, R> {
     small: Secret,
     /// Her own, and those that keys may have in common.
     seeds: [[u8; 32]; 2],
-    rng: &'a mut R,
+    rng: ChaCha20Rng,
 }
 
-impl<'a, R: CryptoRng> Maker<'a, R> {
-    /// `masks`: of an epoch, in sets that open clues.
+impl<'a> Maker<'a> {
+    /// `masks`: of an epoch, in sets that open clues. Of `rng` 32 bytes are drawn, see [`KeyContent::generator`].
     pub(super) fn new(
         params: &'a Params,
         hidden: Hidden<'a>,
         masks: Option<[u8; 32]>,
-        rng: &'a mut R,
+        rng: &mut impl CryptoRng,
     ) -> Self {
+        let masks = masks.filter(|_| params.opening.is_some());
+        let content = KeyContent {
+            engine: EngineKind::Sophomr,
+            set: params.name(),
+            masks: masks.as_ref(),
+            clue: &hidden.clue,
+            offset: hidden.offset,
+            digest: hidden.digest,
+        };
+        let generator = content.generator(rng);
+        Self::drawn_from(params, hidden, masks, generator)
+    }
+
+    /// Draws from a generator as it is: the same one must never serve a key with other masks.
+    fn drawn_from(
+        params: &'a Params,
+        hidden: Hidden<'a>,
+        masks: Option<[u8; 32]>,
+        mut generator: ChaCha20Rng,
+    ) -> Self {
+        let rng = &mut generator;
         let spec = params.spec();
         let small = Secret::uniform_ternary(rng, spec.small_n);
         let large = Secret::fixed_weight(rng, spec.n, spec.weight, spec.embedding_bound);
@@ -71,7 +94,7 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
             large,
             small,
             seeds: [seed, masks],
-            rng,
+            rng: generator,
         }
     }
 
@@ -177,7 +200,9 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
             to,
             p,
         };
-        maker.bodies((&seed, index), self.rng).try_for_each(take)
+        maker
+            .bodies((&seed, index), &mut self.rng)
+            .try_for_each(take)
     }
 
     fn packing<E>(&mut self, take: &mut Take<'_, E>) -> Result<(), E> {
@@ -192,14 +217,22 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
         let clue = self.hidden.clue[0];
         let opening = self.params.opening.as_ref().expect(OPENS);
         let [packing, _] = self.packed.as_ref().expect(OPENS);
-        PackingKey::make_bodies(opening, clue, w, packing, (&seed, index), self.rng, take)
+        PackingKey::make_bodies(
+            opening,
+            clue,
+            w,
+            packing,
+            (&seed, index),
+            &mut self.rng,
+            take,
+        )
     }
 
     fn narrow(&mut self) -> NarrowKey {
         let (seed, index) = self.at(Part::Narrow);
         let opening = self.params.opening.as_ref().expect(OPENS);
         let [packing, sparse] = self.packed.as_ref().expect(OPENS);
-        NarrowKey::generate(opening, packing, sparse, (&seed, index), self.rng)
+        NarrowKey::generate(opening, packing, sparse, (&seed, index), &mut self.rng)
     }
 
     fn last(&mut self) -> SharedKey {
@@ -212,7 +245,7 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
             &self.small,
             &secrets,
             (&seed, index),
-            self.rng,
+            &mut self.rng,
         )
     }
 
@@ -234,7 +267,7 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
             (&s, basis),
             slots,
             (&seed, index),
-            self.rng,
+            &mut self.rng,
         )
     }
 }
@@ -264,3 +297,6 @@ fn packed_offset(params: &Params, w: &[u32; OFFSET_LEN]) -> Vec<u32> {
         .map(|slot| w[column(slot) / baby % OFFSET_LEN])
         .collect()
 }
+
+#[cfg(test)]
+mod attack;
