@@ -65,7 +65,11 @@ pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
             .env("OMR_TESTDATA", root.join("testdata"));
         command
     };
-    for script in ["web/test/node.mjs", "web/test/kept.mjs", "web/test/tables.mjs"] {
+    for script in [
+        "web/test/node.mjs",
+        "web/test/kept.mjs",
+        "web/test/tables.mjs",
+    ] {
         succeed(&mut node(script))?;
     }
     let Some(chromium) = browser::chromium() else {

@@ -7,7 +7,7 @@ use crate::fragment::{
 use crate::seal::{SealError, SealPublic, SealSecret, open, seal};
 use crate::{BoundSender, ClueSeed, Fingerprint, Retrieved, SecretKey, Sender};
 use omr_protocol::clue::FingerprintKey;
-use omr_protocol::{ClueError, ClueKey, ClueKind, ClueParams, Sealing};
+use omr_protocol::{ClueKey, ClueKind, ClueParams, Sealing};
 use omr_ring::Xof;
 use rand_core::{CryptoRng, Rng};
 use std::hint::black_box;
@@ -24,9 +24,6 @@ pub enum LetterError {
     /// Splitting, or a malformed part.
     #[error(transparent)]
     Fragment(#[from] FragmentError),
-    /// A clue that a board would not take.
-    #[error(transparent)]
-    Clue(#[from] ClueError),
 }
 
 /// What sealing is bound to and how large payloads are: one board.
@@ -145,29 +142,31 @@ impl Writer {
         name.filter(|_| self.place.sealing != Sealing::None)
     }
 
-    /// Seals a part and adds a fresh clue. A sealed payload carries the seed of its bound clue in front of the part.
+    /// Seals a part and adds a fresh clue. A sealed payload carries the seed of its bound clue in front of the part. A
+    /// clue that boards would refuse for its norm is drawn again, and the part is sealed again.
     ///
-    /// Errors: `Seal`, `Clue`.
+    /// Errors: `Seal`.
     pub fn message(&self, rng: &mut impl CryptoRng, part: &[u8]) -> Result<Written, LetterError> {
         let sender = match &self.clues {
             Clues::Plain(sender) => {
                 let payload = self.sealed(part)?;
-                let clue = sender.gen_clue(rng);
-                clue.check_norm(&self.params)?;
-                let clue = clue.to_bytes(&self.params);
+                let clue = sender.gen_clue(rng).to_bytes(&self.params);
                 return Ok(Written { clue, payload });
             }
             Clues::Bound(sender) => sender,
         };
-        let seed = ClueSeed::generate(rng);
-        let payload = match self.place.sealing {
-            Sealing::None => self.sealed(part)?,
-            _ => self.sealed(&Zeroizing::new([seed.as_bytes(), part].concat()))?,
-        };
-        let bound = sender.clue(&seed, &payload);
-        bound.clue.check_norm(&self.params)?;
-        let clue = bound.to_bytes(&self.params);
-        Ok(Written { clue, payload })
+        loop {
+            let seed = ClueSeed::generate(rng);
+            let payload = match self.place.sealing {
+                Sealing::None => self.sealed(part)?,
+                _ => self.sealed(&Zeroizing::new([seed.as_bytes(), part].concat()))?,
+            };
+            let bound = sender.clue(&seed, &payload);
+            if bound.clue.check_norm(&self.params).is_ok() {
+                let clue = bound.to_bytes(&self.params);
+                return Ok(Written { clue, payload });
+            }
+        }
     }
 
     fn sealed(&self, plaintext: &[u8]) -> Result<Vec<u8>, LetterError> {

@@ -36,14 +36,19 @@ impl Sender {
     }
 
     /// A fresh clue: `a = alpha x + e1`, `b` the first coordinates of `beta x + e2`, of every clue secret in turn, as
-    /// the set posts them.
+    /// the set posts them. One that boards would refuse for its norm is drawn again, and then nothing of it is used.
     pub fn gen_clue(&self, rng: &mut impl CryptoRng) -> Clue {
-        let [a, b] = self.sample(rng);
         let spec = self.params.spec();
         let post = |residues: Vec<u64>| residues.into_iter().map(|x| spec.posted(x)).collect();
-        Clue {
-            a: post(a),
-            b: post(b),
+        loop {
+            let [a, b] = self.sample(rng);
+            let clue = Clue {
+                a: post(a),
+                b: post(b),
+            };
+            if clue.check_norm(&self.params).is_ok() {
+                return clue;
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use crate::{ClueShape, OpeningSpec};
 use omr_ring::NarrowGaussian;
 use omr_rlwe::noise::{ERROR_SD, NoiseModel, add, sum};
 
-/// What packing and narrowing add to a phase, in units of p, for clues of uniform residues.
+/// What packing and narrowing add to a phase, in units of p.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClueNoise {
     /// Standard deviation of the errors of both keys and of what digits leave out: sums of so many terms that they
@@ -17,12 +17,13 @@ pub struct ClueNoise {
 
 impl ClueNoise {
     /// Three normal parts: errors of the packing key, one for each residue of the block's clues; errors of the
-    /// narrowing key, one for each digit of a mask; what the digits leave out of the mask.
-    pub fn new(spec: &OpeningSpec, clue: &ClueShape, p: u64) -> Self {
+    /// narrowing key, one for each digit of a mask; what the digits leave out of the mask. `norm`: mean square of the
+    /// block's residues, in that of uniform ones.
+    pub fn new(spec: &OpeningSpec, clue: &ClueShape, p: u64, norm: f64) -> Self {
         let (q1, q2) = (f64::from(spec.packing_bits).exp2(), spec.narrow_bits.exp2());
         let (p, n) = (p as f64, spec.n as f64);
         let uniform = |width: f64| width / 12f64.sqrt();
-        let residues = (clue.n as f64 * n).sqrt() * uniform(clue.q as f64);
+        let residues = (clue.n as f64 * n * norm).sqrt() * uniform(clue.q as f64);
         let packing = residues * NarrowGaussian::new(spec.packing_sigma).sd() * p / q1;
         let masks = spec.packing_rank as f64 * n;
         let digits = (masks * f64::from(spec.gadget.digits)).sqrt();

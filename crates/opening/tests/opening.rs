@@ -39,7 +39,7 @@ fn packed_and_narrowed_phases_are_distances() {
     }
     let (found, predicted) = (
         f64::sqrt(sum / count),
-        ClueNoise::new(case.opening.spec(), case.opening.clue(), common::P).sd(),
+        ClueNoise::new(case.opening.spec(), case.opening.clue(), common::P, 1.0).sd(),
     );
     let bits = (found / predicted).log2();
     assert!(

@@ -8,7 +8,8 @@ mod set;
 
 pub use clue::{ClueParams, ClueSecret, ClueSpec, Posting, SecondSecret, SecretSpec};
 pub use security::{
-    Bits, CLUE_ESTIMATES, ClueEstimate, LEAST_BITS, ROTATION_KEY_BITS, Security, largest_log_pq,
+    Bits, CLUE_ESTIMATES, ClueEstimate, LEAST_BITS, PACKING_KEY_BITS, ROTATION_KEY_BITS, Security,
+    largest_log_pq,
 };
 pub use set::{ParamSet, SetSpec};
 

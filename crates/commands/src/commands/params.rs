@@ -67,6 +67,7 @@ struct Bulk {
     batch: usize,
     plaintext_modulus: u64,
     miss_log2: f64,
+    hostile_miss_log2: f64,
     false_positive_log2: f64,
     detection_key_bytes: u64,
     messages: u64,
@@ -260,6 +261,7 @@ impl Bulk {
             batch: params.slots(),
             plaintext_modulus: params.p().value(),
             miss_log2: spec.miss_log2(),
+            hostile_miss_log2: spec.hostile_miss_log2(),
             false_positive_log2: spec.false_positive_log2(),
             detection_key_bytes: DetectionKey::file_bytes_of(params, ClueKind::Bound),
             messages: args.messages,
@@ -286,7 +288,7 @@ impl Bulk {
         let mut text = format!(
             "\nsophomr\n\
              messages a batch      {}\nplaintext modulus     {}\n\
-             missed                2^{:.1} of pertinent messages\n\
+             missed                2^{:.1} of pertinent messages; where strangers fill the board, 2^{:.1}\n\
              false positives       2^{:.1} of others\n\
              detection key         {} bytes\n\
              digest                {} bytes ({} messages, bound {}, payloads of {} bytes)\n\
@@ -294,6 +296,7 @@ impl Bulk {
             number(self.batch as u64),
             number(self.plaintext_modulus),
             self.miss_log2,
+            self.hostile_miss_log2,
             self.false_positive_log2,
             number(self.detection_key_bytes),
             number(self.digest_bytes),

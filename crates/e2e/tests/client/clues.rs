@@ -148,7 +148,7 @@ fn noise_and_norms_at_full_parameters() {
         let clue = Clue { a, b: vec![0; 2] };
         let error = clue.check_norm(&params.clue).unwrap_err();
         assert!(
-            matches!(error, ClueError::Short { norm, least } if norm < least),
+            matches!(error, ClueError::Norm { norm, least, .. } if norm < least),
             "{error}"
         );
     }

@@ -75,7 +75,7 @@ impl LweParams {
     /// for integers a short one, as [`Clue::check_norm`] does.
     ///
     /// Whoever knows one recipient's noise can still make a clue for her: no more than any sender can.
-    /// Errors: `Universal`, `Short`.
+    /// Errors: `Universal`, `Norm`.
     pub fn check_clue(&self, clue: &Clue) -> Result<(), ClueError> {
         let (free, expected) = match self.spec().kind {
             LweKind::Subset { .. } => (0, "a vector other than 0"),

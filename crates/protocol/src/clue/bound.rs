@@ -139,7 +139,7 @@ impl BoundClue {
 /// The one-time key of a bound clue on its way to a board, once all is well with it: form, length of its vector,
 /// signature. A board takes one message for each key.
 ///
-/// Errors: `Length`, `Kind`, `Params`, `Coordinate`, `Short`, `Signature`.
+/// Errors: `Length`, `Kind`, `Params`, `Coordinate`, `Norm`, `Signature`.
 pub fn post_key(
     params: &ClueParams,
     board_id: &[u8; 16],

@@ -1,6 +1,8 @@
 //! The published sets. A published set never changes.
 
-use super::{ClueSpec, Posting, ROTATION_KEY_BITS, SecondSecret, SecretSpec, SetSpec};
+use super::{
+    ClueSpec, PACKING_KEY_BITS, Posting, ROTATION_KEY_BITS, SecondSecret, SecretSpec, SetSpec,
+};
 use crate::instantomr::InstantSpec;
 use crate::sophomr::{FinalRingSpec, ParamsSpec};
 use omr_opening::OpeningSpec;
@@ -21,6 +23,7 @@ pub(crate) const SOPHOMR_V5: ParamsSpec = ParamsSpec {
 /// Clues of their own modulus, packed at one small prime and opened in slots.
 pub(crate) const SOPHOMR_V4: ParamsSpec = ParamsSpec {
     name: "sophomr-v4",
+    key_bits: PACKING_KEY_BITS,
     clue: ClueSpec {
         q: 4_188_161,
         secret: SecretSpec::Ternary { weight: 320 },

@@ -136,8 +136,12 @@ impl Cast {
         let message = |rng: &mut _, index: u64| {
             let payload = payloads.payload(index as usize);
             let sender = &senders[self.recipient(index)];
-            let bound = sender.clue(&ClueSeed::generate(rng), &payload);
-            bound.clue.check_norm(params)?;
+            let bound = loop {
+                let bound = sender.clue(&ClueSeed::generate(rng), &payload);
+                if bound.clue.check_norm(params).is_ok() {
+                    break bound;
+                }
+            };
             Ok(Message {
                 clue: bound.to_bytes(params),
                 payload,

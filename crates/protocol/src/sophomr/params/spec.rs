@@ -1,7 +1,7 @@
 //! SophOMR's part of a parameter set as it is published.
 
 use super::{FinalRingSpec, tail_bits};
-use crate::clue::OFFSET_LEN;
+use crate::clue::{OFFSET_LEN, norms};
 use crate::params::{Bits, ClueSpec, ParamsError, Posting, SetSpec, dimension};
 use omr_opening::{ClueNoise, ClueShape, OpeningSpec};
 use omr_rlwe::noise::NoiseModel;
@@ -151,8 +151,19 @@ impl ParamsSpec {
     /// log2 of the probability that a pertinent message is missed (union bound; exact convolution, or the saddle point
     /// where clues are packed).
     pub fn miss_log2(&self) -> f64 {
+        self.miss_log2_among(1.0)
+    }
+
+    /// The same where strangers fill the board with the longest vectors that are posted.
+    pub fn hostile_miss_log2(&self) -> f64 {
+        let [_, longest] = norms(self.clue.n);
+        self.miss_log2_among(longest)
+    }
+
+    /// `norm`: the mean square of the block's residues, in that of uniform ones; it counts where clues are packed.
+    fn miss_log2_among(&self, norm: f64) -> f64 {
         if let Some(opening) = &self.opening {
-            let added = ClueNoise::new(opening, &self.clue_shape(), self.p);
+            let added = ClueNoise::new(opening, &self.clue_shape(), self.p, norm);
             return super::miss::packed(&self.clue, &added, self.p, self.range)
                 + (Self::COORDINATES as f64).log2();
         }

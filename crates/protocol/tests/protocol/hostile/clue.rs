@@ -119,14 +119,22 @@ fn kinds_and_parameters_are_named() {
 }
 
 #[test]
-fn short_vectors_are_refused() {
+fn short_and_long_vectors_are_refused() {
     let p = tiny().p().value() as u32;
     let with = |a: Vec<u32>| Clue { a, ..honest(5) };
     let n = tiny().spec().clue.n;
     let ternary = (0..n).map(|i| [0, 1, p - 1][i % 3]).collect();
     for a in [vec![0; n], vec![1; n], vec![p - 1; n], ternary] {
         match with(a).check_norm(&tiny().clue) {
-            Err(ClueError::Short { norm, least }) => assert!(norm <= n as f64 && norm < least),
+            Err(ClueError::Norm { norm, least, .. }) => assert!(norm <= n as f64 && norm < least),
+            other => panic!("{other:?}"),
+        }
+    }
+    for a in [vec![p / 2; n], vec![p.div_ceil(2); n]] {
+        match with(a).check_norm(&tiny().clue) {
+            Err(ClueError::Norm { norm, most, .. }) => {
+                assert!((1.49..1.51).contains(&(norm / most)))
+            }
             other => panic!("{other:?}"),
         }
     }
