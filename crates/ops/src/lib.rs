@@ -19,8 +19,7 @@ pub use error::OpsError;
 pub use metrics::{BoardSize, Held, Metrics, Totals, grpc_code_name};
 pub use page::status_page;
 pub use panics::log_panics;
-pub use process::Memory;
-pub use router::{Pages, metrics_router, router};
+pub use router::{metrics_router, router};
 pub use status::{
     Check, Cost, Count, DiskUse, FinishedDigest, Growth, Health, JobFigures, PostingFigures, Rate,
     RunningJob, SessionFigures, Status, UseFigures,
