@@ -78,12 +78,16 @@ def test_kept_ranges_are_asked_for_again(ann, bob):
     letters = [b"more %d" % number for number in range(3)]
     for letter in letters:
         bob.send(ann.address, letter)
-    (kept,) = ann.take().kept
+    taken = ann.take()
+    (kept,) = taken.kept
+    # A spare digest may bring some of them at once.
+    came = [letter.data for letter in taken]
     with pytest.raises(omr.PlanError):
         ann.raise_bound(1 << 20)
     assert (ann.retry_damaged(), ann.raise_bound(2), ann.kept()[0].asked_again) == (0, 0, False)
     assert (ann.raise_bound(3), ann.kept()[0].asked_again) == (1, True)
-    assert sorted(letter.data for letter in ann.take()) == letters
+    came += [letter.data for letter in ann.take()]
+    assert sorted(came) == letters
     assert ann.kept() == []
     # Once more, a message in each request: what is here comes no second time.
     assert ann.again(kept.start, kept.end, bound=1, by=1) == kept.end - kept.start

@@ -38,17 +38,25 @@ impl Sender {
     /// A fresh clue: `a = alpha x + e1`, `b` the first coordinates of `beta x + e2`, of every clue secret in turn, as
     /// the set posts them. One that boards would refuse for its norm is drawn again, and then nothing of it is used.
     pub fn gen_clue(&self, rng: &mut impl CryptoRng) -> Clue {
-        let spec = self.params.spec();
-        let post = |residues: Vec<u64>| residues.into_iter().map(|x| spec.posted(x)).collect();
         loop {
-            let [a, b] = self.sample(rng);
-            let clue = Clue {
-                a: post(a),
-                b: post(b),
-            };
+            let clue = self.candidate(rng);
+            // The norm is that of a clue which everybody sees, or which nobody ever does.
             if clue.check_norm(&self.params).is_ok() {
                 return clue;
             }
+        }
+    }
+
+    /// A clue whose norm nobody has looked at: one in 2^16 is none that boards take.
+    ///
+    /// Time: constant.
+    pub fn candidate(&self, rng: &mut impl CryptoRng) -> Clue {
+        let [a, b] = self.sample(rng);
+        let spec = self.params.spec();
+        let post = |residues: Vec<u64>| residues.into_iter().map(|x| spec.posted(x)).collect();
+        Clue {
+            a: post(a),
+            b: post(b),
         }
     }
 

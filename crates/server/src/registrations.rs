@@ -251,8 +251,15 @@ mod tests {
     #[test]
     fn a_key_that_nobody_uses_is_forgotten() {
         let dir = tempfile::tempdir().unwrap();
-        let keys = Registrations::open(test_store(&dir), 8).unwrap();
-        let (used, session, unused) = ([1; 32], [2; 32], [3; 32]);
+        let store = test_store(&dir);
+        let stored = |key: &[u8]| {
+            let hash = *blake3::hash(key).as_bytes();
+            let at = store.upload(hash, key.len() as u64).unwrap();
+            store.upload_chunk(hash, at.next_offset, key).unwrap();
+            hash
+        };
+        let (used, session, unused) = (stored(b"used"), stored(b"session"), stored(b"unused"));
+        let keys = Registrations::open(store, 8).unwrap();
         for hash in [used, session, unused] {
             keys.add(&Caller::test("ann", 1), &hash, EngineKind::Instantomr)
                 .unwrap();

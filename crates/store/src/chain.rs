@@ -2,8 +2,8 @@
 //!
 //! The hash at length 0 is that of the configuration; the hash at length `n + 1` is a hash of the one at length `n` and
 //! of message `n`. Two logs with equal hashes at a length therefore have equal messages below it, those that expired
-//! included. A reader who keeps the pair of length and hash recognises a log that was set back or that shows her
-//! another history (`docs/wire.md`, section 3).
+//! included. A reader who keeps the pair of length and hash recognises a log that was set back or that shows another
+//! history (`docs/storage.md`, "Running hash and histories").
 //!
 //! The hashes at all lengths from the first message that is kept on are rows of the table `log`. They follow from the
 //! messages: a damaged row is computed again from the last intact hash before it.
@@ -138,6 +138,28 @@ pub(crate) fn hash_at(log: &impl Log, length: u64) -> Result<Option<Hash>, Store
     };
     let whole = follow(log, from..length, &mut head, &mut |_| {})?;
     Ok(whole.then_some(head))
+}
+
+/// Whether a message is the one that was appended at an index. None where damage took one of the hashes that say so.
+///
+/// Errors: those of the database.
+#[cfg(feature = "server")]
+pub(crate) fn is_own(
+    view: &View,
+    index: u64,
+    clue: &[u8],
+    payload: &[u8],
+) -> Result<Option<bool>, StoreError> {
+    let state = view.state()?;
+    let exactly = |length| -> Result<Option<Hash>, StoreError> {
+        if length == state.len {
+            return Ok(Some(state.head));
+        }
+        let known = known(view, &state, length)?;
+        Ok(known.filter(|(at, _)| *at == length).map(|(_, hash)| hash))
+    };
+    let hashes = exactly(index)?.zip(exactly(index + 1)?);
+    Ok(hashes.map(|(before, own)| after(&before, clue, payload) == own))
 }
 
 /// Moves a running hash over the messages of a range, and gives it to `each` after every message. Returns whether all

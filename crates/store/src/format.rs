@@ -53,6 +53,7 @@ pub(crate) const KEYS_CONFIG: [&[u8]; 2] = [b"config", b"config, again"];
 pub(crate) const KEYS_STATE: [&[u8]; 2] = [b"state", b"state, again"];
 pub(crate) const KEYS_HISTORY: [&[u8]; 2] = [b"history", b"history, again"];
 const KEY_STATE: &[u8] = KEYS_STATE[0];
+#[cfg(feature = "server")]
 const KEY_HISTORY: &[u8] = KEYS_HISTORY[0];
 
 const CRC_BYTES: usize = 4;
@@ -306,6 +307,7 @@ pub struct History {
 }
 
 impl History {
+    #[cfg(feature = "server")]
     const BYTES: usize = 32;
 
     /// The history of a board that is made now.
@@ -336,6 +338,7 @@ impl History {
     }
 
     /// The histories of a board, oldest first; at least one.
+    #[cfg(feature = "server")]
     pub(crate) fn decode_all(value: &[u8]) -> Result<Vec<Self>, StoreError> {
         let (all, rest) = value.as_chunks::<{ Self::BYTES }>();
         if all.is_empty() || !rest.is_empty() {

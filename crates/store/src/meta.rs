@@ -12,8 +12,10 @@ use tokio::sync::watch;
 
 use crate::database::{Access, Guarded, Handle, Source, guarded};
 use crate::error::{Evidence, Foreign, Redb, StoreError};
+#[cfg(feature = "server")]
+use crate::format::History;
 use crate::format::{
-    EARLIER_META, History, KEYS_CONFIG, KEYS_VERSION, Layout, META, META_VERSION, State, bad_row,
+    EARLIER_META, KEYS_CONFIG, KEYS_VERSION, Layout, META, META_VERSION, State, bad_row,
     decode_config,
 };
 use crate::tables::{View, Writing};
@@ -26,6 +28,7 @@ pub(crate) struct Meta {
     pub(crate) config: BoardConfig,
     pub(crate) layout: Layout,
     /// The board's histories, oldest first; at least one.
+    #[cfg(feature = "server")]
     pub(crate) histories: Vec<History>,
     /// One transaction at a time, and none during opening.
     writer: Mutex<()>,
@@ -63,13 +66,11 @@ impl Meta {
     /// Errors: see [`crate::Store::open`].
     pub(crate) fn open(source: Source, access: Access) -> Result<Self, StoreError> {
         let database = source.open(access)?;
-        let Loaded {
-            config,
-            state,
-            histories,
-        } = guarded(|| load(&source, database.get()?))?;
+        let loaded = guarded(|| load(&source, database.get()?))?;
+        let (config, state) = (loaded.config, loaded.state);
         Ok(Self {
-            histories,
+            #[cfg(feature = "server")]
+            histories: loaded.histories,
             source,
             access,
             layout: Layout::new(&config),
@@ -306,6 +307,7 @@ impl Meta {
 struct Loaded {
     config: BoardConfig,
     state: State,
+    #[cfg(feature = "server")]
     histories: Vec<History>,
 }
 
@@ -352,6 +354,7 @@ fn load(source: &Source, database: &Handle) -> Result<Loaded, StoreError> {
     view.seed = Layout::new(&config).seed;
     Ok(Loaded {
         state: view.state()?,
+        #[cfg(feature = "server")]
         histories: view.histories()?,
         config,
     })

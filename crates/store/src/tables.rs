@@ -105,6 +105,7 @@ impl View {
     }
 
     /// The histories of the board, oldest first.
+    #[cfg(feature = "server")]
     pub(crate) fn histories(&self) -> Result<Vec<History>, StoreError> {
         let [first, again] = KEYS_HISTORY.map(|key| match self.get(META, key)? {
             Some(value) => History::decode_all(&value),

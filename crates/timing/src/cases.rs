@@ -96,7 +96,7 @@ fn plain_clues(set: &str) {
     let set = ParamSet::named(set).expect("published");
     let (_, clue_key) = identity(set.clue(), ClueKind::Plain, &mut public());
     let sender = Sender::new(set.clue(), &clue_key);
-    black_box(sender.gen_clue(&mut SecretRng::new()));
+    black_box(sender.candidate(&mut SecretRng::new()));
 }
 
 fn bulk() -> Arc<Params> {

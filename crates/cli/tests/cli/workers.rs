@@ -60,8 +60,7 @@ fn a_worker_makes_the_digests_of_a_server_that_makes_none() {
 }
 
 /// The text of the server's metrics.
-fn metrics(server: &Server) -> String {
-    let host = server.url.strip_prefix("http://").unwrap();
+fn metrics(host: &str) -> String {
     let mut stream = TcpStream::connect(host).unwrap();
     write!(stream, "GET /metrics HTTP/1.0\r\nHost: {host}\r\n\r\n").unwrap();
     let mut text = String::new();
@@ -72,7 +71,11 @@ fn metrics(server: &Server) -> String {
 #[test]
 fn jobs_of_a_stopped_server_are_listed_and_dropped() {
     let scene = Scene::keys();
-    std::fs::write(scene.path("omr.toml"), "[detector]\nlocal_worker = false\n").unwrap();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = free.local_addr().unwrap().to_string();
+    drop(free);
+    let config = format!("[detector]\nlocal_worker = false\n[watch]\nmetrics = \"{at}\"\n");
+    std::fs::write(scene.path("omr.toml"), config).unwrap();
     let config = ["--config", "omr.toml", "--data", "data", "--params", PARAMS];
     let listen = ["--anonymous", "--listen", "127.0.0.1:0"];
     let server = Server::with(&scene, &[&config[..], &listen].concat());
@@ -81,7 +84,7 @@ fn jobs_of_a_stopped_server_are_listed_and_dropped() {
     // Nobody makes her digest: she waits until the server is gone.
     let mut command = scene.command(&["inbox", "--home", "ann", "--timeout", "1"]);
     let mut waits = command.stderr(Stdio::null()).spawn().unwrap();
-    while !metrics(&server).contains("omr_jobs{state=\"queued\"} 1") {
+    while !metrics(&at).contains("omr_jobs{state=\"queued\"} 1") {
         std::thread::sleep(Duration::from_millis(50));
     }
     drop(server);

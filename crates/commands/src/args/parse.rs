@@ -19,7 +19,7 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
     parsed.map_err(|error| refuse(&error))
 }
 
-/// Errors: `--json` for a command that has no such option of its own.
+/// Errors: `--json` for a command that has no such option, nor has a command that it is part of.
 fn check_json(matches: &ArgMatches) -> Result<(), Error> {
     // Wherever it stands, clap sets it for all commands on the way.
     if !is_set(matches) {
@@ -28,14 +28,16 @@ fn check_json(matches: &ArgMatches) -> Result<(), Error> {
     let all = command();
     let (mut at, mut found) = (matches, &all);
     let mut path = all.get_name().to_owned();
+    let mut has = false;
     while let Some((name, inner)) = at.subcommand() {
         let Some(next) = found.find_subcommand(name) else {
             break;
         };
         path = format!("{path} {name}");
         (at, found) = (inner, next);
+        has |= found.get_arguments().any(|arg| arg.get_id() == "json");
     }
-    if found.get_arguments().any(|arg| arg.get_id() == "json") {
+    if has {
         return Ok(());
     }
     let text = format!("expected a command that has --json, found `{path}`\n");

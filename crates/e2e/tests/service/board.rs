@@ -118,7 +118,7 @@ async fn wrong_posts_are_refused_with_what_was_expected() {
             with(|m| m.clue = vec![0; 5].into()),
             "bytes, found 5".into(),
         ),
-        (with(zero), "too short".into()),
+        (with(zero), "as uniform ones have, found 0.000e0".into()),
         (
             v1::PostMessagesRequest {
                 post_id: vec![1; 15].into(),

@@ -344,7 +344,8 @@ impl Store {
         Ok(records.into_keys().collect())
     }
 
-    /// Intact records of messages that a backup has, in the tail of any of its moments or in a segment.
+    /// Intact records of messages that a backup has, in the tail of any of its moments or in a segment. A message that
+    /// another history of the board has at the same index is none of them: the running hashes tell the two apart.
     fn records_in(&self, from: &Path, lost: &[u64]) -> Result<BTreeMap<u64, Vec<u8>>, StoreError> {
         let meta = &self.inner().meta;
         let (layout, board_id) = (&meta.layout, &meta.config.board_id);
@@ -352,9 +353,14 @@ impl Store {
         let mut take = |first: u64, records: &[u8]| {
             let records = records.chunks_exact(layout.record_bytes());
             for (index, record) in (first..).zip(records) {
-                let opened = layout.open_record(index, record);
-                let intact = opened.is_ok_and(|(clue, _)| !clue.is_empty());
-                if intact && lost.binary_search(&index).is_ok() {
+                let Ok((clue, payload)) = layout.open_record(index, record) else {
+                    continue;
+                };
+                if clue.is_empty() || lost.binary_search(&index).is_err() {
+                    continue;
+                }
+                let own = meta.view(|view| chain::is_own(view, index, clue, payload));
+                if !matches!(own, Ok(Some(false)) | Err(_)) {
                     found.entry(index).or_insert_with(|| record.to_vec());
                 }
             }

@@ -6,7 +6,7 @@ use redb::ReadableTable;
 
 use super::{append, back_up, board, check_content, config, hash_after, message, sealed};
 use crate::chain::root;
-use crate::format::{LOG, index_key};
+use crate::format::{LOG, TAIL, index_key};
 use crate::meta::Outcome;
 use crate::{Board, BoardConfig, Expiry, Store, StoreConfig, StoreError};
 
@@ -47,7 +47,7 @@ fn a_hash_depends_on_everything_before_it() {
     for other in &others {
         assert_ne!(root(other), head);
     }
-    // Known answers: BLAKE3 of the bytes of docs/wire.md.
+    // Known answers: BLAKE3 of the bytes of docs/storage.md.
     let config = BoardConfig {
         board_id: *b"0123456789abcdef",
         params_id: "toy".into(),
@@ -172,4 +172,40 @@ fn a_restore_begins_a_history_and_a_folder_refuses_two() {
     let third = Store::open(&place("four")).unwrap();
     back_up(&third, &again).unwrap();
     assert_eq!(third.hash_at(33).unwrap(), copy.hash_at(33).unwrap());
+}
+
+#[test]
+fn a_message_of_another_history_is_not_brought_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, store) = sealed(&dir);
+    let [early, own, other] = ["early", "own", "other"].map(|name| dir.path().join(name));
+    back_up(&store, &early).unwrap();
+    append(&store, 30..33).unwrap();
+    back_up(&store, &own).unwrap();
+    let place = StoreConfig {
+        dir: dir.path().join("two"),
+        ..config(&dir)
+    };
+    Store::restore(&place, &early, &mut |_, _| {}).unwrap();
+    let copy = Store::open(&place).unwrap();
+    append(&copy, 40..43).unwrap();
+    back_up(&copy, &other).unwrap();
+    // The second of the three messages is damaged.
+    let damaged = store.inner().meta.transact(|writing, _| {
+        let mut table = writing.table(TAIL)?;
+        let key = index_key(30);
+        let mut run = table.get(key.as_slice()).unwrap().unwrap().value().to_vec();
+        let middle = run.len() / 2;
+        run[middle] ^= 1;
+        table.insert(key.as_slice(), run.as_slice()).unwrap();
+        Ok(Outcome::Commit(()))
+    });
+    damaged.unwrap();
+    let report = store.repair(Some(&other)).unwrap();
+    assert!(!report.is_sound());
+    assert!(report.repaired.is_empty(), "{:?}", report.repaired);
+    let report = store.repair(Some(&own)).unwrap();
+    assert_eq!(report.repaired, ["message 31"]);
+    assert!(report.is_sound(), "{:?}", report.faults);
+    check_content(&store).unwrap();
 }

@@ -16,9 +16,9 @@ mod hashes;
 mod model;
 mod once;
 mod overlay;
-mod rot;
 #[cfg(unix)]
 mod power;
+mod rot;
 mod uploads;
 
 use std::ops::{ControlFlow, Range};
@@ -95,7 +95,7 @@ fn hash_of(clue: &[u8], payload: &[u8]) -> [u8; 32] {
         .as_bytes()
 }
 
-/// The running hash of a log after one more message, as `docs/wire.md` has it.
+/// The running hash of a log after one more message, as `docs/storage.md` has it.
 fn hash_after(head: &[u8; 32], message: &Message) -> [u8; 32] {
     let bytes = [&head[..], &message.clue, &message.payload].concat();
     blake3::derive_key("omr v1 log message", &bytes)

@@ -35,8 +35,8 @@ impl Ledger {
 
     /// What holds after a crash at a moment; messages of a later attempt may be there.
     fn at(&self, moment: usize) -> Promise {
-        let begun = self.0.iter().filter(|(from, _)| *from <= moment);
-        begun.last().cloned().unwrap_or_default().1
+        let mut begun = self.0.iter().filter(|(from, _)| *from <= moment);
+        begun.next_back().cloned().unwrap_or_default().1
     }
 }
 

@@ -66,13 +66,20 @@ fn commands(line: &str) -> Vec<Vec<String>> {
 #[test]
 fn every_example_is_understood() {
     Cli::command().debug_assert();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&file, "a token\n").unwrap();
+    let token = file.path().to_str().unwrap().to_owned();
     let mut count = 0;
     walk(&Cli::command(), "omr", &mut |path, command| {
         for example in examples(&after(command)) {
             let commands = commands(&example);
             assert!(!commands.is_empty(), "{path}: {example}");
-            for words in commands {
+            for mut words in commands {
                 count += 1;
+                // The file of a token is read with the other arguments.
+                if let Some(at) = words.iter().position(|word| word == "--token-file") {
+                    words[at + 1].clone_from(&token);
+                }
                 if let Err(error) = Cli::try_parse_from(&words) {
                     panic!("{path}: {example}: {error}");
                 }

@@ -546,7 +546,7 @@ mod tests {
         let text = columns.heading().find("LETTER").unwrap();
         assert!(columns.line(&forged)[text..].starts_with("until 2026-11-23  fine"));
         // Nor is there a column where nobody has such an identity.
-        let columns = Columns::of(&[forged.clone()], false);
+        let columns = Columns::of(std::slice::from_ref(&forged), false);
         let text = columns.heading().find("LETTER").unwrap();
         assert!(columns.line(&forged)[text..].starts_with("until 2026-11-23  fine"));
     }
