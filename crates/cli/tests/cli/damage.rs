@@ -160,7 +160,7 @@ fn a_damaged_board_is_never_digested_wrongly() {
     assert_eq!(done.code, 0, "{done:?}");
     assert!(done.stderr.contains("1 unusable clues"), "{done:?}");
     let decoded = scene.run(&words(
-        "decode --secret-key alice/secret.key --digest digest --out letters --json",
+        "decode --secret-key alice/secret.key --digest digest --out letters --raw",
     ));
     assert_eq!(decoded.code, 0, "{decoded:?}");
     let letters = std::fs::read_dir(scene.path("letters")).unwrap();

@@ -49,10 +49,8 @@ fn unknown_names_are_told_the_known_ones() {
         let error = Params::named(name).err().unwrap();
         assert!(matches!(&error, ParamsError::Unknown(Mismatch { found, .. }) if found == name));
         let text = error.to_string();
-        // Those for tests are named by the list alone.
-        for spec in ParamsSpec::published() {
-            let named = text.contains(spec.name) || spec.name.starts_with("insecure-");
-            assert!(named, "{text}");
+        for known in ["hybrid-v4", "sophomr-v5", "instantomr-v2"] {
+            assert!(text.contains(known), "{text}");
         }
         assert!(text.contains("omr params list"), "{text}");
     }

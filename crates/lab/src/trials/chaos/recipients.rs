@@ -5,8 +5,8 @@ use super::work::{Work, pause};
 use crate::trials::TrialError;
 use bytes::Bytes;
 use chacha20::ChaCha20Rng;
-use omr_remote::Client;
 use omr_remote::v1::{CreateJobRequest, OpenSessionRequest};
+use omr_remote::{Client, RemoteError};
 use rand_core::Rng;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,6 +25,9 @@ pub(crate) async fn register(client: &Client, key: &Path) -> Result<[u8; 32], Tr
     client.register_key(hash).await?;
     Ok(hash)
 }
+
+/// Jobs in a row that may end by kills before a digest comes.
+const JOBS_GIVEN_UP: u32 = 5;
 
 /// Asks for digests of random ranges until the trial ends.
 ///
@@ -64,7 +67,7 @@ async fn digest(
     let len = client.board().await?.messages;
     let count = 1 + rng.next_u64() % most;
     let start = rng.next_u64() % (len - count + 1);
-    let request = CreateJobRequest {
+    let mut request = CreateJobRequest {
         request_id: omr_remote::random_id().to_vec().into(),
         key_hashes: keys.iter().map(|hash| hash.to_vec().into()).collect(),
         start,
@@ -72,7 +75,17 @@ async fn digest(
         bound: BOUND,
         ..Default::default()
     };
-    let bytes = digest_of(client, &request).await?;
+    let mut given_up = 0;
+    let bytes = loop {
+        match digest_of(client, &request).await {
+            // Kills in three of its runs end a job: an inbox then asks under another id.
+            Err(TrialError::Remote(RemoteError::JobFailed(_))) if given_up < JOBS_GIVEN_UP => {
+                given_up += 1;
+                request.request_id = omr_remote::random_id().to_vec().into();
+            }
+            other => break other?,
+        }
+    };
     work.jobs.fetch_add(1, Ordering::Relaxed);
     let range = take(work, owner, None, bytes).await;
     if range.is_some_and(|range| range != (start..start + count)) {
