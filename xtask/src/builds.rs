@@ -20,12 +20,12 @@ struct Build {
 const BUILDS: [Build; 2] = [
     Build {
         features: "",
-        most: 146,
+        most: 169,
         without: &["object_store", "tonic"],
     },
     Build {
         features: "full",
-        most: 258,
+        most: 282,
         without: &["arrow", "object_store", "opentelemetry", "parquet"],
     },
 ];
