@@ -31,6 +31,20 @@ pub struct Client {
     known: Arc<OnceCell<GetCapabilitiesResponse>>,
 }
 
+/// A running hash of a log, as an answer contains it; `None` where it is empty: the server does not know it.
+///
+/// Errors: `Answer` for another length than 32 bytes.
+pub fn log_hash(call: &'static str, bytes: &[u8]) -> Result<Option<[u8; 32]>, RemoteError> {
+    match (bytes, <[u8; 32]>::try_from(bytes)) {
+        ([], _) => Ok(None),
+        (_, Ok(hash)) => Ok(Some(hash)),
+        (_, Err(_)) => {
+            let expected = "a running hash of 32 bytes";
+            Err(RemoteError::answer(call, expected, bytes.len()))
+        }
+    }
+}
+
 impl Client {
     /// Checks the settings; connects with the first call and again whenever the connection broke.
     ///
@@ -79,12 +93,37 @@ impl Client {
     ///
     /// Errors: the server's; `Answer`.
     pub async fn board(&self) -> Result<Board, RemoteError> {
+        let (board, _) = self.board_and_hashes(&[]).await?;
+        Ok(board)
+    }
+
+    /// The board, as long as it is now, and the running hash of its log at each of the given lengths, 64 at most; `None`
+    /// where the server does not know it.
+    ///
+    /// Errors: the server's; `Answer`.
+    pub async fn board_and_hashes(
+        &self,
+        lengths: &[u64],
+    ) -> Result<(Board, Vec<Option<[u8; 32]>>), RemoteError> {
         let call = "GetBoard";
         let answer = self.unary(call, || async {
-            self.boards().get_board(GetBoardRequest {}).await
+            let lengths = lengths.to_vec();
+            self.boards().get_board(GetBoardRequest { lengths }).await
         });
+        let answer = answer.await?;
         let missing = || RemoteError::answer(call, "a board", "none");
-        answer.await?.board.ok_or_else(missing)
+        let board = answer.board.ok_or_else(missing)?;
+        if answer.log_hashes.len() != lengths.len() {
+            let expected = format!("{} running hashes", lengths.len());
+            return Err(RemoteError::answer(
+                call,
+                expected,
+                answer.log_hashes.len(),
+            ));
+        }
+        let hashes = answer.log_hashes.iter();
+        let hashes = hashes.map(|hash| log_hash(call, hash));
+        Ok((board, hashes.collect::<Result<_, _>>()?))
     }
 
     pub(crate) fn boards(&self) -> BoardServiceClient<Service> {

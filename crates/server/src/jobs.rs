@@ -74,6 +74,8 @@ pub(crate) struct View {
     pub(crate) total: u64,
     pub(crate) digest_bytes: u64,
     pub(crate) error: String,
+    /// The running hash of the log at the end of the range.
+    pub(crate) log_hash: Option<[u8; 32]>,
 }
 
 /// What becomes of a job: its digest, or why there is none.

@@ -8,7 +8,7 @@ pub(crate) use record::OrderRecord;
 
 use crate::caller::Caller;
 use crate::error::ServerError;
-use crate::jobs::{Id, Jobs, derived};
+use crate::jobs::{Id, JobRecord, Jobs, derived};
 use crate::refuse;
 use crate::share::{Full, Owned, Owner};
 use omr_api::order_batch_id;
@@ -242,7 +242,17 @@ impl Orders {
             };
             let request = order_batch_id(&after.request_id, start);
             let job = derived(&after.account, &request);
-            let record = after.job(start..after.next);
+            let log_hash = match self.store.hash_at(after.next) {
+                Ok(hash) => hash,
+                Err(error) => {
+                    tracing::warn!(%error, "a digest for an order does not name the log's hash");
+                    None
+                }
+            };
+            let record = JobRecord {
+                log_hash,
+                ..after.job(start..after.next)
+            };
             if let Err(error) = jobs.create_ordered(job, record, after.change(&id)) {
                 tracing::warn!(%error, "orders wait");
                 return;

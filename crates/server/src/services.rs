@@ -26,6 +26,11 @@ pub(crate) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send
 /// Answers kept ready for a client: a slow one holds up its own stream alone.
 const READY: usize = 2;
 
+/// A running hash as responses have it: no bytes where it is unknown.
+fn hash_bytes(hash: Option<[u8; 32]>) -> bytes::Bytes {
+    hash.map(Vec::from).unwrap_or_default().into()
+}
+
 /// A stream of bytes in chunks, from an offset on.
 ///
 /// Errors: OUT_OF_RANGE where the offset lies past the end.

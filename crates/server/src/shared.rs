@@ -15,7 +15,7 @@ use crate::tokens::Right;
 use crate::uploads::Uploads;
 use omr_ops::Metrics;
 use omr_protocol::{ParamSet, Scheme};
-use omr_store::Store;
+use omr_store::{Store, StoreError};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -78,6 +78,20 @@ impl Shared {
     /// Errors: DEADLINE_EXCEEDED, the stream's.
     pub(crate) async fn next<T>(&self, stream: &mut Streaming<T>) -> Result<Option<T>, Status> {
         next(stream, self.config.limits.idle_seconds).await
+    }
+
+    /// The running hash of the log at a length. None where the board is shorter, has no message from there on any more,
+    /// or lost the hash to damage.
+    ///
+    /// Errors: those of the store.
+    pub(crate) fn log_hash(&self, length: u64) -> Result<Option<[u8; 32]>, Status> {
+        match self.store.hash_at(length) {
+            Err(error @ StoreError::Damaged { .. }) => {
+                self.damage.note(&error);
+                Ok(None)
+            }
+            found => found.map_err(|error| refuse::store(&error)),
+        }
     }
 
     /// Schemes that the board's set serves.

@@ -176,6 +176,7 @@ impl View {
             total: 0,
             digest_bytes: record.digest_bytes,
             error: record.error.clone(),
+            log_hash: record.log_hash,
         }
     }
 }

@@ -51,6 +51,8 @@ pub(crate) struct JobRecord {
     pub(crate) keys: Vec<[u8; 32]>,
     /// Of the board.
     pub(crate) range: Range<u64>,
+    /// The running hash of the log at the end of the range: which history the digest is made of. None where it is lost.
+    pub(crate) log_hash: Option<[u8; 32]>,
     /// Every so many-th of them.
     #[serde(default = "every", skip_serializing_if = "is_every")]
     pub(crate) step: u64,

@@ -22,6 +22,8 @@ use tonic::{Request, Response, Status, Streaming};
 
 /// Messages of one answer.
 const TOGETHER: u64 = 256;
+/// The most running hashes of the log that one call asks for.
+const LOG_HASHES: usize = 64;
 
 pub(crate) struct Board(pub(crate) Arc<Shared>);
 
@@ -227,11 +229,25 @@ async fn send<T>(
 impl BoardService for Board {
     async fn get_board(
         &self,
-        _: Request<v1::GetBoardRequest>,
+        request: Request<v1::GetBoardRequest>,
     ) -> Result<Response<v1::GetBoardResponse>, Status> {
         let answer = async {
-            let board = Some(super::capability::board(&self.0.store));
-            Ok(Response::new(v1::GetBoardResponse { board }))
+            let lengths = request.into_inner().lengths;
+            if lengths.len() > LOG_HASHES {
+                let expected = format_args!("at most {LOG_HASHES}");
+                return Err(refuse::invalid("lengths", expected, lengths.len()));
+            }
+            let shared = self.0.clone();
+            blocking(move || {
+                let board = Some(super::capability::board(&shared.store)?);
+                let log_hashes = lengths.iter().map(|length| {
+                    let hash = shared.log_hash(*length)?;
+                    Ok(super::hash_bytes(hash))
+                });
+                let log_hashes = log_hashes.collect::<Result<_, Status>>()?;
+                Ok(Response::new(v1::GetBoardResponse { board, log_hashes }))
+            })
+            .await
         };
         self.0.observe("GetBoard", answer).await
     }

@@ -1,5 +1,6 @@
 //! The call that tells what the server can do.
 
+use crate::refuse;
 use crate::shared::Shared;
 use crate::tokens::Right;
 use omr_api::v1;
@@ -11,19 +12,25 @@ use tonic::{Request, Response, Status};
 
 pub(crate) struct Capability(pub(crate) Arc<Shared>);
 
-/// What the board is made of.
-pub(super) fn board(store: &Store) -> v1::Board {
-    let config = store.board();
-    v1::Board {
+/// The board as it is now: its parameters, its length, and the running hash of the log at that length.
+///
+/// Errors: those of the store.
+pub(super) fn board(store: &Store) -> Result<v1::Board, Status> {
+    let (config, history) = (store.board(), store.history());
+    let head = store.head().map_err(|error| refuse::store(&error))?;
+    Ok(v1::Board {
         board_id: config.board_id.to_vec().into(),
         params_id: config.params_id.clone(),
         sealing: config.sealing.clone(),
         clue_bytes: config.clue_bytes,
         payload_bytes: config.payload_bytes,
-        messages: store.len(),
+        messages: head.messages,
         clues: i32::from(config.clues.tag()),
-        first_index: store.first(),
-    }
+        first_index: head.first,
+        log_hash: head.hash.to_vec().into(),
+        history_id: history.id.to_vec().into(),
+        history_start: history.start,
+    })
 }
 
 #[tonic::async_trait]
@@ -48,7 +55,7 @@ impl CapabilityService for Capability {
             let has_batches = shared.orders.batch() <= limits.digest_messages;
             Ok(Response::new(v1::GetCapabilitiesResponse {
                 version: omr_work::version(&config.build),
-                board: Some(board(&shared.store)),
+                board: Some(board(&shared.store)?),
                 schemes: schemes
                     .into_iter()
                     .map(|scheme| i32::from(scheme.tag()))

@@ -166,7 +166,7 @@ impl DetectionService for Detection {
             let id = refuse::id("order_id", &request.get_ref().order_id)?;
             let shared = self.0.clone();
             let next = blocking(move || shared.orders.next(&caller.account, &id)).await?;
-            let order = Some(self.order(&id, next));
+            let order = Some(self.order(&id, next)?);
             Ok(Response::new(v1::GetOrderResponse { order }))
         };
         self.0.observe("GetOrder", answer).await

@@ -4,7 +4,7 @@ use super::Detection;
 use crate::caller::Caller;
 use crate::jobs::{Id, JobRecord, State, View, derived};
 use crate::refuse::{self, blocking};
-use crate::services::{Answers, READY, chunks};
+use crate::services::{Answers, READY, chunks, hash_bytes};
 use crate::tokens::Right;
 use omr_api::v1;
 use omr_protocol::stride::MAX_STEP;
@@ -38,6 +38,7 @@ pub(super) fn job(id: &Id, view: &View, jobs_ahead: u64) -> v1::Job {
         stage_total: view.total,
         digest_bytes: view.digest_bytes,
         error: view.error.clone(),
+        log_hash: hash_bytes(view.log_hash),
     }
 }
 
@@ -73,6 +74,7 @@ impl Detection {
             client: caller.client,
             keys,
             range: start..end,
+            log_hash: self.0.log_hash(end)?,
             step,
             bound: request.bound,
             indices_only: request.indices_only || scheme.is_for_indices(),

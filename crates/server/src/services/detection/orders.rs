@@ -5,18 +5,21 @@ use crate::caller::Caller;
 use crate::jobs::{Id, derived};
 use crate::orders::OrderRecord;
 use crate::refuse::{self, blocking};
+use crate::services::hash_bytes;
 use crate::tokens::Right;
 use omr_api::v1;
 use omr_protocol::EngineKind;
 use tonic::{Request, Status};
 
 impl Detection {
-    pub(super) fn order(&self, id: &Id, next: u64) -> v1::Order {
-        v1::Order {
+    /// Errors: those of the store.
+    pub(super) fn order(&self, id: &Id, next: u64) -> Result<v1::Order, Status> {
+        Ok(v1::Order {
             order_id: id.to_vec().into(),
             next,
             batch_messages: self.0.orders.batch(),
-        }
+            log_hash: hash_bytes(self.0.log_hash(next)?),
+        })
     }
 
     fn order_record(
@@ -62,7 +65,7 @@ impl Detection {
             shared.orders.feed(&shared.jobs);
             Ok(next)
         });
-        Ok(self.order(&id, next.await?))
+        self.order(&id, next.await?)
     }
 
     pub(super) async fn drop_order(

@@ -20,6 +20,7 @@ pub(super) fn session(id: &Id, view: View) -> v1::Session {
         next: view.next,
         cuts: view.cuts,
         error: view.error,
+        log_hash: bytes::Bytes::new(),
     }
 }
 
@@ -91,6 +92,7 @@ impl Detection {
                 offset,
                 data,
                 total_bytes,
+                log_hash: bytes::Bytes::new(),
             }
         })
     }
