@@ -40,7 +40,8 @@ pub fn log_hash(call: &'static str, bytes: &[u8]) -> Result<Option<[u8; 32]>, Re
         (_, Ok(hash)) => Ok(Some(hash)),
         (_, Err(_)) => {
             let expected = "a running hash of 32 bytes";
-            Err(RemoteError::answer(call, expected, bytes.len()))
+            let found = format!("{} bytes", bytes.len());
+            Err(RemoteError::answer(call, expected, found))
         }
     }
 }
@@ -118,7 +119,7 @@ impl Client {
             return Err(RemoteError::answer(
                 call,
                 expected,
-                answer.log_hashes.len(),
+                answer.log_hashes.len().to_string(),
             ));
         }
         let hashes = answer.log_hashes.iter();

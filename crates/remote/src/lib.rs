@@ -39,7 +39,7 @@ mod sessions;
 mod tls;
 mod work;
 
-pub use client::Client;
+pub use client::{Client, log_hash};
 pub use delivery::Posted;
 pub use endpoint::{Endpoint, Notice, Timeouts, UNREACHED, Waiting};
 pub use error::RemoteError;
@@ -49,6 +49,7 @@ pub use omr_api::{FINGERPRINT_BYTES, address_fingerprint, order_batch_id, v1, wi
 pub use pdq::Stage;
 pub use read::Piece;
 pub use retry::Retry;
+pub use sessions::Cut;
 
 /// 16 random bytes: the id of a post or a request.
 ///

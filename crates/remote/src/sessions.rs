@@ -2,7 +2,7 @@
 
 use crate::jobs::{Data, append};
 use crate::retry::Patience;
-use crate::{Client, RemoteError};
+use crate::{Client, RemoteError, client};
 use bytes::Bytes;
 use omr_api::v1::{
     CloseSessionRequest, CutSessionRequest, CutSessionResponse, GetSessionRequest,
@@ -11,6 +11,15 @@ use omr_api::v1::{
 use tonic::Status;
 
 const CUT: &str = "CutSession";
+
+/// A digest that was cut off a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The digest.
+    pub digest: Vec<u8>,
+    /// The running hash of the log at the end of the digest; `None` where the server does not know it.
+    pub log_hash: Option<[u8; 32]>,
+}
 
 impl Client {
     /// Opens a session; the same request id gives the same one.
@@ -43,7 +52,7 @@ impl Client {
         &self,
         session_id: &Bytes,
         number: u64,
-    ) -> Result<Vec<u8>, RemoteError> {
+    ) -> Result<Cut, RemoteError> {
         let mut patience = Patience::new(&self.retry, CUT);
         loop {
             let request = CutSessionRequest {
@@ -51,7 +60,7 @@ impl Client {
                 number,
             };
             match self.whole_cut(request).await? {
-                Ok(digest) => return Ok(digest),
+                Ok(cut) => return Ok(cut),
                 Err(status) => patience.pause(&status).await?,
             }
         }
@@ -60,20 +69,23 @@ impl Client {
     async fn whole_cut(
         &self,
         request: CutSessionRequest,
-    ) -> Result<Result<Vec<u8>, Status>, RemoteError> {
+    ) -> Result<Result<Cut, Status>, RemoteError> {
         let mut stream = match self.detection().cut_session(request).await {
             Ok(stream) => stream.into_inner(),
             Err(status) => return Ok(Err(status)),
         };
-        let (mut digest, mut total) = (Vec::new(), None);
+        let (mut digest, mut total, mut log_hash) = (Vec::new(), None, None);
         while total.is_none_or(|total| (digest.len() as u64) < total) {
             match stream.message().await {
-                Ok(Some(answer)) => append(CUT, &mut digest, &mut total, &answer.into())?,
+                Ok(Some(answer)) => {
+                    log_hash = client::log_hash(CUT, &answer.log_hash)?;
+                    append(CUT, &mut digest, &mut total, &answer.into())?;
+                }
                 Ok(None) => return Ok(Err(Status::unavailable("the stream ended early"))),
                 Err(status) => return Ok(Err(status)),
             }
         }
-        Ok(Ok(digest))
+        Ok(Ok(Cut { digest, log_hash }))
     }
 
     /// Ends a session.

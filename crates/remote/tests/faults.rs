@@ -379,8 +379,12 @@ async fn a_cut_is_the_same_when_asked_again() {
     fake.with(|state| state.messages = letters(3));
     fake.fail("CutSession", Fault::BreakAfter(1));
     fake.fail("CutSession", Fault::LoseAnswer);
-    let digest = client.cut_session(&session.session_id, 0).await.unwrap();
-    assert_eq!(digest.len(), 5000);
+    let cut = client.cut_session(&session.session_id, 0).await.unwrap();
+    assert_eq!(cut.digest.len(), 5000);
+    let (board, hashes) = client.board_and_hashes(&[0, 3, 4]).await.unwrap();
+    assert!(cut.log_hash.is_some());
+    assert_eq!(hashes, [Some([0; 32]), cut.log_hash, None]);
+    assert_eq!(board.log_hash[..], cut.log_hash.unwrap());
     let now = client.session(&session.session_id).await.unwrap();
     assert_eq!((now.cuts, now.next), (1, 3));
     client.close_session(&session.session_id).await.unwrap();

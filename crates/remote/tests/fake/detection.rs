@@ -26,9 +26,14 @@ fn pieces(digest: &[u8], offset: u64) -> Vec<(u64, Vec<u8>, u64)> {
 
 impl Fake {
     fn job_of(&self, id: &[u8], state: JobState) -> Job {
+        let log_hash = self.with(|state| {
+            let end = state.jobs.get(id).map(|job| job.end);
+            end.map(|end| state.log_hash(end)).unwrap_or_default()
+        });
         Job {
             job_id: id.to_vec().into(),
             state: state.into(),
+            log_hash,
             ..Job::default()
         }
     }
@@ -182,10 +187,15 @@ impl DetectionService for Fake {
         let CutSessionRequest { session_id, number } = request.into_inner();
         let fate = self.enter("CutSession", number)?;
         let digest = self.cut(&session_id, number)?;
+        let log_hash = self.with(|state| {
+            let next = state.sessions.get(&session_id[..]).map(|of| of.next);
+            next.map(|next| state.log_hash(next)).unwrap_or_default()
+        });
         let answer = |(offset, data, total_bytes): (u64, Vec<u8>, u64)| CutSessionResponse {
             offset,
             data: data.into(),
             total_bytes,
+            log_hash: log_hash.clone(),
         };
         fate.stream(pieces(&digest, 0).into_iter().map(answer).collect())
     }
@@ -210,6 +220,7 @@ impl DetectionService for Fake {
             order_id: asked.request_id.clone(),
             next: asked.start,
             batch_messages: self.with(|state| state.batch),
+            log_hash: self.with(|state| state.log_hash(asked.start)),
         };
         self.with(|state| state.orders.insert(asked.request_id.to_vec(), asked));
         fate.answer(CreateOrderResponse { order: Some(order) })

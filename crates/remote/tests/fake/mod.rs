@@ -5,6 +5,7 @@ mod addresses;
 mod detection;
 mod keys;
 
+use bytes::Bytes;
 use futures::stream::BoxStream;
 use omr_remote::v1::address_service_server::AddressServiceServer;
 use omr_remote::v1::board_service_server::{BoardService, BoardServiceServer};
@@ -39,6 +40,23 @@ pub(crate) enum Fault {
 
 /// What makes a digest of messages.
 pub(crate) type Maker = dyn Fn(&CreateJobRequest, &[Message]) -> Vec<u8> + Send + Sync;
+
+impl State {
+    /// The running hash of the log at a length; empty beyond the board and before its first message.
+    pub(crate) fn log_hash(&self, length: u64) -> Bytes {
+        if length < self.board.first_index || length > self.messages.len() as u64 {
+            return Bytes::new();
+        }
+        let mut hash = [0; 32];
+        for message in &self.messages[..length as usize] {
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(&hash);
+            hasher.update(&message.clue).update(&message.payload);
+            hash = *hasher.finalize().as_bytes();
+        }
+        hash.to_vec().into()
+    }
+}
 
 #[derive(Default)]
 pub(crate) struct State {
@@ -318,14 +336,24 @@ impl CapabilityService for Fake {
 impl BoardService for Fake {
     async fn get_board(
         &self,
-        _: Request<GetBoardRequest>,
+        request: Request<GetBoardRequest>,
     ) -> Result<Response<GetBoardResponse>, Status> {
-        let fate = self.enter("GetBoard", "")?;
-        let board = self.with(|state| Board {
-            messages: state.messages.len() as u64,
-            ..state.board.clone()
+        let lengths = request.into_inner().lengths;
+        let fate = self.enter("GetBoard", format!("{lengths:?}"))?;
+        let (board, log_hashes) = self.with(|state| {
+            let messages = state.messages.len() as u64;
+            let board = Board {
+                messages,
+                log_hash: state.log_hash(messages),
+                ..state.board.clone()
+            };
+            let hashes = lengths.iter().map(|length| state.log_hash(*length));
+            (board, hashes.collect())
         });
-        fate.answer(GetBoardResponse { board: Some(board) })
+        fate.answer(GetBoardResponse {
+            board: Some(board),
+            log_hashes,
+        })
     }
 
     async fn post_messages(

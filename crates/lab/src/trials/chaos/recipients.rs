@@ -143,7 +143,7 @@ pub(crate) async fn session(work: Arc<Work>, owner: usize) -> Result<(), TrialEr
             return Ok(());
         }
         if seen.next > covered {
-            let bytes = client.cut_session(&id, number).await?;
+            let bytes = client.cut_session(&id, number).await?.digest;
             let session = Some((owner % RECIPIENTS) as u64);
             let Some(range) = take(&work, owner, session, bytes).await else {
                 return Ok(());
