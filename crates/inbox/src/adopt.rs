@@ -15,11 +15,13 @@ impl<S: Storage> Inbox<S> {
             from.store.read(|theirs| {
                 let mut adopted = Vec::new();
                 for (number, mut record) in MESSAGES.all(theirs)? {
-                    let place = (address.to_vec(), record.index);
+                    let body = BODIES.get(theirs, &number)?.unwrap_or_default();
+                    // Where the board's history changed, another letter may stand at the same place.
+                    let letter = [&address[..], blake3::hash(&body).as_bytes()].concat();
+                    let place = (letter, record.index);
                     if ADOPTED.has(tx, &place)? {
                         continue;
                     }
-                    let body = BODIES.get(theirs, &number)?.unwrap_or_default();
                     record.retired = Some(name.to_owned());
                     adopted.push(copy(tx, &place, &record, &body)?);
                 }

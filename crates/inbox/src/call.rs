@@ -3,13 +3,14 @@
 use crate::InboxError;
 use omr_client::letter::Place;
 use omr_protocol::Mismatch;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A call to make now. Whoever makes it repeats it as often as a network asks for, and looks at the answer's form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// The board, as it is now.
-    Board,
+    /// The board, as it is now, and the running hashes of its log at these lengths.
+    Board(Vec<u64>),
     /// The server's limits, which may be remembered as long as a connection lasts.
     Limits,
     /// Places an order, or tells the server that it is still wanted.
@@ -91,12 +92,24 @@ pub enum Answer {
     Limits(Limits),
     /// An order is placed; its batches have so many messages.
     Order(u64),
-    /// A job is known under this id.
-    Job(Vec<u8>),
+    /// A job is known.
+    Job {
+        /// The id that the server gave it.
+        id: Vec<u8>,
+        /// The running hash of the log at the end of the request, if the server knows it.
+        log_hash: Option<[u8; 32]>,
+    },
     /// A job is done.
     Watched,
     /// A digest, as it was sent.
     Digest(Vec<u8>),
+    /// A digest was cut off a session.
+    Cut {
+        /// The digest, as it was sent.
+        digest: Vec<u8>,
+        /// The running hash of the log at the digest's end, if the server knows it.
+        log_hash: Option<[u8; 32]>,
+    },
     /// A session is open under this id.
     Session(Vec<u8>),
     /// A session is closed.
@@ -108,20 +121,47 @@ pub enum Answer {
 pub struct Board {
     pub(crate) place: Place,
     pub(crate) messages: Range<u64>,
+    pub(crate) log_hash: [u8; 32],
+    pub(crate) history: [u8; 16],
+    /// By length.
+    pub(crate) hashes: BTreeMap<u64, [u8; 32]>,
+}
+
+/// The log of a board, as its server describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Log {
+    /// The running hash at the board's length.
+    pub hash: [u8; 32],
+    /// The id of the board's history.
+    pub history: [u8; 16],
+    /// The running hashes at the lengths that were asked for, as far as the server knows them.
+    pub hashes: BTreeMap<u64, [u8; 32]>,
 }
 
 impl Board {
     /// A board that keeps messages from `first` on and will give the next one the index `end`.
     ///
     /// Errors: `Board` where it begins behind its end.
-    pub fn new(place: Place, first: u64, end: u64) -> Result<Self, InboxError> {
+    pub fn new(place: Place, first: u64, end: u64, log: Log) -> Result<Self, InboxError> {
         if first > end {
             let found = format!("message {first} of {end}");
             let wrong = Mismatch::new("a first message on the board", found);
             return Err(InboxError::Board(wrong));
         }
-        let messages = first..end;
-        Ok(Self { place, messages })
+        Ok(Self {
+            place,
+            messages: first..end,
+            log_hash: log.hash,
+            history: log.history,
+            hashes: log.hashes,
+        })
+    }
+
+    /// The running hash of the log at a length, if the server showed it.
+    pub(crate) fn hash_at(&self, length: u64) -> Option<[u8; 32]> {
+        let is_end = length == self.messages.end;
+        let shown = self.hashes.get(&length).copied();
+        if is_end { Some(self.log_hash) } else { shown }
     }
 }
 

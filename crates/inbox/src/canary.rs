@@ -24,6 +24,8 @@ pub enum CanaryState {
     Returned,
     /// A digest that covers it did not hold it.
     Missing,
+    /// The server went back to an older state of the board before a digest that covers it was decoded.
+    Gone,
 }
 
 /// A canary.
@@ -157,6 +159,18 @@ pub(crate) fn returned<T: Edit>(
     }
     // At another place it is a copy of somebody's: no letter either.
     Ok(true)
+}
+
+/// Notes the canaries that may be on the board no more, as it has another history from message `common` on.
+pub(crate) fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> {
+    for (content, mut canary) in CANARIES.all(tx)? {
+        let is_beyond = canary.index.is_some_and(|index| index >= common);
+        if is_beyond && canary.state == CanaryState::Posted {
+            (canary.index, canary.state) = (None, CanaryState::Gone);
+            CANARIES.put(tx, &content, &canary)?;
+        }
+    }
+    Ok(())
 }
 
 /// Notes the canaries that a decoded digest should have held and did not.

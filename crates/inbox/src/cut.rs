@@ -27,15 +27,23 @@ pub struct Cut<E> {
     stage: Stage<E>,
 }
 
+/// A digest that was cut off a session.
+struct CutOff {
+    digest: Vec<u8>,
+    /// The running hash of the log at its end, if the server knows it.
+    log_hash: Option<[u8; 32]>,
+}
+
 /// Which answer is awaited.
 enum Stage<E> {
     Board,
-    /// To the end of a session that fell so far behind the board's beginning that it never goes on.
+    /// To the end of a session that never goes on: it fell behind the board's beginning, or the server went back to an
+    /// older state since.
     Behind(Board),
     Opened(Session),
     Digest(Session),
-    Length(Session, Vec<u8>),
-    Limits(Session, Range<u64>, Vec<u8>),
+    Length(Session, CutOff),
+    Limits(Session, Range<u64>, CutOff),
     /// To the end of a session that was full: this one follows.
     Full(Session, Collected),
     Jobs(Jobs<E>),
@@ -68,12 +76,13 @@ impl<E: Display> Cut<E> {
         board: Board,
     ) -> Result<Step<Collected>, S::Error> {
         let first = board.messages.start;
-        self.missed = requests.begin_at(first, self.recipient.bound)?;
+        self.missed = requests.meet(&board, self.recipient.bound)?;
         let open = requests.session()?;
-        let Some(behind) = open.filter(|open| open.next < first) else {
+        let goes_on = |open: &Session| open.next >= first && open.history == Some(board.history);
+        let Some(ended) = open.filter(|open| !goes_on(open)) else {
             return self.go_on(requests, &board);
         };
-        if let Some(id) = behind.session_id {
+        if let Some(id) = ended.session_id {
             self.stage = Stage::Behind(board);
             return Ok(Step::Call(Call::CloseSession(id)));
         }
@@ -92,7 +101,7 @@ impl<E: Display> Cut<E> {
             None => {
                 self.recipient.instant.ok_or(InboxError::NoInstant)?;
                 self.recipient.agreed.check(&board.place)?;
-                let session = Session::new(requests.cursor()?, FIRST_ROOM);
+                let session = Session::new(requests.cursor()?, FIRST_ROOM, Some(board.history));
                 requests.set_session(Some(&session))?;
                 session
             }
@@ -134,7 +143,7 @@ impl<E: Display> Cut<E> {
     fn keep<S>(
         &mut self,
         requests: Requests<'_, S>,
-        (mut session, range, digest): (Session, Range<u64>, &Vec<u8>),
+        (mut session, range, cut): (Session, Range<u64>, &CutOff),
         limits: &Limits,
     ) -> Result<Step<Collected>, S::Error>
     where
@@ -145,7 +154,9 @@ impl<E: Display> Cut<E> {
         let (form, spares) = self.recipient.form(limits, None);
         let taken = range.end - range.start;
         (session.cuts, session.next) = (session.cuts + 1, range.end);
-        requests.keep_cut(&session, range, &Form { bound, ..form }, digest)?;
+        let form = Form { bound, ..form };
+        let log_hash = cut.log_hash.as_ref();
+        requests.keep_cut(&session, range, &form, &cut.digest, log_hash)?;
         let collected = Collected {
             refused: Vec::new(),
             spares,
@@ -157,7 +168,8 @@ impl<E: Display> Cut<E> {
         let Some((room, id)) = larger else {
             return self.collect(requests, collected);
         };
-        self.stage = Stage::Full(Session::new(session.next, room), collected);
+        let next = Session::new(session.next, room, session.history);
+        self.stage = Stage::Full(next, collected);
         Ok(Step::Call(Call::CloseSession(id)))
     }
 
@@ -201,9 +213,12 @@ fn larger(room: u32, taken: u64) -> Option<u32> {
 impl<E: Display> Exchange<E> for Cut<E> {
     type Done = Collected;
 
-    fn begin<S: Storage>(&mut self, _: Requests<'_, S>) -> Result<Step<Collected>, S::Error> {
+    fn begin<S: Storage>(
+        &mut self,
+        requests: Requests<'_, S>,
+    ) -> Result<Step<Collected>, S::Error> {
         self.stage = Stage::Board;
-        Ok(Step::Call(Call::Board))
+        Ok(Step::Call(Call::Board(requests.lengths()?)))
     }
 
     fn answer<S>(
@@ -246,17 +261,17 @@ impl<E: Display> Exchange<E> for Cut<E> {
                 requests.set_session(Some(&session))?;
                 Ok(self.cut(id, session))
             }
-            (Stage::Digest(session), Ok(Answer::Digest(digest))) => {
-                self.stage = Stage::Length(session, digest);
-                Ok(Step::Call(Call::Board))
+            (Stage::Digest(session), Ok(Answer::Cut { digest, log_hash })) => {
+                self.stage = Stage::Length(session, CutOff { digest, log_hash });
+                Ok(Step::Call(Call::Board(Vec::new())))
             }
-            (Stage::Length(session, digest), Ok(Answer::Board(board))) => {
-                let range = self.covered(session.next, board.messages.end, &digest)?;
-                self.stage = Stage::Limits(session, range, digest);
+            (Stage::Length(session, cut), Ok(Answer::Board(board))) => {
+                let range = self.covered(session.next, board.messages.end, &cut.digest)?;
+                self.stage = Stage::Limits(session, range, cut);
                 Ok(Step::Call(Call::Limits))
             }
-            (Stage::Limits(session, range, digest), Ok(Answer::Limits(limits))) => {
-                self.keep(requests, (session, range, &digest), &limits)
+            (Stage::Limits(session, range, cut), Ok(Answer::Limits(limits))) => {
+                self.keep(requests, (session, range, &cut), &limits)
             }
             (Stage::Opened(_), Ok(_)) => Err(unexpected("OpenSession").into()),
             (Stage::Digest(_), Ok(_)) => Err(unexpected("CutSession").into()),

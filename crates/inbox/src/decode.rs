@@ -37,7 +37,10 @@ pub(crate) struct Decoded {
 /// A payload that was found.
 pub(crate) struct Found {
     pub(crate) index: u64,
-    pub(crate) hash: Option<[u8; 32]>,
+    /// Hash of the payload as it stands on the board.
+    pub(crate) hash: [u8; 32],
+    /// Whether it is sealed: sealing is random, so equal payloads are copies; without it, two people may write the same.
+    pub(crate) sealed: bool,
     pub(crate) piece: Result<Piece, String>,
 }
 
@@ -160,16 +163,16 @@ impl Reader {
             }
         };
         let opened = self.letters(place).open(retrieved, now);
-        // Sealing is random, so equal payloads are copies; without it, two people may write the same.
         let sealed = place.sealing != Sealing::None;
         let hash = |counted: u64| {
             let at = retrieved.binary_search_by_key(&counted, |found| found.index);
-            let payload = retrieved[at.ok()?].payload.as_ref()?;
-            sealed.then(|| *blake3::hash(payload).as_bytes())
+            let payload = at.ok().and_then(|at| retrieved[at].payload.as_deref());
+            *blake3::hash(payload.unwrap_or_default()).as_bytes()
         };
         let found = opened.into_iter().map(|(counted, piece)| Found {
             index: of.index(counted),
             hash: hash(counted),
+            sealed,
             piece: piece.map_err(|error| error.to_string()),
         });
         found.collect()

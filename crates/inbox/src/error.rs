@@ -38,9 +38,6 @@ pub enum InboxError {
     /// A description of a board that contradicts itself.
     #[error("the board: {0}")]
     Board(Mismatch<&'static str, String>),
-    /// A board that became shorter.
-    #[error("the board has {} messages, {} were there before", .0.found, .0.expected)]
-    Shorter(Mismatch<u64>),
     /// No key for sessions.
     #[error("expected a key for sessions, found none")]
     NoInstant,

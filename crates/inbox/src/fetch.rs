@@ -8,7 +8,8 @@ use crate::storage::Storage;
 use crate::{Recipient, Requests};
 use std::fmt::Display;
 
-/// Asks for digests of all messages from the cursor to the board's length, for the spare digest whose turn it is, and
+/// Compares the board with what was seen of it (see [`crate::Fork`]), asks for digests of all messages from the cursor to
+/// the board's length, for the spare digest whose turn it is, and
 /// for whatever is open from before, and keeps them undecoded. Bound, scheme and spare requests are the recipient's,
 /// ranges follow from the board's lengths: what the server sees does not depend on what any digest held. Nothing is
 /// acknowledged.
@@ -52,7 +53,7 @@ impl<E: Display> Fetch<E> {
             refused: Vec::new(),
             spares,
             bound: form.bound,
-            missed: requests.plan(board.messages, &form)?,
+            missed: requests.plan(&board, &form)?,
             ordered: Ok(()),
         };
         let Some(batches) = batches else {
@@ -107,9 +108,12 @@ fn ordered<E: Display>(
 impl<E: Display> Exchange<E> for Fetch<E> {
     type Done = Collected;
 
-    fn begin<S: Storage>(&mut self, _: Requests<'_, S>) -> Result<Step<Collected>, S::Error> {
+    fn begin<S: Storage>(
+        &mut self,
+        requests: Requests<'_, S>,
+    ) -> Result<Step<Collected>, S::Error> {
         self.stage = Stage::Board;
-        Ok(Step::Call(Call::Board))
+        Ok(Step::Call(Call::Board(requests.lengths()?)))
     }
 
     fn answer<S>(

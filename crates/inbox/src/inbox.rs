@@ -1,8 +1,9 @@
 //! A recipient's messages and the state of her requests, over any storage.
 
+use crate::history::Mark;
 use crate::Requests;
 use crate::storage::Storage;
-use crate::table::Number;
+use crate::table::{HEADS, Number};
 
 /// A recipient's messages and the state of her requests. Every step is one transaction of its storage.
 pub struct Inbox<S> {
@@ -35,11 +36,18 @@ impl<S: Storage> Inbox<S> {
         Requests::new(&self.store)
     }
 
-    /// Messages before `index` are never asked for: those of before the keys were made.
+    /// Messages before `index` are not asked for: those of before the keys were made. `mark` is a length of the board at
+    /// that time with the running hash of its log, where both are known. Has no effect once a length was marked.
     ///
     /// Errors: the storage's.
-    pub fn begin_at(&self, index: u64) -> Result<(), S::Error> {
+    pub fn begin_at(&self, index: u64, mark: Option<&Mark>) -> Result<(), S::Error> {
         self.store.write(|tx| {
+            if HEADS.first(tx)?.is_some() {
+                return Ok(());
+            }
+            if let Some(mark) = mark {
+                HEADS.put(tx, &mark.length, &mark.hash)?;
+            }
             for number in [Number::Cursor, Number::Length] {
                 let at = number.get(tx)?;
                 number.set(tx, at.max(index))?;

@@ -29,6 +29,8 @@ pub(crate) struct Job {
     /// How often the server gave it up.
     #[serde(default)]
     pub(crate) failures: u32,
+    /// From here on its messages are of a history of the board that the server shows no more.
+    pub(crate) fork: Option<u64>,
 }
 
 impl Job {
@@ -45,6 +47,7 @@ impl Job {
             spare: false,
             turn: None,
             failures: 0,
+            fork: None,
         }
     }
 
@@ -132,11 +135,14 @@ pub(crate) struct Session {
     /// Most messages of a digest; 0: as many as come.
     #[serde(default)]
     pub(crate) room: u32,
+    /// The id of the board's history when it was opened. None: it took messages of a history that the server shows no
+    /// more.
+    pub(crate) history: Option<[u8; 16]>,
 }
 
 impl Session {
     /// One from message `start` on that the server has not heard of.
-    pub(crate) fn new(start: u64, room: u32) -> Self {
+    pub(crate) fn new(start: u64, room: u32, history: Option<[u8; 16]>) -> Self {
         Self {
             request_id: random_id(),
             start,
@@ -144,6 +150,7 @@ impl Session {
             session_id: None,
             cuts: 0,
             room,
+            history,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::call::{Answer, Call, Failed, Failure};
 use crate::exchange::{Collected, Step, unexpected};
+use crate::history;
 use crate::job::Job;
 use crate::storage::Storage;
 use crate::{Recipient, Requests};
@@ -68,7 +69,13 @@ impl<E: Display> Jobs<E> {
         };
         let at = std::mem::replace(&mut self.at, At::Create);
         match (at, answer) {
-            (At::Create, Ok(Answer::Job(id))) => {
+            (At::Create, Ok(Answer::Job { id, log_hash })) => {
+                if !requests.agrees(job, log_hash.as_ref())? {
+                    // Made before a backup was restored, or the board changed since it was described: the next fetch
+                    // compares it again, and asks under another id.
+                    requests.renew(*number)?;
+                    return Err(history::other_history("CreateJob", job.end).into());
+                }
                 self.at = At::Watch(id.clone());
                 return Ok(Step::Call(Call::WatchJob(id)));
             }
@@ -88,7 +95,7 @@ impl<E: Display> Jobs<E> {
                 let created = !matches!(at, At::Create);
                 if failed.kind == Failure::OutOfRange {
                     self.at = At::Board(failed, created);
-                    return Ok(Step::Call(Call::Board));
+                    return Ok(Step::Call(Call::Board(Vec::new())));
                 }
                 self.fails(requests, failed, created)?;
             }

@@ -2,6 +2,7 @@
 
 mod person;
 
+use crate::history::before;
 use crate::job::Job;
 use crate::requests::fresh;
 use crate::schedule;
@@ -298,6 +299,36 @@ pub(crate) fn note_read<T: Edit>(
     }
     let (of, found) = (numbers(of), found.to_vec());
     SPARES.put(tx, &at, &Read { of, turn, found })
+}
+
+/// Takes back what is known of messages from `common` on, where the board has another history now.
+pub(crate) fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> {
+    for (number, mut read) in SPARES.all(tx)? {
+        match before(&stride(read.of), common) {
+            Some(of) => {
+                read.of = numbers(&of);
+                read.found.retain(|index| *index < common);
+                SPARES.put(tx, &number, &read)?;
+            }
+            None => SPARES.remove(tx, &number)?,
+        }
+    }
+    for (place, mut keeping) in KEPT.all(tx)? {
+        if keeping.kept.start >= common {
+            forget(tx, place)?;
+            continue;
+        }
+        if keeping.kept.end > common {
+            keeping.kept.end = common;
+            // What it counted is partly of the other history.
+            keeping.kept.exact = false;
+            FOUND.clear(tx, (place, common)..=(place, u64::MAX))?;
+            let found = FOUND.range(tx, (place, 0)..=(place, u64::MAX))?;
+            keeping.kept.read = found.len() as u64;
+        }
+        settle(tx, place, &keeping)?;
+    }
+    Ok(())
 }
 
 /// A request for a kept range is made no more: the range is kept as it was.

@@ -36,6 +36,7 @@ mod error;
 mod exchange;
 mod expired;
 mod fetch;
+mod history;
 mod inbox;
 mod job;
 mod jobs;
@@ -54,7 +55,7 @@ mod view;
 mod watch;
 
 pub use call::{
-    Answer, Board, Call, Failed, Failure, JobRequest, Limits, OrderRequest, SessionRequest,
+    Answer, Board, Call, Failed, Failure, JobRequest, Limits, Log, OrderRequest, SessionRequest,
 };
 pub use canary::{Audit, CANARY_BYTES, Canary, CanaryPost, CanaryState};
 pub use close::Close;
@@ -63,6 +64,7 @@ pub use decode::Reader;
 pub use error::InboxError;
 pub use exchange::{Collected, Exchange, Step};
 pub use fetch::Fetch;
+pub use history::{Fork, Mark};
 pub use inbox::Inbox;
 pub use kept::Kept;
 pub use memory::{Change, Memory};

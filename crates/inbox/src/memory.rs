@@ -29,7 +29,7 @@ pub struct Change {
 /// use omr_inbox::{Inbox, InboxError, Memory};
 ///
 /// let inbox = Inbox::open(Memory::<InboxError>::new())?;
-/// inbox.begin_at(7)?;
+/// inbox.begin_at(7, None)?;
 /// let changes = inbox.store().take_changes();
 /// assert!(inbox.store().take_changes().is_empty());
 ///

@@ -5,8 +5,9 @@ use crate::kept::{self, Kept};
 use crate::schedule::{self, Spare};
 use crate::storage::{Edit, Storage};
 use crate::table::{DIGESTS, JOBS, MARKS, Number, OPEN, ORDERS, SEED, SESSION};
-use crate::{InboxError, expired};
-use omr_protocol::Mismatch;
+use crate::call::Board;
+use crate::history::{self, Hash};
+use crate::expired;
 use omr_protocol::Stride;
 use std::ops::Range;
 
@@ -38,20 +39,20 @@ impl<'a, S: Storage> Requests<'a, S> {
         self.store.read(|tx| Number::Cursor.get(tx))
     }
 
-    /// Notes requests for all messages from the cursor to the end of the board, and the spare request whose turn it is,
-    /// and moves the cursor there. Depends on the board's first and last message and on how often it was called, on
-    /// nothing else. Gives the ranges that expired before they were fetched.
-    ///
-    /// Errors: `Shorter`.
-    pub(crate) fn plan(&self, board: Range<u64>, form: &Form) -> Result<Vec<Range<u64>>, S::Error> {
-        let messages = board.end;
+    /// The lengths at which the next description of the board shall have running hashes of the log.
+    pub(crate) fn lengths(&self) -> Result<Vec<u64>, S::Error> {
+        self.store.read(history::lengths)
+    }
+
+    /// Compares the board with what was seen of it, then notes requests for all messages from the cursor to its end, and
+    /// the spare request whose turn it is, and moves the cursor there. Depends on the board, on what it was at earlier
+    /// calls and on their number alone. Returns the ranges that expired before they were fetched.
+    pub(crate) fn plan(&self, board: &Board, form: &Form) -> Result<Vec<Range<u64>>, S::Error> {
+        let messages = board.messages.end;
         self.store.write(|tx| {
-            let missed = expired::begin_at(tx, board.start, form.bound)?;
+            history::meet(tx, board)?;
+            let missed = expired::begin_at(tx, board.messages.start, form.bound)?;
             let (cursor, turn) = (Number::Cursor.get(tx)?, Number::Turn.get(tx)?);
-            if messages < cursor {
-                let shorter = InboxError::Shorter(Mismatch::new(cursor, messages));
-                return Err(shorter.into());
-            }
             let whole = form.batches.map(|batches| batches.whole(messages));
             let messages = whole.unwrap_or(messages).max(cursor);
             for job in form.pieces(cursor..messages) {
@@ -76,9 +77,18 @@ impl<'a, S: Storage> Requests<'a, S> {
         })
     }
 
-    /// Notes that the board begins at `first`; gives the ranges that expired before they were fetched.
-    pub(crate) fn begin_at(&self, first: u64, bound: u32) -> Result<Vec<Range<u64>>, S::Error> {
-        self.store.write(|tx| expired::begin_at(tx, first, bound))
+    /// Compares the board with what was seen of it, and notes where it begins. Returns the ranges that expired before they
+    /// were fetched.
+    pub(crate) fn meet(&self, board: &Board, bound: u32) -> Result<Vec<Range<u64>>, S::Error> {
+        self.store.write(|tx| {
+            history::meet(tx, board)?;
+            expired::begin_at(tx, board.messages.start, bound)
+        })
+    }
+
+    /// Whether the digest of a request is made of the board that was described.
+    pub(crate) fn agrees(&self, job: &Job, hash: Option<&Hash>) -> Result<bool, S::Error> {
+        self.store.read(|tx| history::agrees(tx, job.end, hash))
     }
 
     /// Requests whose digests are not here, oldest first.
@@ -148,16 +158,20 @@ impl<'a, S: Storage> Requests<'a, S> {
         })
     }
 
-    /// Keeps a digest that was cut off a session, as the answer to a request that nobody need make, and notes
-    /// the spare request whose turn it is.
+    /// Keeps a digest that was cut off a session, as the answer to a request that nobody need make, marks its end with the
+    /// running hash that the server named for it, and notes the spare request whose turn it is.
     pub(crate) fn keep_cut(
         &self,
         session: &Session,
         range: Range<u64>,
         form: &Form,
         digest: &Vec<u8>,
+        log_hash: Option<&Hash>,
     ) -> Result<(), S::Error> {
         self.store.write(|tx| {
+            if let Some(hash) = log_hash {
+                history::mark(tx, range.end, hash)?;
+            }
             let (cursor, turn) = (Number::Cursor.get(tx)?, Number::Turn.get(tx)?);
             let end = cursor.max(range.end);
             if !range.is_empty() {
@@ -249,7 +263,7 @@ pub(crate) fn ask_again<T: Edit>(
 mod tests {
     use super::*;
     use crate::decode::Decoded;
-    use crate::{Inbox, Memory};
+    use crate::{Inbox, InboxError, Memory};
 
     #[test]
     fn a_digest_that_is_not_wanted_any_more_holds_up_no_other() {
@@ -262,7 +276,7 @@ mod tests {
             batches: None,
         };
         let next = |length| {
-            requests.plan(0..length, &form).unwrap();
+            requests.plan(&crate::model::board(0..length), &form).unwrap();
             requests.open().unwrap()[0].0
         };
         let dropped = next(5);

@@ -18,7 +18,7 @@ pub enum Table {
     Messages,
     /// Contents of the messages.
     Bodies,
-    /// Indices on the board of all that came.
+    /// Hashes of all payloads that came, by their index on the board.
     Seen,
     /// Hashes of sealed payloads that came: a copy at another index is no new message.
     Copies,
@@ -34,15 +34,19 @@ pub enum Table {
     Spares,
     /// For the last fetches, by number: the first message that none before covered.
     Marks,
-    /// Letters to retired addresses, by address and place on the board, with their numbers here.
+    /// Letters to retired addresses, by address, hash of the content and place on the board, with their numbers here.
     Adopted,
     /// Canaries by content.
     Canaries,
+    /// Running hashes of the board's log by the length of the board.
+    Heads,
+    /// Changes of the board's history that fetches found, in their order.
+    Forks,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::State,
         Self::Records,
         Self::Jobs,
@@ -59,6 +63,8 @@ impl Table {
         Self::Marks,
         Self::Adopted,
         Self::Canaries,
+        Self::Heads,
+        Self::Forks,
     ];
 
     /// What a storage calls it.
@@ -81,6 +87,8 @@ impl Table {
             Self::Marks => "marks",
             Self::Adopted => "adopted",
             Self::Canaries => "canaries",
+            Self::Heads => "heads",
+            Self::Forks => "forks",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::InboxError;
 use crate::canary::Canary;
+use crate::history::{Fork, Hash};
 use crate::job::{Job, Session};
 use crate::kept::{Keeping, Read};
 use crate::storage::{Edit, Look, Table};
@@ -41,7 +42,8 @@ pub(crate) const JOBS: Typed<u64, Json<Job>> = typed(Table::Jobs);
 pub(crate) const DIGESTS: Typed<u64, Vec<u8>> = typed(Table::Digests);
 pub(crate) const MESSAGES: Typed<u64, Json<Record>> = typed(Table::Messages);
 pub(crate) const BODIES: Typed<u64, Vec<u8>> = typed(Table::Bodies);
-pub(crate) const SEEN: Typed<u64, ()> = typed(Table::Seen);
+/// The hash of the payload that came from each index.
+pub(crate) const SEEN: Typed<u64, Hash> = typed(Table::Seen);
 pub(crate) const COPIES: Typed<Vec<u8>, u64> = typed(Table::Copies);
 pub(crate) const PIECES: Typed<(u64, u64), Vec<u8>> = typed(Table::Pieces);
 pub(crate) const UNOPENED: Typed<u64, Vec<u8>> = typed(Table::Unopened);
@@ -51,6 +53,8 @@ pub(crate) const SPARES: Typed<u64, Json<Read>> = typed(Table::Spares);
 pub(crate) const MARKS: Typed<u64, u64> = typed(Table::Marks);
 pub(crate) const ADOPTED: Typed<(Vec<u8>, u64), u64> = typed(Table::Adopted);
 pub(crate) const CANARIES: Typed<Vec<u8>, Json<Canary>> = typed(Table::Canaries);
+pub(crate) const HEADS: Typed<u64, Hash> = typed(Table::Heads);
+pub(crate) const FORKS: Typed<u64, Json<Fork>> = typed(Table::Forks);
 
 /// Numbers of [`STATE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,6 +276,18 @@ impl Value for Vec<u8> {
 
     fn parse(bytes: Self) -> Result<Self, Option<serde_json::Error>> {
         Ok(bytes)
+    }
+}
+
+impl Value for Hash {
+    type Of = Self;
+
+    fn bytes(value: &Self) -> Result<Vec<u8>, InboxError> {
+        Ok(value.to_vec())
+    }
+
+    fn parse(bytes: Vec<u8>) -> Result<Self, Option<serde_json::Error>> {
+        bytes.try_into().map_err(|_| None)
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::Inbox;
 use crate::canary;
 use crate::decode::{Decoded, Found, Reader};
+use crate::history::before;
 use crate::job::Job;
 use crate::kept::{self, Kept};
 use crate::storage::{Edit, Storage};
@@ -91,8 +92,11 @@ fn take<T: Edit>(
     now: u64,
 ) -> Result<Vec<Taken>, T::Error> {
     let mut taken = Vec::new();
+    // What is of a history that the server shows no more says nothing of the messages that are there now.
+    let fork = job.fork.unwrap_or(u64::MAX);
+    let counts = |of: &Stride| before(of, fork);
     if !decoded.read.is_empty() {
-        let covered: Vec<Stride> = decoded.read.iter().map(|(of, _)| *of).collect();
+        let covered: Vec<Stride> = decoded.read.iter().filter_map(|(of, _)| counts(of)).collect();
         let outcome = deliver(tx, &covered, decoded.found, now)?;
         let start = covered.iter().map(|of| of.start).min();
         let end = covered.iter().map(|of| of.end).max();
@@ -100,9 +104,17 @@ fn take<T: Edit>(
         taken.push(Taken { range, outcome });
     }
     for (of, found) in &decoded.read {
-        kept::note_read(tx, number, job, of, found)?;
+        let Some(of) = counts(of) else { continue };
+        let there = found.iter().filter(|index| **index < fork);
+        let there: Vec<u64> = there.copied().collect();
+        kept::note_read(tx, number, job, &of, &there)?;
     }
-    for failure in decoded.failed {
+    for mut failure in decoded.failed {
+        let Some(of) = counts(&failure.of) else {
+            continue;
+        };
+        failure.exact &= of == failure.of;
+        failure.of = of;
         let range = failure.of.start..failure.of.end;
         let kept = kept::keep(tx, number, job, failure)?;
         let outcome = kept.map(Outcome::Kept);
@@ -120,15 +132,16 @@ fn deliver<T: Edit>(
     let (mut messages, mut unopened) = (Vec::new(), 0);
     let mut canaries = BTreeSet::new();
     let mut files = BTreeSet::new();
-    for Found { index, hash, piece } in found {
+    for found in found {
+        let is_new = is_new(tx, &found)?;
+        let Found { index, piece, .. } = found;
         if let Ok(Piece::Whole(whole)) = &piece
             && canary::returned(tx, &whole.bytes, index)?
         {
             canaries.insert(index);
-            SEEN.put(tx, &index, &())?;
             continue;
         }
-        if !is_new(tx, index, hash)? {
+        if !is_new {
             continue;
         }
         match piece {
@@ -153,17 +166,20 @@ fn deliver<T: Edit>(
     Ok(Outcome::Delivered { messages, unopened })
 }
 
-/// Whether nothing from this place, and no copy of it, came before; from now on it did.
-fn is_new<T: Edit>(tx: &mut T, index: u64, hash: Option<[u8; 32]>) -> Result<bool, T::Error> {
-    if SEEN.has(tx, &index)? {
+/// Whether this payload did not come before: neither from its place nor, where it is sealed, from another. From now on
+/// it did.
+fn is_new<T: Edit>(tx: &mut T, found: &Found) -> Result<bool, T::Error> {
+    let Found { index, hash, .. } = found;
+    if SEEN.get(tx, index)?.as_ref() == Some(hash) {
         return Ok(false);
     }
-    SEEN.put(tx, &index, &())?;
-    let Some(hash) = hash.map(Vec::from) else {
+    SEEN.put(tx, index, hash)?;
+    if !found.sealed {
         return Ok(true);
-    };
+    }
+    let hash = hash.to_vec();
     let is_copy = COPIES.has(tx, &hash)?;
-    COPIES.put(tx, &hash, &index)?;
+    COPIES.put(tx, &hash, index)?;
     Ok(!is_copy)
 }
 
@@ -239,7 +255,8 @@ mod tests {
         // The first digest brings all parts but one.
         let found = places.iter().zip(parts).map(|(&index, part)| Found {
             index,
-            hash: None,
+            hash: [index as u8; 32],
+            sealed: false,
             piece: Ok(Piece::PartOf([9; 8], part.into())),
         });
         let mut found: Vec<Found> = found.collect();

@@ -75,7 +75,8 @@ fn decoded(job: &Job, digest: &[u8]) -> Decoded {
     }
     let found = digest.hers.iter().map(|index| Found {
         index: *index,
-        hash: None,
+        hash: *blake3::hash(&index.to_le_bytes()).as_bytes(),
+        sealed: false,
         piece: Ok(Piece::Whole(Whole {
             name: None,
             bytes: index.to_le_bytes().to_vec(),

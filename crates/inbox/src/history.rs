@@ -1,0 +1,249 @@
+//! The histories of a board: a server that was restored from a backup, or that shows different boards to different
+//! people, is found by the running hash of the board's log.
+//!
+//! An inbox keeps marks: lengths of the board, each with the running hash of the log there (`docs/wire.md`, section 8).
+//! Every fetch asks for the hashes at the lengths of all marks. The messages up to the greatest mark that agrees are the
+//! same ones; where a mark behind it does not agree, the fetch goes back to it, so that what is on the board now is asked
+//! for, and the inbox remembers the fork.
+//!
+//! The lengths follow from those that the board had at earlier fetches: they do not depend on what digests contained.
+
+use crate::call::Board;
+use crate::canary;
+use crate::job::{Job, Session};
+use crate::kept;
+use crate::requests::add;
+use crate::storage::{Edit, Look, Storage};
+use crate::table::{FORKS, HEADS, JOBS, MARKS, Number, OPEN, SESSION};
+use crate::{Inbox, InboxError};
+use omr_protocol::Stride;
+use serde::{Deserialize, Serialize};
+
+/// The running hash of a log.
+pub(crate) type Hash = [u8; 32];
+
+/// The most marks that are kept.
+const MARKS_KEPT: usize = 32;
+/// The ratio of the distances of the marks that the first fetch asks for, from the first message that it asks for.
+const FIRST_STEPS: u64 = 4;
+
+/// A change of a board's history that a fetch found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fork {
+    /// The fetch went back to this length: the messages before it are those that were seen earlier.
+    pub common: u64,
+    /// The greatest length at which the board had been seen.
+    pub seen: u64,
+    /// The board's length when the fork was found.
+    pub messages: u64,
+    /// True where the board is shorter than it was, or has another hash. False where the server does not show the hash at
+    /// a length that the board has.
+    pub differs: bool,
+    /// Whether [`Inbox::new_forks`] returned it.
+    told: bool,
+}
+
+/// A length of a board that an inbox has seen, and the running hash of the log there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The length.
+    pub length: u64,
+    /// The running hash.
+    pub hash: Hash,
+}
+
+impl<S: Storage> Inbox<S> {
+    /// The marks, shortest length first: what two inboxes of one board compare.
+    ///
+    /// Errors: the storage's.
+    pub fn marks(&self) -> Result<Vec<Mark>, S::Error> {
+        let all = self.store.read(|tx| HEADS.all(tx))?.into_iter();
+        Ok(all.map(|(length, hash)| Mark { length, hash }).collect())
+    }
+
+    /// All forks that fetches found, oldest first.
+    ///
+    /// Errors: the storage's; `Record`.
+    pub fn forks(&self) -> Result<Vec<Fork>, S::Error> {
+        let all = self.store.read(|tx| FORKS.all(tx))?;
+        Ok(all.into_iter().map(|(_, fork)| fork).collect())
+    }
+
+    /// The forks that this function did not return before.
+    ///
+    /// Errors: the storage's; `Record`.
+    pub fn new_forks(&self) -> Result<Vec<Fork>, S::Error> {
+        let untold = |forks: Vec<(u64, Fork)>| forks.into_iter().filter(|(_, fork)| !fork.told);
+        if untold(self.store.read(|tx| FORKS.all(tx))?).next().is_none() {
+            return Ok(Vec::new());
+        }
+        self.store.write(|tx| {
+            let mut new = Vec::new();
+            for (number, fork) in untold(FORKS.all(tx)?) {
+                let told = Fork {
+                    told: true,
+                    ..fork.clone()
+                };
+                FORKS.put(tx, &number, &told)?;
+                new.push(fork);
+            }
+            Ok(new)
+        })
+    }
+}
+
+/// The lengths at which a fetch asks for running hashes.
+pub(crate) fn lengths<T: Look>(tx: &T) -> Result<Vec<u64>, T::Error> {
+    let mut lengths: Vec<u64> = HEADS.all(tx)?.into_iter().map(|(at, _)| at).collect();
+    if lengths.len() < 2 {
+        // Nothing was fetched yet. Marks before the first message that is asked for tell later where a fork is.
+        let cursor = Number::Cursor.get(tx)?;
+        lengths.extend([0, cursor]);
+        let mut step = 1u64;
+        while step < cursor {
+            lengths.push(cursor - step);
+            step = step.saturating_mul(FIRST_STEPS);
+        }
+        lengths.sort_unstable();
+        lengths.dedup();
+    }
+    Ok(lengths)
+}
+
+/// Compares the marks with what a server shows, goes back to the last one that agrees where one does not, and marks the
+/// board's length. To be called with the answer to a request for [`lengths`].
+pub(crate) fn meet<T: Edit>(tx: &mut T, board: &Board) -> Result<(), T::Error> {
+    let (first, end) = (board.messages.start, board.messages.end);
+    let marks = HEADS.all(tx)?;
+    // Nobody can show the hashes before the first message that is kept.
+    let shown = marks.iter().filter(|(length, _)| *length >= first);
+    let mut common = first;
+    let mut forked = None;
+    for (length, hash) in shown {
+        let now = board.hash_at(*length);
+        if now != Some(*hash) {
+            forked = Some(*length > end || now.is_some());
+            break;
+        }
+        common = *length;
+    }
+    let seen = marks.last().map_or(0, |(length, _)| *length);
+    let cursor = Number::Cursor.get(tx)?;
+    if forked.is_none() && cursor > end {
+        // Without a mark: nothing is known of the messages before the cursor.
+        common = first;
+        forked = Some(true);
+    }
+    if let Some(differs) = forked {
+        let common = common.min(end);
+        go_back(tx, common, first)?;
+        let fork = Fork {
+            common,
+            seen: seen.max(cursor),
+            messages: end,
+            differs,
+            told: false,
+        };
+        let number = FORKS.next_number(tx)?;
+        FORKS.put(tx, &number, &fork)?;
+    }
+    for (length, hash) in &board.hashes {
+        HEADS.put(tx, length, hash)?;
+    }
+    HEADS.put(tx, &end, &board.log_hash)?;
+    thin(tx)
+}
+
+/// Marks the end of a digest with the hash that the server named for it.
+pub(crate) fn mark<T: Edit>(tx: &mut T, length: u64, hash: &Hash) -> Result<(), T::Error> {
+    HEADS.put(tx, &length, hash)?;
+    thin(tx)
+}
+
+/// Drops marks until few enough are left. They lie the closer the nearer they are to the last one: a fork that is found
+/// costs few messages, and old ones are found all the same.
+fn thin<T: Edit>(tx: &mut T) -> Result<(), T::Error> {
+    let mut lengths: Vec<u64> = HEADS.all(tx)?.into_iter().map(|(at, _)| at).collect();
+    while lengths.len() > MARKS_KEPT {
+        let end = lengths[lengths.len() - 1];
+        // The gap that a mark leaves, beside its distance from the end.
+        let gap = |at: &usize| {
+            let gap = (lengths[at + 1] - lengths[at - 1]) as f64;
+            gap / (end - lengths[*at]) as f64
+        };
+        let inner = 1..lengths.len() - 1;
+        let least = inner.min_by(|one, other| gap(one).total_cmp(&gap(other)));
+        let Some(at) = least else { break };
+        HEADS.remove(tx, &lengths.remove(at))?;
+    }
+    Ok(())
+}
+
+/// Has everything from message `common` on asked for again, and takes back what was noted of it. Letters that came stay.
+fn go_back<T: Edit>(tx: &mut T, common: u64, first: u64) -> Result<(), T::Error> {
+    for number in [Number::Cursor, Number::Length] {
+        let at = number.get(tx)?;
+        number.set(tx, at.min(common))?;
+    }
+    Number::First.set(tx, first)?;
+    HEADS.clear(tx, common + 1..=u64::MAX)?;
+    for (turn, length) in MARKS.all(tx)? {
+        MARKS.put(tx, &turn, &length.min(common))?;
+    }
+    for (at, job) in JOBS.all(tx)? {
+        if job.end > common {
+            cut_short(tx, at, job, common)?;
+        }
+    }
+    kept::go_back(tx, common)?;
+    canary::go_back(tx, common)?;
+    if let Some(session) = SESSION.get(tx, &OPEN)?
+        && session.next > common
+    {
+        let forked = Session {
+            history: None,
+            ..session
+        };
+        SESSION.put(tx, &OPEN, &forked)?;
+    }
+    Ok(())
+}
+
+/// A request beyond a fork. Where its digest is here, its letters are taken in, but it counts for the messages before the
+/// fork alone; where it is not, it asks for those.
+fn cut_short<T: Edit>(tx: &mut T, at: u64, job: Job, common: u64) -> Result<(), T::Error> {
+    if job.fetched {
+        let fork = Some(job.fork.unwrap_or(common).min(common));
+        return JOBS.put(tx, &at, &Job { fork, ..job });
+    }
+    JOBS.remove(tx, &at)?;
+    let Some(rest) = before(&job.stride(), common) else {
+        return Ok(());
+    };
+    let rest = Job::new(rest, job.bound);
+    let rest = Job {
+        again: job.again,
+        spare: job.spare,
+        turn: job.turn,
+        ..rest
+    };
+    add(tx, &rest).map(drop)
+}
+
+/// The messages of a stride before one.
+pub(crate) fn before(of: &Stride, end: u64) -> Option<Stride> {
+    let range = of.start..of.end.min(end);
+    (!range.is_empty()).then(|| Stride::new(range, of.step()))
+}
+
+/// Whether a digest is made of the history that a mark at its end is of. True where either is not known.
+pub(crate) fn agrees<T: Look>(tx: &T, end: u64, hash: Option<&Hash>) -> Result<bool, T::Error> {
+    let mark = HEADS.get(tx, &end)?;
+    Ok(mark.as_ref().zip(hash).is_none_or(|(mark, hash)| mark == hash))
+}
+
+/// What an inbox reports of a digest that is made of another history than the board it was asked for on.
+pub(crate) fn other_history(call: &'static str, end: u64) -> InboxError {
+    let expected = format!("a digest of the board as it was described, up to message {end}");
+    InboxError::answer(call, expected, "one of another history of the board")
+}
