@@ -246,10 +246,19 @@ impl<E: Display> Exchange<E> for Cut<E> {
                 requests.set_session(Some(&next))?;
                 self.collect(requests, collected)
             }
-            (Stage::Digest(_), Err(failed)) => {
-                // Closed by the server: the next tick opens another, from the cursor on.
-                if failed.kind == Failure::NotFound {
-                    requests.set_session(None)?;
+            (Stage::Digest(session), Err(failed)) => {
+                match failed.kind {
+                    // Closed by the server: the next tick opens another, from the cursor on.
+                    Failure::NotFound => requests.set_session(None)?,
+                    // It never goes on, or another copy of this inbox goes on with it: the next tick closes it.
+                    Failure::Final | Failure::Refused => {
+                        let ended = Session {
+                            history: None,
+                            ..session
+                        };
+                        requests.set_session(Some(&ended))?;
+                    }
+                    _ => {}
                 }
                 Err(failed.error.into())
             }

@@ -74,7 +74,10 @@ impl<S: Storage> Inbox<S> {
     /// Errors: the storage's; `Record`.
     pub fn new_forks(&self) -> Result<Vec<Fork>, S::Error> {
         let untold = |forks: Vec<(u64, Fork)>| forks.into_iter().filter(|(_, fork)| !fork.told);
-        if untold(self.store.read(|tx| FORKS.all(tx))?).next().is_none() {
+        if untold(self.store.read(|tx| FORKS.all(tx))?)
+            .next()
+            .is_none()
+        {
             return Ok(Vec::new());
         }
         self.store.write(|tx| {
@@ -136,7 +139,7 @@ pub(crate) fn meet<T: Edit>(tx: &mut T, board: &Board) -> Result<(), T::Error> {
     }
     if let Some(differs) = forked {
         let common = common.min(end);
-        go_back(tx, common, first)?;
+        go_back(tx, common)?;
         let fork = Fork {
             common,
             seen: seen.max(cursor),
@@ -147,6 +150,8 @@ pub(crate) fn meet<T: Edit>(tx: &mut T, board: &Board) -> Result<(), T::Error> {
         let number = FORKS.next_number(tx)?;
         FORKS.put(tx, &number, &fork)?;
     }
+    // A restore may have brought messages back that had expired.
+    Number::First.set(tx, first)?;
     for (length, hash) in &board.hashes {
         HEADS.put(tx, length, hash)?;
     }
@@ -180,12 +185,11 @@ fn thin<T: Edit>(tx: &mut T) -> Result<(), T::Error> {
 }
 
 /// Has everything from message `common` on asked for again, and takes back what was noted of it. Letters that came stay.
-fn go_back<T: Edit>(tx: &mut T, common: u64, first: u64) -> Result<(), T::Error> {
+fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> {
     for number in [Number::Cursor, Number::Length] {
         let at = number.get(tx)?;
         number.set(tx, at.min(common))?;
     }
-    Number::First.set(tx, first)?;
     HEADS.clear(tx, common + 1..=u64::MAX)?;
     for (turn, length) in MARKS.all(tx)? {
         MARKS.put(tx, &turn, &length.min(common))?;
@@ -239,7 +243,10 @@ pub(crate) fn before(of: &Stride, end: u64) -> Option<Stride> {
 /// Whether a digest is made of the history that a mark at its end is of. True where either is not known.
 pub(crate) fn agrees<T: Look>(tx: &T, end: u64, hash: Option<&Hash>) -> Result<bool, T::Error> {
     let mark = HEADS.get(tx, &end)?;
-    Ok(mark.as_ref().zip(hash).is_none_or(|(mark, hash)| mark == hash))
+    Ok(mark
+        .as_ref()
+        .zip(hash)
+        .is_none_or(|(mark, hash)| mark == hash))
 }
 
 /// What an inbox reports of a digest that is made of another history than the board it was asked for on.

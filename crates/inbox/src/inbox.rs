@@ -1,7 +1,7 @@
 //! A recipient's messages and the state of her requests, over any storage.
 
-use crate::history::Mark;
 use crate::Requests;
+use crate::history::Mark;
 use crate::storage::Storage;
 use crate::table::{HEADS, Number};
 

@@ -1,10 +1,14 @@
-//! A model: random orders of posts, fetches, ticks of sessions, failures and crashes, at a server that keeps its promises.
+//! A model: random orders of posts, fetches, ticks of sessions, failures and crashes, at a server that keeps its promises
+//! but may go back to a backup, or drop messages and show others in their place; with a second device, and older copies
+//! of the inbox.
 //!
-//! A crash loses what was written since changes were last kept. Every letter comes once all the same, nothing is
-//! acknowledged before it is kept, and the calls do not depend on what is found.
+//! A crash loses what was written since changes were last kept. Every letter that is on the board comes once all the same,
+//! nothing is acknowledged before it is kept, and the calls do not depend on what is found.
 
 mod server;
 mod world;
+
+pub(crate) use server::board;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -30,6 +34,8 @@ enum Fate {
     CrashKept,
     /// It ends before the answer is looked at.
     CrashAnswered,
+    /// The server drops so many messages before.
+    Forks(u64),
 }
 
 /// What happens.
@@ -41,6 +47,18 @@ enum Event {
     Flood,
     /// The board forgets its first messages, so many.
     Expire(u64),
+    /// The server's state is kept, to go back to.
+    BackUp,
+    /// The server goes back to it: a backup is restored.
+    Restore,
+    /// The server drops the last messages, so many, as if they had never been.
+    Fork(u64),
+    /// Her other device goes on.
+    OtherDevice,
+    /// A copy of the inbox is made.
+    Copy,
+    /// The inbox becomes that copy.
+    OlderCopy,
     /// A person asks for the first messages again, so many.
     Again(u64),
     Fetch(Vec<Fate>),
@@ -73,6 +91,7 @@ fn fate() -> impl Strategy<Value = Fate> {
         1 => Just(Fate::CrashUnkept),
         1 => Just(Fate::CrashKept),
         1 => Just(Fate::CrashAnswered),
+        1 => (1..9u64).prop_map(Fate::Forks),
     ]
 }
 
@@ -83,6 +102,12 @@ fn event() -> impl Strategy<Value = Event> {
         6 => vec(any::<bool>(), 0..9).prop_map(Event::Post),
         1 => (0..9u64).prop_map(Event::Expire),
         1 => (1..20u64).prop_map(Event::Again),
+        1 => Just(Event::BackUp),
+        1 => Just(Event::Restore),
+        1 => (1..30u64).prop_map(Event::Fork),
+        2 => Just(Event::OtherDevice),
+        1 => Just(Event::Copy),
+        1 => Just(Event::OlderCopy),
         8 => fates().prop_map(Event::Fetch),
         8 => fates().prop_map(Event::Tick),
         2 => fates().prop_map(Event::Close),
@@ -107,18 +132,20 @@ proptest! {
         batch in prop::option::of(Just(4u64)),
     ) {
         let mut world = played(&events, batch, |hers| hers);
-        world.settles();
-        let mut found = world.letters();
-        found.sort_unstable();
-        prop_assert!(found.is_sorted_by(|one, next| one < next), "{:?}", found);
-        // Of those that expired some came before.
-        let first = world.server.first;
-        let hers = world.server.hers();
-        prop_assert!(found.iter().all(|letter| hers.contains(letter)));
-        let there = |letters: Vec<u64>| -> Vec<u64> {
-            letters.into_iter().filter(|letter| *letter >= first).collect()
-        };
-        prop_assert_eq!(there(found), there(hers));
+        for _ in 0..2 {
+            world.settles();
+            let mut found = world.letters();
+            found.sort_unstable();
+            prop_assert!(found.is_sorted_by(|one, next| one < next), "{:?}", found);
+            // Those that expired, or that the server dropped, may have come before.
+            let posted = &world.server.letters;
+            prop_assert!(found.iter().all(|letter| posted.contains(letter)));
+            let first = world.server.first;
+            for (index, letter) in world.server.hers() {
+                prop_assert!(index < first || found.contains(&letter), "{} at {}", letter, index);
+            }
+            world.happens(&Event::OtherDevice, |hers| hers);
+        }
     }
 
     #[test]

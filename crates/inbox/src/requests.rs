@@ -1,13 +1,13 @@
 //! Requests: what the network half of a fetch sees of an inbox. Nothing here can name a message.
 
+use crate::call::Board;
+use crate::expired;
+use crate::history::{self, Hash};
 use crate::job::{Form, Job, Session, random_id};
 use crate::kept::{self, Kept};
 use crate::schedule::{self, Spare};
 use crate::storage::{Edit, Storage};
 use crate::table::{DIGESTS, JOBS, MARKS, Number, OPEN, ORDERS, SEED, SESSION};
-use crate::call::Board;
-use crate::history::{self, Hash};
-use crate::expired;
 use omr_protocol::Stride;
 use std::ops::Range;
 
@@ -41,7 +41,7 @@ impl<'a, S: Storage> Requests<'a, S> {
 
     /// The lengths at which the next description of the board shall have running hashes of the log.
     pub(crate) fn lengths(&self) -> Result<Vec<u64>, S::Error> {
-        self.store.read(history::lengths)
+        self.store.read(|tx| history::lengths(tx))
     }
 
     /// Compares the board with what was seen of it, then notes requests for all messages from the cursor to its end, and
@@ -276,7 +276,9 @@ mod tests {
             batches: None,
         };
         let next = |length| {
-            requests.plan(&crate::model::board(0..length), &form).unwrap();
+            requests
+                .plan(&crate::model::board(0..length), &form)
+                .unwrap();
             requests.open().unwrap()[0].0
         };
         let dropped = next(5);

@@ -96,7 +96,11 @@ fn take<T: Edit>(
     let fork = job.fork.unwrap_or(u64::MAX);
     let counts = |of: &Stride| before(of, fork);
     if !decoded.read.is_empty() {
-        let covered: Vec<Stride> = decoded.read.iter().filter_map(|(of, _)| counts(of)).collect();
+        let covered: Vec<Stride> = decoded
+            .read
+            .iter()
+            .filter_map(|(of, _)| counts(of))
+            .collect();
         let outcome = deliver(tx, &covered, decoded.found, now)?;
         let start = covered.iter().map(|of| of.start).min();
         let end = covered.iter().map(|of| of.end).max();

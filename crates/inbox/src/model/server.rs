@@ -1,10 +1,11 @@
 //! The model's server: what a call does, and digests that anybody can read.
 
-use crate::{Answer, Board, Call, Failed, Failure, JobRequest, Limits, SessionRequest};
+use crate::{Answer, Board, Call, Failed, Failure, JobRequest, Limits, Log, SessionRequest};
 use omr_client::letter::Place;
 use omr_protocol::{Sealing, Stride};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 pub(super) const PARAMS: &str = "model";
 pub(super) const BOARD: [u8; 16] = [7; 16];
@@ -17,7 +18,8 @@ pub(super) struct Digest {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) bound: u32,
-    pub(super) hers: Vec<u64>,
+    /// The places of her letters, and what they are.
+    pub(super) hers: Vec<(u64, u64)>,
     pub(super) damaged: bool,
 }
 
@@ -31,6 +33,22 @@ impl Digest {
     }
 }
 
+/// A message: what it is, which no other is, and whether it is for her.
+#[derive(Clone, Copy)]
+pub(super) struct Post {
+    pub(super) id: u64,
+    pub(super) hers: bool,
+}
+
+/// A state that the server can go back to.
+#[derive(Clone, Default)]
+struct Backup {
+    board: Vec<Post>,
+    first: u64,
+    jobs: BTreeMap<Vec<u8>, JobRequest>,
+    sessions: BTreeMap<[u8; 16], Open>,
+}
+
 /// A session, and the digests that were cut off it.
 #[derive(Clone)]
 struct Open {
@@ -40,8 +58,14 @@ struct Open {
 
 #[derive(Default)]
 pub(super) struct Server {
-    /// Whether each message is for her.
-    pub(super) board: Vec<bool>,
+    pub(super) board: Vec<Post>,
+    /// Every letter to her that was ever posted.
+    pub(super) letters: Vec<u64>,
+    /// Messages ever posted.
+    posts: u64,
+    /// Restores of backups.
+    restores: u8,
+    backup: Backup,
     /// The first message that is still there.
     pub(super) first: u64,
     /// The calls, without the random ids in them.
@@ -58,12 +82,74 @@ fn fails(kind: Failure) -> Served {
 }
 
 impl Server {
-    /// Places of messages for her.
-    pub(super) fn hers(&self) -> Vec<u64> {
+    pub(super) fn post(&mut self, hers: bool) {
+        let id = self.posts;
+        self.posts += 1;
+        self.board.push(Post { id, hers });
+        if hers {
+            self.letters.push(id);
+        }
+    }
+
+    /// Keeps the state as it is now.
+    pub(super) fn back_up(&mut self) {
+        self.backup = Backup {
+            board: self.board.clone(),
+            first: self.first,
+            jobs: self.jobs.clone(),
+            sessions: self.sessions.clone(),
+        };
+    }
+
+    /// Goes back to the state that was kept, as an operator does.
+    pub(super) fn restore(&mut self) {
+        let Backup {
+            board,
+            first,
+            jobs,
+            sessions,
+        } = self.backup.clone();
+        (self.board, self.first) = (board, first);
+        (self.jobs, self.sessions) = (jobs, sessions);
+        self.restores += 1;
+    }
+
+    /// Drops the last messages and admits to nothing.
+    pub(super) fn fork(&mut self, messages: u64) {
+        let length = self.board.len() as u64;
+        let common = length.saturating_sub(messages).max(self.first);
+        self.board.truncate(common as usize);
+        let is_before = |open: &Open| open.cuts.last().map_or(open.request.start, |cut| cut.end);
+        self.sessions.retain(|_, open| is_before(open) <= common);
+    }
+
+    /// The places of letters to her, and what they are.
+    pub(super) fn hers(&self) -> Vec<(u64, u64)> {
         let places = (0..).zip(&self.board);
         places
-            .filter_map(|(index, hers)| hers.then_some(index))
+            .filter_map(|(index, post)| post.hers.then_some((index, post.id)))
             .collect()
+    }
+
+    /// The running hash of the log, where the board has it.
+    fn hash_at(&self, length: u64) -> Option<[u8; 32]> {
+        let posts = self.board.get(..length as usize)?;
+        let mut hasher = blake3::Hasher::new();
+        for post in posts {
+            hasher.update(&post.id.to_le_bytes());
+        }
+        (length >= self.first).then(|| *hasher.finalize().as_bytes())
+    }
+
+    fn board(&self, lengths: &[u64]) -> Board {
+        let end = self.board.len() as u64;
+        let known = |length: &u64| Some((*length, self.hash_at(*length)?));
+        let log = Log {
+            hash: self.hash_at(end).unwrap(),
+            history: [self.restores; 16],
+            hashes: lengths.iter().filter_map(known).collect(),
+        };
+        Board::new(place(), self.first, end, log).unwrap()
     }
 
     fn digest(&self, of: &Stride, bound: u32) -> Digest {
@@ -72,7 +158,7 @@ impl Server {
             start: of.start,
             end: of.end,
             bound,
-            hers: hers.filter(|index| of.contains(*index)).collect(),
+            hers: hers.filter(|(index, _)| of.contains(*index)).collect(),
             damaged: false,
         }
     }
@@ -91,15 +177,9 @@ impl Server {
 
     pub(super) fn serve(&mut self, call: Call) -> Served {
         match call {
-            Call::Board => {
-                let place = Place {
-                    board_id: BOARD,
-                    params: PARAMS.to_owned(),
-                    sealing: Sealing::HpkeX25519,
-                    payload_bytes: 612,
-                };
-                let board = Board::new(place, self.first, self.board.len() as u64);
-                Ok(Answer::Board(board.unwrap()))
+            Call::Board(lengths) => {
+                assert!(lengths.len() <= 64, "{lengths:?}");
+                Ok(Answer::Board(self.board(&lengths)))
             }
             Call::Limits => Ok(Answer::Limits(Limits {
                 digest_messages: 24,
@@ -109,14 +189,16 @@ impl Server {
             })),
             Call::CreateOrder(_) => Ok(Answer::Order(BATCH)),
             Call::CreateJob(job) => {
-                assert!(job.end <= self.board.len() as u64, "{job:?}");
-                if job.start < self.first {
+                if job.start < self.first || job.end > self.board.len() as u64 {
                     return fails(Failure::OutOfRange);
                 }
                 let id = job.request_id.to_vec();
                 let known = self.jobs.entry(id.clone()).or_insert_with(|| job.clone());
                 match *known == job {
-                    true => Ok(Answer::Job(id)),
+                    true => Ok(Answer::Job {
+                        id,
+                        log_hash: self.hash_at(job.end),
+                    }),
                     false => fails(Failure::Exists),
                 }
             }
@@ -149,9 +231,11 @@ impl Server {
         };
         // The last one is kept until the next is asked for.
         if number + 1 == open.cuts.len() {
-            return Ok(Answer::Digest(open.cuts[number].bytes()));
+            return Ok(self.answer(&open.cuts[number]));
         }
-        assert_eq!(number, open.cuts.len(), "a cut that nobody can make");
+        if number != open.cuts.len() {
+            return fails(Failure::Final);
+        }
         let next = open.cuts.last().map_or(open.request.start, |cut| cut.end);
         let room = match open.request.room {
             0 => u64::MAX,
@@ -161,6 +245,32 @@ impl Server {
         let digest = self.digest(&Stride::new(next..end, 1), open.request.bound);
         let cuts = &mut self.sessions.get_mut(&id).unwrap().cuts;
         cuts.push(digest.clone());
-        Ok(Answer::Digest(digest.bytes()))
+        Ok(self.answer(&digest))
     }
+
+    fn answer(&self, cut: &Digest) -> Answer {
+        Answer::Cut {
+            digest: cut.bytes(),
+            log_hash: self.hash_at(cut.end),
+        }
+    }
+}
+
+fn place() -> Place {
+    Place {
+        board_id: BOARD,
+        params: PARAMS.to_owned(),
+        sealing: Sealing::HpkeX25519,
+        payload_bytes: 612,
+    }
+}
+
+/// A board whose running hash never changes.
+pub(crate) fn board(messages: Range<u64>) -> Board {
+    let log = Log {
+        hash: [0; 32],
+        history: [0; 16],
+        hashes: messages.clone().map(|length| (length, [0; 32])).collect(),
+    };
+    Board::new(place(), messages.start, messages.end, log).unwrap()
 }

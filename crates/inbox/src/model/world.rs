@@ -38,15 +38,21 @@ impl From<String> for Fault {
     }
 }
 
+type Records = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
+
 pub(super) struct World {
     pub(super) server: Server,
     inbox: Inbox<Memory<Fault>>,
     /// What a crash leaves.
-    kept: BTreeMap<(Table, Vec<u8>), Vec<u8>>,
+    kept: Records,
+    /// What another device of hers has.
+    other: Records,
+    /// An older copy of what is kept.
+    older: Records,
     recipient: Recipient,
 }
 
-fn opened(kept: &BTreeMap<(Table, Vec<u8>), Vec<u8>>) -> Inbox<Memory<Fault>> {
+fn opened(kept: &Records) -> Inbox<Memory<Fault>> {
     let records = kept.iter();
     let records = records.map(|((table, key), value)| (*table, key.clone(), value.clone()));
     Inbox::open(Memory::restore(records)).unwrap()
@@ -73,18 +79,19 @@ fn decoded(job: &Job, digest: &[u8]) -> Decoded {
             ..Decoded::default()
         };
     }
-    let found = digest.hers.iter().map(|index| Found {
+    let found = digest.hers.iter().map(|(index, id)| Found {
         index: *index,
-        hash: *blake3::hash(&index.to_le_bytes()).as_bytes(),
-        sealed: false,
+        hash: *blake3::hash(&id.to_le_bytes()).as_bytes(),
+        // Letters are recognised by their places, or as copies.
+        sealed: id % 2 == 0,
         piece: Ok(Piece::Whole(Whole {
             name: None,
-            bytes: index.to_le_bytes().to_vec(),
+            bytes: id.to_le_bytes().to_vec(),
         })),
     });
     Decoded {
         found: found.collect(),
-        read: vec![(of, digest.hers.clone())],
+        read: vec![(of, digest.hers.iter().map(|(index, _)| *index).collect())],
         failed: Vec::new(),
     }
 }
@@ -105,18 +112,29 @@ fn described(call: &Call) -> String {
         Call::WatchJob(id) | Call::FetchDigest(id) => id.fill(0),
         Call::OpenSession(session) => session.request_id = [0; 16],
         Call::CutSession { session_id: id, .. } | Call::CloseSession(id) => id.fill(0),
-        Call::Board | Call::Limits => {}
+        Call::Board(_) | Call::Limits => {}
     }
     format!("{call:?}")
 }
 
+/// A digest that cannot be decoded.
+fn damaged(digest: &[u8]) -> Vec<u8> {
+    let damaged = true;
+    let digest = Digest {
+        damaged,
+        ..Digest::parse(digest)
+    };
+    digest.bytes()
+}
+
 impl World {
     pub(super) fn new(batch: Option<u64>) -> Self {
-        let kept = BTreeMap::new();
         Self {
             server: Server::default(),
-            inbox: opened(&kept),
-            kept,
+            inbox: opened(&Records::new()),
+            kept: Records::new(),
+            other: Records::new(),
+            older: Records::new(),
             recipient: Recipient {
                 agreed: Agreed {
                     params: PARAMS.to_owned(),
@@ -137,14 +155,28 @@ impl World {
 
     pub(super) fn happens(&mut self, event: &Event, hers: impl Fn(bool) -> bool) {
         match event {
-            Event::Post(messages) => self
-                .server
-                .board
-                .extend(messages.iter().map(|it| hers(*it))),
+            Event::Post(messages) => {
+                for message in messages {
+                    self.server.post(hers(*message));
+                }
+            }
             Event::Flood => {
-                let length = self.server.board.len() + 1100;
-                self.server.board.resize(length, false);
-                self.server.board.push(hers(true));
+                for _ in 0..1100 {
+                    self.server.post(false);
+                }
+                self.server.post(hers(true));
+            }
+            Event::BackUp => self.server.back_up(),
+            Event::Restore => self.server.restore(),
+            Event::Fork(messages) => self.server.fork(*messages),
+            Event::OtherDevice => {
+                std::mem::swap(&mut self.kept, &mut self.other);
+                self.crash();
+            }
+            Event::Copy => self.older = self.kept.clone(),
+            Event::OlderCopy => {
+                self.kept = self.older.clone();
+                self.crash();
             }
             Event::Expire(messages) => {
                 let first = self.server.first + messages;
@@ -188,6 +220,7 @@ impl World {
     fn exchange(&mut self, mut exchange: impl Exchange<String>, fates: &[Fate]) {
         let mut fates = fates.iter().copied();
         let mut step = exchange.begin(self.inbox.requests()).unwrap();
+        let mut forked = false;
         while let Step::Call(call) = step {
             let fate = fates.next().unwrap_or(Fate::Well);
             if fate == Fate::CrashUnkept {
@@ -197,6 +230,7 @@ impl World {
             if fate == Fate::CrashKept {
                 return self.crash();
             }
+            forked |= matches!(fate, Fate::Forks(_));
             let answer = self.call(call, fate);
             if fate == Fate::Decoded {
                 self.take_in(false);
@@ -207,6 +241,7 @@ impl World {
             step = match exchange.answer(self.inbox.requests(), answer) {
                 Ok(step) => step,
                 Err(Fault::Call) => break,
+                Err(Fault::Inbox(InboxError::Answer { .. })) if forked => break,
                 Err(Fault::Inbox(error)) => panic!("{error}"),
             };
         }
@@ -222,20 +257,20 @@ impl World {
         if let Fate::Fails(kind) = fate {
             return failed(kind);
         }
+        if let Fate::Forks(messages) = fate {
+            self.server.fork(messages);
+        }
         for digest in self.server.acknowledged(&call) {
             self.is_kept(&digest);
         }
         let answer = self.server.serve(call)?;
         match (fate, answer) {
             (Fate::Lost, _) => failed(Failure::Other),
-            (Fate::Damaged, Answer::Digest(digest)) => {
-                let damaged = true;
-                let digest = Digest {
-                    damaged,
-                    ..Digest::parse(&digest)
-                };
-                Ok(Answer::Digest(digest.bytes()))
-            }
+            (Fate::Damaged, Answer::Digest(digest)) => Ok(Answer::Digest(damaged(&digest))),
+            (Fate::Damaged, Answer::Cut { digest, log_hash }) => Ok(Answer::Cut {
+                digest: damaged(&digest),
+                log_hash,
+            }),
             (_, answer) => Ok(answer),
         }
     }
@@ -247,13 +282,13 @@ impl World {
         let (letters, ranges) = (letters(&inbox), inbox.kept().unwrap());
         let cursor = inbox.requests().cursor().unwrap();
         let jobs = inbox.store().read(|tx| JOBS.all(tx)).unwrap();
-        for index in digest.hers.iter().filter(|index| **index < cursor) {
+        for (index, id) in digest.hers.iter().filter(|(index, _)| *index < cursor) {
             let mut asked = jobs.iter().map(|(_, job)| job.stride());
             let mut missing = ranges.iter().map(crate::Kept::range);
-            let is_kept = letters.contains(index)
+            let is_kept = letters.contains(id)
                 || asked.any(|of| of.contains(*index))
                 || missing.any(|range| range.contains(index));
-            assert!(is_kept, "{index} is lost");
+            assert!(is_kept, "letter {id} at {index} is lost");
         }
     }
 
@@ -269,8 +304,9 @@ impl World {
     /// Everything goes well, and a person asks for what overflowed or was damaged.
     pub(super) fn settles(&mut self) {
         if let Some(batch) = self.recipient.batch {
-            let length = self.server.board.len().next_multiple_of(batch as usize);
-            self.server.board.resize(length, false);
+            while self.server.board.len() as u64 % batch > 0 {
+                self.server.post(false);
+            }
         }
         for _ in 0..8 {
             self.exchange(Fetch::new(self.recipient.clone()), &[]);
@@ -288,7 +324,7 @@ impl World {
         self.crash();
     }
 
-    /// Where the letters stand that came.
+    /// The letters that came.
     pub(super) fn letters(&self) -> Vec<u64> {
         letters(&self.inbox)
     }
@@ -298,9 +334,7 @@ fn letters(inbox: &Inbox<Memory<Fault>>) -> Vec<u64> {
     let listed = inbox.list(true).unwrap().into_iter();
     let letter = |listed: crate::Listed| {
         let body = inbox.body(listed.number).unwrap();
-        let index = u64::from_le_bytes(body.try_into().unwrap());
-        assert_eq!(index, listed.index);
-        index
+        u64::from_le_bytes(body.try_into().unwrap())
     };
     listed.map(letter).collect()
 }
