@@ -119,9 +119,10 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
     let [outcome, fresh] = ["", 0];
     try {
       const before = (await me.letters()).length;
-      await me.fetch(setVisit);
+      const { warnings } = await me.fetch(setVisit);
       fresh = (await reload()).length - before;
-      outcome = fresh === 0 ? "No new letter." : `${several(fresh, "new letter")}.`;
+      const found = fresh === 0 ? "No new letter." : `${several(fresh, "new letter")}.`;
+      outcome = [...warnings.map((warning) => `Warning: ${warning}.`), found].join(" ");
     } catch (error) {
       const gone = !(await me.ready());
       outcome = `${reason(error)} ${gone ? "They are made and sent again." : "The next visit asks the same again."}`;

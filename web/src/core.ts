@@ -72,9 +72,9 @@ export class Core {
   }
 
   static async #of(kept: Kept, store: Store, vault: Vault, identity: Identity, means: Means): Promise<Core> {
-    const { boardId, sealing, bound, begins, server } = kept;
+    const { boardId, sealing, bound, begins, logHash, server } = kept;
     const called = service(server, means.token, means.seen);
-    const form = new Form(boardId, sealing, bound, begins);
+    const form = new Form(boardId, sealing, bound, begins, logHash);
     return new Core(kept, store, vault, identity, means, called, await Inbox.open(identity, form, store, called));
   }
 
@@ -112,7 +112,7 @@ export class Core {
     checkLength(passphrase);
     const called = service(server, means.token, means.seen);
     const { board } = await patiently(() => called.capabilities.getCapabilities({}));
-    const { paramsId, boardId, sealing, messages } = given("a board", board);
+    const { paramsId, boardId, sealing, messages, logHash } = given("a board", board);
     if (sealing === "none") throw new Error("expected a board of sealed letters, found one that everybody can read");
     const identity = options.secret
       ? read(new Uint8Array(options.secret))
@@ -131,6 +131,7 @@ export class Core {
       bound,
       parts: bound * SPARED,
       begins: Number(messages),
+      logHash: new Uint8Array(logHash),
       clueKey: new Uint8Array(identity.clueKey),
       lock,
       secret: await lockSecret(vault, identity.toBytes() as Bytes),

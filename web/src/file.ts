@@ -29,6 +29,7 @@ export function fromFile(file: Uint8Array): Proven {
     bound: whole(all, "bound"),
     parts: whole(all, "parts"),
     begins: whole(all, "begins"),
+    logHash: bytes(all, "logHash"),
     clueKey: bytes(all, "clueKey"),
     lock: { salt: bytes(lock, "salt"), rounds: whole(lock, "rounds") },
     secret: sealed(all, "secret"),

@@ -39,7 +39,7 @@ export class Inbox {
       call = await this.#answered(call, keys, tell);
     }
     await this.#keep();
-    const fetched = { digests: 0, milliseconds: 0 };
+    const fetched: Fetched = { digests: 0, milliseconds: 0, warnings: this.#rules.newForks() };
     for (;;) {
       const start = performance.now();
       const more = this.#rules.takeOne(Date.now() / 1000);
@@ -98,10 +98,16 @@ export class Inbox {
     const { board, capabilities, detection } = this.#service;
     switch (call.kind) {
       case "board": {
-        const found = given("a board", (await patiently(() => board.getBoard({}))).board);
-        const { boardId, paramsId, sealing, payloadBytes, firstIndex, messages } = found;
-        return () =>
-          this.#rules.answerBoard(boardId, paramsId, sealing, payloadBytes, Number(firstIndex), Number(messages));
+        const lengths = Array.from(call.lengths);
+        const answer = await patiently(() => board.getBoard({ lengths: lengths.map(BigInt) }));
+        const { boardId, paramsId, sealing, payloadBytes, firstIndex, messages, logHash, historyId } = given(
+          "a board",
+          answer.board,
+        );
+        const [first, end] = [Number(firstIndex), Number(messages)];
+        const place = [boardId, paramsId, sealing, payloadBytes] as const;
+        const log = [logHash, historyId, new Float64Array(lengths), answer.logHashes] as const;
+        return () => this.#rules.answerBoard(...place, first, end, ...log);
       }
       case "limits": {
         const limits = given("limits", (await patiently(() => capabilities.getCapabilities({}))).limits);
@@ -111,8 +117,8 @@ export class Inbox {
       case "job": {
         const { id: requestId, start, end, bound, scheme, step } = call;
         const request = { requestId, keyHashes, start: BigInt(start), end: BigInt(end), bound, scheme, step: BigInt(step) };
-        const { jobId } = given("a job", (await patiently(() => detection.createJob(request))).job);
-        return () => this.#rules.answerJob(jobId);
+        const { jobId, logHash } = given("a job", (await patiently(() => detection.createJob(request))).job);
+        return () => this.#rules.answerJob(jobId, logHash);
       }
       case "watch":
         await patiently(() => watch(this.#service, call.id, tell));

@@ -25,6 +25,8 @@ export interface Kept {
   parts: number;
   /** The board's length when she was made: no letter is before. */
   begins: number;
+  /** The running hash of the board's log at that length. */
+  logHash: Bytes;
   clueKey: Bytes;
   lock: Lock;
   secret: Sealed;
@@ -52,13 +54,14 @@ export class Changed extends Error {
 
 /** All fields but the proof as text, each at its place: two records with one text are the same. */
 function canonical(kept: Kept): string {
-  const { server, params, boardId, sealing, bound, parts, begins, clueKey, lock, secret, keys, ...others } = kept;
+  const { server, params, boardId, sealing, bound, parts, begins, logHash, clueKey, lock, secret, keys, ...others } =
+    kept;
   // A field that is not listed does not compile.
   const none: Record<string, never> = others;
   if (Object.keys(none).length > 0) throw new Changed();
   const sealed = ({ iv, data }: Sealed) => [text(iv), text(data)];
   return JSON.stringify([
-    [server, params, text(boardId), sealing, bound, parts, begins, text(clueKey)],
+    [server, params, text(boardId), sealing, bound, parts, begins, text(logHash), text(clueKey)],
     [text(lock.salt), lock.rounds],
     sealed(secret),
     keys.map(({ name, made, seed, hash, registered }) => [

@@ -97,6 +97,8 @@ export interface Fetched {
   /** Digests that were decoded, and the milliseconds that it took. */
   digests: number;
   milliseconds: number;
+  /** What a person should know: the board has another history than before, and was fetched again. */
+  warnings: string[];
 }
 
 /** Where a letter stands. */

@@ -28,6 +28,7 @@ async function made(vault, lock, fields = {}) {
     bound: 50,
     parts: 250,
     begins: 1000,
+    logHash: bytes(3, 3),
     clueKey: bytes(5, 6),
     lock,
     secret: await lockSecret(vault, bytes(...SECRET)),
@@ -90,7 +91,7 @@ test("an identity with any other field is refused", async () => {
     await assert.rejects(opened(bent), error, path.join("."));
     tried.push(path.join("."));
   }
-  for (const name of ["server", "boardId", "sealing", "bound", "parts", "begins", "keys.1.made", "keys.1.seed.data"]) {
+  for (const name of ["server", "boardId", "sealing", "bound", "parts", "begins", "logHash", "keys.1.made", "keys.1.seed.data"]) {
     assert.ok(tried.includes(name), name);
   }
   for (const change of [

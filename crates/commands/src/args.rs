@@ -12,6 +12,8 @@ mod passphrase;
 #[cfg(feature = "full")]
 mod pdq;
 #[cfg(feature = "full")]
+mod seen;
+#[cfg(feature = "full")]
 mod serve;
 mod shell;
 mod span;
@@ -38,6 +40,8 @@ pub(crate) use pdq::{
     Pdq, PdqAccess, PdqAnswer, PdqDecode, PdqEncrypt, PdqEncryptTable, PdqImport, PdqKeygen,
     PdqPlan, PdqQuery, PdqSchema, PdqServe, RowFormat,
 };
+#[cfg(feature = "full")]
+pub(crate) use seen::Seen;
 #[cfg(feature = "full")]
 pub(crate) use serve::{
     DataBackup, DataCommand, DataExpire, DataJobs, DataOf, DataRepair, DataRestore, DataVerify,

@@ -217,6 +217,34 @@ pub(crate) enum CliError {
         /// Why the first one did not.
         reason: String,
     },
+    /// The running hashes of two histories of one board.
+    #[cfg(feature = "full")]
+    #[error(
+        "expected the board's running hash {expected} at length {length}, found {found}: not the same first {length} \
+         messages were seen. The server went back to an older state in between (the next `omr inbox` finds that), or \
+         shows different boards to different people"
+    )]
+    OtherHistory {
+        /// The length.
+        length: u64,
+        /// The one running hash, in hexadecimal digits.
+        expected: String,
+        /// The other one.
+        found: String,
+    },
+    /// A length at which the server shows no running hash.
+    #[cfg(feature = "full")]
+    #[error(
+        "expected a length from {first} to {messages}, where the server knows the running hash, found {length}"
+    )]
+    NoHash {
+        /// The length.
+        length: u64,
+        /// The first message that the board keeps.
+        first: u64,
+        /// The board's length.
+        messages: u64,
+    },
     /// How many canaries are missing that a digest should have held.
     #[cfg(feature = "full")]
     #[error("{0} canaries are missing: the detector left messages out")]

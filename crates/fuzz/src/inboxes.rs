@@ -27,7 +27,7 @@ thread_local! {
 static RIGHT: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder");
     let inbox = Inbox::open(&Home::new(folder.path())).expect("an inbox");
-    inbox.begin_at(7).expect("written");
+    inbox.begin_at(7, None).expect("written");
     drop(inbox);
     fs::read(folder.path().join(FILE)).expect("read")
 });

@@ -18,6 +18,7 @@ use crate::table::{FORKS, HEADS, JOBS, MARKS, Number, OPEN, SESSION};
 use crate::{Inbox, InboxError};
 use omr_protocol::Stride;
 use serde::{Deserialize, Serialize};
+use std::fmt::{self, Display, Formatter};
 
 /// The running hash of a log.
 pub(crate) type Hash = [u8; 32];
@@ -41,6 +42,33 @@ pub struct Fork {
     pub differs: bool,
     /// Whether [`Inbox::new_forks`] returned it.
     told: bool,
+}
+
+impl Display for Fork {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self {
+            common,
+            seen,
+            messages,
+            ..
+        } = self;
+        match self.differs {
+            true => write!(
+                f,
+                "the board has another history than the one that was fetched before"
+            )?,
+            false => write!(
+                f,
+                "the server does not show that the board is the one that was fetched before"
+            )?,
+        }
+        write!(
+            f,
+            " ({seen} messages had been seen, it has {messages}): messages from {common} on are fetched again. A server \
+             that was restored from an older backup does this, and one that shows different boards to different people. \
+             Letters that came before stay; who wrote one lately may have to send it again"
+        )
+    }
 }
 
 /// A length of a board that an inbox has seen, and the running hash of the log there.

@@ -17,7 +17,7 @@ pub enum Stage {
 /// A whole [`Fetch`]: digests of all messages from the cursor to the board's length, and of what else is asked for, are
 /// collected undecoded. What the server sees does not depend on what any digest held.
 ///
-/// Errors: `NotRegistered`, `OtherBoard`, `OtherParams`, `Shorter`, `Remote`. What was collected stays; the
+/// Errors: `NotRegistered`, `OtherBoard`, `OtherParams`, `Remote`. What was collected stays; the
 /// next fetch goes on with the same requests.
 pub async fn collect(
     client: &Client,

@@ -125,9 +125,6 @@ pub enum MailError {
     /// A board whose description cannot be used.
     #[error("the server's board: {0}")]
     Board(Mismatch<&'static str, String>),
-    /// A board that became shorter.
-    #[error("the board has {} messages, {} were there before: the server lost some; ask its operator", .0.found, .0.expected)]
-    Shorter(Mismatch<u64>),
     /// Not an armoured address.
     #[error("not an address: {0}")]
     Armour(Mismatch<&'static str, String>),
@@ -278,7 +275,6 @@ impl From<InboxError> for MailError {
             InboxError::OtherSealing(sealings) => Self::OtherSealing(sealings),
             InboxError::Unsealed => Self::Unsealed("server"),
             InboxError::Board(wrong) => Self::Board(wrong),
-            InboxError::Shorter(lengths) => Self::Shorter(lengths),
             InboxError::NoInstant => Self::NoInstant,
             InboxError::Answer { call, mismatch } => {
                 RemoteError::answer(call, mismatch.expected, mismatch.found).into()

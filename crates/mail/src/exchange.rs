@@ -1,9 +1,9 @@
 //! Makes the calls that an exchange of the core asks for.
 
 use crate::inbox::Requests;
-use crate::send::board_place;
+use crate::send::{board_history, board_mark, board_place};
 use crate::{MailError, Stage};
-use omr_inbox::{Answer, Board, Call, Exchange, Failed, Failure, Limits, Step};
+use omr_inbox::{Answer, Board, Call, Exchange, Failed, Failure, Limits, Log, Step};
 use omr_inbox::{JobRequest, OrderRequest, SessionRequest};
 use omr_remote::v1::{self, JobState};
 use omr_remote::{Client, RemoteError};
@@ -50,10 +50,16 @@ async fn perform(
     progress: &mut impl FnMut(Stage),
 ) -> Result<Answer, MailError> {
     match call {
-        Call::Board => {
-            let board = client.board().await?;
+        Call::Board(lengths) => {
+            let (board, hashes) = client.board_and_hashes(&lengths).await?;
+            let known = lengths.into_iter().zip(hashes);
+            let log = Log {
+                hash: board_mark(&board)?.hash,
+                history: board_history(&board)?,
+                hashes: known.filter_map(|(at, hash)| Some((at, hash?))).collect(),
+            };
             let place = board_place(&board)?;
-            let board = Board::new(place, board.first_index, board.messages)?;
+            let board = Board::new(place, board.first_index, board.messages, log)?;
             Ok(Answer::Board(board))
         }
         Call::Limits => Ok(Answer::Limits(limits(&client.limits().await?))),
@@ -63,7 +69,10 @@ async fn perform(
         }
         Call::CreateJob(job) => {
             let created = client.create_job(&create_job(&job)).await?;
-            Ok(Answer::Job(created.job_id.to_vec()))
+            Ok(Answer::Job {
+                log_hash: omr_remote::log_hash("CreateJob", &created.log_hash)?,
+                id: created.job_id.to_vec(),
+            })
         }
         Call::WatchJob(id) => {
             let changed = |job: &v1::Job| progress_of(job).into_iter().for_each(&mut *progress);
@@ -77,7 +86,8 @@ async fn perform(
         }
         Call::CutSession { session_id, number } => {
             let id = session_id.to_vec().into();
-            Ok(Answer::Digest(client.cut_session(&id, number).await?))
+            let omr_remote::Cut { digest, log_hash } = client.cut_session(&id, number).await?;
+            Ok(Answer::Cut { digest, log_hash })
         }
         Call::CloseSession(id) => {
             client.close_session(&id.to_vec().into()).await?;

@@ -5,7 +5,7 @@ use crate::sealing;
 use crate::{Address, Home, Inbox, MAX_LEVELS, MailError, Terms, check_limits};
 use omr_client::SecretKey;
 use omr_client::letter::Place;
-use omr_inbox::{Agreed, Recipient};
+use omr_inbox::{Agreed, Mark, Recipient};
 use omr_protocol::{ClueKey, ClueKind, EngineKind, ParamSet, Scheme, Sealing};
 use omr_remote::v1::Limits;
 use serde::{Deserialize, Serialize};
@@ -155,9 +155,9 @@ impl Identity {
     /// Notes where the board ended before her keys were made: nobody can have written to her before.
     ///
     /// Errors: `File`, `Settings`; those of [`Inbox::open`].
-    pub fn begin_at(&mut self, start: u64) -> Result<(), MailError> {
-        Inbox::open(&self.home)?.begin_at(start)?;
-        self.profile.begins = start;
+    pub fn begin_at(&mut self, end: &Mark) -> Result<(), MailError> {
+        Inbox::open(&self.home)?.begin_at(end.length, Some(end))?;
+        self.profile.begins = end.length;
         self.save()
     }
 

@@ -78,7 +78,7 @@ impl Inbox {
     pub fn rebuild(home: &Home, start: u64) -> Result<Option<PathBuf>, MailError> {
         let turn = Turn::take(home)?;
         let aside = put_aside(&home.path(FILE))?;
-        Self::with(home, Some(turn))?.begin_at(start)?;
+        Self::with(home, Some(turn))?.begin_at(start, None)?;
         Ok(aside)
     }
 

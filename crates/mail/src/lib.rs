@@ -87,11 +87,11 @@ pub use home::{Home, Server};
 pub use identity::{Identity, KeyFile, NewIdentity, Profile, check_bound};
 pub use inbox::{Inbox, Reader, Requests};
 pub use mailbox::{Mailbox, Retired};
-pub use omr_inbox::{Audit, Canary, CanaryState, Collected, Grid, Incomplete, Kept, Listed};
-pub use omr_inbox::{MAX_LEVELS, Outcome, Spares, Taken, next_canary};
+pub use omr_inbox::{Audit, Canary, CanaryState, Collected, Fork, Grid, Incomplete, Kept, Listed};
+pub use omr_inbox::{MAX_LEVELS, Mark, Outcome, Spares, Taken, next_canary};
 pub use register::{check_limits, register, revoke};
 pub use sealing::check_sealing;
-pub use send::{Draft, Letter, Rules, Sent, board_place, check_clues, send};
+pub use send::{Draft, Letter, Rules, Sent, board_mark, board_place, check_clues, send};
 pub use session::{close_session, cut};
 pub use short::{Named, ShortAddress, publish, publish_again};
 

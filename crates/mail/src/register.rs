@@ -1,14 +1,16 @@
 //! Giving a server the detection keys, and taking them back.
 
 use crate::keys::detection_maker;
-use crate::send::{board_place, check_clues};
+use crate::send::{board_mark, board_place, check_clues};
 use crate::{Identity, KeyFile, MailError, NewIdentity, check_bound, check_sealing};
+use omr_inbox::Mark;
 use omr_protocol::{Mismatch, ParamSet, Sealing};
 use omr_remote::{Client, RemoteError, v1};
 
 impl NewIdentity {
     /// This, for a server's board: everything that may forbid it is looked at before keys are made. `params` and
-    /// `sealing` are what the person expects; the board says what she does not. Gives the board's length, too.
+    /// `sealing` are what the person expects; the board says what she does not. Returns the board's length with its running
+    /// hash, too.
     ///
     /// Errors: `OtherParams`, `OtherClues`, `OtherSealing`, `Unsealed`, `Plan`, `ServerBound`, `Params`, `Remote`.
     pub async fn for_board(
@@ -16,7 +18,7 @@ impl NewIdentity {
         client: &Client,
         params: Option<&str>,
         sealing: Option<Sealing>,
-    ) -> Result<(Self, u64), MailError> {
+    ) -> Result<(Self, Mark), MailError> {
         let board = client.board().await?;
         let place = board_place(&board)?;
         match params {
@@ -34,7 +36,7 @@ impl NewIdentity {
         self.board_id = Some(place.board_id);
         check_bound(&set, self.scheme, self.bound)?;
         check_limits(&client.limits().await?, self.bound, false)?;
-        Ok((self, board.messages))
+        Ok((self, board_mark(&board)?))
     }
 }
 

@@ -4,6 +4,7 @@ use crate::{Address, MailError, check_sealing, sealing};
 use omr_client::fragment::most_bytes;
 use omr_client::letter::{Place, Writer, Written};
 use omr_client::os_rng;
+use omr_inbox::Mark;
 use omr_protocol::Mismatch;
 use omr_protocol::frame::{FrameReader, Kind};
 use omr_protocol::{ClueKey, ClueKind, ClueParams, ParamSet, Sealing};
@@ -34,6 +35,28 @@ pub fn board_place(board: &v1::Board) -> Result<Place, MailError> {
         sealing: sealing.map_err(|_| bad("a known sealing", board.sealing.clone()))?,
         payload_bytes: board.payload_bytes as usize,
     })
+}
+
+/// The length of a server's board and the running hash of its log there.
+///
+/// Errors: `Board`.
+pub fn board_mark(board: &v1::Board) -> Result<Mark, MailError> {
+    let hash = board.log_hash.as_ref().try_into();
+    let found = || board.log_hash.len().to_string();
+    let bad = |_| MailError::Board(Mismatch::new("a running hash of 32 bytes", found()));
+    Ok(Mark {
+        length: board.messages,
+        hash: hash.map_err(bad)?,
+    })
+}
+
+/// The id of the history that a server's board is in.
+///
+/// Errors: `Board`.
+pub(crate) fn board_history(board: &v1::Board) -> Result<[u8; 16], MailError> {
+    let id = board.history_id.as_ref().try_into();
+    let found = || board.history_id.len().to_string();
+    id.map_err(|_| MailError::Board(Mismatch::new("a history's id of 16 bytes", found())))
 }
 
 /// A file to be sent.

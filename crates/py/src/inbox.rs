@@ -92,7 +92,7 @@ impl Inbox {
                 at.set_passphrase(at.passphrase())?;
             }
             if !taken_over {
-                identity.begin_at(start)?;
+                identity.begin_at(&start)?;
             }
             at.set_server(&server)?;
             let told = |_: &str, done, all| watch.at("uploading key", done, all);

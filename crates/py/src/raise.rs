@@ -239,7 +239,6 @@ fn mail(error: MailError) -> Result<Class, std::io::Error> {
         MailError::NoMessage(_) | MailError::Range(_) | MailError::NotKept(_) => bare("InboxError"),
         MailError::OtherSealing(sealings) => both("BoardError", sealings),
         MailError::OtherClues(kinds) => both("BoardError", kinds),
-        MailError::Shorter(lengths) => both("BoardError", lengths),
         MailError::Board(_) | MailError::OtherBoard(_) | MailError::Unsealed(_) => {
             bare("BoardError")
         }

@@ -48,11 +48,7 @@ impl Client {
     /// Cuts digest `number` off, or gives the last one again: the number makes repeated calls harmless.
     ///
     /// Errors: the server's; `Answer`.
-    pub async fn cut_session(
-        &self,
-        session_id: &Bytes,
-        number: u64,
-    ) -> Result<Cut, RemoteError> {
+    pub async fn cut_session(&self, session_id: &Bytes, number: u64) -> Result<Cut, RemoteError> {
         let mut patience = Patience::new(&self.retry, CUT);
         loop {
             let request = CutSessionRequest {

@@ -36,6 +36,9 @@ pub(crate) enum WasmError {
     /// A record of a table that no inbox has.
     #[error("expected records of an inbox, found one of the table {0}")]
     Table(String),
+    /// Not one running hash for each length of the call.
+    #[error("expected {} running hashes, found {}", .0.expected, .0.found)]
+    Hashes(Mismatch<usize>),
     /// An answer to no call.
     #[error("expected an answer to a call of a fetch, found one where none is made")]
     NoFetch,

@@ -5,10 +5,11 @@ use crate::error::{WasmError, fixed};
 use js_sys::Uint8Array;
 use omr_client::letter::Place;
 use omr_inbox::{
-    Agreed, Answer, Board, Call, Exchange, Failed, Failure, Fetch, InboxError, Limits, MAX_LEVELS,
-    Memory, Reader, Recipient, Step, Table,
+    Agreed, Answer, Board, Call, Exchange, Failed, Failure, Fetch, InboxError, Limits, Log,
+    MAX_LEVELS, Mark, Memory, Reader, Recipient, Step, Table,
 };
-use omr_protocol::Sealing;
+use omr_protocol::{Mismatch, Sealing};
+use std::collections::BTreeMap;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
 /// What JavaScript says of a call that failed.
@@ -65,6 +66,8 @@ pub struct NextCall {
     pub scheme: u8,
     /// Its step.
     pub step: f64,
+    /// Of the board: the lengths at which it is to show running hashes.
+    pub lengths: Vec<f64>,
 }
 
 /// A letter as it is listed.
@@ -125,20 +128,24 @@ pub struct Form {
     pub sealing: u8,
     /// The bound of every request.
     pub bound: u32,
-    /// The first message that can be hers.
+    /// The first message that can be hers: the board's length when she was made.
     pub begins: f64,
+    /// The running hash of the board's log at that length.
+    #[wasm_bindgen(js_name = logHash)]
+    pub log_hash: Vec<u8>,
 }
 
 #[wasm_bindgen]
 impl Form {
     /// All of it.
     #[wasm_bindgen(constructor)]
-    pub fn new(board_id: Vec<u8>, sealing: u8, bound: u32, begins: f64) -> Self {
+    pub fn new(board_id: Vec<u8>, sealing: u8, bound: u32, begins: f64, log_hash: Vec<u8>) -> Self {
         Self {
             board_id,
             sealing,
             bound,
             begins,
+            log_hash,
         }
     }
 }
@@ -178,7 +185,11 @@ impl Inbox {
             batch: None,
         };
         let inbox = omr_inbox::Inbox::open(Memory::restore(known(records)?))?;
-        inbox.begin_at(recipient.begins)?;
+        let start = Mark {
+            length: recipient.begins,
+            hash: fixed("a running hash", &form.log_hash)?,
+        };
+        inbox.begin_at(start.length, Some(&start))?;
         Ok(Self {
             inbox,
             reader: Reader::new(set, secret, board_id, sealing).owing(),
@@ -211,8 +222,13 @@ impl Inbox {
         next(step)
     }
 
-    /// The call after the board's description.
+    /// The call after the board's description, with the running hashes of its log: at its end, and one for each length of
+    /// the call, empty where the server does not know it.
     #[wasm_bindgen(js_name = answerBoard)]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "JavaScript has no structures of ours"
+    )]
     pub fn answer_board(
         &mut self,
         board_id: &[u8],
@@ -221,14 +237,32 @@ impl Inbox {
         payload_bytes: usize,
         first: f64,
         end: f64,
+        log_hash: &[u8],
+        history_id: &[u8],
+        lengths: Vec<f64>,
+        hashes: Vec<Uint8Array>,
     ) -> Result<Option<NextCall>, JsError> {
+        if lengths.len() != hashes.len() {
+            return Err(WasmError::Hashes(Mismatch::new(lengths.len(), hashes.len())).into());
+        }
+        let mut known = BTreeMap::new();
+        for (length, hash) in lengths.into_iter().zip(hashes) {
+            if let Some(hash) = known_hash(&hash.to_vec())? {
+                known.insert(length as u64, hash);
+            }
+        }
+        let log = Log {
+            hash: fixed("a running hash", log_hash)?,
+            history: fixed("a history's id", history_id)?,
+            hashes: known,
+        };
         let place = Place {
             board_id: fixed("a board's id", board_id)?,
             params,
             sealing: sealing.parse()?,
             payload_bytes,
         };
-        let board = Board::new(place, first as u64, end as u64)?;
+        let board = Board::new(place, first as u64, end as u64, log)?;
         self.answer(Ok(Answer::Board(board)))
     }
 
@@ -249,10 +283,16 @@ impl Inbox {
         })))
     }
 
-    /// The call after a job is known under an id.
+    /// The call after a job is known under an id. The running hash of the log at its end is empty where the server does not
+    /// know it.
     #[wasm_bindgen(js_name = answerJob)]
-    pub fn answer_job(&mut self, id: Vec<u8>) -> Result<Option<NextCall>, JsError> {
-        self.answer(Ok(Answer::Job(id)))
+    pub fn answer_job(
+        &mut self,
+        id: Vec<u8>,
+        log_hash: &[u8],
+    ) -> Result<Option<NextCall>, JsError> {
+        let log_hash = known_hash(log_hash)?;
+        self.answer(Ok(Answer::Job { id, log_hash }))
     }
 
     /// The call after a job is done.
@@ -335,6 +375,13 @@ impl Inbox {
         Ok(kept.collect())
     }
 
+    /// Changes of the board's history that this function did not return before, in words.
+    #[wasm_bindgen(js_name = newForks)]
+    pub fn new_forks(&self) -> Result<Vec<String>, JsError> {
+        let forks = self.inbox.new_forks()?;
+        Ok(forks.iter().map(ToString::to_string).collect())
+    }
+
     /// What a letter holds.
     pub fn body(&self, number: f64) -> Result<Vec<u8>, JsError> {
         Ok(self.inbox.body(number as u64)?)
@@ -359,7 +406,10 @@ fn next<T>(step: Step<T>) -> Result<Option<NextCall>, JsError> {
         ..NextCall::default()
     };
     Ok(Some(match call {
-        Call::Board => plain("board", Vec::new()),
+        Call::Board(lengths) => NextCall {
+            lengths: lengths.into_iter().map(|length| length as f64).collect(),
+            ..plain("board", Vec::new())
+        },
         Call::Limits => plain("limits", Vec::new()),
         Call::WatchJob(id) => plain("watch", id),
         Call::FetchDigest(id) => plain("digest", id),
@@ -373,6 +423,16 @@ fn next<T>(step: Step<T>) -> Result<Option<NextCall>, JsError> {
         },
         other => return Err(WasmError::NoCall(format!("{other:?}")).into()),
     }))
+}
+
+/// A running hash, if there is one.
+///
+/// Errors: `Length`.
+fn known_hash(bytes: &[u8]) -> Result<Option<[u8; 32]>, WasmError> {
+    match bytes {
+        [] => Ok(None),
+        bytes => Ok(Some(fixed("a running hash", bytes)?)),
+    }
 }
 
 /// A table, a key, a value.

@@ -494,7 +494,7 @@ class Canary:
     def index(self) -> int | None:
         """Its place on the board, once that is known."""
     @property
-    def state(self) -> Literal["posting", "posted", "returned", "missing"]: ...
+    def state(self) -> Literal["posting", "posted", "returned", "missing", "gone"]: ...
     @property
     def missing_from(self) -> tuple[int, int] | None:
         """Start and end of the messages whose digest lacks it."""

@@ -1,7 +1,7 @@
 //! Arguments of the commands that feel like mail.
 
 use super::headings::{AGAIN, CANARIES, OUTPUT};
-use super::{PassphraseArg, Span, TokenArg, examples};
+use super::{PassphraseArg, Seen, Span, TokenArg, examples};
 use clap::{Args, Subcommand};
 use omr_console::args::bound;
 use omr_protocol::Sealing;
@@ -162,6 +162,20 @@ pub(crate) enum InboxAct {
         #[command(flatten)]
         home: HomeArg,
         /// Print one JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// List what this inbox has seen of the board, and changes of its history; compare it with what another inbox saw
+    #[command(after_help = examples::HISTORY)]
+    History {
+        #[command(flatten)]
+        home: HomeArg,
+        #[command(flatten)]
+        token: TokenArg,
+        /// A line of another inbox's list: exit with 1 unless it is of the same history of the board
+        #[arg(long, value_name = "LENGTH:HASH")]
+        compare: Option<Seen>,
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },

@@ -1,5 +1,6 @@
 //! Identities, letters, the inbox: thin over `omr-mail`.
 
+mod history;
 mod identity;
 mod inbox;
 mod kept;

@@ -139,7 +139,7 @@ impl World {
     /// Posts, registers a key, makes a digest, opens a session.
     fn fill(&mut self, key: &[u8]) {
         let board: v1::GetBoardResponse =
-            self.must("BoardService/GetBoard", &[v1::GetBoardRequest {}]);
+            self.must("BoardService/GetBoard", &[v1::GetBoardRequest::default()]);
         let board = board.board.expect("a board");
         self.board_id = board.board_id[..].try_into().expect("an id");
         let _: v1::PostMessagesResponse =
@@ -273,7 +273,7 @@ impl World {
             total_bytes: 100,
         };
         vec![
-            said("GetBoard", 1, &v1::GetBoardRequest {}),
+            said("GetBoard", 1, &v1::GetBoardRequest::default()),
             said("PostMessages", 1, &self.post(2, 2)),
             said("StreamPosts", 1, &v1::StreamPostsRequest { post }),
             said(
@@ -369,7 +369,7 @@ impl World {
             ),
             said("GetCapabilities", 1, &v1::GetCapabilitiesRequest {}),
             said("Backup", 1, &v1::BackupRequest { have }),
-            said("Health/Check", 1, &v1::GetBoardRequest {}),
+            said("Health/Check", 1, &v1::GetBoardRequest::default()),
             said(
                 "ServerReflectionInfo",
                 1,

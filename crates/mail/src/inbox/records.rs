@@ -16,7 +16,7 @@ const JOBS: TableDefinition<u64, &[u8]> = TableDefinition::new("jobs");
 const DIGESTS: TableDefinition<u64, &[u8]> = TableDefinition::new("digests");
 const MESSAGES: TableDefinition<u64, &[u8]> = TableDefinition::new("messages");
 const BODIES: TableDefinition<u64, &[u8]> = TableDefinition::new("bodies");
-const SEEN: TableDefinition<u64, ()> = TableDefinition::new("seen");
+const SEEN: TableDefinition<u64, &[u8]> = TableDefinition::new("seen");
 const COPIES: TableDefinition<&[u8], u64> = TableDefinition::new("copies");
 const PIECES: TableDefinition<(u64, u64), &[u8]> = TableDefinition::new("pieces");
 const UNOPENED: TableDefinition<u64, &str> = TableDefinition::new("unopened");
@@ -26,13 +26,16 @@ const SPARES: TableDefinition<u64, &[u8]> = TableDefinition::new("spares");
 const MARKS: TableDefinition<u64, u64> = TableDefinition::new("marks");
 const ADOPTED: TableDefinition<(&[u8], u64), u64> = TableDefinition::new("adopted");
 const CANARIES: TableDefinition<&[u8], &[u8]> = TableDefinition::new("canaries");
+const HEADS: TableDefinition<u64, &[u8]> = TableDefinition::new("heads");
+const FORKS: TableDefinition<u64, &[u8]> = TableDefinition::new("forks");
 
 /// Runs `$run` with a table of a transaction, whatever its types are.
 macro_rules! within {
     ($tx:expr, $table:expr, $open:ident => $run:expr) => {
         within!($tx, $table, $open => $run, State STATE, Records RECORDS, Jobs JOBS, Digests DIGESTS,
             Messages MESSAGES, Bodies BODIES, Seen SEEN, Copies COPIES, Pieces PIECES, Unopened UNOPENED,
-            Kept KEPT, Found FOUND, Spares SPARES, Marks MARKS, Adopted ADOPTED, Canaries CANARIES)
+            Kept KEPT, Found FOUND, Spares SPARES, Marks MARKS, Adopted ADOPTED, Canaries CANARIES,
+            Heads HEADS, Forks FORKS)
     };
     ($tx:expr, $table:expr, $open:ident => $run:expr, $($name:ident $definition:ident),*) => {
         match $table {

@@ -173,6 +173,7 @@ pub(crate) fn board() -> Board {
         messages: 0,
         clues: omr_remote::v1::ClueKind::Bound.into(),
         first_index: 0,
+        ..Board::default()
     }
 }
 

@@ -92,9 +92,9 @@ fn a_copy_is_whole_though_somebody_fetches() {
     let dir = tempfile::tempdir().unwrap();
     let ann = identity(dir.path(), "ann");
     let held = Inbox::open(&ann.home).unwrap();
-    held.begin_at(7).unwrap();
+    held.begin_at(7, None).unwrap();
     let exported = ann.export().unwrap();
-    held.begin_at(9).unwrap();
+    held.begin_at(9, None).unwrap();
     let home = Home::new(dir.path().join("copy"));
     home.import(&exported).unwrap();
     let copy = Inbox::open(&home).unwrap();

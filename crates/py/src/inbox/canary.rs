@@ -34,6 +34,7 @@ impl From<omr_mail::Canary> for Canary {
                 CanaryState::Posted => "posted",
                 CanaryState::Returned => "returned",
                 CanaryState::Missing => "missing",
+                CanaryState::Gone => "gone",
             },
             missing_from: canary.missing_from.map(|range| (range.start, range.end)),
         }

@@ -5,8 +5,8 @@ use crate::fault::Fault;
 use crate::network::Network;
 use crate::running::Watch;
 use omr_mail::{
-    Collected, Home, Identity, Inbox, MailError, Mailbox, Outcome, Server, Spares, Stage, collect,
-    cut, publish_again,
+    Collected, Fork, Home, Identity, Inbox, MailError, Mailbox, Outcome, Server, Spares, Stage,
+    collect, cut, publish_again,
 };
 use omr_remote::Client;
 use std::sync::Arc;
@@ -113,6 +113,10 @@ impl Office {
             }
         }
         news(identity, &fetched?, &mut told);
+        let retired = self.mailbox.retired.iter().map(|retired| &retired.inbox);
+        for inbox in iter::once(&self.mailbox.inbox).chain(retired) {
+            told.extend(inbox.new_forks()?.iter().map(Fork::to_string));
+        }
         if let Err(error) = publish_again(identity, &client).await {
             told.push(format!("the address was not published again: {error}"));
         }

@@ -61,6 +61,8 @@ impl State {
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) board: Board,
+    /// Backups that were restored.
+    pub(crate) restores: u8,
     pub(crate) messages: Vec<Message>,
     pub(crate) posts: BTreeMap<Vec<u8>, (PostMessagesResponse, Vec<Message>)>,
     /// Takes every clue once, as boards of bound clues do their keys.
@@ -345,6 +347,7 @@ impl BoardService for Fake {
             let board = Board {
                 messages,
                 log_hash: state.log_hash(messages),
+                history_id: vec![state.restores; 16].into(),
                 ..state.board.clone()
             };
             let hashes = lengths.iter().map(|length| state.log_hash(*length));

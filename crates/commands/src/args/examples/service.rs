@@ -125,6 +125,20 @@ her new address. Files keep their names. Prints `INDEX FILE`, or `FIRST..END FIL
 a file in several messages. Files are posted in one go, in as few posts as the server's limits allow; a lost answer \
 never posts anything twice.";
 
+pub(in crate::args) const HISTORY: &str = "\
+Examples:
+  omr inbox history                     # lines LENGTH:HASH, the latest last
+  omr inbox history --compare 120:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+
+Each line is a length that the board had when this inbox looked, with the running hash of all messages before it. Every \
+fetch asks the server for these hashes. Where one differs, the board went back to an older state, or the server shows \
+different boards to different people: the fetch goes back to the last length that agrees, asks for everything behind it \
+again, and warns. Letters that came before stay.
+
+Two people who read one board find with --compare whether they are shown the same one: each compares the last line of \
+the other. The server is asked only where this inbox has not seen that length; it learns that somebody compares.
+";
+
 pub(in crate::args) const INBOX: &str = "\
 Examples:
   omr inbox                             # fetch, then list what is new

@@ -14,8 +14,8 @@ use crate::io::{self, Output};
 use omr_console::Ui;
 use omr_console::chain;
 use omr_mail::{
-    Home, Identity, MailError, NewIdentity, Server, ShortAddress, publish, publish_again, register,
-    revoke,
+    Home, Identity, MailError, Mark, NewIdentity, Server, ShortAddress, publish, publish_again,
+    register, revoke,
 };
 use omr_protocol::params::DEFAULT;
 use omr_protocol::{ClueKind, Scheme, Sealing};
@@ -90,7 +90,7 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
     }
     match start {
         // Before the keys were made nobody can have written to them.
-        Some(start) if !taken_over => identity.begin_at(start)?,
+        Some(start) if !taken_over => identity.begin_at(&start)?,
         _ => {}
     }
     if taken_over {
@@ -122,13 +122,13 @@ fn with_passphrase(args: &IdNew, home: Home) -> Result<Home, CliError> {
     })
 }
 
-/// What the identity will be like, and how long the server's board is: everything that may forbid it is looked at
+/// What the identity will be like, and how long the server's board is with its running hash: everything that may forbid it is looked at
 /// before keys are made.
 async fn plan(
     args: &IdNew,
     server: Option<&Server>,
     ui: &Ui,
-) -> Result<(NewIdentity, Option<u64>), CliError> {
+) -> Result<(NewIdentity, Option<Mark>), CliError> {
     let clues = match args.plain_clues {
         true => ClueKind::Plain,
         false => ClueKind::Bound,
@@ -150,8 +150,8 @@ async fn plan(
         return Ok((new, None));
     };
     let client = connect(server.endpoint(), ui)?;
-    let (new, messages) = new.for_board(&client, params, args.sealing).await?;
-    Ok((new, Some(messages)))
+    let (new, end) = new.for_board(&client, params, args.sealing).await?;
+    Ok((new, Some(end)))
 }
 
 async fn resume_registration(args: &IdRegister, ui: &Ui) -> Result<(), CliError> {

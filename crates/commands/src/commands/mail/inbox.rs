@@ -1,5 +1,6 @@
 //! `omr inbox`.
 
+use super::history;
 use super::identity::keep_published;
 use super::kept;
 use super::mailbox::{Mailbox, collect_retired, readable, warn_of_unread};
@@ -64,6 +65,12 @@ pub(in crate::commands) fn run(args: &Args, ui: &Ui) -> Result<(), CliError> {
     match &args.act {
         Some(InboxAct::Read(read)) => return self::read(read),
         Some(InboxAct::Kept { home, json }) => return kept::list(home, *json, ui),
+        Some(InboxAct::History {
+            home,
+            token,
+            compare,
+            json,
+        }) => return history::run((home, token), compare.as_ref(), *json, ui),
         Some(InboxAct::Again(again)) => return kept::again(again, ui),
         Some(InboxAct::Drop { home, range }) => return kept::drop_range(home, *range, ui),
         Some(InboxAct::Rebuild {
@@ -128,6 +135,10 @@ pub(super) fn fetch(
     for retired in &mail.retired {
         // One that fails holds up no other.
         fetched = fetched.and(block_on(network_of(retired, token, ui)));
+    }
+    history::report(ui, &mail.inbox)?;
+    for retired in &mail.retired {
+        history::report(ui, &retired.inbox)?;
     }
     // What came before a failure is taken in all the same: the server is not spoken to any more.
     let (taken, _) = mail.take_in()?;
@@ -427,6 +438,7 @@ fn audit(args: &Args, ui: &Ui) -> Result<(), CliError> {
                     Some(range) => format!("MISSING from {}..{}", range.start, range.end),
                     None => "MISSING".to_owned(),
                 },
+                CanaryState::Gone => "gone: the server went back to an older board".into(),
             };
             format!("{}  {index:>8}  {state}\n", time(line.made))
         };

@@ -1,5 +1,6 @@
 //! `omr watch`: the network keeps a schedule, decoding has a thread of its own.
 
+use super::history;
 use super::identity::keep_published;
 use super::inbox::{Columns, canary, print_report, verdict};
 use super::kept;
@@ -102,9 +103,11 @@ async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> 
 async fn tick(scene: &Scene<'_>, client: &Client, first: bool) -> Result<(), CliError> {
     let requests = scene.inbox.requests();
     let collected = match scene.args.session {
-        true => cut(client, scene.identity, requests).await?,
-        false => collect(client, scene.identity, requests, |_| {}).await?,
+        true => cut(client, scene.identity, requests).await,
+        false => collect(client, scene.identity, requests, |_| {}).await,
     };
+    history::report(scene.ui, scene.inbox)?;
+    let collected = collected?;
     // What holds of every fetch is told once.
     if first || !collected.refused.is_empty() || !collected.missed.is_empty() {
         print_report(scene.ui, scene.identity, &collected);
@@ -115,7 +118,9 @@ async fn tick(scene: &Scene<'_>, client: &Client, first: bool) -> Result<(), Cli
 
 /// The same for a retired identity: one that fails for good holds up no other either.
 async fn tick_retired(scene: &Scene<'_>, retired: &Retired, first: bool) {
-    match collect_retired(retired, scene.token, scene.ui, |_| {}).await {
+    let collected = collect_retired(retired, scene.token, scene.ui, |_| {}).await;
+    let reported = history::report(scene.ui, &retired.inbox);
+    match collected.and_then(|collected| reported.map(|()| collected)) {
         Ok(Some(collected))
             if first || !collected.refused.is_empty() || !collected.missed.is_empty() =>
         {

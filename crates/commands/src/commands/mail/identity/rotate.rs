@@ -7,7 +7,7 @@ use crate::commands::mail::unlocked;
 use crate::commands::network::connect;
 use crate::error::CliError;
 use omr_console::Ui;
-use omr_mail::{Home, Identity, Inbox, MailError, Server, board_place, revoke};
+use omr_mail::{Home, Identity, Inbox, MailError, Server, board_mark, board_place, revoke};
 
 pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     let home = unlocked(home(&args.home)?, &args.passphrase)?;
@@ -70,13 +70,13 @@ async fn begin(
             let place = board_place(&board)?;
             old.check(&place)?;
             new.board_id = Some(place.board_id);
-            Some(board.messages)
+            Some(board_mark(&board)?)
         }
         None => None,
     };
     let mut made = Identity::create(&old.home.next(), &new)?;
     if let Some(start) = start {
-        made.begin_at(start)?;
+        made.begin_at(&start)?;
     }
     Ok(made)
 }
