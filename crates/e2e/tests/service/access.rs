@@ -180,7 +180,7 @@ async fn strangers_posts_cost_work() {
     let mut request = post(1, messages(1, &Person::new(1), &[]));
     let board = client
         .board
-        .get_board(v1::GetBoardRequest {})
+        .get_board(v1::GetBoardRequest::default())
         .await
         .unwrap()
         .into_inner()

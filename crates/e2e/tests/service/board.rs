@@ -25,7 +25,7 @@ async fn what_is_posted_is_read_in_order_also_after_a_restart() {
     assert_eq!(read(&mut client, 0, 120).await, posted);
     let board = client
         .board
-        .get_board(v1::GetBoardRequest {})
+        .get_board(v1::GetBoardRequest::default())
         .await
         .unwrap()
         .into_inner()

@@ -253,7 +253,7 @@ async fn the_board_says_the_kind_of_its_clues_and_another_is_refused() {
     let (dir, server, mut client) = served(|_| ()).await;
     let board = client
         .board
-        .get_board(v1::GetBoardRequest {})
+        .get_board(v1::GetBoardRequest::default())
         .await
         .unwrap()
         .into_inner()
