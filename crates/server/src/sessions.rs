@@ -343,6 +343,7 @@ mod tests {
             sessions: 2,
             ..Caller::test("ann", 1)
         };
+        let hash = parts.store.hash_at(0).unwrap();
         let record = SessionRecord {
             account: "ann".into(),
             key: [5; 32],
@@ -350,11 +351,21 @@ mod tests {
             bound: 3,
             indices_only: false,
             room: 0,
-            start_hash: None,
+            start_hash: hash,
         };
         for id in [[1; 16], [2; 16]] {
             sessions.create(id, record.clone(), &caller).unwrap();
         }
+        // The request again, where the hash was lost meanwhile.
+        let on = |start_hash: Option<[u8; 32]>| SessionRecord {
+            start_hash,
+            ..record.clone()
+        };
+        let again = sessions.create([1; 16], on(None), &caller);
+        assert_eq!(again.unwrap().log_hash, hash);
+        let other = sessions.create([1; 16], on(Some([8; 32])), &caller);
+        let other = other.err().unwrap();
+        assert_eq!(other.code(), tonic::Code::AlreadyExists);
         std::thread::sleep(Duration::from_millis(30));
         // Asking for one keeps it, and its key counts as used.
         sessions.view("ann", &[1; 16]).unwrap();
