@@ -1,5 +1,7 @@
 """Digests: made, written, read, decoded."""
 
+import shutil
+
 import pytest
 
 import omr
@@ -148,6 +150,54 @@ def test_sessions_grow_with_the_board(hybrid_board, carol, carol_keys, filled):
         session.extend(hybrid_board, end=9)
     with pytest.raises(omr.OtherParamsError):
         session.extend(filled)
+
+
+def test_sessions_notice_a_board_that_was_put_back(carol, carol_keys, tmp_path):
+    folder, older, newer = tmp_path / "board", tmp_path / "older", tmp_path / "newer"
+    omr.Board.create(folder, params=HYBRID).close()
+
+    def post(*letters):
+        with omr.Board.open(folder, writable=True) as board:
+            for letter in letters:
+                board.post(carol.address, letter)
+
+    def put(copy):
+        shutil.copy(copy, folder / "board.redb")
+
+    post(b"0", b"1")
+    shutil.copy(folder / "board.redb", older)
+    post(b"2", b"3")
+    detector = omr.Detector(carol_keys[1])
+    with omr.Board.open(folder) as board:
+        session = detector.session(board, start=1, bound=8)
+        start = session.log_hash
+        session.extend(board)
+        seen = session.log_hash
+        assert len(seen) == 32 and seen != start
+        # Another session of the same messages has seen the same.
+        assert detector.session(board, start=4).log_hash == seen
+    post(b"4")
+    shutil.copy(folder / "board.redb", newer)
+    put(older)
+    kept = bytes(session)
+    for more, hash_is_known in [((), False), ((b"5", b"6"), True), ((b"7",), True)]:
+        post(*more)
+        for one in [session, detector.resume(kept)]:
+            with omr.Board.open(folder) as board:
+                with pytest.raises(omr.OtherHistoryError, match="start=1") as error:
+                    one.extend(board)
+                found = len(board)
+            said = error.value
+            assert (said.expected, said.found, said.common) == (4, found, 1)
+            assert said.expected_hash == seen.hex()
+            assert (said.found_hash is not None) == hash_is_known
+            assert said.found_hash != seen.hex()
+            assert bytes(one) == kept
+    put(newer)
+    with omr.Board.open(folder) as board:
+        assert session.extend(board) == range(4, 5)
+    letters = carol.decode(session.digest())
+    assert [letter.data for letter in letters] == [b"1", b"2", b"3", b"4"]
 
 
 def test_sessions_end_with_their_room(hybrid_board, carol, carol_keys, tmp_path):

@@ -7,6 +7,7 @@ mod key;
 mod offset;
 mod params;
 mod plan;
+mod seen;
 mod session;
 
 pub use code::{Code, Decoded, Encoding, SumsError};
@@ -15,4 +16,5 @@ pub use key::{InstantKey, InstantKeyError, Part};
 pub use offset::OffsetKey;
 pub use params::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantParams, InstantSpec, SUMS_MODULUS};
 pub use plan::InstantPlan;
+pub use seen::{LogPoint, OtherHistory, Seen};
 pub use session::{SessionError, SessionFile};

@@ -7,7 +7,7 @@ use omr_detector::DetectorError;
 use omr_local::LocalError;
 use omr_protocol::clue::ClueKindError;
 use omr_protocol::frame::{FrameError, FrameHeader};
-use omr_protocol::instantomr::SessionError;
+use omr_protocol::instantomr::{OtherHistory, SessionError};
 use omr_protocol::scheme::SchemeError;
 use omr_protocol::sealing::SealingError;
 use omr_protocol::{
@@ -93,6 +93,14 @@ pub(crate) enum Fault {
     /// A board that a session was not begun on.
     #[error("expected board {}, on which the session began, found {}", .0.expected, .0.found)]
     OtherBoard(Mismatch<String>),
+    /// A board that is not the one that the session has seen.
+    #[error(
+        "{}; nothing was changed: `cut` gives the letters that the session holds, then begin a new one{}",
+        .0, .0.common.map_or(String::new(), |from| {
+            format!(" with start={from}, up to which the board has what the session has seen")
+        })
+    )]
+    OtherHistory(OtherHistory),
     /// A digest number that a session does not have.
     #[error(transparent)]
     Cut(#[from] omr_detector::instantomr::CutError),
@@ -232,6 +240,13 @@ pub(crate) enum Fault {
     /// The system.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+// Not a source, since the text holds it already.
+impl From<OtherHistory> for Fault {
+    fn from(error: OtherHistory) -> Self {
+        Self::OtherHistory(error)
+    }
 }
 
 impl From<omr_worker::WorkerError> for Fault {

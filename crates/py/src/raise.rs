@@ -8,7 +8,7 @@ use omr_detector::DetectorError;
 use omr_local::LocalError;
 use omr_mail::MailError;
 use omr_protocol::frame::FrameError;
-use omr_protocol::instantomr::SessionError;
+use omr_protocol::instantomr::{OtherHistory, SessionError};
 use omr_protocol::{ClueError, DetectionKeyError, DigestError, Mismatch, PlanError};
 use omr_remote::RemoteError;
 use omr_store::StoreError;
@@ -100,6 +100,7 @@ fn class(fault: Fault) -> Result<Class, std::io::Error> {
         Fault::Store(error) => return store(error),
         Fault::Closed => bare("BoardClosedError"),
         Fault::OtherBoard(ids) => both("BoardError", ids),
+        Fault::OtherHistory(error) => other_history(&error),
         Fault::ClueKind(kinds) => both("BoardError", kinds),
         Fault::Local(LocalError::Plan(error)) => plan(&error),
         Fault::Local(LocalError::PayloadBytes { bytes, .. }) => both("BoardError", bytes),
@@ -133,6 +134,20 @@ fn both<E: Display, F: Display>(name: &'static str, values: Mismatch<E, F>) -> C
     let expected = ("expected", Field::Text(values.expected.to_string()));
     let found = ("found", Field::Text(values.found.to_string()));
     (name, vec![expected, found])
+}
+
+fn other_history(error: &OtherHistory) -> Class {
+    let (seen, board) = (&error.seen, &error.board);
+    let mut fields = vec![
+        ("expected", Field::Number(seen.length)),
+        ("found", Field::Number(board.length)),
+    ];
+    let hashes = [("expected_hash", seen.hash), ("found_hash", board.hash)];
+    for (name, hash) in hashes {
+        fields.extend(hash.map(|hash| (name, Field::Text(omr_protocol::hex(&hash)))));
+    }
+    fields.extend(error.common.map(|length| ("common", Field::Number(length))));
+    ("OtherHistoryError", fields)
 }
 
 fn frame(error: FrameError) -> Result<Class, std::io::Error> {

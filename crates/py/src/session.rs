@@ -56,6 +56,9 @@ impl Session {
                 let ids = Mismatch::new(hex(&expected), hex(&found));
                 return Err(Fault::OtherBoard(ids));
             }
+            let hash_at = |length| open.hash_at(length).map_err(Fault::from);
+            // Where damage took a hash, lengths alone are compared.
+            session.seen().check(open.len(), hash_at)?;
             let (start, len) = (session.next(), open.len());
             let end = end.unwrap_or(len.min(session.end())).max(start);
             if end > len {
@@ -68,7 +71,11 @@ impl Session {
                 .into());
             }
             let kept = |_: &Inner| Ok::<(), DetectorError>(());
-            session.advance(&mut source, end, watch, kept)?;
+            let taken = session.advance(&mut source, end, watch, kept);
+            // What was taken before an error stays taken.
+            let hash = hash_at(session.next())?;
+            session.note_log_hash(hash);
+            taken?;
             Ok(start..end)
         })?;
         Ok(PyRange(taken))
@@ -109,6 +116,13 @@ impl Session {
     #[getter]
     fn next(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.lock().next())
+    }
+
+    /// The running hash of the board's log at the next message, if it is known.
+    #[getter]
+    fn log_hash<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let hash = py.detach(|| self.lock().seen().next.hash);
+        hash.map(|hash| PyBytes::new(py, &hash))
     }
 
     /// Digests cut off so far.
@@ -175,10 +189,11 @@ impl Session {
             plan: InstantPlan::new(detector.params(), Encoding::Powers, request)?,
             seed: placement_seed(),
         };
-        let inner = match wanted.room {
+        let mut inner = match wanted.room {
             Some(room) => Inner::with_room(detector, header, room),
             None => Inner::new(detector, header),
         };
+        inner.note_log_hash(open.hash_at(start)?);
         Ok(Self::of(inner, of))
     }
 

@@ -20,7 +20,7 @@ use omr_ops::Metrics;
 use omr_protocol::{ParamSet, Sealing};
 use omr_store::Store;
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tonic::Status;
@@ -52,10 +52,7 @@ pub(crate) struct Slot {
     /// When a client last asked for it; a restart counts anew.
     used: Mutex<Instant>,
     live: Mutex<Option<Live>>,
-    next: AtomicU64,
-    /// Behind the last message that it takes before a digest is cut off.
-    end: AtomicU64,
-    cuts: AtomicU64,
+    place: Mutex<Place>,
     closed: AtomicBool,
     error: Mutex<String>,
 }
@@ -63,8 +60,18 @@ pub(crate) struct Slot {
 /// What clients see of a session.
 pub(crate) struct View {
     pub(crate) next: u64,
+    /// The running hash of the log at `next`, if it is known.
+    pub(crate) log_hash: Option<[u8; 32]>,
     pub(crate) cuts: u64,
     pub(crate) error: String,
+}
+
+/// A digest that was cut off.
+pub(crate) struct Cut {
+    /// Its file.
+    pub(crate) digest: Vec<u8>,
+    /// The running hash of the log at its end, if it is known.
+    pub(crate) log_hash: Option<[u8; 32]>,
 }
 
 /// All sessions.
@@ -90,33 +97,36 @@ impl Slot {
             client,
             used: Mutex::new(Instant::now()),
             live: Mutex::new(None),
-            next: AtomicU64::new(place.next),
-            end: AtomicU64::new(place.end),
-            cuts: AtomicU64::new(place.cuts),
+            place: Mutex::new(place),
             closed: AtomicBool::new(false),
             error: Mutex::default(),
         })
     }
 
     fn view(&self) -> View {
+        let place = self.place();
         View {
-            next: self.next.load(Ordering::Relaxed),
-            cuts: self.cuts.load(Ordering::Relaxed),
+            next: place.seen.next.length,
+            log_hash: place.seen.next.hash,
+            cuts: place.cuts,
             error: lock(&self.error).clone(),
         }
     }
 
+    /// Where it stands.
+    fn place(&self) -> Place {
+        *lock(&self.place)
+    }
+
     /// Messages of a board of `len` that it has yet to take.
     fn behind(&self, len: u64) -> u64 {
-        let end = len.min(self.end.load(Ordering::Relaxed));
-        end.saturating_sub(self.next.load(Ordering::Relaxed))
+        let place = self.place();
+        len.min(place.end).saturating_sub(place.seen.next.length)
     }
 
     /// Notes where it stands.
     fn stands(&self, place: Place) {
-        self.next.store(place.next, Ordering::Relaxed);
-        self.end.store(place.end, Ordering::Relaxed);
-        self.cuts.store(place.cuts, Ordering::Relaxed);
+        *lock(&self.place) = place;
     }
 
     fn fail(&self, error: &str) {
@@ -134,7 +144,12 @@ impl Sessions {
         for (id, record) in record::load(&tools.store)? {
             // Where it stands the file says; it is read when the key is.
             let place = Place::on_disk(&tools, &id, &record);
-            slots.insert(id, Slot::new(id, record, 0, place));
+            let slot = Slot::new(id, record, 0, place);
+            // Where the board is shorter no message comes that would bring it to light.
+            if let Err(error) = tools.check_history(&place.seen) {
+                slot.fail(&error.to_string());
+            }
+            slots.insert(id, slot);
         }
         Ok(Self {
             tools,
@@ -157,12 +172,12 @@ impl Sessions {
     ) -> Result<View, Status> {
         let mut slots = lock(&self.slots);
         if let Some(known) = slots.get(&id) {
-            return match known.record == record {
-                true => Ok(known.view()),
-                false => Err(Status::already_exists(
-                    "expected a new request id, found that of another session",
-                )),
-            };
+            if known.record.is_same_request(&record) {
+                return Ok(known.view());
+            }
+            return Err(Status::already_exists(
+                "expected a new request id, found that of another session",
+            ));
         }
         let mut taken = Taken::default();
         for slot in slots.values() {
@@ -210,11 +225,11 @@ impl Sessions {
         Ok(self.of(account, id)?.view())
     }
 
-    /// Cuts a digest off.
+    /// Cuts a digest off. Returns it with the running hash of the log at its end.
     ///
     /// Errors: NOT_FOUND; FAILED_PRECONDITION for a wrong number or a session that cannot go on; those
     /// of the store.
-    pub(crate) fn cut(&self, account: &str, id: &Id, number: u64) -> Result<Vec<u8>, Status> {
+    pub(crate) fn cut(&self, account: &str, id: &Id, number: u64) -> Result<Cut, Status> {
         let slot = self.of(account, id)?;
         let _urgent = self.tools.gate.urgent();
         let mut live = lock(&slot.live);
@@ -328,6 +343,7 @@ mod tests {
             sessions: 2,
             ..Caller::test("ann", 1)
         };
+        let hash = parts.store.hash_at(0).unwrap();
         let record = SessionRecord {
             account: "ann".into(),
             key: [5; 32],
@@ -335,10 +351,21 @@ mod tests {
             bound: 3,
             indices_only: false,
             room: 0,
+            start_hash: hash,
         };
         for id in [[1; 16], [2; 16]] {
             sessions.create(id, record.clone(), &caller).unwrap();
         }
+        // The request again, where the hash was lost meanwhile.
+        let on = |start_hash: Option<[u8; 32]>| SessionRecord {
+            start_hash,
+            ..record.clone()
+        };
+        let again = sessions.create([1; 16], on(None), &caller);
+        assert_eq!(again.unwrap().log_hash, hash);
+        let other = sessions.create([1; 16], on(Some([8; 32])), &caller);
+        let other = other.err().unwrap();
+        assert_eq!(other.code(), tonic::Code::AlreadyExists);
         std::thread::sleep(Duration::from_millis(30));
         // Asking for one keeps it, and its key counts as used.
         sessions.view("ann", &[1; 16]).unwrap();

@@ -328,7 +328,8 @@ class Session:
     def extend(self, board: Board, *, end: int | None = None, progress: _Progress | None = None) -> range:
         """Takes the messages of the board up to `end`, all that there are unless told otherwise; those taken.
 
-        What was taken before an error or Ctrl-C stays taken.
+        What was taken before an error or Ctrl-C stays taken. A board that was put back from an older copy is an
+        `OtherHistoryError`: nothing is taken of it.
         """
     def digest(self) -> Digest:
         """A digest of all messages since the last cut, in milliseconds."""
@@ -339,6 +340,9 @@ class Session:
     @property
     def next(self) -> int:
         """The next message that it waits for."""
+    @property
+    def log_hash(self) -> bytes | None:
+        """The running hash of the board's log at `next`: two boards that have it in common have the same messages."""
     @property
     def cuts(self) -> int: ...
     def __bytes__(self) -> bytes: ...

@@ -48,6 +48,17 @@ class BoardClosedError(BoardError):
     """The board was closed."""
 
 
+class OtherHistoryError(BoardError):
+    """A board that was put back from an older copy: the session has seen `expected` messages of it, it has `found`."""
+
+    expected_hash: str | None = None
+    """The running hash of the board's log after `expected` messages, as the session has seen it; hexadecimal."""
+    found_hash: str | None = None
+    """The board's own hash there; None where the board is shorter."""
+    common: int | None = None
+    """A length up to which the board has the messages that the session has seen, if one is known."""
+
+
 class LetterError(OmrError):
     """A letter that does not fit the board."""
 
@@ -152,6 +163,7 @@ __all__ = [
     "InboxError",
     "LetterError",
     "OmrError",
+    "OtherHistoryError",
     "OtherKeyError",
     "OtherParamsError",
     "ParamsError",

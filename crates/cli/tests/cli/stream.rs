@@ -1,6 +1,8 @@
 //! InstantOMR by commands: sessions, one request for both engines, refusals.
 
 use crate::common::Scene;
+use std::fs;
+use std::io::Read;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -116,7 +118,27 @@ struct Follower(Child);
 impl Follower {
     fn new(scene: &Scene) -> Self {
         let mut command = scene.command(&[&STREAM[..], &["--follow", "--poll-ms", "2"]].concat());
-        Self(command.stderr(Stdio::null()).spawn().unwrap())
+        Self(command.stderr(Stdio::piped()).spawn().unwrap())
+    }
+
+    /// Waits until it ends by itself; its exit code and what it printed to standard error.
+    fn ended(&mut self) -> (Option<i32>, String) {
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                break status;
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "it goes on");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let mut text = String::new();
+        self.0
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut text)
+            .unwrap();
+        (status.code(), text)
     }
 }
 
@@ -153,6 +175,93 @@ fn messages_are_neither_lost_nor_doubled_by_crashes_and_cuts() {
     cut(&scene, &["--number", &cuts.to_string()]).quietly();
     found.extend(letters(&scene));
     assert_eq!(found, names(0..13));
+}
+
+const BOARD: &str = "board/board.redb";
+
+/// The first digits of a board's running hash.
+fn log_hash(scene: &Scene) -> String {
+    let stat = scene.run(&["board", "stat", "board", "--json"]).json();
+    let hash = stat["log_hash"].as_str().unwrap();
+    assert_eq!(hash.len(), 64);
+    hash[..16].to_owned()
+}
+
+#[test]
+fn a_board_put_back_from_an_older_copy_is_noticed() {
+    let scene = scene();
+    let copy = |from: &str, to: &str| fs::copy(scene.path(from), scene.path(to)).unwrap();
+    post(&scene, 0..2);
+    copy(BOARD, "older");
+    post(&scene, 2..5);
+    let told = stream(&scene, &["--json"]).json();
+    let hash = log_hash(&scene);
+    assert!(told["log_hash"].as_str().unwrap().starts_with(&hash));
+    let state = scene.read("session");
+    post(&scene, 5..6);
+    copy(BOARD, "newer");
+
+    copy("older", BOARD);
+    let seen = format!("the session has seen 5 messages with the running hash {hash}");
+    let advice = ["omr: session: ", &seen, "omr stream cut", "--from 0"];
+    let refused = |found: &str, more: &[&str]| {
+        stream(&scene, more).refused(1, &[&advice[..], &[found]].concat());
+        assert!(scene.read("session") == state, "the state is as it was");
+    };
+    refused("found one of 2 messages: ", &[]);
+    refused("found one of 2 messages: ", &["--follow"]);
+    post(&scene, 6..9);
+    let other = log_hash(&scene);
+    let found = format!("found one of 5 messages, with the running hash {other} at length 5");
+    refused(&found, &[]);
+    post(&scene, 9..11);
+    let found = found.replace("one of 5", "one of 7");
+    refused(&found, &["--json"]);
+
+    // As the error says: what was seen is cut off, and a new state has what is there now.
+    cut(&scene, &[]).quietly();
+    assert_eq!(letters(&scene), names(0..5));
+    let again = |args: &[&str]| -> Vec<String> {
+        let arg = |arg: &str| arg.replace("session", "new");
+        args.iter().map(|one| arg(one)).collect()
+    };
+    let run = again(&[&STREAM[..], &["--from", "0"]].concat());
+    let run: Vec<&str> = run.iter().map(String::as_str).collect();
+    assert_eq!(scene.run(&run).quietly(), "0..7\n");
+    let new = ["stream", "cut", "--detection-key", "alice/instant.key"];
+    let files = ["--state", "new", "--out", "digest", "--force"];
+    scene.run(&[&new[..], &files].concat()).quietly();
+    assert_eq!(letters(&scene), [names(0..2), names(6..11)].concat());
+
+    // A copy that has all that was seen is as good as the board itself.
+    copy("newer", BOARD);
+    assert_eq!(stream(&scene, &[]).quietly(), "5..6\n");
+}
+
+#[test]
+fn a_board_put_back_while_it_is_followed_is_noticed() {
+    let scene = scene();
+    post(&scene, 0..2);
+    fs::copy(scene.path(BOARD), scene.path("older")).unwrap();
+    post(&scene, 2..4);
+    stream(&scene, &[]).quietly();
+    let before = scene.read("session");
+    let mut follower = Follower::new(&scene);
+    post(&scene, 4..5);
+    let began = Instant::now();
+    while scene.read("session") == before {
+        assert!(began.elapsed() < Duration::from_secs(60), "it follows");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let state = scene.read("session");
+    fs::rename(scene.path("older"), scene.path(BOARD)).unwrap();
+    let (code, text) = follower.ended();
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("seen 5 messages"), "{text}");
+    assert!(text.contains("found one of 2 messages: "), "{text}");
+    assert!(scene.read("session") == state);
+    cut(&scene, &[]).quietly();
+    assert_eq!(letters(&scene), names(0..5));
 }
 
 /// A cut that is asked for before the session has begun waits for it.

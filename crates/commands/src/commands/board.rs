@@ -22,6 +22,8 @@ struct Report {
     clues: &'static str,
     /// Those that have expired among them.
     messages: u64,
+    /// The running hash of the log at that length: two boards that have it in common have the same messages.
+    log_hash: Option<String>,
     first_index: u64,
     clue_bytes: u32,
     payload_bytes: u32,
@@ -132,7 +134,11 @@ fn stat(dir: &Path, json: bool, ui: &Ui) -> Result<(), CliError> {
         .stat()
         .map_err(InputError::from)
         .map_err(CliError::input(dir))?;
-    let report = Report::new(stat).map_err(CliError::input(dir))?;
+    let log_hash = board
+        .hash_at(stat.messages)
+        .map_err(InputError::from)
+        .map_err(CliError::input(dir))?;
+    let report = Report::new(stat, log_hash).map_err(CliError::input(dir))?;
     match json {
         true => Ok(io::print_json(&report)?),
         false => Ok(io::print(&report.text())?),
@@ -140,7 +146,7 @@ fn stat(dir: &Path, json: bool, ui: &Ui) -> Result<(), CliError> {
 }
 
 impl Report {
-    fn new(stat: Stat) -> Result<Self, InputError> {
+    fn new(stat: Stat, log_hash: Option<[u8; 32]>) -> Result<Self, InputError> {
         let place = omr_local::place(&stat.config)?;
         let capacity = place.capacity(clues_of(stat.config.clues));
         Ok(Self {
@@ -149,6 +155,7 @@ impl Report {
             sealing: stat.config.sealing,
             clues: clues_of(stat.config.clues).name(),
             messages: stat.messages,
+            log_hash: log_hash.map(|hash| omr_protocol::hex(&hash)),
             first_index: stat.first,
             clue_bytes: stat.config.clue_bytes,
             payload_bytes: stat.config.payload_bytes,
@@ -163,13 +170,14 @@ impl Report {
     fn text(&self) -> String {
         format!(
             "board          {}\nparameters     {}\nsealing        {}\nclues          {}\nmessages       {}\n\
-             clue bytes     {}\npayload bytes  {}\n  of a file    {} at most, {} of one in several messages\n\
+             running hash   {}\nclue bytes     {}\npayload bytes  {}\n  of a file    {} at most, {} of one in several messages\n\
              bytes in all   {}\nbytes on disk  {}{}\n",
             self.board_id,
             self.params,
             self.sealing,
             self.clues,
             self.counted(),
+            self.log_hash.as_deref().unwrap_or("lost"),
             self.clue_bytes,
             self.payload_bytes,
             self.single_file_bytes,

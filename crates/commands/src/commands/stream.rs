@@ -3,19 +3,19 @@
 mod state;
 
 use super::engines;
-use super::source::{sealing, source};
+use super::source::{Folder, sealing};
 use crate::args::{Stream, StreamCut, StreamRun};
 use crate::error::{CliError, InputError};
 use crate::io::{self, Output};
 use omr_console::Ui;
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Messages};
+use omr_local::BoardSource;
 use omr_protocol::instantomr::{Encoding, InstantPlan};
-use omr_protocol::{DigestHeader, ParamSet, Request, Scheme};
+use omr_protocol::{DigestHeader, ParamSet, Request, Scheme, hex};
 use omr_store::Board;
 use serde::Serialize;
 use state::{Lock, State};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,6 +26,8 @@ struct Report {
     scheme: &'static str,
     start: u64,
     next: u64,
+    /// The running hash of the board's log at `next`, if it is known.
+    log_hash: Option<String>,
     cuts: u64,
     /// The most messages until a digest is cut off.
     room: Option<u64>,
@@ -76,6 +78,7 @@ fn advance(args: &StreamRun, ui: &Ui) -> Result<(), CliError> {
             None => open(args, &board, &detector)?,
         };
         check(args, &board, &session)?;
+        check_history(args, &board, &session)?;
         state.write(&lock, &session)?;
     }
     let mut kept = None;
@@ -122,10 +125,29 @@ fn open(
         seed: omr_detector::placement_seed(),
     };
     let detector = detector.clone();
-    Ok(match args.room {
+    let mut session = match args.room {
         Some(room) => Session::with_room(detector, header, room),
         None => Session::new(detector, header),
-    })
+    };
+    session.note_log_hash(log_hash(args, board, start)?);
+    Ok(session)
+}
+
+/// The running hash of the board's log at a length.
+///
+/// Errors: `Input`.
+fn log_hash(args: &StreamRun, board: &Board, length: u64) -> Result<Option<[u8; 32]>, CliError> {
+    let hash = board.hash_at(length).map_err(InputError::from);
+    hash.map_err(CliError::input(&args.board))
+}
+
+/// Checks that a board still has the messages that a session has seen. Returns whether the hashes were there to tell.
+///
+/// Errors: `Input`.
+fn check_history(args: &StreamRun, board: &Board, session: &Session) -> Result<bool, CliError> {
+    let hash_at = |length| board.hash_at(length).map_err(InputError::from);
+    let known = session.seen().check(board.len(), hash_at);
+    known.map_err(CliError::input(&args.state))
 }
 
 /// The encoding of the scheme asked for.
@@ -180,9 +202,9 @@ fn catch_up(
     let mut taken = 0;
     loop {
         let session = state.newest(&state.lock()?, kept.take())?;
-        let asked = session.next()..session.end();
+        let read = read(args, ui, state, &session)?;
         *kept = Some(session);
-        let Some(mut messages) = read(args, ui, state, asked)? else {
+        let Some((folder, mut messages)) = read else {
             return Ok(taken);
         };
         let end = messages.range().end;
@@ -196,8 +218,15 @@ fn catch_up(
             let lot = args.lot.unwrap_or(session.turn());
             let lot = end.min(session.next() + lot);
             taken += lot - session.next();
+            let hash = {
+                // Another process may have gone on with the session, on a board of another history.
+                let board = folder.again()?;
+                check_history(args, &board, &session)?;
+                log_hash(args, &board, lot)?
+            };
             let told = |error: &DetectorError| ui.warn(&format!("{error}; the processor goes on"));
             session.advance_or_here(&mut messages, lot, &bar, insists(args), told)?;
+            session.note_log_hash(hash);
             state.write(&lock, &session)?;
             *kept = Some(session);
         }
@@ -215,28 +244,43 @@ fn insists(_: &StreamRun) -> bool {
     true
 }
 
-/// Those of the messages asked for that are on the board, some at a time, if any.
+/// The next messages of a session that are on the board, some at a time, if there are any, and the board that they were read
+/// from.
+///
+/// Errors: `Input` where the board is not the one that the session has seen, or cannot be read.
 fn read(
     args: &StreamRun,
     ui: &Ui,
     state: &State,
-    asked: Range<u64>,
-) -> Result<Option<Messages>, CliError> {
-    let next = asked.start;
-    if asked.is_empty() {
+    session: &Session,
+) -> Result<Option<(Folder, Messages)>, CliError> {
+    let next = session.next();
+    if next == session.end() {
         return Ok(None);
     }
     let board = super::board::open(&args.board, ui)?;
-    let end = asked.end.min(board.len());
+    let is_known = check_history(args, &board, session)?;
+    let end = session.end().min(board.len());
     let end = end.min(next.saturating_add(READ_TOGETHER));
     if next >= end {
         return Ok(None);
     }
-    let source = source(&args.board, &board, &state.params().clue, ui);
+    if !is_known {
+        ui.warn(&format!(
+            "{}: the running hash at message {next} is lost: whether the board still is the one that the session has seen \
+             cannot be checked",
+            args.board.display()
+        ));
+    }
+    let opened = || -> Result<_, InputError> {
+        let folder = Folder::new(&args.board, &board, ui)?;
+        let source = BoardSource::new(folder.clone(), &board, &state.params().clue)?;
+        Ok((folder, source))
+    };
+    let (folder, source) = opened().map_err(CliError::input(&args.board))?;
     drop(board);
-    let source = source.map_err(CliError::input(&args.board))?;
     let messages = source.read(next..end);
-    Ok(Some(messages.map_err(DetectorError::Source)?))
+    Ok(Some((folder, messages.map_err(DetectorError::Source)?)))
 }
 
 fn print_report(args: &StreamRun, set: &ParamSet, state: &State) -> Result<(), CliError> {
@@ -248,6 +292,7 @@ fn print_report(args: &StreamRun, set: &ParamSet, state: &State) -> Result<(), C
         scheme: session.header().plan.scheme().name(),
         start: request.range.start,
         next: session.next(),
+        log_hash: session.seen().next.hash.map(|hash| hex(&hash)),
         cuts: session.cuts(),
         room: session.room(),
         unusable_clues: session.unusable_clues,

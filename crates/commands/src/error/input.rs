@@ -10,7 +10,7 @@ use omr_detector::instantomr::CutError;
 use omr_local::LocalError;
 use omr_protocol::Mismatch;
 use omr_protocol::frame::FrameError;
-use omr_protocol::instantomr::SessionError;
+use omr_protocol::instantomr::{OtherHistory, SessionError};
 use omr_protocol::sealing::SealingError;
 use omr_protocol::{ClueError, ClueKind, DetectionKeyError, DigestError, ParamsError, Sealing};
 use omr_store::StoreError;
@@ -101,6 +101,12 @@ pub(crate) enum InputError {
         /// The most messages until it is cut.
         room: Option<u64>,
     },
+    /// A board that is not the one that the session has seen.
+    #[error(
+        "{}; nothing was changed: `omr stream cut` gives the letters that the session holds, then begin a new session in \
+         another file{}", .0, begin(.0.common)
+    )]
+    OtherHistory(OtherHistory),
     /// Not what `omr bench crossover --json` prints.
     #[error("expected the object that `omr bench crossover --json` prints")]
     Costs(#[source] serde_json::Error),
@@ -185,6 +191,23 @@ pub(crate) enum InputError {
     /// The digest comes from a board with another sealing than the caller expects.
     #[error("expected a digest of a board with sealing {}, found {}", .0.expected, .0.found)]
     OtherSealing(Mismatch<Sealing>),
+}
+
+// Not a source, since the text holds it already.
+impl From<OtherHistory> for InputError {
+    fn from(error: OtherHistory) -> Self {
+        Self::OtherHistory(error)
+    }
+}
+
+/// Where to begin, behind the advice to begin anew.
+fn begin(common: Option<u64>) -> String {
+    match common {
+        Some(from) => {
+            format!(", with `--from {from}`: up to there the board has what the session has seen")
+        }
+        None => ", which reads the board from its first message".to_owned(),
+    }
 }
 
 fn damage(bad: u64, messages: u64) -> String {

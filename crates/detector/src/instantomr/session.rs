@@ -13,7 +13,7 @@ use crate::{DetectorError, MessageSource, Progress, Quiet, Stages};
 use omr_protocol::Mismatch;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::{
-    Code, INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantDigest, InstantPlan, SUMS_MODULUS,
+    Code, INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantDigest, InstantPlan, SUMS_MODULUS, Seen,
     SessionError, SessionFile,
 };
 use omr_protocol::{DigestHeader, PackedCiphertext, SEED_BYTES};
@@ -49,6 +49,10 @@ pub struct Session {
     sums: Vec<PlainSums>,
     cuts: u64,
     last_cut: Option<Vec<u8>>,
+    /// The running hash of the log at the first message that it covers, if it is known.
+    start_hash: Option<[u8; 32]>,
+    /// The running hash of the log at the next message, if it is known.
+    log_hash: Option<[u8; 32]>,
     room: Room,
     /// Where the time went.
     pub stages: Stages,
@@ -89,6 +93,8 @@ impl Session {
             sums: Vec::new(),
             cuts: 0,
             last_cut: None,
+            start_hash: None,
+            log_hash: None,
             stages: Stages::default(),
             unusable_clues: 0,
         };
@@ -116,6 +122,8 @@ impl Session {
             sums: file.sums,
             cuts: file.cuts,
             last_cut: file.last_cut,
+            start_hash: file.start_hash,
+            log_hash: file.log_hash,
             stages: Stages::default(),
             unusable_clues: 0,
         };
@@ -129,6 +137,8 @@ impl Session {
             header: self.header.clone(),
             cuts: self.cuts,
             last_cut: self.last_cut.clone(),
+            start_hash: self.start_hash,
+            log_hash: self.log_hash,
             sums: self.sums.clone(),
             room: self.room.messages(),
         }
@@ -137,6 +147,22 @@ impl Session {
     /// What it covers so far.
     pub fn header(&self) -> &DigestHeader<InstantPlan> {
         &self.header
+    }
+
+    /// The part of the log that the session covers, with the hashes that [`Session::note_log_hash`] was given.
+    pub fn seen(&self) -> Seen {
+        let range = self.header.plan.range();
+        Seen::new(&range, self.start_hash, self.log_hash)
+    }
+
+    /// Notes the running hash of the log at the next message, of which the board's history can be recognised later. Taking
+    /// messages makes the hash unknown; the caller notes the one at [`Session::next`] afterwards. A hash that is known
+    /// stays where `hash` is None.
+    pub fn note_log_hash(&mut self, hash: Option<[u8; 32]>) {
+        self.log_hash = hash.or(self.log_hash);
+        if self.header.plan.range().is_empty() {
+            self.start_hash = self.log_hash;
+        }
     }
 
     /// The next message it waits for.
@@ -261,6 +287,7 @@ impl Session {
     fn add(&mut self, judged: Judged<'_>) -> u64 {
         let count = judged.found.verdicts.len() as u64;
         self.header.plan = self.header.plan.until(judged.first + count);
+        self.log_hash = None;
         self.unusable_clues += judged.found.unusable;
         self.open_groups();
         let mut stages = std::mem::take(&mut self.stages);
@@ -366,6 +393,8 @@ impl Session {
         *self = Self {
             cuts: self.cuts + 1,
             last_cut: Some(bytes.clone()),
+            start_hash: self.log_hash,
+            log_hash: self.log_hash,
             stages: std::mem::take(&mut self.stages),
             unusable_clues: self.unusable_clues,
             ..next

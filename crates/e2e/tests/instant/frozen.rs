@@ -9,7 +9,7 @@ use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{SecretKey, Sender, decode, identity};
 use omr_detector::instantomr::Session;
 use omr_protocol::ClueKind;
-use omr_protocol::instantomr::{InstantDigest, SessionFile};
+use omr_protocol::instantomr::{InstantDigest, Seen, SessionFile};
 use omr_protocol::{Clue, ClueKey, ParamSet, Response, Scheme};
 use rand_core::SeedableRng;
 use std::fs;
@@ -18,6 +18,8 @@ use std::path::PathBuf;
 const SEED: u64 = 55;
 const MESSAGES: u64 = 80;
 const PERTINENT: usize = 4;
+/// The running hashes of the log that the session's file has, at its first and at its next message.
+const HASHES: [[u8; 32]; 2] = [[0xA1; 32], [0xA2; 32]];
 
 /// The sets, the folders of their files, and the digests in them.
 fn cases() -> [(&'static ParamSet, &'static str, Vec<Digest>); 4] {
@@ -102,6 +104,8 @@ fn frozen_files_are_read() {
         let session = SessionFile::from_bytes(params, &stored("session.bin")).unwrap();
         let found = (session.header.plan.range(), session.cuts);
         assert_eq!(found, (10..MESSAGES, 1));
+        let seen = Seen::new(&(10..MESSAGES), Some(HASHES[0]), Some(HASHES[1]));
+        assert_eq!(session.seen(), seen);
         let cut = session.last_cut.as_ref().unwrap();
         let cut = InstantDigest::from_bytes(params, cut).unwrap();
         let recipient = InstantRecipient::new(params, &secret);
@@ -151,8 +155,10 @@ fn freeze() {
         }
         let mut session = world.session(0, true);
         advance(&mut session, &mut board, 10);
+        session.note_log_hash(Some(HASHES[0]));
         session.cut(0, [1; 32]).unwrap();
         advance(&mut session, &mut board, MESSAGES);
+        session.note_log_hash(Some(HASHES[1]));
         write("session.bin", session.to_file().to_bytes(params).unwrap());
     }
 }

@@ -4,7 +4,7 @@ use crate::world::{World, advance, expected, params};
 use omr_detector::instantomr::{CutError, Session};
 use omr_detector::{DetectorError, Quiet};
 use omr_protocol::Mismatch;
-use omr_protocol::instantomr::{InstantDigest, SessionError, SessionFile};
+use omr_protocol::instantomr::{InstantDigest, Seen, SessionError, SessionFile};
 use proptest::prelude::*;
 
 fn restarted(world: &World, session: &Session) -> Session {
@@ -81,6 +81,36 @@ fn cutting_loses_and_doubles_nothing() {
         );
     }
     assert_eq!(decoded(&session.cut(2, [5; 32]).unwrap()), []);
+}
+
+/// Both hashes are in the file; taking messages makes the one at the next message unknown, a cut begins with it.
+#[test]
+fn the_running_hash_of_the_log_goes_with_a_session() {
+    let world = World::new(27);
+    let mut board = world.board(30, 3);
+    let mut session = world.session(4, true);
+    assert_eq!(session.seen(), Seen::new(&(4..4), None, None));
+    session.note_log_hash(Some([4; 32]));
+    advance(&mut session, &mut board, 20);
+    session = restarted(&world, &session);
+    assert_eq!(session.seen(), Seen::new(&(4..20), Some([4; 32]), None));
+    session.note_log_hash(Some([20; 32]));
+    let both = Seen::new(&(4..20), Some([4; 32]), Some([20; 32]));
+    assert_eq!(session.seen(), both);
+    // A board that lost it since takes nothing away.
+    session.note_log_hash(None);
+    session = restarted(&world, &session);
+    assert_eq!(session.seen(), both);
+    session.cut(0, [1; 32]).unwrap();
+    let cut = Seen::new(&(20..20), Some([20; 32]), Some([20; 32]));
+    assert_eq!(session.seen(), cut);
+    session.cut(0, [2; 32]).unwrap();
+    session = restarted(&world, &session);
+    assert_eq!(session.seen(), cut);
+    let mut share = session.share(20);
+    share.advance(&mut board, 30, &Quiet).unwrap();
+    session.merge(&share);
+    assert_eq!(session.seen(), Seen::new(&(20..30), Some([20; 32]), None));
 }
 
 #[test]

@@ -1,7 +1,12 @@
 //! Sessions.
 
 use crate::world::{BOUND, Client, Person, Running, config, messages, post};
+use bytes::Bytes;
 use omr_api::v1;
+use omr_server::store_config;
+use omr_store::{Change, Store};
+use std::fs;
+use std::path::Path;
 use tonic::{Code, Status};
 
 fn open(key: &[u8; 32]) -> v1::OpenSessionRequest {
@@ -15,33 +20,54 @@ fn open(key: &[u8; 32]) -> v1::OpenSessionRequest {
     }
 }
 
-async fn cut(client: &mut Client, id: &bytes::Bytes, number: u64) -> Result<Vec<u8>, Status> {
+async fn cut(client: &mut Client, id: &Bytes, number: u64) -> Result<Vec<u8>, Status> {
+    Ok(cut_hashed(client, id, number).await?.0)
+}
+
+/// A digest and the running hash of the log that comes with every piece of it.
+async fn cut_hashed(
+    client: &mut Client,
+    id: &Bytes,
+    number: u64,
+) -> Result<(Vec<u8>, Bytes), Status> {
     let request = v1::CutSessionRequest {
         session_id: id.clone(),
         number,
     };
     let mut pieces = client.detection.cut_session(request).await?.into_inner();
-    let mut digest = Vec::new();
+    let (mut digest, mut hashes) = (Vec::new(), Vec::new());
     while let Some(piece) = pieces.message().await? {
         digest.extend_from_slice(&piece.data);
+        hashes.push(piece.log_hash);
     }
-    Ok(digest)
+    hashes.dedup();
+    assert_eq!(hashes.len(), 1, "one hash in all pieces");
+    Ok((digest, hashes.remove(0)))
+}
+
+async fn session(client: &mut Client, id: &Bytes) -> v1::Session {
+    let request = v1::GetSessionRequest {
+        session_id: id.clone(),
+    };
+    let answer = client.detection.get_session(request).await.unwrap();
+    answer.into_inner().session.unwrap()
+}
+
+/// The running hash of the log at a length, as GetBoard returns it.
+async fn log_hash(client: &mut Client, length: u64) -> Bytes {
+    let request = v1::GetBoardRequest {
+        lengths: vec![length],
+    };
+    let answer = client.board.get_board(request).await.unwrap().into_inner();
+    let hash = answer.log_hashes[0].clone();
+    assert_eq!(hash.len(), 32, "the hash at {length}");
+    hash
 }
 
 /// Waits until a session has looked at all messages before `next`.
-async fn reach(client: &mut Client, id: &bytes::Bytes, next: u64) -> v1::Session {
+async fn reach(client: &mut Client, id: &Bytes, next: u64) -> v1::Session {
     loop {
-        let request = v1::GetSessionRequest {
-            session_id: id.clone(),
-        };
-        let session = client
-            .detection
-            .get_session(request)
-            .await
-            .unwrap()
-            .into_inner()
-            .session
-            .unwrap();
+        let session = session(client, id).await;
         assert_eq!(session.error, "");
         if session.next >= next {
             return session;
@@ -113,6 +139,136 @@ async fn cut_digests_hold_every_message_once_also_across_restarts() {
         cut(&mut client, &id, 2).await.unwrap_err().code(),
         Code::NotFound
     );
+    server.stop().await;
+}
+
+/// Sessions name the hash at their next message, digests the one at their end, also the last one again.
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_and_cuts_name_the_running_hash_of_the_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let person = Person::new(1);
+    let all = messages(70, &person, &[2, 40, 41]);
+    let server = Running::start(config(dir.path())).await;
+    let mut client = server.client().await;
+    let key = client.register(&person.instant).await;
+    let opened = client.detection.open_session(open(&key)).await;
+    let opened = opened.unwrap().into_inner().session.unwrap();
+    let id = opened.session_id;
+    let first = post(1, all[..41].to_vec());
+    client.board.post_messages(first).await.unwrap();
+    let at_41 = reach(&mut client, &id, 41).await.log_hash;
+    let (digest, end) = cut_hashed(&mut client, &id, 0).await.unwrap();
+    let second = post(2, all[41..].to_vec());
+    client.board.post_messages(second).await.unwrap();
+    let at_70 = reach(&mut client, &id, 70).await.log_hash;
+    for (length, hash) in [
+        (0, &opened.log_hash),
+        (41, &at_41),
+        (41, &end),
+        (70, &at_70),
+    ] {
+        assert_eq!(*hash, log_hash(&mut client, length).await, "at {length}");
+    }
+    let again = cut_hashed(&mut client, &id, 0).await.unwrap();
+    assert_eq!(again, (digest.clone(), at_41.clone()));
+    server.stop().await;
+
+    let server = Running::start(config(dir.path())).await;
+    let mut client = server.client().await;
+    assert_eq!(session(&mut client, &id).await.log_hash, at_70);
+    let again = cut_hashed(&mut client, &id, 0).await.unwrap();
+    assert_eq!(again, (digest, at_41.clone()));
+    let (_, end) = cut_hashed(&mut client, &id, 1).await.unwrap();
+    assert_eq!(end, at_70);
+    server.stop().await;
+    let store = Store::open(&store_config(&config(dir.path()))).unwrap();
+    for (length, hash) in [(0, opened.log_hash), (41, at_41), (70, at_70)] {
+        assert_eq!(store.hash_at(length).unwrap().unwrap()[..], hash[..]);
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let to = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy_folder(&path, &to);
+        } else {
+            fs::copy(path, to).unwrap();
+        }
+    }
+}
+
+/// Session files of a board that went on are put into a data folder with an older board.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_stops_where_the_board_is_not_the_one_that_it_has_seen() {
+    let dirs = tempfile::tempdir().unwrap();
+    let (newer, older) = (dirs.path().join("newer"), dirs.path().join("older"));
+    let person = Person::new(1);
+    let all = messages(45, &person, &[2, 40, 41]);
+    let server = Running::start(config(&newer)).await;
+    let mut client = server.client().await;
+    let key = client.register(&person.instant).await;
+    let opened = client.detection.open_session(open(&key)).await;
+    let id = opened.unwrap().into_inner().session.unwrap().session_id;
+    let first = post(1, all[..20].to_vec());
+    client.board.post_messages(first).await.unwrap();
+    reach(&mut client, &id, 20).await;
+    server.stop().await;
+    copy_folder(&newer, &older);
+    let server = Running::start(config(&newer)).await;
+    let mut client = server.client().await;
+    let second = post(2, all[20..41].to_vec());
+    client.board.post_messages(second.clone()).await.unwrap();
+    let seen = reach(&mut client, &id, 41).await.log_hash;
+    server.stop().await;
+    let file = {
+        let store = Store::open(&store_config(&config(&newer))).unwrap();
+        store.get("session-files", &id).unwrap().unwrap()
+    };
+    {
+        let store = Store::open(&store_config(&config(&older))).unwrap();
+        let change = Change::Put {
+            table: "session-files".into(),
+            key: id.to_vec(),
+            value: file,
+        };
+        store.write(&[change]).unwrap();
+    }
+    let same = dirs.path().join("same");
+    copy_folder(&older, &same);
+
+    let server = Running::start(config(&older)).await;
+    let mut client = server.client().await;
+    let shorter = "has seen 41 messages with the running hash ";
+    let stopped = session(&mut client, &id).await;
+    assert!(stopped.error.contains(shorter), "{}", stopped.error);
+    assert!(stopped.error.contains("found one of 20 messages: "));
+    assert_eq!((stopped.next, stopped.log_hash), (41, seen.clone()));
+    let others = (100..130).map(|seed| person.message(seed, 7)).collect();
+    client.board.post_messages(post(3, others)).await.unwrap();
+    let refused = cut(&mut client, &id, 0).await.unwrap_err();
+    assert_eq!(refused.code(), Code::FailedPrecondition, "{refused}");
+    let found = "found one of 50 messages, with the running hash ";
+    assert!(refused.message().contains(found), "{refused}");
+    let stopped = session(&mut client, &id).await;
+    assert!(stopped.error.contains(found), "{}", stopped.error);
+    assert_eq!((stopped.next, stopped.log_hash), (41, seen));
+    server.stop().await;
+
+    // The same messages again: it goes on.
+    let server = Running::start(config(&same)).await;
+    let mut client = server.client().await;
+    client.board.post_messages(second).await.unwrap();
+    let third = post(4, all[41..].to_vec());
+    client.board.post_messages(third).await.unwrap();
+    while session(&mut client, &id).await.next < 45 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    reach(&mut client, &id, 45).await;
+    let digest = cut(&mut client, &id, 0).await.unwrap();
+    assert_eq!(person.decode(&digest), [(2, 2), (40, 40), (41, 41)]);
     server.stop().await;
 }
 

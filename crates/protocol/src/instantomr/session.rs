@@ -3,7 +3,7 @@
 use super::InstantPlan;
 use crate::digest::FIXED_BYTES;
 use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
-use crate::instantomr::InstantParams;
+use crate::instantomr::{InstantParams, Seen};
 use crate::{ClueKind, DigestError, DigestHeader};
 use omr_mismatch::Mismatch;
 use omr_tfhe::PlainSums;
@@ -44,6 +44,10 @@ pub struct SessionFile {
     pub cuts: u64,
     /// The last of them, so that whoever lost it can have it again.
     pub last_cut: Option<Vec<u8>>,
+    /// The running hash of the log at the first message that it covers, if it is known.
+    pub start_hash: Option<[u8; 32]>,
+    /// The running hash of the log at the next message, if it is known.
+    pub log_hash: Option<[u8; 32]>,
     /// The sums of each group, in the evaluation domain.
     pub sums: Vec<PlainSums>,
     /// The most messages that it takes until it is cut, if that is known.
@@ -51,8 +55,15 @@ pub struct SessionFile {
 }
 
 impl SessionFile {
-    /// The file: header, number and bytes of the last digest cut off, sums at their exact width; where it
-    /// is known, the room behind them.
+    /// The part of the log that the session covers.
+    pub fn seen(&self) -> Seen {
+        let range = self.header.plan.range();
+        Seen::new(&range, self.start_hash, self.log_hash)
+    }
+
+    /// Writes the file (`docs/wire.md`, section 19).
+    ///
+    /// Errors: `Frame`.
     pub fn to_bytes(&self, params: &InstantParams) -> Result<Vec<u8>, SessionError> {
         let request = self.header.plan.request();
         let scheme = self.header.plan.scheme();
@@ -60,6 +71,8 @@ impl SessionFile {
         let mut body = self.header.encode((scheme, fingerprints), request);
         let last = self.last_cut.as_deref().unwrap_or_default();
         body.extend(self.cuts.to_le_bytes());
+        body.extend(self.start_hash.unwrap_or(UNKNOWN));
+        body.extend(self.log_hash.unwrap_or(UNKNOWN));
         body.extend((last.len() as u64).to_le_bytes());
         body.extend(last);
         let bits = params.ring.modulus(0).bits();
@@ -84,6 +97,10 @@ impl SessionFile {
         let plan = plan.map_err(DigestError::from)?.for_clues(clues);
         let word = |at: usize| u64::from_le_bytes(body[at..at + 8].try_into().expect("in range"));
         let layout = Layout::new(params, &plan, &body)?;
+        let hash = |at: usize| {
+            let bytes: [u8; 32] = body[at..at + 32].try_into().expect("in range");
+            (bytes != UNKNOWN).then_some(bytes)
+        };
         let room = layout.room.map(|at| checked_room(&plan, word(at)));
         let (last, rest) = body[FIXED..layout.rows.end].split_at(layout.rows.start - FIXED);
         let rows: Vec<Vec<u64>> = rest
@@ -98,13 +115,17 @@ impl SessionFile {
             header: header.with_plan(plan),
             cuts: word(FIXED_BYTES),
             last_cut: (!last.is_empty()).then(|| last.to_vec()),
+            start_hash: hash(FIXED_BYTES + 8),
+            log_hash: hash(FIXED_BYTES + 40),
             room: room.transpose()?,
         })
     }
 }
 
-/// What comes before the last digest: the header, and two numbers.
-const FIXED: usize = FIXED_BYTES + 16;
+/// Bytes before the last digest: the header, the number of digests, two hashes, and the last digest's length.
+const FIXED: usize = FIXED_BYTES + 8 + 2 * 32 + 8;
+/// The bytes that stand for a hash that is unknown.
+const UNKNOWN: [u8; 32] = [0; 32];
 
 /// Where things lie in a body.
 struct Layout {

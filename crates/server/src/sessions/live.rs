@@ -1,16 +1,15 @@
 //! A session in memory.
 
-use super::{SessionRecord, Sessions, Slot, Tools, lock, record};
+use super::{Cut, SessionRecord, Sessions, Slot, Tools, lock, record};
 use crate::jobs::Id;
 use crate::keyfile;
 use crate::refuse;
 use crate::source::StoreSource;
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Quiet, placement_seed};
-use omr_protocol::instantomr::{Encoding, InstantPlan, SessionFile};
+use omr_protocol::instantomr::{Encoding, InstantPlan, OtherHistory, Seen, SessionFile};
 use omr_protocol::{DigestHeader, Request};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tonic::Status;
 
@@ -30,8 +29,8 @@ pub(super) struct Live {
 /// Where a session stands.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
-    /// The next message.
-    pub(super) next: u64,
+    /// The part of the log that it covers.
+    pub(super) seen: Seen,
     /// Behind the last one that it takes before a digest is cut off.
     pub(super) end: u64,
     /// Digests cut off.
@@ -41,8 +40,9 @@ pub(super) struct Place {
 impl Place {
     /// That of one without a file.
     pub(super) fn start(record: &SessionRecord) -> Self {
+        let at = record.start..record.start;
         Self {
-            next: record.start,
+            seen: Seen::new(&at, record.start_hash, record.start_hash),
             end: end(record.start, record.room()),
             cuts: 0,
         }
@@ -55,7 +55,7 @@ impl Place {
 
     fn of(session: &Session) -> Self {
         Self {
-            next: session.next(),
+            seen: session.seen(),
             end: session.end(),
             cuts: session.cuts(),
         }
@@ -71,29 +71,66 @@ fn position(tools: &Tools, id: &Id) -> Option<Place> {
     let params = tools.set.instantomr().ok()?;
     let bytes = record::file(&tools.store, id).ok()??;
     let file = SessionFile::from_bytes(params, &bytes).ok()?;
-    let range = file.header.plan.range();
+    let seen = file.seen();
     Some(Place {
-        next: range.end,
-        end: end(range.start, file.room),
+        seen,
+        end: end(seen.start.length, file.room),
         cuts: file.cuts,
     })
+}
+
+impl Tools {
+    /// The running hash of the log at a length. None where the board is shorter or has no message from there on any more, and
+    /// where the hash cannot be read: no session stops for that.
+    fn log_hash(&self, length: u64) -> Option<[u8; 32]> {
+        match self.store.hash_at(length) {
+            Ok(hash) => hash,
+            Err(error) => {
+                self.damage.note(&error);
+                None
+            }
+        }
+    }
+
+    /// Checks that the board still has the messages that a session has seen.
+    ///
+    /// Errors: `OtherHistory`.
+    pub(super) fn check_history(&self, seen: &Seen) -> Result<(), OtherHistory> {
+        let known = seen.check(self.store.len(), |length| {
+            Ok::<_, OtherHistory>(self.log_hash(length))
+        })?;
+        if !known {
+            let message = seen.next.length;
+            tracing::warn!(
+                message,
+                "the running hash of the log is lost at a session's next message: it goes on"
+            );
+        }
+        Ok(())
+    }
 }
 
 impl Live {
     /// Errors: what keeps the session from going on.
     fn open(tools: &Tools, slot: &Slot) -> Result<Self, String> {
         let text = |error: &dyn std::error::Error| error.to_string();
+        let file = record::file(&tools.store, &slot.id).map_err(|e| text(&e))?;
+        let file = match file {
+            None => None,
+            Some(bytes) => {
+                let params = tools.set.instantomr().map_err(|e| text(&e))?;
+                Some(SessionFile::from_bytes(params, &bytes).map_err(|e| text(&e))?)
+            }
+        };
+        let seen = file.as_ref().map(SessionFile::seen);
+        let seen = seen.unwrap_or(Place::start(&slot.record).seen);
+        tools.check_history(&seen).map_err(|e| text(&e))?;
         let on = (&*tools.set, &*tools.cards);
         let detector = keyfile::load_instant(&tools.store, slot.record.key, on);
         let detector = detector.map_err(|e| text(&e))?;
-        let file = record::file(&tools.store, &slot.id).map_err(|e| text(&e))?;
         let session = match file {
             None => new(tools, slot, detector).map_err(|e| text(&e))?,
-            Some(bytes) => {
-                let params = tools.set.instantomr().map_err(|e| text(&e))?;
-                let file = SessionFile::from_bytes(params, &bytes).map_err(|e| text(&e))?;
-                Session::resume(detector, file).map_err(|e| text(&e))?
-            }
+            Some(file) => Session::resume(detector, file).map_err(|e| text(&e))?,
         };
         let saved = session.next();
         Ok(Self {
@@ -123,8 +160,12 @@ impl Live {
             |error: &DetectorError| tracing::warn!(%error, "a session goes on on the processor");
         let (session, insists) = (&mut self.session, tools.cards.insists());
         let advanced = session.advance_or_here(&mut source, end, &Quiet, insists, told);
-        slot.next.store(self.session.next(), Ordering::Relaxed);
         let count = self.session.next() - before;
+        if count > 0 {
+            let hash = tools.log_hash(self.session.next());
+            self.session.note_log_hash(hash);
+        }
+        slot.stands(Place::of(&self.session));
         tools.metrics.session_messages(count);
         for &(stage, seconds) in std::mem::take(&mut self.session.stages).seconds() {
             tools.metrics.stage(stage, seconds);
@@ -172,12 +213,7 @@ impl Live {
     }
 
     /// Cuts a digest off and saves what is left before anybody has it.
-    pub(super) fn cut(
-        &mut self,
-        tools: &Tools,
-        slot: &Slot,
-        number: u64,
-    ) -> Result<Vec<u8>, Status> {
+    pub(super) fn cut(&mut self, tools: &Tools, slot: &Slot, number: u64) -> Result<Cut, Status> {
         let before = self.session.cuts();
         let digest = self.session.cut(number, placement_seed());
         let digest = digest.map_err(|error| Status::failed_precondition(error.to_string()))?;
@@ -190,7 +226,11 @@ impl Live {
             self.ahead = false;
             slot.stands(Place::of(&self.session));
         }
-        Ok(digest)
+        Ok(Cut {
+            digest,
+            // It ends where the session begins now, also if it is the last one again.
+            log_hash: self.session.seen().start.hash,
+        })
     }
 }
 
@@ -212,10 +252,12 @@ fn new(
         plan: InstantPlan::new(detector.params(), Encoding::Powers, request)?,
         seed: placement_seed(),
     };
-    Ok(match record.room() {
+    let mut session = match record.room() {
         Some(room) => Session::with_room(detector, header, room),
         None => Session::new(detector, header),
-    })
+    };
+    session.note_log_hash(record.start_hash);
+    Ok(session)
 }
 
 impl Sessions {

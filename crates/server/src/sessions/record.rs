@@ -22,12 +22,24 @@ pub(crate) struct SessionRecord {
     /// Most messages of a digest; 0: as many as come.
     #[serde(default)]
     pub(crate) room: u32,
+    /// The running hash of the log at `start`, if it was known when the session was opened.
+    pub(crate) start_hash: Option<[u8; 32]>,
 }
 
 impl SessionRecord {
     /// Most messages of a digest, where there is an end.
     pub(super) fn room(&self) -> Option<u64> {
         (self.room > 0).then_some(self.room.into())
+    }
+
+    /// Whether both are of the same request: a hash that was lost since changes nothing.
+    pub(super) fn is_same_request(&self, other: &Self) -> bool {
+        let both = self.start_hash.zip(other.start_hash);
+        let other = Self {
+            start_hash: self.start_hash,
+            ..other.clone()
+        };
+        both.is_none_or(|(own, other)| own == other) && *self == other
     }
 
     pub(crate) fn change(&self, id: &Id) -> Change {

@@ -69,7 +69,7 @@ impl Sessions {
                 return Ok(());
             };
             let take = session.turn().min(slot.behind(self.tools.store.len()));
-            let end = slot.next.load(Ordering::Relaxed) + take;
+            let end = slot.place().seen.next.length + take;
             self.tools
                 .pool
                 .install(|| session.advance(&self.tools, slot, end))

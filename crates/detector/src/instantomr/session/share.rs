@@ -14,6 +14,7 @@ impl Session {
         assert_eq!(next.session.header.seed, self.header.seed, "one seed");
         assert_eq!(next.session.header.key_id, self.header.key_id, "one key");
         self.header.plan = self.header.plan.until(next.messages.end);
+        self.log_hash = None;
         assert_eq!(next.session.header.plan, self.header.plan, "one plan");
         self.unusable_clues += next.session.unusable_clues;
         self.open_groups();

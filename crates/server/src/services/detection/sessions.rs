@@ -4,7 +4,7 @@ use super::Detection;
 use crate::caller::Caller;
 use crate::jobs::{Id, derived};
 use crate::refuse::{self, blocking};
-use crate::services::{Answers, chunks};
+use crate::services::{Answers, chunks, hash_bytes};
 use crate::sessions::{SessionRecord, Sessions, View};
 use crate::tokens::Right;
 use omr_api::v1;
@@ -20,7 +20,7 @@ pub(super) fn session(id: &Id, view: View) -> v1::Session {
         next: view.next,
         cuts: view.cuts,
         error: view.error,
-        log_hash: bytes::Bytes::new(),
+        log_hash: hash_bytes(view.log_hash),
     }
 }
 
@@ -60,6 +60,7 @@ impl Detection {
             bound: request.bound,
             indices_only: request.indices_only,
             room: request.room,
+            start_hash: self.0.log_hash(request.start)?,
         })
     }
 
@@ -86,13 +87,14 @@ impl Detection {
         let sessions = self.sessions()?.clone();
         let id = refuse::id("session_id", &request.get_ref().session_id)?;
         let number = request.get_ref().number;
-        let digest = blocking(move || sessions.cut(&caller.account, &id, number)).await?;
-        chunks(digest, 0, |offset, data, total_bytes| {
+        let cut = blocking(move || sessions.cut(&caller.account, &id, number)).await?;
+        let log_hash = hash_bytes(cut.log_hash);
+        chunks(cut.digest, 0, move |offset, data, total_bytes| {
             v1::CutSessionResponse {
                 offset,
                 data,
                 total_bytes,
-                log_hash: bytes::Bytes::new(),
+                log_hash: log_hash.clone(),
             }
         })
     }
