@@ -31,7 +31,7 @@ mod web;
 mod wheel;
 mod zcash_blocks;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use error::XtaskError;
@@ -84,10 +84,10 @@ fn main() -> ExitCode {
 fn run() -> Result<(), XtaskError> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .filter(|root| root.exists())
-        .unwrap_or(Path::new("."));
+    // As `cargo run` sets it: a binary from a copied `target` was compiled in another checkout.
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let root = manifest.as_deref().and_then(Path::parent);
+    let root = root.unwrap_or(Path::new("."));
     match args.as_slice() {
         ["ci"] => ci::ci(root),
         ["test", rest @ ..] => test::run(root, rest),

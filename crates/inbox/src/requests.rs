@@ -294,4 +294,48 @@ mod tests {
         assert_eq!(seen, [(5, 9, vec![2])]);
         assert_eq!(inbox.pending().unwrap(), 0);
     }
+
+    #[test]
+    fn a_digest_that_is_taken_in_or_dropped_while_it_is_decoded_counts_once() {
+        let inbox = Inbox::open(Memory::<InboxError>::new()).unwrap();
+        let requests = inbox.requests();
+        let form = Form {
+            bound: 3,
+            most: 100,
+            levels: 0,
+            batches: None,
+        };
+        let damaged = |job: &Job| Decoded::damaged(job.stride(), "damaged".to_owned());
+        requests.plan(0..5, &form).unwrap();
+        requests
+            .keep(requests.open().unwrap()[0].0, &vec![1])
+            .unwrap();
+        let twice = inbox.take_next(
+            |job, _| {
+                let other = inbox.take_next(|job, _| damaged(job), 0).unwrap();
+                assert_eq!(other.unwrap().len(), 1);
+                damaged(job)
+            },
+            0,
+        );
+        assert_eq!(twice.unwrap(), Some(Vec::new()));
+        assert_eq!(inbox.kept().unwrap().len(), 1);
+        requests.plan(0..9, &form).unwrap();
+        requests
+            .keep(requests.open().unwrap()[0].0, &vec![2])
+            .unwrap();
+        let dropped = inbox.take_next(
+            |job, _| {
+                assert_eq!(inbox.drop_range(5..9).unwrap(), (0, 1));
+                damaged(job)
+            },
+            0,
+        );
+        assert_eq!(dropped.unwrap(), Some(Vec::new()));
+        assert_eq!(inbox.kept().unwrap().len(), 1);
+        assert_eq!(
+            inbox.take_next(|_, _| panic!("none is here"), 0).unwrap(),
+            None
+        );
+    }
 }

@@ -76,6 +76,10 @@ impl<S: Storage> Inbox<S> {
         };
         let decoded = decode(&job, &digest);
         let outcomes = self.store.write(|tx| {
+            // Another process may have taken it in meanwhile, or it was dropped: what it gave then counts no more.
+            if DIGESTS.get(tx, &number)?.as_ref() != Some(&digest) {
+                return Ok(Vec::new());
+            }
             JOBS.remove(tx, &number)?;
             DIGESTS.remove(tx, &number)?;
             take(tx, (number, &job), decoded, now)

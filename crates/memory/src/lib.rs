@@ -1,5 +1,5 @@
-//! The memory that a process uses, may use and could still have, by the machine and by the control groups (version 1 and
-//! 2) that the process is in.
+//! The memory that a process uses, may use and could still have, by the machine, by the control groups (version 1 and 2)
+//! that the process is in, and by its own limits (`ulimit -v` and `ulimit -d`).
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 pub struct Memory {
     /// Resident memory.
     pub used: Option<u64>,
-    /// The most that there may be: the least of what the machine has and what the control groups allow.
+    /// The most that there may be: the least of what the machine has and what control groups and the process's own limits
+    /// allow. The latter count addresses: those that are not resident now are taken off.
     pub limit: Option<u64>,
-    /// What can be taken beside what is used: the least of what the machine and the control groups have left. Pages of
-    /// files that the system would drop count as left.
+    /// What can be taken beside what is used: the least of what the machine, control groups and the process's own limits
+    /// have left. Pages of files that the system would drop count as left.
     pub available: Option<u64>,
 }
 
@@ -28,15 +29,20 @@ impl Memory {
         let limits = groups.iter().filter_map(Level::limit);
         let left = groups.iter().filter_map(Level::left);
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let own = fs::read_to_string("/proc/self/limits").unwrap_or_default();
+        let used = kibibytes(&status, "VmRSS:");
+        let own: Vec<u64> = own_left(&own, &status).collect();
         Self {
-            used: kibibytes(&status, "VmRSS:"),
+            used,
             limit: kibibytes(&machine, "MemTotal:")
                 .into_iter()
                 .chain(limits)
+                .chain(own.iter().map(|left| left + used.unwrap_or(0)))
                 .min(),
             available: kibibytes(&machine, "MemAvailable:")
                 .into_iter()
                 .chain(left)
+                .chain(own.iter().copied())
                 .min(),
         }
     }
@@ -138,6 +144,20 @@ fn roots(mounts: &str, kind: &str, option: &str) -> Vec<PathBuf> {
     mounts.lines().filter_map(mount).collect()
 }
 
+/// What the limits of a process leave to it, by the texts of `/proc/PID/limits` and `/proc/PID/status`.
+fn own_left(limits: &str, status: &str) -> impl Iterator<Item = u64> {
+    let kinds = [
+        ("Max address space", "VmSize:"),
+        ("Max data size", "VmData:"),
+    ];
+    kinds.into_iter().filter_map(|(limit, taken)| {
+        let line = limits.lines().find_map(|line| line.strip_prefix(limit))?;
+        // The first of two is the one that counts; without one it is a word.
+        let most: u64 = line.split_whitespace().next()?.parse().ok()?;
+        Some(most.saturating_sub(kibibytes(status, taken)?))
+    })
+}
+
 /// A value of a file of `/proc` with lines `NAME: VALUE kB`, whose unit is 1,024 bytes.
 fn kibibytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -216,6 +236,48 @@ mod tests {
         let groups = "5:devices:/\n4:memory:/box\n1:cpu:/\n0::/\n";
         assert_eq!(figures(groups, &mounts), (vec![700], vec![150]));
         assert_eq!(figures("5:devices:/box\n", &mounts), (vec![], vec![]));
+    }
+
+    #[test]
+    fn own_limits_count_addresses() {
+        let status = "VmSize:\t  3000 kB\nVmRSS:\t 700 kB\nVmData:\t 1000 kB\n";
+        let limits = |space: &str, data: &str| {
+            format!(
+                "Limit                     Soft Limit           Hard Limit           Units     \n\
+                 Max data size             {data}            unlimited            bytes     \n\
+                 Max resident set          unlimited            unlimited            bytes     \n\
+                 Max address space         {space}            9999999999            bytes     \n"
+            )
+        };
+        let left = |space, data| own_left(&limits(space, data), status).collect::<Vec<_>>();
+        assert_eq!(left("unlimited", "unlimited"), []);
+        assert_eq!(left("4096000", "unlimited"), [1024 * 1000]);
+        assert_eq!(left("1024", "2048000"), [0, 1024 * 1000]);
+    }
+
+    /// A process under `ulimit -v`, which is this test once more.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_limit_of_addresses_is_a_limit_of_memory() {
+        const LIMITED: &str = "OMR_MEMORY_LIMITED";
+        const MOST: u64 = 2_000_000 * 1024;
+        if std::env::var_os(LIMITED).is_some() {
+            let memory = Memory::now();
+            let (limit, available) = (memory.limit.unwrap(), memory.available.unwrap());
+            assert!(limit <= MOST && available < limit, "{memory:?}");
+            return;
+        }
+        let name = "tests::the_limit_of_addresses_is_a_limit_of_memory";
+        let own = std::env::current_exe().unwrap();
+        let done = std::process::Command::new("sh")
+            .args(["-c", "ulimit -v 2000000 && exec \"$0\" --exact \"$1\""])
+            .arg(own)
+            .arg(name)
+            .env(LIMITED, "1")
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&done.stdout);
+        assert!(done.status.success() && told.contains("1 passed"), "{told}");
     }
 
     #[test]

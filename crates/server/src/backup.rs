@@ -57,16 +57,7 @@ mod tests {
     fn clients_get_in_after_a_backup_is_restored() {
         let dir = tempfile::tempdir().unwrap();
         let (store, tokens) = (test_store(&dir), dir.path().join("tokens.toml"));
-        let token = Token {
-            name: "wallet".into(),
-            hash: String::new(),
-            rights: vec![Right::Post],
-            messages_per_second: None,
-            jobs: None,
-            sessions: None,
-            keys: None,
-        };
-        let secret = add(&tokens, token).unwrap();
+        let secret = add(&tokens, Token::test("wallet")).unwrap();
         let folder = dir.path().join("backup");
         fs::create_dir(&folder).unwrap();
         let faults = backup(&store, &tokens, &HashSet::new(), &mut |piece| {

@@ -227,7 +227,7 @@ pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, ServerErr
 mod tests {
     use super::*;
     use crate::front::guarded;
-    use crate::tokens::{self, Right, Token, Tokens};
+    use crate::tokens::{self, Token, Tokens};
     use axum::Router;
     use axum::body::Body;
     use axum::routing::get;
@@ -246,16 +246,7 @@ mod tests {
         let mut config = Config::tiny(dir.path());
         (config.limits.connections, config.limits.all_connections) = (2, 8);
         change(&mut config);
-        let token = Token {
-            name: "wallet".into(),
-            hash: String::new(),
-            rights: vec![Right::Post],
-            messages_per_second: None,
-            jobs: None,
-            sessions: None,
-            keys: None,
-        };
-        let secret = tokens::add(&config.tokens(), token).unwrap();
+        let secret = tokens::add(&config.tokens(), Token::test("wallet")).unwrap();
         let tokens = Tokens::open(config.tokens()).unwrap();
         let callers = Callers::new(Arc::new(config.clone()), tokens, [7; 32]);
         let doors = Doors::new(&config, Arc::new(callers), Metrics::new("0", "test")).unwrap();

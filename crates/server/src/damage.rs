@@ -2,19 +2,29 @@
 
 use omr_ops::Metrics;
 use omr_store::StoreError;
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Damaged objects, with what was found.
 pub(crate) struct Damage {
-    objects: Mutex<BTreeMap<String, String>>,
+    found: Mutex<Found>,
     metrics: Metrics,
 }
+
+#[derive(Default)]
+struct Found {
+    objects: BTreeMap<String, String>,
+    /// Messages that are lost.
+    lost: BTreeSet<u64>,
+}
+
+/// Lost messages that the status names.
+const NAMED: usize = 16;
 
 impl Damage {
     pub(crate) fn new(metrics: Metrics) -> Self {
         Self {
-            objects: Mutex::default(),
+            found: Mutex::default(),
             metrics,
         }
     }
@@ -27,8 +37,8 @@ impl Damage {
             StoreError::Database(_) | StoreError::Panicked => ("meta".into(), "meta"),
             _ => return,
         };
-        let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
-        if objects.insert(object, error.to_string()).is_none() {
+        let mut found = self.found();
+        if found.objects.insert(object, error.to_string()).is_none() {
             self.metrics.damaged(kind, 1);
             tracing::error!(%error, "damage; stop the server and run `omr data verify`, which says what to do");
         }
@@ -36,10 +46,7 @@ impl Damage {
 
     /// Remembers a message that is lost: readers are told, and digests go on without.
     pub(crate) fn lost(&self, index: u64) {
-        let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
-        let name = format!("message {index}");
-        let text = format!("{name} is lost: its record was damaged");
-        if objects.insert(name, text).is_none() {
+        if self.found().lost.insert(index) {
             self.metrics.damaged("message", 1);
             tracing::error!(
                 index,
@@ -48,10 +55,55 @@ impl Damage {
         }
     }
 
-    /// How many objects are damaged, and what is wrong with one.
+    /// How many objects are damaged and what is wrong with one, and how many messages are lost and the first of these.
     pub(crate) fn summary(&self) -> Option<String> {
-        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
-        let (_, first) = objects.first_key_value()?;
-        Some(format!("{} damaged, among them: {first}", objects.len()))
+        let found = self.found();
+        let mut parts = Vec::new();
+        if let Some((_, first)) = found.objects.first_key_value() {
+            parts.push(format!(
+                "{} damaged, among them: {first}",
+                found.objects.len()
+            ));
+        }
+        if !found.lost.is_empty() {
+            let named = found.lost.iter().take(NAMED).map(u64::to_string);
+            let named = named.collect::<Vec<_>>().join(", ");
+            let more = if found.lost.len() > NAMED {
+                ", ..."
+            } else {
+                ""
+            };
+            parts.push(format!("{} messages lost: {named}{more}", found.lost.len()));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_status_counts_and_names_lost_messages() {
+        let damage = Damage::new(Metrics::new("0", "test"));
+        assert_eq!(damage.summary(), None);
+        for index in [30, 4, 4] {
+            damage.lost(index);
+        }
+        assert_eq!(damage.summary().unwrap(), "2 messages lost: 4, 30");
+        damage.note(&StoreError::Panicked);
+        (0..17).for_each(|index| damage.lost(index));
+        let told = damage.summary().unwrap();
+        assert!(told.starts_with("1 damaged, among them: "), "{told}");
+        assert!(
+            told.ends_with(
+                "; 18 messages lost: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, ..."
+            ),
+            "{told}"
+        );
     }
 }

@@ -16,8 +16,7 @@ mod tally;
 #[cfg(test)]
 pub(crate) mod trial;
 
-use ends::ATTEMPTS;
-pub(crate) use ends::{Ending, Step};
+pub(crate) use ends::{ATTEMPTS, Ending, Step};
 pub(crate) use leases::{Refusal, Who};
 pub(crate) use lend::{Asking, Lent};
 pub(crate) use local::Local;

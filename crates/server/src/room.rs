@@ -171,36 +171,13 @@ impl Room {
                 "memory"
             );
         }
-        let lowered = [
-            (
-                "detector.together",
-                before.detector.together as u64,
-                config.detector.together as u64,
-            ),
-            (
-                "detector.session_keys_in_memory",
-                before.detector.session_keys_in_memory as u64,
-                config.detector.session_keys_in_memory as u64,
-            ),
-            (
-                "detector.keys_in_memory",
-                before.detector.keys_in_memory as u64,
-                config.detector.keys_in_memory as u64,
-            ),
-            (
-                "detector.cache_bytes",
-                before.detector.cache_bytes as u64,
-                config.detector.cache_bytes as u64,
-            ),
-            (
-                "limits.digest_messages",
-                before.limits.digest_messages,
-                config.limits.digest_messages,
-            ),
-        ];
-        for (key, from, to) in lowered.into_iter().filter(|(_, from, to)| from != to) {
-            let limit = in_words(limit);
-            tracing::warn!("{key} is lowered from {from} to {to}, to fit into {limit} of memory");
+        for ((key, from), (_, to)) in lowerable(before).into_iter().zip(lowerable(config)) {
+            if from != to {
+                let limit = in_words(limit);
+                tracing::warn!(
+                    "{key} is lowered from {from} to {to}, to fit into {limit} of memory"
+                );
+            }
         }
         if let Some(shortage) = &self.shortage {
             tracing::error!(
@@ -255,6 +232,21 @@ impl Room {
         let (mut config, look) = (Config::default(), Memory::default);
         Self::new(&mut config, set, ClueKind::Bound, false, look)
     }
+}
+
+/// Settings that are lowered where memory is short.
+fn lowerable(config: &Config) -> [(&'static str, u64); 5] {
+    let (detector, limits) = (&config.detector, &config.limits);
+    [
+        ("detector.together", detector.together as u64),
+        (
+            "detector.session_keys_in_memory",
+            detector.session_keys_in_memory as u64,
+        ),
+        ("detector.keys_in_memory", detector.keys_in_memory as u64),
+        ("detector.cache_bytes", detector.cache_bytes as u64),
+        ("limits.digest_messages", limits.digest_messages),
+    ]
 }
 
 fn engines(able: &[EngineKind]) -> String {

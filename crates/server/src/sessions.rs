@@ -10,7 +10,7 @@ use crate::caller::{ANONYMOUS, Caller};
 use crate::damage::Damage;
 use crate::error::ServerError;
 use crate::gate::Gate;
-use crate::jobs::Id;
+use crate::jobs::{ATTEMPTS, Id};
 use crate::refuse;
 use crate::room::Room;
 use crate::share::{Full, Taken};
@@ -18,12 +18,16 @@ use live::{Live, Place};
 use omr_cuda::Cards;
 use omr_ops::Metrics;
 use omr_protocol::{ParamSet, Sealing};
-use omr_store::Store;
+use omr_store::{Change, Store, StoreError};
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tonic::Status;
+
+/// Why a session is not begun again.
+const ENDED: &str = "the server's process ended each of the last times that it went on with this session, as it does \
+     where memory runs out: close it and ask for digests, or have the operator lower detector.session_keys_in_memory";
 
 /// What all sessions work with.
 pub(crate) struct Tools {
@@ -54,6 +58,10 @@ pub(crate) struct Slot {
     live: Mutex<Option<Live>>,
     place: Mutex<Place>,
     closed: AtomicBool,
+    /// How often it was begun since it last got on. The disk knows it before a step begins.
+    attempts: AtomicU32,
+    /// Whether the disk says that it is at work.
+    begun: AtomicBool,
     error: Mutex<String>,
 }
 
@@ -89,6 +97,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+fn not_found() -> Status {
+    Status::not_found("expected one of the caller's sessions, found none of this id")
+}
+
 impl Slot {
     fn new(id: Id, record: SessionRecord, client: u64, place: Place) -> Arc<Self> {
         Arc::new(Self {
@@ -99,6 +111,8 @@ impl Slot {
             live: Mutex::new(None),
             place: Mutex::new(place),
             closed: AtomicBool::new(false),
+            attempts: AtomicU32::new(0),
+            begun: AtomicBool::new(false),
             error: Mutex::default(),
         })
     }
@@ -129,6 +143,59 @@ impl Slot {
         *lock(&self.place) = place;
     }
 
+    /// Whether each of its last attempts ended with the server's process.
+    fn is_exhausted(&self) -> bool {
+        let attempts = self.attempts.load(Ordering::Relaxed);
+        attempts >= ATTEMPTS && !self.begun.load(Ordering::Relaxed)
+    }
+
+    /// Notes on the disk that it is at work, unless that is noted: if the process ends now, this was one more attempt.
+    ///
+    /// Errors: the store's; that it is not begun again.
+    fn begin(&self, store: &Store) -> Result<(), String> {
+        if self.is_exhausted() {
+            return Err(ENDED.to_owned());
+        }
+        if self.begun.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let attempts = self.attempts.load(Ordering::Relaxed) + 1;
+        let written = store.write(&[record::attempts(&self.id, attempts)]);
+        written.map_err(|error| error.to_string())?;
+        self.attempts.store(attempts, Ordering::Relaxed);
+        self.begun.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Writes changes, and that the process got on with it.
+    ///
+    /// Errors: the store's.
+    fn gets_on(&self, store: &Store, changes: Vec<Change>) -> Result<(), StoreError> {
+        let mut changes = changes;
+        if self.begun.load(Ordering::Relaxed) {
+            changes.push(record::attempts(&self.id, 0));
+        }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        store.write(&changes)?;
+        self.attempts.store(0, Ordering::Relaxed);
+        self.begun.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Notes that an attempt failed and the process goes on: that is no attempt that ends it.
+    fn has_failed(&self, store: &Store) {
+        if let Err(error) = self.gets_on(store, Vec::new()) {
+            tracing::warn!(%error, "on the disk a session stays at work");
+        }
+    }
+
+    /// Whether an earlier attempt ended with the process, so that the next step is saved at once.
+    fn is_doubted(&self) -> bool {
+        self.attempts.load(Ordering::Relaxed) > 1
+    }
+
     fn fail(&self, error: &str) {
         tracing::warn!(error, "a session does not go on");
         *lock(&self.error) = error.to_owned();
@@ -141,10 +208,16 @@ impl Sessions {
     /// Errors: `Store`, `Record`.
     pub(crate) fn open(tools: Tools) -> Result<Self, ServerError> {
         let mut slots = HashMap::new();
+        let attempts = record::all_attempts(&tools.store)?;
         for (id, record) in record::load(&tools.store)? {
             // Where it stands the file says; it is read when the key is.
             let place = Place::on_disk(&tools, &id, &record);
             let slot = Slot::new(id, record, 0, place);
+            let attempts = attempts.get(&id).copied().unwrap_or(0);
+            slot.attempts.store(attempts, Ordering::Relaxed);
+            if slot.is_exhausted() {
+                slot.fail(ENDED);
+            }
             // Where the board is shorter no message comes that would bring it to light.
             if let Err(error) = tools.check_history(&place.seen) {
                 slot.fail(&error.to_string());
@@ -211,9 +284,7 @@ impl Sessions {
     fn of(&self, account: &str, id: &Id) -> Result<Arc<Slot>, Status> {
         let slots = lock(&self.slots);
         let slot = slots.get(id).filter(|slot| slot.record.account == account);
-        let slot = slot.cloned().ok_or_else(|| {
-            Status::not_found("expected one of the caller's sessions, found none of this id")
-        })?;
+        let slot = slot.cloned().ok_or_else(not_found)?;
         *lock(&slot.used) = Instant::now();
         Ok(slot)
     }
@@ -233,10 +304,14 @@ impl Sessions {
         let slot = self.of(account, id)?;
         let _urgent = self.tools.gate.urgent();
         let mut live = lock(&slot.live);
-        self.ensure_live(&slot, &mut live).map_err(|error| {
+        if slot.closed.load(Ordering::Relaxed) {
+            return Err(not_found());
+        }
+        if let Err(error) = self.ensure_live(&slot, &mut live) {
             slot.fail(&error);
-            Status::failed_precondition(error)
-        })?;
+            slot.has_failed(&self.tools.store);
+            return Err(Status::failed_precondition(error));
+        }
         let Some(session) = live.as_mut() else {
             return Err(Status::internal("a session left memory; please report it"));
         };
@@ -244,6 +319,8 @@ impl Sessions {
             .tools
             .pool
             .install(|| session.cut(&self.tools, &slot, number));
+        let got_on = slot.gets_on(&self.tools.store, Vec::new());
+        got_on.map_err(|error| refuse::store(&error))?;
         // Where it was full it goes on.
         self.wake();
         if session.is_ahead() {
@@ -339,31 +416,22 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let parts = Parts::open(Config::tiny(data.path())).unwrap();
         let sessions = parts.sessions().unwrap().unwrap();
-        let caller = Caller {
-            sessions: 2,
-            ..Caller::test("ann", 1)
-        };
         let hash = parts.store.hash_at(0).unwrap();
         let record = SessionRecord {
-            account: "ann".into(),
-            key: [5; 32],
-            start: 0,
-            bound: 3,
-            indices_only: false,
-            room: 0,
             start_hash: hash,
+            ..asked_for()
         };
         for id in [[1; 16], [2; 16]] {
-            sessions.create(id, record.clone(), &caller).unwrap();
+            sessions.create(id, record.clone(), &caller()).unwrap();
         }
         // The request again, where the hash was lost meanwhile.
         let on = |start_hash: Option<[u8; 32]>| SessionRecord {
             start_hash,
             ..record.clone()
         };
-        let again = sessions.create([1; 16], on(None), &caller);
+        let again = sessions.create([1; 16], on(None), &caller());
         assert_eq!(again.unwrap().log_hash, hash);
-        let other = sessions.create([1; 16], on(Some([8; 32])), &caller);
+        let other = sessions.create([1; 16], on(Some([8; 32])), &caller());
         let other = other.err().unwrap();
         assert_eq!(other.code(), tonic::Code::AlreadyExists);
         std::thread::sleep(Duration::from_millis(30));
@@ -377,5 +445,76 @@ mod tests {
         drop(sessions);
         let left = record::load(&parts.store).unwrap();
         assert_eq!(left.len(), 1);
+    }
+
+    fn asked_for() -> SessionRecord {
+        SessionRecord {
+            account: "ann".into(),
+            key: [5; 32],
+            start: 0,
+            bound: 3,
+            indices_only: false,
+            room: 0,
+            start_hash: None,
+        }
+    }
+
+    fn caller() -> Caller {
+        Caller {
+            sessions: 2,
+            ..Caller::test("ann", 1)
+        }
+    }
+
+    #[test]
+    fn a_session_that_ends_the_process_is_begun_three_times() {
+        let data = tempfile::tempdir().unwrap();
+        let parts = Parts::open(Config::tiny(data.path())).unwrap();
+        let (id, other) = ([1; 16], [2; 16]);
+        let sessions = parts.sessions().unwrap().unwrap();
+        for id in [id, other] {
+            sessions.create(id, asked_for(), &caller()).unwrap();
+        }
+        drop(sessions);
+        for attempt in 1..=ATTEMPTS {
+            let sessions = parts.sessions().unwrap().unwrap();
+            let slot = sessions.of("ann", &id).unwrap();
+            assert_eq!(slot.view().error, "");
+            slot.begin(&parts.store).unwrap();
+            // What it does before it is saved is the same attempt.
+            slot.begin(&parts.store).unwrap();
+            assert_eq!(slot.is_doubted(), attempt > 1);
+            // The other one gets on each time.
+            let slot = sessions.of("ann", &other).unwrap();
+            slot.begin(&parts.store).unwrap();
+            slot.gets_on(&parts.store, Vec::new()).unwrap();
+        }
+        let sessions = parts.sessions().unwrap().unwrap();
+        assert_eq!(sessions.view("ann", &id).unwrap().error, ENDED);
+        assert_eq!(sessions.view("ann", &other).unwrap().error, "");
+        let refused = sessions.cut("ann", &id, 0).unwrap_err();
+        assert_eq!(refused.code(), tonic::Code::FailedPrecondition);
+        assert_eq!(refused.message(), ENDED);
+        assert_eq!(
+            record::all_attempts(&parts.store).unwrap(),
+            [(id, 3)].into()
+        );
+        // It can be closed, and nothing stays of it.
+        sessions.close("ann", &id).unwrap();
+        assert!(record::all_attempts(&parts.store).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_session_that_fails_without_ending_the_process_is_begun_again() {
+        let data = tempfile::tempdir().unwrap();
+        let parts = Parts::open(Config::tiny(data.path())).unwrap();
+        let sessions = parts.sessions().unwrap().unwrap();
+        sessions.create([1; 16], asked_for(), &caller()).unwrap();
+        // There is no such key.
+        for _ in 0..=ATTEMPTS {
+            let refused = sessions.cut("ann", &[1; 16], 0).unwrap_err();
+            assert_ne!(refused.message(), ENDED);
+        }
+        assert!(record::all_attempts(&parts.store).unwrap().is_empty());
     }
 }

@@ -215,18 +215,29 @@ fn write(path: &Path, file: &File) -> Result<(), ServerError> {
 }
 
 #[cfg(test)]
+impl Token {
+    /// A token that allows posting.
+    pub(crate) fn test(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            hash: String::new(),
+            rights: vec![Right::Post],
+            messages_per_second: None,
+            jobs: None,
+            sessions: None,
+            keys: None,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     fn token(name: &str) -> Token {
         Token {
-            name: name.into(),
-            hash: String::new(),
-            rights: vec![Right::Post],
             messages_per_second: Some(7),
-            jobs: None,
-            sessions: None,
-            keys: None,
+            ..Token::test(name)
         }
     }
 

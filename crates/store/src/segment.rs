@@ -20,8 +20,8 @@ pub struct Segment {
     pub bytes: u64,
     /// BLAKE3 of all its bytes but the last 32, which hold it.
     pub hash: [u8; 32],
-    /// When it was sealed, by the store's clock: all its messages were there by then. Absent where an older version
-    /// sealed it.
+    /// When it was sealed, by the store's clock: all its messages were there by then. Absent where a damaged row was
+    /// made again from the object.
     pub sealed_at: Option<u64>,
 }
 

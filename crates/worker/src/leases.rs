@@ -111,7 +111,6 @@ impl RemoteLeases {
             hot,
             jobs,
             wait_seconds: wait.as_secs() as u32,
-            free_memory_bytes: Memory::now().available.unwrap_or(0),
             ..self.request.clone()
         };
         let mut stop = self.stop.clone();

@@ -171,7 +171,7 @@ impl Live {
             tools.metrics.stage(stage, seconds);
         }
         advanced.map_err(|error| error.to_string())?;
-        if self.session.next() - self.saved >= SAVE_MESSAGES {
+        if slot.is_doubted() || self.session.next() - self.saved >= SAVE_MESSAGES {
             self.save(tools, slot)?;
         }
         Ok(())
@@ -205,7 +205,7 @@ impl Live {
             .to_file()
             .to_bytes(params)
             .map_err(|error| error.to_string())?;
-        let written = tools.store.write(&[record::save(&slot.id, bytes)]);
+        let written = slot.gets_on(&tools.store, vec![record::save(&slot.id, bytes)]);
         written.map_err(|error| error.to_string())?;
         self.saved = self.session.next();
         self.saved_at = Instant::now();
@@ -276,6 +276,7 @@ impl Sessions {
         if live.is_some() {
             return Ok(());
         }
+        slot.begin(&self.tools.store)?;
         self.make_room(&slot.id);
         let opened = Live::open(&self.tools, slot)?;
         slot.stands(Place::of(&opened.session));

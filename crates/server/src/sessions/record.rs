@@ -4,11 +4,14 @@ use crate::error::ServerError;
 use crate::records::{self, Id};
 use omr_store::{Change, Store};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// Table of sessions.
 const SESSIONS: &str = "sessions";
 /// Table of their files.
 const FILES: &str = "session-files";
+/// Table of how often sessions were begun since the server last got on with them: none where it did.
+const ATTEMPTS: &str = "session-attempts";
 
 /// What a client asked for.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -52,14 +55,30 @@ pub(super) fn save(id: &Id, file: Vec<u8>) -> Change {
     records::put(FILES, id, file)
 }
 
+/// Keeps how often a session was begun.
+pub(super) fn attempts(id: &Id, attempts: u32) -> Change {
+    if attempts > 0 {
+        return records::put_json(ATTEMPTS, id, &attempts);
+    }
+    let [none] = records::forget([ATTEMPTS], id);
+    none
+}
+
+/// How often sessions were begun since the server last got on with them, where that is known.
+///
+/// Errors: `Store`, `Record`.
+pub(super) fn all_attempts(store: &Store) -> Result<HashMap<Id, u32>, ServerError> {
+    Ok(records::load(store, ATTEMPTS)?.into_iter().collect())
+}
+
 /// The file of a session, if there is one yet.
 pub(super) fn file(store: &Store, id: &Id) -> Result<Option<Vec<u8>>, omr_store::StoreError> {
     store.get(FILES, id)
 }
 
 /// Takes a session out.
-pub(super) fn forget(id: &Id) -> [Change; 2] {
-    records::forget([SESSIONS, FILES], id)
+pub(super) fn forget(id: &Id) -> [Change; 3] {
+    records::forget([SESSIONS, FILES, ATTEMPTS], id)
 }
 
 /// All sessions that are kept.

@@ -53,7 +53,8 @@ impl Sessions {
     fn behind(&self) -> Vec<(u64, Arc<Slot>)> {
         let len = self.tools.store.len();
         let slots = lock(&self.slots);
-        let behind = slots.values().map(|slot| (slot.behind(len), slot.clone()));
+        let slots = slots.values().filter(|slot| !slot.is_exhausted());
+        let behind = slots.map(|slot| (slot.behind(len), slot.clone()));
         behind.filter(|(lag, _)| *lag > 0).collect()
     }
 
@@ -64,7 +65,9 @@ impl Sessions {
         if slot.closed.load(Ordering::Relaxed) {
             return true;
         }
-        let result = self.ensure_live(slot, &mut live).and_then(|()| {
+        let begun = slot.begin(&self.tools.store);
+        let ready = begun.and_then(|()| self.ensure_live(slot, &mut live));
+        let result = ready.and_then(|()| {
             let Some(session) = live.as_mut() else {
                 return Ok(());
             };
@@ -77,6 +80,7 @@ impl Sessions {
         if let Err(error) = &result {
             slot.fail(error);
             *live = None;
+            slot.has_failed(&self.tools.store);
         }
         result.is_ok()
     }

@@ -123,7 +123,7 @@ impl Store {
             for (post, hash) in posts.iter().zip(&hashes) {
                 if let Some(known) = ids.find(&post.id)? {
                     let repeated = true;
-                    out.push(match known.is_of(post, hash) {
+                    out.push(match known.is_of(hash) {
                         true => Ok(Appended {
                             range: known.range,
                             repeated,

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use super::Store;
-use super::frames::newest_first;
+use super::frames::{newest_first, one_history};
 use super::objects::{KEYS_PREFIX, key_name};
 use super::restore::{Manifest, key_in, segment_in};
 use crate::database::sync_dir;
@@ -32,7 +32,7 @@ impl Store {
     ///
     /// `progress(done, total)` counts files.
     ///
-    /// Errors: [`StoreError::NoBackup`], and those that keep it from looking; damage found is in the [`Report`].
+    /// Errors: [`StoreError::NoBackup`], [`StoreError::OtherHistory`], and those that keep it from looking; damage found is in the [`Report`].
     pub fn verify_backups(
         from: &Path,
         progress: &mut dyn FnMut(u64, u64),
@@ -47,6 +47,7 @@ impl Store {
                 Ok(mut manifest) => {
                     report.faults.append(&mut manifest.faults);
                     if newest {
+                        one_history(&files, &manifest.state, &manifest.histories)?;
                         (report.messages, report.first) =
                             (manifest.state.len, manifest.state.first);
                         report.segments = manifest.segments.len() as u64;
@@ -86,7 +87,7 @@ impl Store {
     /// Removes all backups of a folder but the newest `keep`, at least one, and then the objects that none of these
     /// names: segments that expired and keys that were revoked among them.
     ///
-    /// Errors: [`StoreError::NoBackup`]; where a backup that is kept cannot be read, what is wrong with it, and nothing
+    /// Errors: [`StoreError::NoBackup`], [`StoreError::OtherHistory`]; where a backup that is kept cannot be read, what is wrong with it, and nothing
     /// is removed; those of the disk.
     pub fn prune_backups(from: &Path, keep: usize) -> Result<Pruned, StoreError> {
         let files = newest_first(from)?;
@@ -94,6 +95,7 @@ impl Store {
         let mut named = HashSet::new();
         for file in kept {
             let manifest = Manifest::read(file, from)?;
+            one_history(&files, &manifest.state, &manifest.histories)?;
             named.extend(manifest.segments.iter().map(Segment::name));
             named.extend(manifest.keys.iter().map(|(hash, _)| key_name(hash)));
         }

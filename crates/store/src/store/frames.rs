@@ -289,10 +289,27 @@ pub(crate) fn precedes(name: &str, histories: &[History]) -> Result<(), StoreErr
     }
 }
 
-/// Such files of a folder, the newest first, at least one.
+/// Tests that such files, those that are newer left out, are earlier states of a board in `state` with these histories.
 ///
-/// Errors: [`StoreError::NoBackup`]; [`StoreError::OtherHistory`] where one of them is no earlier state of the newest
-/// that can be read: files of two histories of the board came into one folder.
+/// Errors: [`StoreError::OtherHistory`] where files of two histories of the board came into one folder.
+pub(crate) fn one_history(
+    files: &[PathBuf],
+    state: &State,
+    histories: &[History],
+) -> Result<(), StoreError> {
+    for file in files {
+        let name = file.file_name().and_then(|name| name.to_str());
+        let name = name.unwrap_or_default();
+        if named(name).is_some_and(|(sequence, _)| sequence <= state.sequence) {
+            precedes(name, histories)?;
+        }
+    }
+    Ok(())
+}
+
+/// Files of meta tables of a folder, the newest first, at least one. Their histories are not looked at.
+///
+/// Errors: [`StoreError::NoBackup`].
 pub(crate) fn newest_first(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(StoreError::file)? {
@@ -304,16 +321,6 @@ pub(crate) fn newest_first(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
         return Err(StoreError::NoBackup(folder.to_owned()));
     }
     found.sort_unstable_by(|a, b| b.cmp(a));
-    let readable = found
-        .iter()
-        .find_map(|(_, name)| Frames::open(&folder.join(name)).ok());
-    if let Some((_, start)) = readable {
-        for (sequence, name) in &found {
-            if *sequence <= start.state.sequence {
-                precedes(name, &start.histories)?;
-            }
-        }
-    }
     Ok(found
         .into_iter()
         .map(|(_, name)| folder.join(name))

@@ -13,42 +13,34 @@ use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{ORDER, POSTS, bad_row, index_key, numbers, open_row, pack, seal_row};
 use crate::tables::{Open, Writing};
 
-/// Bytes of a row's numbers: first index, count, time. The hash follows; rows of version 2 have none.
-const NUMBERS: usize = 24;
+/// Bytes of a row's numbers: first index, count, time. The hash follows.
+const NUMBERS: u64 = 24;
 
 /// A post that is remembered.
 pub(crate) struct Known {
     pub(crate) range: Range<u64>,
     time: u64,
     /// Of its contents and account.
-    hash: Option<[u8; 32]>,
+    hash: [u8; 32],
 }
 
 impl Known {
     fn decode(id: &[u8; 16], value: &[u8]) -> Result<Self, StoreError> {
-        let (head, hash) = value.split_at_checked(NUMBERS).unwrap_or((value, &[]));
+        let whole = Evidence::Bytes(NUMBERS + 32);
+        let (head, hash) = value
+            .split_last_chunk()
+            .ok_or_else(|| bad_row("posts", id, whole, value.len()))?;
         let [first, count, time] = numbers("posts", id, head)?;
-        let hash = match hash {
-            [] => None,
-            hash => Some(hash.try_into().map_err(|_| {
-                bad_row(
-                    "posts",
-                    id,
-                    Evidence::Bytes(NUMBERS as u64 + 32),
-                    value.len(),
-                )
-            })?),
-        };
-        let range = first..first.saturating_add(count);
-        Ok(Self { range, time, hash })
+        Ok(Self {
+            range: first..first.saturating_add(count),
+            time,
+            hash: *hash,
+        })
     }
 
-    /// Whether a post of this hash is this one. Of a post that an older version wrote the length alone is known.
-    pub(crate) fn is_of(&self, post: &Post, hash: &[u8; 32]) -> bool {
-        match &self.hash {
-            Some(known) => known == hash,
-            None => self.range.end - self.range.start == post.messages.len() as u64,
-        }
+    /// Whether a post of this hash is this one.
+    pub(crate) fn is_of(&self, hash: &[u8; 32]) -> bool {
+        self.hash == *hash
     }
 }
 

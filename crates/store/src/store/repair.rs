@@ -9,7 +9,7 @@ use std::path::Path;
 use bytes::Bytes;
 use redb::ReadableTable;
 
-use super::frames::{Frames, KINDS, newest_first};
+use super::frames::{Frames, KINDS, newest_first, one_history};
 use super::objects::{KEYS_PREFIX, MARKER, key_name};
 use super::restore::{copy_key, copy_segment};
 use super::{Named, Store, marker_fault, sealed};
@@ -541,10 +541,15 @@ fn each_frame(
         Err(StoreError::NoBackup(_)) => return Ok(true),
         files => files?,
     };
-    for file in files {
-        let Ok((mut frames, start)) = Frames::open(&file) else {
+    let mut newest = true;
+    for file in &files {
+        let Ok((mut frames, start)) = Frames::open(file) else {
             continue;
         };
+        if newest {
+            one_history(&files, &start.state, &start.histories)?;
+            newest = false;
+        }
         if start.config.board_id != *board_id {
             continue;
         }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use redb::Database;
 
-use super::frames::{Frame, Frames, KINDS, Start, check_row, newest_first};
+use super::frames::{Frame, Frames, KINDS, Start, check_row, newest_first, one_history};
 use super::objects::{Objects, Place, key_name};
 use super::{META_FILE, Store, StoreConfig, claim, mend, sealed};
 use crate::config::{BoardConfig, Clues};
@@ -59,7 +59,7 @@ pub(super) struct Manifest {
     pub(super) board: BoardConfig,
     pub(super) layout: Layout,
     pub(super) state: State,
-    histories: Vec<History>,
+    pub(super) histories: Vec<History>,
     pub(super) segments: Vec<Segment>,
     pub(super) keys: Vec<([u8; 32], u64)>,
     records: u64,
@@ -132,12 +132,16 @@ impl Store {
 impl Manifest {
     /// The newest backup of a folder whose tables can be read, and what is wrong with those that are newer.
     ///
-    /// Errors: [`StoreError::NoBackup`], that of the newest file where none can be read.
+    /// Errors: [`StoreError::NoBackup`], [`StoreError::OtherHistory`], that of the newest file where none can be read.
     pub(super) fn newest(from: &Path) -> Result<(Self, Vec<StoreError>), StoreError> {
         let mut faults = Vec::new();
-        for file in newest_first(from)? {
-            match Self::read(&file, from) {
-                Ok(manifest) => return Ok((manifest, faults)),
+        let files = newest_first(from)?;
+        for file in &files {
+            match Self::read(file, from) {
+                Ok(manifest) => {
+                    one_history(&files, &manifest.state, &manifest.histories)?;
+                    return Ok((manifest, faults));
+                }
                 Err(
                     fault @ (StoreError::Backup { .. }
                     | StoreError::Row { .. }

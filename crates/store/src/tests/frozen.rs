@@ -137,7 +137,7 @@ fn a_row_of_a_segment() {
     let (segment, _) = sealed::build(&layout, &config().board_id, 5, &records);
     let mut expected = [1u64, 97].map(u64::to_le_bytes).concat();
     expected.extend(segment.hash);
-    // Up to version 3 without a time.
+    // Made again from its object, which has no time.
     assert_eq!(segment.encode(), expected);
     let key = 5u64.to_be_bytes();
     assert_eq!(crate::Segment::decode(&key, &expected).unwrap(), segment);
