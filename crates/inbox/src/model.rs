@@ -5,6 +5,7 @@
 //! A crash loses what was written since changes were last kept. Every letter that is on the board comes once all the same,
 //! nothing is acknowledged before it is kept, and the calls do not depend on what is found.
 
+mod disk;
 mod server;
 mod world;
 
@@ -134,18 +135,24 @@ proptest! {
         let mut world = played(&events, batch, |hers| hers);
         for _ in 0..2 {
             world.settles();
-            let mut found = world.letters();
-            found.sort_unstable();
-            prop_assert!(found.is_sorted_by(|one, next| one < next), "{:?}", found);
-            // Those that expired, or that the server dropped, may have come before.
-            let posted = &world.server.letters;
-            prop_assert!(found.iter().all(|letter| posted.contains(letter)));
-            let first = world.server.first;
-            for (index, letter) in world.server.hers() {
-                prop_assert!(index < first || found.contains(&letter), "{} at {}", letter, index);
-            }
+            all_came_once(&world)?;
             world.happens(&Event::OtherDevice, |hers| hers);
         }
+    }
+
+    #[test]
+    fn every_letter_comes_once_after_a_crash_behind_any_transaction(
+        events in vec(event(), 0..24),
+        batch in prop::option::of(Just(4u64)),
+        last in any::<prop::sample::Index>(),
+    ) {
+        let transactions = crashing(&events, batch, None).writes.count();
+        let mut world = crashing(&events, batch, Some(1 + last.index(transactions as usize) as u64));
+        prop_assert!(world.writes.has_crashed());
+        all_came_once(&world)?;
+        world.happens(&Event::OtherDevice, |hers| hers);
+        world.settles();
+        all_came_once(&world)?;
     }
 
     #[test]
@@ -169,4 +176,83 @@ fn a_damaged_range_is_asked_for_with_a_larger_bound_after_a_part_expired() {
     let mut world = played(&events, None, |hers| hers);
     world.settles();
     assert_eq!(world.letters(), [16, 17, 18, 19]);
+}
+
+/// Checks that every letter came that is on the board and has not expired, and none twice.
+fn all_came_once(world: &World) -> Result<(), TestCaseError> {
+    let mut found = world.letters();
+    found.sort_unstable();
+    prop_assert!(found.is_sorted_by(|one, next| one < next), "{:?}", found);
+    // Those that expired, or that the server dropped, may have come before.
+    let posted = &world.server.letters;
+    prop_assert!(found.iter().all(|letter| posted.contains(letter)));
+    let first = world.server.first;
+    for (index, letter) in world.server.hers() {
+        let came = index < first || found.contains(&letter);
+        prop_assert!(came, "letter {} at {}", letter, index);
+    }
+    Ok(())
+}
+
+/// Plays the events; the program crashes once, after its transaction of this number. What was written until then is kept.
+fn crashing(events: &[Event], batch: Option<u64>, last: Option<u64>) -> World {
+    let mut world = World::new(batch);
+    world.writes.crash_after(last);
+    for event in events {
+        world.outlives(|world| world.happens(event, |hers| hers));
+    }
+    if !world.outlives(World::settles) {
+        world.settles();
+    }
+    world
+}
+
+#[test]
+fn every_letter_comes_once_after_a_crash_behind_each_transaction_of_a_week() {
+    let well = || vec![Fate::Well; 12];
+    let some = || Event::Post(vec![true, false, false, true, false]);
+    let damaged = || Event::Fetch([vec![Fate::Well; 4], vec![Fate::Damaged]].concat());
+    let take_in = || Event::TakeIn { crash: false };
+    let events = [
+        some(),
+        Event::Fetch(well()),
+        take_in(),
+        // More than her bound.
+        Event::Post(vec![true; 5]),
+        Event::Fetch(well()),
+        take_in(),
+        some(),
+        Event::Tick(well()),
+        some(),
+        Event::Tick(well()),
+        take_in(),
+        Event::Close(well()),
+        Event::BackUp,
+        some(),
+        Event::Fetch(well()),
+        Event::Restore,
+        some(),
+        some(),
+        Event::Tick(well()),
+        Event::Fork(3),
+        some(),
+        Event::Fetch(well()),
+        Event::Again(7),
+        some(),
+        damaged(),
+        take_in(),
+        Event::Expire(3),
+        some(),
+        Event::Fetch(well()),
+    ];
+    for batch in [None, Some(4)] {
+        let transactions = crashing(&events, batch, None).writes.count();
+        assert!(transactions > 30, "{transactions}");
+        for last in 1..=transactions {
+            let world = crashing(&events, batch, Some(last));
+            assert!(world.writes.has_crashed(), "{last} of {transactions}");
+            let came = all_came_once(&world);
+            assert!(came.is_ok(), "{last} of {transactions}: {came:?}");
+        }
+    }
 }

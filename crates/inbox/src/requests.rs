@@ -306,7 +306,7 @@ mod tests {
             batches: None,
         };
         let damaged = |job: &Job| Decoded::damaged(job.stride(), "damaged".to_owned());
-        requests.plan(0..5, &form).unwrap();
+        requests.plan(&crate::model::board(0..5), &form).unwrap();
         requests
             .keep(requests.open().unwrap()[0].0, &vec![1])
             .unwrap();
@@ -320,7 +320,7 @@ mod tests {
         );
         assert_eq!(twice.unwrap(), Some(Vec::new()));
         assert_eq!(inbox.kept().unwrap().len(), 1);
-        requests.plan(0..9, &form).unwrap();
+        requests.plan(&crate::model::board(0..9), &form).unwrap();
         requests
             .keep(requests.open().unwrap()[0].0, &vec![2])
             .unwrap();

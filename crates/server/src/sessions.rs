@@ -75,6 +75,7 @@ pub(crate) struct View {
 }
 
 /// A digest that was cut off.
+#[derive(Debug)]
 pub(crate) struct Cut {
     /// Its file.
     pub(crate) digest: Vec<u8>,
