@@ -20,12 +20,12 @@ struct Build {
 const BUILDS: [Build; 2] = [
     Build {
         features: "",
-        most: 169,
+        most: 150,
         without: &["object_store", "tonic"],
     },
     Build {
         features: "full",
-        most: 282,
+        most: 264,
         without: &["arrow", "object_store", "opentelemetry", "parquet"],
     },
 ];

@@ -47,9 +47,11 @@ pub(crate) fn example(root: &Path, name: &'static str) -> Result<PathBuf, XtaskE
     program(root, &args, name, "example")
 }
 
-/// Builds a package's program of the same name, as releases have it, and says where it is.
-pub(crate) fn released(root: &Path, name: &'static str) -> Result<PathBuf, XtaskError> {
+/// Builds a package's program of the same name as releases have it, but with marks of what is secret, and says where
+/// it is.
+pub(crate) fn marked(root: &Path, name: &'static str) -> Result<PathBuf, XtaskError> {
     let args = ["build", "--release", "--package", name];
+    let args = [&args[..], &["--features", "memcheck"]].concat();
     program(root, &args, name, "bin")
 }
 

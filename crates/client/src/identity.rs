@@ -3,6 +3,7 @@
 use crate::SecretKey;
 use crate::digest_secret::DigestSecret;
 use crate::seal::{SealSecret, public_bytes};
+use omr_marks::{publish, published};
 use omr_protocol::params::SecretSpec;
 use omr_protocol::{ClueKey, ClueKind, ClueParams};
 use omr_ring::NarrowGaussian;
@@ -28,7 +29,7 @@ pub fn identity(
     clue.kind = clues;
     let secret = SecretKey {
         address_id: clue.id,
-        detection_id: random(rng),
+        detection_id: public_random(rng),
         address: (clues == ClueKind::Bound).then(|| clue.clone()),
         clue: secrets,
         digest: DigestSecret::new(random(rng)),
@@ -54,6 +55,11 @@ pub(crate) fn random<const N: usize>(rng: &mut impl Rng) -> [u8; N] {
     bytes
 }
 
+/// Random bytes that everybody may know: names, and seeds of masks.
+pub(crate) fn public_random<const N: usize>(rng: &mut impl Rng) -> [u8; N] {
+    published(random(rng))
+}
+
 fn clue_key(
     params: &ClueParams,
     secrets: &[Secret],
@@ -64,8 +70,8 @@ fn clue_key(
     let basis = ring.everything();
     let mut key = ClueKey {
         kind: ClueKind::Plain,
-        id: random(rng),
-        seed: random(rng),
+        id: public_random(rng),
+        seed: public_random(rng),
         beta: Vec::new(),
         seal: public_bytes(seal),
     };
@@ -80,5 +86,7 @@ fn clue_key(
         error.zeroize();
         key.beta.extend(beta.row(0).iter().map(|&x| x as u32));
     }
+    // Public: the address.
+    publish(&mut key.beta);
     key
 }

@@ -6,6 +6,7 @@ use crate::fragment::{
 };
 use crate::seal::{SealError, SealPublic, SealSecret, open, seal};
 use crate::{BoundSender, ClueSeed, Fingerprint, Retrieved, SecretKey, Sender};
+use omr_marks::{publish, published};
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::{ClueKey, ClueKind, ClueParams, Sealing};
 use omr_ring::Xof;
@@ -273,7 +274,13 @@ impl Reader {
         let posted = message.fingerprint.unwrap_or(none);
         let agrees = clues.agrees(&ClueSeed::from_bytes(*seed), payload, &posted);
         let honest = agrees & message.fingerprint.is_some() & (plaintext.len() >= seed.len());
-        honest.then(|| Zeroizing::new(part.to_vec()))
+        // Public to those who see what the recipient does next: only honest letters are shown, and what they contain is
+        // put together in the open.
+        published(honest).then(|| {
+            let mut part = Zeroizing::new(part.to_vec());
+            publish(&mut part);
+            part
+        })
     }
 }
 

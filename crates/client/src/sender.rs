@@ -1,5 +1,6 @@
 //! Plain clues for one recipient.
 
+use omr_marks::publish;
 use omr_protocol::{Clue, ClueKey, ClueParams};
 use omr_ring::{Eval, NarrowGaussian, Poly};
 use omr_rlwe::Secret;
@@ -39,8 +40,10 @@ impl Sender {
     /// the set posts them. One that boards would refuse for its norm is drawn again, and then nothing of it is used.
     pub fn gen_clue(&self, rng: &mut impl CryptoRng) -> Clue {
         loop {
-            let clue = self.candidate(rng);
-            // The norm is that of a clue which everybody sees, or which nobody ever does.
+            let mut clue = self.candidate(rng);
+            // Public: everybody sees this clue, or nobody ever does.
+            publish(&mut clue.a);
+            publish(&mut clue.b);
             if clue.check_norm(&self.params).is_ok() {
                 return clue;
             }

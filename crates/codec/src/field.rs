@@ -3,6 +3,7 @@
 use crate::error::CodecError;
 use crate::finite::FiniteField;
 use crate::wide::product;
+use omr_marks::opaque;
 
 /// A number below `2^31` has at most 9 distinct prime factors (the product of ten exceeds it).
 const MAX_FACTORS: usize = 9;
@@ -71,7 +72,8 @@ impl Field {
     #[inline]
     fn settle(&self, x: u32) -> u32 {
         let less = x.wrapping_sub(self.modulus); // its top bit is set iff x < p, as p < 2^31
-        less.wrapping_add(self.modulus & (less >> 31).wrapping_neg())
+        let below = opaque(u64::from(less >> 31)) as u32;
+        less.wrapping_add(self.modulus & below.wrapping_neg())
     }
 
     /// `a - b`. Range: operands in `[0, p)`.
@@ -116,7 +118,7 @@ impl Field {
         // x * (2^64/p - reciprocal) / 2^64 < 1: the estimate is at most one too small.
         let quotient = (product(x, self.reciprocal) >> 64) as u64;
         let rest = x - quotient * p;
-        let more = (rest.wrapping_sub(p) >> 63) ^ 1; // 1 iff rest >= p, without a branch
+        let more = opaque((rest.wrapping_sub(p) >> 63) ^ 1); // 1 iff rest >= p, without a branch
         (quotient + more, (rest - more * p) as u32)
     }
 

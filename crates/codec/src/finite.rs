@@ -1,6 +1,7 @@
 //! The operations that the code needs of a field: prime ([`Field`](crate::Field)) or cubic
 //! ([`Cubic`](crate::Cubic)).
 
+use omr_marks::published;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::AddAssign;
@@ -118,8 +119,14 @@ pub trait FiniteField: Copy + Debug {
         carry
     }
 
-    /// The first value of `row` that the field lacks: its place and number.
+    /// The first value of `row` that the field lacks: its place and number. All of `row` is looked at before anything
+    /// depends on it.
     fn first_out_of_range(&self, row: &[Self::Element]) -> Option<(usize, u32)> {
+        let within = row.iter().fold(true, |all, &a| all & self.contains(a));
+        // Public: what a recipient decrypts or solves for is always in range, and all else came over a wire.
+        if published(within) {
+            return None;
+        }
         let index = row.iter().position(|&a| !self.contains(a))?;
         Some((index, self.number(row[index])))
     }

@@ -33,6 +33,16 @@ impl FirstDifference {
         self.found = select(new, found, self.found);
     }
 
+    /// This one, or where it has seen none the next.
+    pub(crate) fn or(self, next: Self) -> Self {
+        Self {
+            seen: self.seen | next.seen,
+            place: select(self.seen, self.place, next.place),
+            expected: select(self.seen, self.expected, next.expected),
+            found: select(self.seen, self.found, next.found),
+        }
+    }
+
     /// The place of the first error, with the values expected and found.
     pub(crate) fn get(self) -> Option<(usize, u32, u32)> {
         (self.seen != 0).then_some((self.place as usize, self.expected, self.found))
@@ -73,5 +83,9 @@ mod tests {
         first.compare(3, 7, 8);
         first.compare(4, 1, 2);
         assert_eq!(first.get(), Some((3, 7, 8)));
+        let mut later = FirstDifference::default();
+        later.compare(0, 5, 6);
+        assert_eq!(first.or(later), first);
+        assert_eq!(FirstDifference::default().or(later), later);
     }
 }

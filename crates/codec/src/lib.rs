@@ -48,7 +48,7 @@ pub use elimination::eliminate;
 pub use error::{CodecError, DecodeError, Inconsistency};
 pub use field::Field;
 pub use nodes::{Located, NodeSearch, Nodes, find_support};
-pub use solver::Solver;
+pub use solver::{Solver, Unexplained};
 pub use support::{Support, power_sums};
 pub use symbols::{MAX_PAYLOAD_BYTES, Symbols};
 

@@ -4,6 +4,7 @@ use crate::error::{DecodeError, Inconsistency};
 use crate::field::Field;
 use crate::finite::FiniteField;
 use crate::fixed::FirstDifference;
+use omr_marks::published;
 use omr_mismatch::Mismatch;
 
 /// The inverse of the Vandermonde matrix of nodes, of which some may be no message's.
@@ -19,6 +20,31 @@ pub struct Solver<F: FiniteField = Field> {
     inverse: Vec<F::Element>,
     /// Row `e`: the nodes to the power `e`, with `0^0 = 0`.
     powers: Vec<F::Element>,
+}
+
+/// The first sum that no symbols explain, if there is one.
+#[derive(Debug, Clone, Copy, Default)]
+#[must_use]
+pub struct Unexplained(FirstDifference);
+
+impl Unexplained {
+    /// That of the sums of one symbol, or where there is none that of the next symbol.
+    pub fn or(self, next: Self) -> Self {
+        Self(self.0.or(next.0))
+    }
+
+    /// Looks whether there is one. Time: depends on it.
+    ///
+    /// Errors: [`DecodeError::Inconsistent`] contains the sum's exponent.
+    pub fn check(self) -> Result<(), DecodeError> {
+        // Public: callers come here when all symbols are written, and act on the answer.
+        match published(self.0).get() {
+            None => Ok(()),
+            Some((exponent, expected, found)) => {
+                Err(Inconsistency::Sum(exponent, Mismatch::new(expected, found)).into())
+            }
+        }
+    }
 }
 
 impl<F: FiniteField> Solver<F> {
@@ -50,14 +76,14 @@ impl<F: FiniteField> Solver<F> {
     /// elements.
     /// Time:   `O(nodes * sums)`.
     /// Errors: [`DecodeError::SumCount`]; [`DecodeError::TooFewSums`] for fewer than nodes;
-    /// [`DecodeError::SumRange`]; [`DecodeError::Inconsistent`] names the first sum that the symbols
-    /// do not have; the symbols are written all the same.
+    /// [`DecodeError::SumRange`]. The returned [`Unexplained`] is to be looked at later; the symbols are written
+    /// whatever it contains.
     /// Panics: unless `out` has one place a node.
     pub fn solve_into(
         &self,
         rhs: &[F::Element],
         out: &mut [F::Element],
-    ) -> Result<(), DecodeError> {
+    ) -> Result<Unexplained, DecodeError> {
         assert_eq!(out.len(), self.count, "one symbol a node");
         self.check(rhs)?;
         let field = &self.field;
@@ -74,18 +100,15 @@ impl<F: FiniteField> Solver<F> {
             let expected = field.dot(row.unwrap_or_default(), out);
             first.compare(e, field.number(expected), found);
         }
-        match first.get() {
-            None => Ok(()),
-            Some((exponent, expected, found)) => {
-                Err(Inconsistency::Sum(exponent, Mismatch::new(expected, found)).into())
-            }
-        }
+        Ok(Unexplained(first))
     }
 
-    /// Solves into a new row: see [`Solver::solve_into`], whose errors it returns.
+    /// Solves into a new row: see [`Solver::solve_into`].
+    ///
+    /// Errors: its errors; [`DecodeError::Inconsistent`].
     pub fn solve(&self, rhs: &[F::Element]) -> Result<Vec<F::Element>, DecodeError> {
         let mut symbols = vec![F::Element::default(); self.count];
-        self.solve_into(rhs, &mut symbols)?;
+        self.solve_into(rhs, &mut symbols)?.check()?;
         Ok(symbols)
     }
 
@@ -184,6 +207,7 @@ mod tests {
         let cause = Inconsistency::Sum(3, Mismatch::new(229, 228));
         let mut out = [0; 2];
         let wrong = solver(&[2, 3], 4).solve_into(&[12, 31, 83, 228], &mut out);
+        let wrong = wrong.and_then(Unexplained::check);
         assert_eq!((wrong, out), (Err(cause.into()), [5, 7]));
     }
 

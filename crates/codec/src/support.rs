@@ -8,6 +8,7 @@ use crate::error::{DecodeError, Inconsistency};
 use crate::finite::FiniteField;
 use crate::fixed::{FirstDifference, equal};
 use crate::recurrence::shortest;
+use omr_marks::published;
 use omr_mismatch::Mismatch;
 
 /// The sums of `x^e` over `nodes`, for `e` in `0..m`.
@@ -32,16 +33,56 @@ pub struct Support<F: FiniteField> {
     field: F,
     labels: Vec<u32>,
     nodes: Vec<F::Element>,
-    count: Result<usize, DecodeError>,
+    verdict: Verdict,
+}
+
+/// What decides how many messages there are, before anybody looks at it.
+#[derive(Debug, Clone, Copy)]
+struct Verdict {
+    /// The first sum: the number of messages modulo the characteristic.
+    claimed: u32,
+    /// Roots among the candidates.
+    found: u32,
+    /// The number of messages, where it is known apart from the first sum.
+    total: Option<usize>,
+    /// The first sum that the nodes found do not have.
+    first: FirstDifference,
 }
 
 impl<F: FiniteField> Support<F> {
-    /// How many messages there are.
+    /// How many messages there are. Time: depends on what was found.
     ///
     /// Errors: [`DecodeError::Overflow`] where they exceed the bound; [`DecodeError::Inconsistent`]
     /// where no set of candidates has these sums.
     pub fn count(&self) -> Result<usize, DecodeError> {
-        self.count
+        // Public: callers come here when all places are filled, and act on the answer.
+        let Verdict {
+            claimed,
+            found,
+            total,
+            first,
+        } = published(self.verdict);
+        let (claimed, found) = (claimed as usize, found as usize);
+        let expected = total.unwrap_or(claimed);
+        let bound = self.labels.len();
+        let wraps = self.field.characteristic() as usize;
+        let cause = match first.get() {
+            _ if total.is_some() && expected % wraps != claimed => {
+                Inconsistency::Counters(Mismatch::new(claimed, expected))
+            }
+            _ if expected > bound => {
+                return Err(DecodeError::Overflow {
+                    count: expected,
+                    bound,
+                });
+            }
+            _ if expected != found => Inconsistency::Roots(Mismatch::new(expected, found)),
+            None => return Ok(found),
+            Some((exponent, expected, found)) => {
+                Inconsistency::Sum(exponent, Mismatch::new(expected, found))
+            }
+        };
+        Err(cause.into())
     }
 
     /// The numbers of the messages among the candidates. Shape: `bound`.
@@ -145,40 +186,17 @@ impl<F: FiniteField> Search<F> {
         for (e, (&expected, &found)) in (0..).zip(expected.iter().zip(sums)).skip(1) {
             first.compare(e, field.number(expected), field.number(found));
         }
-        let count = self.count(first);
         Support {
+            verdict: Verdict {
+                claimed: field.number(sums[0]),
+                found: self.found,
+                total: self.total,
+                first,
+            },
             field: self.field,
             labels: self.labels,
             nodes,
-            count,
         }
-    }
-
-    fn count(&self, first: FirstDifference) -> Result<usize, DecodeError> {
-        let (claimed, found) = (
-            self.field.number(self.sums[0]) as usize,
-            self.found as usize,
-        );
-        let expected = self.total.unwrap_or(claimed);
-        let bound = self.labels.len();
-        let wraps = self.field.characteristic() as usize;
-        let cause = match first.get() {
-            _ if self.total.is_some() && expected % wraps != claimed => {
-                Inconsistency::Counters(Mismatch::new(claimed, expected))
-            }
-            _ if expected > bound => {
-                return Err(DecodeError::Overflow {
-                    count: expected,
-                    bound,
-                });
-            }
-            _ if expected != found => Inconsistency::Roots(Mismatch::new(expected, found)),
-            None => return Ok(found),
-            Some((exponent, expected, found)) => {
-                Inconsistency::Sum(exponent, Mismatch::new(expected, found))
-            }
-        };
-        Err(cause.into())
     }
 }
 

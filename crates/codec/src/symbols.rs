@@ -142,6 +142,15 @@ impl Symbols {
         self.radix.field().modulus()
     }
 
+    /// The lowest digits of a word in base `p`, the least significant first. Time: constant.
+    pub fn low_digits<const N: usize>(&self, mut word: u64) -> [u32; N] {
+        std::array::from_fn(|_| {
+            let (rest, digit) = self.radix.field().div_rem(word);
+            word = rest;
+            digit
+        })
+    }
+
     /// The bytes of one payload.
     pub fn payload_bytes(&self) -> usize {
         self.payload_bytes
@@ -215,18 +224,34 @@ impl Symbols {
         self.unpack_marked_into(symbols, payload).map(|_| ())
     }
 
-    /// Writes the payload whose symbols are given and returns its mark (0 where payloads have none), in a time
-    /// that does not depend on them.
+    /// Writes the payload whose symbols are given and returns its mark (0 where payloads have none).
     ///
     /// Shape:  `count` symbols to `payload_bytes` bytes.
-    /// Errors: [`CodecError::SymbolCount`]; [`CodecError::PayloadLength`]; [`CodecError::SymbolRange`]
-    /// for a symbol not below `p`; [`CodecError::NotCanonical`] for a block that holds more than its
-    /// bytes can, whose lower bytes are written all the same.
+    /// Errors: those of [`Symbols::unpack_lossy_into`]; [`CodecError::NotCanonical`] for a block that holds more than
+    /// its bytes can, whose lower bytes are written all the same.
     pub fn unpack_marked_into(
         &self,
         symbols: &[u32],
         payload: &mut [u8],
     ) -> Result<u32, CodecError> {
+        match self.unpack_lossy_into(symbols, payload)? {
+            (mark, true) => Ok(mark),
+            (_, false) => Err(self.not_canonical(symbols)),
+        }
+    }
+
+    /// Writes the payload whose symbols are given and returns its mark (0 where payloads have none), and whether
+    /// [`Symbols::pack_marked`] writes these symbols: otherwise a block holds more than its bytes can, and the lower
+    /// bytes were written. Time: constant.
+    ///
+    /// Shape:  `count` symbols to `payload_bytes` bytes.
+    /// Errors: [`CodecError::SymbolCount`]; [`CodecError::PayloadLength`]; [`CodecError::SymbolRange`]
+    /// for a symbol not below `p`.
+    pub fn unpack_lossy_into(
+        &self,
+        symbols: &[u32],
+        payload: &mut [u8],
+    ) -> Result<(u32, bool), CodecError> {
         self.check_count(symbols.len())?;
         self.check_length(payload.len())?;
         let field = self.radix.field();
@@ -254,10 +279,7 @@ impl Symbols {
         let here = mark.here(MARK_BITS);
         mark.put(MARK_BITS, bits_at(&limbs, 0, here));
         excess |= beyond(&limbs, here as usize);
-        match excess {
-            0 => Ok(mark.bits as u32),
-            _ => Err(self.not_canonical(symbols)),
-        }
+        Ok((mark.bits as u32, excess == 0))
     }
 
     /// The first block with a number too large; there is one.

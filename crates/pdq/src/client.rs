@@ -9,6 +9,7 @@ pub use decode::{DecodeError, Rows};
 use crate::keys::random;
 use crate::query::{ciphertexts, constants_of};
 use crate::{EncryptedQuery, Params, Plan, PlanError, QueryHead, SecretKey};
+use omr_marks::published;
 use omr_rlwe::{encrypt, mask};
 use omr_table::{Query, Schema};
 use rand_core::CryptoRng;
@@ -49,7 +50,8 @@ impl<'a> Client<'a> {
         let (ring, p) = (&params.ring, params.p());
         let basis = params.chain.basis(plan.start);
         let secret = self.secret.large(params).poly(ring, basis);
-        let seed = random(rng);
+        // Public: masks follow from it.
+        let seed = published(random(rng));
         let mut table = entries(self.schema, query, plan);
         let bodies = (0..ciphertexts(plan)).map(|i| {
             let range = constants_of(plan, i);

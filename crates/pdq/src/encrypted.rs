@@ -15,6 +15,7 @@ use crate::keys::random;
 use crate::plan::{Piece, SourceKind};
 use crate::server::{Layout, masks};
 use crate::{Params, PlanError, SecretKey, ServerError};
+use omr_marks::published;
 use omr_protocol::sophomr::checksum;
 use omr_ring::{Eval, Poly};
 use omr_rlwe::{SecretPoly, encrypt, mask};
@@ -64,8 +65,9 @@ impl EncryptedTable {
         head.check(params)?;
         let mut out = Self {
             key_id: secret.id,
-            seed: random(rng),
-            placement: random(rng),
+            // Public: masks and slots follow from them.
+            seed: published(random(rng)),
+            placement: published(random(rng)),
             blocks: Vec::new(),
             head,
         };
@@ -180,7 +182,7 @@ impl Writer<'_> {
             codec.encode(self.table, row, &mut bytes)?;
             let (body, sum) = symbols.split_at_mut(code.count());
             code.pack(&bytes, body)?;
-            sum.copy_from_slice(&checksum(row as u64, &bytes, params.p().value()));
+            sum.copy_from_slice(&checksum(row as u64, &bytes, &code));
             for (column, &symbol) in columns.iter_mut().zip(&symbols) {
                 column[slot as usize] = symbol;
             }

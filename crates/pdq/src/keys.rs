@@ -9,6 +9,7 @@ use crate::Params;
 use crate::noise::EXPANSION_LEVELS;
 use omr_bgv::GaloisKey;
 use omr_compress::Keys;
+use omr_marks::published;
 use omr_ring::{Eval, Poly, Ring, Xof};
 use omr_rlwe::{KeyShape, Rlwe, Secret, SecretPoly, SharedKey, SwitchingKey, encrypt, mask};
 use rand_core::{CryptoRng, Rng};
@@ -66,7 +67,7 @@ impl SecretKey {
     /// A secret.
     pub fn random(rng: &mut impl CryptoRng) -> Self {
         Self {
-            id: random(rng),
+            id: published(random(rng)),
             seed: random(rng),
         }
     }
@@ -145,7 +146,8 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
             params,
             large: secret.large(params),
             small: secret.small(params),
-            seed: random(rng),
+            // Public: masks follow from it.
+            seed: published(random(rng)),
             rng,
         }
     }

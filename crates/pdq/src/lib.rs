@@ -41,5 +41,5 @@ pub use params::{BODY_BITS, MASK_BITS, Params, Spec};
 pub use plan::{Flooding, Plan};
 pub use progress::{Progress, Quiet};
 pub use query::{EncryptedQuery, QueryHead};
-pub use server::Server;
+pub use server::{Server, flood};
 pub use times::{Stage, Times};

@@ -25,6 +25,7 @@ use crate::{
 };
 pub(crate) use constants::Constants;
 pub(crate) use evaluate::{Block, Present, Values, lowered};
+pub use flood::flood;
 use hidden::Hidden;
 pub(crate) use numbers::Layout;
 use omr_compress::Sums;

@@ -1,5 +1,6 @@
 //! Ternary secrets whose embeddings are bounded.
 
+use omr_marks::published;
 use omr_ring::{Basis, Eval, Poly, Ring, fixed_weight, squared_embeddings, uniform_ternary};
 use rand_core::CryptoRng;
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -50,7 +51,11 @@ impl Secret {
             let candidate = Self {
                 coeffs: fixed_weight(rng, n, weight),
             };
-            if bound.is_infinite() || candidate.escapes(bound * weight as f64) <= 1.0 {
+            if bound.is_infinite() {
+                return candidate;
+            }
+            // Public: how many candidates were thrown away says nothing about this one.
+            if published(candidate.escapes(bound * weight as f64) <= 1.0) {
                 return candidate;
             }
         }
@@ -61,10 +66,7 @@ impl Secret {
     fn escapes(&self, bound: f64) -> f64 {
         let mut values: Vec<f64> = self.coeffs.iter().map(|&c| c as f64).collect();
         let mut squares = squared_embeddings(&values);
-        let sum = squares
-            .iter()
-            .map(|u| (FALL * (1.0 - bound / u)).exp())
-            .sum();
+        let sum = squares.iter().map(|u| exp(FALL * (1.0 - bound / u))).sum();
         values.zeroize();
         squares.zeroize();
         sum
@@ -74,7 +76,8 @@ impl Secret {
     pub fn from_coeffs(coeffs: Vec<i64>) -> Option<Self> {
         let valid = coeffs.iter().fold(true, |ok, c| ok & (-1..=1).contains(c));
         let secret = Self { coeffs };
-        valid.then_some(secret)
+        // Public: a secret that is none is refused in the open.
+        published(valid).then_some(secret)
     }
 
     /// The coefficients, each -1, 0 or 1.
@@ -102,6 +105,20 @@ impl Secret {
     }
 }
 
+/// `e^x` up to a relative error of 2^-40, without tables and branches, which mathematical libraries have.
+///
+/// Range: `x` at most 64; below -690 that of -690.
+fn exp(x: f64) -> f64 {
+    /// Terms of the series for arguments of at most 0.68.
+    const TERMS: u32 = 16;
+    /// Squarings that make `e^x` of `e^(x / 2^10)`.
+    const SQUARINGS: u32 = 10;
+    let part = x.max(-690.0) / f64::from(1 << SQUARINGS);
+    let series = (1..=TERMS).rev();
+    let power = series.fold(1.0, |sum, k| 1.0 + sum * part / f64::from(k));
+    (0..SQUARINGS).fold(power, |power, _| power * power)
+}
+
 impl SecretPoly {
     /// The secret with these small coefficients. Time: constant.
     pub fn of(ring: &Ring, basis: &Basis, coeffs: &[i64]) -> Self {
@@ -118,5 +135,23 @@ impl SecretPoly {
     /// The image under an automorphism.
     pub fn image(&self, ring: &Ring, automorphism: &omr_ring::Automorphism) -> SecretPoly {
         SecretPoly(automorphism.apply(ring, &self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_e_are_those_of_the_library() {
+        for x in [0.0, 1.0, -1.0, 0.3, 32.0, -32.0, 63.9, -200.25, -689.0] {
+            let (own, library) = (exp(x), f64::exp(x));
+            assert!(
+                ((own - library) / library).abs() < 1e-12,
+                "{x}: {own}, {library}"
+            );
+        }
+        // An embedding of size 0.
+        assert!(exp(f64::NEG_INFINITY) < 1e-299);
     }
 }

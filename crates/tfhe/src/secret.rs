@@ -1,5 +1,6 @@
 //! Binary block secrets.
 
+use omr_marks::published;
 use rand_core::CryptoRng;
 use std::ops::RangeInclusive;
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -26,7 +27,9 @@ impl BlockSecret {
     ) -> Self {
         loop {
             let secret = Self::any(rng, n, block);
-            if weight.contains(&secret.weight()) {
+            // Public: how many candidates were thrown away says nothing about this one.
+            let found = secret.weight();
+            if published((*weight.start() <= found) & (found <= *weight.end())) {
                 return secret;
             }
         }
@@ -48,13 +51,17 @@ impl BlockSecret {
     /// two or a bit beyond the last whole block is not 0.
     pub fn from_bits(bits: Vec<u64>, block: usize) -> Option<Self> {
         let secret = Self { bits, block };
-        let binary = secret.bits.iter().fold(true, |ok, &b| ok & (b < 2));
-        let valid = binary && block > 0 && {
-            let blocks = secret.bits.chunks_exact(block);
-            let beyond: u64 = blocks.remainder().iter().sum();
-            blocks.fold(beyond == 0, |ok, bits| ok & (bits.iter().sum::<u64>() < 2))
-        };
-        valid.then_some(secret)
+        if block == 0 {
+            return None;
+        }
+        // Whatever no secret has: bits of a word above the lowest, in a block in all, and any beyond the last block.
+        let above = secret.bits.iter().fold(0, |above, bit| above | bit >> 1);
+        let blocks = secret.bits.chunks_exact(block);
+        let beyond = blocks.remainder().iter().fold(0, |all, bit| all | bit);
+        let sums = blocks.map(|bits| bits.iter().fold(0u64, |sum, &bit| sum.wrapping_add(bit)));
+        let wrong = sums.fold(above | beyond, |wrong, sum| wrong | sum >> 1);
+        // Public: a secret that is none is refused in the open.
+        (published(wrong) == 0).then_some(secret)
     }
 
     /// The bits of the secret, one word a coordinate.

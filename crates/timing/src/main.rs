@@ -2,34 +2,85 @@
 //! secret is an error. `cargo xtask timing` builds and starts it.
 //!
 //! Two cases leak on purpose: they must be found.
+#![forbid(unsafe_code)]
 
 mod cases;
-mod memcheck;
+mod letters;
+mod queries;
 mod rng;
 
 use std::process::ExitCode;
 
+/// Something that runs on marked secrets.
+struct Case {
+    name: &'static str,
+    run: fn(),
+    expected: Expected,
+}
+
+/// What memcheck finds in a case.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    /// Nothing.
+    Nothing,
+    /// This many branches of a library on something public, which it computes from a secret.
+    Public(u64, &'static str),
+    /// At least one fault.
+    Leak,
+}
+
+impl Case {
+    const fn new(name: &'static str, run: fn()) -> Self {
+        Self {
+            name,
+            run,
+            expected: Expected::Nothing,
+        }
+    }
+
+    const fn expecting(self, expected: Expected) -> Self {
+        Self { expected, ..self }
+    }
+
+    /// What there is to say about so many faults, and whether that is as it should be.
+    fn judge(&self, found: u64) -> (bool, String) {
+        match self.expected {
+            Expected::Nothing if found == 0 => {
+                (true, "no branch, no address depends on a secret".into())
+            }
+            Expected::Public(expected, what) if found == expected => {
+                (true, format!("only {what} shows"))
+            }
+            Expected::Leak if found > 0 => (true, "leaks on purpose, and was found".into()),
+            Expected::Nothing => (false, format!("WRONG: {found} faults, expected none")),
+            Expected::Public(expected, what) => (
+                false,
+                format!("WRONG: {found} faults, expected {expected}, where {what} shows"),
+            ),
+            Expected::Leak => (false, "WRONG: leaks on purpose, and was not found".into()),
+        }
+    }
+}
+
 fn main() -> ExitCode {
-    if !memcheck::is_running() {
+    if !omr_marks::is_running() {
         eprintln!(
-            "omr-timing: expected to run under valgrind, found none; start `cargo xtask timing`"
+            "omr-timing: expected to run under valgrind with the feature memcheck, found neither or one; start \
+             `cargo xtask timing`"
         );
         return ExitCode::from(2);
     }
+    // Cases whose names contain the argument.
+    let only = std::env::args().nth(1).unwrap_or_default();
+    let cases = [cases::all(), letters::all(), queries::all()];
+    let cases = cases.into_iter().flatten();
     let mut wrong = 0;
-    for case in cases::all() {
+    for case in cases.filter(|case| case.name.contains(&only)) {
         eprintln!("-- {}", case.name);
-        let before = memcheck::errors();
+        let before = omr_marks::errors();
         (case.run)();
-        let found = memcheck::errors() - before;
-        let right = (found > 0) == case.leaks;
+        let (right, verdict) = case.judge(omr_marks::errors() - before);
         wrong += usize::from(!right);
-        let verdict = match (right, case.leaks) {
-            (true, false) => "no branch, no address depends on a secret",
-            (true, true) => "leaks on purpose, and was found",
-            (false, false) => "WRONG: depends on a secret",
-            (false, true) => "WRONG: leaks on purpose, and was not found",
-        };
         println!("{:<44} {verdict}", case.name);
     }
     match wrong {

@@ -1,7 +1,7 @@
 //! A generator whose numbers are secret.
 
-use crate::memcheck;
 use chacha20::ChaCha20Rng;
+use omr_marks::{hidden, hide};
 use rand_core::{Infallible, SeedableRng, TryCryptoRng, TryRng};
 
 /// ChaCha20 whose output is marked as secret.
@@ -11,12 +11,6 @@ impl SecretRng {
     pub(crate) fn new() -> Self {
         Self(ChaCha20Rng::from_seed([7; 32]))
     }
-}
-
-fn hidden<T: Copy>(value: T) -> T {
-    let value = std::hint::black_box([value]);
-    memcheck::hide(&value);
-    std::hint::black_box(value)[0]
 }
 
 impl TryRng for SecretRng {
@@ -32,7 +26,7 @@ impl TryRng for SecretRng {
 
     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
         self.0.try_fill_bytes(out)?;
-        memcheck::hide(out);
+        hide(out);
         Ok(())
     }
 }

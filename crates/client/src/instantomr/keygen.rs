@@ -1,6 +1,6 @@
 //! Keys for InstantOMR's detector.
 
-use crate::identity::random;
+use crate::identity::public_random;
 use crate::key_rng::KeyContent;
 use crate::secret_key::block_secret;
 use crate::{MakeKeyError, SecretKey, SecretKeyError};
@@ -99,7 +99,7 @@ impl<'a> Maker<'a> {
             clue: clue.ok_or(SecretKeyError::Coefficients)?,
             z: ring_secret.poly(ring, &ring.everything()),
             ring_secret,
-            seed: random(&mut rng),
+            seed: public_random(&mut rng),
             rng,
         })
     }

@@ -47,6 +47,38 @@ fn a_secret_comes_back_under_its_passphrase_alone() {
     assert_eq!(format!("{:?}", phrase("correct horse")), "Passphrase(..)");
 }
 
+/// The bytes that keys follow from, by hand from Unicode's rules: they stay what they are whatever composes them.
+#[test]
+fn passphrases_are_composed_to_these_bytes() {
+    for (text, bytes) in [
+        ("correct horse", &b"correct horse"[..]),
+        // Composed, decomposed, and the Angstrom sign, which is another character for the letter.
+        ("caf\u{e9}", b"caf\xc3\xa9"),
+        ("cafe\u{301}", b"caf\xc3\xa9"),
+        ("\u{212b}", b"\xc3\x85"),
+        // Hangul: two letters, then three, of one syllable, and a syllable with a third letter behind it.
+        ("\u{1100}\u{1161}", b"\xea\xb0\x80"),
+        ("\u{1112}\u{1161}\u{11ab}", b"\xed\x95\x9c"),
+        ("\u{d558}\u{11ab}", b"\xed\x95\x9c"),
+        // Marks below and above in either order: the one below comes first.
+        ("q\u{323}\u{307}", b"q\xcc\xa3\xcc\x87"),
+        ("q\u{307}\u{323}", b"q\xcc\xa3\xcc\x87"),
+        // Of three marks two are composed with the letter.
+        ("s\u{323}\u{307}\u{327}", b"\xc5\x9f\xcc\xa3\xcc\x87"),
+        ("\u{1e9b}\u{323}", b"\xe1\xba\x9b\xcc\xa3"),
+        // Never composed, and three times as long.
+        ("\u{958}", b"\xe0\xa4\x95\xe0\xa4\xbc"),
+        (
+            "\u{1d160}",
+            b"\xf0\x9d\x85\x98\xf0\x9d\x85\xa5\xf0\x9d\x85\xae",
+        ),
+    ] {
+        let composed = phrase(text);
+        assert_eq!(composed.0.as_bytes(), bytes, "{text:?}");
+        assert!(bytes.len() <= 3 * text.len());
+    }
+}
+
 #[test]
 fn every_way_in_gives_one_passphrase() {
     let composed = "caf\u{e9} \u{ac00}\u{212b} bravo";

@@ -3,8 +3,9 @@
 use crate::decode::{check_clues, in_order};
 use crate::digest_secret::DigestSecret;
 use crate::{DecodeError, Fingerprint, Retrieved, SecretKey};
-use omr_codec::{Field, Solver, Support, Symbols};
+use omr_codec::{Field, Solver, Support, Symbols, Unexplained};
 use omr_compress::Phases;
+use omr_marks::published;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::sophomr::{Digest, INDEX_SYMBOLS, RecipientParams, checksum, packing};
 use omr_protocol::{ClueKind, Mismatch};
@@ -117,11 +118,13 @@ impl Recipient {
             None => None,
             Some(bytes) => {
                 let code = packing(self.params.p().value(), bytes, plan.has_fingerprints())?;
-                Some(self.payloads((start, &support), &sums[INDEX_SYMBOLS..], &code))
+                let sums = &sums[INDEX_SYMBOLS..];
+                let payloads = self.payloads((start, &support), sums, &code);
+                Some(payloads.map_err(failed)?)
             }
         };
         // From here on time depends on what was found.
-        if differ(&count[1..], &shifted[..shifted.len() - 1]) {
+        if published(differ(&count[1..], &shifted[..shifted.len() - 1])) {
             return Err(DecodeError::Inconsistent(format!(
                 "the two index sums of messages {start}..{end} differ; they count {} messages",
                 count[0]
@@ -134,20 +137,17 @@ impl Recipient {
             let retrieved = |index| Retrieved::new(index, None, None);
             return Ok(indices.map(retrieved).collect());
         };
-        payloads.outcome.map_err(failed)?;
+        payloads.unexplained.check().map_err(failed)?;
         let key = plan
             .has_fingerprints()
             .then(|| FingerprintKey::new(&digest.header.seed));
-        let retrieved = |(index, found): (u64, Checked)| match found.right {
-            true => Ok(Retrieved::new(
-                index,
-                Some(found.payload),
-                key.map(|key| Fingerprint {
-                    key,
-                    value: found.fingerprint,
-                }),
-            )),
-            false => Err(DecodeError::Checksum(index)),
+        let retrieved = |(index, found): (u64, Checked)| {
+            if !published(found.right) {
+                return Err(DecodeError::Checksum(index));
+            }
+            let value = found.fingerprint;
+            let fingerprint = key.map(|key| Fingerprint { key, value });
+            Ok(Retrieved::new(index, Some(found.payload), fingerprint))
         };
         indices.zip(payloads.checked).map(retrieved).collect()
     }
@@ -171,46 +171,48 @@ impl Recipient {
     }
 
     /// The payloads in all places of a support whose label 0 is message `start`.
+    ///
+    /// Errors: those of [`Solver::solve_into`].
     fn payloads(
         &self,
         (start, support): (u64, &Support<Field>),
         sums: &[Vec<u32>],
         code: &Symbols,
-    ) -> Payloads {
+    ) -> Result<Payloads, omr_codec::DecodeError> {
         let places = support.labels().len();
         let solver = Solver::new(support.field(), support.nodes(), places);
-        let mut outcome = Ok(());
+        let mut unexplained = Unexplained::default();
         let mut rows = vec![Vec::with_capacity(sums.len()); places];
         let mut column = vec![0; places];
         for rhs in sums {
-            outcome = outcome.and(solver.solve_into(rhs, &mut column));
+            unexplained = unexplained.or(solver.solve_into(rhs, &mut column)?);
             let symbols = rows.iter_mut().zip(&column);
             symbols.for_each(|(row, &symbol)| row.push(symbol));
         }
-        let p = self.params.p().value();
         let checked = support.labels().iter().zip(rows).map(|(&label, row)| {
             let (body, sum) = row.split_at(code.count());
             let mut payload = vec![0; code.payload_bytes()];
-            let mark = code.unpack_marked_into(body, &mut payload);
-            let right = checksum(start + u64::from(label), &payload, p);
+            let unpacked = code.unpack_lossy_into(body, &mut payload);
+            let (fingerprint, canonical) = unpacked.expect("symbols of one payload, below p");
+            let right = checksum(start + u64::from(label), &payload, code);
             Checked {
-                right: !differ(&right, sum) & mark.is_ok(),
-                fingerprint: mark.unwrap_or(0),
+                right: !differ(&right, sum) & canonical,
+                fingerprint,
                 payload,
             }
         });
-        Payloads {
+        Ok(Payloads {
             checked: checked.collect(),
-            outcome,
-        }
+            unexplained,
+        })
     }
 }
 
 /// What stands in all places of a support, messages or not.
 struct Payloads {
     checked: Vec<Checked>,
-    /// Whether all sums are those of payloads.
-    outcome: Result<(), omr_codec::DecodeError>,
+    /// The first sum that no payloads have.
+    unexplained: Unexplained,
 }
 
 /// A payload and the fingerprint beside it.

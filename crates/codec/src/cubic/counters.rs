@@ -2,6 +2,7 @@
 
 use super::element::P;
 use crate::error::DecodeError;
+use omr_marks::published;
 use omr_mismatch::Mismatch;
 
 /// Messages that share a counter: as many as it can count.
@@ -30,7 +31,8 @@ impl CubicCounters {
     /// Time: that of their number.   Errors: [`DecodeError::SumRange`], with the counter's number.
     pub fn total(counters: &[u8]) -> Result<usize, DecodeError> {
         let largest = counters.iter().fold(0, |largest, &x| x.max(largest));
-        if u32::from(largest) >= P {
+        // Public: what a recipient decrypts is always below, and all else came over a wire.
+        if published(u32::from(largest) >= P) {
             let exponent = counters.iter().position(|&x| x == largest);
             return Err(DecodeError::SumRange(
                 exponent.unwrap_or(0),

@@ -7,7 +7,7 @@ use super::nodes::CUBIC_MESSAGES;
 use super::vanish::{BATCH, vanishes};
 use crate::error::{DecodeError, Inconsistency};
 use crate::finite::FiniteField;
-use crate::solver::Solver;
+use crate::solver::{Solver, Unexplained};
 use crate::support::{Search, Support};
 use omr_mismatch::Mismatch;
 
@@ -103,8 +103,16 @@ pub struct CubicRows {
     /// One row of symbols for every place of the support, whatever the outcome; zeros in places without
     /// a message.
     pub rows: Vec<Vec<CubicElement>>,
-    /// [`DecodeError::Inconsistent`] names the exponent of the first sum that no payloads explain.
-    pub outcome: Result<(), DecodeError>,
+    outcome: Unexplained,
+}
+
+impl CubicRows {
+    /// Looks whether payloads explain all sums. Time: depends on it.
+    ///
+    /// Errors: [`DecodeError::Inconsistent`] contains the exponent of the first sum that none explain.
+    pub fn check(&self) -> Result<(), DecodeError> {
+        self.outcome.check().map_err(next_exponent)
+    }
 }
 
 /// The payload symbols of known messages from their sums.
@@ -131,11 +139,11 @@ impl CubicSolver<'_> {
         let mut payloads = vec![Vec::with_capacity(symbols.min(sums.len())); self.messages.len()];
         let mut rhs = Vec::with_capacity(self.code.bound());
         let mut products = vec![CubicElement::default(); self.messages.len()];
-        let mut outcome = Ok(());
+        let mut outcome = Unexplained::default();
         for j in 0..symbols {
             self.gather(sums, symbols, j, &mut rhs)?;
             // The sums start with the first power, the solver's with the zeroth: it finds x v.
-            outcome = outcome.and(self.solver.solve_into(&rhs, &mut products));
+            outcome = outcome.or(self.solver.solve_into(&rhs, &mut products)?);
             let places = payloads.iter_mut().zip(&products).zip(&self.messages);
             for ((payload, &product), &(_, inverse)) in places {
                 payload.push(Cubic.mul(product, inverse));
@@ -146,7 +154,7 @@ impl CubicSolver<'_> {
         }
         Ok(CubicRows {
             rows: payloads,
-            outcome: outcome.map_err(next_exponent),
+            outcome,
         })
     }
 
@@ -228,13 +236,13 @@ mod tests {
         let cause = |exponent, found| Inconsistency::Sum(exponent, Mismatch::new(0, found));
         let support = code.find_support(&[0; 7], 9).unwrap();
         let solved = code.solver(&support).solve(1, &[0, 0, 0, 0, 2, 0]);
-        assert_eq!(solved.unwrap().outcome, Err(cause(2, 194).into()));
+        assert_eq!(solved.unwrap().check(), Err(cause(2, 194).into()));
         let mut sums = [0; 7];
         code.index_weights_into(code.nodes().node(4), &mut sums);
         let support = code.find_support(&sums, 9).unwrap();
         assert_eq!((support.count(), support.labels()), (Ok(1), &[4, 0][..]));
         let solved = code.solver(&support).solve(1, &[1, 0, 0, 0, 0, 0]);
-        assert_eq!(solved.unwrap().outcome, Err(cause(1, 1).into()));
+        assert_eq!(solved.unwrap().check(), Err(cause(1, 1).into()));
     }
 
     #[test]

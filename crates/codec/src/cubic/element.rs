@@ -1,5 +1,6 @@
 //! Elements of the cubic field, three coefficients in one word.
 
+use omr_marks::published;
 use subtle::{Choice, ConditionallySelectable};
 
 /// The characteristic of the field.
@@ -19,7 +20,8 @@ impl CubicElement {
     pub fn from_coefficients(coefficients: [u8; 3]) -> Option<Self> {
         let words = coefficients.map(u32::from);
         let largest = words.into_iter().fold(0, u32::max);
-        (largest < P).then(|| Self::from_reduced(words))
+        // Public: what a recipient decrypts is always below, and all else came over a wire.
+        published(largest < P).then(|| Self::from_reduced(words))
     }
 
     /// The coefficients `c0`, `c1`, `c2`, each below 97.

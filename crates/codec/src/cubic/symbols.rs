@@ -84,7 +84,7 @@ impl CubicSymbols {
         self.unpack_marked_into(symbols, payload).map(|_| ())
     }
 
-    /// Writes the payload whose symbols are given and returns its mark, in a time that does not depend on them.
+    /// Writes the payload whose symbols are given and returns its mark (0 where payloads have none).
     ///
     /// Shape:  `count` symbols to `payload_bytes` bytes.
     /// Errors: [`CodecError::SymbolCount`]; [`CodecError::PayloadLength`]; [`CodecError::NotCanonical`]
@@ -95,18 +95,46 @@ impl CubicSymbols {
         symbols: &[CubicElement],
         payload: &mut [u8],
     ) -> Result<u32, CodecError> {
-        if symbols.len() != self.count() {
-            let (expected, found) = (self.count(), symbols.len());
-            return Err(CodecError::SymbolCount(Mismatch::new(expected, found)));
-        }
-        let digits: Vec<u32> = symbols.iter().flat_map(|symbol| symbol.lanes()).collect();
+        let digits = self.digits(symbols)?;
         let (digits, padding) = digits.split_at(self.digits.count());
         let unpacked = self.digits.unpack_marked_into(digits, payload);
-        match padding.iter().fold(0, |found, &digit| found | digit) {
+        match all_bits(padding) {
             0 => unpacked,
             found => Err(CodecError::Padding(found)),
         }
     }
+
+    /// Writes the payload whose symbols are given and returns its mark (0 where payloads have none), and whether
+    /// [`CubicSymbols::pack_marked`] returns these symbols. Time: constant.
+    ///
+    /// Shape:  `count` symbols to `payload_bytes` bytes.
+    /// Errors: [`CodecError::SymbolCount`]; [`CodecError::PayloadLength`].
+    pub fn unpack_lossy_into(
+        &self,
+        symbols: &[CubicElement],
+        payload: &mut [u8],
+    ) -> Result<(u32, bool), CodecError> {
+        let digits = self.digits(symbols)?;
+        let (digits, padding) = digits.split_at(self.digits.count());
+        let (mark, canonical) = self.digits.unpack_lossy_into(digits, payload)?;
+        Ok((mark, canonical & (all_bits(padding) == 0)))
+    }
+
+    /// The base-97 digits of symbols.
+    ///
+    /// Errors: [`CodecError::SymbolCount`].
+    fn digits(&self, symbols: &[CubicElement]) -> Result<Vec<u32>, CodecError> {
+        let (expected, found) = (self.count(), symbols.len());
+        if expected != found {
+            return Err(CodecError::SymbolCount(Mismatch::new(expected, found)));
+        }
+        Ok(symbols.iter().flat_map(|symbol| symbol.lanes()).collect())
+    }
+}
+
+/// The bits that any of these digits has.
+fn all_bits(digits: &[u32]) -> u32 {
+    digits.iter().fold(0, |bits, &digit| bits | digit)
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ impl Sums {
         let solved = code
             .solver(&support)
             .solve(PACKING.count(), &self.payload)?;
-        solved.outcome?;
+        solved.check()?;
         let rows = solved.rows;
         assert!(
             rows[count..]

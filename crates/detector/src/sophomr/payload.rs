@@ -150,7 +150,7 @@ impl Coder<'_> {
         let (body, sum) = row.split_at_mut(self.code.count());
         self.code.pack_marked(payload, fingerprint, body)?;
         if self.with_checksum {
-            sum.copy_from_slice(&checksum(message, payload, self.code.modulus().into()));
+            sum.copy_from_slice(&checksum(message, payload, self.code));
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use crate::compress::marked;
 use crate::{Answer, Plan, lock, plan};
 use omr_codec::Symbols;
 use omr_compress::Phases;
+use omr_marks::publish;
 use omr_protocol::Mismatch;
 use omr_protocol::Placement;
 use omr_protocol::sophomr::{CHECKSUM_SYMBOLS, checksum};
@@ -110,11 +111,15 @@ impl Client<'_> {
                 })
                 .collect::<Result<_, omr_table::RowError>>()?,
         };
-        let sums: Vec<Vec<Vec<u32>>> = answer
+        let mut sums: Vec<Vec<Vec<u32>>> = answer
             .groups
             .iter()
             .map(|packed| phases.sums(shape, packed))
             .collect::<Result<_, _>>()?;
+        // From here on time depends on the rows found, which only their reader acts on.
+        for row in sums.iter_mut().flatten() {
+            publish(row);
+        }
         reader.check_count(&sums)?;
         let mut rows: Vec<(u64, Vec<Value>)> = Vec::new();
         for (group, sums) in sums.iter().enumerate() {
@@ -176,7 +181,6 @@ impl Reader<'_> {
     /// The values of a row. `symbols`: its key where it has one, its pieces and their checksums.
     fn row(&self, number: u64, mut symbols: Vec<u32>) -> Result<Vec<Value>, DecodeError> {
         let params = self.client.params;
-        let p = params.p().value();
         let (key, mut symbols) = symbols.split_at_mut(plan::locks(params));
         if params.two_sided() {
             lock::unlock(key, number, params.p(), symbols);
@@ -189,7 +193,7 @@ impl Reader<'_> {
             let bytes = code
                 .unpack(body)
                 .map_err(|_| DecodeError::Checksum(number))?;
-            if sum != checksum(number, &bytes, p) {
+            if sum != checksum(number, &bytes, code) {
                 return Err(DecodeError::Checksum(number));
             }
             values.extend(codec.decode(&bytes)?);

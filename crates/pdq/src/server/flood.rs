@@ -8,13 +8,7 @@ use zeroize::Zeroize;
 
 /// Adds `u zero + p (E, e)` to a ciphertext of the small ring: u uniform ternary, e centred binomial, E uniform in
 /// `-2^bits..2^bits`. `zero`: the public key. Time: constant.
-pub(super) fn flood(
-    params: &Params,
-    zero: &Rlwe,
-    bits: u32,
-    ct: &mut Rlwe,
-    rng: &mut impl CryptoRng,
-) {
+pub fn flood(params: &Params, zero: &Rlwe, bits: u32, ct: &mut Rlwe, rng: &mut impl CryptoRng) {
     let (ring, basis, p) = (&params.small, params.small_basis(), params.p().value());
     let small = |mut coeffs: Vec<i64>| -> Poly<Eval> {
         let poly = ring.forward(ring.lift_signed(&coeffs, basis));

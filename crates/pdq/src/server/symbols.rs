@@ -71,7 +71,7 @@ impl<'a> RowSymbols<'a> {
         let (key, symbols) = out.split_at_mut(plan::locks(params));
         let (body, sum) = symbols.split_at_mut(self.code.count());
         self.code.pack(bytes, body)?;
-        sum.copy_from_slice(&checksum(label, bytes, params.p().value()));
+        sum.copy_from_slice(&checksum(label, bytes, &self.code));
         if let Some(hidden) = layout.hidden {
             key.copy_from_slice(&hidden.key(params, label));
             lock::lock(key, label, params.p(), symbols);

@@ -12,6 +12,7 @@
 use super::{Clue, ClueError, ClueKey, ClueParser, HASH_BOUND, residue_bits, write_residues};
 use crate::ClueParams;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use omr_marks::{publish, published};
 use omr_ring::Xof;
 use rand_core::Rng;
 
@@ -88,14 +89,17 @@ impl BoundClue {
     /// Shape:  `a` as posted, `b` the set's coordinates modulo q.
     pub fn bind(
         params: &ClueParams,
-        a: Vec<u32>,
+        mut a: Vec<u32>,
         b: &[u64],
         w: &[u32; OFFSET_LEN],
         to: Binding,
         one_time: &[u8; KEY_BYTES],
     ) -> Self {
+        publish(&mut a);
         let signing = SigningKey::from_bytes(one_time);
-        let key = signing.verifying_key().to_bytes();
+        // Public, as a is: both are posted. Who makes the clue of a payload again makes what was posted, or what the
+        // payload's sender knows as well.
+        let key = published(signing.verifying_key().to_bytes());
         let (q, spec) = (params.q(), params.spec());
         let rows = rows(params, to, &a, &key);
         let shifted = b.iter().zip(&rows);

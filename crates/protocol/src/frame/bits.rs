@@ -3,6 +3,7 @@
 //! Bit `i` of a stream is bit `i % 8` of byte `i / 8`. Unused bits of the last byte are zero.
 
 use super::FrameError;
+use omr_marks::published;
 use omr_mismatch::Mismatch;
 
 /// Bytes that `count` residues of `bits` bits take; `None` if over `usize::MAX`.
@@ -21,9 +22,11 @@ pub fn packed_len(count: usize, bits: u32) -> Option<usize> {
 pub fn pack_bits(residues: &[u64], bits: u32, out: &mut Vec<u8>) {
     let mask = mask(bits).expect("width of 1 to 64 bits");
     let seen = residues.iter().fold(0, |seen, residue| seen | residue);
+    // Public: there is nothing above, or the program ends.
+    let above = published(seen & !mask);
     assert!(
-        seen <= mask,
-        "residue {seen:#x} (or of residues) over {bits} bits"
+        above == 0,
+        "expected residues of {bits} bits, found bits {above:#x}"
     );
     let len = packed_len(residues.len(), bits).expect("fits memory");
 

@@ -397,7 +397,7 @@ fn packing_is_little_endian() {
 }
 
 #[test]
-#[should_panic(expected = "over 3 bits")]
+#[should_panic(expected = "expected residues of 3 bits, found bits 0x8")]
 fn oversized_residues_are_not_written() {
     pack_bits(&[1, 8], 3, &mut Vec::new());
 }

@@ -5,9 +5,10 @@ use crate::SEED_BYTES;
 use crate::digest::checksum_word;
 use crate::sophomr::packing;
 use omr_codec::{
-    BucketCode, CodecError, Cubic, CubicCode, CubicCounters, CubicElement, CubicSymbols,
+    BucketCode, CodecError, Cubic, CubicCode, CubicCounters, CubicElement, CubicRows, CubicSymbols,
     DecodeError, Support, Symbols,
 };
+use omr_marks::published;
 use omr_ring::Xof;
 use rand_core::Rng;
 use std::ops::Range;
@@ -155,12 +156,18 @@ impl Code {
                 let payloads = packing
                     .transpose()?
                     .map(|packing| solve(code, &support, messages.start, &packing, of_payload));
-                let (payloads, outcome) = payloads.transpose()?.unzip();
+                let solved = payloads.transpose()?;
                 // From here on time depends on what was found.
                 let found = support.count()?;
                 let labels = support.labels()[..found].iter();
                 let indices = labels.map(|&label| messages.start + u64::from(label));
-                outcome.transpose()?;
+                let payloads = match solved {
+                    None => None,
+                    Some((payloads, solved)) => {
+                        solved.check()?;
+                        Some(payloads)
+                    }
+                };
                 with_payloads(indices, payloads)
             }
             Self::Buckets(code) => {
@@ -196,31 +203,32 @@ impl Code {
 /// Payloads and fingerprints, with whether payloads match their checksums.
 type Checked = Vec<((Vec<u8>, u32), bool)>;
 
-/// The payloads in all places of a support, messages or not, and whether their sums are consistent.
+/// The payloads in all places of a support, messages or not, and what tells whether their sums are consistent.
 fn solve(
     code: &CubicCode,
     support: &Support<Cubic>,
     first: u64,
     packing: &CubicSymbols,
     sums: &[u8],
-) -> Result<(Checked, Result<(), DecodeError>), SumsError> {
+) -> Result<(Checked, CubicRows), SumsError> {
     let count = packing.count() + CHECKSUM_DIGITS / 3;
     let checked = |(row, &label): (Vec<CubicElement>, &u32)| {
         let (body, sum) = row.split_at(packing.count());
         let mut payload = vec![0; packing.payload_bytes()];
-        let mark = packing.unpack_marked_into(body, &mut payload);
+        let unpacked = packing.unpack_lossy_into(body, &mut payload);
+        let (mark, canonical) = unpacked.expect("symbols of one payload");
         let digits = checksum(first + u64::from(label), &payload);
         let found = sum.iter().flat_map(|x| x.coefficients());
         let difference = digits
             .iter()
             .zip(found)
             .fold(0, |all, (a, b)| all | (a ^ b));
-        let right = mark.is_ok() & (difference == 0);
-        ((payload, mark.unwrap_or(0)), right)
+        ((payload, mark), canonical & (difference == 0))
     };
-    let solved = code.solver(support).solve(count, sums)?;
-    let rows = solved.rows.into_iter().zip(support.labels());
-    Ok((rows.map(checked).collect(), solved.outcome))
+    let mut solved = code.solver(support).solve(count, sums)?;
+    let rows = std::mem::take(&mut solved.rows).into_iter();
+    let checked = rows.zip(support.labels()).map(checked).collect();
+    Ok((checked, solved))
 }
 
 /// Errors: `Checksum`.
@@ -231,9 +239,13 @@ fn with_payloads(
     let Some(payloads) = payloads else {
         return Ok(indices.map(|index| (index, None)).collect());
     };
-    let message = |(index, (payload, right))| match right {
-        true => Ok((index, Some(payload))),
-        false => Err(SumsError::Checksum(index)),
+    let message = |(index, (payload, right))| {
+        // Public: only messages that were found are looked at, and the answer is acted on.
+        if published(right) {
+            Ok((index, Some(payload)))
+        } else {
+            Err(SumsError::Checksum(index))
+        }
     };
     indices.zip(payloads).map(message).collect()
 }

@@ -104,6 +104,23 @@ fn keys_of_published_sets_are_secure() {
     }
 }
 
+/// The bits of security of detection keys are those at these moduli (`reference/security.py`).
+#[test]
+fn the_largest_moduli_of_detection_keys_are_the_stated_ones() {
+    for set in SetSpec::published().iter().filter(|set| !set.insecure) {
+        let Some(spec) = &set.sophomr else { continue };
+        let params = Params::named(spec.name).unwrap();
+        let large = params.key_moduli().into_iter();
+        let large = large.filter(|(n, ..)| *n == spec.n);
+        let found = large.map(|(.., bits)| bits).fold(0.0, f64::max);
+        let stated = match params.opening {
+            Some(_) => 1719.3,
+            None => 1736.3,
+        };
+        assert!((found - stated).abs() < 0.05, "{}: {found}", spec.name);
+    }
+}
+
 /// The recipient multiplies a mask by her ternary secret modulo one prime and reads it exactly.
 #[test]
 fn masks_fit_the_decoding_prime() {

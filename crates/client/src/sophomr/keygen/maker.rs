@@ -1,7 +1,7 @@
 //! The bodies of a detection key, made part by part.
 
 use crate::digest_secret::DigestSecret;
-use crate::identity::random;
+use crate::identity::public_random;
 use crate::key_rng::KeyContent;
 use chacha20::ChaCha20Rng;
 use omr_bgv::{GaloisKey, encrypt_body};
@@ -82,10 +82,10 @@ impl<'a> Maker<'a> {
         let opening = params.opening.as_ref();
         let packed =
             opening.map(|opening| [packing_secret(opening, rng), sparse_secret(opening, rng)]);
-        let seed = random(rng);
+        let seed = public_random(rng);
         let masks = match opening {
             None => seed,
-            Some(_) => masks.unwrap_or_else(|| random(rng)),
+            Some(_) => masks.unwrap_or_else(|| public_random(rng)),
         };
         Self {
             params,
