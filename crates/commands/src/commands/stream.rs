@@ -2,6 +2,7 @@
 
 mod state;
 
+use super::digest::warn_of_lost;
 use super::engines;
 use super::source::{sealing, source};
 use crate::args::{Stream, StreamCut, StreamRun};
@@ -30,6 +31,8 @@ struct Report {
     /// The most messages until a digest is cut off.
     room: Option<u64>,
     unusable_clues: usize,
+    /// Messages that this run looked at and that are lost by damage of the board.
+    lost: Vec<u64>,
 }
 
 #[derive(Serialize)]
@@ -78,11 +81,11 @@ fn advance(args: &StreamRun, ui: &Ui) -> Result<(), CliError> {
         check(args, &board, &session)?;
         state.write(&lock, &session)?;
     }
-    let mut kept = None;
+    let (mut kept, mut lost) = (None, Vec::new());
     loop {
-        let taken = catch_up(args, ui, &state, &mut kept)?;
+        let taken = catch_up(args, ui, &state, &mut kept, &mut lost)?;
         if !args.follow {
-            return print_report(args, &set, &state);
+            return print_report(args, &set, &state, lost);
         }
         if taken == 0 {
             std::thread::sleep(Duration::from_millis(args.poll_ms.into()));
@@ -169,12 +172,14 @@ const READ_TOGETHER: u64 = 1024;
 /// Takes all messages that are on the board now, as far as there is room; after each lot the state is on the disk and others may
 /// cut a digest off.
 ///
-/// `kept`: the session as it was left, from one call to the next.
+/// `kept`: the session as it was left, from one call to the next. `lost`: gets the messages that are lost, which are
+/// named as they are met.
 fn catch_up(
     args: &StreamRun,
     ui: &Ui,
     state: &State,
     kept: &mut Option<Session>,
+    lost: &mut Vec<u64>,
 ) -> Result<u64, CliError> {
     let bar = ui.bar();
     let mut taken = 0;
@@ -182,9 +187,11 @@ fn catch_up(
         let session = state.newest(&state.lock()?, kept.take())?;
         let asked = session.next()..session.end();
         *kept = Some(session);
-        let Some(mut messages) = read(args, ui, state, asked)? else {
+        let Some((mut messages, missing)) = read(args, ui, state, asked)? else {
             return Ok(taken);
         };
+        warn_of_lost(ui, &missing);
+        lost.extend(missing);
         let end = messages.range().end;
         loop {
             let lock = state.lock()?;
@@ -215,13 +222,13 @@ fn insists(_: &StreamRun) -> bool {
     true
 }
 
-/// Those of the messages asked for that are on the board, some at a time, if any.
+/// Those of the messages asked for that are on the board, some at a time, if any, and which of them are lost.
 fn read(
     args: &StreamRun,
     ui: &Ui,
     state: &State,
     asked: Range<u64>,
-) -> Result<Option<Messages>, CliError> {
+) -> Result<Option<(Messages, Vec<u64>)>, CliError> {
     let next = asked.start;
     if asked.is_empty() {
         return Ok(None);
@@ -234,12 +241,18 @@ fn read(
     }
     let source = source(&args.board, &board, &state.params().clue, ui);
     drop(board);
-    let source = source.map_err(CliError::input(&args.board))?;
-    let messages = source.read(next..end);
-    Ok(Some(messages.map_err(DetectorError::Source)?))
+    let mut source = source.map_err(CliError::input(&args.board))?;
+    let messages = source.read(next..end).map_err(DetectorError::Source)?;
+    let lost = source.lost(next..end);
+    Ok(Some((messages, lost)))
 }
 
-fn print_report(args: &StreamRun, set: &ParamSet, state: &State) -> Result<(), CliError> {
+fn print_report(
+    args: &StreamRun,
+    set: &ParamSet,
+    state: &State,
+    lost: Vec<u64>,
+) -> Result<(), CliError> {
     let lock = state.lock()?;
     let session = state.newest(&lock, None)?;
     let request = session.header().plan.request().clone();
@@ -250,7 +263,8 @@ fn print_report(args: &StreamRun, set: &ParamSet, state: &State) -> Result<(), C
         next: session.next(),
         cuts: session.cuts(),
         room: session.room(),
-        unusable_clues: session.unusable_clues,
+        unusable_clues: session.unusable_clues.saturating_sub(lost.len()),
+        lost,
     };
     match args.json {
         true => Ok(io::print_json(&report)?),
