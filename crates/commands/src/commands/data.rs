@@ -187,7 +187,12 @@ fn print_report(report: &Report, faults: Vec<String>, json: bool, ui: &Ui) -> Re
 }
 
 /// Prints figures for programs, or one line for people, also where no terminal is.
-pub(super) fn summary(figures: &impl Serialize, line: &str, json: bool, ui: &Ui) -> Result<(), CliError> {
+pub(super) fn summary(
+    figures: &impl Serialize,
+    line: &str,
+    json: bool,
+    ui: &Ui,
+) -> Result<(), CliError> {
     match json {
         true => io::print_json(figures)?,
         false => ui.announce(line),
