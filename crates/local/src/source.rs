@@ -5,6 +5,7 @@ use omr_detector::{MessageSource, Messages};
 use omr_protocol::clue::{HashesOf, KeptHashes, message_hash};
 use omr_protocol::{ClueKind, ClueParams};
 use omr_store::{Board, MessageHashes};
+use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Deref, Range};
 use std::sync::Arc;
 
@@ -52,6 +53,8 @@ pub struct BoardSource<B> {
     /// The messages that were on the board at first.
     len: u64,
     ahead: Option<Messages>,
+    /// Those that were read and are lost.
+    lost: BTreeSet<u64>,
 }
 
 /// Which part of messages.
@@ -77,16 +80,23 @@ impl<B: Boards> BoardSource<B> {
             payload_bytes: config.payload_bytes as usize,
             len: board.len(),
             ahead: None,
+            lost: BTreeSet::new(),
         })
+    }
+
+    /// Messages of a range that are lost by damage, in order, as far as they were read so far.
+    pub fn lost(&self, range: Range<u64>) -> Vec<u64> {
+        self.lost.range(range).copied().collect()
     }
 
     /// Reads messages into memory; zeros stand for messages that are lost, which the detector passes over.
     ///
     /// Errors: those of [`Boards::open`], the board's, the detector's.
-    pub fn read(&self, range: Range<u64>) -> Result<Messages, SourceError> {
+    pub fn read(&mut self, range: Range<u64>) -> Result<Messages, SourceError> {
         let (mut clues, mut payloads) = (Vec::new(), Vec::new());
         let board = self.boards.open()?;
-        board.read_into(range.clone(), &mut clues, &mut payloads)?;
+        let lost = board.read_into(range.clone(), &mut clues, &mut payloads)?;
+        self.lost.extend(lost);
         let messages = Messages::new(range.clone(), clues, payloads)?;
         Ok(match self.kept(board, range) {
             Some(hashes) => messages.with_hashes(hashes)?,
@@ -106,8 +116,10 @@ impl<B: Boards> BoardSource<B> {
             Part::Payloads => self.payload_bytes,
         };
         let mut out = Vec::with_capacity((range.end - range.start) as usize * bytes);
-        let mut keep = |_, clue: &[u8], payload: &[u8]| {
+        let lost = &mut self.lost;
+        let mut keep = |index, clue: &[u8], payload: &[u8]| {
             if clue.is_empty() {
+                lost.insert(index);
                 // The message is lost. No kind of clue begins with zero: the detector passes it over.
                 out.resize(out.len() + bytes, 0);
             } else {

@@ -65,7 +65,11 @@ fn old_messages_expire_and_the_others_are_found() {
     assert_eq!(expire(&[]).code, 2);
     assert_eq!(expire(&["--keep", "1", "--before", "1"]).code, 2);
     let done = expire(&["--before", &before.to_string()]);
-    assert_eq!(done.code, 0, "{done:?}");
+    let said = format!("{before} messages expired; the board begins at {before}");
+    assert!(
+        done.code == 0 && done.stderr.contains(&said),
+        "also where no terminal is: {done:?}"
+    );
     let text = scene.run(&["board", "stat", "board"]).quietly();
     assert!(
         text.contains(&format!(", those before {before} expired\n")),

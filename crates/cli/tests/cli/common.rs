@@ -172,6 +172,25 @@ impl Scene {
         }
     }
 
+    /// Flips a bit of the payload of a message of the board, wherever it stands in its file.
+    pub(crate) fn damage(&self, message: u64) {
+        let board = omr_store::Board::open(self.path("board")).unwrap();
+        let (mut clues, mut payload) = (Vec::new(), Vec::new());
+        let range = message..message + 1;
+        board.read_into(range, &mut clues, &mut payload).unwrap();
+        drop(board);
+        let path = self.path("board/board.redb");
+        let mut file = fs::read(&path).unwrap();
+        let places: Vec<usize> = (0..file.len() - payload.len())
+            .filter(|at| file[*at..at + payload.len()] == payload)
+            .collect();
+        assert!(!places.is_empty());
+        for at in places {
+            file[at + payload.len() / 2] ^= 4;
+        }
+        fs::write(path, file).unwrap();
+    }
+
     /// Posts files to `name` on the board.
     pub(crate) fn post(&self, name: &str, files: &[&str]) -> Done {
         let key = format!("{name}/clue.key");

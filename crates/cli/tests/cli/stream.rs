@@ -91,6 +91,25 @@ fn a_session_goes_on_where_it_stopped() {
 }
 
 #[test]
+fn a_session_names_lost_messages_and_goes_on() {
+    let scene = scene();
+    post(&scene, 0..4);
+    scene.damage(1);
+    let done = stream(&scene, &["--json", "--lot", "1"]);
+    let told = "lost by damage of the board (1): messages 1; no digest brings them";
+    assert!(done.code == 0 && done.stderr.contains(told), "{done:?}");
+    let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(report["lost"], serde_json::json!([1]));
+    assert_eq!(report["unusable_clues"], 0);
+    assert_eq!(report["next"], 4);
+    cut(&scene, &[]).quietly();
+    assert_eq!(letters(&scene), ["letter0", "letter2", "letter3"]);
+    // They were named once.
+    let report = stream(&scene, &["--json"]).json();
+    assert_eq!(report["lost"], serde_json::json!([]));
+}
+
+#[test]
 fn a_full_session_waits_to_be_cut() {
     let scene = scene();
     post(&scene, 0..5);

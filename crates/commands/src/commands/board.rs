@@ -1,5 +1,6 @@
 //! `omr board`: boards in a folder, created, examined and shortened.
 
+use super::data::summary;
 use crate::args::{BoardCommand, BoardExpire, BoardInit};
 use crate::error::{CliError, InputError};
 use crate::io;
@@ -297,15 +298,12 @@ fn expire(args: &BoardExpire, ui: &Ui) -> Result<(), CliError> {
         })
     };
     let gone = gone().map_err(CliError::input(&args.dir))?;
-    if args.json {
-        return Ok(io::print_json(&gone)?);
-    }
-    ui.note(&format!(
+    let line = format!(
         "{} messages expired; the board begins at {}, has {} left and takes {} bytes",
         omr_console::thousands(gone.expired),
         gone.first_index,
         omr_console::thousands(gone.messages - gone.first_index),
         omr_console::thousands(gone.bytes_on_disk),
-    ));
-    Ok(())
+    );
+    summary(&gone, &line, args.json, ui)
 }

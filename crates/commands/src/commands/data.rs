@@ -187,7 +187,12 @@ fn print_report(report: &Report, faults: Vec<String>, json: bool, ui: &Ui) -> Re
 }
 
 /// Prints figures for programs, or one line for people, also where no terminal is.
-fn summary(figures: &impl Serialize, line: &str, json: bool, ui: &Ui) -> Result<(), CliError> {
+pub(super) fn summary(
+    figures: &impl Serialize,
+    line: &str,
+    json: bool,
+    ui: &Ui,
+) -> Result<(), CliError> {
     match json {
         true => io::print_json(figures)?,
         false => ui.announce(line),
@@ -210,7 +215,7 @@ fn found(faults: u64) -> Result<(), CliError> {
 }
 
 /// The first of some messages, and how many more there are.
-fn listed(messages: &[u64]) -> String {
+pub(super) fn listed(messages: &[u64]) -> String {
     const MOST: usize = 16;
     let shown: Vec<_> = messages.iter().take(MOST).map(u64::to_string).collect();
     let more = match messages.len().saturating_sub(MOST) {

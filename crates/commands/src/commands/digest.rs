@@ -1,5 +1,6 @@
 //! `omr digest`: a board scanned with a detection key.
 
+use super::data::listed;
 use super::engines;
 use super::source::{sealing, source};
 use crate::args::Digest;
@@ -27,6 +28,8 @@ struct Report {
     digest_s: f64,
     stages: BTreeMap<&'static str, f64>,
     unusable_clues: usize,
+    /// Messages that are lost by damage of the board: no digest can bring them.
+    lost: Vec<u64>,
     /// What a modelled device would have taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     fpga: Option<Device>,
@@ -99,7 +102,22 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     let device = beside.report(ui);
     #[cfg(not(feature = "lab"))]
     let device = None;
-    deliver(args, ui, (&set, &out), (answer, device))
+    let range = answer.response.request().range;
+    let lost = source.lost(range);
+    // The detector passes over them as over clues that cannot be read.
+    answer.unusable_clues = answer.unusable_clues.saturating_sub(lost.len());
+    deliver(args, ui, (&set, &out), (answer, lost, device))
+}
+
+/// Names messages that are lost, if there are any.
+pub(super) fn warn_of_lost(ui: &Ui, lost: &[u64]) {
+    if !lost.is_empty() {
+        ui.warn(&format!(
+            "lost by damage of the board ({}): {}; no digest brings them",
+            lost.len(),
+            listed(lost)
+        ));
+    }
 }
 
 /// Bytes of a payload, unless indices alone are asked for.
@@ -145,11 +163,12 @@ fn deliver(
     args: &Digest,
     ui: &Ui,
     (set, out): (&ParamSet, &Output),
-    (answer, device): (Answer, Option<Device>),
+    (answer, lost, device): (Answer, Vec<u64>, Option<Device>),
 ) -> Result<(), CliError> {
     let bytes = answer.response.to_bytes(set);
     let bytes = bytes.map_err(|error| CliError::write(out.path(), error))?;
     out.write(&bytes)?;
+    warn_of_lost(ui, &lost);
     if answer.unusable_clues > 0 {
         ui.warn(&format!(
             "{} unusable clues counted as impertinent",
@@ -168,6 +187,7 @@ fn deliver(
         digest_s: answer.stages.total(),
         stages: answer.stages.seconds().iter().copied().collect(),
         unusable_clues: answer.unusable_clues,
+        lost,
         fpga: device,
     };
     #[cfg(feature = "lab")]

@@ -2,6 +2,7 @@
 
 mod state;
 
+use super::digest::warn_of_lost;
 use super::engines;
 use super::source::{Folder, sealing};
 use crate::args::{Stream, StreamCut, StreamRun};
@@ -32,6 +33,8 @@ struct Report {
     /// The most messages until a digest is cut off.
     room: Option<u64>,
     unusable_clues: usize,
+    /// Messages that this run looked at and that are lost by damage of the board.
+    lost: Vec<u64>,
 }
 
 #[derive(Serialize)]
@@ -81,11 +84,11 @@ fn advance(args: &StreamRun, ui: &Ui) -> Result<(), CliError> {
         check_history(args, &board, &session)?;
         state.write(&lock, &session)?;
     }
-    let mut kept = None;
+    let (mut kept, mut lost) = (None, Vec::new());
     loop {
-        let taken = catch_up(args, ui, &state, &mut kept)?;
+        let taken = catch_up(args, ui, &state, &mut kept, &mut lost)?;
         if !args.follow {
-            return print_report(args, &set, &state);
+            return print_report(args, &set, &state, lost);
         }
         if taken == 0 {
             std::thread::sleep(Duration::from_millis(args.poll_ms.into()));
@@ -191,12 +194,14 @@ const READ_TOGETHER: u64 = 1024;
 /// Takes all messages that are on the board now, as far as there is room; after each lot the state is on the disk and others may
 /// cut a digest off.
 ///
-/// `kept`: the session as it was left, from one call to the next.
+/// `kept`: the session as it was left, from one call to the next. `lost`: gets the messages that are lost, which are
+/// named as they are met.
 fn catch_up(
     args: &StreamRun,
     ui: &Ui,
     state: &State,
     kept: &mut Option<Session>,
+    lost: &mut Vec<u64>,
 ) -> Result<u64, CliError> {
     let bar = ui.bar();
     let mut taken = 0;
@@ -204,9 +209,16 @@ fn catch_up(
         let session = state.newest(&state.lock()?, kept.take())?;
         let read = read(args, ui, state, &session)?;
         *kept = Some(session);
-        let Some((folder, mut messages)) = read else {
+        let Some(Read {
+            folder,
+            mut messages,
+            lost: missing,
+        }) = read
+        else {
             return Ok(taken);
         };
+        warn_of_lost(ui, &missing);
+        lost.extend(missing);
         let end = messages.range().end;
         loop {
             let lock = state.lock()?;
@@ -244,8 +256,15 @@ fn insists(_: &StreamRun) -> bool {
     true
 }
 
-/// The next messages of a session that are on the board, some at a time, if there are any, and the board that they were read
-/// from.
+/// Messages of a board, and where they were read from.
+struct Read {
+    folder: Folder,
+    messages: Messages,
+    /// Those that the board lost to damage.
+    lost: Vec<u64>,
+}
+
+/// The next messages of a session that are on the board, some at a time, if there are any.
 ///
 /// Errors: `Input` where the board is not the one that the session has seen, or cannot be read.
 fn read(
@@ -253,7 +272,7 @@ fn read(
     ui: &Ui,
     state: &State,
     session: &Session,
-) -> Result<Option<(Folder, Messages)>, CliError> {
+) -> Result<Option<Read>, CliError> {
     let next = session.next();
     if next == session.end() {
         return Ok(None);
@@ -277,13 +296,22 @@ fn read(
         let source = BoardSource::new(folder.clone(), &board, &state.params().clue)?;
         Ok((folder, source))
     };
-    let (folder, source) = opened().map_err(CliError::input(&args.board))?;
+    let (folder, mut source) = opened().map_err(CliError::input(&args.board))?;
     drop(board);
-    let messages = source.read(next..end);
-    Ok(Some((folder, messages.map_err(DetectorError::Source)?)))
+    let messages = source.read(next..end).map_err(DetectorError::Source)?;
+    Ok(Some(Read {
+        folder,
+        messages,
+        lost: source.lost(next..end),
+    }))
 }
 
-fn print_report(args: &StreamRun, set: &ParamSet, state: &State) -> Result<(), CliError> {
+fn print_report(
+    args: &StreamRun,
+    set: &ParamSet,
+    state: &State,
+    lost: Vec<u64>,
+) -> Result<(), CliError> {
     let lock = state.lock()?;
     let session = state.newest(&lock, None)?;
     let request = session.header().plan.request().clone();
@@ -295,7 +323,8 @@ fn print_report(args: &StreamRun, set: &ParamSet, state: &State) -> Result<(), C
         log_hash: session.seen().next.hash.map(|hash| hex(&hash)),
         cuts: session.cuts(),
         room: session.room(),
-        unusable_clues: session.unusable_clues,
+        unusable_clues: session.unusable_clues.saturating_sub(lost.len()),
+        lost,
     };
     match args.json {
         true => Ok(io::print_json(&report)?),
