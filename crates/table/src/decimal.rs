@@ -98,35 +98,44 @@ impl Written {
     /// The number in units of the last of `scale` places. Errors: further places, or more than 18
     /// digits.
     pub(crate) fn exactly(self, scale: u8) -> Result<i64, Misfit> {
-        self.at(scale, false)
+        decimal(self.at(scale, false)?)
+    }
+
+    /// The number as an integer of 64 bits. Errors: a fraction, or out of that range.
+    pub(crate) fn whole(self) -> Result<i64, Misfit> {
+        i64::try_from(self.at(0, false)?).map_err(|_| Misfit::Digits)
     }
 
     /// The number in units of the last of `scale` places; further places are rounded, halves away
     /// from zero, as SQL's CAST does.
     pub(crate) fn rounded(self, scale: u8) -> Result<i64, Misfit> {
-        self.at(scale, true)
+        decimal(self.at(scale, true)?)
     }
 
-    fn at(self, scale: u8, round: bool) -> Result<i64, Misfit> {
+    fn at(self, scale: u8, round: bool) -> Result<i128, Misfit> {
         if self.coefficient == 0 {
             return Ok(0);
         }
         let shift = i64::from(scale) - i64::from(self.places);
         let power =
             |exponent: u64| (exponent <= u64::from(DIGITS)).then(|| 10i128.pow(exponent as u32));
-        let number = if shift >= 0 {
+        if shift >= 0 {
             let factor = power(shift.unsigned_abs()).ok_or(Misfit::Digits)?;
-            self.coefficient.checked_mul(factor).ok_or(Misfit::Digits)?
+            self.coefficient.checked_mul(factor).ok_or(Misfit::Digits)
         } else {
             match power(shift.unsigned_abs()) {
-                Some(divisor) => divide(self.coefficient, divisor, round)?,
-                None if round => 0,
-                None => return Err(Misfit::Places),
+                Some(divisor) => divide(self.coefficient, divisor, round),
+                None if round => Ok(0),
+                None => Err(Misfit::Places),
             }
-        };
-        let fits = number.unsigned_abs() <= MAX_DECIMAL as u128;
-        fits.then_some(number as i64).ok_or(Misfit::Digits)
+        }
     }
+}
+
+/// A coefficient of at most 18 digits.
+fn decimal(number: i128) -> Result<i64, Misfit> {
+    let fits = number.unsigned_abs() <= MAX_DECIMAL as u128;
+    fits.then_some(number as i64).ok_or(Misfit::Digits)
 }
 
 fn divide(number: i128, divisor: i128, round: bool) -> Result<i128, Misfit> {

@@ -162,7 +162,7 @@ fn rounded(number: Written, scale: u8) -> Result<i64, ValueError> {
 
 /// A number without a fraction.
 fn whole(number: Written) -> Result<i64, ValueError> {
-    number.exactly(0).map_err(|misfit| match misfit {
+    number.whole().map_err(|misfit| match misfit {
         Misfit::Places => misfit_error(misfit, 0, &number.to_string()),
         Misfit::Digits => out_of_range(ColumnType::Integer, number.to_string()),
     })

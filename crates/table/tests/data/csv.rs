@@ -200,6 +200,134 @@ fn numbers_of_too_many_digits_must_be_declared() {
     ));
 }
 
+/// The value of one cell in a column of type `kind`, as it is shown, or the error.
+fn cell(text: &str, kind: &str, truncate: bool) -> Result<String, String> {
+    let mut options = declared(&[&format!("x:{kind}")]);
+    options.truncate = truncate;
+    match import(format!("x\n\"{text}\"\n"), &options) {
+        Ok(table) => Ok(shown(&table).remove(0)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[test]
+fn the_ends_of_all_types_are_read_or_refused() {
+    let read = [
+        ("-9223372036854775808", "integer", "-9223372036854775808"),
+        ("9223372036854775807", "integer", "9223372036854775807"),
+        ("-0", "integer", "0"),
+        ("9223372036854775807.0", "integer", "9223372036854775807"),
+        ("-9223372036854775808.0", "integer", "-9223372036854775808"),
+        ("999999999999999999", "decimal(0)", "999999999999999999"),
+        ("-999999999999999999", "decimal(0)", "-999999999999999999"),
+        (
+            "0.999999999999999999",
+            "decimal(18)",
+            "0.999999999999999999",
+        ),
+        (
+            "-0.000000000000000001",
+            "decimal(18)",
+            "-0.000000000000000001",
+        ),
+        ("-0.00", "decimal(2)", "0.00"),
+        // A declared scale rounds, halves away from zero.
+        ("-0.005", "decimal(2)", "-0.01"),
+        ("0.004", "decimal(2)", "0.00"),
+        ("9999999999999999.994", "decimal(2)", "9999999999999999.99"),
+        ("1e-9999", "decimal(18)", "0.000000000000000000"),
+        // The smallest floats of 64 and 32 bits.
+        ("5e-324", "decimal(2)", "0.00"),
+        ("-1e-45", "decimal(2)", "0.00"),
+        ("0001-01-01", "date", "0001-01-01"),
+        ("1969-12-31", "date", "1969-12-31"),
+        ("1600-02-29", "date", "1600-02-29"),
+        ("9999-12-31", "date", "9999-12-31"),
+        ("0001-01-01 00:00:00", "timestamp", "0001-01-01 00:00:00"),
+        ("1969-12-31T23:59:59Z", "timestamp", "1969-12-31 23:59:59"),
+        ("9999-12-31 23:59:59", "timestamp", "9999-12-31 23:59:59"),
+        (
+            "1970-01-01 00:30:00+01:00",
+            "timestamp",
+            "1969-12-31 23:30:00",
+        ),
+    ];
+    for (text, kind, expected) in read {
+        assert_eq!(cell(text, kind, false).as_deref(), Ok(expected), "{text}");
+    }
+    let refused = [
+        ("-9223372036854775809", "integer", "out of range"),
+        ("9223372036854775808", "integer", "out of range"),
+        ("18446744073709551615", "integer", "out of range"),
+        ("9223372036854775808.0", "integer", "out of range"),
+        ("1.5", "integer", "decimal places"),
+        ("1000000000000000000", "decimal(0)", "out of range"),
+        ("-1", "decimal(18)", "out of range"),
+        // Rounding makes a digit more.
+        ("9999999999999999.995", "decimal(2)", "out of range"),
+        ("1e9999", "decimal(0)", "out of range"),
+        // The largest float of 64 bits.
+        ("1.7976931348623157e308", "decimal(0)", "out of range"),
+        ("NaN", "decimal(2)", "\"NaN\""),
+        ("-Infinity", "decimal(2)", "\"-Infinity\""),
+        ("inf", "decimal(2)", "\"inf\""),
+        ("0000-12-31", "date", "\"0000-12-31\""),
+        ("10000-01-01", "date", "\"10000-01-01\""),
+        ("1900-02-29", "date", "\"1900-02-29\""),
+        (
+            "9999-12-31 24:00:00",
+            "timestamp",
+            "\"9999-12-31 24:00:00\"",
+        ),
+        (
+            "9999-12-31 23:59:59-01:00",
+            "timestamp",
+            "\"9999-12-31 23:59:59-01:00\"",
+        ),
+        (
+            "0001-01-01 00:00:00+00:01",
+            "timestamp",
+            "\"0001-01-01 00:00:00+00:01\"",
+        ),
+        ("1969-12-31 23:59:59.9", "timestamp", "whole seconds"),
+    ];
+    for (text, kind, expected) in refused {
+        let error = cell(text, kind, false).expect_err(text);
+        assert!(
+            error.contains(expected) && error.contains("row 0, counted from 0, column \"x\""),
+            "{text}: {error}"
+        );
+    }
+    // What is cut: fractions of seconds, towards the past, and the ends of texts.
+    let cut = [
+        ("1969-12-31 23:59:59.9", "timestamp", "1969-12-31 23:59:59"),
+        (
+            "0001-01-01 00:00:00.000001",
+            "timestamp",
+            "0001-01-01 00:00:00",
+        ),
+        (
+            "9999-12-31 23:59:59.999999999",
+            "timestamp",
+            "9999-12-31 23:59:59",
+        ),
+        ("aé", "text(2)", "a"),
+        ("é", "text(1)", ""),
+    ];
+    for (text, kind, expected) in cut {
+        assert_eq!(cell(text, kind, true).as_deref(), Ok(expected), "{text}");
+    }
+    // Nothing else is.
+    for (text, kind) in [
+        ("9223372036854775808", "integer"),
+        ("1.5", "integer"),
+        ("10000-01-01", "date"),
+        ("9999-12-31 23:59:59.9-01:00", "timestamp"),
+    ] {
+        assert!(cell(text, kind, true).is_err(), "{text}");
+    }
+}
+
 #[test]
 fn whole_numbers_may_be_written_with_a_point() {
     let table = import("x\n12.0\n7\n", &declared(&["x:integer"])).expect("imported");

@@ -349,6 +349,78 @@ fn numbers_out_of_range_name_their_row() {
 }
 
 #[test]
+fn the_ends_of_unsigned_numbers_decimals_and_floats_are_read_or_refused() {
+    let last = i64::MAX as u64;
+    let table = one(Arc::new(UInt64Array::from(vec![0, last])), &options()).expect("imported");
+    assert_eq!(table.value(1, 0), Value::Integer(i64::MAX));
+    let table = one(
+        Arc::new(Int64Array::from(vec![i64::MIN, i64::MAX])),
+        &options(),
+    );
+    let table = table.expect("imported");
+    assert_eq!(table.value(0, 0), Value::Integer(i64::MIN));
+    assert_eq!(table.value(1, 0), Value::Integer(i64::MAX));
+
+    let decimals = |numbers: Vec<i128>, precision, scale| -> ArrayRef {
+        let array = Decimal128Array::from(numbers);
+        Arc::new(array.with_precision_and_scale(precision, scale).unwrap())
+    };
+    let largest = 10i128.pow(18) - 1;
+    for scale in [0, 18] {
+        let array = decimals(vec![largest, -largest, 0], 38, scale);
+        let table = one(array, &options()).expect("imported");
+        assert_eq!(kinds(&table), [format!("decimal({scale})")]);
+        assert_eq!(table.value(0, 0), Value::Decimal(largest as i64));
+        assert_eq!(table.value(1, 0), Value::Decimal(-largest as i64));
+        for odd in [largest + 1, -largest - 1, 10i128.pow(38) - 1] {
+            let array = decimals(vec![0, odd], 38, scale);
+            let error = one(array, &options()).expect_err("19 digits").to_string();
+            assert!(error.contains("row 1") && error.contains("out of range"));
+        }
+    }
+    // Hundreds, and more places than a column has, of which the last are zeros.
+    let table = batches_of(decimals(vec![-12, 7], 4, -2)).expect("imported");
+    assert_eq!(table.value(0, 0), Value::Decimal(-1200));
+    let twenty = decimals(vec![1250 * 10i128.pow(17)], 38, 20);
+    let table = one(twenty, &declared(&["x:decimal(2)"])).expect("imported");
+    assert_eq!(table.value(0, 0), Value::Decimal(125));
+
+    // Shortest forms: 0.1 of 32 bits is 0.1, not 0.10000000149.
+    let floats = vec![0.1, -0.0, 16_777_216.0];
+    let table = one(Arc::new(Float32Array::from(floats)), &options()).expect("imported");
+    assert_eq!(kinds(&table), ["decimal(1)"]);
+    assert_eq!(
+        table.ordinals(0).expect("numbers").values(),
+        [1, 0, 167_772_160]
+    );
+    let tiny = Float64Array::from(vec![-0.0, f64::MIN_POSITIVE, -f64::from_bits(1)]);
+    let tiny: ArrayRef = Arc::new(tiny);
+    assert!(matches!(
+        one(tiny.clone(), &options()),
+        Err(ImportError::Digits {
+            whole: 0,
+            places: 324,
+            ..
+        })
+    ));
+    let table = one(tiny.clone(), &declared(&["x:decimal(18)"])).expect("imported");
+    assert_eq!(table.ordinals(0).expect("numbers").values(), [0, 0, 0]);
+    let table = one(tiny, &declared(&["x:text"])).expect("imported");
+    assert_eq!(table.text(2, 0), Some("-5e-324"));
+    for odd in [f64::MAX, f64::MIN, f64::NAN, f64::INFINITY] {
+        for kind in ["decimal(0)", "decimal(18)", "integer"] {
+            let array: ArrayRef = Arc::new(Float64Array::from(vec![1.0, odd]));
+            let kind = declared(&[&format!("x:{kind}")]);
+            let error = one(array, &kind).expect_err("too large").to_string();
+            assert!(
+                error.contains("row 1") || error.contains("row 0"),
+                "{odd}: {error}"
+            );
+        }
+    }
+}
+
+#[test]
 fn floats_of_many_digits_need_a_scale() {
     let array: ArrayRef = Arc::new(Float64Array::from(vec![0.1 + 0.2, 1e17, 2.5]));
     assert!(matches!(

@@ -337,3 +337,80 @@ impl<R: Read> Records<R> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// 200 MB of numbers, moments, short texts and quoted ones.
+    fn rows() -> Vec<u8> {
+        let mut csv = String::from("id,begin,fare,zone,remark\n");
+        let mut row = 0u64;
+        while csv.len() < 200_000_000 {
+            let (hour, minute, second) = (row / 3600 % 24, row / 60 % 60, row % 60);
+            let (day, fare, zone) = (row % 28 + 1, row * 7919 % 10_000, row * 31 % 263);
+            csv += &format!(
+                "{row},2001-01-{day:02} {hour:02}:{minute:02}:{second:02},{}.{:02},Zone number {zone},",
+                fare / 100,
+                fare % 100,
+            );
+            csv += match row % 8 {
+                0 => "\"a remark, with a comma and \"\"quotes\"\" in it\"\n",
+                1..4 => "\n",
+                _ => "paid in cash\n",
+            };
+            row += 1;
+        }
+        csv.into_bytes()
+    }
+
+    fn strict(csv: &[u8]) -> (u64, u64) {
+        let mut records = Records::new(csv, b',', 1 << 20).expect("read");
+        let mut record = Record::default();
+        let (mut fields, mut bytes) = (0, 0);
+        while records.next(&mut record).expect("well-formed") {
+            fields += record.len() as u64;
+            bytes += black_box(&record).bytes.len() as u64;
+        }
+        (fields, bytes)
+    }
+
+    /// The reader of the crate `csv`, which repairs what is malformed.
+    fn lenient(csv: &[u8]) -> (u64, u64) {
+        let mut builder = csv::ReaderBuilder::new();
+        builder.has_headers(false).buffer_capacity(BUFFER);
+        let mut reader = builder.from_reader(csv);
+        let mut record = csv::ByteRecord::new();
+        let (mut fields, mut bytes) = (0, 0);
+        while reader.read_byte_record(&mut record).expect("well-formed") {
+            fields += record.len() as u64;
+            bytes += black_box(&record).as_slice().len() as u64;
+        }
+        (fields, bytes)
+    }
+
+    /// Run alone for its figures:
+    /// `cargo test --profile tested -p omr-table --lib speed_of_records -- --ignored --nocapture`.
+    #[test]
+    #[ignore = "a measurement"]
+    fn speed_of_records() {
+        let csv = rows();
+        let (mut ours, mut theirs) = (Duration::MAX, Duration::MAX);
+        for _ in 0..5 {
+            let begin = Instant::now();
+            let found = strict(&csv);
+            let strict_time = begin.elapsed();
+            let begin = Instant::now();
+            assert_eq!(lenient(&csv), found);
+            let lenient_time = begin.elapsed();
+            println!("strict {strict_time:?}, crate csv {lenient_time:?}");
+            ours = ours.min(strict_time);
+            theirs = theirs.min(lenient_time);
+        }
+        let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
+        println!("{} bytes; the fastest of each: {ratio:.2} times", csv.len());
+    }
+}
