@@ -3,6 +3,7 @@
 //! A crash loses what was written since changes were last kept. Every letter comes once all the same, nothing is
 //! acknowledged before it is kept, and the calls do not depend on what is found.
 
+mod disk;
 mod server;
 mod world;
 
@@ -108,17 +109,19 @@ proptest! {
     ) {
         let mut world = played(&events, batch, |hers| hers);
         world.settles();
-        let mut found = world.letters();
-        found.sort_unstable();
-        prop_assert!(found.is_sorted_by(|one, next| one < next), "{:?}", found);
-        // Of those that expired some came before.
-        let first = world.server.first;
-        let hers = world.server.hers();
-        prop_assert!(found.iter().all(|letter| hers.contains(letter)));
-        let there = |letters: Vec<u64>| -> Vec<u64> {
-            letters.into_iter().filter(|letter| *letter >= first).collect()
-        };
-        prop_assert_eq!(there(found), there(hers));
+        all_came_once(&world)?;
+    }
+
+    #[test]
+    fn every_letter_comes_once_after_a_crash_behind_any_transaction(
+        events in vec(event(), 0..24),
+        batch in prop::option::of(Just(4u64)),
+        last in any::<prop::sample::Index>(),
+    ) {
+        let transactions = crashing(&events, batch, None).writes.count();
+        let world = crashing(&events, batch, Some(1 + last.index(transactions as usize) as u64));
+        prop_assert!(world.writes.has_crashed());
+        all_came_once(&world)?;
     }
 
     #[test]
@@ -142,4 +145,76 @@ fn a_damaged_range_is_asked_for_with_a_larger_bound_after_a_part_expired() {
     let mut world = played(&events, None, |hers| hers);
     world.settles();
     assert_eq!(world.letters(), [16, 17, 18, 19]);
+}
+
+/// Checks that every letter came that has not expired, and none twice.
+fn all_came_once(world: &World) -> Result<(), TestCaseError> {
+    let mut found = world.letters();
+    found.sort_unstable();
+    prop_assert!(found.is_sorted_by(|one, next| one < next), "{:?}", found);
+    // Of those that expired some came before.
+    let first = world.server.first;
+    let hers = world.server.hers();
+    prop_assert!(found.iter().all(|letter| hers.contains(letter)));
+    let there = |letters: Vec<u64>| -> Vec<u64> {
+        letters
+            .into_iter()
+            .filter(|letter| *letter >= first)
+            .collect()
+    };
+    prop_assert_eq!(there(found), there(hers));
+    Ok(())
+}
+
+/// Plays the events; the program crashes once, after its transaction of this number. What was written until then is kept.
+fn crashing(events: &[Event], batch: Option<u64>, last: Option<u64>) -> World {
+    let mut world = World::new(batch);
+    world.writes.crash_after(last);
+    for event in events {
+        world.outlives(|world| world.happens(event, |hers| hers));
+    }
+    if !world.outlives(World::settles) {
+        world.settles();
+    }
+    world
+}
+
+#[test]
+fn every_letter_comes_once_after_a_crash_behind_each_transaction_of_a_week() {
+    let well = || vec![Fate::Well; 12];
+    let some = || Event::Post(vec![true, false, false, true, false]);
+    let damaged = || Event::Fetch([vec![Fate::Well; 4], vec![Fate::Damaged]].concat());
+    let take_in = || Event::TakeIn { crash: false };
+    let events = [
+        some(),
+        Event::Fetch(well()),
+        take_in(),
+        // More than her bound.
+        Event::Post(vec![true; 5]),
+        Event::Fetch(well()),
+        take_in(),
+        some(),
+        Event::Tick(well()),
+        some(),
+        Event::Tick(well()),
+        take_in(),
+        Event::Close(well()),
+        Event::Again(7),
+        some(),
+        damaged(),
+        take_in(),
+        Event::Expire(3),
+        some(),
+        Event::Fetch(well()),
+    ];
+    for batch in [None, Some(4)] {
+        let transactions = crashing(&events, batch, None).writes.count();
+        assert!(transactions > 30, "{transactions}");
+        for last in 1..=transactions {
+            let world = crashing(&events, batch, Some(last));
+            assert!(world.writes.has_crashed(), "{last} of {transactions}");
+            let came = all_came_once(&world);
+            assert!(came.is_ok(), "{last} of {transactions}: {came:?}");
+        }
+    }
 }

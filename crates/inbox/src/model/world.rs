@@ -1,5 +1,6 @@
 //! The model's recipient: an inbox in memory, what of it is kept, and a shell that may end at any moment.
 
+use super::disk::{self, Disk, Writes};
 use super::server::{BOARD, Digest, PARAMS, Server};
 use super::{Event, Fate};
 use crate::decode::{Decoded, Found};
@@ -40,16 +41,18 @@ impl From<String> for Fault {
 
 pub(super) struct World {
     pub(super) server: Server,
-    inbox: Inbox<Memory<Fault>>,
+    inbox: Inbox<Disk>,
+    /// The transactions of the inbox.
+    pub(super) writes: Writes,
     /// What a crash leaves.
     kept: BTreeMap<(Table, Vec<u8>), Vec<u8>>,
     recipient: Recipient,
 }
 
-fn opened(kept: &BTreeMap<(Table, Vec<u8>), Vec<u8>>) -> Inbox<Memory<Fault>> {
+fn opened(kept: &BTreeMap<(Table, Vec<u8>), Vec<u8>>, writes: &Writes) -> Inbox<Disk> {
     let records = kept.iter();
     let records = records.map(|((table, key), value)| (*table, key.clone(), value.clone()));
-    Inbox::open(Memory::restore(records)).unwrap()
+    Inbox::open(Disk::new(Memory::restore(records), writes)).unwrap()
 }
 
 /// A letter that says where it stands.
@@ -112,9 +115,11 @@ fn described(call: &Call) -> String {
 impl World {
     pub(super) fn new(batch: Option<u64>) -> Self {
         let kept = BTreeMap::new();
+        let writes = Writes::default();
         Self {
             server: Server::default(),
-            inbox: opened(&kept),
+            inbox: opened(&kept, &writes),
+            writes,
             kept,
             recipient: Recipient {
                 agreed: Agreed {
@@ -180,7 +185,18 @@ impl World {
     }
 
     fn crash(&mut self) {
-        self.inbox = opened(&self.kept);
+        self.inbox = opened(&self.kept, &self.writes);
+    }
+
+    /// Does something, which ends where the program crashes after a transaction. Then all transactions so far are kept,
+    /// and the inbox is opened again. Returns whether it came to the end.
+    pub(super) fn outlives(&mut self, happens: impl FnOnce(&mut Self)) -> bool {
+        let is_whole = disk::is_whole(|| happens(self));
+        if !is_whole {
+            self.keep();
+            self.crash();
+        }
+        is_whole
     }
 
     /// The shell's loop, as often as calls go well.
@@ -242,7 +258,7 @@ impl World {
     /// Checks that a crash would not lose what a digest brought: it was taken in or is known to be missing, its digest
     /// is here, or it is still to be asked for.
     fn is_kept(&self, digest: &Digest) {
-        let inbox = opened(&self.kept);
+        let inbox = opened(&self.kept, &Writes::default());
         let (letters, ranges) = (letters(&inbox), inbox.kept().unwrap());
         let cursor = inbox.requests().cursor().unwrap();
         let jobs = inbox.store().read(|tx| JOBS.all(tx)).unwrap();
@@ -293,7 +309,7 @@ impl World {
     }
 }
 
-fn letters(inbox: &Inbox<Memory<Fault>>) -> Vec<u64> {
+fn letters(inbox: &Inbox<Disk>) -> Vec<u64> {
     let listed = inbox.list(true).unwrap().into_iter();
     let letter = |listed: crate::Listed| {
         let body = inbox.body(listed.number).unwrap();
