@@ -2,7 +2,7 @@
 
 use crate::files::is_standard;
 use crate::{ConsoleError, WriteError};
-use omr_staging::{Unfinished, hold, sweep, temporary};
+use omr_staging::{Unfinished, folder_of, hold, sweep, temporary};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ impl Output {
             Ok(found) if found.is_dir() => Err(ConsoleError::write(path, WriteError::IsFolder)),
             Ok(found) if !found.is_file() => Ok(output),
             Ok(_) if !force => Err(ConsoleError::Exists(path.to_owned())),
-            _ => probe(&folder(&target(path)?), path).map(|()| output),
+            _ => probe(folder_of(&target(path)?), path).map(|()| output),
         }
     }
 
@@ -135,11 +135,11 @@ impl Staged {
         access: Access,
         write: impl FnOnce(&mut File) -> Result<(), E>,
     ) -> Result<Self, E> {
-        let folder = folder(path);
-        sweep(&folder);
-        let mut file = Unfinished::new(|| temporary(&folder, access))?;
+        let folder = folder_of(path);
+        sweep(folder);
+        let mut file = Unfinished::new(|| temporary(folder, access))?;
         write(file.file())?;
-        file.file().sync_all()?;
+        file.sync()?;
         Ok(Self {
             path: path.to_owned(),
             file,
@@ -169,25 +169,9 @@ pub fn commit(files: Vec<Staged>, force: bool) -> Result<(), ConsoleError> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(ConsoleError::Exists(path));
             }
-            named => named.and_then(|()| sync_folder(&folder(&path))),
+            named => named,
         }
         .map_err(|error| ConsoleError::write(&path, error))?;
-    }
-    Ok(())
-}
-
-fn folder(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_owned(),
-        _ => PathBuf::from("."),
-    }
-}
-
-/// Makes a new name survive a crash.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    // Other systems neither need it nor open folders as files.
-    if cfg!(unix) {
-        File::open(folder)?.sync_all()?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use crate::home::private_folder;
 use crate::{Address, Home, MailError};
+use omr_staging::folder_of;
 use std::{fs, io};
 
 pub(crate) const FOLDER: &str = "contacts";
@@ -57,7 +58,8 @@ impl Home {
     /// Errors: `Name`, `NoContact`, `File`.
     pub fn remove_contact(&self, name: &str) -> Result<(), MailError> {
         let path = self.path(&file_of(name)?);
-        match fs::remove_file(&path) {
+        let removed = fs::remove_file(&path).and_then(|()| omr_disk::sync_folder(folder_of(&path)));
+        match removed {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let name = name.to_owned();
                 Err(MailError::NoContact(name))

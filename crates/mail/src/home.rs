@@ -156,40 +156,32 @@ impl Home {
         name: &str,
         write: impl FnOnce(&mut fs::File) -> Result<(), MailError>,
     ) -> Result<(), MailError> {
-        let path = self.path(name);
-        let staged = self.stage(&path, write)?;
-        self.name(&path, staged, true)
+        self.put(name, true, write)
     }
 
     /// Writes a file that must not be there yet.
     pub(crate) fn write_new(&self, name: &str, bytes: &[u8]) -> Result<(), MailError> {
-        let path = self.path(name);
-        let staged = self.stage(&path, |file| {
-            file.write_all(bytes).map_err(MailError::file(&path))
-        })?;
-        self.name(&path, staged, false)
+        self.put(name, false, |file| {
+            file.write_all(bytes)
+                .map_err(MailError::file(self.path(name)))
+        })
     }
 
-    fn stage(
+    fn put(
         &self,
-        path: &Path,
+        name: &str,
+        replace: bool,
         write: impl FnOnce(&mut fs::File) -> Result<(), MailError>,
-    ) -> Result<Unfinished, MailError> {
+    ) -> Result<(), MailError> {
+        let path = self.path(name);
         let dir = path.parent().unwrap_or(&self.dir);
         sweep(dir);
         // Of mode 0600, which it keeps under its name.
         let file = Unfinished::new(|| temporary(dir, Access::Private));
-        let mut file = file.map_err(MailError::file(path))?;
+        let mut file = file.map_err(MailError::file(&path))?;
         write(file.file())?;
-        file.file().sync_all().map_err(MailError::file(path))?;
-        Ok(file)
-    }
-
-    fn name(&self, path: &Path, staged: Unfinished, replace: bool) -> Result<(), MailError> {
-        let dir = path.parent().unwrap_or(&self.dir);
-        let named = staged.persist(path, replace);
-        let named = named.and_then(|()| sync_folder(dir));
-        named.map_err(MailError::file(path))
+        file.sync().map_err(MailError::file(&path))?;
+        file.persist(&path, replace).map_err(MailError::file(path))
     }
 
     pub(crate) fn write_bytes(&self, name: &str, bytes: &[u8]) -> Result<(), MailError> {
@@ -226,23 +218,10 @@ impl Home {
 
 /// Makes a folder and those above it, it alone for its owner.
 pub(crate) fn private_folder(dir: &Path) -> io::Result<()> {
-    if let Some(parent) = dir.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    match builder.create(dir) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
-        made => made,
-    }
-}
-
-/// Makes a new name survive a crash.
-pub(crate) fn sync_folder(dir: &Path) -> io::Result<()> {
-    // Other systems neither need it nor open folders as files.
-    if cfg!(unix) {
-        fs::File::open(dir)?.sync_all()?;
-    }
-    Ok(())
+    omr_disk::create_folders_with(dir, |dir| {
+        let mut builder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(dir)
+    })
 }

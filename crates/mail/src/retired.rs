@@ -4,7 +4,7 @@
 //! names the old identity's new folder, the switch is decided: whoever opens the identity afterwards completes it. The
 //! old identity is then a home of its own in `retired`.
 
-use crate::home::{SERVER, private_folder, sync_folder};
+use crate::home::{SERVER, private_folder};
 use crate::identity::PROFILE;
 use crate::inbox::FILE as INBOX;
 use crate::keys::{CLUE_KEY, SECRET_KEY, detection_keys};
@@ -84,7 +84,7 @@ impl Home {
             moved.map_err(MailError::file(self.path(own)))?;
         }
         let cleared = || {
-            sync_folder(self.dir())?;
+            omr_disk::sync_folder(self.dir())?;
             fs::remove_dir_all(next.dir())
         };
         cleared().map_err(MailError::file(next.dir()))
@@ -106,9 +106,9 @@ impl Home {
         for own in own().filter(|own| self.has(own)) {
             twice(&self.path(own), &begun.join(own))?;
         }
-        sync_folder(&begun)?;
+        omr_disk::sync_folder(&begun)?;
         fs::rename(&begun, &place)?;
-        sync_folder(&folder)
+        omr_disk::sync_folder(&folder)
     }
 
     /// Ends the life of a retired identity: its letters stay in the inbox here, its keys are gone, and what is written
@@ -146,7 +146,7 @@ impl Home {
 fn twice(from: &Path, to: &Path) -> std::io::Result<()> {
     if fs::hard_link(from, to).is_err() {
         fs::copy(from, to)?;
-        fs::File::open(to)?.sync_all()?;
+        omr_disk::sync(&fs::File::open(to)?)?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Files as Python hands them over: as bytes, or by their path; written whole or not at all.
 
 use crate::fault::Fault;
-use omr_staging::{Access, temporary};
+use omr_staging::{Access, Unfinished, folder_of, temporary};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use std::fs::{self, File};
@@ -66,16 +66,8 @@ pub(crate) fn save(
     if !overwrite && fs::symlink_metadata(path).is_ok() {
         return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
     }
-    let folder = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    let mut file = temporary(folder, access)?;
-    write(file.as_file_mut())?;
-    file.as_file().sync_all()?;
-    let named = match overwrite {
-        true => file.persist(path),
-        false => file.persist_noclobber(path),
-    };
-    named.map(drop).map_err(|error| error.error.into())
+    let mut file = Unfinished::new(|| temporary(folder_of(path), access))?;
+    write(file.file())?;
+    file.sync()?;
+    Ok(file.persist(path, overwrite)?)
 }

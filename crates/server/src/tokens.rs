@@ -1,7 +1,7 @@
 //! Tokens: who may do what, and how much. The file holds hashes; a token is shown once, when made.
 
 use crate::error::ServerError;
-use omr_staging::{Access, Unfinished, sweep, temporary};
+use omr_staging::{Access, Unfinished, folder_of, sweep, temporary};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
@@ -201,14 +201,13 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<usize, ServerError> {
 
 fn write(path: &Path, file: &File) -> Result<(), ServerError> {
     let text = toml::to_string(file).map_err(|_| ServerError::TokenText)?;
-    let parent = path.parent().filter(|parent| *parent != Path::new(""));
-    let folder = parent.unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let written = || -> std::io::Result<()> {
-        fs::create_dir_all(folder)?;
+        omr_disk::create_folders(folder)?;
         sweep(folder);
         let mut new = Unfinished::new(|| temporary(folder, Access::Private))?;
         new.file().write_all(text.as_bytes())?;
-        new.file().sync_all()?;
+        new.sync()?;
         new.persist(path, true)
     };
     written().map_err(ServerError::write(path))
@@ -217,6 +216,7 @@ fn write(path: &Path, file: &File) -> Result<(), ServerError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use omr_disk::Recording;
 
     fn token(name: &str) -> Token {
         Token {
@@ -228,6 +228,39 @@ mod tests {
             sessions: None,
             keys: None,
         }
+    }
+
+    #[test]
+    fn tokens_survive_a_power_failure() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |root: &Path| root.join("data").join("tokens.toml");
+        let recording = Recording::start(dir.path()).unwrap();
+        let path = file(dir.path());
+        let mut known = Vec::new();
+        add(&path, token("wallet")).unwrap();
+        known.push((recording.now(), vec!["wallet"]));
+        add(&path, token("explorer")).unwrap();
+        known.push((recording.now(), vec!["wallet", "explorer"]));
+        remove(&path, "wallet").unwrap();
+        known.push((recording.now(), vec!["explorer"]));
+        let history = recording.finish().unwrap();
+        let checked = history.crash_everywhere(None, |moment, root| {
+            let listed = list(&file(root)).map_err(|error| error.to_string())?;
+            let names: Vec<&str> = listed.iter().map(|token| &*token.name).collect();
+            let done = known.iter().filter(|(since, _)| *since <= moment).count();
+            // What was under way may have been done.
+            let nothing = vec![];
+            let before = match done.checked_sub(1) {
+                Some(last) => &known[last].1,
+                None => &nothing,
+            };
+            let after = known.get(done).map_or(before, |(_, names)| names);
+            match names == *before || names == *after {
+                true => Ok(()),
+                false => Err(format!("expected {before:?} or {after:?}, found {names:?}")),
+            }
+        });
+        checked.unwrap();
     }
 
     #[test]

@@ -132,9 +132,18 @@ impl Unfinished {
         }
     }
 
-    /// Gives it its name; without `force` never over another file.
+    /// Waits until what was written is on the disk: to be called before [`Unfinished::persist`].
+    ///
+    /// Errors: the system's.
+    #[track_caller]
+    pub fn sync(&mut self) -> io::Result<()> {
+        omr_disk::sync(self.file())
+    }
+
+    /// Gives the file its name, and waits until the name is on the disk; without `force` never over another file.
     ///
     /// Errors: the system's; `AlreadyExists`.
+    #[track_caller]
     pub fn persist(mut self, path: &Path, force: bool) -> io::Result<()> {
         let Some(file) = self.file.take() else {
             return Ok(());
@@ -144,7 +153,16 @@ impl Unfinished {
             false => file.persist_noclobber(path),
         };
         // A file that got no name is removed with the error.
-        named.map(drop).map_err(|error| error.error)
+        named.map_err(|error| error.error)?;
+        omr_disk::sync_folder(folder_of(path))
+    }
+}
+
+/// The folder in which a path names something.
+pub fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
     }
 }
 

@@ -6,7 +6,8 @@
 
 mod leftovers;
 
-pub use leftovers::{PREFIX, TemporaryFolder, Unfinished, hold, remove_on_signals, sweep};
+pub use leftovers::{PREFIX, TemporaryFolder, Unfinished, folder_of};
+pub use leftovers::{hold, remove_on_signals, sweep};
 
 use std::io;
 use std::path::Path;

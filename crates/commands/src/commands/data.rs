@@ -376,11 +376,11 @@ impl Folder {
         if !last {
             return Ok(());
         }
-        file.sync_all()?;
+        omr_disk::sync(file)?;
         let folder = path.parent().unwrap_or(&self.path);
         create_private(folder)?;
         fs::rename(&partial, &path)?;
-        File::open(folder)?.sync_all()?;
+        omr_disk::sync_folder(folder)?;
         self.open = None;
         self.files += 1;
         Ok(())
@@ -389,10 +389,12 @@ impl Folder {
 
 /// Makes a folder for the owner alone, as what it will hold is as secret as the server itself.
 fn create_private(path: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)
+    omr_disk::create_folders_with(path, |path| {
+        let mut builder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(path)
+    })
 }
 
 /// Makes an empty file for the owner alone.
@@ -523,4 +525,46 @@ fn repair(args: &DataRepair, ui: &Ui) -> Result<(), CliError> {
     let report = store.repair(args.from.as_deref())?;
     let faults = report.faults.iter().map(advised).collect();
     print_report(&report, faults, args.json, ui)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use omr_disk::Recording;
+
+    #[test]
+    fn files_of_a_backup_survive_a_power_failure() {
+        let dir = tempfile::tempdir().unwrap();
+        let recording = Recording::start(dir.path()).unwrap();
+        let mut folder = Folder::open(&dir.path().join("far").join("backup")).unwrap();
+        let mut kept = Vec::new();
+        let pieces = [
+            ("objects/segments/one", &[1; 3000], false),
+            ("objects/segments/one", &[2; 3000], true),
+            ("objects/segments/two", &[3; 3000], true),
+            ("meta-1.bak", &[4; 3000], true),
+        ];
+        let mut content = Vec::new();
+        for (name, piece, last) in pieces {
+            let offset = content.len() as u64;
+            folder.take(name, offset, piece, last).unwrap();
+            content.extend_from_slice(piece);
+            if last {
+                kept.push((recording.now(), name, std::mem::take(&mut content)));
+            }
+        }
+        let history = recording.finish().unwrap();
+        let checked = history.crash_everywhere(None, |moment, root| {
+            for (since, name, content) in &kept {
+                match fs::read(root.join("far").join("backup").join(name)) {
+                    Ok(found) if found == *content => {}
+                    Err(_) if *since > moment => {}
+                    // A file under its name is whole, though nobody was told that it is there.
+                    found => return Err(format!("{name}: {:?}", found.map(|bytes| bytes.len()))),
+                }
+            }
+            Ok(())
+        });
+        checked.unwrap();
+    }
 }

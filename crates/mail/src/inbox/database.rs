@@ -2,8 +2,7 @@
 
 use crate::MailError;
 use omr_guard::{Guarded, guarded};
-use omr_staging::{Access, sweep, temporary};
-use redb::backends::FileBackend;
+use omr_staging::{Access, Unfinished, folder_of, sweep, temporary};
 use redb::{Builder, ConcurrencyMode, Database, ReadTransaction};
 use redb::{ReadableDatabase, WriteTransaction};
 use std::fs;
@@ -33,7 +32,9 @@ impl Store {
             Err(_) => create(path)?,
         }
         guarded(|| {
-            let mut db = Guarded::new(builder().open(path)?);
+            let file = fs::File::options().read(true).write(true).open(path);
+            let storage = omr_disk::database(file.map_err(MailError::file(path))?)?;
+            let mut db = Guarded::new(builder().create_with_backend(storage)?);
             match db.get_mut()?.check_integrity()? {
                 true => Ok(Self {
                     db,
@@ -87,21 +88,21 @@ fn builder() -> Builder {
 }
 
 fn create(path: &Path) -> Result<(), MailError> {
-    let dir = path.parent().unwrap_or(Path::new("."));
+    let dir = folder_of(path);
     // Of mode 0600 from the start, so that nobody else may ever read it.
     sweep(dir);
-    let staged = temporary(dir, Access::Private).map_err(MailError::file(path))?;
-    let file = staged.reopen().map_err(MailError::file(path))?;
+    let staged = Unfinished::new(|| temporary(dir, Access::Private));
+    let mut staged = staged.map_err(MailError::file(path))?;
+    let file = staged.file().try_clone().map_err(MailError::file(path))?;
     guarded(|| {
-        let backend = FileBackend::new(file)?;
-        drop(Guarded::new(builder().create_with_backend(backend)?));
+        let storage = omr_disk::database(file)?;
+        drop(Guarded::new(builder().create_with_backend(storage)?));
         Ok::<(), MailError>(())
     })?;
-    match staged.persist_noclobber(path) {
-        Ok(_) => Ok(()),
+    match staged.persist(path, false) {
         // Another process was faster.
-        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(MailError::file(path)(error.error)),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        named => named.map_err(MailError::file(path)),
     }
 }
 
@@ -119,6 +120,7 @@ pub(super) fn put_aside(path: &Path) -> Result<Option<PathBuf>, MailError> {
     };
     let free = (1..).map(named).find(|name| !name.exists());
     let aside = free.unwrap_or_else(|| named(0));
+    // The file that takes its place syncs both names.
     fs::rename(path, &aside).map_err(MailError::file(path))?;
     Ok(Some(aside))
 }

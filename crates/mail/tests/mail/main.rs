@@ -10,6 +10,7 @@ mod export;
 mod fetch;
 mod frozen;
 mod identity;
+mod power;
 mod rotate;
 mod sealing;
 mod short;

@@ -109,7 +109,7 @@ pub(super) struct Keys {
 impl Keys {
     /// Opens the folder, creates it where absent, removes what is no whole key.
     pub(super) fn open(dir: &Path, room: Room) -> io::Result<Self> {
-        fs::create_dir_all(dir)?;
+        omr_disk::create_folders(dir)?;
         let mut files = Vec::new();
         for entry in fs::read_dir(dir)? {
             let entry = entry?;
@@ -176,11 +176,25 @@ impl Keys {
         (hash, owner): (Hash, Owner),
         loaded: Arc<Loaded>,
     ) -> io::Result<()> {
+        let mut inner = self.keep(file, hash, owner)?;
+        self.remember(&mut inner, hash, loaded);
+        self.make_room(&mut inner);
+        Ok(())
+    }
+
+    /// Gives a file its name, whose key then counts as used.
+    fn keep(
+        &self,
+        file: NamedTempFile,
+        hash: Hash,
+        owner: Owner,
+    ) -> io::Result<MutexGuard<'_, Inner>> {
         let bytes = file.as_file().metadata()?.len();
-        file.as_file().sync_all()?;
+        omr_disk::sync(file.as_file())?;
         let mut inner = self.lock();
         file.persist(self.path(&hash, owner))
             .map_err(|error| error.error)?;
+        omr_disk::sync_folder(&self.dir)?;
         // Whose it was before, it is now the last sender's.
         let known = inner.files.iter().find(|(known, _)| *known == hash);
         if let Some((_, before)) = known.filter(|(_, before)| before.owner != owner) {
@@ -191,9 +205,7 @@ impl Keys {
         }
         inner.files.retain(|(known, _)| *known != hash);
         inner.files.push_back((hash, Kept { bytes, owner }));
-        self.remember(&mut inner, hash, loaded);
-        self.make_room(&mut inner);
-        Ok(())
+        Ok(inner)
     }
 
     /// A key ready for work; none where it was forgotten.
@@ -318,16 +330,14 @@ fn hash_of(name: &str) -> Option<(Hash, Owner)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use omr_disk::Recording;
     use std::io::Write;
 
     /// Adds a key of 100 bytes that nobody reads.
     fn add(keys: &Keys, number: u8, owner: Owner) {
         let mut file = keys.upload().unwrap();
         file.write_all(&[number; 100]).unwrap();
-        let mut inner = keys.lock();
-        file.persist(keys.path(&[number; 32], owner)).unwrap();
-        let kept = Kept { bytes: 100, owner };
-        inner.files.push_back(([number; 32], kept));
+        let mut inner = keys.keep(file, [number; 32], owner).unwrap();
         keys.make_room(&mut inner);
     }
 
@@ -370,6 +380,33 @@ mod tests {
         let keys = Keys::open(dir.path(), room(4)).unwrap();
         assert!(keys.find(&[1; 32]));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 4);
+    }
+
+    #[test]
+    fn a_key_survives_a_power_failure() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = |root: &Path| root.join("pdq").join("keys");
+        let recording = Recording::start(dir.path()).unwrap();
+        let keys = Keys::open(&folder(dir.path()), room(8)).unwrap();
+        let mut kept = Vec::new();
+        for number in 1..4 {
+            add(&keys, number, Owner::Account(7));
+            kept.push((recording.now(), number));
+        }
+        drop(keys);
+        let history = recording.finish().unwrap();
+        let checked = history.crash_everywhere(None, |moment, root| {
+            let keys = Keys::open(&folder(root), room(8)).map_err(|error| error.to_string())?;
+            for (since, number) in &kept {
+                let path = keys.path(&[*number; 32], Owner::Account(7));
+                let is_whole = fs::read(path).is_ok_and(|bytes| bytes == [*number; 100]);
+                if *since <= moment && !(is_whole && keys.find(&[*number; 32])) {
+                    return Err(format!("key {number} is lost"));
+                }
+            }
+            Ok(())
+        });
+        checked.unwrap();
     }
 
     #[test]
