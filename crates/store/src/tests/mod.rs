@@ -13,6 +13,7 @@ mod files;
 mod frozen;
 mod full;
 mod hashes;
+mod kept;
 mod model;
 mod once;
 mod overlay;
