@@ -8,14 +8,14 @@ use crate::arch;
 use crate::error::XtaskError;
 use crate::{
     browser, builds, built, cuda, deny, hardware, pages, proto, python, sizes, targets, test,
-    timing, web, wheel,
+    timing, trials, web, wheel,
 };
 
 type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
 
 /// Everything that a change must pass, cheapest first; stops at the first failure.
 pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
-    let steps: [(&str, Step<'_>); 18] = [
+    let steps: [(&str, Step<'_>); 19] = [
         ("format", &|| {
             cargo(root, &["fmt", "--all", "--check"], None)
         }),
@@ -54,6 +54,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
         }),
         ("timing", &|| timing::check(root)),
         ("test", &|| test::run(root, &[])),
+        ("trials", &|| trials::run(root)),
         ("hardware", &|| hardware::check(root)),
         ("browser", &|| browser::check(root)),
         ("web", &|| web::check(root, false)),

@@ -26,6 +26,7 @@ mod targets;
 mod test;
 mod timing;
 mod tools;
+mod trials;
 mod venv;
 mod web;
 mod wheel;
@@ -40,7 +41,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   ci                      everything that a change must pass: format, arch, pages, sizes, deny, proto, clippy,
-                          cuda, builds, targets, docs, timing, test, hardware, browser, web, python, wheel
+                          cuda, builds, targets, docs, timing, test, trials, hardware, browser, web, python, wheel
   test [ARGS]             all tests, optimised; ARGS go to nextest, and leave out those of documentation
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
   pages                   columns and links of Markdown pages, first lines of Rust files
@@ -52,6 +53,7 @@ usage: cargo xtask <command>
   cuda [--write]          the kernels for graphics cards: PTX made of their sources, compared (or written)
   gpu                     tests and measures the first graphics card and writes docs/gpu.md; outside CI
                           (--pack DIR: what another machine needs, which says there xtask gpu --with DIR)
+  trials                  servers and mail whose processes are killed, about a minute
   hardware                the accelerator below hw/ in simulation, with its mutants: by Verilator
   browser                 the status page of a running server in a browser
   web [--real]            the package for browsers: built, and tested in node and Chromium with a running server
@@ -105,6 +107,7 @@ fn run() -> Result<(), XtaskError> {
         ["gpu", "--pack", folder] => gpu::pack(root, Path::new(folder)),
         ["gpu", "--with", folder] => gpu::with(root, Path::new(folder)),
         ["gpu", "--page"] => gpu::page(root, true),
+        ["trials"] => trials::run(root),
         ["hardware"] => hardware::check(root),
         ["browser"] => browser::check(root),
         ["web"] => web::check(root, false),

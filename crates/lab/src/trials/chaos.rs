@@ -23,11 +23,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use work::{Crew, Running, Work};
 
+/// What no kill of a process shows.
+const NOT_BY_KILLS: &str = "missing syncs: the system keeps what a killed process wrote; `cargo xtask test power` replays \
+    power failures";
+
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// `kill -9` at random moments
+    /// `kill -9` at random moments: of processes, not of power (the system keeps what no sync wrote)
     Kills,
     /// No room on the disk; needs root
     DiskFull,
@@ -70,6 +74,8 @@ pub struct Outcome {
     pub trial: Kind,
     /// Why it was not held.
     pub skipped: Option<String>,
+    /// What the trial cannot notice.
+    pub blind_to: Option<&'static str>,
     /// What was counted.
     pub figures: Figures,
     /// Promises that did not hold; empty where all did.
@@ -177,6 +183,10 @@ impl Outcome {
         Self {
             trial,
             skipped: None,
+            blind_to: match trial {
+                Kind::Kills => Some(NOT_BY_KILLS),
+                _ => None,
+            },
             figures: Figures::default(),
             faults: Vec::new(),
         }

@@ -1,4 +1,7 @@
 //! A server that is killed at random moments, again and again.
+//!
+//! This shows that nothing is lost when a process ends: the system keeps what was written, so that no missing sync is
+//! noticed. Power failures are replayed by the tests `power` of the store and of mail.
 
 use super::work::Running;
 use super::{Chaos, Kind, Outcome};
