@@ -112,7 +112,7 @@ fn a_home_survives_a_power_failure() {
     let inbox = Inbox::open(&home).unwrap();
     note(&|promise| promise.cursor = Some(0));
     for cursor in [7, 9] {
-        inbox.begin_at(cursor).unwrap();
+        inbox.begin_at(cursor, None).unwrap();
         note(&|promise| promise.cursor = Some(cursor));
     }
     drop(inbox);
