@@ -1,7 +1,7 @@
 //! The histories of a board: a server that was restored from a backup, or that shows different boards to different
 //! people, is found by the running hash of the board's log.
 //!
-//! An inbox keeps marks: lengths of the board, each with the running hash of the log there (`docs/wire.md`, section 8).
+//! An inbox keeps marks: lengths of the board, each with the running hash of the log there (`docs/wire.md`, section 11).
 //! Every fetch asks for the hashes at the lengths of all marks. The messages up to the greatest mark that agrees are the
 //! same ones; where a mark behind it does not agree, the fetch goes back to it, so that what is on the board now is asked
 //! for, and the inbox remembers the fork.

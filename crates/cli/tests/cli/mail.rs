@@ -436,3 +436,65 @@ fn a_long_letter_is_refused_before_it_is_posted() {
         "{bare:?}"
     );
 }
+
+/// A server goes back to an older backup: what comes after it reaches those who had read further, once.
+#[test]
+fn a_server_that_went_back_loses_no_letter() {
+    let scene = Scene::keys();
+    let server = Server::start(&scene, PARAMS);
+    let at = server.url.strip_prefix("http://").unwrap().to_owned();
+    identity(&scene, &server, "ann", &["--bound", "10"]);
+    for letter in ["kept 0", "kept 1"] {
+        send(&scene, "carl", "ann", letter.as_bytes());
+    }
+    assert_eq!(lines(&inbox(&scene, "ann")).len(), 2);
+    drop(server);
+    let backup = ["data", "backup", "--data", "data", "--to", "backup"];
+    assert_eq!(scene.run(&backup).code, 0);
+    let server = Server::start_at(&scene, PARAMS, &at);
+    for letter in ["lost 2", "lost 3", "lost 4"] {
+        send(&scene, "carl", "ann", letter.as_bytes());
+    }
+    assert_eq!(lines(&inbox(&scene, "ann")).len(), 5);
+    let history = || scene.run(&["inbox", "history", "--home", "ann"]).quietly();
+    let last = |text: String| text.lines().last().unwrap().to_owned();
+    let before = last(history());
+    assert!(before.starts_with("5:"), "{before}");
+    drop(server);
+
+    std::fs::rename(scene.path("data"), scene.path("abandoned")).unwrap();
+    let restore = ["data", "restore", "--data", "data", "--from", "backup"];
+    assert_eq!(scene.run(&restore).code, 0);
+    let _server = Server::start_at(&scene, PARAMS, &at);
+    for letter in ["new 2", "new 3", "new 4", "new 5"] {
+        send(&scene, "carl", "ann", letter.as_bytes());
+    }
+    let fetched = scene.run(&["inbox", "--home", "ann", "--json"]);
+    assert_eq!(fetched.code, 0, "{fetched:?}");
+    let warning = "another history than the one that was fetched before (5 messages had been seen, it has 6): \
+         messages from 2 on are fetched again";
+    assert!(fetched.stderr.contains(warning), "{fetched:?}");
+    let listed: serde_json::Value = serde_json::from_slice(&fetched.stdout).unwrap();
+    let mut found = lines(&listed);
+    found.sort_unstable();
+    let expected = [
+        "kept 0", "kept 1", "lost 2", "lost 3", "lost 4", "new 2", "new 3", "new 4", "new 5",
+    ];
+    assert_eq!(found, expected);
+    // It is reported once, and nothing comes again.
+    let again = scene.run(&["inbox", "--home", "ann", "--json"]);
+    assert_eq!(lines(&again.json()).len(), expected.len());
+
+    // Somebody else's view of the board is compared with this one.
+    let compare = |line: &str| {
+        let args = ["inbox", "history", "--home", "ann", "--compare", line];
+        scene.run(&args)
+    };
+    let now = last(history());
+    assert!(now.starts_with("6:"), "{now}");
+    assert_eq!(compare(&now).code, 0);
+    compare(&before).refused(1, &["running hash", "at length 5"]);
+    compare("9:00").refused(2, &["a colon and 64 hexadecimal digits"]);
+    let far = format!("9:{}", "00".repeat(32));
+    compare(&far).refused(1, &["a length from 0 to 6", "found 9"]);
+}
