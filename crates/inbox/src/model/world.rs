@@ -320,7 +320,7 @@ impl World {
     /// Everything goes well, and a person asks for what overflowed or was damaged.
     pub(super) fn settles(&mut self) {
         if let Some(batch) = self.recipient.batch {
-            while self.server.board.len() as u64 % batch > 0 {
+            while !(self.server.board.len() as u64).is_multiple_of(batch) {
                 self.server.post(false);
             }
         }

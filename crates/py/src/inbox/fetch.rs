@@ -9,6 +9,7 @@ use omr_mail::{
     collect, cut, publish_again,
 };
 use omr_remote::Client;
+use std::iter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
