@@ -9,8 +9,13 @@ use axum::http::header::{
 };
 use axum::response::Redirect;
 use axum::routing::get;
+use std::fs::Metadata;
+use std::future::Future;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use tower_http::services::ServeDir;
+use tower_http::services::fs::{Backend, TokioBackend, TokioFile};
 use tower_http::set_header::SetResponseHeaderLayer;
 
 /// Where it is: files have addresses relative to the second.
@@ -66,7 +71,7 @@ pub(crate) fn check(config: &Page) -> Result<(), ServerError> {
 }
 
 /// A symbolic link below a folder, by which files of elsewhere would be served.
-fn link_below(folder: &Path) -> std::io::Result<Option<PathBuf>> {
+fn link_below(folder: &Path) -> io::Result<Option<PathBuf>> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let kind = entry.file_type()?;
@@ -82,9 +87,46 @@ fn link_below(folder: &Path) -> std::io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
+/// The files below a folder. A path that leads out of it by a symbolic link counts as absent, also when the link was made
+/// after the server's start. The folder itself may be a link that changes.
+#[derive(Clone)]
+struct Below(PathBuf);
+
+impl Below {
+    /// The path without links.
+    ///
+    /// Errors: `NotFound` if it lies outside the folder; whatever the system reports.
+    async fn resolve(&self, path: PathBuf) -> io::Result<PathBuf> {
+        let folder = tokio::fs::canonicalize(&self.0).await?;
+        let path = tokio::fs::canonicalize(path).await?;
+        if path.starts_with(folder) {
+            Ok(path)
+        } else {
+            Err(io::ErrorKind::NotFound.into())
+        }
+    }
+}
+
+impl Backend for Below {
+    type File = TokioFile;
+    type Metadata = Metadata;
+    type OpenFuture = Pin<Box<dyn Future<Output = io::Result<TokioFile>> + Send>>;
+    type MetadataFuture = Pin<Box<dyn Future<Output = io::Result<Metadata>> + Send>>;
+
+    fn open(&self, path: PathBuf) -> Self::OpenFuture {
+        let below = self.clone();
+        Box::pin(async move { TokioBackend.open(below.resolve(path).await?).await })
+    }
+
+    fn metadata(&self, path: PathBuf) -> Self::MetadataFuture {
+        let below = self.clone();
+        Box::pin(async move { TokioBackend.metadata(below.resolve(path).await?).await })
+    }
+}
+
 /// The page of a folder.
 pub(crate) fn router(folder: &Path) -> Router {
-    let files = ServeDir::new(folder).precompressed_gzip();
+    let files = ServeDir::with_backend(folder, Below(folder.to_owned())).precompressed_gzip();
     let [bare, below] = PATHS;
     let router = Router::new()
         .nest_service(below, files)

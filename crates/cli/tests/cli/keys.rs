@@ -150,7 +150,7 @@ fn passphrases_are_set_changed_and_taken_away() {
 }
 
 /// What a person at a terminal sees who types these lines, each when she is asked.
-fn at_a_terminal(scene: &Scene, line: &str, typed: &[&str]) -> (i32, String) {
+pub(super) fn at_a_terminal(scene: &Scene, line: &str, typed: &[&str]) -> (i32, String) {
     let line = format!("{} {line}", env!("CARGO_BIN_EXE_omr"));
     let mut script = std::process::Command::new("script");
     script

@@ -1,6 +1,7 @@
 //! Private database queries by the command, here and step by step.
 
 use crate::common::{Done, Scene, words};
+use crate::keys::at_a_terminal;
 
 const PARAMS: &str = "insecure-tiny-pdq-v1";
 
@@ -617,4 +618,37 @@ fn a_server_of_tables_runs_beside_one_of_a_board_by_the_packaged_configuration()
         told,
         serde_json::json!({"url": "http://127.0.0.1:7601", "serving": true})
     );
+}
+
+#[test]
+fn rows_do_not_steer_a_terminal() {
+    let scene = Scene::empty();
+    let remark = "\u{1b}[2Jpay\u{202e}lap";
+    let csv = format!("id,remark\n7,{remark}\n");
+    scene.write("t.csv", csv.as_bytes());
+    let import = ["pdq", "import", "t.csv", "--out", "t.table"];
+    scene.run(&import).quietly();
+    keygen(&scene, "alice");
+    let sql = "SELECT remark FROM t WHERE id = 7";
+    let args = ["-q", "pdq", "query", sql, "--table", "t.table"];
+    let args = [&args[..], &["--key", "alice", "--format", "csv"]].concat();
+    // A program gets the text as it is.
+    assert_eq!(
+        scene.run(&args).quietly(),
+        format!("row,remark\n0,{remark}\n")
+    );
+    for (format, expected) in [
+        ("csv", "0,\u{fffd}[2Jpaylap"),
+        ("table", "0    \u{fffd}[2Jpaylap"),
+        ("json", "[2Jpaylap\"}]"),
+    ] {
+        let line = format!("-q pdq query '{sql}' --table t.table --key alice --format {format}");
+        let (code, seen) = at_a_terminal(&scene, &line, &[]);
+        assert_eq!(code, 0, "{seen}");
+        assert!(seen.contains(expected), "{format}: {seen:?}");
+        assert!(
+            !seen.contains("\u{1b}[2J") && !seen.contains('\u{202e}'),
+            "{seen:?}"
+        );
+    }
 }

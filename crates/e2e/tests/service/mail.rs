@@ -132,6 +132,45 @@ async fn a_link_to_elsewhere_is_refused_at_the_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn links_that_are_made_while_the_server_runs_lead_nowhere() {
+    use std::os::unix::fs::symlink;
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = with_page(dir.path());
+    let (folder, current) = (dir.path().join("page"), dir.path().join("current"));
+    symlink(&folder, &current).unwrap();
+    settings.page.mail = Some(current);
+    let server = Running::start(settings).await;
+    let outside = dir.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    for name in ["secret", "index.html", "packed.js.gz"] {
+        std::fs::write(outside.join(name), "hidden").unwrap();
+    }
+    symlink(outside.join("secret"), folder.join("link.js")).unwrap();
+    symlink(&outside, folder.join("icons/folder")).unwrap();
+    std::fs::write(folder.join("packed.js"), "plain").unwrap();
+    symlink(outside.join("packed.js.gz"), folder.join("packed.js.gz")).unwrap();
+    for path in [
+        "/mail/link.js",
+        "/mail/icons/folder",
+        "/mail/icons/folder/",
+        "/mail/icons/folder/secret",
+    ] {
+        let answer = http(&server, get(path)).await;
+        assert!(
+            answer.starts_with("HTTP/1.1 404") && !answer.contains("hidden"),
+            "{path}: {answer}"
+        );
+    }
+    let packed = get("/mail/packed.js").replace("\r\nHost", "\r\nAccept-Encoding: gzip\r\nHost");
+    let answer = http(&server, packed).await;
+    assert!(answer.ends_with("plain"), "{answer}");
+    // The files of the folder are still served, although the folder's own name is a link.
+    let answer = http(&server, get("/mail/")).await;
+    assert!(answer.ends_with("the page"), "{answer}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn there_is_no_page_unless_it_is_configured() {
     let dir = tempfile::tempdir().unwrap();
     let server = Running::start(config(dir.path())).await;

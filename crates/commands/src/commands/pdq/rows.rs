@@ -3,6 +3,7 @@
 use crate::args::RowFormat;
 use crate::error::{CliError, PdqError};
 use crate::io::{Output, is_standard};
+use omr_client::fragment::visible;
 use omr_table::{Column, Rows};
 use std::io::IsTerminal;
 
@@ -28,21 +29,23 @@ pub(super) fn write(rows: &Rows, format: RowFormat, to: &Output) -> Result<(), C
         if format == RowFormat::Arrow {
             return Err(PdqError::Terminal.into());
         }
-        bytes = visible(&String::from_utf8_lossy(&bytes)).into_bytes();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<String> = text.split('\n').map(in_one_line).collect();
+        bytes = lines.join("\n").into_bytes();
     }
     Ok(to.write(&bytes)?)
 }
 
-/// Text without control characters but ends of lines: a server's text must not steer a terminal.
-fn visible(text: &str) -> String {
-    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
+/// Text that cannot steer a terminal: with a mark for each control character and line end, without what has no width or
+/// changes the direction of writing.
+fn in_one_line(text: &str) -> String {
+    visible(&text.replace(char::is_control, "\u{fffd}"))
 }
 
 /// Columns side by side, a row a line.
 fn table(rows: &Rows) -> String {
-    let in_one_line = |text: String| visible(&text).replace('\n', "\u{fffd}");
     let mut lines: Vec<Vec<String>> = Vec::new();
-    let name = |column: &Column| column.name.clone();
+    let name = |column: &Column| in_one_line(&column.name);
     let mut head: Vec<String> = rows.columns.iter().map(name).collect();
     if rows.numbers.is_some() {
         head.insert(0, "row".into());
@@ -53,7 +56,7 @@ fn table(rows: &Rows) -> String {
         let shown = values
             .iter()
             .zip(&rows.columns)
-            .map(|(value, column)| in_one_line(value.show(column.kind).to_string()));
+            .map(|(value, column)| in_one_line(&value.show(column.kind).to_string()));
         lines.push(number.chain(shown).collect());
     }
     let width = |place: usize| {
