@@ -14,7 +14,7 @@ const MODULE = "omr_wasm_bg.wasm";
 initSync({ module: await readFile(join(web, "dist", MODULE)) });
 
 // Bytes after gzip -9.
-const MOST_MODULE = 400_000;
+const MOST_MODULE = 412_000;
 const MOST_SCRIPTS = 62_000;
 const MOST_QUERIES = 720_000;
 /** What letters take; the rest is loaded with the part for tables alone. */
@@ -123,20 +123,25 @@ test("damage and what belongs elsewhere are told, not shown", async () => {
   assert.throws(() => identity.retrieve(new Uint8Array()), told(/./));
 });
 
-const CALLS = { board: (inbox) => answerBoard(inbox), limits: (inbox) => inbox.answerLimits(1 << 20, 50, 0, 0), job: answerJob };
+const HASH = new Uint8Array(32).fill(6);
 
-function answerBoard(inbox, { boardId = new Uint8Array(16).fill(4), sealing = "hpke-x25519", end = 2500 } = {}) {
-  return inbox.answerBoard(boardId, "insecure-tiny-v4", sealing, 12, 0, end);
+const CALLS = { board: (inbox, { lengths }) => answerBoard(inbox, lengths), limits: (inbox) => inbox.answerLimits(1 << 20, 50, 0, 0), job: answerJob };
+
+// A board whose running hash is always the same.
+function answerBoard(inbox, lengths, { boardId = new Uint8Array(16).fill(4), sealing = "hpke-x25519", end = 2500 } = {}) {
+  const place = [boardId, "insecure-tiny-v4", sealing, 12, 0, end];
+  const hashes = Array.from(lengths, (length) => (length <= end ? HASH : new Uint8Array()));
+  return inbox.answerBoard(...place, HASH, new Uint8Array(16), lengths, hashes);
 }
 
 function answerJob(inbox, { start, end }) {
-  return inbox.answerJob(Uint8Array.from([start, end].map((at) => at % 251)));
+  return inbox.answerJob(Uint8Array.from([start, end].map((at) => at % 251)), HASH);
 }
 
 // An inbox of the frozen recipient, as it was kept.
 async function inboxOf(kept) {
   const identity = Identity.fromBytes(await array("opened-v4/secret.key"));
-  const form = new Form(new Uint8Array(16).fill(4), sealingTag("hpke-x25519"), 30, 0);
+  const form = new Form(new Uint8Array(16).fill(4), sealingTag("hpke-x25519"), 30, 0, HASH);
   const records = [...kept.values()].map(({ table, key, value }) => new Stored(table, key, value));
   return new Inbox(identity, form, records);
 }
@@ -175,14 +180,34 @@ test("an inbox goes on with the same requests after everything but what was kept
   assert.deepEqual(inbox.list(), []);
 });
 
+test("an inbox goes back where the board has another history, and reports it once", async () => {
+  const inbox = await inboxOf(new Map());
+  const visit = (end, hash) => {
+    let call = inbox.fetch([new Uint8Array(32)]);
+    const { lengths } = call;
+    const hashes = Array.from(lengths, (length) => (length === 0 ? HASH : length <= end ? hash : new Uint8Array()));
+    const place = [new Uint8Array(16).fill(4), "insecure-tiny-v4", "hpke-x25519", 12, 0, end];
+    call = inbox.answerBoard(...place, hash, new Uint8Array(16), lengths, hashes);
+    const job = inbox.answerLimits(1 << 20, 50, 0, 0);
+    assert.throws(() => inbox.answerFailed("other", "away"), told(/away/));
+    return { call: call.kind, range: [job.start, job.end], forks: inbox.newForks() };
+  };
+  const other = new Uint8Array(32).fill(7);
+  assert.deepEqual(visit(5, HASH), { call: "limits", range: [0, 5], forks: [] });
+  const { range, forks } = visit(6, other);
+  assert.deepEqual(range, [0, 6]);
+  assert.match(forks.join(), /another history .*5 messages had been seen, it has 6.* from 0 on/);
+  assert.deepEqual(visit(6, other).forks, []);
+});
+
 test("every place of a digest takes its time, with a letter or after those that are", async () => {
   const identity = Identity.fromBytes(await array("opened-v4/secret.key"));
   const digest = await array("opened-v4/digest.bin");
-  const open = new Inbox(identity, new Form(new Uint8Array(16).fill(4), sealingTag("none"), 30, 0), []);
+  const open = new Inbox(identity, new Form(new Uint8Array(16).fill(4), sealingTag("none"), 30, 0, HASH), []);
   let call = open.fetch([new Uint8Array(32)]);
   const answers = { ...CALLS, watch: () => open.answerWatched(), digest: () => open.answerDigest(digest) };
   for (; call !== undefined; open.changes()) {
-    call = call.kind === "board" ? answerBoard(open, { sealing: "none" }) : answers[call.kind](open, call);
+    call = call.kind === "board" ? answerBoard(open, call.lengths, { sealing: "none" }) : answers[call.kind](open, call);
   }
   assert.equal(open.settle(1), 0);
   assert.equal(open.takeOne(1), true);
@@ -192,7 +217,7 @@ test("every place of a digest takes its time, with a letter or after those that 
 
 test("an inbox refuses another board, another sealing and answers to nothing", async () => {
   const inbox = await inboxOf(new Map());
-  const answer = (board) => () => inbox.fetch([new Uint8Array(32)]) && answerBoard(inbox, board);
+  const answer = (board) => () => answerBoard(inbox, inbox.fetch([new Uint8Array(32)]).lengths, board);
   assert.throws(answer({ boardId: new Uint8Array(16) }), told(/board 04040404.*00000000/));
   assert.throws(answer({ sealing: "none" }), told(/sealed|sealing/));
   assert.throws(answer({ boardId: new Uint8Array(3) }), told(/16 bytes, found 3/));
@@ -200,7 +225,8 @@ test("an inbox refuses another board, another sealing and answers to nothing", a
   assert.throws(() => idle.answerWatched(), told(/none is made/));
   assert.throws(() => idle.fetch([new Uint8Array(31)]), told(/32 bytes, found 31/));
   const wrong = [new Stored("letters", new Uint8Array(), new Uint8Array())];
-  const form = new Form(new Uint8Array(16), 1, 30, 0);
+  assert.throws(() => new Form(new Uint8Array(16), 1, 30, 0), told(/length/));
+  const form = new Form(new Uint8Array(16), 1, 30, 0, HASH);
   const identity = Identity.fromBytes(await array("opened-v4/secret.key"));
   assert.throws(() => new Inbox(identity, form, wrong), told(/table letters/));
 });

@@ -114,6 +114,26 @@ fn warn_if_insecure(set: &SetSpec, ui: &Ui) {
     }
 }
 
+/// Prints figures for programs, or one line for people, also where no terminal is.
+fn summary(figures: &impl Serialize, line: &str, json: bool, ui: &Ui) -> Result<(), CliError> {
+    match json {
+        true => io::print_json(figures)?,
+        false => ui.announce(line),
+    }
+    Ok(())
+}
+
+/// The first of some messages, and how many more there are.
+fn listed(messages: &[u64]) -> String {
+    const MOST: usize = 16;
+    let shown: Vec<_> = messages.iter().take(MOST).map(u64::to_string).collect();
+    let more = match messages.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("messages {}{more}", shown.join(", "))
+}
+
 /// Reports on a result that went to `out`: as JSON where that is not standard output too, else as a
 /// note for people.
 ///

@@ -1,6 +1,6 @@
 //! `omr board`: boards in a folder, created, examined and shortened.
 
-use super::data::summary;
+use super::summary;
 use crate::args::{BoardCommand, BoardExpire, BoardInit};
 use crate::error::{CliError, InputError};
 use crate::io;

@@ -1,11 +1,11 @@
 //! `omr data`: what a server keeps.
 
 use super::network::connect;
+use super::{listed, summary};
 use crate::args::{
     DataBackup, DataCommand, DataExpire, DataOf, DataRepair, DataRestore, DataVerify,
 };
 use crate::error::{CliError, InputError};
-use crate::io;
 use futures::StreamExt;
 use omr_console::Ui;
 use omr_console::chain;
@@ -186,20 +186,6 @@ fn print_report(report: &Report, faults: Vec<String>, json: bool, ui: &Ui) -> Re
     found(faults)
 }
 
-/// Prints figures for programs, or one line for people, also where no terminal is.
-pub(super) fn summary(
-    figures: &impl Serialize,
-    line: &str,
-    json: bool,
-    ui: &Ui,
-) -> Result<(), CliError> {
-    match json {
-        true => io::print_json(figures)?,
-        false => ui.announce(line),
-    }
-    Ok(())
-}
-
 fn warn_all(faults: &[String], ui: &Ui) {
     for line in faults {
         ui.warn(line);
@@ -212,17 +198,6 @@ fn found(faults: u64) -> Result<(), CliError> {
         0 => Ok(()),
         faults => Err(CliError::Faults(faults)),
     }
-}
-
-/// The first of some messages, and how many more there are.
-pub(super) fn listed(messages: &[u64]) -> String {
-    const MOST: usize = 16;
-    let shown: Vec<_> = messages.iter().take(MOST).map(u64::to_string).collect();
-    let more = match messages.len().saturating_sub(MOST) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("messages {}{more}", shown.join(", "))
 }
 
 #[derive(Serialize)]

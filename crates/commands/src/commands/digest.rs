@@ -1,7 +1,7 @@
 //! `omr digest`: a board scanned with a detection key.
 
-use super::data::listed;
 use super::engines;
+use super::listed;
 use super::source::{sealing, source};
 use crate::args::Digest;
 use crate::error::{CliError, InputError};
