@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 /// Commands that call a server as somebody, and whether they know an identity that keeps a token. RECORDER stands for
 /// the server's URL, OLD for a retired identity.
-const CALLING: [(&str, bool); 16] = [
+const CALLING: [(&str, bool); 17] = [
     ("id new --home new --server RECORDER", false),
     ("id register --home ann", true),
     ("id rotate --home ann", true),
@@ -21,6 +21,10 @@ const CALLING: [(&str, bool); 16] = [
     ("inbox --home ann", true),
     ("inbox --home ann --raise-bound 60", true),
     ("inbox again --home ann 0..1", true),
+    (
+        "inbox history --home ann --compare 9:0000000000000000000000000000000000000000000000000000000000000000",
+        true,
+    ),
     ("inbox rebuild --home ann", true),
     ("watch --home ann --every 100ms --count 1", true),
     ("data backup --server RECORDER --to backup", false),

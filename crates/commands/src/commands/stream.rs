@@ -284,7 +284,8 @@ fn read(
     if next >= end {
         return Ok(None);
     }
-    if !is_known {
+    // What expired is refused by name below.
+    if !is_known && next >= board.first() {
         ui.warn(&format!(
             "{}: the running hash at message {next} is lost: whether the board still is the one that the session has seen \
              cannot be checked",

@@ -127,16 +127,15 @@ never posts anything twice.";
 
 pub(in crate::args) const HISTORY: &str = "\
 Examples:
-  omr inbox history                     # lines LENGTH:HASH, the latest last
-  omr inbox history --compare 120:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+  omr inbox history                     # lengths of the board and hashes
 
 Each line is a length that the board had when this inbox looked, with the running hash of all messages before it. Every \
 fetch asks the server for these hashes. Where one differs, the board went back to an older state, or the server shows \
 different boards to different people: the fetch goes back to the last length that agrees, asks for everything behind it \
 again, and warns. Letters that came before stay.
 
-Two people who read one board find with --compare whether they are shown the same one: each compares the last line of \
-the other. The server is asked only where this inbox has not seen that length; it learns that somebody compares.
+Two people who read one board find with --compare LENGTH:HASH whether they are shown the same one: each compares the \
+last line of the other. The server is asked only where this inbox has not seen that length; it learns that somebody compares.
 ";
 
 pub(in crate::args) const INBOX: &str = "\
@@ -152,6 +151,7 @@ Examples:
   omr inbox --raise-bound 80
   omr inbox again 0..4 --by 2           # a range anew, in small requests
   omr inbox drop 0..4                   # give up what did not fit there
+  omr inbox history                     # lengths of the board and hashes
   omr inbox rebuild                     # everything anew from the server
 
 The list is in the order of the board, with the time of the fetch. While `omr watch` runs, `omr inbox --offline`, \

@@ -56,11 +56,10 @@ pub(super) fn run(
         None => None,
         Some(seen) => match marks.iter().find(|mark| mark.length == seen.length) {
             Some(mark) => Some(mark.hash),
-            None => {
+            None => Some(block_on(async {
                 let client = own_client(&identity.home, token, ui)?;
-                let last = marks.last().copied();
-                Some(block_on(shown(&client, last, seen.length))?)
-            }
+                shown(&client, marks.last().copied(), seen.length).await
+            })?),
         },
     };
     let same = compare.zip(here).map(|(seen, here)| seen.hash == here);
