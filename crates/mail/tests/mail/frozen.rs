@@ -36,8 +36,9 @@ fn restore(tx: &WriteTransaction, line: &str) {
     match table {
         "state" => put::<&str, u64>(tx, table, key, number(value)),
         "records" => put::<&str, &[u8]>(tx, table, key, value.as_bytes()),
-        "digests" | "bodies" => put::<u64, &[u8]>(tx, table, number(key), &bytes(value)[..]),
-        "seen" => put::<u64, ()>(tx, table, number(key), ()),
+        "digests" | "bodies" | "seen" => {
+            put::<u64, &[u8]>(tx, table, number(key), &bytes(value)[..]);
+        }
         "copies" => put::<&[u8], u64>(tx, table, &bytes(key)[..], number(value)),
         "unopened" => put::<u64, &str>(tx, table, number(key), value),
         "marks" => put::<u64, u64>(tx, table, number(key), number(value)),
