@@ -32,13 +32,21 @@ export async function malice(alice, writer, bent) {
     [{ sealing: "x-wing" }, /expected letters sealed with hpke-x25519, found x-wing/],
     [{ boardId: new Uint8Array(16) }, /expected board [0-9a-f]{32}, found 0{32}/],
     [{ paramsId: "sophomr-v5" }, /expected a board of \S*hybrid-v4, found one of sophomr-v5/],
-    [{ messages: 0n }, /the board has 0 messages/],
   ]) {
     const end = await bend("BoardService/GetBoard", ({ board }) => Object.assign(board, fields));
     await assert.rejects(read(page), error);
     await end();
     await unchanged();
   }
+  // A board that shrinks is fetched again, with a warning; no letter is lost, and none comes twice.
+  const fetched = () => page.evaluate(async () => (await globalThis.me.fetch()).warnings.join());
+  const grows = await bend("BoardService/GetBoard", ({ board }) => Object.assign(board, { messages: 0n }));
+  assert.match(await fetched(), /another history .*, it has 0\)/);
+  await grows();
+  await unchanged();
+  assert.match(await fetched(), /another history/);
+  await unchanged();
+  assert.equal(await fetched(), "");
   const end = await bend("AddressService/FindAddress", ({ address }) => (address.clueKey[200] ^= 1));
   await assert.rejects(send(page, alice.address, "to somebody else"), /do not trust that server/);
   await end();
