@@ -10,7 +10,7 @@ from conftest import HYBRID, ROOT, TINY
 
 def test_every_class_is_an_omr_error():
     classes = [getattr(omr, name) for name in omr.__all__ if name.endswith("Error")]
-    assert len(classes) == 25 and all(issubclass(one, omr.OmrError) for one in classes)
+    assert len(classes) == 26 and all(issubclass(one, omr.OmrError) for one in classes)
     assert issubclass(omr.DigestOverflowError, omr.DecodeError)
     assert issubclass(omr.PlanError, omr.DetectorError)
     assert not issubclass(omr.OmrError, (OSError, ValueError))
