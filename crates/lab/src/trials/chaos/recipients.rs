@@ -125,18 +125,25 @@ pub(crate) async fn session(work: Arc<Work>, owner: usize) -> Result<(), TrialEr
     let mut rng = work.rng(200 + owner as u64);
     let key = &work.people.recipients[owner].instant;
     let hash = register(&client, key).await?;
-    let request = OpenSessionRequest {
+    let from = |start| OpenSessionRequest {
         request_id: omr_remote::random_id().to_vec().into(),
         key_hash: hash.to_vec().into(),
-        start: 0,
+        start,
         bound: BOUND,
         indices_only: false,
         room: 0,
     };
-    let id: Bytes = client.open_session(&request).await?.session_id;
+    let mut id: Bytes = client.open_session(&from(0)).await?.session_id;
     let (mut number, mut covered) = (0, 0);
     while covered < work.len.load(Ordering::Relaxed) {
         let seen = client.session(&id).await?;
+        if !seen.error.is_empty() {
+            // Kills ended too many of its attempts: as an inbox does, another one goes on.
+            client.close_session(&id).await?;
+            id = client.open_session(&from(covered)).await?.session_id;
+            number = 0;
+            continue;
+        }
         if seen.cuts != number {
             let text = format!("a session of {number} cuts says that it has {}", seen.cuts);
             work.digests.fault(text);
