@@ -27,14 +27,7 @@ pub(crate) fn begin_at<T: Edit>(
         JOBS.remove(tx, &at)?;
         let rest = Stride::of_class(first..job.end.max(first), job.step.max(1), job.start);
         if rest.count() > 0 {
-            let anew = Job::new(rest, job.bound);
-            let rest = Job {
-                again: job.again,
-                spare: job.spare,
-                turn: job.turn,
-                ..anew
-            };
-            add(tx, &rest)?;
+            add(tx, &job.rest(rest))?;
         }
         let end = job.end.min(first);
         match job.again {

@@ -249,17 +249,8 @@ fn cut_short<T: Edit>(tx: &mut T, at: u64, job: Job, common: u64) -> Result<(), 
         return JOBS.put(tx, &at, &Job { fork, ..job });
     }
     JOBS.remove(tx, &at)?;
-    let Some(rest) = before(&job.stride(), common) else {
-        return Ok(());
-    };
-    let rest = Job::new(rest, job.bound);
-    let rest = Job {
-        again: job.again,
-        spare: job.spare,
-        turn: job.turn,
-        ..rest
-    };
-    add(tx, &rest).map(drop)
+    let rest = before(&job.stride(), common);
+    rest.map_or(Ok(()), |rest| add(tx, &job.rest(rest)).map(drop))
 }
 
 /// The messages of a stride before one.

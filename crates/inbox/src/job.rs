@@ -51,6 +51,16 @@ impl Job {
         }
     }
 
+    /// A request of the same kind for a part of its messages, under a fresh id.
+    pub(crate) fn rest(&self, of: Stride) -> Self {
+        Self {
+            again: self.again,
+            spare: self.spare,
+            turn: self.turn,
+            ..Self::new(of, self.bound)
+        }
+    }
+
     /// The messages that the request covers.
     pub(crate) fn stride(&self) -> Stride {
         Stride::new(self.start..self.end, self.step)

@@ -265,19 +265,20 @@ mod tests {
     use crate::decode::Decoded;
     use crate::{Inbox, InboxError, Memory};
 
+    const FORM: Form = Form {
+        bound: 3,
+        most: 100,
+        levels: 0,
+        batches: None,
+    };
+
     #[test]
     fn a_digest_that_is_not_wanted_any_more_holds_up_no_other() {
         let inbox = Inbox::open(Memory::<InboxError>::new()).unwrap();
         let requests = inbox.requests();
-        let form = Form {
-            bound: 3,
-            most: 100,
-            levels: 0,
-            batches: None,
-        };
         let next = |length| {
             requests
-                .plan(&crate::model::board(0..length), &form)
+                .plan(&crate::model::board(0..length), &FORM)
                 .unwrap();
             requests.open().unwrap()[0].0
         };
@@ -299,14 +300,8 @@ mod tests {
     fn a_digest_that_is_taken_in_or_dropped_while_it_is_decoded_counts_once() {
         let inbox = Inbox::open(Memory::<InboxError>::new()).unwrap();
         let requests = inbox.requests();
-        let form = Form {
-            bound: 3,
-            most: 100,
-            levels: 0,
-            batches: None,
-        };
         let damaged = |job: &Job| Decoded::damaged(job.stride(), "damaged".to_owned());
-        requests.plan(&crate::model::board(0..5), &form).unwrap();
+        requests.plan(&crate::model::board(0..5), &FORM).unwrap();
         requests
             .keep(requests.open().unwrap()[0].0, &vec![1])
             .unwrap();
@@ -320,7 +315,7 @@ mod tests {
         );
         assert_eq!(twice.unwrap(), Some(Vec::new()));
         assert_eq!(inbox.kept().unwrap().len(), 1);
-        requests.plan(&crate::model::board(0..9), &form).unwrap();
+        requests.plan(&crate::model::board(0..9), &FORM).unwrap();
         requests
             .keep(requests.open().unwrap()[0].0, &vec![2])
             .unwrap();
