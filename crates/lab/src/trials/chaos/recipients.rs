@@ -11,6 +11,7 @@ use rand_core::Rng;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use tonic::Code;
 
 /// Messages of a digest by SophOMR at most.
 const BULK: u64 = 600;
@@ -26,8 +27,8 @@ pub(crate) async fn register(client: &Client, key: &Path) -> Result<[u8; 32], Tr
     Ok(hash)
 }
 
-/// Jobs in a row that may end by kills before a digest comes.
-const JOBS_GIVEN_UP: u32 = 5;
+/// Jobs in a row, or sessions of a recipient, that kills may end.
+const GIVEN_UP: u32 = 5;
 
 /// Asks for digests of random ranges until the trial ends.
 ///
@@ -79,7 +80,7 @@ async fn digest(
     let bytes = loop {
         match digest_of(client, &request).await {
             // Kills in three of its runs end a job: an inbox then asks under another id.
-            Err(TrialError::Remote(RemoteError::JobFailed(_))) if given_up < JOBS_GIVEN_UP => {
+            Err(TrialError::Remote(RemoteError::JobFailed(_))) if given_up < GIVEN_UP => {
                 given_up += 1;
                 request.request_id = omr_remote::random_id().to_vec().into();
             }
@@ -135,13 +136,23 @@ pub(crate) async fn session(work: Arc<Work>, owner: usize) -> Result<(), TrialEr
     };
     let mut id: Bytes = client.open_session(&from(0)).await?.session_id;
     let (mut number, mut covered) = (0, 0);
+    let (mut ended, mut given_up) = (false, 0);
     while covered < work.len.load(Ordering::Relaxed) {
-        let seen = client.session(&id).await?;
-        if !seen.error.is_empty() {
+        if ended {
+            given_up += 1;
+            if given_up > GIVEN_UP {
+                let text = format!("{given_up} sessions of a recipient ended by kills");
+                work.digests.fault(text);
+                return Ok(());
+            }
             // Kills ended too many of its attempts: as an inbox does, another one goes on.
             client.close_session(&id).await?;
             id = client.open_session(&from(covered)).await?.session_id;
-            number = 0;
+            (number, ended) = (0, false);
+        }
+        let seen = client.session(&id).await?;
+        if !seen.error.is_empty() {
+            ended = true;
             continue;
         }
         if seen.cuts != number {
@@ -150,7 +161,18 @@ pub(crate) async fn session(work: Arc<Work>, owner: usize) -> Result<(), TrialEr
             return Ok(());
         }
         if seen.next > covered {
-            let bytes = client.cut_session(&id, number).await?.digest;
+            let bytes = match client.cut_session(&id, number).await {
+                Ok(cut) => cut.digest,
+                // A kill came in between, and was one too many.
+                Err(RemoteError::Refused {
+                    code: Code::FailedPrecondition,
+                    ..
+                }) => {
+                    ended = true;
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
             let session = Some((owner % RECIPIENTS) as u64);
             let Some(range) = take(&work, owner, session, bytes).await else {
                 return Ok(());
