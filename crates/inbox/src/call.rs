@@ -121,10 +121,7 @@ pub enum Answer {
 pub struct Board {
     pub(crate) place: Place,
     pub(crate) messages: Range<u64>,
-    pub(crate) log_hash: [u8; 32],
-    pub(crate) history: [u8; 16],
-    /// By length.
-    pub(crate) hashes: BTreeMap<u64, [u8; 32]>,
+    pub(crate) log: Log,
 }
 
 /// The log of a board, as its server describes it.
@@ -151,17 +148,15 @@ impl Board {
         Ok(Self {
             place,
             messages: first..end,
-            log_hash: log.hash,
-            history: log.history,
-            hashes: log.hashes,
+            log,
         })
     }
 
     /// The running hash of the log at a length, if the server showed it.
     pub(crate) fn hash_at(&self, length: u64) -> Option<[u8; 32]> {
         let is_end = length == self.messages.end;
-        let shown = self.hashes.get(&length).copied();
-        if is_end { Some(self.log_hash) } else { shown }
+        let shown = self.log.hashes.get(&length).copied();
+        if is_end { Some(self.log.hash) } else { shown }
     }
 }
 

@@ -78,7 +78,8 @@ impl<E: Display> Cut<E> {
         let first = board.messages.start;
         self.missed = requests.meet(&board, self.recipient.bound)?;
         let open = requests.session()?;
-        let goes_on = |open: &Session| open.next >= first && open.history == Some(board.history);
+        let goes_on =
+            |open: &Session| open.next >= first && open.history == Some(board.log.history);
         let Some(ended) = open.filter(|open| !goes_on(open)) else {
             return self.go_on(requests, &board);
         };
@@ -101,7 +102,7 @@ impl<E: Display> Cut<E> {
             None => {
                 self.recipient.instant.ok_or(InboxError::NoInstant)?;
                 self.recipient.agreed.check(&board.place)?;
-                let session = Session::new(requests.cursor()?, FIRST_ROOM, Some(board.history));
+                let session = Session::new(requests.cursor()?, FIRST_ROOM, Some(board.log.history));
                 requests.set_session(Some(&session))?;
                 session
             }
@@ -252,11 +253,7 @@ impl<E: Display> Exchange<E> for Cut<E> {
                     Failure::NotFound => requests.set_session(None)?,
                     // It never goes on, or another copy of this inbox goes on with it: the next tick closes it.
                     Failure::Final | Failure::Refused => {
-                        let ended = Session {
-                            history: None,
-                            ..session
-                        };
-                        requests.set_session(Some(&ended))?;
+                        requests.set_session(Some(&session.ended()))?;
                     }
                     _ => {}
                 }

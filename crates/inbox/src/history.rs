@@ -10,7 +10,7 @@
 
 use crate::call::Board;
 use crate::canary;
-use crate::job::{Job, Session};
+use crate::job::Job;
 use crate::kept;
 use crate::requests::add;
 use crate::storage::{Edit, Look, Storage};
@@ -154,6 +154,8 @@ pub(crate) fn meet<T: Edit>(tx: &mut T, board: &Board) -> Result<(), T::Error> {
         let now = board.hash_at(*length);
         if now != Some(*hash) {
             forked = Some(*length > end || now.is_some());
+            // It may lie at the first message, where going back keeps it, and would be found again at every fetch.
+            HEADS.remove(tx, length)?;
             break;
         }
         common = *length;
@@ -180,10 +182,10 @@ pub(crate) fn meet<T: Edit>(tx: &mut T, board: &Board) -> Result<(), T::Error> {
     }
     // A restore may have brought messages back that had expired.
     Number::First.set(tx, first)?;
-    for (length, hash) in &board.hashes {
+    for (length, hash) in &board.log.hashes {
         HEADS.put(tx, length, hash)?;
     }
-    HEADS.put(tx, &end, &board.log_hash)?;
+    HEADS.put(tx, &end, &board.log.hash)?;
     thin(tx)
 }
 
@@ -232,11 +234,7 @@ fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> {
     if let Some(session) = SESSION.get(tx, &OPEN)?
         && session.next > common
     {
-        let forked = Session {
-            history: None,
-            ..session
-        };
-        SESSION.put(tx, &OPEN, &forked)?;
+        SESSION.put(tx, &OPEN, &session.ended())?;
     }
     Ok(())
 }
@@ -272,4 +270,29 @@ pub(crate) fn agrees<T: Look>(tx: &T, end: u64, hash: Option<&Hash>) -> Result<b
 pub(crate) fn other_history(call: &'static str, end: u64) -> InboxError {
     let expected = format!("a digest of the board as it was described, up to message {end}");
     InboxError::answer(call, expected, "one of another history of the board")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Inbox, InboxError, Memory};
+
+    #[test]
+    fn a_mark_at_the_first_message_that_is_not_shown_is_reported_once() {
+        let inbox = Inbox::open(Memory::<InboxError>::new()).unwrap();
+        let requests = inbox.requests();
+        requests.meet(&crate::model::board(0..7), 3).unwrap();
+        let mut board = crate::model::board(7..9);
+        board.log.hashes.clear();
+        for forks in [1, 0, 0] {
+            requests.meet(&board, 3).unwrap();
+            let new = inbox.new_forks().unwrap();
+            assert_eq!(new.len(), forks, "{new:?}");
+        }
+        let all = inbox.forks().unwrap();
+        let [fork] = &all[..] else {
+            panic!("{all:?}");
+        };
+        assert_eq!((fork.common, fork.seen, fork.messages), (7, 7, 9));
+        assert!(!fork.differs);
+    }
 }

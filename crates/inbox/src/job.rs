@@ -163,4 +163,12 @@ impl Session {
             history,
         }
     }
+
+    /// A session that never goes on: the next tick closes it, and opens another one from the cursor on.
+    pub(crate) fn ended(self) -> Self {
+        Self {
+            history: None,
+            ..self
+        }
+    }
 }
