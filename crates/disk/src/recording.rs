@@ -180,9 +180,9 @@ impl State {
             if let Some(content) = before.files.get(&node) {
                 let content = content.clone();
                 self.tree.files.entry(node).or_insert(content);
-            } else if let Some(names) = before.folders.get(&node) {
-                let names = names.clone();
-                self.tree.folders.entry(node).or_insert(names);
+            } else if before.folders.contains_key(&node) {
+                // A folder is removed after all that was in it.
+                self.tree.folders.entry(node).or_default();
             }
         }
         Ok(())

@@ -160,8 +160,11 @@ impl History {
             if elsewhere.is_some_and(|file| site.is_in(file)) {
                 continue;
             }
+            // Before its first sync nothing differs.
+            let is_of_site = |moment: &Moment| moment.synced.is_some_and(|(_, of)| of == site);
+            let first = self.moments.iter().position(is_of_site).unwrap_or(0);
             let mut is_noticed = false;
-            for moment in 0..self.len() {
+            for moment in first..self.len() {
                 for loss in Loss::ALL {
                     is_noticed = is_noticed || is_right(moment, loss, Some(site))?.is_err();
                 }
@@ -383,6 +386,29 @@ mod tests {
                 assert!(draft.is_none() || whole.is_none(), "{moment} {loss:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_folder_that_is_removed_comes_back_in_part() {
+        let dir = TempDir::new().unwrap();
+        let folder = dir.path().join("folder");
+        fs::create_dir(&folder).unwrap();
+        let names = ["a", "b", "c", "d"];
+        for name in names {
+            fs::write(folder.join(name), b"content").unwrap();
+        }
+        let recording = Recording::start(dir.path()).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        sync_folder(dir.path()).unwrap();
+        let history = recording.finish().unwrap();
+        let left = |moment: usize, loss: Loss| {
+            let found = |name: &&str| found(&history, moment, loss, &format!("folder/{name}"));
+            names.iter().filter_map(found).count()
+        };
+        assert_eq!((left(0, Loss::All), left(0, Loss::Nothing)), (4, 0));
+        let mut torn = (1..20).map(|seed| left(0, Loss::Random(seed)));
+        assert!(torn.any(|left| (1..4).contains(&left)));
+        assert!(Loss::ALL.iter().all(|loss| left(1, *loss) == 0));
     }
 
     #[test]

@@ -184,6 +184,18 @@ impl Home {
         file.persist(&path, replace).map_err(MailError::file(path))
     }
 
+    /// Opens a file that processes lock, for its owner alone.
+    ///
+    /// Errors: `File`.
+    pub(crate) fn lock_file(&self, name: &str) -> Result<fs::File, MailError> {
+        let mut options = fs::OpenOptions::new();
+        options.create(true).append(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let path = self.path(name);
+        options.open(&path).map_err(MailError::file(path))
+    }
+
     pub(crate) fn write_bytes(&self, name: &str, bytes: &[u8]) -> Result<(), MailError> {
         let path = self.path(name);
         self.write(name, |file| {

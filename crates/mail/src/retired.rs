@@ -3,6 +3,9 @@
 //! The new keys are made and registered in the folder `next`. From the moment on when the file `ready` is in it, which
 //! names the old identity's new folder, the switch is decided: whoever opens the identity afterwards completes it. The
 //! old identity is then a home of its own in `retired`.
+//!
+//! A folder in `retired` whose name begins with `.omr-` is being put together or taken apart, by a process that holds
+//! the lock of `retired.lock`. The next process that opens the identity removes what a crash left of it.
 
 use crate::home::{SERVER, private_folder};
 use crate::identity::PROFILE;
@@ -10,12 +13,16 @@ use crate::inbox::FILE as INBOX;
 use crate::keys::{CLUE_KEY, SECRET_KEY, detection_keys};
 use crate::{Home, Identity, Inbox, MailError, NewIdentity, Reader};
 use omr_protocol::{Scheme, Sealing};
+use omr_staging::PREFIX;
 use std::fs;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 pub(crate) const FOLDER: &str = "retired";
 const NEXT: &str = "next";
 const READY: &str = "ready";
+/// Name of the file that is locked while a retired identity is put together or taken apart.
+const LOCK: &str = "retired.lock";
 
 /// What is one identity's own.
 fn own() -> impl Iterator<Item = &'static str> {
@@ -30,13 +37,13 @@ impl Home {
     pub fn retired(&self) -> Result<Vec<(String, Self)>, MailError> {
         let folder = self.path(FOLDER);
         let entries = match fs::read_dir(&folder) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.map_err(MailError::file(&folder))?,
         };
         let mut found = Vec::new();
         for entry in entries {
             let entry = entry.map_err(MailError::file(&folder))?;
-            // One that is being put together, or taken apart, begins with a dot.
+            // An unfinished one begins with a dot.
             let name = entry.file_name().into_string();
             if let Some(name) = name.ok().filter(|name| !name.starts_with('.')) {
                 let home = self.beside(entry.path());
@@ -56,10 +63,12 @@ impl Home {
     /// Puts the identity of [`Home::next`] in the place of the one here, which becomes a retired one under a name that
     /// begins with `date`; gives that name. To be called while the old inbox is open, so that nobody else writes to it.
     ///
-    /// Errors: `NoIdentity` where there is no next one; `File`.
+    /// Errors: `NoIdentity` where there is no next one; those of [`Inbox::open`].
     pub fn replace(&self, date: &str) -> Result<String, MailError> {
         let next = self.next();
         Identity::open(&next)?;
+        // Without an inbox of its own it would have the old identity's.
+        drop(Inbox::open(&next)?);
         let folder = self.path(FOLDER);
         let later = (2..).map(|number| format!("{date}-{number}"));
         let mut names = std::iter::once(date.to_owned()).chain(later);
@@ -70,38 +79,45 @@ impl Home {
         Ok(name)
     }
 
-    /// Completes a switch that was decided.
+    /// Completes a switch that was decided, and removes what a crash left of retired identities.
     pub(crate) fn settle(&self) -> Result<(), MailError> {
         let next = self.next();
-        let Some(name) = next.read(READY)? else {
+        let folder = self.path(FOLDER);
+        let unfinished = || unfinished(&folder).map_err(MailError::file(&folder));
+        if next.read(READY)?.is_none() && unfinished()?.is_empty() {
             return Ok(());
-        };
-        let name = String::from_utf8_lossy(&name).into_owned();
-        self.retire(&name)
-            .map_err(MailError::file(self.path(FOLDER)))?;
-        for own in own().filter(|own| next.has(own)) {
-            let moved = fs::rename(next.path(own), self.path(own));
-            moved.map_err(MailError::file(self.path(own)))?;
         }
-        let cleared = || {
-            omr_disk::sync_folder(self.dir())?;
-            fs::remove_dir_all(next.dir())
-        };
-        cleared().map_err(MailError::file(next.dir()))
+        let lock = self.lock_file(LOCK)?;
+        lock.lock().map_err(MailError::file(self.path(LOCK)))?;
+        // Another process may have completed the switch meanwhile.
+        if let Some(name) = next.read(READY)? {
+            let name = String::from_utf8_lossy(&name).into_owned();
+            self.retire(&name).map_err(MailError::file(&folder))?;
+            for own in own().filter(|own| next.has(own)) {
+                let moved = fs::rename(next.path(own), self.path(own));
+                moved.map_err(MailError::file(self.path(own)))?;
+            }
+            let cleared = || {
+                omr_disk::sync_folder(self.dir())?;
+                fs::remove_dir_all(next.dir())?;
+                // The decision must not come back: the old identity may be forgotten by then.
+                omr_disk::sync_folder(self.dir())
+            };
+            cleared().map_err(MailError::file(next.dir()))?;
+        }
+        clear(&folder).map_err(MailError::file(folder))
     }
 
     /// Has the files of the identity here in a folder of their own too. Nothing here is replaced before they are.
-    fn retire(&self, name: &str) -> std::io::Result<()> {
+    fn retire(&self, name: &str) -> io::Result<()> {
         let folder = self.path(FOLDER);
         let place = folder.join(name);
         if place.exists() {
             return Ok(());
         }
-        let begun = folder.join(format!(".{name}"));
+        let begun = folder.join(format!("{PREFIX}{name}"));
         private_folder(&folder)?;
-        if begun.exists() {
-            fs::remove_dir_all(&begun)?;
-        }
+        clear(&folder)?;
         private_folder(&begun)?;
         for own in own().filter(|own| self.has(own)) {
             twice(&self.path(own), &begun.join(own))?;
@@ -117,16 +133,20 @@ impl Home {
     /// Errors: `NoRetired`, `File`; those of the inbox; `Locked` where digests wait to be decoded.
     pub fn forget(&self, name: &str) -> Result<(), MailError> {
         let old = Identity::open(&self.retired_home(name)?)?;
+        // Open until the folder is gone, so that nobody fetches letters into it that would be lost.
         let theirs = Inbox::open(&old.home)?;
         if theirs.pending()? > 0 && old.profile.board_id.is_some() {
             theirs.take_in(&Reader::new(&old)?)?;
         }
         Inbox::open(self)?.adopt(name, &old, &theirs)?;
-        drop(theirs);
-        let gone = self.path(FOLDER).join(format!(".{name}"));
+        let lock = self.lock_file(LOCK)?;
+        lock.lock().map_err(MailError::file(self.path(LOCK)))?;
+        let folder = self.path(FOLDER);
         let removed = || {
-            fs::rename(old.home.dir(), &gone)?;
-            fs::remove_dir_all(&gone)
+            fs::rename(old.home.dir(), folder.join(format!("{PREFIX}{name}")))?;
+            // The folder never has its name and a part of its files.
+            omr_disk::sync_folder(&folder)?;
+            clear(&folder)
         };
         removed().map_err(MailError::file(old.home.dir()))
     }
@@ -142,8 +162,37 @@ impl Home {
     }
 }
 
+/// The folders of retired identities that are being put together or taken apart. Empty where there is no such folder.
+fn unfinished(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut unfinished = Vec::new();
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(unfinished),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        if is_ours && entry.file_type()?.is_dir() {
+            unfinished.push(entry.path());
+        }
+    }
+    Ok(unfinished)
+}
+
+/// Removes those folders. The caller holds the lock.
+fn clear(folder: &Path) -> io::Result<()> {
+    let unfinished = unfinished(folder)?;
+    if unfinished.is_empty() {
+        return Ok(());
+    }
+    for path in unfinished {
+        fs::remove_dir_all(path)?;
+    }
+    omr_disk::sync_folder(folder)
+}
+
 /// A file under a second name, or a copy where the file system has no links.
-fn twice(from: &Path, to: &Path) -> std::io::Result<()> {
+fn twice(from: &Path, to: &Path) -> io::Result<()> {
     if fs::hard_link(from, to).is_err() {
         fs::copy(from, to)?;
         omr_disk::sync(&fs::File::open(to)?)?;

@@ -1,7 +1,7 @@
 //! Who fetches into an inbox and decodes what came: one process at a time. Others may look at it meanwhile.
 
 use crate::{Home, MailError};
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -20,17 +20,14 @@ pub(super) struct Turn {
 impl Turn {
     /// Errors: `Busy` where another process, or another part of this one, has it; `File`.
     pub(super) fn take(home: &Home) -> Result<Self, MailError> {
-        let path = home.path(LOCK);
-        let mut options = OpenOptions::new();
-        options.create(true).append(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path).map_err(MailError::file(&path))?;
+        let file = home.lock_file(LOCK)?;
         for _ in 0..TRIES {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { _locked: file }),
                 Err(TryLockError::WouldBlock) => sleep(PAUSE),
-                Err(TryLockError::Error(error)) => return Err(MailError::file(path)(error)),
+                Err(TryLockError::Error(error)) => {
+                    return Err(MailError::file(home.path(LOCK))(error));
+                }
             }
         }
         Err(MailError::Busy)

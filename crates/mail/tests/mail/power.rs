@@ -17,6 +17,8 @@ struct Promise {
     cursor: Option<u64>,
     /// The hash of the keys that were replaced.
     retired: Option<String>,
+    /// Whether those keys were removed.
+    forgotten: bool,
 }
 
 fn home_in(root: &Path) -> Home {
@@ -43,10 +45,19 @@ fn expect<T: std::fmt::Debug + PartialEq>(found: &T, before: &T, after: &T) -> R
     Err(format!("expected {before:?} or {after:?}, found {found:?}"))
 }
 
+/// The number of folders of retired identities, unfinished ones among them.
+fn in_retired(home: &Home) -> Result<usize, String> {
+    let entries = fs::read_dir(home.path("retired")).map_err(|error| error.to_string())?;
+    Ok(entries.count())
+}
+
 /// Tests a folder after a crash between two promises.
 fn check(root: &Path, before: &Promise, after: &Promise) -> Result<(), String> {
     let text = |error: omr_mail::MailError| error.to_string();
     let home = home_in(root);
+    if before.forgotten {
+        expect(&in_retired(&home)?, &0, &0)?;
+    }
     if before.identity.is_some() {
         let found = Some(opened(&home)?);
         expect(&found, &before.identity, &after.identity)?;
@@ -69,12 +80,21 @@ fn check(root: &Path, before: &Promise, after: &Promise) -> Result<(), String> {
             expect(&cursor, &before.cursor, &after.cursor)?;
         }
     }
+    let homes = home.retired().map_err(text)?;
+    for (name, old) in &homes {
+        if opened(old)? == opened(&home)? {
+            return Err(format!("the identity is also the retired one {name}"));
+        }
+    }
     if let Some(retired) = &before.retired {
-        let homes = home.retired().map_err(text)?;
-        let [(_, old)] = &homes[..] else {
-            return Err(format!("{} retired identities", homes.len()));
-        };
-        expect(&opened(old)?, retired, retired)?;
+        match &homes[..] {
+            [(_, old)] => expect(&opened(old)?, retired, retired)?,
+            [] if after.forgotten => {
+                // The home was opened above, so that nothing is left of the keys.
+                expect(&in_retired(&home)?, &0, &0)?;
+            }
+            _ => return Err(format!("{} retired identities", homes.len())),
+        }
     }
     Ok(())
 }
@@ -126,6 +146,13 @@ fn a_home_survives_a_power_failure() {
         promise.identity = Some(new.clone());
         promise.retired = Some(old.clone());
         promise.cursor = Some(0);
+    });
+    home.add_contact("carl", &address).unwrap();
+    note(&|promise| promise.contacts.push("carl".to_owned()));
+    home.forget("2026-11-23").unwrap();
+    note(&|promise| {
+        promise.retired = None;
+        promise.forgotten = true;
     });
     let history = recording.finish().unwrap();
     let checked = history.crash_everywhere(None, |moment, root| {

@@ -44,8 +44,8 @@ fn an_interrupted_switch_is_completed() {
         copy(made.dir(), home.dir());
         fs::write(home.path("next/ready"), "2026-11-23").unwrap();
         if step == 1 {
-            fs::create_dir_all(home.path("retired/.2026-11-23")).unwrap();
-            let begun = home.path("retired/.2026-11-23/secret.key");
+            fs::create_dir_all(home.path("retired/.omr-2026-11-23")).unwrap();
+            let begun = home.path("retired/.omr-2026-11-23/secret.key");
             fs::copy(home.path("secret.key"), begun).unwrap();
         }
         if step >= 2 {
@@ -102,4 +102,45 @@ fn a_name_is_taken_once() {
         .collect();
     assert_eq!(names, ["2026-11-23", "2026-11-23-3"]);
     assert!(home.forget("2026-11-23-2").is_err());
+}
+
+#[test]
+fn what_a_crash_left_of_a_retired_identity_is_removed_by_the_next_process() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::new(dir.path().join("ann"));
+    identity(&home);
+    let begun = home.path("retired/.omr-2026-11-23");
+    fs::create_dir_all(&begun).unwrap();
+    fs::copy(home.path("secret.key"), begun.join("secret.key")).unwrap();
+    let others = home.path("retired/.snapshots");
+    fs::create_dir(&others).unwrap();
+
+    // A process that is at work on it is waited for.
+    let lock = fs::File::create(home.path("retired.lock")).unwrap();
+    lock.lock().unwrap();
+    std::thread::scope(|scope| {
+        let opened = scope.spawn(|| Identity::open(&home));
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert!(begun.join("secret.key").exists());
+        lock.unlock().unwrap();
+        opened.join().unwrap().unwrap();
+    });
+    assert!(!begun.exists());
+    assert!(others.exists());
+    assert_eq!(home.retired().unwrap().len(), 0);
+}
+
+#[test]
+fn an_identity_without_an_inbox_does_not_take_over_that_of_the_one_it_replaces() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::new(dir.path().join("ann"));
+    identity(&home);
+    Inbox::open(&home).unwrap().begin_at(7, None).unwrap();
+    Identity::create(&home.next(), &wanted()).unwrap();
+    let name = home.replace("2026-11-23").unwrap();
+    let retired = home.retired_home(&name).unwrap();
+    for (home, cursor) in [(&home, 0), (&retired, 7)] {
+        let inbox = Inbox::open(home).unwrap();
+        assert_eq!(inbox.requests().cursor().unwrap(), cursor);
+    }
 }
