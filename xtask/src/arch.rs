@@ -13,8 +13,9 @@ use crate::ci::{cargo_command, printed};
 use crate::error::XtaskError;
 use workspace::{Crate, Use};
 
-/// The only crates with room for `unsafe`: row operations, calls of a card's driver, and two lines that speak to valgrind.
-const UNSAFE_ROOMS: [&str; 3] = ["cuda", "kernels", "marks"];
+/// The only crates with room for `unsafe`: row operations, calls of a card's driver, a number of the allocator, and two lines
+/// that speak to valgrind.
+const UNSAFE_ROOMS: [&str; 4] = ["cuda", "kernels", "marks", "memory"];
 /// What tests of every crate may use beyond the drawn arrows, and beyond the crate itself, with features for tests.
 const TEST_ROOM: &str = "testkit";
 /// The trust boundary: whatever is drawn, the first never reaches the second.

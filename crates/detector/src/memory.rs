@@ -2,6 +2,8 @@
 //! it has that much. Figures are those of the processor's engines; tests of omr-work compare them with measured peaks.
 
 use crate::sophomr::run_memory;
+use omr_protocol::params::SetSpec;
+use omr_protocol::sophomr::Outline;
 use omr_protocol::{ClueKind, EngineKind, ParamSet, ParamsError};
 
 /// What the memory of a run depends on.
@@ -21,6 +23,16 @@ pub struct Shape {
 const OF_INSTANT_KEY: u64 = 4;
 /// Bytes of the weights of messages that InstantOMR adds up together.
 const WEIGHTS: u64 = 16 << 20;
+
+/// Bytes of the tables that a set's engines work with, which are not made for this. Those of InstantOMR are small.
+///
+/// Errors: a specification that no set has.
+pub fn table_bytes(spec: &SetSpec) -> Result<u64, ParamsError> {
+    match &spec.sophomr {
+        Some(sophomr) => Ok(Outline::new(sophomr.clone())?.table_bytes()),
+        None => Ok(0),
+    }
+}
 
 /// Bytes that a detection key takes once it is ready to work, from those of its file. A file holds seeds in place of masks,
 /// and residues at their exact width, which then take words of 64 bits.

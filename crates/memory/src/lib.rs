@@ -1,6 +1,9 @@
 //! The memory that a process uses, may use and could still have, by the machine, by the control groups (version 1 and 2)
 //! that the process is in, and by its own limits (`ulimit -v` and `ulimit -d`).
-#![forbid(unsafe_code)]
+
+mod heaps;
+
+pub use heaps::share_heaps;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +16,8 @@ pub struct Memory {
     /// The most that there may be: the least of what the machine has and what control groups and the process's own limits
     /// allow. The latter count addresses: those that are not resident now are taken off.
     pub limit: Option<u64>,
+    /// Whether the limit is one of the process's own, which count addresses: also of stacks that are hardly used.
+    pub addresses: bool,
     /// What can be taken beside what is used: the least of what the machine, control groups and the process's own limits
     /// have left. Pages of files that the system would drop count as left.
     pub available: Option<u64>,
@@ -31,18 +36,21 @@ impl Memory {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let own = fs::read_to_string("/proc/self/limits").unwrap_or_default();
         let used = kibibytes(&status, "VmRSS:");
-        let own: Vec<u64> = own_left(&own, &status).collect();
+        let own = own_left(&own, &status).min();
+        let own_limit = own.map(|left| left + used.unwrap_or(0));
+        let limit = kibibytes(&machine, "MemTotal:")
+            .into_iter()
+            .chain(limits)
+            .chain(own_limit)
+            .min();
         Self {
             used,
-            limit: kibibytes(&machine, "MemTotal:")
-                .into_iter()
-                .chain(limits)
-                .chain(own.iter().map(|left| left + used.unwrap_or(0)))
-                .min(),
+            limit,
+            addresses: own_limit.is_some() && own_limit == limit,
             available: kibibytes(&machine, "MemAvailable:")
                 .into_iter()
                 .chain(left)
-                .chain(own.iter().copied())
+                .chain(own)
                 .min(),
         }
     }
@@ -151,11 +159,16 @@ fn own_left(limits: &str, status: &str) -> impl Iterator<Item = u64> {
         ("Max data size", "VmData:"),
     ];
     kinds.into_iter().filter_map(|(limit, taken)| {
-        let line = limits.lines().find_map(|line| line.strip_prefix(limit))?;
-        // The first of two is the one that counts; without one it is a word.
-        let most: u64 = line.split_whitespace().next()?.parse().ok()?;
+        let most = own_limit(limits, limit)?;
         Some(most.saturating_sub(kibibytes(status, taken)?))
     })
+}
+
+/// A limit of a process, in bytes, by the text of `/proc/PID/limits`; `None` where there is none of this name.
+fn own_limit(limits: &str, name: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix(name))?;
+    // The first of two is the one that counts; without one it is a word.
+    line.split_whitespace().next()?.parse().ok()
 }
 
 /// A value of a file of `/proc` with lines `NAME: VALUE kB`, whose unit is 1,024 bytes.
@@ -265,6 +278,7 @@ mod tests {
             let memory = Memory::now();
             let (limit, available) = (memory.limit.unwrap(), memory.available.unwrap());
             assert!(limit <= MOST && available < limit, "{memory:?}");
+            assert!(memory.addresses);
             return;
         }
         let name = "tests::the_limit_of_addresses_is_a_limit_of_memory";
@@ -286,8 +300,10 @@ mod tests {
         let Memory {
             used,
             limit,
+            addresses,
             available,
         } = Memory::now();
+        assert!(!addresses);
         let (used, limit) = (used.unwrap(), limit.unwrap());
         assert!((1 << 18..limit).contains(&used), "{used} of {limit}");
         assert!(available.unwrap() < limit);

@@ -47,6 +47,19 @@ pub enum ServerError {
     /// The parameter set of private database queries.
     #[error(transparent)]
     PdqParams(#[from] omr_pdq::ParamsError),
+    /// Not even posting and reading fit into the memory that there is.
+    #[error(
+        "memory: a server of set {set} takes at least {needed} without digests, there is {has} (by machine, control groups, \
+         ulimit -v and -d): expected a larger machine or limit, or a smaller set"
+    )]
+    Memory {
+        /// The board's parameter set.
+        set: &'static str,
+        /// What the server takes.
+        needed: String,
+        /// What there is.
+        has: String,
+    },
     /// The operating system has no randomness.
     #[error("the operating system gave no randomness")]
     NoRandomness,

@@ -47,4 +47,5 @@ pub use jobs::{StoredJob, drop_jobs, stored_jobs};
 pub use parts::store_config;
 pub use pdq::{PdqConfig, PdqServer};
 pub use private::create_private_files;
+pub use room::check_memory;
 pub use serve::Server;

@@ -125,11 +125,16 @@ pub(crate) async fn common_services() -> Result<(HealthReporter, RoutesBuilder),
     Ok((reporter, builder))
 }
 
-/// Services for gRPC and gRPC-Web, whose requests have at most `longest` bytes. Pages are added behind: this would
-/// refuse them.
-pub(crate) fn called(services: RoutesBuilder, config: &Config, longest: usize) -> axum::Router {
+/// Services for gRPC and gRPC-Web, whose requests have at most `longest` bytes each and `room` bytes together. Pages are
+/// added behind: this would refuse them.
+pub(crate) fn called(
+    services: RoutesBuilder,
+    config: &Config,
+    room: usize,
+    longest: usize,
+) -> axum::Router {
     let idle = Duration::from_secs(config.limits.idle_seconds);
-    let requests = Requests::new(idle, longest);
+    let requests = Requests::new(room, idle, longest);
     let router = services.routes().prepare().into_axum_router();
     router
         .layer(tonic_web::GrpcWebLayer::new())

@@ -174,7 +174,7 @@ impl Parts {
         let metrics = Metrics::new(env!("CARGO_PKG_VERSION"), set.name());
         let cards = cards(&config, &set, &metrics)?;
         let (kind, here) = (clue_kind(store.board()), works_here(&cards));
-        let room = Room::new(&mut config, &set, kind, here, Memory::now);
+        let room = Room::new(&mut config, &set, kind, here, Memory::now)?;
         Ok(Self {
             cards,
             room: Arc::new(room),

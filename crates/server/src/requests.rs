@@ -15,9 +15,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::transport::server::TcpConnectInfo;
 use tonic::{Code, Status};
 
-/// Bytes of requests under way, of all clients. Decoded they may take some thirty times as much: an empty
-/// message has two bytes.
-const ROOM: usize = 128 << 20;
+/// Bytes of requests under way, of all clients, on a machine with enough memory. Decoded they may take some thirty times as
+/// much: an empty message has two bytes.
+pub(crate) const ROOM: usize = 128 << 20;
+/// The least that [`Requests`] may have room for: one client has half of it, which holds the longest message.
+pub(crate) const LEAST_ROOM: usize = 2 * omr_api::MESSAGE_BYTES;
 /// Bytes that one permit stands for.
 const UNIT: usize = 1024;
 /// Largest chunk of a key with what stands around it.
@@ -39,6 +41,8 @@ const MALFORMED: [&str; 5] = [
 #[derive(Clone)]
 pub(crate) struct Requests {
     room: Arc<Semaphore>,
+    /// Units of the room when it is empty.
+    units: usize,
     /// Units of each client's address that has any; none has more than half.
     own: Arc<Mutex<HashMap<Vec<u8>, usize>>>,
     idle: Duration,
@@ -65,11 +69,12 @@ struct Incoming {
 }
 
 impl Requests {
-    /// `idle`: how long a client may leave a request without its next bytes; `post`: bytes of the longest
-    /// post.
-    pub(crate) fn new(idle: Duration, post: usize) -> Self {
+    /// `room`: bytes of all requests under way; `idle`: how long a client may leave a request without its next bytes; `post`:
+    /// bytes of the longest post.
+    pub(crate) fn new(room: usize, idle: Duration, post: usize) -> Self {
         Self {
-            room: Arc::new(Semaphore::new(ROOM / UNIT)),
+            room: Arc::new(Semaphore::new(room / UNIT)),
+            units: room / UNIT,
             own: Arc::default(),
             idle,
             post,
@@ -120,7 +125,7 @@ impl Incoming {
         let mut own = self.requests.own();
         let units = own.get(&self.client).copied().unwrap_or(0) + more;
         let room = self.requests.room.clone();
-        let room = if units <= ROOM / UNIT / 2 {
+        let room = if units <= self.requests.units / 2 {
             room.try_acquire_many_owned(more as u32).ok()
         } else {
             None
@@ -229,7 +234,7 @@ mod tests {
 
     #[tokio::test]
     async fn requests_share_room_and_give_it_back() {
-        let requests = Requests::new(Duration::from_secs(1), HELD);
+        let requests = Requests::new(ROOM, Duration::from_secs(1), HELD);
         let block = || Body::from(vec![0; HELD]);
         let mut all = Vec::new();
         for number in 0..ROOM / HELD {
@@ -259,7 +264,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_long_stream_holds_no_more_than_a_message() {
-        let requests = Requests::new(Duration::from_secs(1), HELD);
+        let requests = Requests::new(ROOM, Duration::from_secs(1), HELD);
         let mut one = incoming(&requests, 0, Body::empty());
         for _ in 0..4 * ROOM / HELD {
             one.hold(HELD).unwrap();
@@ -270,7 +275,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_silent_client_is_let_go() {
-        let requests = Requests::new(Duration::from_millis(20), HELD);
+        let requests = Requests::new(ROOM, Duration::from_millis(20), HELD);
         let silent = futures::stream::pending::<Result<Bytes, std::convert::Infallible>>();
         let mut one = incoming(&requests, 0, Body::from_stream(silent));
         let error = one.next().await.unwrap().unwrap_err();

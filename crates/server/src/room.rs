@@ -2,23 +2,103 @@
 //! run fits now.
 
 use crate::config::Config;
+use crate::error::ServerError;
 use crate::jobs::Kinds;
+use crate::refuse;
+use crate::requests;
+use omr_detector::memory::{key_bytes, table_bytes};
 use omr_memory::Memory;
 use omr_protocol::{ClueKind, EngineKind, ParamSet};
 use omr_work::{Needs, in_words, room};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tonic::Status;
 
-/// Bytes of requests that are not whole, of all clients.
-const REQUESTS: u64 = 128 << 20;
+/// Bytes that a server works in beside requests, posts and tables: answers, the store's cache, connections.
+const WORKING: u64 = 32 << 20;
+/// Bytes of the stacks of the threads that a server has for each core.
+const STACKS: u64 = 4 * (2 << 20);
+/// The least bytes of posts that wait: a long one fits.
+const LEAST_POSTING: u64 = omr_api::MESSAGE_BYTES as u64;
+/// The least bytes of requests under way.
+const LEAST_REQUESTS: u64 = requests::LEAST_ROOM as u64;
+/// How long a client waits before she asks for what takes memory again.
+const AGAIN: Duration = Duration::from_secs(10);
+
+/// Checks that the memory of this process is enough for a server of a configuration, without any digest. For commands, before
+/// anything else is taken.
+///
+/// Errors: `Memory`, with the figures; `Params`.
+pub fn check_memory(config: &Config) -> Result<(), ServerError> {
+    let set = ParamSet::named(&config.board.params)?;
+    Least::of(&set, Memory::now())?.left().map(drop)
+}
+
+/// The memory without which no server starts.
+struct Least {
+    set: &'static str,
+    /// What the process has taken, tables, and what every server works in.
+    taken: u64,
+    /// Bytes that a detection key takes while it is checked.
+    checked: u64,
+    limit: u64,
+}
+
+impl Least {
+    fn of(set: &ParamSet, memory: Memory) -> Result<Self, ServerError> {
+        let stacks = match memory.addresses {
+            true => cores() as u64 * STACKS,
+            false => 0,
+        };
+        let tables = table_bytes(set.spec())?;
+        Ok(Self {
+            set: set.name(),
+            taken: memory.used.unwrap_or(0) + tables + WORKING + stacks,
+            checked: checked(set),
+            limit: memory.limit.unwrap_or(u64::MAX),
+        })
+    }
+
+    /// Bytes for posts and requests: at least those of the longest ones.
+    ///
+    /// Errors: `Memory`.
+    fn left(&self) -> Result<u64, ServerError> {
+        let needed = self.taken + self.checked + LEAST_POSTING + LEAST_REQUESTS;
+        if self.limit < needed {
+            return Err(ServerError::Memory {
+                set: self.set,
+                needed: in_words(needed),
+                has: in_words(self.limit),
+            });
+        }
+        Ok(self.limit - self.taken - self.checked)
+    }
+}
+
+/// Bytes that a detection key takes while it is checked: those of InstantOMR are read whole, their bodies first.
+fn checked(set: &ParamSet) -> u64 {
+    let engine = EngineKind::Instantomr;
+    let file = set.key_file_bytes(engine, ClueKind::Bound);
+    // Ready to work it has a copy in double precision, as long as bodies and masks.
+    file.map_or(0, |bytes| key_bytes(engine, bytes) * 3 / 4)
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
 
 /// What this server's memory has room for.
 pub(crate) struct Room {
     needs: Needs,
     /// What the server takes without digests and sessions.
     beside: u64,
+    /// Bytes of requests under way.
+    requests: usize,
     /// Bytes of a session's key.
     session_key: u64,
+    /// Bytes of a key that is checked.
+    checked: u64,
     /// Sessions whose keys are in memory.
     sessions: AtomicU64,
     /// The engines whose runs fit.
@@ -42,8 +122,10 @@ struct Demand<'a> {
 
 impl Demand<'_> {
     fn batches(&self) -> u64 {
-        let slots = self.needs.set.sophomr().map_or(1, |params| params.slots());
-        self.config.limits.digest_messages.div_ceil(slots as u64)
+        self.config
+            .limits
+            .digest_messages
+            .div_ceil(slots(&self.needs.set))
     }
 
     fn run(&self) -> u64 {
@@ -62,34 +144,41 @@ impl Demand<'_> {
 }
 
 impl Room {
-    /// Compares what a configuration asks for with what there is, and lowers in it what is too large: recipients
-    /// together, keys of sessions, keys between runs, the cache, then the messages of one digest. Logs the figures.
+    /// Compares what a configuration asks for with what there is, and lowers in it what is too large: posts that wait,
+    /// recipients together, keys of sessions, keys between runs, the cache, then the messages of one digest. Logs the figures.
+    ///
+    /// Errors: `Memory` where not even posting and reading fit.
     pub(crate) fn new(
         config: &mut Config,
         set: &Arc<ParamSet>,
         clues: ClueKind,
         counts: bool,
         look: fn() -> Memory,
-    ) -> Self {
+    ) -> Result<Self, ServerError> {
         let memory = look();
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let before = config.clone();
+        let least = Least::of(set, memory)?;
+        let left = least.left()?;
+        // What is left then is for digests.
+        let requests = (left / 4).clamp(LEAST_REQUESTS, requests::ROOM as u64);
+        let posting = &mut config.limits.posting_bytes;
+        *posting = (*posting).min((left / 8).max(LEAST_POSTING) as usize);
+        let beside = least.taken + *posting as u64 + requests;
         let detector = &config.detector;
         let mut needs = Needs {
             set: set.clone(),
             clues,
             threads: match detector.threads {
-                0 => cores,
+                0 => cores(),
                 threads => threads,
             },
             cache_bytes: detector.cache_bytes,
             keys: detector.keys_in_memory,
         };
-        let beside = memory.used.unwrap_or(0) + config.limits.posting_bytes as u64 + REQUESTS;
         let mut able = match config.detector.local_worker {
             true => set.spec().engines(),
             false => Vec::new(),
         };
-        let before = config.clone();
         let limit = match counts {
             true => memory.limit.unwrap_or(u64::MAX),
             false => u64::MAX,
@@ -106,7 +195,6 @@ impl Room {
             if total <= limit {
                 break;
             }
-            let slots = set.sophomr().map_or(1, |params| params.slots() as u64);
             let detector = &mut config.detector;
             if !able.is_empty() && detector.together > 1 {
                 detector.together -= 1;
@@ -118,7 +206,7 @@ impl Room {
             } else if !able.is_empty() && detector.cache_bytes > 0 && !set.spec().opens_clues() {
                 (detector.cache_bytes, needs.cache_bytes) = (0, 0);
             } else if able.contains(&EngineKind::Sophomr) && several {
-                config.limits.digest_messages = slots;
+                config.limits.digest_messages = slots(set);
             } else if !able.is_empty() {
                 let (what, needed) = (engines(&able), in_words(run));
                 let has = in_words(limit.saturating_sub(beside));
@@ -147,11 +235,13 @@ impl Room {
             counts,
             shortage,
             look,
-            beside: memory.used.unwrap_or(0),
+            checked: least.checked,
+            beside,
+            requests: requests as usize,
             needs,
         };
         room.log(config, &before, &able, limit);
-        room
+        Ok(room)
     }
 
     fn log(&self, config: &Config, before: &Config, able: &[EngineKind], limit: u64) {
@@ -196,6 +286,48 @@ impl Room {
         self.shortage.as_deref()
     }
 
+    /// Bytes that requests under way may have, of all clients together.
+    pub(crate) fn requests(&self) -> usize {
+        self.requests
+    }
+
+    /// Checks that there is memory to check a detection key, which digests and sessions may hold for now.
+    ///
+    /// Errors: RESOURCE_EXHAUSTED.
+    pub(crate) fn check_key(&self) -> Result<(), Status> {
+        self.check(self.checked, "checking a key")
+            .map_err(|shortage| refuse::busy(shortage, AGAIN))
+    }
+
+    /// Checks that there is memory for the key of one more session.
+    ///
+    /// Errors: what is short.
+    pub(crate) fn check_session(&self) -> Result<(), String> {
+        match self.counts {
+            true => self.check(self.session_key, "a session's key"),
+            false => Ok(()),
+        }
+    }
+
+    /// Checks that there is memory beside what posts and requests take.
+    fn check(&self, needed: u64, what: &str) -> Result<(), String> {
+        let has = || {
+            let available = (self.look)().available.unwrap_or(u64::MAX);
+            available.saturating_sub(LEAST_POSTING + LEAST_REQUESTS)
+        };
+        if needed > has() {
+            omr_detector::release_memory();
+        }
+        let has = has();
+        if needed > has {
+            let (needed, has) = (in_words(needed), in_words(has));
+            return Err(format!(
+                "{what} takes {needed} of memory, there is {has} now"
+            ));
+        }
+        Ok(())
+    }
+
     /// Notes how many sessions have their keys in memory.
     pub(crate) fn set_sessions(&self, sessions: usize) {
         self.sessions.store(sessions as u64, Ordering::Relaxed);
@@ -230,14 +362,15 @@ impl Room {
     #[cfg(test)]
     pub(crate) fn boundless(set: &Arc<ParamSet>) -> Self {
         let (mut config, look) = (Config::default(), Memory::default);
-        Self::new(&mut config, set, ClueKind::Bound, false, look)
+        Self::new(&mut config, set, ClueKind::Bound, false, look).unwrap()
     }
 }
 
 /// Settings that are lowered where memory is short.
-fn lowerable(config: &Config) -> [(&'static str, u64); 5] {
+fn lowerable(config: &Config) -> [(&'static str, u64); 6] {
     let (detector, limits) = (&config.detector, &config.limits);
     [
+        ("limits.posting_bytes", limits.posting_bytes as u64),
         ("detector.together", detector.together as u64),
         (
             "detector.session_keys_in_memory",
@@ -247,6 +380,12 @@ fn lowerable(config: &Config) -> [(&'static str, u64); 5] {
         ("detector.cache_bytes", detector.cache_bytes as u64),
         ("limits.digest_messages", limits.digest_messages),
     ]
+}
+
+/// Messages of a batch, 1 where a set has none, from its specification: its tables would take memory.
+fn slots(set: &ParamSet) -> u64 {
+    let sophomr = set.spec().sophomr.as_ref();
+    sophomr.map_or(1, |spec| spec.n as u64)
 }
 
 fn engines(able: &[EngineKind]) -> String {
@@ -265,6 +404,7 @@ mod tests {
         Memory {
             used: Some(used),
             limit: Some(limit),
+            addresses: false,
             available: Some(limit - used),
         }
     }
@@ -272,7 +412,7 @@ mod tests {
     fn of(set: &str, look: fn() -> Memory) -> (Config, Room) {
         let mut config = Config::default();
         let set = Arc::new(ParamSet::named(set).unwrap());
-        let room = Room::new(&mut config, &set, ClueKind::Bound, true, look);
+        let room = Room::new(&mut config, &set, ClueKind::Bound, true, look).unwrap();
         (config, room)
     }
 
@@ -314,7 +454,9 @@ mod tests {
     fn where_no_digest_fits_none_is_made_and_the_figures_are_told() {
         let (config, room) = of("sophomr-v5", || has(700 * MB));
         assert!(room.able().is_empty());
-        assert_eq!(config, Config::default(), "for workers elsewhere");
+        let whole = Config::default();
+        assert_eq!(config.detector, whole.detector, "for workers elsewhere");
+        assert_eq!(config.limits.digest_messages, whole.limits.digest_messages);
         let told = room.shortage().unwrap();
         assert!(
             told.contains("SophOMR") && told.contains(" GB of memory"),
@@ -329,24 +471,69 @@ mod tests {
 
     #[test]
     fn a_run_is_as_large_as_what_is_left_now() {
+        static LEFT: AtomicU64 = AtomicU64::new(0);
         fn left() -> Memory {
             Memory {
-                available: Some(75 * MB),
+                available: Some(LEFT.load(Ordering::Relaxed)),
                 ..has(64_000 * MB)
             }
         }
         let (config, room) = of("insecure-tiny-v3", left);
         assert_eq!(config, Config::default());
         let sophomr = [EngineKind::Sophomr];
+        // What posts and requests may take stays free.
+        LEFT.store(room.beside, Ordering::Relaxed);
         let fits = room.recipients(&sophomr, 4, 1);
         assert!((1..4).contains(&fits), "{fits}");
-        let full = Room {
-            look: || Memory {
-                available: Some(0),
-                ..left()
-            },
-            ..room
+        LEFT.store(room.beside - 50 * MB, Ordering::Relaxed);
+        assert_eq!(room.recipients(&sophomr, 4, 1), 0);
+    }
+
+    #[test]
+    fn posts_and_requests_have_less_before_there_is_no_server() {
+        let refused = |limit| {
+            let set = Arc::new(ParamSet::named("insecure-tiny-v3").unwrap());
+            let (mut config, look) = (Config::default(), limit);
+            Room::new(&mut config, &set, ClueKind::Bound, true, look).err()
         };
-        assert_eq!(full.recipients(&sophomr, 4, 1), 0);
+        let (config, room) = of("insecure-tiny-v3", || has(200 * MB));
+        let (posting, requests) = (config.limits.posting_bytes, room.requests());
+        assert!((8 << 20..30 << 20).contains(&posting), "{posting}");
+        assert!((25_000_000..30_000_000).contains(&requests), "{requests}");
+        assert!(refused(|| has(120 * MB)).is_none());
+        let told = refused(|| has(100 * MB)).unwrap().to_string();
+        assert!(
+            told.contains("insecure-tiny-v3 takes at least 113 MB") && told.contains("is 100 MB"),
+            "{told}"
+        );
+        // Keys of InstantOMR are read whole; tables count before they are made.
+        let full = Arc::new(ParamSet::named("hybrid-v4").unwrap());
+        let of_full_set = |limit| {
+            let mut config = Config::default();
+            Room::new(&mut config, &full, ClueKind::Bound, true, limit)
+        };
+        assert!(of_full_set(|| has(400 * MB)).is_err());
+        assert!(of_full_set(|| has(500 * MB)).unwrap().able().is_empty());
+    }
+
+    #[test]
+    fn keys_wait_for_memory() {
+        fn left() -> Memory {
+            Memory {
+                available: Some(150 * MB),
+                ..has(64_000 * MB)
+            }
+        }
+        let (_, room) = of("hybrid-v4", left);
+        let refused = room.check_key().unwrap_err();
+        assert_eq!(refused.code(), tonic::Code::ResourceExhausted);
+        assert!(
+            refused.message().contains("checking a key takes 2"),
+            "{refused}"
+        );
+        let refused = room.check_session().unwrap_err();
+        assert!(refused.contains("there is 125 MB now"), "{refused}");
+        let (_, room) = of("sophomr-v5", left);
+        assert!(room.check_key().is_ok(), "they are read in pieces");
     }
 }

@@ -62,7 +62,7 @@ pub(crate) async fn routes(
             AdminServiceServer::new(services::Admin(shared.clone()))
                 .max_decoding_message_size(omr_api::MESSAGE_BYTES),
         );
-    let mut router = called(builder, &shared.config, post);
+    let mut router = called(builder, &shared.config, shared.room.requests(), post);
     let mut paths = Vec::new();
     if shared.config.metrics_at() == MetricsAt::Server {
         paths.push("/metrics");

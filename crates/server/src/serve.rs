@@ -69,6 +69,7 @@ impl Server {
             config: parts.config,
             store: parts.store,
             set: parts.set,
+            room: parts.room,
             posting,
             jobs,
             sessions: sessions.clone(),

@@ -9,6 +9,7 @@ use crate::orders::Orders;
 use crate::posting::Posting;
 use crate::refuse;
 use crate::registrations::Registrations;
+use crate::room::Room;
 use crate::sessions::Sessions;
 use crate::share::{Place, Places};
 use crate::tokens::Right;
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) callers: Arc<Callers>,
     pub(crate) posting: Posting,
     pub(crate) jobs: Arc<Jobs>,
+    pub(crate) room: Arc<Room>,
     /// None: the board's set has no InstantOMR.
     pub(crate) sessions: Option<Arc<Sessions>>,
     pub(crate) orders: Orders,

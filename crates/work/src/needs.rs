@@ -149,6 +149,7 @@ mod tests {
         let memory = Memory {
             used: Some(50),
             limit: Some(100),
+            addresses: false,
             available: Some(30),
         };
         assert_eq!(room(memory, 20), 60);

@@ -308,3 +308,61 @@ fn said_last(done: crate::common::Done, text: &str) {
     let last = done.stderr.lines().last().unwrap_or_default();
     assert!(done.code == 0 && last.contains(text), "{done:?}");
 }
+
+/// `serve` under a limit of `ulimit` in KiB, `-v` or `-d`.
+fn limited(scene: &Scene, limit: &str, set: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.current_dir(scene.dir());
+    command.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")]);
+    command.arg(env!("CARGO_BIN_EXE_omr"));
+    command.args(["serve", "--anonymous", "--listen", "localhost:0", "--data"]);
+    command.args(["data", "--params", set]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Each limit is one under which the process once ended within an allocation.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_without_memory_does_not_start_and_prints_the_figures() {
+    let scene = Scene::empty();
+    for (limit, set) in [
+        ("-d 10000", SET),
+        ("-d 60000", SET),
+        ("-v 300000", "hybrid-v4"),
+        ("-v 400000", "hybrid-v4"),
+        ("-d 150000", "hybrid-v4"),
+    ] {
+        let done = limited(&scene, limit, set).output().unwrap();
+        let told = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(1), "{limit}: {told}");
+        let start = format!("omr: memory: a server of set {set} takes at least ");
+        let lines: Vec<&str> = told.lines().collect();
+        // Sets for tests are warned of.
+        let last = lines.last().unwrap();
+        assert!(last.starts_with(&start) && last.contains(" MB"), "{told}");
+        assert!(!told.contains("backtrace"), "{told}");
+        assert!(!scene.path("data").exists(), "{limit}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_with_little_memory_takes_letters_and_gives_them_out() {
+    for limit in ["-v 400000", "-d 150000"] {
+        let scene = Scene::empty();
+        let mut process = limited(&scene, limit, SET).spawn().unwrap();
+        let mut line = String::new();
+        let out = process.stdout.take().unwrap();
+        BufReader::new(out).read_line(&mut line).unwrap();
+        let server = Server(process);
+        let url = line.trim().strip_prefix("listening on ").unwrap();
+        scene.run(&["id", "new", "--home", "ann", "--server", url]);
+        scene.write("letter", b"hello");
+        let send = ["send", "--home", "ann", "--to", "ann/clue.key", "letter"];
+        scene.run(&send).quietly();
+        let inbox = scene.run(&["inbox", "--home", "ann", "--json"]).json();
+        assert_eq!(inbox["messages"][0]["first_line"], "hello", "{limit}");
+        drop(server);
+    }
+}

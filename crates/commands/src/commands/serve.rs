@@ -4,15 +4,21 @@ use crate::args::Serve;
 use crate::error::CliError;
 use crate::io;
 use omr_console::Ui;
+use omr_memory::Memory;
 use omr_ops::TelemetryConfig;
 use omr_protocol::params::SetSpec;
-use omr_server::{Config, Server, create_private_files, tokens};
+use omr_server::{Config, Server, check_memory, create_private_files, tokens};
 use std::net::SocketAddr;
 use tokio::signal::unix::{SignalKind, signal};
+
+/// Bytes of addresses that a thread's stack takes.
+const STACK: u64 = 2 << 20;
 
 pub(super) fn run(args: &Serve, ui: &Ui) -> Result<(), CliError> {
     create_private_files();
     let config = config(args)?;
+    // Threads and logs of the runtime take memory.
+    check_memory(&config)?;
     watched(config.clone(), serve(config, args.json, ui))
 }
 
@@ -34,6 +40,16 @@ pub(super) fn watched(
 /// Errors: `Runtime`.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
+    if let Memory {
+        addresses: true,
+        available: Some(left),
+        ..
+    } = Memory::now()
+    {
+        // Their stacks take a sixteenth of what is left at most: 512 threads, as many as there may be otherwise, take 1 GiB.
+        let threads = (left / 16 / STACK).clamp(8, 512);
+        builder.max_blocking_threads(threads as usize);
+    }
     builder.enable_all().build().map_err(CliError::Runtime)
 }
 

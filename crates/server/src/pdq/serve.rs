@@ -11,7 +11,7 @@ use crate::error::ServerError;
 use crate::front::guarded;
 use crate::listening::{Listening, allow_many_files, called, common_services};
 use crate::mail;
-use crate::requests::CHUNK;
+use crate::requests::{CHUNK, ROOM};
 use crate::share::Places;
 use crate::tokens::Tokens;
 use omr_api::v1::pdq_service_server::PdqServiceServer;
@@ -177,7 +177,7 @@ async fn routes(pdq: &Arc<Pdq>) -> Result<(HealthReporter, Routes), ServerError>
     let (reporter, mut builder) = common_services().await?;
     builder
         .add_service(PdqServiceServer::new(Service(pdq.clone())).max_decoding_message_size(CHUNK));
-    let mut router = called(builder, &pdq.config, CHUNK);
+    let mut router = called(builder, &pdq.config, ROOM, CHUNK);
     let mut pages = vec!["/"];
     let own = pdq.clone();
     router = router.route("/", axum::routing::get(move || async move { own.page() }));

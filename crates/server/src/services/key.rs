@@ -85,6 +85,7 @@ impl Keys {
     async fn check(&self, hash: [u8; 32]) -> Result<EngineKind, Status> {
         let permit = self.0.checks.acquire().await;
         let _permit = permit.map_err(|_| Status::unavailable("the server stops"))?;
+        self.0.room.check_key()?;
         let shared = self.0.clone();
         blocking(move || {
             let store = &shared.store;

@@ -278,6 +278,7 @@ impl Sessions {
         }
         slot.begin(&self.tools.store)?;
         self.make_room(&slot.id);
+        self.tools.room.check_session()?;
         let opened = Live::open(&self.tools, slot)?;
         slot.stands(Place::of(&opened.session));
         *live = Some(opened);

@@ -94,6 +94,13 @@ impl Outline {
         &self.spec
     }
 
+    /// Bytes of the tables of the two rings once both directions of every transform have been used: two words for each point,
+    /// prime and direction. All else that a set keeps is small beside them.
+    pub fn table_bytes(&self) -> u64 {
+        let words = self.large.len() * self.spec.n + self.small.len() * self.spec.small_n;
+        (words * 2 * 2 * size_of::<u64>()) as u64
+    }
+
     fn final_key_bytes(&self) -> usize {
         let ring = &self.spec.final_ring;
         let shape = ring.shape(self.spec.small_n);
