@@ -54,11 +54,12 @@ pub(crate) struct Scene {
     pub(crate) dropped: Arc<Mutex<BTreeSet<u64>>>,
     /// How letters are sealed, as digests say.
     pub(crate) said: Arc<Mutex<Sealing>>,
+    pub(crate) keys: Keys,
 }
 
 /// Her detection keys, wherever they are.
 #[derive(Clone, Default)]
-struct Keys(Arc<Mutex<Option<Arc<Engines>>>>);
+pub(crate) struct Keys(Arc<Mutex<Option<Arc<Engines>>>>);
 
 impl Scene {
     /// Registered, with an empty board before her.
@@ -90,15 +91,22 @@ impl Scene {
         register(&mut identity, &client, |_, _, _| {})
             .await
             .unwrap();
-        *keys.0.lock().unwrap() = Some(Arc::new(engines(&home)));
-        Self {
+        let scene = Self {
             dir,
             fake,
             client,
             identity,
             dropped,
             said,
-        }
+            keys,
+        };
+        scene.detect_for(&home);
+        scene
+    }
+
+    /// Has the detector use the keys in a home.
+    pub(crate) fn detect_for(&self, home: &Home) {
+        *self.keys.0.lock().unwrap() = Some(Arc::new(engines(home)));
     }
 
     pub(crate) fn address(&self) -> Address {
