@@ -152,6 +152,42 @@ def test_sessions_grow_with_the_board(hybrid_board, carol, carol_keys, filled):
         session.extend(filled)
 
 
+def test_lost_messages_are_named_apart_from_clues_that_cannot_be_read(carol, carol_keys, tmp_path):
+    folder = tmp_path / "board"
+    with omr.Board.create(folder, params=HYBRID) as board:
+        for letter in [b"0", b"1", b"2", b"3"]:
+            board.post(carol.address, letter)
+        payload = board[2].payload
+    # One bit of the message's payload is damaged, wherever the file has it.
+    file = folder / "board.redb"
+    content = bytearray(file.read_bytes())
+    at = content.find(payload)
+    assert at >= 0
+    while at >= 0:
+        content[at + len(payload) // 2] ^= 4
+        at = content.find(payload, at + 1)
+    file.write_bytes(content)
+    detector = omr.Detector(*carol_keys)
+    with omr.Board.open(folder) as board:
+        digest = detector.digest(board, bound=4)
+        assert [letter.data for letter in carol.decode(digest)] == [b"0", b"1", b"3"]
+        assert (digest.lost, digest.unusable_clues) == ([2], 0)
+        before = detector.digest(board, range=range(0, 2), bound=4)
+        assert (before.lost, before.unusable_clues) == ([], 0)
+        assert omr.Digest.from_bytes(bytes(digest)).lost == []
+        session = detector.session(board, bound=4)
+        session.extend(board, end=2)
+        assert session.digest().lost == []
+        session.extend(board, end=3)
+        assert (session.digest().lost, session.digest().unusable_clues) == ([2], 0)
+        cut = session.cut(0)
+        assert (cut.lost, cut.unusable_clues) == ([2], 0)
+        session.extend(board)
+        rest = session.digest()
+        assert (rest.range, rest.lost, rest.unusable_clues) == (range(3, 4), [], 0)
+        assert (session.cut(0).lost, session.cut(1).lost) == ([2], [])
+
+
 def test_sessions_notice_a_board_that_was_put_back(carol, carol_keys, tmp_path):
     folder, older, newer = tmp_path / "board", tmp_path / "older", tmp_path / "newer"
     omr.Board.create(folder, params=HYBRID).close()

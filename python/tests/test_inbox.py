@@ -178,9 +178,54 @@ def test_a_watch_ends_from_another_thread(ann):
     assert list(watch) == []
 
 
+def test_letters_are_read_beside_a_program_that_fetches(ann, bob, homes):
+    bob.send(ann.address, b"read beside a fetch")
+    ann.take()
+    (letter,) = [letter for letter in ann.letters() if letter.data == b"read beside a fetch"]
+    with omr.Inbox.open(homes / "ann") as beside:
+        assert [one.data for one in beside.letters() if one.number == letter.number] == [b"read beside a fetch"]
+        assert (beside.kept(), beside.contacts, beside.address) == (ann.kept(), ann.contacts, ann.address)
+        beside.mark_read(letter)
+        assert letter.number not in [one.number for one in ann.letters()]
+        calls = [
+            beside.take,
+            beside.watch,
+            beside.retry_damaged,
+            lambda: beside.raise_bound(3),
+            lambda: beside.again(0, 1),
+            lambda: beside.drop(0, 1),
+        ]
+        for call in calls:
+            with pytest.raises(omr.InboxBusyError, match="open it again"):
+                call()
+        # The one that fetches goes on, and what it brings is there for both.
+        bob.send(beside.address, b"brought by the other")
+        assert [one.data for one in ann.take()] == [b"brought by the other"]
+        assert beside.letters()[-1].data == b"brought by the other"
+    ann.close()
+    with omr.Inbox.open(homes / "ann") as again:
+        assert list(again.take()) == []
+    # The command watches, and Python reads.
+    watch = [COMMAND, "watch", "--every", "600s", "--home", homes / "ann"]
+    with subprocess.Popen(watch, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as watching:
+        try:
+            deadline = time.monotonic() + 30
+            while time.monotonic() < deadline:
+                with omr.Inbox.open(homes / "ann") as beside:
+                    try:
+                        beside.retry_damaged()
+                    except omr.InboxBusyError:
+                        break
+            assert beside.closed and watching.poll() is None and time.monotonic() < deadline
+            with omr.Inbox.open(homes / "ann") as beside:
+                assert beside.letters(all=True)[-1].data == b"brought by the other"
+        finally:
+            watching.kill()
+
+
 def test_errors_by_kind(ann, homes, url, tmp_path):
     with pytest.raises(omr.InboxBusyError):
-        omr.Inbox.open(homes / "ann")
+        omr.Inbox.register(homes / "ann")
     with pytest.raises(omr.IdentityError):
         omr.Inbox.open(tmp_path)
     with pytest.raises(omr.IdentityError):

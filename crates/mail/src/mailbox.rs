@@ -34,9 +34,24 @@ impl Mailbox {
     ///
     /// Errors: those of [`Reader::new`] and [`Inbox::open`].
     pub fn open(identity: Identity) -> Result<Self, MailError> {
+        Self::with(identity, Inbox::open)
+    }
+
+    /// Opens everything to look at it and to note what was read, also while another process fetches. [`Mailbox::take_in`]
+    /// is `Busy`.
+    ///
+    /// Errors: those of [`Reader::new`] and [`Inbox::beside`].
+    pub fn beside(identity: Identity) -> Result<Self, MailError> {
+        Self::with(identity, Inbox::beside)
+    }
+
+    fn with(
+        identity: Identity,
+        open: fn(&Home) -> Result<Inbox, MailError>,
+    ) -> Result<Self, MailError> {
         let reader = Reader::new(&identity)?;
-        let inbox = Inbox::open(&identity.home)?;
-        let (retired, unread) = Retired::all(&identity.home, Inbox::open)?;
+        let inbox = open(&identity.home)?;
+        let (retired, unread) = Retired::all(&identity.home, open)?;
         Ok(Self {
             identity,
             inbox,

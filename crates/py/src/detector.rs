@@ -111,7 +111,8 @@ impl Detector {
                 costs: Costs::default(),
             };
             let answer = self.keys.engines.respond(scheme, job, watch)?;
-            Digest::new(&self.keys.set, answer)
+            let lost = source.lost(answer.response.request().range);
+            Digest::new(&self.keys.set, answer, lost)
         })?;
         Ok(made)
     }

@@ -25,6 +25,7 @@ pub(crate) struct Digest {
     bytes: Vec<u8>,
     stages: Vec<(&'static str, f64)>,
     unusable_clues: usize,
+    lost: Vec<u64>,
 }
 
 impl PartialEq for Digest {
@@ -117,6 +118,11 @@ impl Digest {
         self.unusable_clues
     }
 
+    #[getter]
+    fn lost(&self) -> Vec<u64> {
+        self.lost.clone()
+    }
+
     fn __repr__(&self) -> String {
         let range = self.response.request().range;
         format!(
@@ -130,13 +136,16 @@ impl Digest {
 }
 
 impl Digest {
-    pub(crate) fn new(set: &Arc<ParamSet>, answer: Answer) -> Result<Self, Fault> {
+    /// A digest that was made here, and the messages of it that are lost by damage of the board.
+    pub(crate) fn new(set: &Arc<ParamSet>, answer: Answer, lost: Vec<u64>) -> Result<Self, Fault> {
         Ok(Self {
             set: set.clone(),
             bytes: answer.response.to_bytes(set)?,
             response: answer.response,
             stages: answer.stages.seconds().to_vec(),
-            unusable_clues: answer.unusable_clues,
+            // The detector passes over lost messages as over clues that cannot be read.
+            unusable_clues: answer.unusable_clues.saturating_sub(lost.len()),
+            lost,
         })
     }
 
@@ -154,6 +163,7 @@ impl Digest {
             set,
             stages: Vec::new(),
             unusable_clues: 0,
+            lost: Vec::new(),
         })
     }
 }

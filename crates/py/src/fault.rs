@@ -143,6 +143,12 @@ pub(crate) enum Fault {
     /// Two who fetch at once.
     #[error("a fetch or a watch of this inbox is under way: end it first")]
     Fetching,
+    /// A fetch into an inbox that another program fetched into when it was opened.
+    #[error(
+        "another program fetched into this inbox when it was opened: letters are listed and read, nothing is fetched or \
+         asked for; close the inbox and open it again when that program has closed it"
+    )]
+    Beside,
     /// The time between two fetches.
     #[error("expected a time between fetches of at least 0.001 seconds, found {0}")]
     Period(f64),

@@ -18,7 +18,7 @@ use crate::raise::chain;
 use crate::running::run;
 use contacts::To;
 use fetch::{Office, letters_of};
-use omr_mail::{Identity, Letter, MAX_LEVELS, Mailbox, NewIdentity, Rules, register};
+use omr_mail::{Identity, Letter, MAX_LEVELS, MailError, Mailbox, NewIdentity, Rules, register};
 use omr_protocol::{ClueKind, Scheme, Sealing};
 use place::{Place, located, own_server};
 use pyo3::prelude::*;
@@ -29,7 +29,7 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// The inbox of an identity, open; nobody else has it open meanwhile.
+/// The inbox of an identity, open: to fetch, or to look at it where another program fetches.
 #[pyclass(frozen, module = "omr")]
 pub(crate) struct Inbox {
     home: PathBuf,
@@ -143,12 +143,13 @@ impl Inbox {
         let at = located(home, passphrase)?;
         let home = at.dir().to_owned();
         run(py, &None, None, |_| {
-            let mailbox = Mailbox::open(Identity::open(&at)?)?;
-            Ok(Office::new(
-                mailbox,
-                own_server(&at, token)?,
-                Network::new()?,
-            ))
+            let identity = Identity::open(&at)?;
+            let mailbox = match Mailbox::open(identity.clone()) {
+                Err(MailError::Busy) => Mailbox::beside(identity)?,
+                opened => opened?,
+            };
+            let server = own_server(&at, token)?;
+            Ok(Office::new(mailbox, server, Network::new()?))
         })
         .and_then(|office| Self::of(py, home, office))
     }
@@ -182,7 +183,7 @@ impl Inbox {
     /// Fetches everything since the last fetch, and decodes it.
     #[pyo3(signature = (*, progress=None))]
     fn take(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Taken> {
-        let office = self.inner()?;
+        let office = self.fetching()?;
         let (taken, told) = run(py, &None, progress, |watch| {
             let _turn = office.turn()?;
             let fetched = office.network.wait(watch, office.fetch(false, watch));
@@ -204,7 +205,7 @@ impl Inbox {
         canaries: Option<f64>,
     ) -> PyResult<Watch> {
         let plan = watch::Plan::new(every, count, session, canaries)?;
-        Ok(Watch::start(self.inner()?, plan)?)
+        Ok(Watch::start(self.fetching()?, plan)?)
     }
 
     /// The letters that are here.
@@ -237,13 +238,13 @@ impl Inbox {
 
     /// Has the next fetch ask again for ranges that overflowed.
     fn raise_bound(&self, py: Python<'_>, bound: u32) -> PyResult<usize> {
-        let office = self.inner()?;
+        let office = self.fetching()?;
         run(py, &None, None, |watch| office.raise_bound(bound, watch))
     }
 
     /// Has the next fetch ask again for ranges whose digests did not decode.
     fn retry_damaged(&self, py: Python<'_>) -> PyResult<usize> {
-        let office = self.inner()?;
+        let office = self.fetching()?;
         let asked = py.detach(|| office.mailbox.inbox.retry_damaged());
         Ok(asked.map_err(Fault::from)?)
     }
@@ -258,7 +259,7 @@ impl Inbox {
         bound: Option<u32>,
         by: Option<NonZeroU64>,
     ) -> PyResult<usize> {
-        let office = self.inner()?;
+        let office = self.fetching()?;
         run(py, &None, None, |watch| {
             office.again(start..end, (bound, by), watch)
         })
@@ -266,7 +267,7 @@ impl Inbox {
 
     /// Forgets kept ranges, and requests that were not answered, within a range.
     fn drop(&self, py: Python<'_>, start: u64, end: u64) -> PyResult<(usize, usize)> {
-        let office = self.inner()?;
+        let office = self.fetching()?;
         let dropped = py.detach(|| office.mailbox.inbox.drop_range(start..end));
         Ok(dropped.map_err(Fault::from)?)
     }
@@ -376,6 +377,17 @@ impl Inbox {
     fn inner(&self) -> Result<Arc<Office>, Fault> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         open.clone().ok_or(Fault::InboxClosed)
+    }
+
+    /// For what fetches, decodes, or changes what is asked for.
+    ///
+    /// Errors: `InboxClosed`; `Beside` where another program did so when this inbox was opened.
+    fn fetching(&self) -> Result<Arc<Office>, Fault> {
+        let office = self.inner()?;
+        match office.mailbox.inbox.fetches() {
+            true => Ok(office),
+            false => Err(Fault::Beside),
+        }
     }
 }
 

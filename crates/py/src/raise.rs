@@ -115,7 +115,7 @@ fn class(fault: Fault) -> Result<Class, std::io::Error> {
         Fault::Remote(error) => return remote(error),
         Fault::Mail(error) => return mail(error),
         Fault::InboxClosed => bare("InboxClosedError"),
-        Fault::Fetching => bare("InboxBusyError"),
+        Fault::Fetching | Fault::Beside => bare("InboxBusyError"),
         Fault::Passing(_) => bare("UnreachableError"),
         Fault::Worker(omr_worker::WorkerError::NoRight) => bare("AccessError"),
         Fault::Worker(_) => bare("ServerError"),

@@ -24,7 +24,25 @@ const MOST_BYTES: u64 = 1 << 33;
 pub(crate) struct Session {
     set: Arc<ParamSet>,
     threads: Threads,
-    inner: Mutex<Inner>,
+    open: Mutex<Open>,
+}
+
+/// A session and what digests do not contain.
+struct Open {
+    inner: Inner,
+    /// Of the messages since the last cut.
+    passed: Passed,
+    /// Of the digest that was cut off last.
+    last: Passed,
+}
+
+/// The messages of a digest that the detector passed over, as far as this process took them.
+#[derive(Clone, Default)]
+struct Passed {
+    /// Those whose clues cannot be read, and those that are lost.
+    unusable: usize,
+    /// Those that are lost by damage of the board.
+    lost: Vec<u64>,
 }
 
 /// What is asked of a new session.
@@ -50,7 +68,11 @@ impl Session {
         check_params(self.set.name(), board.set.name())?;
         let (open, mut source) = (board.inner()?, board.source()?);
         let taken = run(py, &self.threads, progress, |watch| {
-            let mut session = self.lock();
+            let Open {
+                inner: session,
+                passed,
+                ..
+            } = &mut *self.lock();
             let (expected, found) = (session.header().board_id, board.place.board_id);
             if expected != found {
                 let ids = Mismatch::new(hex(&expected), hex(&found));
@@ -71,8 +93,11 @@ impl Session {
                 .into());
             }
             let kept = |_: &Inner| Ok::<(), DetectorError>(());
+            let before = session.unusable_clues;
             let taken = session.advance(&mut source, end, watch, kept);
             // What was taken before an error stays taken.
+            passed.unusable += session.unusable_clues - before;
+            passed.lost.extend(source.lost(start..session.next()));
             let hash = hash_at(session.next())?;
             session.note_log_hash(hash);
             taken?;
@@ -84,26 +109,31 @@ impl Session {
     /// The digest of all messages so far.
     fn digest(&self, py: Python<'_>) -> PyResult<Digest> {
         run(py, &self.threads, None, |_| {
-            let session = self.lock();
+            let Open { inner, passed, .. } = &*self.lock();
             let answer = Answer {
-                response: Response::Instantomr(session.digest()),
-                stages: session.stages.clone(),
-                unusable_clues: session.unusable_clues,
+                response: Response::Instantomr(inner.digest()),
+                stages: inner.stages.clone(),
+                unusable_clues: passed.unusable,
             };
-            Digest::new(&self.set, answer)
+            Digest::new(&self.set, answer, passed.lost.clone())
         })
     }
 
     /// Cuts a digest off.
     fn cut(&self, py: Python<'_>, number: u64) -> PyResult<Digest> {
         run(py, &self.threads, None, |_| {
-            let bytes = self.lock().cut(number, placement_seed())?;
+            let mut open = self.lock();
+            let cuts = open.inner.cuts();
+            let bytes = open.inner.cut(number, placement_seed())?;
+            if open.inner.cuts() > cuts {
+                open.last = std::mem::take(&mut open.passed);
+            }
             let answer = Answer {
                 response: Response::from_bytes(&self.set, &bytes)?,
                 stages: Stages::default(),
-                unusable_clues: 0,
+                unusable_clues: open.last.unusable,
             };
-            Digest::new(&self.set, answer)
+            Digest::new(&self.set, answer, open.last.lost.clone())
         })
     }
 
@@ -115,25 +145,25 @@ impl Session {
     /// The next message that it waits for.
     #[getter]
     fn next(&self, py: Python<'_>) -> u64 {
-        py.detach(|| self.lock().next())
+        py.detach(|| self.lock().inner.next())
     }
 
     /// The running hash of the board's log at the next message, if it is known.
     #[getter]
     fn log_hash<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
-        let hash = py.detach(|| self.lock().seen().next.hash);
+        let hash = py.detach(|| self.lock().inner.seen().next.hash);
         hash.map(|hash| PyBytes::new(py, &hash))
     }
 
     /// Digests cut off so far.
     #[getter]
     fn cuts(&self, py: Python<'_>) -> u64 {
-        py.detach(|| self.lock().cuts())
+        py.detach(|| self.lock().inner.cuts())
     }
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let write = || {
-            let file = self.lock().to_file();
+            let file = self.lock().inner.to_file();
             let params = self.set.instantomr()?;
             Ok::<_, Fault>(file.to_bytes(params)?)
         };
@@ -152,7 +182,11 @@ impl Session {
         Self {
             set: set.clone(),
             threads: threads.clone(),
-            inner: Mutex::new(inner),
+            open: Mutex::new(Open {
+                inner,
+                passed: Passed::default(),
+                last: Passed::default(),
+            }),
         }
     }
 
@@ -208,7 +242,7 @@ impl Session {
         Ok(Self::of(Inner::resume(detector, file)?, of))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

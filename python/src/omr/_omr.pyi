@@ -376,7 +376,11 @@ class Digest:
     def stages(self) -> dict[str, float]:
         """Seconds by stage, where it was made by this process."""
     @property
-    def unusable_clues(self) -> int: ...
+    def unusable_clues(self) -> int:
+        """Messages whose clues cannot be read, where it was made by this process, without those that are `lost`."""
+    @property
+    def lost(self) -> list[int]:
+        """Messages that are lost by damage of the board, where it was made by this process: no digest brings them."""
     def __bytes__(self) -> bytes: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -536,8 +540,8 @@ class Watch:
 class Inbox:
     """A recipient at a server, in the home folder of `omr id`, with what came for her. It is a context manager.
 
-    What a server sees, and when, does not depend on what was found. Nobody else has an inbox open meanwhile. What did
-    not go as it should, and nothing failed of, goes to the logger `omr`.
+    What a server sees, and when, does not depend on what was found. What did not go as it should, and nothing failed
+    of, goes to the logger `omr`.
     """
 
     @staticmethod
@@ -575,7 +579,12 @@ class Inbox:
     ) -> Inbox:
         """Goes on with a registration that was interrupted, as `omr id register`."""
     @staticmethod
-    def open(home: _Path, *, token: str | None = None, passphrase: str | None = None) -> Inbox: ...
+    def open(home: _Path, *, token: str | None = None, passphrase: str | None = None) -> Inbox:
+        """Opens the inbox of an identity.
+
+        Where another program fetches into it, letters are listed, read and sent all the same; `take`, `watch`, and what
+        changes the requests (`raise_bound`, `retry_damaged`, `again`, `drop`) are an `InboxBusyError`.
+        """
     @property
     def home(self) -> Path: ...
     @property
