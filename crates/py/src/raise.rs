@@ -250,7 +250,10 @@ fn mail(error: MailError) -> Result<Class, std::io::Error> {
         }
         MailError::Locked(_) | MailError::Unlock(..) => bare("PassphraseError"),
         MailError::Busy => bare("InboxBusyError"),
-        MailError::Database(_) | MailError::Damaged(_) | MailError::Record(_) => bare("InboxError"),
+        MailError::Database(_)
+        | MailError::Damaged(_)
+        | MailError::OtherTypes { .. }
+        | MailError::Record(_) => bare("InboxError"),
         MailError::NoMessage(_) | MailError::Range(_) | MailError::NotKept(_) => bare("InboxError"),
         MailError::OtherSealing(sealings) => both("BoardError", sealings),
         MailError::OtherClues(kinds) => both("BoardError", kinds),

@@ -113,3 +113,32 @@ async fn a_damaged_inbox_comes_anew_from_the_server() {
     assert_eq!(scene.contents(&inbox), [b"three"]);
     assert!(Path::new(&aside).exists());
 }
+
+#[test]
+fn a_file_whose_tables_have_other_types_is_named_and_put_aside() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::new(dir.path());
+    for (name, expected) in [("seen", "u64 to &[u8]"), ("adopted", "(&[u8],u64) to u64")] {
+        let path = home.path("inbox.redb");
+        let database = redb::Database::create(&path).unwrap();
+        let tx = database.begin_write().unwrap();
+        let table = redb::TableDefinition::<&str, u64>::new(name);
+        tx.open_table(table).unwrap();
+        tx.commit().unwrap();
+        drop(database);
+        for open in [Inbox::open, Inbox::beside] {
+            let error = open(&home).err().unwrap();
+            let found = format!(
+                "an earlier development version, whose files this one does not read (table {name}: expected {expected}, \
+                 found &str to u64): `omr inbox rebuild`"
+            );
+            assert!(error.to_string().contains(&found), "{error}");
+        }
+        let aside = Inbox::rebuild(&home, 3).unwrap().unwrap();
+        assert!(aside.exists());
+        let inbox = Inbox::open(&home).unwrap();
+        assert_eq!(inbox.requests().cursor().unwrap(), 3);
+        drop(inbox);
+        std::fs::remove_file(path).unwrap();
+    }
+}
