@@ -1,5 +1,5 @@
-//! Short trials with real processes: a server that is killed while clients post, and mail while servers and fetches are
-//! killed. They show what the end of a process loses; power failures are replayed by tests (`power`).
+//! Short trials with real processes: a server that is killed while clients post, one without memory for digests, and mail
+//! while servers and fetches are killed. They show what the end of a process loses; power failures are replayed by tests (`power`).
 
 use std::path::Path;
 use std::process::Command;
@@ -10,6 +10,7 @@ use crate::error::XtaskError;
 
 const SET: [&str; 2] = ["--params", "insecure-tiny-hybrid-v1"];
 const KILLS: [&str; 5] = ["chaos", "--only", "kills", "--kills", "20"];
+const MEMORY: [&str; 3] = ["chaos", "--only", "memory"];
 const MAIL: [&str; 7] = [
     "mail",
     "--messages",
@@ -23,7 +24,7 @@ const MAIL: [&str; 7] = [
 /// Runs the trials; each prints its figures, and fails where a promise of the service did not hold.
 pub(crate) fn run(root: &Path) -> Result<(), XtaskError> {
     let omr = built::command(root)?;
-    for trial in [&KILLS[..], &MAIL] {
+    for trial in [&KILLS[..], &MEMORY, &MAIL] {
         let mut command = Command::new(&omr);
         command.arg("bench").args(trial).args(SET).arg("--json");
         let status = command

@@ -42,6 +42,19 @@ fn kills_lose_nothing() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_digest_without_memory_is_refused_and_the_server_goes_on() {
+    let found = trial(&["chaos", "--only", "memory"]);
+    assert_eq!(found["faults"].as_array().unwrap().len(), 0, "{found}");
+    let figures = &found["figures"];
+    // Refused under the limit, made without it.
+    let digests = (&figures["refused"], &figures["job_digests"]);
+    assert_eq!(digests, (&1.into(), &1.into()), "{found}");
+    assert_eq!(figures["lost"], 0);
+    assert!(figures["posts_acknowledged"].as_u64().unwrap() > 0);
+}
+
+#[test]
 fn damage_is_told_and_mended() {
     let found = trial(&["chaos", "--only", "damage"]);
     assert_eq!(found["faults"].as_array().unwrap().len(), 0, "{found}");

@@ -178,6 +178,9 @@ pub enum BenchError {
     /// The disk.
     #[error(transparent)]
     Io(#[from] std::io::Error),
+    /// A file that is replaced as commands replace theirs.
+    #[error(transparent)]
+    Console(#[from] omr_console::ConsoleError),
     /// There is no card, or it failed.
     #[error(transparent)]
     Machine(#[from] omr_cuda::MachineError),

@@ -7,13 +7,12 @@ use crate::measure::{BenchError, DigestBench, Setting, Shape, Start};
 use chacha20::ChaCha20Rng;
 use clap::Args;
 use omr_client::instantomr::InstantRecipient;
+use omr_console::{Access, stage_bytes};
 use omr_detector::{DetectorError, MessageSource, Progress};
 use omr_protocol::Scheme;
 use omr_protocol::params::DEFAULT;
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Most messages looked at together.
@@ -207,12 +206,8 @@ impl StreamBench {
     }
 }
 
-/// Writes a file beside its place, waits for the disk, and gives it its name.
+/// Writes a file as commands write theirs: on the disk before it has its name.
 fn write(path: &Path, bytes: &[u8]) -> Result<usize, BenchError> {
-    let staged = path.with_extension("new");
-    let mut file = File::create(&staged)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(staged, path)?;
+    stage_bytes(path, Access::Public, bytes)?.commit(true)?;
     Ok(bytes.len())
 }

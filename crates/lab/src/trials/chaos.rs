@@ -7,6 +7,7 @@ mod digests;
 mod disk_full;
 mod kills;
 mod ledger;
+mod memory;
 pub(crate) mod people;
 mod posters;
 mod recipients;
@@ -41,6 +42,8 @@ pub enum Kind {
     Clock,
     /// Segments that are flipped, cut short or gone
     Damage,
+    /// A limit of memory just above what the server takes without digests; Linux alone
+    Memory,
 }
 
 /// Trials with faults.
@@ -142,6 +145,7 @@ impl Chaos {
             Kind::SlowDisk => slow_disk::run(self),
             Kind::Clock => clock::run(self),
             Kind::Damage => damage::run(self),
+            Kind::Memory => memory::run(self),
         }
     }
 

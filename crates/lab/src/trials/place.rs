@@ -46,6 +46,7 @@ impl Place {
                 config: folder.path().join("omr.toml"),
                 log: folder.path().join("log"),
                 environment: Vec::new(),
+                addresses_kib: None,
             },
             folder,
             port,

@@ -21,6 +21,8 @@ pub struct Setup {
     pub log: PathBuf,
     /// Environment on top of this process's.
     pub environment: Vec<(String, String)>,
+    /// The most addresses that it may take, in KiB (`ulimit -v`), where there is such a limit.
+    pub addresses_kib: Option<u64>,
 }
 
 /// A running server; killed when dropped.
@@ -36,7 +38,16 @@ impl ServerProcess {
     pub fn start(setup: &Setup) -> Result<Self, TrialError> {
         let log = File::options().create(true).append(true).open(&setup.log);
         let log = log.map_err(TrialError::io("opening the log"))?;
-        let mut child = Command::new(program()?)
+        let mut command = match setup.addresses_kib {
+            None => Command::new(program()?),
+            Some(most) => {
+                let mut shell = Command::new("sh");
+                let limited = format!("ulimit -v {most} && exec \"$0\" \"$@\"");
+                shell.args(["-c", &limited]).arg(program()?);
+                shell
+            }
+        };
+        let mut child = command
             .args(["serve", "--config"])
             .arg(&setup.config)
             .envs(setup.environment.iter().cloned())
