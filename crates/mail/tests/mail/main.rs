@@ -10,6 +10,7 @@ mod export;
 mod fetch;
 mod identity;
 mod kept;
+mod kept;
 mod power;
 mod rotate;
 mod sealing;
