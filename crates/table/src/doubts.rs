@@ -31,6 +31,19 @@ pub enum Doubt {
     Header(Vec<String>),
     /// The name of a column begins or ends with a space.
     Space(String),
+    /// Values of a column were cut, as an option allowed.
+    Cut {
+        /// The column.
+        column: String,
+        /// Its type.
+        kind: ColumnType,
+        /// The first row of one, counted from 0.
+        row: u64,
+        /// How many.
+        values: u64,
+        /// How many texts had no character that fits, and are empty.
+        empty: u64,
+    },
 }
 
 /// A type that texts look like.
@@ -109,6 +122,26 @@ impl fmt::Display for Doubt {
                 "columns are called {}, which could be values of theirs: expected their names in the first line",
                 names.join(", ")
             ),
+            Doubt::Cut {
+                column,
+                kind,
+                row,
+                values,
+                empty,
+            } => {
+                let what = match kind {
+                    ColumnType::Text { max_bytes } => format!("to {max_bytes} bytes"),
+                    _ => "to whole seconds".to_owned(),
+                };
+                write!(
+                    f,
+                    "column {column:?}: {values} values were cut {what}, the first in row {row}, counted from 0"
+                )?;
+                match empty {
+                    0 => Ok(()),
+                    _ => write!(f, "; nothing is left of {empty} of them"),
+                }
+            }
             Doubt::Space(name) => write!(
                 f,
                 "column {name:?} begins or ends with a space, which queries must contain, too"
@@ -123,6 +156,16 @@ impl Table {
         let columns = &self.schema().columns;
         let mut doubts: Vec<Doubt> = self.header().into_iter().collect();
         for (place, column) in columns.iter().enumerate() {
+            let cuts = self.cuts().get(place).copied().unwrap_or_default();
+            if cuts.values > 0 {
+                doubts.push(Doubt::Cut {
+                    column: column.name.clone(),
+                    kind: column.kind,
+                    row: cuts.first,
+                    values: cuts.values,
+                    empty: cuts.empty,
+                });
+            }
             if column.name.trim() != column.name {
                 doubts.push(Doubt::Space(column.name.clone()));
             }

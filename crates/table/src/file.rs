@@ -26,7 +26,10 @@ pub enum FileError {
     #[error("{}: {}", .0.display(), .1)]
     Io(PathBuf, #[source] io::Error),
     /// The file begins otherwise than a table's, with these bytes.
-    #[error("not a table: expected {MAGIC:?} at its beginning, found {0:?}")]
+    #[error(
+        "not a table: expected \"OMRTABLE\" at its beginning, found {:?}: a table is made by an import of CSV or Parquet",
+        String::from_utf8_lossy(.0)
+    )]
     NotATable(Vec<u8>),
     /// The file was written in a version that this build does not know.
     #[error("table version: {0}")]

@@ -27,6 +27,7 @@ use std::str::FromStr;
 pub use batches::import_batches;
 pub use csv::{CsvFault, import_csv};
 pub use error::ImportError;
+pub(crate) use fill::{Cuts, Filled};
 pub(crate) use guess::looks_like_a_code;
 #[cfg(feature = "parquet")]
 pub use parquet::import_parquet;

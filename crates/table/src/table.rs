@@ -1,16 +1,41 @@
 //! A table in memory, stored by columns.
 
 use crate::column::ColumnData;
+use crate::import::{Cuts, Filled};
 use crate::{Column, Ordinals, Row, Schema, Texts, Value};
 
 /// A schema and its rows, in memory by columns: 8 bytes and a bit for every value, and the bytes of text.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Table {
     schema: Schema,
     columns: Vec<ColumnData>,
+    /// What the import of each column cut; no part of the table, and empty unless it was just imported.
+    cuts: Vec<Cuts>,
+}
+
+/// Tables are equal that have the same schema and values, whatever was cut on their way.
+impl PartialEq for Table {
+    fn eq(&self, other: &Self) -> bool {
+        self.schema == other.schema && self.columns == other.columns
+    }
 }
 
 impl Table {
+    /// Joins columns that were imported.
+    pub(crate) fn imported(name: &str, salt: [u8; 16], columns: Vec<Filled>) -> Self {
+        let cuts = columns.iter().map(|column| column.cuts).collect();
+        let columns = columns.into_iter();
+        let columns = columns.map(|column| (column.name, column.kind, column.data));
+        Table {
+            cuts,
+            ..Self::new(name.to_owned(), salt, columns.collect())
+        }
+    }
+
+    pub(crate) fn cuts(&self) -> &[Cuts] {
+        &self.cuts
+    }
+
     /// Joins columns, whose values have been checked against their types, and measures domains.
     pub(crate) fn new(
         name: String,
@@ -32,12 +57,17 @@ impl Table {
                 columns: schemas.collect(),
             },
             columns: columns.into_iter().map(|(_, _, data)| data).collect(),
+            cuts: Vec::new(),
         }
     }
 
     /// Joins a schema and columns that have been checked against it.
     pub(crate) fn with_schema(schema: Schema, columns: Vec<ColumnData>) -> Self {
-        Table { schema, columns }
+        Table {
+            schema,
+            columns,
+            cuts: Vec::new(),
+        }
     }
 
     pub(crate) fn data(&self) -> &[ColumnData] {

@@ -6,7 +6,7 @@ use omr_mismatch::Mismatch;
 
 use super::arrays::{Natural, cells, natural};
 use super::cell::Cell;
-use super::fill::{Filler, Target};
+use super::fill::{Filled, Filler, Target};
 use super::guess::Guess;
 use super::select::Chosen;
 use super::{ImportError, ImportOptions, Progress, Wanted};
@@ -47,7 +47,7 @@ pub(super) fn fill_all(
         check_rows(column, &filler, &columns)?;
         columns.push(filler.finish());
     }
-    Ok(Table::new(options.name.clone(), options.salt, columns))
+    Ok(Table::imported(&options.name, options.salt, columns))
 }
 
 /// Hands every cell of an array on.
@@ -117,20 +117,14 @@ fn target(
     }
 }
 
-fn check_rows<T, U>(
-    column: &Chosen,
-    filler: &Filler,
-    columns: &[(T, U, crate::column::ColumnData)],
-) -> Result<(), ImportError> {
+fn check_rows(column: &Chosen, filler: &Filler, columns: &[Filled]) -> Result<(), ImportError> {
     let found = filler.rows();
-    match columns
-        .first()
-        .map_or(found, |(_, _, data)| data.rows() as u64)
-    {
-        expected if expected == found => Ok(()),
-        expected => Err(ImportError::Rows(
-            column.name.clone(),
-            Mismatch::new(expected, found),
-        )),
+    let expected = columns.first().map_or(found, Filled::rows);
+    if expected == found {
+        return Ok(());
     }
+    Err(ImportError::Rows(
+        column.name.clone(),
+        Mismatch::new(expected, found),
+    ))
 }

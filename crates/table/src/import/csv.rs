@@ -58,7 +58,7 @@ pub fn import_csv<R: Read + Seek>(
     )?;
     report(total);
     let columns = fillers.into_iter().map(Filler::finish).collect();
-    Ok(Table::new(options.name.clone(), options.salt, columns))
+    Ok(Table::imported(&options.name, options.salt, columns))
 }
 
 /// The names in the first line that is not blank.

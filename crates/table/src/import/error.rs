@@ -42,6 +42,17 @@ pub enum ImportError {
     #[cfg(feature = "parquet")]
     #[error("Parquet: {0}")]
     Parquet(#[from] ::parquet::errors::ParquetError),
+    /// A column's type is none that Parquet has, such as a list in the form of an old writer.
+    #[cfg(feature = "parquet")]
+    #[error(
+        "column {column:?}: expected a type of Parquet, found another: {error}: write the file without the column"
+    )]
+    ColumnType {
+        /// The column.
+        column: String,
+        /// What its type lacks.
+        error: ::parquet::errors::ParquetError,
+    },
     /// Arrow's arrays of a Parquet file are damaged.
     #[cfg(feature = "parquet")]
     #[error("Parquet: {0}")]

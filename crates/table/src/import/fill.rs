@@ -17,7 +17,27 @@ pub(super) struct Filler {
     /// Whether the longest text decides the type.
     measured: bool,
     truncate: bool,
+    cuts: Cuts,
     max_rows: u64,
+}
+
+/// Which values of a column were cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cuts {
+    /// The first row of one, counted from 0.
+    pub(crate) first: u64,
+    /// How many.
+    pub(crate) values: u64,
+    /// How many texts had no character that fits.
+    pub(crate) empty: u64,
+}
+
+/// What is left of a value where a cut is allowed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    All,
+    Part,
+    Nothing,
 }
 
 /// The type that a column is filled as.
@@ -42,6 +62,7 @@ impl Filler {
             data: ColumnData::new(kind),
             measured: target == Target::MeasuredText,
             truncate: options.truncate,
+            cuts: Cuts::default(),
             max_rows: options.max_rows.min(crate::MAX_ROWS),
         }
     }
@@ -60,21 +81,48 @@ impl Filler {
             ColumnData::Ordinals(data) => push_ordinal(data, cell, kind, truncate),
             ColumnData::Texts(data) => push_text(data, cell, kind, truncate),
         };
-        pushed.map_err(|error| ImportError::Value {
+        let left = pushed.map_err(|error| ImportError::Value {
             row: self.rows(),
             column: self.name.clone(),
             error,
-        })
+        })?;
+        if left != Left::All {
+            if self.cuts.values == 0 {
+                self.cuts.first = self.rows() - 1;
+            }
+            self.cuts.values += 1;
+            self.cuts.empty += u64::from(left == Left::Nothing);
+        }
+        Ok(())
     }
 
-    pub(super) fn finish(self) -> (String, ColumnType, ColumnData) {
+    pub(super) fn finish(self) -> Filled {
         let kind = match &self.data {
             ColumnData::Texts(data) if self.measured => ColumnType::Text {
                 max_bytes: data.longest().max(1) as u8,
             },
             _ => self.kind,
         };
-        (self.name, kind, self.data)
+        Filled {
+            name: self.name,
+            kind,
+            data: self.data,
+            cuts: self.cuts,
+        }
+    }
+}
+
+/// A column as it was imported.
+pub(crate) struct Filled {
+    pub(crate) name: String,
+    pub(crate) kind: ColumnType,
+    pub(crate) data: ColumnData,
+    pub(crate) cuts: Cuts,
+}
+
+impl Filled {
+    pub(super) fn rows(&self) -> u64 {
+        self.data.rows() as u64
     }
 }
 
@@ -83,26 +131,31 @@ fn push_ordinal(
     cell: &Cell,
     kind: ColumnType,
     truncate: bool,
-) -> Result<(), ValueError> {
-    let ordinal = match cell {
-        Cell::Null => None,
-        Cell::Text(text) => Some(read(text, kind, truncate)?),
-        cell => Some(ordinal(cell, kind, truncate)?),
+) -> Result<Left, ValueError> {
+    let moment = match cell {
+        Cell::Text(text) if kind == ColumnType::Timestamp && truncate => parse_timestamp(text),
+        Cell::Moment(moment) if kind == ColumnType::Timestamp => Some(*moment),
+        _ => None,
+    };
+    let ordinal = match (cell, moment) {
+        (Cell::Null, _) => None,
+        (_, Some(moment)) => Some(seconds(moment, truncate)?),
+        (Cell::Text(text), None) => Some(read(text, kind)?),
+        (cell, None) => Some(ordinal(cell, kind)?),
     };
     if let Some(ordinal) = ordinal {
         check_ordinal(ordinal, kind)?;
     }
     data.push(ordinal);
-    Ok(())
+    match moment {
+        Some(moment) if moment.fraction => Ok(Left::Part),
+        _ => Ok(Left::All),
+    }
 }
 
 /// The ordinal of a text.
-fn read(text: &str, kind: ColumnType, truncate: bool) -> Result<i64, ValueError> {
+fn read(text: &str, kind: ColumnType) -> Result<i64, ValueError> {
     match kind {
-        ColumnType::Timestamp if truncate => match parse_timestamp(text) {
-            Some(moment) => Ok(moment.seconds),
-            None => ordinal_of(Value::parse(text, kind)?, kind),
-        },
         ColumnType::Decimal { scale } => match Written::parse(text) {
             Some(number) => rounded(number, scale),
             None => ordinal_of(Value::parse(text, kind)?, kind),
@@ -124,7 +177,7 @@ fn ordinal_of(value: Value, kind: ColumnType) -> Result<i64, ValueError> {
 }
 
 /// The ordinal of a cell other than text.
-fn ordinal(cell: &Cell, kind: ColumnType, truncate: bool) -> Result<i64, ValueError> {
+fn ordinal(cell: &Cell, kind: ColumnType) -> Result<i64, ValueError> {
     match (kind, cell) {
         (ColumnType::Boolean, Cell::Boolean(truth)) => Ok(i64::from(*truth)),
         (ColumnType::Integer, Cell::Integer(number)) => {
@@ -137,7 +190,6 @@ fn ordinal(cell: &Cell, kind: ColumnType, truncate: bool) -> Result<i64, ValueEr
             0 if !moment.fraction => Ok(moment.seconds.div_euclid(86_400)),
             _ => Err(ValueError::Kind(Mismatch::new(kind, cell.noun()))),
         },
-        (ColumnType::Timestamp, Cell::Moment(moment)) => seconds(*moment, truncate),
         (ColumnType::Timestamp, Cell::Date(days)) => days
             .checked_mul(86_400)
             .ok_or_else(|| out_of_range(kind, format!("{days} days"))),
@@ -182,7 +234,7 @@ fn push_text(
     cell: &Cell,
     kind: ColumnType,
     truncate: bool,
-) -> Result<(), ValueError> {
+) -> Result<Left, ValueError> {
     let ColumnType::Text { max_bytes } = kind else {
         return Err(ValueError::Kind(Mismatch::new(kind, "text")));
     };
@@ -190,7 +242,7 @@ fn push_text(
     let text = match cell {
         Cell::Null => {
             data.push(None);
-            return Ok(());
+            return Ok(Left::All);
         }
         Cell::Text(text) => *text,
         cell => {
@@ -198,13 +250,20 @@ fn push_text(
             &written
         }
     };
-    let text = match truncate {
-        true => &text[..text.floor_char_boundary(usize::from(max_bytes))],
-        false => text,
+    let end = if truncate {
+        text.floor_char_boundary(usize::from(max_bytes))
+    } else {
+        text.len()
     };
-    check_text(text, max_bytes)?;
-    data.push(Some(text));
-    Ok(())
+    check_text(&text[..end], max_bytes)?;
+    data.push(Some(&text[..end]));
+    if end == text.len() {
+        Ok(Left::All)
+    } else if end > 0 {
+        Ok(Left::Part)
+    } else {
+        Ok(Left::Nothing)
+    }
 }
 
 /// Numbers and truths as text, where that was asked for.

@@ -11,7 +11,11 @@ use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
+use ::parquet::arrow::parquet_to_arrow_schema;
 use ::parquet::basic::Compression;
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use ::parquet::schema::types::{SchemaDescriptor, Type};
 use arrow::datatypes::{DataType, Field, Schema as ArrowSchema};
 
 use super::arrays::is_text;
@@ -79,7 +83,9 @@ fn import(
 fn metadata(file: &File) -> Result<ArrowReaderMetadata, ImportError> {
     let file = Ending(file.try_clone()?);
     let own = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let own = ArrowReaderMetadata::load(&file, own)?;
+    let parsed = Arc::new(ParquetMetaDataReader::new().parse_and_finish(&file)?);
+    let own = ArrowReaderMetadata::try_new(parsed.clone(), own);
+    let own = own.map_err(|error| of_column(&parsed, error))?;
     let added = ArrowReaderMetadata::try_new(own.metadata().clone(), ArrowReaderOptions::new())?;
     let field = |(own, added): (&Arc<Field>, &Arc<Field>)| {
         let added = added.data_type();
@@ -101,6 +107,23 @@ fn metadata(file: &File) -> Result<ArrowReaderMetadata, ImportError> {
         own.metadata().clone(),
         options,
     )?)
+}
+
+/// Adds the name of the first column whose type the reader does not understand.
+fn of_column(metadata: &ParquetMetaData, error: ParquetError) -> ImportError {
+    let schema = metadata.file_metadata().schema_descr();
+    for column in schema.root_schema().get_fields() {
+        let alone = Type::group_type_builder(schema.name()).with_fields(vec![column.clone()]);
+        let Ok(alone) = alone.build() else { continue };
+        let alone = SchemaDescriptor::new(Arc::new(alone));
+        if let Err(error) = parquet_to_arrow_schema(&alone, None) {
+            return ImportError::ColumnType {
+                column: column.name().to_owned(),
+                error,
+            };
+        }
+    }
+    error.into()
 }
 
 /// Gzip's decoder takes as much memory as the data asks for; others stop at the page's size.

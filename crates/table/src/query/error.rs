@@ -8,6 +8,17 @@ use super::ShapeError;
 /// What stands before a line and a column in messages of the parser.
 pub(super) const PLACE: &str = " at Line: ";
 
+/// How many columns an error names.
+pub(super) const NAMED: usize = 16;
+
+/// What helps where a column is not there.
+fn advice(nearest: Option<&str>, columns: &[String]) -> String {
+    match nearest {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None => format!(": the table has `{}`", columns.join("`, `")),
+    }
+}
+
 /// Why a text is no query that can be asked. Pieces of the text are cut to 80 characters.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -36,12 +47,14 @@ pub enum QueryError {
     #[error("there is no table `{}`: this is `{}`", .0.found, .0.expected)]
     Table(Mismatch<String>),
     /// No column of that name.
-    #[error("there is no column `{found}`{}", nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean `{name}`?")))]
+    #[error("there is no column `{found}`{}", advice(nearest.as_deref(), columns))]
     Column {
         /// The name in the query.
         found: String,
         /// The most similar one of the table.
         nearest: Option<String>,
+        /// The names of the table's first columns, at most [`NAMED`].
+        columns: Vec<String>,
     },
     /// This column is selected twice.
     #[error("column `{0}` is selected twice")]

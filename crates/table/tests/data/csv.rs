@@ -131,6 +131,33 @@ fn text_is_cut_only_if_that_is_asked_for() {
     assert_eq!(kinds(&table), ["text(7)"]);
 }
 
+/// What was cut is reported with its first row, and that a character too long for the column left nothing.
+#[test]
+fn cuts_are_reported() {
+    let mut cut = declared(&["a:text(1)", "t:timestamp"]);
+    cut.truncate = true;
+    let csv = "a,t\nx,2001-01-01 00:00:00\nab,2001-01-01 00:00:00.5\néx,\n,\né,\n";
+    let table = import(csv, &cut).expect("imported");
+    let texts: Vec<_> = (0..5).map(|row| table.text(row, 0)).collect();
+    assert_eq!(texts, [Some("x"), Some("a"), Some(""), None, Some("")]);
+    let told: Vec<String> = table
+        .doubts(&cut.declared)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "column \"a\": 3 values were cut to 1 bytes, the first in row 1, counted from 0; nothing is left of 2 of them",
+            "column \"t\": 1 values were cut to whole seconds, the first in row 1, counted from 0",
+        ]
+    );
+    let mut whole = declared(&["a:text(2)", "t:timestamp"]);
+    whole.truncate = true;
+    let table = import("a,t\né,2001-01-01 00:00:00\n", &whole).expect("imported");
+    assert_eq!(table.doubts(&whole.declared), []);
+}
+
 #[test]
 fn seconds_have_no_fractions_unless_they_may_be_cut() {
     let csv = "t\n1969-12-31 23:59:59.5\n2001-01-01 00:00:00\n";

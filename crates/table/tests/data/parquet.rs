@@ -626,6 +626,34 @@ fn stored<T: DataType>(line: &str, rows: &[Option<T::T>]) -> Vec<u8> {
     writer.inner().clone()
 }
 
+/// Lists and maps in forms that the format does not have: the error names their column.
+#[test]
+fn a_type_that_is_none_is_named_by_its_column() {
+    for (line, told) in [
+        (
+            "optional group tags (LIST) { optional binary x (UTF8); }",
+            "must be repeated",
+        ),
+        (
+            "optional group tags (MAP) { optional group x { required int64 key; } }",
+            "must be repeated",
+        ),
+    ] {
+        let schema = parse_message_type(&format!("message m {{ optional int64 id; {line} }}"));
+        let schema = Arc::new(schema.expect("a schema"));
+        let mut writer = SerializedFileWriter::new(Vec::new(), schema, Default::default());
+        let writer = writer.as_mut().expect("a writer");
+        writer.finish().expect("finished");
+        let error = import(writer.inner(), &options()).expect_err("no type");
+        let text = error.to_string();
+        assert!(
+            text.starts_with("column \"tags\": expected a type"),
+            "{text}"
+        );
+        assert!(text.contains(told), "{text}");
+    }
+}
+
 /// INT96 of a day since 1970-01-01 and nanoseconds of it.
 fn int96(day: i64, nanoseconds: i64) -> Int96 {
     let day = u32::try_from(day + 2_440_588).expect("a day");

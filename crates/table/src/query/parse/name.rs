@@ -4,7 +4,7 @@ use omr_mismatch::Mismatch;
 use sqlparser::ast::{Expr, Ident};
 
 use super::super::QueryError;
-use super::super::error::cut;
+use super::super::error::{NAMED, cut};
 use crate::Schema;
 
 /// The place of the column that an expression names, `None` where it is no name.
@@ -47,7 +47,13 @@ fn find(name: &Ident, schema: &Schema) -> Result<usize, QueryError> {
     found.ok_or_else(|| QueryError::Column {
         found: cut(&name.value),
         nearest: nearest(&name.value, schema),
+        columns: first_names(schema),
     })
+}
+
+fn first_names(schema: &Schema) -> Vec<String> {
+    let columns = schema.columns.iter().take(NAMED);
+    columns.map(|column| column.name.clone()).collect()
 }
 
 fn same(a: &str, b: &str) -> bool {
