@@ -159,6 +159,32 @@ pub(crate) enum CliError {
     #[cfg(feature = "full")]
     #[error("expected the name of a retired identity, or --all: there are {}", .0.join(", "))]
     WhichRetired(Vec<String>),
+    /// Backups where a server's data would be.
+    #[cfg(feature = "full")]
+    #[error(
+        "{folder}: expected a server's data, found backups of it: `omr data verify --from {folder}` checks them",
+        folder = .0.display()
+    )]
+    Backups(PathBuf),
+    /// An identity that was to be forgotten while letters to it are coming.
+    #[cfg(feature = "full")]
+    #[error(
+        "{whose}: expected all letters to it here, found {} ranges and {} letters of which a part is missing: `omr inbox` \
+         fetches it (`omr inbox kept --home {}` lists the ranges), {instead}",
+        unfinished.ranges,
+        unfinished.letters,
+        home.display()
+    )]
+    Unfinished {
+        /// Which identity.
+        whose: String,
+        /// What is missing.
+        unfinished: omr_mail::Unfinished,
+        /// Its folder.
+        home: PathBuf,
+        /// What else can be done.
+        instead: String,
+    },
     /// A passphrase that cannot be used, or nothing to put under one.
     #[error(transparent)]
     Lock(#[from] LockError),

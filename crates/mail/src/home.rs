@@ -146,7 +146,15 @@ impl Home {
         let path = self.path(name);
         match fs::read(&path) {
             Ok(bytes) => Ok(Some(Zeroizing::new(bytes))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            // A file where the home would be holds no identity either.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(None)
+            }
             Err(error) => Err(MailError::file(path)(error)),
         }
     }

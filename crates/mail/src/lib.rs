@@ -90,6 +90,7 @@ pub use mailbox::{Mailbox, Retired};
 pub use omr_inbox::{Audit, Canary, CanaryState, Collected, Fork, Grid, Incomplete, Kept, Listed};
 pub use omr_inbox::{MAX_LEVELS, Mark, Outcome, Spares, Taken, next_canary};
 pub use register::{check_limits, register, revoke};
+pub use retired::Unfinished;
 pub use sealing::check_sealing;
 pub use send::{Draft, Letter, Rules, Sent, board_mark, board_place, check_clues, send};
 pub use session::{close_session, cut};

@@ -30,6 +30,35 @@ fn own() -> impl Iterator<Item = &'static str> {
     files.into_iter().chain(detection_keys())
 }
 
+/// Letters to a retired identity that are on the board and did not come whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// Ranges whose digests could not hold everything, and which the board still has.
+    pub ranges: usize,
+    /// Letters of which parts are missing.
+    pub letters: usize,
+}
+
+impl Unfinished {
+    /// What an inbox lacks, besides digests that wait to be decoded.
+    ///
+    /// Errors: those of the inbox.
+    pub fn of(inbox: &Inbox) -> Result<Self, MailError> {
+        let coming = inbox.kept()?.into_iter().filter(|kept| !kept.expired);
+        let (letters, _) = inbox.leftovers()?;
+        Ok(Self {
+            ranges: coming.count(),
+            letters: letters.len(),
+        })
+    }
+
+    /// Whether nothing is missing.
+    #[must_use]
+    pub fn is_nothing(self) -> bool {
+        self.ranges == 0 && self.letters == 0
+    }
+}
+
 impl Home {
     /// Identities that were replaced and are still read, by their names, oldest first.
     ///
@@ -127,17 +156,26 @@ impl Home {
         omr_disk::sync_folder(&folder)
     }
 
-    /// Ends the life of a retired identity: its letters stay in the inbox here, its keys are gone, and what is written
-    /// to its address is lost. The server is not told.
+    /// Decodes the digests of a retired identity that wait here, and returns what of its letters did not come yet.
     ///
     /// Errors: `NoRetired`, `File`; those of the inbox; `Locked` where digests wait to be decoded.
-    pub fn forget(&self, name: &str) -> Result<(), MailError> {
+    pub fn unfinished(&self, name: &str) -> Result<Unfinished, MailError> {
         let old = Identity::open(&self.retired_home(name)?)?;
         // Open until the folder is gone, so that nobody fetches letters into it that would be lost.
         let theirs = Inbox::open(&old.home)?;
         if theirs.pending()? > 0 && old.profile.board_id.is_some() {
             theirs.take_in(&Reader::new(&old)?)?;
         }
+        Unfinished::of(&theirs)
+    }
+
+    /// Ends the life of a retired identity: its letters stay in the inbox here, its keys are gone, and what is written
+    /// to its address, or is [`Self::unfinished`], is lost. The server is not told.
+    ///
+    /// Errors: `NoRetired`, `File`; those of the inbox.
+    pub fn forget(&self, name: &str) -> Result<(), MailError> {
+        let old = Identity::open(&self.retired_home(name)?)?;
+        let theirs = Inbox::open(&old.home)?;
         Inbox::open(self)?.adopt(name, &old, &theirs)?;
         let lock = self.lock_file(LOCK)?;
         lock.lock().map_err(MailError::file(self.path(LOCK)))?;

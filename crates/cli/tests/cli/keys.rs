@@ -529,6 +529,49 @@ fn a_copy_is_told_that_its_address_was_forgotten() {
         .refused(1, &["expected the name", "--all"]);
 }
 
+/// A letter of several fetches is not lost with the keys that read it.
+#[test]
+fn an_address_is_forgotten_when_its_letters_are_here() {
+    let scene = Scene::empty();
+    let server = Server::start(&scene, PARAMS);
+    identity(&scene, &server, "ann", &["--bound", "4"]);
+    let long: Vec<u8> = (0..6_000_u32).map(|i| (i % 251) as u8).collect();
+    send(&scene, "carl", "ann", &long);
+    let first = scene.run(&["inbox", "--home", "ann"]);
+    assert!(first.stderr.contains("12 messages for you"), "{first:?}");
+    let rotate = ["id", "rotate", "--home", "ann", "--json"];
+    let at_once = [&rotate[..], &["--forget-old"]].concat();
+    let told = ["1 ranges and 1 letters", "without --forget-old"];
+    let before = scene.read("ann/secret.key");
+    scene.run(&at_once).refused(1, &told);
+    assert_eq!(scene.read("ann/secret.key"), before);
+    let shown = scene.run(&rotate).json();
+    let name = retired(&shown)[0].to_owned();
+    let home = format!("ann/retired/{name}");
+    let told = ["1 ranges and 1 letters", "`omr inbox`", "--force"];
+    let forget = ["id", "forget", "--home", "ann"];
+    scene.run(&forget).refused(1, &told);
+    assert!(scene.path(&home).exists());
+    let mut fetches = 0;
+    while scene
+        .run(&["inbox", "--home", "ann", "--all", "--json"])
+        .json()["messages"]
+        .as_array()
+        .unwrap()
+        .is_empty()
+    {
+        fetches += 1;
+        assert!(fetches < 40, "the letter does not come");
+    }
+    scene.run(&forget).quietly();
+    assert!(!scene.path(&home).exists());
+    scene
+        .run(&words("inbox read 1 --home ann --out read"))
+        .quietly();
+    let saved = format!("read/{}", scene.list("read")[0]);
+    assert!(scene.read(&saved) == long);
+}
+
 #[test]
 fn secret_key_alone_restores_an_identity() {
     let scene = Scene::empty();

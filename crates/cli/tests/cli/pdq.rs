@@ -89,7 +89,10 @@ fn import_tells_columns_and_domains() {
     scene
         .run(&long)
         .refused(1, &["people.csv", "\"name\"", "truncate"]);
-    scene.run(&[&long[..], &["--truncate"]].concat()).quietly();
+    let cut = scene.run(&[&long[..], &["--truncate"]].concat());
+    assert_eq!(cut.code, 0, "{cut:?}");
+    let told = "column \"name\": 1500 values were cut to 6 bytes, the first in row 0";
+    assert!(cut.stderr.contains(told), "{cut:?}");
 }
 
 #[test]
@@ -236,11 +239,42 @@ fn too_many_rows_and_wrong_queries() {
             "SELECT id FROM people WHERE stat = 'NY'",
             "did you mean `state`",
         ),
+        (
+            "SELECT id FROM people WHERE zip = 1",
+            "there is no column `zip`: the table has `id`, `name`, ",
+        ),
         ("SELECT id FROM people", "WHERE"),
         ("DROP TABLE people", "SQL"),
     ] {
         query(&scene, sql, &[]).refused(1, &[text]);
     }
+}
+
+/// A file of another kind than the one asked for: the error names what makes the right one.
+#[test]
+fn files_of_another_kind() {
+    let scene = scene();
+    let told = ["expected a schema", "`omr pdq schema TABLE --out FILE`"];
+    for file in ["people.table", "people.csv"] {
+        let args = ["pdq", "plan", "--schema", file, "SELECT id FROM people"];
+        scene.run(&args).refused(1, &[&told[..], &[file]].concat());
+    }
+    let serve = ["pdq", "serve", "people.csv", "--anonymous"];
+    let told = ["not a table", "\"OMRTABLE\"", "an import of CSV"];
+    scene.run(&serve).refused(1, &told);
+    let sql = "SELECT id FROM people WHERE age = 21";
+    let key = ["--key", "alice/pdq-secret.key"];
+    let asked = ["pdq", "query", sql, "--table", "people.table"];
+    scene
+        .run(&[&asked[..], &key].concat())
+        .refused(1, &["alice/pdq-secret.key: expected the folder", "keygen"]);
+    // Both ways to ask are named where none is given.
+    let nowhere = scene.run(&["pdq", "query", sql]);
+    assert_eq!(nowhere.code, 2, "{nowhere:?}");
+    assert!(
+        nowhere.stderr.contains("--table <TABLE>|--url <URL>"),
+        "{nowhere:?}"
+    );
 }
 
 #[test]

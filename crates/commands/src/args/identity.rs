@@ -195,4 +195,7 @@ pub(crate) struct IdForget {
     /// All of them
     #[arg(long, conflicts_with = "name")]
     pub(crate) all: bool,
+    /// Also where letters did not come whole, which are lost then
+    #[arg(long)]
+    pub(crate) force: bool,
 }

@@ -1,13 +1,15 @@
 //! `omr id rotate` and `forget`.
 
 use super::{home, own_server, print_report, upload, warn_of_unknown};
-use crate::args::{IdForget, IdRotate, TokenArg};
+use crate::args::{IdForget, IdRotate, PassphraseArg, TokenArg};
 use crate::commands::mail::time::today;
 use crate::commands::mail::unlocked;
 use crate::commands::network::connect;
 use crate::error::CliError;
 use omr_console::Ui;
-use omr_mail::{Home, Identity, Inbox, MailError, Server, board_mark, board_place, revoke};
+use omr_mail::{
+    Home, Identity, Inbox, MailError, Server, Unfinished, board_mark, board_place, revoke,
+};
 
 pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     let home = unlocked(home(&args.home)?, &args.passphrase)?;
@@ -15,6 +17,15 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     home.check_passphrase()?;
     // Held until the switch is done: nobody else fetches meanwhile.
     let letters = Inbox::open(&home)?;
+    let unfinished = Unfinished::of(&letters)?;
+    if args.forget_old && !unfinished.is_nothing() {
+        return Err(CliError::Unfinished {
+            whose: "the identity".to_owned(),
+            unfinished,
+            home: home.dir().to_owned(),
+            instead: "without --forget-old it still comes".to_owned(),
+        });
+    }
     let server = server(&home, &args.token)?;
     let mut successor = match Identity::open(&home.next()) {
         Err(MailError::NoIdentity(_)) => begin(args, &old, server.as_ref(), ui).await?,
@@ -33,6 +44,7 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     Inbox::open(&home)?.adopt(&name, &retired, &theirs)?;
     drop(theirs);
     if args.forget_old {
+        check_whole(&home, &name, &args.passphrase, true)?;
         end(&home, &name, &args.token, ui).await?;
     }
     print_report(&identity, args.json)?;
@@ -94,19 +106,36 @@ pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
         ui.announce("no retired identity: there is nothing to forget");
     }
     for name in names {
-        match end(&home, &name, &args.token, ui).await {
-            // Digests that wait to be decoded.
-            Err(CliError::Mail(MailError::Locked(_))) => {
-                let home = unlocked(home.clone(), &args.passphrase)?;
-                end(&home, &name, &args.token, ui).await?;
-            }
-            ended => ended?,
-        }
+        check_whole(&home, &name, &args.passphrase, args.force)?;
+        end(&home, &name, &args.token, ui).await?;
         ui.note(&format!(
             "{name} is forgotten: its letters stay, what is written to its address from now on is lost"
         ));
     }
     Ok(())
+}
+
+/// Takes in what waits for a retired identity, and refuses to forget it while letters to it did not come whole.
+fn check_whole(
+    home: &Home,
+    name: &str,
+    passphrase: &PassphraseArg,
+    is_forced: bool,
+) -> Result<(), CliError> {
+    let unfinished = match home.unfinished(name) {
+        // Digests wait to be decoded.
+        Err(MailError::Locked(_)) => unlocked(home.clone(), passphrase)?.unfinished(name)?,
+        found => found?,
+    };
+    if unfinished.is_nothing() || is_forced {
+        return Ok(());
+    }
+    Err(CliError::Unfinished {
+        whose: format!("the retired identity {name}"),
+        unfinished,
+        home: home.retired_home(name)?.dir().to_owned(),
+        instead: format!("`omr id forget {name} --force` loses it"),
+    })
 }
 
 /// Ends a retired identity, at the server first.
