@@ -35,13 +35,15 @@ pub enum RemoteError {
     Setup(#[source] tonic::transport::Error),
     /// Tried until patience ended.
     #[error(
-        "{call}: no success{}, the last answer was {last:?}: check the network and the server's URL, \
-         and try again; nothing is lost",
+        "{call}: no success with {url}{}, the last answer was {last:?}: expected a server that runs there: start it, or \
+         check the URL and the network, and try again; nothing is lost",
         in_time(*.waited)
     )]
     Unreachable {
         /// The call.
         call: &'static str,
+        /// The server's URL.
+        url: String,
         /// How long it was tried.
         waited: Duration,
         /// What the last attempt said.

@@ -178,6 +178,7 @@ impl<'a> Patience<'a> {
             Code::ResourceExhausted => RemoteError::refusal(self.call, status),
             _ => RemoteError::Unreachable {
                 call: self.call,
+                url: self.policy.url.clone(),
                 waited,
                 last: innermost(status),
             },

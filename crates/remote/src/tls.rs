@@ -13,6 +13,13 @@ pub(crate) fn fault(text: &str) -> Option<String> {
     if text.contains("InvalidContentType") {
         return Some("the server does not speak TLS at this address: is it http://?".to_owned());
     }
+    // So a server of TLS answers plain HTTP/2, and any other program that is asked for it.
+    if text.contains("frame with invalid size") {
+        return Some(
+            "no server of omr, or one with TLS, answers at this address: is it https://?"
+                .to_owned(),
+        );
+    }
     if let Some(alert) = text.strip_prefix("received fatal alert: ") {
         return Some(format!("the server broke off TLS: {alert}"));
     }

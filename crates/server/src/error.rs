@@ -30,7 +30,9 @@ pub enum ServerError {
     #[error("{}: expected a board of {}, found one of {}", .0.display(), .1.expected, .1.found)]
     OtherBoard(PathBuf, Mismatch<String>),
     /// A second token of this name.
-    #[error("expected a new name, found the token {0:?} already")]
+    #[error(
+        "expected a new name, found the token {0:?} already: remove that one first, or choose another name"
+    )]
     TokenName(String),
     /// No token of this name.
     #[error("expected the name of a token, found {0:?}")]
@@ -79,7 +81,10 @@ pub enum ServerError {
     #[error(transparent)]
     Store(#[from] omr_store::StoreError),
     /// Nothing could listen.
-    #[error("listening on {address}: {source}")]
+    #[error(
+        "listening on {address}: expected an address of this machine that no other program uses, such as 127.0.0.1 with \
+         another port, or port 0 for any (`listen` names it): {source}"
+    )]
     Listen {
         /// The address.
         address: std::net::SocketAddr,

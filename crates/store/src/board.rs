@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use crate::chain;
 use crate::config::{BoardConfig, Message};
-use crate::database::{Access, Source};
+use crate::database::{Access, Source, create_folder};
 use crate::error::{Foreign, StoreError};
 use crate::format::{BOARD_FILE, TAIL};
 use crate::hashes::{self, Gathered, Keeper, MessageHashes, Take};
@@ -91,7 +91,7 @@ impl Board {
     /// Errors: [`StoreError::Config`], [`StoreError::Exists`], and those of the disk.
     pub fn create(dir: impl AsRef<Path>, config: &BoardConfig) -> Result<Self, StoreError> {
         config.check()?;
-        omr_disk::create_folders(dir.as_ref()).map_err(StoreError::file)?;
+        create_folder(dir.as_ref())?;
         let path = dir.as_ref().join(BOARD_FILE);
         // Before any work, for the common mistake; the publishing below decides.
         if fs::exists(&path)? {

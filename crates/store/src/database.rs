@@ -156,7 +156,9 @@ fn writer(file: File) -> Result<Handle, DatabaseError> {
 /// Tests that `path` starts as a redb file does.
 fn require_redb(path: &Path) -> Result<(), StoreError> {
     let file = File::open(path).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => StoreError::Missing(path.to_owned()),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            StoreError::Missing(path.to_owned())
+        }
         _ => StoreError::file(source),
     })?;
     let mut start = Vec::new();
@@ -204,6 +206,19 @@ fn holder(path: &Path, access: Access) -> Holder {
 #[track_caller]
 pub(crate) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
     omr_disk::sync_folder(dir).map_err(StoreError::file)
+}
+
+/// Makes a folder and those above it.
+///
+/// Errors: [`StoreError::NotAFolder`], and those of the disk.
+pub(crate) fn create_folder(path: &Path) -> Result<(), StoreError> {
+    let created = omr_disk::create_folders(path);
+    created.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+            StoreError::NotAFolder(path.to_owned())
+        }
+        _ => StoreError::file(error),
+    })
 }
 
 pub(crate) fn remove_if_present(path: &Path) -> Result<(), StoreError> {

@@ -37,14 +37,17 @@ pub enum StoreError {
     #[error("unknown option of a bucket: {0}")]
     BucketOption(String),
     /// The folder holds a board already, this file.
-    #[error("{} exists: open it, or create the board in another folder", .0.display())]
+    #[error("{} exists: open it, or take a folder without a board", .0.display())]
     Exists(PathBuf),
+    /// A file stands where a board's folder would be.
+    #[error("{} is a file, expected a folder in its place: name another folder", .0.display())]
+    NotAFolder(PathBuf),
     /// The place of the objects holds some already, such as this one, and they are not this
     /// board's.
     #[error("the place of the objects is not empty, {0} is there: choose another")]
     ObjectsExist(String),
     /// The folder holds no board: this file is missing.
-    #[error("no board at {}: create one, or check the folder", .0.display())]
+    #[error("no board at {}: expected the folder of a board: check its name, or make a board there", .0.display())]
     Missing(PathBuf),
     /// The file is something else than a board's.
     #[error("{} is not a board: {what}", path.display())]
@@ -226,7 +229,7 @@ pub enum StoreError {
         history: [u8; 16],
     },
     /// This folder holds no backup.
-    #[error("no file meta-*.bak in {}", .0.display())]
+    #[error("{}: expected a folder of backups, found no file meta-*.bak in it: check its name, or make a backup there", .0.display())]
     NoBackup(PathBuf),
     /// A file of a backup is not what was written.
     #[error("{} is damaged at byte {offset}: {evidence}", path.display())]

@@ -43,7 +43,7 @@ use tokio::sync::watch;
 
 use crate::chain;
 use crate::config::BoardConfig;
-use crate::database::{Access, Source};
+use crate::database::{Access, Source, create_folder};
 use crate::error::{ConfigField, Evidence, StoreError};
 use crate::format::{History, decode_config, encode_config};
 use crate::meta::{Meta, lock};
@@ -173,7 +173,7 @@ impl Store {
     pub fn create(config: &StoreConfig, board: &BoardConfig) -> Result<(), StoreError> {
         board.check()?;
         config.check()?;
-        omr_disk::create_folders(&config.dir).map_err(StoreError::file)?;
+        create_folder(&config.dir)?;
         let path = config.dir.join(META_FILE);
         if fs::exists(&path)? {
             return Err(StoreError::Exists(path));
@@ -181,6 +181,11 @@ impl Store {
         let place = config.place()?;
         claim(&place, board, false)?;
         publish(&path, board, |database| initialise(database, board))
+    }
+
+    /// Returns whether `dir` holds backups.
+    pub fn has_backups(dir: &Path) -> bool {
+        frames::newest_first(dir).is_ok()
     }
 
     /// Whether `dir` holds a store.

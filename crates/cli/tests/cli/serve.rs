@@ -1,6 +1,6 @@
 //! A server started by hand: whose its files are, whom it serves, and what commands say where there is none.
 
-use crate::common::Scene;
+use crate::common::{PARAMS, Scene, words};
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -146,6 +146,11 @@ fn the_manuals_certificate_is_taken() {
     let scene = Scene::empty();
     shell(&scene, &recipe());
     let (_server, url) = secured(&scene);
+    // Its own machine alone is called without TLS.
+    let plain = url.replace("https://localhost", "http://127.0.0.1");
+    scene
+        .run(&["health", &plain])
+        .refused(1, &["answers at this address: is it https://?"]);
     let done = scene.run(&["health", &url, "--ca", "tls.crt"]);
     assert_eq!(
         (done.code, &*done.stdout),
@@ -213,6 +218,59 @@ fn who_waits_for_a_server_hears_why() {
     let mut command = scene.command(&args);
     let done = command.env("OMR_TIMEOUT", "soon").output().unwrap();
     assert_eq!(done.status.code(), Some(2), "{done:?}");
+}
+
+/// Wrong places, as a newcomer names them: each error says what was expected there and what is.
+#[test]
+fn places_of_something_else_are_named() {
+    let scene = Scene::empty();
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = nobody.local_addr().unwrap().to_string();
+    let taken = [
+        "serve",
+        "--anonymous",
+        "--data",
+        "taken",
+        "--params",
+        PARAMS,
+    ];
+    let taken = [&taken[..], &["--listen", &address]].concat();
+    let done = scene.run(&taken);
+    assert_eq!(done.code, 1, "{done:?}");
+    for text in [&*address, "that no other program uses", "port 0"] {
+        assert!(done.stderr.contains(text), "{text}: {done:?}");
+    }
+    drop(nobody);
+    let url = format!("http://{address}");
+    let told = [&*url, "start it, or check the URL"];
+    let new = ["id", "new", "--home", "a", "--server", &url];
+    scene.run(&new).refused(1, &told);
+    scene.run(&["health", &url]).refused(1, &told);
+
+    scene.write("file", b"hello");
+    let serve = ["serve", "--anonymous", "--data", "file"];
+    let serve = [&serve[..], &["--params", PARAMS, "--listen", "127.0.0.1:0"]].concat();
+    let told = ["file is a file, expected a folder"];
+    scene.run(&serve).refused(1, &told);
+    let board = ["board", "init", "file", "--params", PARAMS];
+    scene.run(&board).refused(1, &told);
+    scene
+        .run(&words("data verify --data file"))
+        .refused(1, &["no board at file/meta.redb"]);
+    scene
+        .run(&words("data restore --data new --from nowhere"))
+        .refused(1, &["nowhere: expected a folder of backups"]);
+    drop(self::serve(&scene, &["--anonymous"]));
+    let backup = words("data backup --data data --to backups");
+    assert_eq!(scene.run(&backup).code, 0);
+    scene
+        .run(&words("data verify --data backups"))
+        .refused(1, &["`omr data verify --from backups`"]);
+    let add = words("token add --file t.toml --name x --may post");
+    scene.run(&add).quietly();
+    scene
+        .run(&add)
+        .refused(1, &["the token \"x\" already", "remove that one first"]);
 }
 
 #[test]

@@ -203,15 +203,16 @@ pub(crate) struct RowsOut {
 }
 
 #[derive(Args)]
+#[group(id = "where", required = true, multiple = false, args = ["table", "url"])]
 pub(crate) struct PdqQuery {
     /// SELECT columns FROM table WHERE condition [LIMIT bound]
     #[arg(value_name = "SQL")]
     pub(crate) sql: String,
     /// A table's file: all parties in this process, for trying
-    #[arg(long, value_name = "TABLE", required_unless_present = "url")]
+    #[arg(long, value_name = "TABLE")]
     pub(crate) table: Option<PathBuf>,
     /// The server: https://HOST:PORT, or http:// on this machine
-    #[arg(long, value_name = "URL", conflicts_with = "table")]
+    #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) access: PdqAccess,

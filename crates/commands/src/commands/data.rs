@@ -7,8 +7,7 @@ use crate::args::{
 };
 use crate::error::{CliError, InputError};
 use futures::StreamExt;
-use omr_console::Ui;
-use omr_console::chain;
+use omr_console::{ConsoleError, Ui, WriteError, chain};
 use omr_detector::Progress;
 use omr_remote::Endpoint;
 use omr_server::{Config, create_private_files, restore_tokens, store_config};
@@ -74,7 +73,11 @@ fn verify(args: &DataVerify, ui: &Ui) -> Result<(), CliError> {
         let faults = faults.collect();
         return print_report(&report, faults, args.json, ui);
     }
-    let store = Store::open(&place(&args.of)?)?;
+    let place = place(&args.of)?;
+    if !Store::exists(&place.dir) && Store::has_backups(&place.dir) {
+        return Err(CliError::Backups(place.dir));
+    }
+    let store = Store::open(&place)?;
     let bar = ui.bar();
     let report = store.verify(&mut steps(&bar, "bytes"))?;
     let clues = super::clues::sweep(store.board(), store.first()..store.len(), |range, tag| {
@@ -315,6 +318,9 @@ const PARTIAL: &str = ".partial";
 
 impl Folder {
     fn open(path: &Path) -> Result<Self, CliError> {
+        if path.is_file() {
+            return Err(ConsoleError::write(path, WriteError::NoFolder).into());
+        }
         let read = || -> std::io::Result<HashSet<String>> {
             create_private(path)?;
             let mut have = HashSet::new();

@@ -18,6 +18,14 @@ pub(crate) enum PdqError {
     /// Not a schema.
     #[error(transparent)]
     Schema(#[from] omr_table::SchemaError),
+    /// Something else than a schema.
+    #[error(
+        "expected a schema, as `omr pdq schema TABLE --out FILE` writes it, found something else"
+    )]
+    NotASchema,
+    /// A file where the folder of a client's keys would be.
+    #[error("{}: expected the folder of a client's keys, as `omr pdq keygen --out` makes it, found a file", .0.display())]
+    KeyFolder(std::path::PathBuf),
     /// Not a query.
     #[error(transparent)]
     Query(#[from] omr_table::QueryError),

@@ -2,7 +2,7 @@
 
 use omr_mismatch::Mismatch;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crate::config::BoardConfig;
@@ -307,12 +307,25 @@ pub(crate) fn one_history(
     Ok(())
 }
 
+fn is_no_folder(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
 /// Files of meta tables of a folder, the newest first, at least one. Their histories are not looked at.
 ///
 /// Errors: [`StoreError::NoBackup`].
 pub(crate) fn newest_first(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(StoreError::file)? {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if is_no_folder(&error) => {
+            return Err(StoreError::NoBackup(folder.to_owned()));
+        }
+        entries => entries.map_err(StoreError::file)?,
+    };
+    for entry in entries {
         let name = entry?.file_name();
         let name = name.to_str().unwrap_or_default();
         found.extend(named(name).map(|(sequence, _)| (sequence, name.to_owned())));

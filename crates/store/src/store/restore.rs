@@ -14,6 +14,7 @@ use super::frames::{Frame, Frames, KINDS, Start, check_row, newest_first, one_hi
 use super::objects::{Objects, Place, key_name};
 use super::{META_FILE, Store, StoreConfig, claim, mend, sealed};
 use crate::config::{BoardConfig, Clues};
+use crate::database::create_folder;
 use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{
     History, Layout, Rows, SEGMENTS, SPENT, State, TAIL, hash_of, index_key, index_of, numbers,
@@ -89,7 +90,7 @@ impl Store {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Restored, StoreError> {
         config.check()?;
-        omr_disk::create_folders(&config.dir).map_err(StoreError::file)?;
+        create_folder(&config.dir)?;
         let path = config.dir.join(META_FILE);
         if fs::exists(&path)? {
             return Err(StoreError::Exists(path));

@@ -4,6 +4,7 @@ use crate::args::PassphraseArg;
 use crate::commands::passphrase::opened;
 use crate::error::{CliError, InputError, PdqError};
 use crate::io::{self, Framed, Output};
+use omr_console::{ConsoleError, ReadError};
 use omr_pdq::{EvaluationKey, Hosted, Params, Public, SecretKey, TableFileError};
 use omr_protocol::frame::Kind;
 use omr_table::{MAX_SCHEMA_BYTES, Table};
@@ -57,7 +58,16 @@ pub(super) fn table(path: &Path) -> Result<Hosted, CliError> {
 /// Reads what is public about a table; `-` is standard input.
 pub(super) fn public(path: &Path) -> Result<Public, CliError> {
     // Beside the schema an encrypted table's has a list.
-    let json = io::read_file(path, 2 * MAX_SCHEMA_BYTES as u64)?;
+    let no_schema = || of_file(path)(PdqError::NotASchema);
+    let json = match io::read_file(path, 2 * MAX_SCHEMA_BYTES as u64) {
+        // A table, perhaps.
+        Err(ConsoleError::Read(_, ReadError::TooLarge(_))) => return Err(no_schema()),
+        read => read?,
+    };
+    let start = json.iter().find(|byte| !byte.is_ascii_whitespace());
+    if start != Some(&b'{') {
+        return Err(no_schema());
+    }
     Public::from_json(&json).map_err(of_file(path))
 }
 
@@ -71,6 +81,9 @@ pub(super) fn secret(
     dir: &Path,
     passphrase: &PassphraseArg,
 ) -> Result<(Arc<Params>, SecretKey), CliError> {
+    if dir.is_file() {
+        return Err(PdqError::KeyFolder(dir.to_owned()).into());
+    }
     let path = dir.join(SECRET_KEY);
     let file = Framed::open_any(&path, &[Kind::PdqSecretKey, Kind::Locked])?;
     let file = opened(file, Kind::PdqSecretKey, passphrase)?;

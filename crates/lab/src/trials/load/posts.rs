@@ -381,7 +381,12 @@ mod tests {
         );
         let last = String::from("connection refused");
         let waited = Duration::ZERO;
-        let gone = RemoteError::Unreachable { call, waited, last };
+        let gone = RemoteError::Unreachable {
+            call,
+            url: String::new(),
+            waited,
+            last,
+        };
         assert_eq!(reason(&gone), "UNAVAILABLE: connection refused");
     }
 }
