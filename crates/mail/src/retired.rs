@@ -112,7 +112,7 @@ impl Home {
     pub(crate) fn settle(&self) -> Result<(), MailError> {
         let next = self.next();
         let folder = self.path(FOLDER);
-        let unfinished = || unfinished(&folder).map_err(MailError::file(&folder));
+        let unfinished = || dotted_folders(&folder).map_err(MailError::file(&folder));
         if next.read(READY)?.is_none() && unfinished()?.is_empty() {
             return Ok(());
         }
@@ -160,22 +160,27 @@ impl Home {
     ///
     /// Errors: `NoRetired`, `File`; those of the inbox; `Locked` where digests wait to be decoded.
     pub fn unfinished(&self, name: &str) -> Result<Unfinished, MailError> {
+        let (_, theirs) = self.taken_in(name)?;
+        Unfinished::of(&theirs)
+    }
+
+    /// A retired identity and its inbox, with all digests decoded that wait there.
+    fn taken_in(&self, name: &str) -> Result<(Identity, Inbox), MailError> {
         let old = Identity::open(&self.retired_home(name)?)?;
-        // Open until the folder is gone, so that nobody fetches letters into it that would be lost.
         let theirs = Inbox::open(&old.home)?;
         if theirs.pending()? > 0 && old.profile.board_id.is_some() {
             theirs.take_in(&Reader::new(&old)?)?;
         }
-        Unfinished::of(&theirs)
+        Ok((old, theirs))
     }
 
     /// Ends the life of a retired identity: its letters stay in the inbox here, its keys are gone, and what is written
     /// to its address, or is [`Self::unfinished`], is lost. The server is not told.
     ///
-    /// Errors: `NoRetired`, `File`; those of the inbox.
+    /// Errors: `NoRetired`, `File`; those of the inbox; `Locked` where digests wait to be decoded.
     pub fn forget(&self, name: &str) -> Result<(), MailError> {
-        let old = Identity::open(&self.retired_home(name)?)?;
-        let theirs = Inbox::open(&old.home)?;
+        // Open until the folder is gone, so that nobody fetches letters into it that would be lost.
+        let (old, theirs) = self.taken_in(name)?;
         Inbox::open(self)?.adopt(name, &old, &theirs)?;
         let lock = self.lock_file(LOCK)?;
         lock.lock().map_err(MailError::file(self.path(LOCK)))?;
@@ -201,7 +206,7 @@ impl Home {
 }
 
 /// The folders of retired identities that are being put together or taken apart. Empty where there is no such folder.
-fn unfinished(folder: &Path) -> io::Result<Vec<PathBuf>> {
+fn dotted_folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut unfinished = Vec::new();
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(unfinished),
@@ -219,7 +224,7 @@ fn unfinished(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Removes those folders. The caller holds the lock.
 fn clear(folder: &Path) -> io::Result<()> {
-    let unfinished = unfinished(folder)?;
+    let unfinished = dotted_folders(folder)?;
     if unfinished.is_empty() {
         return Ok(());
     }
