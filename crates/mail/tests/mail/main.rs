@@ -10,7 +10,6 @@ mod export;
 mod fetch;
 mod identity;
 mod kept;
-mod kept;
 mod power;
 mod rotate;
 mod sealing;
