@@ -141,3 +141,51 @@ fn write(store: &Store, group: Vec<Pending>, metrics: &Metrics) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::parts::{Parts, store_config};
+    use omr_disk::{Loss, Recording};
+    use omr_store::Message;
+    use std::path::Path;
+
+    fn config(root: &Path) -> Config {
+        let mut config = Config::tiny(&root.join("data"));
+        config.board.clues = Some("plain".into());
+        config
+    }
+
+    #[tokio::test]
+    async fn an_answered_post_survives_a_power_failure_at_that_moment() {
+        let dir = tempfile::tempdir().unwrap();
+        let parts = Parts::open(config(dir.path())).unwrap();
+        let board = parts.store.board().clone();
+        let message = Message {
+            clue: vec![1; board.clue_bytes as usize],
+            payload: vec![2; board.payload_bytes as usize],
+        };
+        let recording = Recording::start(dir.path()).unwrap();
+        let (posting, writer) = Posting::start(parts.store.clone(), 1 << 20, parts.metrics.clone());
+        let mut answered = Vec::new();
+        for number in 0..8 {
+            let post = Post::new([number; 16], "ann".into(), vec![message.clone()]);
+            let appended = posting.post(post).await.unwrap();
+            answered.push((recording.now(), appended.range.end));
+        }
+        drop(posting);
+        writer.join().unwrap();
+        let history = recording.finish().unwrap();
+        drop(parts);
+        assert_eq!(answered.last().unwrap().1, 8);
+        for (moment, messages) in answered {
+            let after = tempfile::tempdir().unwrap();
+            history
+                .rebuild(moment, Loss::All, None, after.path())
+                .unwrap();
+            let store = Store::open(&store_config(&config(after.path()))).unwrap();
+            assert!(store.len() >= messages, "{messages} were answered for");
+        }
+    }
+}
