@@ -155,6 +155,18 @@ pub(crate) enum CliError {
         /// Why.
         source: MailError,
     },
+    /// What was written to an identity that is to be forgotten could not be fetched.
+    #[cfg(feature = "full")]
+    #[error(
+        "letters to {name} that were not fetched yet would be lost, so it is not forgotten: try again when the server \
+         answers; `omr id forget {name} --force` loses them"
+    )]
+    LastFetch {
+        /// The name of the retired identity.
+        name: String,
+        /// Why the fetch failed.
+        source: MailError,
+    },
     /// Several identities that one may mean.
     #[cfg(feature = "full")]
     #[error("expected the name of a retired identity, or --all: there are {}", .0.join(", "))]

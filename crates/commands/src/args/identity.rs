@@ -167,7 +167,7 @@ pub(crate) struct IdRotate {
     pub(crate) passphrase: PassphraseArg,
     #[command(flatten)]
     pub(crate) token: TokenArg,
-    /// Forget the old address at once: what is written to it from now on is lost
+    /// Forget the old address at once, after a last fetch: what is written to it from now on is lost
     #[arg(long)]
     pub(crate) forget_old: bool,
     /// A detection key with masks of its own from now on, which the server serves alone

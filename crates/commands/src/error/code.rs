@@ -68,6 +68,10 @@ mod service {
             | CliError::Retired {
                 source: MailError::Remote(error),
                 ..
+            }
+            | CliError::LastFetch {
+                source: MailError::Remote(error),
+                ..
             } => of_remote(error),
             CliError::NotServing(_) => Code::Unreachable,
             CliError::NoJob(_) => Code::Input,

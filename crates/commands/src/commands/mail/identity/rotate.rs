@@ -2,13 +2,14 @@
 
 use super::{home, own_server, print_report, upload, warn_of_unknown};
 use crate::args::{IdForget, IdRotate, PassphraseArg, TokenArg};
+use crate::commands::mail::inbox;
 use crate::commands::mail::time::today;
-use crate::commands::mail::unlocked;
+use crate::commands::mail::{show, unlocked};
 use crate::commands::network::connect;
 use crate::error::CliError;
-use omr_console::Ui;
+use omr_console::{Ui, chain};
 use omr_mail::{
-    Home, Identity, Inbox, MailError, Server, Unfinished, board_mark, board_place, revoke,
+    Home, Identity, Inbox, MailError, Server, Unfinished, board_mark, board_place, collect, revoke,
 };
 
 pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
@@ -44,7 +45,8 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     Inbox::open(&home)?.adopt(&name, &retired, &theirs)?;
     drop(theirs);
     if args.forget_old {
-        check_whole(&home, &name, &args.passphrase, true)?;
+        fetch_last(&home, &name, &args.token, false, ui).await?;
+        check_whole(&home, &name, &args.passphrase, false)?;
         end(&home, &name, &args.token, ui).await?;
     }
     print_report(&identity, args.json)?;
@@ -106,11 +108,49 @@ pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
         ui.announce("no retired identity: there is nothing to forget");
     }
     for name in names {
+        fetch_last(&home, &name, &args.token, args.force, ui).await?;
         check_whole(&home, &name, &args.passphrase, args.force)?;
         end(&home, &name, &args.token, ui).await?;
         ui.note(&format!(
             "{name} is forgotten: its letters stay, what is written to its address from now on is lost"
         ));
+    }
+    Ok(())
+}
+
+/// Fetches the letters to a retired identity that did not come yet.
+///
+/// Errors: `LastFetch` where a later one may bring them, unless forced.
+async fn fetch_last(
+    home: &Home,
+    name: &str,
+    token: &TokenArg,
+    is_forced: bool,
+    ui: &Ui,
+) -> Result<(), CliError> {
+    let old = Identity::open(&home.retired_home(name)?)?;
+    let (Ok(_), Some(server)) = (old.registered(), server(&old.home, token)?) else {
+        return Ok(());
+    };
+    let client = connect(server.endpoint(), ui)?;
+    let theirs = Inbox::open(&old.home)?;
+    let bar = ui.bar();
+    let fetched = collect(&client, &old, theirs.requests(), |stage| show(&bar, stage)).await;
+    drop(bar);
+    match fetched {
+        Ok(collected) => inbox::print_report(ui, &old, &collected),
+        // Another copy of the identity ended it.
+        Err(MailError::KeysGone) => {}
+        Err(source) if source.is_passing() && !is_forced => {
+            return Err(CliError::LastFetch {
+                name: name.to_owned(),
+                source,
+            });
+        }
+        Err(error) => ui.warn(&format!(
+            "letters to {name} that were not fetched are lost, as the last fetch failed: {}",
+            chain(&error)
+        )),
     }
     Ok(())
 }
