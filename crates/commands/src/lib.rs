@@ -19,7 +19,6 @@ use std::time::Duration;
 /// version.
 #[must_use]
 pub fn main(build: &'static str) -> ExitCode {
-    omr_memory::share_heaps();
     omr_console::set_build(build);
     omr_staging::remove_on_signals();
     panics::install();

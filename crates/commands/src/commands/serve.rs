@@ -39,6 +39,8 @@ pub(super) fn watched(
 ///
 /// Errors: `Runtime`.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
+    // Before its threads begin.
+    omr_memory::share_heaps();
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     if let Memory {
         addresses: true,
