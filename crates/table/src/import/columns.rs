@@ -119,7 +119,8 @@ fn target(
 
 fn check_rows(column: &Chosen, filler: &Filler, columns: &[Filled]) -> Result<(), ImportError> {
     let found = filler.rows();
-    let expected = columns.first().map_or(found, Filled::rows);
+    let first = columns.first();
+    let expected = first.map_or(found, |column| column.data.rows() as u64);
     if expected == found {
         return Ok(());
     }

@@ -120,12 +120,6 @@ pub(crate) struct Filled {
     pub(crate) cuts: Cuts,
 }
 
-impl Filled {
-    pub(super) fn rows(&self) -> u64 {
-        self.data.rows() as u64
-    }
-}
-
 fn push_ordinal(
     data: &mut OrdinalData,
     cell: &Cell,
