@@ -110,7 +110,7 @@ impl Identity {
         run(py, &None, None, |_| {
             let secret = self.secret_file(passphrase)?;
             let address = self.address_file()?;
-            std::fs::create_dir_all(&folder)?;
+            omr_disk::create_folders(&folder)?;
             let files: [(_, _, &[u8]); 2] = [
                 (SECRET_KEY, Access::Private, &secret),
                 (CLUE_KEY, Access::Public, &address),

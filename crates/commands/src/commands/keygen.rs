@@ -99,7 +99,7 @@ fn board_id(board: &Path, set: &ParamSet, out: &Path, ui: &Ui) -> Result<[u8; 16
 }
 
 pub(super) fn create_folder(path: &Path) -> Result<(), CliError> {
-    fs::create_dir_all(path).map_err(|error| CliError::write(path, error))
+    omr_disk::create_folders(path).map_err(|error| CliError::write(path, error))
 }
 
 /// Before the work; committing the files decides.
@@ -192,4 +192,24 @@ fn stage_clue_key(path: &Path, set: &ParamSet, key: &ClueKey) -> Result<Staged, 
         .to_bytes(set.clue())
         .map_err(|error| CliError::write(path, error))?;
     Ok(io::stage_bytes(path, Access::Public, &bytes)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use omr_disk::{Loss, Recording};
+
+    #[test]
+    fn a_folder_of_keys_survives_a_power_failure() {
+        let dir = tempfile::tempdir().unwrap();
+        let recording = Recording::start(dir.path()).unwrap();
+        create_folder(&dir.path().join("people/ann")).unwrap();
+        let made = recording.now();
+        let history = recording.finish().unwrap();
+        let after = tempfile::tempdir().unwrap();
+        history
+            .rebuild(made, Loss::All, None, after.path())
+            .unwrap();
+        assert!(after.path().join("people/ann").is_dir());
+    }
 }

@@ -94,7 +94,7 @@ impl Keys {
             if let Some(text) = passphrase {
                 bytes = lock(Kind::PdqSecretKey, &bytes, &Passphrase::new(text)?)?.into();
             }
-            std::fs::create_dir_all(&folder)?;
+            omr_disk::create_folders(&folder)?;
             save(
                 &folder.join(SECRET_KEY),
                 Access::Private,

@@ -53,7 +53,7 @@ pub enum QueryError {
         found: String,
         /// The most similar one of the table.
         nearest: Option<String>,
-        /// The names of the table's first columns, at most [`NAMED`].
+        /// The names of the table's first columns, at most 16.
         columns: Vec<String>,
     },
     /// This column is selected twice.

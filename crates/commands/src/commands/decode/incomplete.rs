@@ -1,6 +1,7 @@
 //! Letters that are not whole: what came is kept beside the others until the rest comes.
 
 use crate::args::Decode;
+use crate::commands::keygen::create_folder;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Access};
 use crate::spans::{in_words, spans};
@@ -147,7 +148,7 @@ impl Kept {
         let bytes = kept.to_bytes();
         let bytes = bytes.map_err(|error| CliError::write(path, error))?;
         if let Some(dir) = &self.dir {
-            fs::create_dir_all(dir).map_err(|error| CliError::write(dir, error))?;
+            create_folder(dir)?;
         }
         Ok(io::stage_bytes(path, Access::Private, &bytes)?.commit(true)?)
     }
