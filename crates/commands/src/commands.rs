@@ -116,9 +116,10 @@ fn warn_if_insecure(set: &SetSpec, ui: &Ui) {
 
 /// Prints figures for programs, or one line for people, also where no terminal is.
 fn summary(figures: &impl Serialize, line: &str, json: bool, ui: &Ui) -> Result<(), CliError> {
-    match json {
-        true => io::print_json(figures)?,
-        false => ui.announce(line),
+    if json {
+        io::print_json(figures)?;
+    } else {
+        ui.announce(line);
     }
     Ok(())
 }

@@ -155,7 +155,7 @@ pub(crate) enum CliError {
         /// Why.
         source: MailError,
     },
-    /// What was written to an identity that is to be forgotten could not be fetched.
+    /// The last fetch of letters to an identity that is to be forgotten failed.
     #[cfg(feature = "full")]
     #[error(
         "letters to {name} that were not fetched yet would be lost, so it is not forgotten: try again when the server \

@@ -545,16 +545,16 @@ fn an_address_is_forgotten_when_its_letters_are_here() {
     assert!(first.stderr.contains("12 messages for you"), "{first:?}");
     let rotate = ["id", "rotate", "--home", "ann", "--json"];
     let at_once = [&rotate[..], &["--forget-old"]].concat();
-    let told = ["1 ranges and 1 letters", "without --forget-old"];
+    let expected = ["1 ranges and 1 letters", "without --forget-old"];
     let before = scene.read("ann/secret.key");
-    scene.run(&at_once).refused(1, &told);
+    scene.run(&at_once).refused(1, &expected);
     assert_eq!(scene.read("ann/secret.key"), before);
     let shown = scene.run(&rotate).json();
     let name = retired(&shown)[0].to_owned();
     let home = format!("ann/retired/{name}");
-    let told = ["1 ranges and 1 letters", "`omr inbox`", "--force"];
+    let expected = ["1 ranges and 1 letters", "`omr inbox`", "--force"];
     let forget = ["id", "forget", "--home", "ann"];
-    scene.run(&forget).refused(1, &told);
+    scene.run(&forget).refused(1, &expected);
     assert!(scene.path(&home).exists());
     let mut fetches = 0;
     while scene

@@ -254,14 +254,16 @@ fn too_many_rows_and_wrong_queries() {
 #[test]
 fn files_of_another_kind() {
     let scene = scene();
-    let told = ["expected a schema", "`omr pdq schema TABLE --out FILE`"];
+    let expected = ["expected a schema", "`omr pdq schema TABLE --out FILE`"];
     for file in ["people.table", "people.csv"] {
         let args = ["pdq", "plan", "--schema", file, "SELECT id FROM people"];
-        scene.run(&args).refused(1, &[&told[..], &[file]].concat());
+        scene
+            .run(&args)
+            .refused(1, &[&expected[..], &[file]].concat());
     }
     let serve = ["pdq", "serve", "people.csv", "--anonymous"];
-    let told = ["not a table", "\"OMRTABLE\"", "an import of CSV"];
-    scene.run(&serve).refused(1, &told);
+    let expected = ["not a table", "\"OMRTABLE\"", "an import of CSV"];
+    scene.run(&serve).refused(1, &expected);
     let sql = "SELECT id FROM people WHERE age = 21";
     let key = ["--key", "alice/pdq-secret.key"];
     let asked = ["pdq", "query", sql, "--table", "people.table"];

@@ -242,18 +242,18 @@ fn places_of_something_else_are_named() {
     }
     drop(nobody);
     let url = format!("http://{address}");
-    let told = [&*url, "start it, or check the URL"];
+    let expected = [&*url, "start it, or check the URL"];
     let new = ["id", "new", "--home", "a", "--server", &url];
-    scene.run(&new).refused(1, &told);
-    scene.run(&["health", &url]).refused(1, &told);
+    scene.run(&new).refused(1, &expected);
+    scene.run(&["health", &url]).refused(1, &expected);
 
     scene.write("file", b"hello");
     let serve = ["serve", "--anonymous", "--data", "file"];
     let serve = [&serve[..], &["--params", PARAMS, "--listen", "127.0.0.1:0"]].concat();
-    let told = ["file is a file, expected a folder"];
-    scene.run(&serve).refused(1, &told);
+    let expected = ["file is a file, expected a folder"];
+    scene.run(&serve).refused(1, &expected);
     let board = ["board", "init", "file", "--params", PARAMS];
-    scene.run(&board).refused(1, &told);
+    scene.run(&board).refused(1, &expected);
     scene
         .run(&words("data verify --data file"))
         .refused(1, &["no board at file/meta.redb"]);

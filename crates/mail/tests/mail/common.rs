@@ -15,7 +15,8 @@ use omr_protocol::{ClueKind, EngineKind, ParamSet, Request, Scheme, Sealing, Str
 use omr_remote::Client;
 use omr_remote::v1::{Board, CreateJobRequest, Message};
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{self, File};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 pub(crate) const PARAMS: &str = "insecure-tiny-hybrid-v1";
@@ -235,4 +236,18 @@ fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>, said: Arc<Mutex<Sealing
         let answer = engines.respond(scheme, job, &Quiet).unwrap();
         answer.response.to_bytes(&set).unwrap()
     })
+}
+
+/// Copies a folder with all that is in it.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let place = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &place);
+        } else {
+            fs::copy(entry.path(), place).unwrap();
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! `cargo test -p omr-mail --test mail kept::write_files -- --ignored` wrote them. After a release a format gets a folder
 //! of its own.
 
-use crate::common::{BOARD, PARAMS, PAYLOAD, Scene, wanted};
+use crate::common::{BOARD, PARAMS, PAYLOAD, Scene, copy, wanted};
 use omr_client::letter::{Place, Writer};
 use omr_client::locked::{Passphrase, lock, unlock};
 use omr_mail::{
@@ -36,18 +36,6 @@ fn kept(name: &str) -> PathBuf {
 fn passphrase() -> Passphrase {
     let text = "an old passphrase, kept for good";
     Passphrase::new(Zeroizing::new(text.to_owned())).unwrap()
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let place = to.join(entry.file_name());
-        match entry.file_type().unwrap().is_dir() {
-            true => copy(&entry.path(), &place),
-            false => drop(fs::copy(entry.path(), place).unwrap()),
-        }
-    }
 }
 
 /// What an inbox shows of everything that it contains.

@@ -1,26 +1,13 @@
 //! A rotation that is interrupted at any moment is completed, and no key is lost on the way.
 
-use crate::common::wanted;
+use crate::common::{copy, wanted};
 use omr_mail::{Home, Identity, Inbox};
 use std::fs;
-use std::path::Path;
 
 fn identity(home: &Home) -> Identity {
     let identity = Identity::create(home, &wanted()).unwrap();
     drop(Inbox::open(home).unwrap());
     identity
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let place = to.join(entry.file_name());
-        match entry.file_type().unwrap().is_dir() {
-            true => copy(&entry.path(), &place),
-            false => drop(fs::copy(entry.path(), place).unwrap()),
-        }
-    }
 }
 
 #[test]
