@@ -3,7 +3,7 @@
 
 Usage: python3 reference/roofline.py
 
-Counts follow from the shape of `sophomr-v2` and from the code that `crates/lab/src/measure/cost` mirrors
+Counts follow from the shape of `sophomr-v2` and from the code that `evidence/lab/src/measure/cost` mirrors
 too; the number of transforms is the same there. Arithmetic is counts times the speed of each kernel
 on rows in cache, bytes are counts of rows times the bandwidth of memory; both speeds were measured
 on the machine of docs/performance.md. Neither time can be undercut without doing less; a stage

@@ -1,1 +1,1 @@
-../e2e/examples/retrieval.rs
+../../evidence/e2e/examples/retrieval.rs

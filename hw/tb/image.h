@@ -1,4 +1,4 @@
-// Files of vectors: 64-bit words in little-endian order, written by crates/fpga/examples/vectors.
+// Files of vectors: 64-bit words in little-endian order, written by evidence/fpga/examples/vectors.
 #pragma once
 #include <cstdint>
 #include <cstdio>

@@ -49,7 +49,7 @@ test("digests of every scheme give the messages that they held when they were fr
   }
 });
 
-// The payload of a message of the frozen board, crates/e2e/tests/detector/packed.rs.
+// The payload of a message of the frozen board, evidence/e2e/tests/detector/packed.rs.
 function payload(index) {
   const bytes = Buffer.alloc(16);
   bytes.writeBigUInt64LE(BigInt(index));

@@ -10,7 +10,7 @@ const LINES: usize = 400;
 
 /// Prints the Rust files above `LINES` lines; unrolled kernels may be among them.
 pub(crate) fn report(root: &Path) -> Result<(), XtaskError> {
-    for folder in ["crates", "xtask"] {
+    for folder in ["crates", "evidence", "xtask"] {
         visit(&root.join(folder), &|path, lines| {
             if lines > LINES {
                 println!(

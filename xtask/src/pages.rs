@@ -15,7 +15,7 @@ const FOLDERS: [&str; 2] = ["docs", "reference"];
 /// The book's contents, in a folder that leads to all pages.
 const CONTENTS: &str = "book/src/SUMMARY.md";
 /// Folders of Rust files.
-const SOURCES: [&str; 4] = ["crates", "examples", "fuzz", "xtask"];
+const SOURCES: [&str; 5] = ["crates", "evidence", "examples", "fuzz", "xtask"];
 
 /// A fault of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,7 +14,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
         return npm::skip("timing", "valgrind");
     }
     let cases = built::marked(root, "omr-timing")?;
-    let libraries = root.join("crates/timing/libraries.supp");
+    let libraries = root.join("evidence/timing/libraries.supp");
     let mut command = Command::new("valgrind");
     command.args(["--quiet", "--num-callers=30"]);
     command.arg(format!("--suppressions={}", libraries.display()));

@@ -1,6 +1,6 @@
 //! The error of homomorphic operations.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// An operation that its operands do not allow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! Homomorphic operations on ciphertexts: sums, products, relinearisation, levels, automorphisms.
 
 use crate::{Chain, Ciphertext, EvalError, GaloisKey, Plain};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_ring::{Eval, Modulus, Poly, Ring, Switch};
 use omr_rlwe::{KeySwitch, Rlwe, SwitchInput, SwitchingKey};
 

@@ -3,7 +3,7 @@ mod common;
 
 use common::{Insecure, P, Shape};
 use omr_bgv::*;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_ring::*;
 use omr_rlwe::*;
 

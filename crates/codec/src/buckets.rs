@@ -9,7 +9,7 @@ use crate::draws::Draws;
 use crate::elimination::eliminate;
 use crate::error::{CodecError, DecodeError, Inconsistency};
 use crate::{CUBIC_MESSAGES, CUBIC_NEWTON_BOUND, Field};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// The modulus.
 const P: u32 = 97;

@@ -2,7 +2,7 @@
 
 use crate::error::{DecodeError, Inconsistency};
 use crate::field::Field;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// Solves for `unknowns` unknowns by Gauss and Jordan: row `i` then starts with what unknown `i` is.
 ///

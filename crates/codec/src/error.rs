@@ -1,6 +1,6 @@
 //! The errors of building and packing ([`CodecError`]) and of decoding ([`DecodeError`]).
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// An error of construction, packing or unpacking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -5,7 +5,7 @@ use crate::field::Field;
 use crate::powers::Powers;
 use crate::runs::{RUN, Runs};
 use crate::support::{Search, Support};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// The node of slot `s` of batch `b` is `g^(B*s + b)`, with `g` the smallest generator of `F_p^*`
 /// and `B = (p - 1) / slots`. All nodes are distinct and none is zero.

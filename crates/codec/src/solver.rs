@@ -4,8 +4,8 @@ use crate::error::{DecodeError, Inconsistency};
 use crate::field::Field;
 use crate::finite::FiniteField;
 use crate::fixed::FirstDifference;
+use omr_errors::Mismatch;
 use omr_marks::published;
-use omr_mismatch::Mismatch;
 
 /// The inverse of the Vandermonde matrix of nodes, of which some may be no message's.
 ///

@@ -8,8 +8,8 @@ use crate::error::{DecodeError, Inconsistency};
 use crate::finite::FiniteField;
 use crate::fixed::{FirstDifference, equal};
 use crate::recurrence::shortest;
+use omr_errors::Mismatch;
 use omr_marks::published;
-use omr_mismatch::Mismatch;
 
 /// The sums of `x^e` over `nodes`, for `e` in `0..m`.
 ///

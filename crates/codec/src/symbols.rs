@@ -15,7 +15,7 @@ use crate::error::CodecError;
 use crate::field::Field;
 use crate::finite::FiniteField;
 use crate::radix::{BLOCK_LIMBS, Radix, VALUE_LIMBS, bit_length, bits_of_digits, digits_by_bytes};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// The longest payload a packing can be built for, in bytes.
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;

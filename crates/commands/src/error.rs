@@ -9,11 +9,11 @@ pub(crate) use input::InputError;
 #[cfg(feature = "full")]
 pub(crate) use pdq::PdqError;
 
+use omr_board::LocalError;
 use omr_client::DecodeError;
 use omr_client::locked::LockError;
 use omr_console::ConsoleError;
 use omr_detector::DetectorError;
-use omr_local::LocalError;
 #[cfg(feature = "full")]
 use omr_mail::MailError;
 use omr_protocol::Mismatch;

@@ -4,7 +4,7 @@ pub(crate) use omr_console::files::{
     STANDARD, as_text, is_standard, json_line, print, print_json, read_file, shown,
 };
 pub(crate) use omr_console::{Access, Output, Staged, commit, stage_bytes, write_result};
-pub(crate) use omr_staging::TemporaryFolder;
+pub(crate) use omr_disk::temporary::TemporaryFolder;
 
 use crate::error::{CliError, InputError};
 use omr_client::SecretKey;

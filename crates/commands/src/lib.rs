@@ -20,7 +20,7 @@ use std::time::Duration;
 #[must_use]
 pub fn main(build: &'static str) -> ExitCode {
     omr_console::set_build(build);
-    omr_staging::remove_on_signals();
+    omr_disk::temporary::remove_on_signals();
     panics::install();
     let cli = match args::parse() {
         Ok(parsed) => parsed,

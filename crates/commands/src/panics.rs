@@ -60,8 +60,8 @@ impl Panic {
 /// `omr_ops::init`.
 pub(crate) fn install() {
     std::panic::set_hook(Box::new(|info| {
-        if omr_guard::is_last() {
-            progress::error(Code::Damaged, omr_guard::TWICE);
+        if omr_disk::guard::is_last() {
+            progress::error(Code::Damaged, omr_disk::guard::TWICE);
             std::process::exit(1);
         }
         let panic = Panic::of(info);
@@ -117,7 +117,7 @@ mod tests {
                         panic!("in a destructor");
                     }
                 }
-                let done: Result<(), omr_guard::Panicked> = omr_guard::guarded(|| {
+                let done: Result<(), omr_disk::guard::Panicked> = omr_disk::guard::guarded(|| {
                     let _held = Fragile;
                     panic!("an assertion");
                 });
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(done.status.code(), Some(1), "{done:?}");
         let told = String::from_utf8(done.stderr).unwrap();
         assert!(
-            told.contains(&format!("omr: {}", omr_guard::TWICE)),
+            told.contains(&format!("omr: {}", omr_disk::guard::TWICE)),
             "{told}"
         );
     }

@@ -1,6 +1,6 @@
 //! Ciphertexts of a digest, and the shape that they must have.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// A ciphertext of a digest, rounded to few bits: several bodies on one mask, under as many secrets.
 #[derive(Clone, Debug, PartialEq)]

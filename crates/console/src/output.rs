@@ -2,12 +2,12 @@
 
 use crate::files::is_standard;
 use crate::{ConsoleError, WriteError};
-use omr_staging::{Unfinished, folder_of, hold, sweep, temporary};
+use omr_disk::temporary::{Unfinished, folder_of, hold, sweep, temporary};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-pub use omr_staging::Access;
+pub use omr_disk::temporary::Access;
 
 /// Where a result will go: looked at before the work is done.
 #[derive(Clone, Debug)]

@@ -1,5 +1,5 @@
 //! The memory that keys and runs take, predicted from the parameter set, so that a process can tell before a run whether
-//! it has that much. Figures are those of the processor's engines; tests of omr-work compare them with measured peaks.
+//! it has that much. Figures are those of the processor's engines; tests of omr-runner compare them with measured peaks.
 
 use crate::sophomr::run_memory;
 use omr_protocol::params::SetSpec;

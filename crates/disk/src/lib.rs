@@ -1,8 +1,13 @@
-//! What makes files and names survive a power failure.
+//! Files that appear whole or not at all and survive a power failure.
 //!
-//! Every program of the workspace that must not lose a file calls these functions instead of the system's, so that tests
-//! with the feature `record` see each of them and can rebuild the folder as a power failure would have left it.
+//! Every program of the workspace that must not lose a file calls the functions here instead of the system's, so that
+//! tests with the feature `record` see each call and can rebuild the folder as a power failure would have left it.
+//! [`temporary`] has files that neither a signal nor a crash leaves behind, and [`guard`] turns panics of the database
+//! library into errors.
 #![forbid(unsafe_code)]
+
+pub mod guard;
+pub mod temporary;
 
 #[cfg(all(unix, feature = "record"))]
 mod database;

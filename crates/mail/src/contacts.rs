@@ -2,7 +2,7 @@
 
 use crate::home::private_folder;
 use crate::{Address, Home, MailError};
-use omr_staging::folder_of;
+use omr_disk::temporary::folder_of;
 use std::{fs, io};
 
 pub(crate) const FOLDER: &str = "contacts";

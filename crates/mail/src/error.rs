@@ -323,14 +323,14 @@ impl From<redb::DatabaseError> for MailError {
     }
 }
 
-impl From<omr_guard::Panicked> for MailError {
-    fn from(_: omr_guard::Panicked) -> Self {
+impl From<omr_disk::guard::Panicked> for MailError {
+    fn from(_: omr_disk::guard::Panicked) -> Self {
         Self::Damaged(None)
     }
 }
 
-impl From<omr_guard::Gone> for MailError {
-    fn from(_: omr_guard::Gone) -> Self {
+impl From<omr_disk::guard::Gone> for MailError {
+    fn from(_: omr_disk::guard::Gone) -> Self {
         Self::Damaged(None)
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::MailError;
 use omr_client::locked::Passphrase;
+use omr_disk::temporary::{Access, Unfinished, sweep, temporary};
 use omr_remote::Endpoint;
-use omr_staging::{Access, Unfinished, sweep, temporary};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;

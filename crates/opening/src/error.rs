@@ -1,6 +1,6 @@
 //! The error of opening.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_ring::RingError;
 
 /// Shapes that do not fit together.

@@ -20,9 +20,9 @@ pub fn log_panics() {
 }
 
 fn log(info: &PanicHookInfo<'_>) {
-    if omr_guard::is_last() {
+    if omr_disk::guard::is_last() {
         let place = info.location().map(tracing::field::display);
-        tracing::error!(place, "{}", omr_guard::TWICE);
+        tracing::error!(place, "{}", omr_disk::guard::TWICE);
         std::process::exit(1);
     }
     let calls = Backtrace::capture();

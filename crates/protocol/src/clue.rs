@@ -10,7 +10,7 @@ pub use bound::{
 };
 pub use kept::{HashesOf, KeptHashes};
 pub use kind::{ClueKind, ClueKindError};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 use crate::ClueParams;
 use crate::frame::{

@@ -4,7 +4,7 @@ use crate::frame::{FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_
 use crate::sophomr::DigestPlan;
 use crate::{ClueKind, PlanError, Request, SEED_BYTES, Scheme, Sealing};
 use omr_compress::PackedCiphertext;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// A digest that cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use crate::ParamsError;
 use crate::frame::{FrameError, pack_bits, packed_len, unpack_bits};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_ring::{Basis, Eval, Poly, Ring};
 use std::io::{Read, Write};
 

@@ -25,7 +25,7 @@ pub use digest::{DigestError, DigestHeader};
 pub use hex::{from_hex, hex};
 pub use key_file::DetectionKeyError;
 pub use omr_compress::{PackedCiphertext, SlotClasses};
-pub use omr_mismatch::Mismatch;
+pub use omr_errors::Mismatch;
 pub use order::order_batch_id;
 pub use params::{ClueParams, ParamSet, ParamsError};
 pub use placement::{Placement, SEED_BYTES};

@@ -13,7 +13,7 @@ pub use security::{
 };
 pub use set::{ParamSet, SetSpec};
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_ring::RingError;
 
 /// What can be wrong with parameters.

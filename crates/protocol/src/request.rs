@@ -1,7 +1,7 @@
 //! What a digest of any scheme is asked to cover, and why it cannot be made.
 
 use crate::Scheme;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use std::ops::Range;
 
 /// Largest number of pertinent messages that one digest may carry.

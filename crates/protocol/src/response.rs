@@ -4,7 +4,7 @@ use crate::frame::{self, FrameHeader, Kind};
 use crate::instantomr::InstantDigest;
 use crate::sophomr::Digest;
 use crate::{DigestError, ParamSet, Request, Scheme, Sealing};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// What a detector answers, whatever the scheme.
 #[derive(Clone, Debug, PartialEq)]

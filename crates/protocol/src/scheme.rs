@@ -3,7 +3,7 @@
 use crate::DigestError;
 use crate::frame::Kind;
 use crate::instantomr::Encoding;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use std::fmt;
 use std::str::FromStr;
 

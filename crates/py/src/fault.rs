@@ -1,10 +1,10 @@
 //! Everything that can go wrong in a call from Python.
 
+use omr_board::LocalError;
 use omr_client::letter::LetterError;
 use omr_client::locked::LockError;
 use omr_client::{DecodeError, MakeKeyError, SecretKeyError};
 use omr_detector::DetectorError;
-use omr_local::LocalError;
 use omr_protocol::clue::ClueKindError;
 use omr_protocol::frame::{FrameError, FrameHeader};
 use omr_protocol::instantomr::{OtherHistory, SessionError};

@@ -1,7 +1,7 @@
 //! Files as Python hands them over: as bytes, or by their path; written whole or not at all.
 
 use crate::fault::Fault;
-use omr_staging::{Access, Unfinished, folder_of, temporary};
+use omr_disk::temporary::{Access, Unfinished, folder_of, temporary};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use std::fs::{self, File};

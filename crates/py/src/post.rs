@@ -2,10 +2,10 @@
 
 use crate::fault::{Fault, check_params, header_of};
 use crate::running::Watch;
+use omr_board::{MAX_PARTS, TRANSACTION, post_hashes};
 use omr_client::letter::{Place, Writer};
 use omr_client::os_rng;
 use omr_detector::Progress;
-use omr_local::{MAX_PARTS, TRANSACTION, post_hashes};
 use omr_protocol::frame::Kind;
 use omr_protocol::{ClueKey, ClueKind, Mismatch, ParamSet};
 use omr_store::{Board, Message};

@@ -3,9 +3,9 @@
 mod pdq;
 
 use crate::fault::Fault;
+use omr_board::LocalError;
 use omr_client::{DecodeError, SecretKeyError};
 use omr_detector::DetectorError;
-use omr_local::LocalError;
 use omr_mail::MailError;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::{OtherHistory, SessionError};

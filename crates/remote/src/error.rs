@@ -1,7 +1,7 @@
 //! The error of calls to a server.
 
 use omr_api::v1::UsedKey;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use std::path::PathBuf;
 use std::time::Duration;
 use tonic::{Code, Status};

@@ -5,8 +5,8 @@ use omr_detector::instantomr::InstantDetector;
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::sophomr::DetectionKey;
 use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, ParamsError};
+use omr_runner::KeyFile;
 use omr_store::{Store, StoreError};
-use omr_work::KeyFile;
 use std::sync::Arc;
 
 /// Why a key cannot be used.
@@ -16,7 +16,7 @@ pub(crate) enum KeyError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    File(#[from] omr_work::KeyError),
+    File(#[from] omr_runner::KeyError),
     #[error(transparent)]
     Cards(#[from] CardsError),
     #[error(transparent)]

@@ -9,7 +9,7 @@ use crate::requests;
 use omr_detector::memory::{key_bytes, table_bytes};
 use omr_memory::Memory;
 use omr_protocol::{ClueKind, EngineKind, ParamSet};
-use omr_work::{Needs, in_words, room};
+use omr_runner::{Needs, in_words, room};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Tokens: who may do what, and how much. The file holds hashes; a token is shown once, when made.
 
 use crate::error::ServerError;
-use omr_staging::{Access, Unfinished, folder_of, sweep, temporary};
+use omr_disk::temporary::{Access, Unfinished, folder_of, sweep, temporary};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-pub(crate) use omr_guard::Guarded;
+pub(crate) use omr_disk::guard::Guarded;
 use redb::{
     Builder, Database, DatabaseError, ReadOnlyDatabase, ReadTransaction, ReadableDatabase,
     StorageError,
@@ -19,7 +19,7 @@ const REDB_MAGIC: [u8; 9] = *b"redb\x1A\x0A\xA9\x0D\x0A";
 
 /// Runs `f`, which calls redb, and turns a panic into [`StoreError::Panicked`].
 pub(crate) fn guarded<T>(f: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    omr_guard::guarded(f)
+    omr_disk::guard::guarded(f)
 }
 
 /// Where the bytes of the meta file are.

@@ -6,7 +6,7 @@
 //! number. `omr.messages`, `u64` to bytes, has the records of messages `c M .. (c + 1) M` under `c`, as runs have them.
 //! `omr.once`, on boards of bound clues, has the index of the message of every one-time key, also of expired ones.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;

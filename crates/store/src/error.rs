@@ -4,7 +4,7 @@ mod evidence;
 
 pub(crate) use evidence::hex;
 pub use evidence::{ConfigField, Evidence, Foreign, Holder, Part};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 use std::io;
 use std::path::PathBuf;
@@ -302,14 +302,14 @@ impl<E: Into<redb::Error>> From<Redb<E>> for StoreError {
     }
 }
 
-impl From<omr_guard::Panicked> for StoreError {
-    fn from(_: omr_guard::Panicked) -> Self {
+impl From<omr_disk::guard::Panicked> for StoreError {
+    fn from(_: omr_disk::guard::Panicked) -> Self {
         Self::Panicked
     }
 }
 
-impl From<omr_guard::Gone> for StoreError {
-    fn from(_: omr_guard::Gone) -> Self {
+impl From<omr_disk::guard::Gone> for StoreError {
+    fn from(_: omr_disk::guard::Gone) -> Self {
         Self::Suspended
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::chain::{self, HASH_BYTES, Hash};
 use crate::config::{BoardConfig, Clues};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use redb::TableDefinition;
 
 use crate::error::{Evidence, StoreError};

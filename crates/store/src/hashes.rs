@@ -6,7 +6,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use redb::ReadableTable;
 
 use crate::config::Clues;

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
 use crate::config::BoardConfig;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use redb::{TableError, TableHandle};
 #[cfg(feature = "server")]
 use tokio::sync::watch;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 
 use crate::config::{Clues, Message, POST_KEY_BYTES};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use redb::{ReadableTable, ReadableTableMetadata};
 
 use crate::error::{Evidence, Redb, StoreError, UsedKey};

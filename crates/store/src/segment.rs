@@ -3,7 +3,7 @@
 use crate::error::{Evidence, StoreError, hex};
 use crate::format::{SEGMENTS, bad_row, index_key, index_of, numbers};
 use crate::tables::View;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// The folder of segments among the objects.
 pub(crate) const SEGMENTS_PREFIX: &str = "segments";

@@ -26,7 +26,7 @@ pub use backups::Pruned;
 pub use expire::{Expired, Expiry};
 pub use frames::BACKUP_VERSION;
 pub use objects::Objects;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 pub use records::{Change, KeyValue};
 pub use restore::Restored;
 pub use sealed::SEGMENT_VERSION;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::config::{BoardConfig, Clues};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use redb::{
     Database, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, TableError,
     TableHandle, WriteTransaction,

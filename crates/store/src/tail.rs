@@ -1,6 +1,6 @@
 //! The tail of a log: its latest messages, in runs of records that are rows of the meta file.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 

@@ -1,6 +1,6 @@
 //! Verification: every row and every record of a log, and the database under them.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use std::ops::{ControlFlow, Range};
 
 use crate::board::Board;

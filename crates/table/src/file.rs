@@ -8,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::{Domain, SchemaError};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 const MAGIC: [u8; 8] = *b"OMRTABLE";
 const VERSION: u32 = 1;

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use crate::{Column, ColumnType, Table, Value, ValueError};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// Why rows could not be written.
 #[derive(Debug, thiserror::Error)]

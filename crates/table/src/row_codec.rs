@@ -1,7 +1,7 @@
 //! Rows as a fixed number of bytes: `docs/table.md`, section 4.
 
 use crate::{Column, ColumnType, Domain, Schema, Table, Value};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// Most bytes of an encoded row.
 pub const MAX_ROW_BYTES: usize = 2048;

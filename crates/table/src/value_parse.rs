@@ -3,7 +3,7 @@
 use crate::calendar::{far_date_text, far_timestamp_text, parse_date, parse_timestamp};
 use crate::decimal::{Misfit, Written};
 use crate::{ColumnType, Value};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// Why a value has no place in a column.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! Derived values agree with what patterns mean, and shapes from strangers are checked.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_table::{
     Column, ColumnType, Deriver, Domain, FilterShape, Fingerprints, LikeShape, MAX_CONSTANTS,
     Pattern, Schema, Segment, Shape, ShapeError, TestShape, derive, fingerprint,

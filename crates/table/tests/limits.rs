@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use chacha20::ChaCha8Rng;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_table::testing::{random_query, random_table};
 use omr_table::{Filter, MAX_CONSTANTS, MAX_LEAVES, Query, QueryError, Schema, ShapeError};
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! What goes wrong, for JavaScript: an `Error` with the kind of what is wrong, and with what there is to show of it.
 
 use js_sys::{Error, Reflect};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_pdq::{DecodeError, PlanError};
 use omr_table::QueryError;
 use std::ops::Range;

@@ -2,7 +2,7 @@
 
 use crate::error::{WasmError, other};
 use js_sys::Array;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_table::Value;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 

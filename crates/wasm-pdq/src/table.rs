@@ -1,7 +1,7 @@
 //! What is public about a table.
 
 use crate::error::{WasmError, other};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_pdq::Public;
 use omr_table::{ColumnType, MAX_SCHEMA_BYTES, Value};
 use std::rc::Rc;

@@ -26,8 +26,8 @@ impl Hired {
         build: &str,
     ) -> Result<Self, WorkerError> {
         let known = client.capabilities().await?;
-        let own = omr_work::version(build);
-        if !omr_work::is_same_build(&own, &known.version) {
+        let own = omr_runner::version(build);
+        if !omr_runner::is_same_build(&own, &known.version) {
             let versions = Mismatch::new(own, known.version);
             return Err(WorkerError::Version(versions));
         }

@@ -8,7 +8,7 @@ use omr_memory::Memory;
 use omr_protocol::{EngineKind, ParamSet, Stride};
 use omr_remote::v1;
 use omr_remote::{Client, RemoteError};
-use omr_work::{Failure, Leased, Leases, Made, Needs, Unit, room};
+use omr_runner::{Failure, Leased, Leases, Made, Needs, Unit, room};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -7,7 +7,7 @@ use omr_protocol::ParamSet;
 use omr_protocol::clue::{HashesOf, KeptHashes};
 use omr_remote::v1::{self, Part};
 use omr_remote::{Client, Piece, RemoteError};
-use omr_work::{KeyError, KeyRef, Supplies, Unit};
+use omr_runner::{KeyError, KeyRef, Supplies, Unit};
 use std::io::{Cursor, Read};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -5,7 +5,7 @@ use omr_protocol::stride::MAX_STEP;
 use omr_protocol::{ClueKind, EngineKind, ParamSet, Scheme, Stride};
 use omr_remote::RemoteError;
 use omr_remote::v1;
-use omr_work::{KeyRef, Seed, Unit};
+use omr_runner::{KeyRef, Seed, Unit};
 use std::time::Duration;
 
 /// Most jobs of a unit.

@@ -9,7 +9,7 @@ use omr_detector::sophomr::{BoardCache, TOGETHER};
 use omr_memory::Memory;
 use omr_protocol::{ClueKind, EngineKind, ParamSet};
 use omr_remote::{Client, Endpoint, v1};
-use omr_work::{Needs, in_words, works_here};
+use omr_runner::{Needs, in_words, works_here};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -141,7 +141,7 @@ impl Worker {
             self.leases.memory = Some(self.memory(pool.current_num_threads())?);
         }
         let work = move || {
-            let worker = omr_work::Worker {
+            let worker = omr_runner::Worker {
                 leases: &self.leases,
                 supplies: &self.supplies,
                 set: &self.leases.set,

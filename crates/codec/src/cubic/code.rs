@@ -5,7 +5,7 @@ use super::nodes::CubicNodes;
 use super::units::Units;
 use super::weights::{index_weights, payload_weights};
 use crate::error::CodecError;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// The largest bound.
 pub const CUBIC_BOUND: usize = 4096;

@@ -2,8 +2,8 @@
 
 use super::element::P;
 use crate::error::DecodeError;
+use omr_errors::Mismatch;
 use omr_marks::published;
-use omr_mismatch::Mismatch;
 
 /// Messages that share a counter: as many as it can count.
 const SHARE: u64 = P as u64 - 1;

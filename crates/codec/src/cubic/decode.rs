@@ -9,7 +9,7 @@ use crate::error::{DecodeError, Inconsistency};
 use crate::finite::FiniteField;
 use crate::solver::{Solver, Unexplained};
 use crate::support::{Search, Support};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 impl CubicCode {
     /// Finds the pertinent ones of messages 0 to `messages`, whose index weights add up to `sums`. Labels

@@ -3,7 +3,7 @@
 use super::element::{CubicElement, P};
 use crate::error::CodecError;
 use crate::symbols::Symbols;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// The packing of payloads of one length: base-97 digits as of [`Symbols`], three to an element,
 /// lowest coefficient first. A last element that is not full is filled with zeros.

@@ -7,7 +7,7 @@ use omr_codec::{
     CUBIC_MESSAGES, CUBIC_NEWTON_BOUND, Cubic, CubicCode, CubicCounters, CubicElement,
     CubicSymbols, DecodeError, Inconsistency, Support,
 };
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 

@@ -6,7 +6,7 @@ use omr_codec::{
     CodecError, DEFAULT_PRIME, DecodeError, Field, Inconsistency, Nodes, Solver, Symbols,
     find_support, power_sums,
 };
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 

@@ -4,11 +4,11 @@ use super::summary;
 use crate::args::{BoardCommand, BoardExpire, BoardInit};
 use crate::error::{CliError, InputError};
 use crate::io;
+use omr_board::clues_of;
 use omr_client::fragment::{most_bytes, most_in_part};
 use omr_console::Ui;
 use omr_console::chain;
 use omr_detector::Progress;
-use omr_local::clues_of;
 use omr_protocol::{ClueKind, ClueParams, ParamSet, Sealing};
 use omr_store::{Board, EARLIER_FILE, Stat, StoreError, Structure};
 use serde::Serialize;
@@ -71,7 +71,7 @@ pub(super) fn create(
     payload_bytes: usize,
     clues: ClueKind,
 ) -> Result<Board, CliError> {
-    let config = omr_local::new_config(params, sealing, payload_bytes, clues)?;
+    let config = omr_board::new_config(params, sealing, payload_bytes, clues)?;
     Board::create(dir, &config)
         .map_err(InputError::from)
         .map_err(CliError::input(dir))
@@ -148,7 +148,7 @@ fn stat(dir: &Path, json: bool, ui: &Ui) -> Result<(), CliError> {
 
 impl Report {
     fn new(stat: Stat, log_hash: Option<[u8; 32]>) -> Result<Self, InputError> {
-        let place = omr_local::place(&stat.config)?;
+        let place = omr_board::place(&stat.config)?;
         let capacity = place.capacity(clues_of(stat.config.clues));
         Ok(Self {
             board_id: omr_protocol::hex(&stat.config.board_id),

@@ -45,7 +45,7 @@ pub(super) fn sweep(
             .into_iter()
             .map(|read| ((read.index, read.kept), read.message))
             .unzip();
-        let hashes = omr_local::hashes(board, set.clue(), &messages);
+        let hashes = omr_board::hashes(board, set.clue(), &messages);
         for ((index, kept), hash) in places.into_iter().zip(hashes) {
             match (hash, kept) {
                 (Err(error), _) => found.note(|| format!("message {index}: {error}")),

@@ -5,12 +5,12 @@ use super::source::{clues, sealing};
 use crate::args::Post;
 use crate::error::{CliError, InputError};
 use crate::io;
+use omr_board::{MAX_PARTS, TRANSACTION, post_hashes};
 use omr_client::fragment::{Shape, most_bytes};
 use omr_client::letter::Writer;
 use omr_client::os_rng;
 use omr_console::{Bar, Ui};
 use omr_detector::Progress;
-use omr_local::{MAX_PARTS, TRANSACTION, post_hashes};
 use omr_protocol::Mismatch;
 use omr_protocol::request::MAX_BOUND;
 use omr_protocol::{ClueParams, Sealing};
@@ -85,7 +85,7 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     let config = board.config().clone();
     // Others may read and post while files are read and sealed.
     drop(board);
-    let place = omr_local::place(&config).map_err(InputError::from);
+    let place = omr_board::place(&config).map_err(InputError::from);
     let place = place.map_err(on_board())?;
     let most = match args.raw {
         true => u64::from(MAX_PARTS) * u64::from(config.payload_bytes),

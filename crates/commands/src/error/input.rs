@@ -2,12 +2,12 @@
 
 #[cfg(feature = "full")]
 use super::PdqError;
+use omr_board::LocalError;
 use omr_client::letter::LetterError;
 use omr_client::locked::LockError;
 use omr_client::{MakeKeyError, SecretKeyError};
 use omr_console::ReadError;
 use omr_detector::instantomr::CutError;
-use omr_local::LocalError;
 use omr_protocol::Mismatch;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::{OtherHistory, SessionError};

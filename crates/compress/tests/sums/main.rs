@@ -3,7 +3,7 @@
 mod world;
 
 use omr_compress::{PackedError, SumsShape};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use world::{InsecureWorld, P};
 
 const SMALL: usize = 128;

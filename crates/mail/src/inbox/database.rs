@@ -1,8 +1,8 @@
 //! The file of an inbox: checked as a whole when it is opened, guarded against what damage does later.
 
 use crate::MailError;
-use omr_guard::{Guarded, guarded};
-use omr_staging::{Access, Unfinished, folder_of, sweep, temporary};
+use omr_disk::guard::{Guarded, guarded};
+use omr_disk::temporary::{Access, Unfinished, folder_of, sweep, temporary};
 use redb::{Builder, ConcurrencyMode, Database, ReadTransaction};
 use redb::{ReadableDatabase, WriteTransaction};
 use std::fs;

@@ -3,8 +3,8 @@
 //! Bit `i` of a stream is bit `i % 8` of byte `i / 8`. Unused bits of the last byte are zero.
 
 use super::FrameError;
+use omr_errors::Mismatch;
 use omr_marks::published;
-use omr_mismatch::Mismatch;
 
 /// Bytes that `count` residues of `bits` bits take; `None` if over `usize::MAX`.
 #[must_use]

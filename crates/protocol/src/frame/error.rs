@@ -1,7 +1,7 @@
 //! What can be wrong with a file.
 
 use crate::hex;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use std::io;
 
 use super::header::{FORMAT_VERSION, Kind, MAX_PARAMS_ID_BYTES};

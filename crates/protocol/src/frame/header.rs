@@ -6,7 +6,7 @@ use super::{
     FILE_SUM_BYTES, FrameError, FramePart, HEADER_SUM_BYTES, PREFIX_BYTES, SUFFIX_BYTES,
     header_checksum,
 };
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// The format version written and read here.
 pub const FORMAT_VERSION: u16 = 2;

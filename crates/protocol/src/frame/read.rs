@@ -7,7 +7,7 @@ use super::{
     BUFFER_BYTES, FILE_SUM_BYTES, FrameError, FrameHeader, FramePart, Kind, MAX_PARAMS_ID_BYTES,
     PREFIX_BYTES, SUFFIX_BYTES, file_hasher,
 };
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// Most bytes reserved on the word of a header alone.
 const MAX_RESERVE_BYTES: u64 = 1 << 20;

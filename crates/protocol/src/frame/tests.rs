@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use proptest::prelude::*;
 
 use super::*;

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use super::{BUFFER_BYTES, FrameError, FrameHeader, file_hasher};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// A frame being written; `Write` takes its body.
 ///

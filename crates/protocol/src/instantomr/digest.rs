@@ -6,7 +6,7 @@ use crate::frame::{self, Kind};
 use crate::instantomr::{INSTANT_BODY_BITS, INSTANT_MASK_BITS, InstantParams};
 use crate::{DigestError, DigestHeader};
 use omr_compress::PackedCiphertext;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use std::ops::Range;
 
 /// InstantOMR's answer: the parts of all groups, as many on a mask as the set has bodies.

@@ -7,7 +7,7 @@ use crate::frame::{
 use crate::instantomr::InstantParams;
 use crate::key_file::{WriteBody, read_poly, write_poly};
 use crate::{ClueKind, DetectionKeyError};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_ring::{Eval, Gadget, Poly};
 use omr_rlwe::SharedKey;
 use omr_tfhe::{BootstrapKey, LweSwitchKey, RotationRing, TraceKey};

@@ -4,7 +4,7 @@ use super::OffsetKey;
 use crate::params::{
     ClueParams, ClueSecret, ParamsError, SecretSpec, SetSpec, dimension, largest_log_pq,
 };
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_ring::{Gadget, Kernels, NarrowGaussian, Ring, primes_below};
 use omr_rlwe::{SharedShape, rounding_noise};
 use omr_tfhe::noise::{self, PhaseError};

@@ -5,7 +5,7 @@ use crate::digest::FIXED_BYTES;
 use crate::frame::{self, FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
 use crate::instantomr::{InstantParams, Seen};
 use crate::{ClueKind, DigestError, DigestHeader};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_tfhe::PlainSums;
 use std::ops::Range;
 

@@ -5,7 +5,7 @@ use crate::instantomr::{InstantKey, InstantParams, InstantSpec};
 use crate::request::MAX_BOUND;
 use crate::sophomr::{DetectionKey, Params, ParamsSpec, RecipientParams};
 use crate::{ClueKind, DetectionKeyError, EngineKind, Scheme};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_ring::Kernels;
 use std::io::Read;
 use std::sync::{Arc, OnceLock};

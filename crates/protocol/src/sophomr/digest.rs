@@ -5,7 +5,7 @@ use crate::digest::{FIXED_BYTES, Packing};
 use crate::frame::{self, FrameHeader, Kind};
 use crate::{DigestError, DigestHeader, Placement, Request, Scheme};
 use omr_compress::PackedCiphertext;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// Bits of a mask coefficient: in the dimension 2,048 rounding it adds 0.016 of a symbol's step to
 /// the noise.

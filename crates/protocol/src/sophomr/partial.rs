@@ -5,7 +5,7 @@ use crate::digest::FIXED_BYTES;
 use crate::frame::{self, FrameHeader, Kind};
 use crate::key_file::{read_poly, row_bytes, write_poly};
 use crate::{DetectionKeyError, DigestError, DigestHeader, Scheme, hex};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_rlwe::Rlwe;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

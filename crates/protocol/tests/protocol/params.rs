@@ -1,6 +1,6 @@
 //! Published parameter sets keep what they promise; weaker ones are refused.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_protocol::instantomr::{Encoding, InstantParams, InstantPlan, InstantSpec};
 use omr_protocol::params::{
     CLUE_ESTIMATES, ClueEstimate, ClueSpec, DEFAULT, Posting, SOPHOMR, SecretSpec, SetSpec,

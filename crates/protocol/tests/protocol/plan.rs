@@ -1,6 +1,6 @@
 //! The shape of digests, up to the last index there is.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_protocol::params::SetSpec;
 use omr_protocol::request::{MAX_BOUND, MAX_PAYLOAD_BYTES};
 use omr_protocol::sophomr::{DigestPlan, Params};

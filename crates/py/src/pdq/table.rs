@@ -6,8 +6,8 @@ use crate::fault::Fault;
 use crate::files::{Given, save};
 use crate::running::{Watch, run, threads};
 use omr_client::os_rng;
+use omr_disk::temporary::Access;
 use omr_pdq::{Hosted, Public};
-use omr_staging::Access;
 use omr_table::{
     Declared, Delimiter, ImportError, ImportOptions, MAX_SCHEMA_BYTES, import_batches, import_file,
 };

@@ -6,7 +6,7 @@ use crate::running::Watch;
 use omr_detector::{MessageSource, Progress, Stages};
 use omr_protocol::ParamSet;
 use omr_protocol::clue::{HashesOf, KeptHashes};
-use omr_work::{Failure, KeyError, KeyRef, Leased, Leases, Made, Supplies, Unit};
+use omr_runner::{Failure, KeyError, KeyRef, Leased, Leases, Made, Supplies, Unit};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use std::collections::HashMap;

@@ -9,7 +9,7 @@ use crate::sets::set;
 use omr_cuda::Cards;
 use omr_detector::sophomr::BoardCache;
 use omr_protocol::ParamSet;
-use omr_work::{Failure, Keys, Worker};
+use omr_runner::{Failure, Keys, Worker};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyRange};
@@ -84,7 +84,7 @@ impl Maker {
         check_params(self.set.name(), unit.set.name())?;
         let batches = batches.map(crate::detector::bounds).transpose()?;
         let batches = batches.map(|range| range.start as usize..range.end as usize);
-        let all = omr_work::batches(&unit.unit, &self.set).len();
+        let all = omr_runner::batches(&unit.unit, &self.set).len();
         if let Some(found) = batches
             .clone()
             .filter(|some| some.is_empty() || some.end > all)

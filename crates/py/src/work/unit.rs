@@ -5,7 +5,7 @@ use crate::fault::Fault;
 use crate::sets::set;
 use omr_protocol::{ParamSet, hex};
 use omr_remote::v1;
-use omr_work::KeyRef;
+use omr_runner::KeyRef;
 use omr_worker::Told;
 use prost::Message;
 use pyo3::prelude::*;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "omr.ray")]
 pub(crate) struct Unit {
     pub(crate) set: Arc<ParamSet>,
-    pub(crate) unit: omr_work::Unit,
+    pub(crate) unit: omr_runner::Unit,
     pub(crate) clue_bytes: usize,
     told: v1::WorkUnit,
 }
@@ -71,7 +71,7 @@ impl Unit {
     /// The messages of each batch; none where the unit must be done whole.
     #[getter]
     fn batches(&self) -> Vec<PyRange> {
-        let batches = omr_work::batches(&self.unit, &self.set);
+        let batches = omr_runner::batches(&self.unit, &self.set);
         batches.into_iter().map(PyRange).collect()
     }
 

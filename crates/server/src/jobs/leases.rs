@@ -1,7 +1,7 @@
 //! Who does which unit, and until when. Time is told from outside.
 
 use super::Id;
-use omr_work::{Unit, UnitId};
+use omr_runner::{Unit, UnitId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

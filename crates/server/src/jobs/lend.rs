@@ -6,7 +6,7 @@ use super::{Ending, Entry, Id, Inner, JobRecord, Jobs, State, Work};
 use crate::keyfile::{self, KeyError};
 use omr_detector::placement_seed;
 use omr_protocol::{EngineKind, SEED_BYTES, Scheme, Stride};
-use omr_work::{KeyRef, Seed, Unit, in_words};
+use omr_runner::{KeyRef, Seed, Unit, in_words};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::Ordering;

@@ -54,7 +54,7 @@ impl CapabilityService for Capability {
             let schemes = shared.schemes();
             let has_batches = shared.orders.batch() <= limits.digest_messages;
             Ok(Response::new(v1::GetCapabilitiesResponse {
-                version: omr_work::version(&config.build),
+                version: omr_runner::version(&config.build),
                 board: Some(board(&shared.store)?),
                 schemes: schemes
                     .into_iter()

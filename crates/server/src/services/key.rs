@@ -100,7 +100,7 @@ impl Keys {
             match keyfile::check(store, hash, &shared.set) {
                 Ok(kind) => Ok(kind),
                 Err(KeyError::Store(error)) => Err(refuse::store(&error)),
-                Err(KeyError::File(omr_work::KeyError::Read(error))) => {
+                Err(KeyError::File(omr_runner::KeyError::Read(error))) => {
                     Err(Status::data_loss(error.to_string()))
                 }
                 Err(error) => {

@@ -59,9 +59,9 @@ impl Workers {
     }
 
     fn asking(&self, who: Who, request: &v1::LeaseRequest) -> Result<Asking, Status> {
-        let (version, set) = (omr_work::version(&self.0.config.build), &self.0.set);
+        let (version, set) = (omr_runner::version(&self.0.config.build), &self.0.set);
         let (found_version, found_set) = (&*request.version, &*request.params_id);
-        let same_build = omr_work::is_same_build(&version, found_version);
+        let same_build = omr_runner::is_same_build(&version, found_version);
         for (what, expected, found, fits) in [
             ("version", &*version, found_version, same_build),
             (

@@ -1,7 +1,7 @@
 //! What errors name: fields, parts, holders, and what was expected and found.
 
 use super::StoreError;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use std::fmt;
 
 /// A field of a configuration.

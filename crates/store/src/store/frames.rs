@@ -1,6 +1,6 @@
 //! The portable form of the meta file: frames, each with a checksum, in a file of a backup.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Detection keys: objects named by the hash of their content.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use std::io::{self, Read};
 use std::sync::TryLockError;
 

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 
 use crate::database::sync_dir;
 use crate::error::{StoreError, hex};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 #[derive(Debug)]
 pub(crate) struct Partial {

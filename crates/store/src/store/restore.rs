@@ -1,6 +1,6 @@
 //! Restoring a store from the folder of a backup.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};

@@ -1,6 +1,6 @@
 //! Segments as objects: made, tested, fetched and kept in memory.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 

@@ -15,7 +15,7 @@ use crate::database::remove_if_present;
 use crate::error::StoreError;
 use crate::format::{KEYS, UPLOADS, hash_of, numbers, pack};
 use crate::meta::{Meta, Outcome, lock};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// Bytes received between two syncs of a partial file.
 const SYNC_BYTES: u64 = 16 << 20;

@@ -8,7 +8,7 @@ use super::{
     Simulated, TAG, append, board, check_content, hash, hash_of, key, message, read_key, upload,
 };
 use crate::{Evidence, Segment, Store, StoreConfig, StoreError};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// A store of 30 messages in 3 segments of 8 and a tail of 6, closed.
 fn sealed(dir: &tempfile::TempDir) -> (StoreConfig, Vec<Segment>) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use redb::{Database, ReadableTable, WriteTransaction};
 
 use super::disk::Disk;

@@ -1,6 +1,6 @@
 //! One message for each key of a board of bound clues.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use redb::Database;
 
 use super::disk::Disk;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{board, config, key, read_key, upload};
 use crate::{Store, StoreConfig, StoreError};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 fn empty(dir: &tempfile::TempDir) -> (StoreConfig, Store) {
     let config = StoreConfig {

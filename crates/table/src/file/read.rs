@@ -8,7 +8,7 @@ use super::{CHECKSUM_BYTES, FileError, HEAD_BYTES, MAGIC, ROWS_AT_ONCE, VERSION,
 use crate::bits::Bits;
 use crate::column::{ColumnData, OrdinalData, TextData};
 use crate::{Column, ColumnType, MAX_SCHEMA_BYTES, Schema, Table};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 impl Table {
     /// Reads a table's file and checks all of it: checksum, schema, every value.

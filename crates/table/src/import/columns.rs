@@ -2,7 +2,7 @@
 
 use arrow::array::Array;
 use arrow::datatypes::DataType;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 use super::arrays::{Natural, cells, natural};
 use super::cell::Cell;

@@ -4,7 +4,7 @@ use std::io;
 
 use super::csv::CsvFault;
 use crate::{SchemaError, ValueError};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// Why a file was not imported. Rows are counted from 0, without a header.
 #[derive(Debug, thiserror::Error)]

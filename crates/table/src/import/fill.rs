@@ -7,7 +7,7 @@ use crate::column::{ColumnData, OrdinalData, TextData};
 use crate::decimal::{Misfit, Written};
 use crate::value_parse::{check_ordinal, check_text, excerpt, misfit_error};
 use crate::{ColumnType, MAX_TEXT_BYTES, Value, ValueError};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// Takes a column's cells and keeps their values.
 pub(super) struct Filler {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{Declared, ImportError, ImportOptions, Wanted};
 use crate::schema_check::{check_columns, check_name};
 use crate::{ColumnType, SchemaError};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 
 /// A column of a file that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]

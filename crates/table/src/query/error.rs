@@ -1,6 +1,6 @@
 //! Why a text is no query.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use thiserror::Error;
 
 use super::ShapeError;

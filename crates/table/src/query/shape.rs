@@ -1,6 +1,6 @@
 //! Shapes come from strangers: every rule that a shape made from a query keeps by itself.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use thiserror::Error;
 
 use super::{

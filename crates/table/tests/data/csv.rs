@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_table::{
     ColumnNames, CsvFault, Delimiter, Domain, Doubt, ImportError, ImportOptions, Looks, Progress,
     Table, Value, ValueError, import_csv,

@@ -3,7 +3,7 @@
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Decimal128Type, TimeUnit};
 use arrow::ipc::reader::FileReader;
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_table::{ColumnType, OutputError, Rows, Table, TableBuilder, Value};
 
 use crate::tables::table;

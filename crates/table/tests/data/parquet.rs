@@ -8,7 +8,7 @@ use arrow::array::*;
 use arrow::datatypes::{
     DataType as ArrowKind, Field, Int32Type as ArrowInt32, Schema as ArrowSchema, TimeUnit,
 };
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_table::{
     ColumnType, ImportError, ImportOptions, Table, Value, ValueError, import_batches, import_file,
     import_parquet,

@@ -1,6 +1,6 @@
 //! Rows encoded to bytes of fixed length and decoded again.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_table::{ColumnType, MAX_ROW_BYTES, RowCodec, RowError, Value};
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Checks of schemas and of declared values.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_table::{
     Column, ColumnType, Domain, MAX_COLUMNS, MAX_ROWS, Schema, SchemaError, Value, ValueError,
 };

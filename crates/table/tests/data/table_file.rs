@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::LazyLock;
 use std::time::Instant;
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_table::{
     BuildError, ColumnType, Domain, FileError, MAX_ROWS, Schema, Table, TableBuilder, Value,
     ValueError,

@@ -5,7 +5,7 @@ use crate::args::PdqImport;
 use crate::error::{CliError, PdqError};
 use crate::io::{Access, is_standard, print, print_json, stage};
 use omr_console::{ReadError, Ui, thousands};
-use omr_staging::{Unfinished, sweep, temporary};
+use omr_disk::temporary::{Unfinished, sweep, temporary};
 use omr_table::{Column, ImportOptions, Schema, Value, import_file};
 use serde::Serialize;
 use std::fs::File;

@@ -6,7 +6,7 @@ use crate::key_file::read_poly;
 use crate::sophomr::Params;
 use crate::{ClueKind, DetectionKeyError};
 use omr_bgv::{Ciphertext, GaloisKey};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_opening::{NarrowKey, Opening, PackingKey};
 use omr_ring::parallel::{self, Scope};
 use omr_ring::{Eval, Poly};

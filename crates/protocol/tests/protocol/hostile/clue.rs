@@ -1,7 +1,7 @@
 //! Clues of any bytes.
 
 use crate::hostile::forge::{noise, set_residue, tiny};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_protocol::frame::BitReader;
 use omr_protocol::{Clue, ClueError, ClueParser};
 use proptest::prelude::*;

@@ -4,7 +4,7 @@ use crate::hostile::forge::{
     KEY_ID, announcing, body_of, damage_is_refused, file, headers_are_checked,
 };
 use crate::hostile::forge::{noise, set_residue, tiny};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_protocol::clue::{ClueKindError, SEAL_PUBLIC_BYTES};
 use omr_protocol::frame::{FrameError, Kind};
 use omr_protocol::{ClueError, ClueKey, ClueKind};

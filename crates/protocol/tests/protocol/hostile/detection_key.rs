@@ -1,7 +1,7 @@
 //! Detection key files of any bytes.
 
 use crate::hostile::forge::{announcing, body_of, file, headers_are_checked, noise, tiny};
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_protocol::DetectionKeyError;
 use omr_protocol::frame::{FrameError, FramePart, Kind};
 use omr_protocol::sophomr::DetectionKey;

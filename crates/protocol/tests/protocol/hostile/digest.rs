@@ -3,7 +3,7 @@
 use crate::hostile::forge::{
     KEY_ID, announcing, body_of, damage_is_refused, file, headers_are_checked, noise, tiny,
 };
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_protocol::frame::{FrameError, Kind};
 use omr_protocol::sophomr::{BODY_BITS, Digest, DigestPlan, MASK_BITS};
 use omr_protocol::{DigestError, DigestHeader, PackedCiphertext, PlanError, SEED_BYTES, Sealing};

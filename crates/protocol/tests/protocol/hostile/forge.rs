@@ -1,6 +1,6 @@
 //! Files that no honest writer makes.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use omr_protocol::frame::{FrameError, FrameHeader, FramePart, Kind, write_frame_vec};
 use omr_protocol::sophomr::Params;
 use std::sync::{Arc, LazyLock};

@@ -9,7 +9,7 @@ use crate::shared::Shared;
 use crate::tokens::Right;
 use omr_api::v1;
 use omr_protocol::{ClueKind, EngineKind};
-use omr_work::{KeyRef, Unit, UnitId};
+use omr_runner::{KeyRef, Unit, UnitId};
 use tonic::{Request, Status, Streaming};
 
 /// What the first message says.

@@ -2,11 +2,11 @@
 
 use super::kind;
 use omr_api::v1;
-use omr_work::{KeyRef, Unit};
+use omr_runner::{KeyRef, Unit};
 
 /// A unit of a board with clues of so many bytes.
 pub(super) fn told(unit: &Unit, clue_bytes: u32) -> v1::WorkUnit {
-    let seed = |seed: &omr_work::Seed| v1::PlacementSeed {
+    let seed = |seed: &omr_runner::Seed| v1::PlacementSeed {
         engine: kind(seed.engine),
         seed: seed.seed.to_vec().into(),
     };

@@ -1,6 +1,6 @@
 //! One message for each key of a board of bound clues.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use redb::{Database, ReadableTable};
 
 use super::{check_content, config, create, message, messages, open};

@@ -1,6 +1,6 @@
 //! Tokens, counted before anything recursive is made of them.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::super::error::cut_message;

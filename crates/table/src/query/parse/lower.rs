@@ -1,6 +1,6 @@
 //! Conditions to normal form: NOT goes down to the leaves, where SQL's three truth values are settled.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use sqlparser::ast::{BinaryOperator, Expr, InTarget, UnaryOperator, Value, ValueWithSpan};
 
 use super::super::{Filter, Leaf, MAX_CONSTANTS, QueryError, ShapeError, Test};

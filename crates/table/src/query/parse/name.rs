@@ -1,6 +1,6 @@
 //! Names of tables and columns.
 
-use omr_mismatch::Mismatch;
+use omr_errors::Mismatch;
 use sqlparser::ast::{Expr, Ident};
 
 use super::super::QueryError;

@@ -1,0 +1,171 @@
+//! A card that fails: no digest, or the processor's, and never a wrong one.
+
+use crate::packed::{BOARD, MESSAGES, PAYLOAD, board, recipients, through_file, tiny};
+use chacha20::ChaCha20Rng;
+use omr_client::sophomr::Keys;
+use omr_cuda::{Arithmetic, Cards, Choice, CudaRing, Emulated};
+use omr_detector::engines::Costs;
+use omr_detector::sophomr::{BackendEngine, BoardCache, Detector};
+use omr_detector::{DetectorError, MessageSource, Messages, Progress, Quiet, Stages};
+use omr_protocol::sophomr::DigestPlan;
+use omr_protocol::{ClueKey, ClueKind, EngineKind, ParamSet, SEED_BYTES, Scheme, Sealing, Stride};
+use omr_runner::{Failure, KeyError, KeyRef, Leased, Leases, Made, Seed, Supplies, Unit, Worker};
+use rand_core::SeedableRng;
+use std::io::{Cursor, Read};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const SEED: [u8; SEED_BYTES] = [3; SEED_BYTES];
+
+/// A recipient's key and a board with her messages.
+fn world() -> (Keys, Messages) {
+    let (params, mut rng) = (tiny(), ChaCha20Rng::seed_from_u64(8));
+    let mut keys = recipients(&params, ClueKind::Plain, &mut rng);
+    let addresses: Vec<&ClueKey> = keys.iter().map(|keys| &keys.clue).collect();
+    let board = board(&params, &addresses, ClueKind::Plain, &mut rng);
+    (keys.remove(0), board)
+}
+
+fn digest(detector: &Detector, board: &mut Messages) -> Result<Vec<u8>, DetectorError> {
+    let params = tiny();
+    let plan = DigestPlan::new(&params, 0..MESSAGES, 9, Some(PAYLOAD)).unwrap();
+    let made = detector.digest(board, &plan, BOARD, Sealing::None, SEED, &Quiet)?;
+    Ok(made.digest.to_bytes(&params).unwrap())
+}
+
+/// The first kernel, one in the middle, the last: none leaves anything behind.
+#[test]
+fn a_card_that_fails_makes_no_digest_and_then_the_right_one() {
+    let (params, (keys, mut board)) = (tiny(), world());
+    let read = || through_file(&params, &keys.detection);
+    let expected = digest(&Detector::new(params.clone(), read()), &mut board).unwrap();
+    let card = Emulated::new(Arithmetic::Floating);
+    let ring = CudaRing::new(card.clone(), &params.ring).unwrap();
+    let engine = BackendEngine::new(&params, Arc::new(ring)).unwrap();
+    let away = engine.detector(read()).unwrap();
+    for kernels in [0, 40, 700] {
+        card.fail_after(kernels);
+        let failed = digest(&away, &mut board).unwrap_err();
+        assert!(matches!(failed, DetectorError::Engine { .. }), "{failed}");
+        let told = failed.to_string();
+        assert!(
+            told.ends_with("found a card that was told to fail"),
+            "{told}"
+        );
+    }
+    card.fail_after(usize::MAX);
+    assert!(digest(&away, &mut board).unwrap() == expected);
+    card.fail_after(3);
+    assert!(engine.detector(read()).is_err());
+}
+
+/// One unit of work with one job, and what became of it.
+struct OneUnit {
+    key: Vec<u8>,
+    board: Messages,
+    made: Mutex<Option<Result<Vec<u8>, Failure>>>,
+}
+
+impl Leases for OneUnit {
+    fn lease(&self, _: Duration) -> Leased {
+        Leased::Ended
+    }
+
+    fn progress<'a>(&'a self, _: &'a Unit, _: usize) -> Box<dyn Progress + Send + 'a> {
+        Box::new(Quiet)
+    }
+
+    fn complete(&self, _: &Unit, _: usize, made: Made) {
+        *self.made.lock().unwrap() = Some(Ok(made.digest));
+    }
+
+    fn fail(&self, _: &Unit, _: usize, failure: Failure) {
+        *self.made.lock().unwrap() = Some(Err(failure));
+    }
+
+    fn ran(&self, _: &Unit, _: &Stages) {}
+}
+
+impl Supplies for OneUnit {
+    fn key(&self, _: &KeyRef) -> Result<Box<dyn Read + Send>, KeyError> {
+        Ok(Box::new(Cursor::new(self.key.clone())))
+    }
+
+    fn messages(&self, _: &Unit) -> Box<dyn MessageSource + Send + '_> {
+        Box::new(self.board.clone())
+    }
+}
+
+fn unit(key_bytes: usize) -> Unit {
+    Unit {
+        id: [1; 16],
+        board_id: BOARD,
+        sealing: Sealing::None,
+        payload_bytes: PAYLOAD,
+        scheme: Scheme::Sophomr,
+        stride: Stride::new(0..MESSAGES, 1),
+        bound: 9,
+        indices_only: false,
+        seeds: vec![Seed {
+            engine: EngineKind::Sophomr,
+            seed: SEED,
+        }],
+        costs: Costs::default(),
+        jobs: vec![vec![KeyRef {
+            hash: [2; 32],
+            kind: EngineKind::Sophomr,
+            bytes: key_bytes as u64,
+        }]],
+        lease: Duration::from_secs(1),
+    }
+}
+
+/// Where a card fails that nobody insists on, the processor makes the digest; else the job is refused by name.
+#[test]
+fn a_worker_repeats_what_a_card_failed_at() {
+    let (params, (keys, board)) = (tiny(), world());
+    let mut file = Vec::new();
+    keys.detection.write(&params, &mut file).unwrap();
+    let here = Detector::new(params.clone(), through_file(&params, &keys.detection));
+    let expected = digest(&here, &mut board.clone()).unwrap();
+    let set = ParamSet::named(params.name()).unwrap();
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .build()
+        .unwrap();
+    let served = |choice: Choice, kernels: usize| {
+        let card = Emulated::new(Arithmetic::Whole);
+        card.fail_after(kernels);
+        let own = OneUnit {
+            key: file.clone(),
+            board: board.clone(),
+            made: Mutex::default(),
+        };
+        let worker = Worker {
+            leases: &own,
+            supplies: &own,
+            set: &set,
+            cards: &Cards::on(choice, card),
+            cache: Arc::new(BoardCache::new(0)),
+            keys: 1,
+        };
+        worker.serve(&pool, &unit(file.len()), &mut omr_runner::Keys::default());
+        own.made.into_inner().unwrap().unwrap()
+    };
+    assert!(served(Choice::Cuda, usize::MAX).unwrap() == expected);
+    // While the key is made ready, and in the midst of the digest.
+    for kernels in [2, 300] {
+        assert!(
+            served(Choice::Auto, kernels).unwrap() == expected,
+            "{kernels}"
+        );
+        let refused = served(Choice::Cuda, kernels).unwrap_err();
+        let Failure::Card(told) = refused else {
+            panic!("{refused:?}");
+        };
+        assert!(
+            told.ends_with("found a card that was told to fail"),
+            "{told}"
+        );
+    }
+}

@@ -1,0 +1,93 @@
+//! The same attacks on LWEmongrass clues.
+
+use super::{Change, Shape};
+use chacha20::ChaCha20Rng;
+use omr_papers::clear::{EarlierSet, LweParams};
+use omr_papers::client::{LweSecret, LweSender, identity};
+use omr_protocol::{Clue, ParamsError};
+use rand_core::SeedableRng;
+use rayon::prelude::*;
+
+/// Recipients who decide LWEmongrass clues with their secrets.
+pub(super) struct Fixture {
+    params: LweParams,
+    targets: Vec<Target>,
+}
+
+/// A recipient, and honest clues for her: addresses of many would take gigabytes.
+struct Target {
+    secret: LweSecret,
+    clues: [Clue; 2],
+}
+
+impl Fixture {
+    /// Errors: `Dimension`.
+    pub(super) fn new(keys: usize, seed: u64) -> Result<Self, ParamsError> {
+        let set = EarlierSet::named("dos-perfomr-v1", false).expect("a set of 128 bits");
+        let params = set.lwe().expect("a set with LWE clues")?;
+        let target = |i: usize| {
+            let mut rng = ChaCha20Rng::seed_from_u64(seed);
+            rng.set_stream(i as u64);
+            let (secret, key) = identity(&params, &mut rng);
+            let sender = LweSender::new(&params, &key);
+            let clues = std::array::from_fn(|_| sender.gen_clue(&mut rng));
+            Target { secret, clues }
+        };
+        let targets = (0..keys).into_par_iter().map(target).collect();
+        Ok(Self { params, targets })
+    }
+
+    /// Whether a board takes it and the recipient finds it hers.
+    fn hits(&self, target: &Target, clue: &Clue) -> bool {
+        let taken = self.params.check_clue(clue).is_ok();
+        taken && target.secret.is_pertinent(&self.params, clue)
+    }
+
+    fn count(&self, hits: impl Fn(usize, &Target) -> bool + Sync) -> u64 {
+        let all = self.targets.par_iter().enumerate();
+        all.filter(|(i, target)| hits(*i, target)).count() as u64
+    }
+
+    /// Honest clues that reach the recipient after the one for whom they are.
+    pub(super) fn honest(&self) -> u64 {
+        let of = |i: usize| &self.targets[(i + 1) % self.targets.len()].clues[0];
+        self.count(|i, target| self.hits(target, of(i)))
+    }
+
+    /// Vectors of the attacker's choice with the b that makes the vector of zeros reach everybody.
+    pub(super) fn universal(&self, shape: Shape, forms: usize, rng: &mut ChaCha20Rng) -> u64 {
+        let (n, q) = (self.params.spec().n, self.params.spec().q);
+        let b = vec![self.params.offset(); self.params.spec().coordinates];
+        let clues = (0..forms).map(|_| Clue {
+            a: shape.vector(n, q.into(), rng),
+            b: b.clone(),
+        });
+        let clues: Vec<Clue> = clues.collect();
+        let hits = |form: usize| {
+            self.count(|i, target| i % forms != form && self.hits(target, &clues[form]))
+        };
+        (0..forms).map(hits).sum()
+    }
+
+    /// Clues changed and posted again to their recipients.
+    pub(super) fn again(&self, change: Change) -> u64 {
+        self.count(|_, target| self.hits(target, &self.changed(target, change)))
+    }
+
+    fn changed(&self, target: &Target, change: Change) -> Clue {
+        let q = self.params.spec().q;
+        let [mut clue, other] = target.clues.clone();
+        match change {
+            Change::Sum => {
+                super::add(&mut clue, &other, q);
+                let less = |b: &mut u32| *b = (*b + q - self.params.offset()) % q;
+                clue.b.iter_mut().for_each(less);
+            }
+            // Nothing ties a clue to a payload or to who posts it.
+            Change::Payload | Change::Key => {}
+            Change::B => clue.b[0] = (clue.b[0] + 1) % q,
+            Change::A => clue.a[5] = (clue.a[5] + 1) % q,
+        }
+        clue
+    }
+}

@@ -1,0 +1,204 @@
+//! The schemes that compare.
+
+use super::{ClueKind, CompareError, Entry, Work};
+use crate::measure::{DigestBench, EarlierBench, EarlierKeys, Setting, Shape, Start};
+use omr_detector::Progress;
+use omr_papers::clear::{EarlierScheme, EarlierSet, SetError};
+use omr_protocol::Mismatch;
+use omr_protocol::params::SOPHOMR;
+use omr_protocol::{EngineKind, ParamSet, Scheme};
+
+/// A scheme with its parameter sets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contender {
+    name: &'static str,
+    engine: Engine,
+    set: &'static str,
+    tiny: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Engine {
+    /// Of the product.
+    Current(Scheme),
+    /// Before SophOMR.
+    Earlier(EarlierScheme),
+}
+
+/// Every scheme with a set of at least 128 bits.
+pub fn contenders() -> Vec<Contender> {
+    let current = |scheme: Scheme, set, tiny| Contender {
+        name: scheme.name(),
+        engine: Engine::Current(scheme),
+        set,
+        tiny,
+    };
+    let sophomr = |scheme| current(scheme, SOPHOMR, "insecure-tiny-v2");
+    let instantomr = |scheme| current(scheme, "instantomr-v2", "insecure-tiny-hybrid-v1");
+    let mut all = vec![
+        sophomr(Scheme::Sophomr),
+        sophomr(Scheme::Sophomd),
+        instantomr(Scheme::Instantomr),
+        instantomr(Scheme::Instantomd),
+    ];
+    let tiny = EarlierSet::tiny();
+    let tiny = |scheme| {
+        tiny.iter()
+            .find(|set| set.scheme == scheme)
+            .map(|set| set.name)
+    };
+    all.extend(EarlierScheme::ALL.map(|scheme| Contender {
+        name: scheme.name(),
+        engine: Engine::Earlier(scheme),
+        set: EarlierSet::of(scheme).name,
+        tiny: tiny(scheme).expect("every scheme has a tiny set"),
+    }));
+    all
+}
+
+/// Earlier schemes as published, by the names of their sets. They have no tiny sets.
+fn as_published() -> impl Iterator<Item = Contender> {
+    let sets = EarlierSet::all().into_iter().filter(|set| set.published);
+    sets.map(|set| Contender {
+        name: set.name,
+        engine: Engine::Earlier(set.scheme),
+        set: set.name,
+        tiny: set.name,
+    })
+}
+
+/// The scheme of this name, or an earlier one as published, which must be allowed where it has less than 128 bits.
+///
+/// Errors: `Unknown`; `Weak`.
+pub fn named(name: &str, allow_insecure: bool) -> Result<Contender, CompareError> {
+    let all: Vec<Contender> = contenders().into_iter().chain(as_published()).collect();
+    let known: Vec<&str> = all.iter().map(|contender| contender.name).collect();
+    let unknown = SetError::Unknown(Mismatch::new(known.join(", "), name.to_owned()));
+    let found = all.into_iter().find(|it| it.name == name);
+    let found = found.ok_or(unknown)?;
+    if let Engine::Earlier(_) = found.engine {
+        EarlierSet::named(found.set, allow_insecure)?;
+    }
+    Ok(found)
+}
+
+impl Contender {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// One run with fresh keys.
+    ///
+    /// Errors: the run's.
+    pub(super) fn run(
+        &self,
+        work: &Work,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Entry, CompareError> {
+        let set = if work.tiny { self.tiny } else { self.set };
+        match self.engine {
+            Engine::Current(scheme) => self.current(scheme, set, work, seed, progress),
+            Engine::Earlier(scheme) => self.earlier(scheme, set, work, seed, progress),
+        }
+    }
+
+    fn earlier(
+        &self,
+        scheme: EarlierScheme,
+        set: &str,
+        work: &Work,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Entry, CompareError> {
+        // Whoever asked for a weak set was asked before.
+        let set = EarlierSet::named(set, true)?;
+        let bench = EarlierBench {
+            scheme,
+            messages: work.messages,
+            pertinent: work.pertinent,
+            bound: work.bound,
+            payload_bytes: work.payload_bytes,
+            seed,
+            bundle: set.bundle as usize,
+        };
+        let run = bench.run_with(&EarlierKeys::new(&set, seed)?, progress)?;
+        Ok(Entry {
+            payloads: scheme != EarlierScheme::Omd1p,
+            clues: match (scheme, run.bound_clues) {
+                (EarlierScheme::DosPerfomr, _) => ClueKind::Lwemongrass,
+                (_, true) => ClueKind::Bound,
+                (_, false) => ClueKind::Plain,
+            },
+            security_bits: run.clue_security_bits.min(run.key_security_bits),
+            miss_log2: finite(run.miss_log2),
+            false_positive_log2: run.false_positive_log2,
+            exact: (run.exact == run.subject.pertinent).into(),
+            strays: run.wrong as u64,
+            ..Entry::new(self.name, set.slots as u64, run.subject, run.cost)
+        })
+    }
+
+    fn current(
+        &self,
+        scheme: Scheme,
+        set: &str,
+        work: &Work,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Entry, CompareError> {
+        let known = ParamSet::named(set)?;
+        let (batch, miss, passes) = match *scheme.engines() {
+            [EngineKind::Sophomr] => {
+                let params = known.sophomr()?;
+                let spec = params.spec();
+                let rates = (spec.miss_log2(), spec.false_positive_log2());
+                (params.slots() as u64, rates.0, rates.1)
+            }
+            _ => {
+                let params = known.instantomr()?;
+                (1, params.miss_log2(), params.false_positive_log2())
+            }
+        };
+        let messages = match batch {
+            1 => work.messages.min(work.sample),
+            _ => work.messages,
+        };
+        let bench = DigestBench {
+            setting: Setting {
+                scheme,
+                messages,
+                shape: Shape {
+                    bound: work.bound,
+                    payload_bytes: work.payload_bytes,
+                },
+                start: Start {
+                    seed,
+                    threads: None,
+                },
+                params: Some(set.to_owned()),
+                plain_clues: false,
+            },
+            pertinent: work.pertinent.min(messages as usize),
+            no_yardstick: false,
+            own_masks: false,
+        };
+        let run = bench.run(progress)?;
+        Ok(Entry {
+            payloads: !scheme.is_for_indices(),
+            clues: ClueKind::Bound,
+            security_bits: run.security_bits,
+            miss_log2: finite(miss),
+            false_positive_log2: passes,
+            exact: (run.exact() == run.subject.pertinent).into(),
+            strays: run.false_positives as u64,
+            ..Entry::new(self.name, batch, run.subject, run.cost)
+        })
+    }
+}
+
+/// Documents have no infinity.
+fn finite(log2: f64) -> Option<f64> {
+    log2.is_finite().then_some(log2)
+}

@@ -1,0 +1,327 @@
+//! The earlier schemes on synthetic messages: from clues to payloads.
+
+mod board;
+mod keys;
+mod places;
+
+pub use keys::EarlierKeys;
+
+use crate::measure::cpu::process_seconds;
+use crate::measure::digest::{stages_without_reading, timed};
+use crate::measure::yardstick::Yardstick;
+use crate::measure::{DigestCost, Loading, Subject};
+use board::Board;
+use chacha20::ChaCha20Rng;
+use omr_client::DecodeError;
+use omr_console::peak_rss_bytes;
+use omr_detector::{Progress, Stages, transforms};
+use omr_papers::clear::{EarlierScheme, EarlierSet};
+use omr_papers::client::{EarlierDecodeError, Retrieved, decode};
+use omr_papers::detector::{EarlierError, Pertinency, RowShape};
+use omr_protocol::sophomr::{BODY_BITS, MASK_BITS};
+use omr_protocol::{ClueError, PackedCiphertext, ParamsError, SEED_BYTES};
+use places::Places;
+use rand_core::{Rng, SeedableRng};
+use serde::Serialize;
+
+/// One digest of an earlier scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct EarlierBench {
+    /// The scheme.
+    pub scheme: EarlierScheme,
+    /// Messages on the board.
+    pub messages: u64,
+    /// How many are pertinent.
+    pub pertinent: usize,
+    /// The bound asked for; OMD1p has none.
+    pub bound: usize,
+    /// Bytes of a payload.
+    pub payload_bytes: usize,
+    /// Everything random follows from it.
+    pub seed: u64,
+    /// Messages of a bundle, 1 for OMD1p and OMR1p; [`EarlierSet::of`] has the usual number.
+    pub bundle: usize,
+}
+
+/// What it came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct EarlierFigures {
+    /// Bits of security of its clues.
+    pub clue_security_bits: f64,
+    /// Bits of security of its detection keys.
+    pub key_security_bits: f64,
+    /// log2 of the probability that a pertinent message is missed.
+    pub miss_log2: f64,
+    /// log2 of the probability that an impertinent message passes.
+    pub false_positive_log2: f64,
+    /// Whether clues are bound to their payloads: of ring LWE, but for sets as published.
+    pub bound_clues: bool,
+    /// Messages of a bundle.
+    pub bundle: usize,
+    /// The board and the digest asked for.
+    #[serde(flatten)]
+    pub subject: Subject,
+    /// What it took; `cpu_share` includes making clues and payloads.
+    #[serde(flatten)]
+    pub cost: DigestCost,
+    /// Number-theoretic transforms of all lengths.
+    pub transforms: u64,
+    /// Pertinent messages whose payload came out bit for bit in a bundle with the right count.
+    pub exact: usize,
+    /// Bundles found without a pertinent message, or with a wrong count.
+    pub wrong: usize,
+}
+
+/// Why a run failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EarlierBenchError {
+    /// A bitmap has a bit for each message, not for so many together.
+    #[error("expected bundles of 1 message for a bitmap index, found {0}")]
+    Bundle(usize),
+    /// The compression.
+    #[error(transparent)]
+    Earlier(#[from] EarlierError),
+    /// The digest did not decrypt.
+    #[error(transparent)]
+    Decrypt(#[from] DecodeError),
+    /// Its sums did not decode.
+    #[error(transparent)]
+    Decode(#[from] EarlierDecodeError),
+    /// The set.
+    #[error(transparent)]
+    Params(#[from] ParamsError),
+    /// The codes.
+    #[error(transparent)]
+    Codec(#[from] omr_codec::CodecError),
+    /// The detector.
+    #[error(transparent)]
+    Detector(#[from] omr_detector::DetectorError),
+    /// The clue key.
+    #[error(transparent)]
+    Clue(#[from] ClueError),
+}
+
+impl EarlierBench {
+    /// Makes keys of the scheme's repaired set and runs it.
+    ///
+    /// Errors: any step's.
+    pub fn run(&self, progress: &dyn Progress) -> Result<EarlierFigures, EarlierBenchError> {
+        let keys = EarlierKeys::new(&EarlierSet::of(self.scheme), self.seed)?;
+        self.run_with(&keys, progress)
+    }
+
+    /// Runs it with keys that are there, of any set of the scheme.
+    ///
+    /// Errors: any step's; `Bundle`.   Panics: when the keys are of another scheme, or more messages are pertinent
+    /// than there are.
+    pub fn run_with(
+        &self,
+        keys: &EarlierKeys,
+        progress: &dyn Progress,
+    ) -> Result<EarlierFigures, EarlierBenchError> {
+        assert_eq!(keys.set.scheme, self.scheme, "keys of the scheme");
+        let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
+        let of = (self.messages, self.pertinent);
+        let (params, bytes) = (keys.params(), self.payload_bytes);
+        let board = Board::new(&keys.earlier, &keys.address, of, bytes, self.seed);
+        let mut seed = [0; SEED_BYTES];
+        rng.fill_bytes(&mut seed);
+        let places = self.places(keys, (board.is_bound(), seed))?;
+        let run = Run {
+            bench: self,
+            keys,
+            board: &board,
+            places: &places,
+            seed: &seed,
+            progress,
+        };
+        let clue_ms = keys.clue_ms(self.seed);
+        let yardstick = Yardstick::start(true);
+        let done = transforms();
+        let mut stages = Stages::default();
+        let cpu = process_seconds();
+        let (digest, wall_s) = timed(|| run.digest(&mut stages));
+        let cpu_share = (process_seconds() - cpu) / wall_s;
+        let digest = digest?;
+        let transforms = transforms() - done;
+        let yardstick_us = yardstick.mean();
+        let (found, decode_s) = timed(|| run.decode(&digest));
+        let (exact, wrong) = run.score(&found?);
+        let stages = stages_without_reading(&stages);
+        let digest_s = stages.values().sum();
+        Ok(EarlierFigures {
+            clue_security_bits: keys.set.clue_bits,
+            key_security_bits: params.spec().key_bits,
+            miss_log2: keys.set.miss_log2(),
+            false_positive_log2: keys.set.false_positive_log2(),
+            bound_clues: board.is_bound(),
+            bundle: places.bundle_size(),
+            subject: Subject {
+                params: keys.set.name.to_owned(),
+                messages: self.messages,
+                pertinent: self.pertinent,
+                bound: self.bound,
+                payload_bytes: self.payload_bytes,
+                threads: rayon::current_num_threads(),
+                seed: self.seed,
+            },
+            cost: DigestCost {
+                keygen_s: keys.keygen_s,
+                loading: Loading::default(),
+                digest_s,
+                cpu_share,
+                stages,
+                decode_ms: decode_s * 1e3,
+                clue_ms,
+                detection_key_bytes: keys.detection_key_bytes,
+                clue_key_bytes: keys.clue_key_bytes()?,
+                clue_bytes: board.clue_bytes(),
+                digest_bytes: ciphertext_bytes(&digest),
+                peak_rss_bytes: peak_rss_bytes(),
+                yardstick_us,
+                digest_ntts: yardstick_us.map(|us| digest_s * 1e6 / us),
+            },
+            transforms,
+            exact,
+            wrong,
+        })
+    }
+
+    fn places(
+        &self,
+        keys: &EarlierKeys,
+        how: (bool, [u8; SEED_BYTES]),
+    ) -> Result<Places, EarlierBenchError> {
+        let found = self.bundle;
+        let (set, bundles) = keys.bundled(found)?;
+        if set.bitmap().is_some() && found != 1 {
+            return Err(EarlierBenchError::Bundle(found));
+        }
+        let code = (self.bound, self.payload_bytes);
+        Ok(Places::new(&set, bundles, self.messages, code, how)?)
+    }
+}
+
+/// One run.
+struct Run<'a> {
+    bench: &'a EarlierBench,
+    keys: &'a EarlierKeys,
+    board: &'a Board<'a>,
+    places: &'a Places,
+    /// The digest's: of placements, codes and fingerprints.
+    seed: &'a [u8; SEED_BYTES],
+    progress: &'a dyn Progress,
+}
+
+impl Run<'_> {
+    fn digest(&self, stages: &mut Stages) -> Result<Vec<PackedCiphertext>, EarlierBenchError> {
+        let (detector, places) = (&self.keys.detector, self.places);
+        let steps = stages.time("baby_steps", || detector.baby_steps(self.progress))?;
+        let (mut pertinent, mut fingerprints) = (Vec::new(), Vec::new());
+        for batch in 0..places.batches() {
+            let messages = places.batch(batch, self.bench.messages);
+            let placement = places.placement(batch);
+            let clues = self.board.batch(messages, placement, self.seed, stages)?;
+            fingerprints.extend(clues.fingerprints());
+            pertinent.push(detector.pertinency_vector(&steps, &clues, self.progress, stages)?);
+        }
+        drop(steps);
+        match self.bench.scheme {
+            EarlierScheme::Omd1p => Ok(self.indices(pertinent, stages)),
+            _ => self.sums(&pertinent, &fingerprints, stages),
+        }
+    }
+
+    fn indices(&self, pertinent: Vec<Pertinency>, stages: &mut Stages) -> Vec<PackedCiphertext> {
+        let mut indices = self.keys.detector.indices();
+        stages.time("packing", || {
+            pertinent
+                .into_iter()
+                .for_each(|batch| indices.add_batch(batch));
+            indices.finish()
+        })
+    }
+
+    fn sums(
+        &self,
+        pertinent: &[Pertinency],
+        fingerprints: &[u32],
+        stages: &mut Stages,
+    ) -> Result<Vec<PackedCiphertext>, EarlierBenchError> {
+        let (detector, places) = (&self.keys.detector, self.places);
+        let mut compressor = detector.compressor(places.bundles(), places.shape())?;
+        let fingerprint = |message: u64| fingerprints.get(message as usize).copied();
+        let payload = |message| {
+            let fingerprint = fingerprint(message).unwrap_or(0);
+            (self.board.payload(message), fingerprint)
+        };
+        for (batch, pertinent) in pertinent.iter().enumerate() {
+            places.with_rows(batch, self.bench.messages, &payload, |rows| {
+                compressor.add_batch(pertinent, rows, self.progress)
+            })?;
+        }
+        let (digest, more) = compressor.finish();
+        stages.add(&more);
+        Ok(digest)
+    }
+
+    fn decode(&self, digest: &[PackedCiphertext]) -> Result<Vec<Retrieved>, EarlierBenchError> {
+        let (recipient, places) = (self.keys.recipient(), self.places);
+        let (codes, shape) = (places.codes(), places.shape());
+        if codes.payloads.is_none() {
+            let vectors = shape.index / self.keys.params().slots();
+            return Ok(decode(codes, &recipient.slot_sums(digest, vectors)?, &[])?);
+        }
+        let sums = recipient.sums(digest, shape.positions())?;
+        let (index, payloads) = sums.split_at(shape.index);
+        Ok(decode(codes, index, &by_combination(shape, payloads))?)
+    }
+
+    /// Exact messages, and bundles that should not be there or have another count.
+    fn score(&self, found: &[Retrieved]) -> (usize, usize) {
+        let (mut exact, mut wrong) = (0, 0);
+        for bundle in found {
+            let members = bundle.messages.clone().enumerate();
+            type Found<'b> = Option<(&'b Vec<u8>, u32)>;
+            let own: Vec<(u64, Found)> = members
+                .filter_map(|(i, place)| {
+                    let message = self.places.message(place, self.bench.messages)?;
+                    let fingerprint = bundle.fingerprints.get(i).copied();
+                    Some((message, bundle.payloads.get(i).zip(fingerprint)))
+                })
+                .filter(|(message, _)| self.board.is_pertinent(*message))
+                .collect();
+            let right = |&&(message, found): &&(u64, Found)| {
+                let indices_only = self.places.codes().payloads.is_none();
+                let same = |(payload, fingerprint): (&Vec<u8>, u32)| {
+                    self.board.payload(message) == *payload
+                        && self.board.fingerprint(message, self.seed) == fingerprint
+                };
+                found.map_or(indices_only, same)
+            };
+            match own.len() == bundle.count as usize && !own.is_empty() {
+                true => exact += own.iter().filter(right).count(),
+                false => wrong += 1,
+            }
+        }
+        (exact, wrong)
+    }
+}
+
+/// Payload sums as the code has them, combination by combination; the digest has them symbol by symbol.
+fn by_combination(shape: RowShape, sums: &[u32]) -> Vec<u32> {
+    let sum = |at: usize| {
+        let (r, s) = (at / shape.symbols, at % shape.symbols);
+        sums[shape.payload(r, s) - shape.index]
+    };
+    (0..sums.len()).map(sum).collect()
+}
+
+fn ciphertext_bytes(digest: &[PackedCiphertext]) -> usize {
+    let bits = |ct: &PackedCiphertext| {
+        let bodies: usize = ct.parts.iter().map(Vec::len).sum();
+        MASK_BITS as usize * ct.mask.len() + BODY_BITS as usize * bodies
+    };
+    digest.iter().map(bits).sum::<usize>().div_ceil(8)
+}

@@ -1,0 +1,197 @@
+//! The front ends of LWE clues against the decision in the clear, at the insecure tiny parameters: at the edges of the
+
+//! window and for strangers.
+
+use chacha20::ChaCha20Rng;
+use omr_bgv::{Ciphertext, Decryptor};
+use omr_detector::Quiet;
+use omr_papers::clear::{
+    Detection, EarlierClue, EarlierScheme, EarlierSet, LweKind, LweParams, LweSpec,
+};
+use omr_papers::client::{LweSecret, LweSender, detection_key_with_large_secret, identity};
+use omr_papers::detector::EarlierDetector;
+use omr_protocol::params::{ClueSpec, Posting};
+use omr_protocol::sophomr::{DetectionKey, ParamsSpec};
+use omr_protocol::{Clue, Placement};
+use rand_core::SeedableRng;
+use std::sync::Arc;
+
+/// A clue with these distances, a uniform one but for that.
+fn at(params: &LweParams, secret: &LweSecret, distances: &[i64], rng: &mut ChaCha20Rng) -> Clue {
+    let (spec, residues) = (params.spec(), params.residues());
+    let mut a = vec![0; spec.n];
+    residues.fill(rng, &mut a);
+    let mut clue = Clue {
+        a,
+        b: vec![0; spec.coordinates],
+    };
+    let found = secret.distances(params, &clue);
+    clue.b = found
+        .iter()
+        .zip(distances)
+        .map(|(found, wanted)| residues.reduce_signed(wanted - found))
+        .collect();
+    clue
+}
+
+/// Distances about the edges of the window, in every coordinate, and whether they are pertinent.
+fn edges(params: &LweParams) -> Vec<Vec<i64>> {
+    let (r, l) = (i64::from(params.spec().range), params.spec().coordinates);
+    let mut all = vec![vec![0; l], vec![r; l], vec![-r; l]];
+    for coordinate in 0..l {
+        for d in [r, -r, r + 1, -r - 1, r / 2, i64::from(params.spec().q / 2)] {
+            let mut distances = vec![0; l];
+            distances[coordinate] = d;
+            all.push(distances);
+        }
+    }
+    all
+}
+
+/// The tiny set of a scheme, with its clue changed.
+fn tiny(scheme: EarlierScheme, change: impl Fn(&mut LweSpec)) -> EarlierSet {
+    let mut sets = EarlierSet::tiny().into_iter();
+    let mut set = sets.find(|set| set.scheme == scheme).unwrap();
+    if let EarlierClue::Lwe { spec, .. } = &mut set.clue {
+        change(spec);
+    }
+    set
+}
+
+/// One batch: clues at the edges many times, those of senders, strangers', and forged ones.
+fn check(detection: &Detection) {
+    let earlier = Arc::new(detection.params().unwrap());
+    let (params, lwe) = (&earlier.params, earlier.lwe.as_ref().unwrap());
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let (secret, address) = identity(lwe, &mut rng);
+    let sender = LweSender::new(lwe, &address);
+    let n = params.slots();
+    let edges = edges(lwe);
+    let clues: Vec<Clue> = (0..n - 9)
+        .map(|i| match i {
+            0..50 => sender.gen_clue(&mut rng),
+            50..1000 => at(lwe, &secret, &edges[i % edges.len()], &mut rng),
+            1000 => Clue {
+                a: vec![0; lwe.spec().n],
+                b: vec![lwe.offset(); lwe.spec().coordinates],
+            },
+            _ => {
+                let mut b = vec![0; lwe.spec().coordinates];
+                lwe.residues().fill(&mut rng, &mut b);
+                let mut clue = at(lwe, &secret, &[], &mut rng);
+                clue.b = b;
+                clue
+            }
+        })
+        .collect();
+    let bytes: Vec<u8> = clues
+        .iter()
+        .flat_map(|clue| lwe.clue_to_bytes(clue))
+        .collect();
+    let placement = Placement::new(&[6; 32], 0, n);
+    let batch = earlier.batch(&placement, bytes, lwe.clue_bytes());
+    let refused = clues.iter().filter(|clue| lwe.check_clue(clue).is_err());
+    assert_eq!(batch.unusable(), refused.count());
+    assert!(batch.unusable() >= 1);
+
+    let (key, large) = detection_key_with_large_secret(&earlier, &secret, &mut rng);
+    let mut file = Vec::new();
+    key.write(params, &mut file).unwrap();
+    assert_eq!(file.len() as u64, key.file_bytes(params));
+    let key = DetectionKey::read(params, &mut file.as_slice()).unwrap();
+    assert_eq!(key.secrets.len(), params.circuit().secrets);
+    let detector = EarlierDetector::new(earlier.clone(), key);
+    let decryptor = Decryptor {
+        ring: &params.ring,
+        plain: &params.plain,
+        secret: &large,
+    };
+    let decrypt = |ct: &Ciphertext| decryptor.decrypt(ct);
+    let steps = detector.baby_steps(&Quiet).unwrap();
+    let d = detector.affine(&steps, &batch, &Quiet).unwrap();
+    let found: Vec<Vec<u32>> = d.iter().map(decrypt).collect();
+    let pertinent = decrypt(&detector.range_check(&d, &Quiet).unwrap());
+    let usable = |slot: usize| clues.get(placement.messages()[slot] as usize);
+    let usable = |slot| usable(slot).filter(|clue| lwe.check_clue(clue).is_ok());
+    let integers = matches!(lwe.spec().kind, LweKind::Integers { .. });
+    let mut counts = [0; 2];
+    for slot in 0..n {
+        let Some(clue) = usable(slot) else {
+            assert_eq!(pertinent[slot], 0, "no clue in slot {slot}");
+            continue;
+        };
+        for (found, &expected) in found.iter().zip(&secret.distances(lwe, clue)) {
+            assert_eq!(u64::from(found[slot]), params.p().from_i64(expected));
+            let inside = lwe.accepts(&[expected]);
+            assert_eq!(earlier.test.accepts(params.p(), expected), inside);
+            if integers {
+                assert!(expected.abs() <= lwe.spec().largest_distance());
+            }
+        }
+        let expected = u32::from(secret.is_pertinent(lwe, clue));
+        assert_eq!(pertinent[slot], expected, "slot {slot}");
+        counts[expected as usize] += 1;
+    }
+    assert!(counts[1] >= 150 && counts[0] >= 1000, "{counts:?}");
+}
+
+#[test]
+fn pvw() {
+    check(&tiny(EarlierScheme::Omr2p, |_| ()).detection());
+}
+
+#[test]
+fn lwemongrass() {
+    check(&tiny(EarlierScheme::DosPerfomr, |_| ()).detection());
+}
+
+#[test]
+fn integers() {
+    check(&tiny(EarlierScheme::Perfomr2, |_| ()).detection());
+}
+
+/// A pair with one power, and one alone.
+#[test]
+fn three_coordinates() {
+    let set = tiny(EarlierScheme::DosPerfomr, |spec| spec.coordinates = 3);
+    check(&set.detection());
+}
+
+/// OMR's polynomial on all of `Z_p`, as published sets have it.
+#[test]
+fn residues_by_one_polynomial() {
+    let set = tiny(EarlierScheme::Omr2p, |spec| {
+        (spec.q, spec.range, spec.coordinates) = (65_537, 850, 4);
+    });
+    let tiny = set.detection();
+    let clue = ClueSpec {
+        q: 65_537,
+        posting: Posting::Whole,
+        ..tiny.spec.clue.clone()
+    };
+    check(&Detection {
+        whole: true,
+        spec: ParamsSpec {
+            p: 65_537,
+            block: 128,
+            clue,
+            ..tiny.spec.clone()
+        },
+        ..tiny
+    });
+}
+
+/// Rotation keys of digits of three primes, two and one.
+#[test]
+fn small_digits() {
+    let few = tiny(EarlierScheme::Omr2p, |_| ()).detection();
+    for rotation_digits in [8, 13, 26] {
+        check(&Detection {
+            spec: ParamsSpec {
+                rotation_digits,
+                ..few.spec.clone()
+            },
+            ..few.clone()
+        });
+    }
+}
