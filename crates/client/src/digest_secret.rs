@@ -24,7 +24,7 @@ impl DigestSecret {
     }
 
     /// One uniform ternary secret of the ring of digests for each body that shares a mask.
-    pub(crate) fn polys(&self, ring: &Ring, bodies: usize) -> Vec<SecretPoly> {
+    pub fn polys(&self, ring: &Ring, bodies: usize) -> Vec<SecretPoly> {
         self.draw("omr digest secret v1", ring, bodies)
     }
 

@@ -43,11 +43,9 @@ impl InstantRecipient {
 
     /// Her pertinent messages in the digest's range, in the order of the board.
     ///
-    /// Time: with sums over GF(97^3), until what was found is put into the result, that of `bound` messages
-    /// in every group and of all messages of the range. Buckets are decoded in variable time.
-    /// Errors: `OtherKey`; `Clues`; `Overflow`; `Inconsistent`; `Checksum`. Of a set without exact counters
-    /// `OverflowAtLeast` in place of `Overflow`, and `InstantInconsistent`, also where a group holds more than
-    /// 96 pertinent messages.
+    /// Time:   until what was found is put into the result, that of `bound` messages in every group and of all messages of
+    ///         the range.
+    /// Errors: `OtherKey`; `Clues`; `Overflow`; `Inconsistent`; `Checksum`.
     pub fn decode(&self, digest: &InstantDigest) -> Result<Vec<Retrieved>, DecodeError> {
         let (expected, found) = (self.key_id, digest.header.key_id);
         if expected != found {
@@ -136,7 +134,7 @@ impl InstantRecipient {
     ) -> Result<Vec<Retrieved>, DecodeError> {
         let plan = &digest.header.plan;
         let messages = plan.group(group);
-        let failed = |error| failed(plan.is_counted(), messages.clone(), error);
+        let failed = |error| failed(messages.clone(), error);
         let code = Code::new(plan, &digest.header.seed, group);
         let found = code.decode(plan, messages.clone(), sums);
         let found = found.map_err(|error| match error {
@@ -161,29 +159,16 @@ impl InstantRecipient {
     }
 }
 
-/// What sums of these messages that do not decode tell: without exact counters their number modulo 97 alone.
-fn failed(counted: bool, messages: Range<u64>, error: omr_codec::DecodeError) -> DecodeError {
+/// The error of sums of these messages that do not decode.
+fn failed(messages: Range<u64>, error: omr_codec::DecodeError) -> DecodeError {
     let Range { start, end } = messages;
-    match (error, counted) {
-        (omr_codec::DecodeError::Overflow { count, bound }, true) => DecodeError::Overflow {
+    match error {
+        omr_codec::DecodeError::Overflow { count, bound } => DecodeError::Overflow {
             start,
             end,
             count,
             bound,
         },
-        (omr_codec::DecodeError::Overflow { count, bound }, false) => {
-            DecodeError::OverflowAtLeast {
-                start,
-                end,
-                count,
-                bound,
-            }
-        }
-        (other, true) => DecodeError::Inconsistent(format!("messages {start}..{end}: {other}")),
-        (other, false) => DecodeError::InstantInconsistent {
-            start,
-            end,
-            cause: other.to_string(),
-        },
+        other => DecodeError::Inconsistent(format!("messages {start}..{end}: {other}")),
     }
 }

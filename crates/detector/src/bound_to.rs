@@ -73,7 +73,7 @@ impl<'a> BoundTo<'a> {
     }
 
     /// A message's clue, which was parsed, and its hash. Panics: when there is no such message.
-    pub(crate) fn hashed<'c>(
+    pub fn hashed<'c>(
         &self,
         params: &ClueParams,
         message: usize,
@@ -89,7 +89,7 @@ impl<'a> BoundTo<'a> {
     }
 
     /// What a digest says of a clue.
-    pub(crate) fn fingerprint(&self, hashed: &Hashed) -> u32 {
+    pub fn fingerprint(&self, hashed: &Hashed) -> u32 {
         hashed.fingerprint(&self.fingerprints)
     }
 }

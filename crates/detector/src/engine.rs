@@ -4,7 +4,6 @@
 //! Whole keys, ranges and digests cross it, never single operations, so that an engine on a device keeps keys and
 //! intermediate values there. Today both engines run on the processor ([`on_cpu`]).
 
-use crate::sophomr::BoardCache;
 use crate::{DetectorError, MessageSource, Progress, Stages, instantomr, sophomr};
 use omr_protocol::{
     DetectionKeyError, EngineKind, ParamSet, ParamsError, Request, Response, SEED_BYTES, Scheme,
@@ -116,17 +115,12 @@ pub struct Answer {
     pub unusable_clues: usize,
 }
 
-/// The engine of a kind on this machine's processor. Where it shares the work on a board between recipients, it does so
-/// in `cache`.
+/// The engine of a kind on this machine's processor.
 ///
 /// Errors: `NoEngine` where the set has no such engine.
-pub fn on_cpu(
-    set: &ParamSet,
-    kind: EngineKind,
-    cache: Option<&Arc<BoardCache>>,
-) -> Result<Box<dyn Engine>, ParamsError> {
+pub fn on_cpu(set: &ParamSet, kind: EngineKind) -> Result<Box<dyn Engine>, ParamsError> {
     Ok(match kind {
-        EngineKind::Sophomr => Box::new(sophomr::CpuEngine::new(set.sophomr()?, cache)),
+        EngineKind::Sophomr => Box::new(sophomr::CpuEngine::new(set.sophomr()?)),
         EngineKind::Instantomr => Box::new(instantomr::CpuEngine::new(set.instantomr()?)),
     })
 }

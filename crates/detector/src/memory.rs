@@ -15,8 +15,6 @@ pub struct Shape {
     pub batches: u64,
     /// Threads that work.
     pub threads: usize,
-    /// Whether encodings of the board go to a cache, which is not counted.
-    pub caches: bool,
 }
 
 /// Bytes that InstantOMR works in beside its key and the weights of messages: a quarter of the key.
@@ -45,7 +43,7 @@ pub fn key_bytes(engine: EngineKind, file_bytes: u64) -> u64 {
     }
 }
 
-/// Bytes that one engine takes while it makes digests, beside keys and caches.
+/// Bytes that one engine takes while it makes digests, beside keys.
 ///
 /// Errors: `NoEngine` where the set has no such engine.
 pub fn run_bytes(

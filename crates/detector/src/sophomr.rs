@@ -1,8 +1,6 @@
 //! SophOMR: batches of messages at a time.
 
-mod affine;
 mod backend;
-mod cache;
 mod clues;
 mod cpu;
 mod detector;
@@ -13,11 +11,10 @@ mod payload;
 mod range;
 mod run;
 
-use affine::BabySteps;
 pub use backend::BackendEngine;
-pub use cache::BoardCache;
 pub use clues::ClueBatch;
 pub use cpu::CpuEngine;
-pub use detector::{Detector, Steps};
+pub use detector::Detector;
 pub(crate) use memory::run_memory;
+pub use range::check as range_check;
 pub use run::{Output, PartialOutput, TOGETHER, Wanted, digests, finish, partials};

@@ -1,21 +1,18 @@
 //! How many pertinent messages a digest can be asked for: one answer for every check.
 
-use crate::instantomr::{Encoding, InstantSpec};
+use crate::instantomr::InstantSpec;
 use crate::params::SetSpec;
 use crate::request::MAX_BOUND;
 use crate::{PlanError, Scheme};
-use omr_codec::{CUBIC_BOUND, CUBIC_NEWTON_BOUND};
+use omr_codec::CUBIC_BOUND;
 
 impl InstantSpec {
-    /// The largest bound of InstantOMR's digests and sessions in this encoding: without exact counters, and
-    /// of buckets, what the number modulo 97 can tell.
-    #[must_use]
-    pub fn largest_bound(&self, encoding: Encoding) -> usize {
-        match (encoding, self.counted) {
-            (Encoding::Powers, true) => CUBIC_BOUND.min(MAX_BOUND),
-            (Encoding::Powers, false) | (Encoding::Buckets, _) => CUBIC_NEWTON_BOUND,
-        }
-    }
+    /// The largest bound of InstantOMR's digests and sessions.
+    pub const LARGEST_BOUND: usize = if CUBIC_BOUND < MAX_BOUND {
+        CUBIC_BOUND
+    } else {
+        MAX_BOUND
+    };
 }
 
 impl SetSpec {
@@ -38,14 +35,14 @@ impl SetSpec {
     /// Errors: `NoEngine`; `SetBound` outside `1..=largest_bound`.
     pub fn check_bound(&self, scheme: Scheme, bound: usize) -> Result<(), PlanError> {
         let limit = self.largest_bound(scheme)?;
-        match (1..=limit).contains(&bound) {
-            true => Ok(()),
-            false => Err(PlanError::SetBound {
-                set: self.name,
-                scheme,
-                limit,
-                found: bound,
-            }),
+        if (1..=limit).contains(&bound) {
+            return Ok(());
         }
+        Err(PlanError::SetBound {
+            set: self.name,
+            scheme,
+            limit,
+            found: bound,
+        })
     }
 }

@@ -10,7 +10,7 @@ mod plan;
 mod seen;
 mod session;
 
-pub use code::{Code, Decoded, Encoding, SumsError};
+pub use code::{Code, Decoded, SumsError};
 pub use digest::InstantDigest;
 pub use key::{InstantKey, InstantKeyError, Part};
 pub use offset::OffsetKey;

@@ -51,19 +51,6 @@ pub enum ParamsError {
         /// Its bits of security; 0 where none are known.
         found: f64,
     },
-    /// An old set for new keys or a new board.
-    #[error(
-        "expected a parameter set of at least 128 bits for new keys and boards, found {name} with {bits:.1}: \
-         use {instead}, or allow it with --allow-old"
-    )]
-    Old {
-        /// The set.
-        name: &'static str,
-        /// Its bits of security.
-        bits: f64,
-        /// The set that took its place.
-        instead: &'static str,
-    },
     /// Dimensions that do not fit each other.
     #[error("dimension: {0}")]
     Dimension(Mismatch<&'static str, usize>),

@@ -2,7 +2,6 @@
 
 use crate::DigestError;
 use crate::frame::Kind;
-use crate::instantomr::Encoding;
 use omr_errors::Mismatch;
 use std::fmt;
 use std::str::FromStr;
@@ -136,10 +135,6 @@ pub enum Scheme {
     Instantomd = 4,
     /// Full batches by SophOMR, the rest by InstantOMR: two digests in one file.
     Hybrid = 5,
-    /// InstantOMR with buckets and random combinations, as in its paper: a larger digest.
-    InstantomrBuckets = 6,
-    /// Indices by InstantOMR in buckets.
-    InstantomdBuckets = 7,
 }
 
 /// What a digest holds.
@@ -157,54 +152,19 @@ struct Row {
     name: &'static str,
     /// In the order in which they share a range.
     engines: &'static [EngineKind],
-    /// How InstantOMR's sums are made.
-    encoding: Option<Encoding>,
     holds: Holds,
 }
 
 /// By number, from 1.
-const ROWS: [Row; 7] = {
-    use Encoding::{Buckets, Powers};
+const ROWS: [Row; 5] = {
     use EngineKind::{Instantomr, Sophomr};
     use Holds::{Either, Indices, Payloads};
     [
-        row(Scheme::Sophomr, "sophomr", &[Sophomr], None, Payloads),
-        row(Scheme::Sophomd, "sophomd", &[Sophomr], None, Indices),
-        row(
-            Scheme::Instantomr,
-            "instantomr",
-            &[Instantomr],
-            Some(Powers),
-            Payloads,
-        ),
-        row(
-            Scheme::Instantomd,
-            "instantomd",
-            &[Instantomr],
-            Some(Powers),
-            Indices,
-        ),
-        row(
-            Scheme::Hybrid,
-            "hybrid",
-            &[Sophomr, Instantomr],
-            Some(Powers),
-            Either,
-        ),
-        row(
-            Scheme::InstantomrBuckets,
-            "instantomr-buckets",
-            &[Instantomr],
-            Some(Buckets),
-            Payloads,
-        ),
-        row(
-            Scheme::InstantomdBuckets,
-            "instantomd-buckets",
-            &[Instantomr],
-            Some(Buckets),
-            Indices,
-        ),
+        row(Scheme::Sophomr, "sophomr", &[Sophomr], Payloads),
+        row(Scheme::Sophomd, "sophomd", &[Sophomr], Indices),
+        row(Scheme::Instantomr, "instantomr", &[Instantomr], Payloads),
+        row(Scheme::Instantomd, "instantomd", &[Instantomr], Indices),
+        row(Scheme::Hybrid, "hybrid", &[Sophomr, Instantomr], Either),
     ]
 };
 
@@ -212,14 +172,12 @@ const fn row(
     scheme: Scheme,
     name: &'static str,
     engines: &'static [EngineKind],
-    encoding: Option<Encoding>,
     holds: Holds,
 ) -> Row {
     Row {
         scheme,
         name,
         engines,
-        encoding,
         holds,
     }
 }
@@ -273,8 +231,7 @@ impl Scheme {
         self.row().name
     }
 
-    /// The scheme of these engines, in any order, for payloads or indices: the first one where encodings differ.
-    /// `None` where no scheme has them.
+    /// The scheme of these engines, in any order, for payloads or indices. `None` where no scheme has them.
     #[must_use]
     pub fn of_engines(engines: &[EngineKind], payloads: bool) -> Option<Self> {
         let same = |row: &&Row| {
@@ -288,20 +245,20 @@ impl Scheme {
     /// SophOMR with or without payloads.
     #[must_use]
     pub fn sophomr(payloads: bool) -> Self {
-        match payloads {
-            true => Self::Sophomr,
-            false => Self::Sophomd,
+        if payloads {
+            Self::Sophomr
+        } else {
+            Self::Sophomd
         }
     }
 
     /// InstantOMR with or without payloads.
     #[must_use]
-    pub fn instantomr(encoding: Encoding, payloads: bool) -> Self {
-        match (encoding, payloads) {
-            (Encoding::Powers, true) => Self::Instantomr,
-            (Encoding::Powers, false) => Self::Instantomd,
-            (Encoding::Buckets, true) => Self::InstantomrBuckets,
-            (Encoding::Buckets, false) => Self::InstantomdBuckets,
+    pub fn instantomr(payloads: bool) -> Self {
+        if payloads {
+            Self::Instantomr
+        } else {
+            Self::Instantomd
         }
     }
 
@@ -309,12 +266,6 @@ impl Scheme {
     #[must_use]
     pub fn engines(self) -> &'static [EngineKind] {
         self.row().engines
-    }
-
-    /// How InstantOMR's sums are made; `None` where it has no part.
-    #[must_use]
-    pub fn encoding(self) -> Option<Encoding> {
-        self.row().encoding
     }
 
     /// Whether digests hold indices alone.
@@ -328,15 +279,17 @@ impl Scheme {
         self.row().holds == Holds::Payloads
     }
 
-    /// The encoding of an InstantOMR digest or session.
+    /// Checks that a digest or session is InstantOMR's alone.
     ///
     /// Errors: `Scheme`.
-    pub(crate) fn expect_instantomr(self) -> Result<Encoding, DigestError> {
-        let unexpected = DigestError::Scheme(Mismatch::new("instantomr or instantomd", self));
-        match self.engines() {
-            [EngineKind::Instantomr] => self.encoding().ok_or(unexpected),
-            _ => Err(unexpected),
+    pub(crate) fn expect_instantomr(self) -> Result<(), DigestError> {
+        if self.engines() == [EngineKind::Instantomr] {
+            return Ok(());
         }
+        Err(DigestError::Scheme(Mismatch::new(
+            "instantomr or instantomd",
+            self,
+        )))
     }
 }
 
@@ -378,15 +331,9 @@ mod tests {
             assert_eq!(Scheme::from_tag(scheme.tag()), Some(scheme));
             assert_eq!(scheme.name().parse(), Ok(scheme));
             let payloads = !scheme.is_for_indices();
-            let first = Scheme::of_engines(scheme.engines(), payloads);
-            match scheme.encoding() {
-                Some(Encoding::Buckets) => {
-                    assert_eq!(first, Some(Scheme::instantomr(Encoding::Powers, payloads)))
-                }
-                _ => assert_eq!(first, Some(scheme)),
-            }
+            assert_eq!(Scheme::of_engines(scheme.engines(), payloads), Some(scheme));
         }
-        assert_eq!((Scheme::from_tag(0), Scheme::from_tag(8)), (None, None));
+        assert_eq!((Scheme::from_tag(0), Scheme::from_tag(6)), (None, None));
         let both = [EngineKind::Instantomr, EngineKind::Sophomr];
         assert_eq!(
             [true, false].map(|payloads| Scheme::of_engines(&both, payloads)),
@@ -398,8 +345,8 @@ mod tests {
     #[test]
     fn an_unknown_name_is_told_all_names() {
         let error = "omr".parse::<Scheme>().unwrap_err().to_string();
-        let expected = "expected scheme sophomr, sophomd, instantomr, instantomd, hybrid, instantomr-buckets or \
-                        instantomd-buckets, found \"omr\"";
+        let expected =
+            "expected scheme sophomr, sophomd, instantomr, instantomd or hybrid, found \"omr\"";
         assert_eq!(error, expected);
     }
 

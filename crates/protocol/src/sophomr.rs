@@ -11,7 +11,8 @@ pub use digest::{BODY_BITS, Digest, MASK_BITS};
 pub use epoch::{EPOCH_DAYS, Epoch};
 pub use key::{DetectionKey, EncryptedSecret, FinalKey, OpeningKey, Part, merge_levels};
 pub use params::{
-    Circuit, FinalNoise, FinalRingSpec, Outline, Params, ParamsSpec, RecipientParams, tail_bits,
+    FinalNoise, FinalRingSpec, FrontEnd, Outline, Params, ParamsSpec, RecipientParams, Rings,
+    RingsSpec, tail_bits,
 };
 pub use partial::{Partial, PartialError};
 pub use plan::{CHECKSUM_SYMBOLS, DigestPlan, INDEX_SYMBOLS, checksum, packing};

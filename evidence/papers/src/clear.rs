@@ -5,9 +5,11 @@
 //! are clues of [`LweParams`]: PVW's subset sums, LWEmongrass, and PerfOMR2's integers. Their codes are in
 //! [`crate::codec`].
 
+mod circuit;
 mod clue;
 mod codes;
 mod detection;
+mod detection_key;
 mod error;
 mod key;
 mod noise;
@@ -16,8 +18,10 @@ mod residues;
 mod sets;
 mod test;
 
+pub use circuit::{Circuit, Params, Spec};
 pub use codes::{EarlierCodes, EarlierIndex};
 pub use detection::{Detection, EarlierParams};
+pub use detection_key::{DetectionKey, Part};
 pub use error::SetError;
 pub use key::LweClueKey;
 pub use params::{LweKind, LweParams, LweSpec};

@@ -6,13 +6,14 @@
 mod decode;
 mod detection;
 mod keygen;
+mod maker;
 mod ring;
 mod secret;
 mod sender;
 mod sums;
 
 pub use decode::{EarlierDecodeError, Retrieved, decode};
-pub use detection::{detection_key, detection_key_with_large_secret};
+pub use detection::{RingKeys, detection_key, detection_key_with_large_secret, ring_keys};
 pub use keygen::identity;
 pub use secret::LweSecret;
 pub use sender::LweSender;

@@ -29,6 +29,8 @@
 //!
 //! Sizes and noise: `docs/earlier.md`; the alternative with a matrix: `docs/notebook.md`.
 
+mod affine;
+mod batch;
 mod blocks;
 mod bundles;
 mod clues;
@@ -42,6 +44,8 @@ mod range;
 mod rows;
 mod sums;
 
+pub use affine::BabySteps;
+pub use batch::ClueBatch;
 pub use bundles::Bundles;
 pub use compressor::Compressor;
 pub use error::EarlierError;
@@ -61,7 +65,7 @@ fn check_stopped(progress: &dyn Progress) -> Result<(), DetectorError> {
 }
 
 #[cfg(test)]
-fn params_of(set: &str) -> std::sync::Arc<omr_protocol::sophomr::Params> {
+fn params_of(set: &str) -> std::sync::Arc<crate::clear::Params> {
     let set = crate::clear::EarlierSet::named(set, true).unwrap();
     set.params().unwrap().params
 }

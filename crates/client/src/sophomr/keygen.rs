@@ -2,7 +2,6 @@
 
 mod maker;
 
-use crate::digest_secret::DigestSecret;
 use crate::{SecretKey, identity};
 use maker::{Hidden, Maker};
 use omr_protocol::sophomr::{DetectionKey, Epoch, Params};
@@ -13,11 +12,11 @@ use std::io::Write;
 
 /// The three keys of a recipient.
 pub struct Keys {
-    /// Stays with her.
+    /// The secret, which stays with the recipient.
     pub secret: SecretKey,
-    /// Her public address, for senders.
+    /// The public address, for senders.
     pub clue: ClueKey,
-    /// For the detector she hires.
+    /// The key for the detector.
     pub detection: DetectionKey,
 }
 
@@ -26,7 +25,7 @@ pub fn keygen(params: &Params, clues: ClueKind, rng: &mut impl CryptoRng) -> Key
     new_keys(params, clues, None, rng).0
 }
 
-/// Makes a recipient's keys for SophOMR, for clues of a kind; in sets that open clues, with the masks of an epoch.
+/// Makes a recipient's keys for SophOMR, for clues of a kind; with the masks of an epoch.
 pub fn keygen_in_epoch(
     params: &Params,
     clues: ClueKind,
@@ -65,7 +64,7 @@ fn new_keys(
 /// The SophOMR detector's key for a secret, for clues of its kind. The secrets of the large and the small ring
 /// are forgotten: nobody needs them again.
 ///
-/// In sets that open clues its masks are those of `epoch`, or of her own: a detector serves recipients with the masks of
+/// The masks are those of `epoch`, or the recipient's own: a detector serves recipients with the masks of
 /// one epoch together. Of `rng` 32 bytes are drawn; the key follows from them, the masks and the secret, so a seed that
 /// serves twice gives the same key or an independent one.
 pub fn detection_key(
@@ -111,32 +110,12 @@ fn maker<'a>(
 ) -> Maker<'a> {
     let address = secret.address.as_ref();
     let hidden = Hidden {
-        clue: vec![secret.clue_secret().coeffs()],
+        clue: secret.clue_secret().coeffs(),
         offset: address.map(|address| address.offset(&params.clue)),
         digest: &secret.digest,
     };
     let masks = epoch.map(|epoch| epoch.masks(params.name()));
     Maker::new(params, hidden, masks, rng)
-}
-
-/// A detection key of this name for clue secrets of any scheme, and the large ring's secret, for measuring noise. The
-/// small ring's secret is forgotten.
-///
-/// Shape:  `clue`: as many secrets as the circuit has, each of at most the clue ring's dimension.
-/// Range:  coefficients above -p and below p.
-pub fn detection_key_of(
-    params: &Params,
-    id: [u8; 16],
-    clue: Vec<&[i64]>,
-    digest: &DigestSecret,
-    rng: &mut impl CryptoRng,
-) -> (DetectionKey, Secret) {
-    let hidden = Hidden {
-        clue,
-        offset: None,
-        digest,
-    };
-    Maker::new(params, hidden, None, rng).key(id)
 }
 
 #[cfg(test)]
@@ -148,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_key_is_written_body_by_body_as_it_is_made_at_once() {
-        for name in ["insecure-tiny-v2", "insecure-tiny-v3", "insecure-tiny-v4"] {
+        for name in ["insecure-tiny-v4", "insecure-tiny-hybrid-v4"] {
             let set = ParamSet::named(name).unwrap();
             let params = set.sophomr().unwrap();
             for clues in [ClueKind::Plain, ClueKind::Bound] {

@@ -3,7 +3,7 @@
 use super::{InstantDetector, Session};
 use crate::engine::{Answer, Engine, Loaded, Task};
 use crate::{DetectorError, Progress};
-use omr_protocol::instantomr::{Encoding, InstantKey, InstantParams, InstantPlan};
+use omr_protocol::instantomr::{InstantKey, InstantParams, InstantPlan};
 use omr_protocol::{DetectionKeyError, DigestHeader, EngineKind, Request, Response, Scheme};
 use std::io::Read;
 use std::sync::Arc;
@@ -35,9 +35,8 @@ impl Engine for CpuEngine {
 }
 
 impl InstantDetector {
-    fn plan(&self, scheme: Scheme, request: &Request) -> Result<InstantPlan, DetectorError> {
-        let encoding = scheme.encoding().unwrap_or(Encoding::Powers);
-        Ok(InstantPlan::new(self.params(), encoding, request.clone())?)
+    fn plan(&self, request: &Request) -> Result<InstantPlan, DetectorError> {
+        Ok(InstantPlan::new(self.params(), request.clone())?)
     }
 }
 
@@ -54,17 +53,17 @@ impl Loaded for InstantDetector {
         InstantDetector::check_board(self, clue_bytes)
     }
 
-    fn check(&self, scheme: Scheme, request: &Request) -> Result<(), DetectorError> {
-        self.plan(scheme, request).map(drop)
+    fn check(&self, _: Scheme, request: &Request) -> Result<(), DetectorError> {
+        self.plan(request).map(drop)
     }
 
     fn answer(
         self: Arc<Self>,
-        scheme: Scheme,
+        _: Scheme,
         task: Task,
         progress: &dyn Progress,
     ) -> Result<Answer, DetectorError> {
-        let plan = self.plan(scheme, &task.request)?;
+        let plan = self.plan(&task.request)?;
         let range = plan.range();
         let header = DigestHeader {
             key_id: self.key_id(),

@@ -386,7 +386,7 @@ impl Session {
         let mut header = self.header.clone();
         let mut request = header.plan.request().clone();
         request.range.start = request.range.end;
-        header.plan = InstantPlan::new(&self.detector.params, header.plan.encoding(), request)
+        header.plan = InstantPlan::new(&self.detector.params, request)
             .map_err(omr_protocol::DigestError::from)?;
         header.seed = seed;
         let next = Self::begin(self.detector.clone(), header, self.room.messages());

@@ -17,14 +17,13 @@ pub struct BackendEngine {
 }
 
 impl BackendEngine {
-    /// An engine for keys of these parameters on a backend that was made for their large ring; `None` for sets whose
-    /// clues are not opened in slots, which the processor serves alone.
+    /// An engine for keys of these parameters on a backend that was made for their large ring.
     #[must_use]
-    pub fn new(params: &Arc<Params>, backend: Arc<dyn Backend>) -> Option<Self> {
-        params.opening.as_ref().map(|_| Self {
+    pub fn new(params: &Arc<Params>, backend: Arc<dyn Backend>) -> Self {
+        Self {
             ring: params.ring.with_backend(backend),
             params: params.clone(),
-        })
+        }
     }
 
     /// A detector for a key.

@@ -1,21 +1,11 @@
-//! The clues of one batch, by slot, and the diagonals of their matrix.
-
-mod reader;
+//! The clues of one batch, by slot.
 
 use crate::BoundTo;
 use omr_protocol::clue::OFFSET_LEN;
 use omr_protocol::sophomr::{Params, ParamsSpec};
 use omr_protocol::{ClueParser, Placement};
-use omr_ring::Buffer;
 use rayon::prelude::*;
-use reader::Reader;
 use std::sync::Arc;
-
-/// Slots that are turned from rows to diagonals at a time: a few cache lines of a diagonal.
-const LINE: usize = 64;
-
-/// Slots of one task.
-const TASK: usize = 1024;
 
 /// The clues of one batch, packed as they were posted: fresh memory is dear. A slot without a
 /// usable clue holds `a = 0` and a b far from the window: impertinent.
@@ -24,12 +14,12 @@ pub struct ClueBatch {
     clue_bytes: usize,
     /// For each slot: which clue.
     clue: Vec<Option<u32>>,
-    coordinates: Arc<Coordinates>,
-    /// For each slot, where clues are packed: whether its clue is negated.
+    coordinates: Coordinates,
+    /// For each slot: whether its clue is negated before it is packed.
     negated: Vec<bool>,
 }
 
-/// What is left of clues when their diagonals are encoded.
+/// What is kept of clues beside their bytes.
 pub(crate) struct Coordinates {
     /// For each coordinate: b, by slot.
     pub(crate) b: Vec<Vec<u32>>,
@@ -41,14 +31,6 @@ pub(crate) struct Coordinates {
     pub(crate) unusable: usize,
 }
 
-impl Coordinates {
-    pub(crate) fn bytes(&self) -> usize {
-        let b = self.b.iter().map(|b| size_of_val(&b[..]));
-        let rows = self.rows.iter().map(|rows| size_of_val(&rows[..]));
-        b.chain(rows).sum::<usize>() + size_of_val(&self.fingerprints[..])
-    }
-}
-
 const COORDINATES: usize = ParamsSpec::COORDINATES;
 
 /// What is kept of a clue beside its bytes and b: nothing of a plain one.
@@ -58,7 +40,7 @@ struct Tail {
 }
 
 impl ClueBatch {
-    /// The same with bound clues. Signatures are the board's to check.
+    /// Checks up to `slots` bound clues as [`ClueBatch::new`] does plain ones. Signatures are the board's to check.
     ///
     /// Panics: when clues or payloads have 0 bytes.
     pub fn bound(
@@ -89,8 +71,7 @@ impl ClueBatch {
         parser: &ClueParser,
         to: Option<&BoundTo>,
     ) -> Self {
-        let (spec, circuit) = (&params.spec().clue, params.circuit());
-        let looked_at = circuit.coordinates;
+        let (spec, looked_at, nobody) = (&params.spec().clue, COORDINATES, params.nobody());
         let scratch = || vec![0; parser.residues()];
         let mut looked = vec![0; bytes.len().div_ceil(clue_bytes) * looked_at];
         let parsed: Vec<Option<Tail>> = bytes
@@ -116,7 +97,7 @@ impl ClueBatch {
         let b = |i: usize| {
             let b = |message: &u32| {
                 let own = |_| looked[*message as usize * looked_at + i];
-                of_slot(message).map_or(circuit.nobody, own)
+                of_slot(message).map_or(nobody, own)
             };
             placement.messages().par_iter().map(b).collect()
         };
@@ -137,11 +118,8 @@ impl ClueBatch {
             unusable: parsed.iter().filter(|tail| tail.is_none()).count(),
         };
         Self {
-            coordinates: Arc::new(coordinates),
-            negated: match params.opening {
-                Some(_) => placement.negated(),
-                None => Vec::new(),
-            },
+            coordinates,
+            negated: placement.negated(),
             clue: placement.messages().iter().map(clue).collect(),
             bytes,
             clue_bytes,
@@ -149,7 +127,7 @@ impl ClueBatch {
     }
 
     /// Of bound clues: their fingerprints, by message; 0 of one that did not parse.
-    pub fn fingerprints(&self) -> &[u32] {
+    pub fn fingerprints(&self) -> &Arc<[u32]> {
         &self.coordinates.fingerprints
     }
 
@@ -163,15 +141,16 @@ impl ClueBatch {
         self.negated[slot]
     }
 
-    pub(crate) fn coordinates(&self) -> &Arc<Coordinates> {
+    pub(crate) fn coordinates(&self) -> &Coordinates {
         &self.coordinates
     }
 
     /// The residues a of the clues in these slots, one row after another; zeros where there is none that parses.
     pub(crate) fn rows_into(&self, params: &Params, slots: &[usize], out: &mut [u32]) {
-        let parser = match self.coordinates.rows.is_empty() {
-            true => ClueParser::new(&params.clue),
-            false => ClueParser::bound(&params.clue),
+        let parser = if self.coordinates.rows.is_empty() {
+            ClueParser::new(&params.clue)
+        } else {
+            ClueParser::bound(&params.clue)
         };
         let mut residues = vec![0; parser.residues()];
         let width = params.spec().clue.n;
@@ -184,86 +163,6 @@ impl ClueBatch {
             let parsed = parser.parse_into(bytes, &mut residues);
             parsed.expect("clues in slots have been parsed");
             row.copy_from_slice(&residues[..width]);
-        }
-    }
-
-    /// Diagonals `giant * baby + j` for all j, turned back by the giant step, as coefficients modulo
-    /// p, one after another into `out`: at column z of the clue in slot w (its column z - giant * baby)
-    /// stands `Neg^0(a_w)[z + j]`. Panics: on a wrong length.
-    pub fn diagonals(&self, params: &Params, giant: usize, out: &mut [u32]) {
-        let (n, baby) = (params.slots(), params.spec().baby);
-        assert_eq!(out.len(), n * baby, "a row for each diagonal");
-        let mut rows: Vec<_> = out.chunks_mut(n).map(|row| row.chunks_mut(TASK)).collect();
-        let tasks: Vec<Vec<&mut [u32]>> = (0..n.div_ceil(TASK))
-            .map(|_| rows.iter_mut().filter_map(Iterator::next).collect())
-            .collect();
-        let reader = || Reader::new(params, self);
-        tasks
-            .into_par_iter()
-            .enumerate()
-            .for_each_init(reader, |reader, (task, mut rows)| {
-                reader.diagonals(giant * baby, task * TASK, &mut rows)
-            });
-        let scratch = || Buffer::any(n);
-        out.par_chunks_mut(n)
-            .for_each_init(scratch, |scratch, row| {
-                params.plain.interpolate(row, scratch);
-            });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use omr_protocol::Clue;
-
-    /// Every diagonal of a batch that is not full, against its definition.
-    #[test]
-    fn diagonals_are_those_of_the_matrix() {
-        let params = Params::named("insecure-tiny-v2").unwrap();
-        let (n, spec) = (params.slots(), params.spec());
-        let p = params.p().value();
-        let clue = |w: usize| Clue {
-            a: (0..spec.clue.n)
-                .map(|i| ((w * 7919 + i * i * 104_729) as u64 % p * u64::from(i % 9 > 0)) as u32)
-                .collect(),
-            b: vec![w as u32, 2 * w as u32],
-        };
-        let clues: Vec<Clue> = (0..n - 5).map(clue).collect();
-        let mut bytes: Vec<Vec<u8>> = clues.iter().map(|c| c.to_bytes(&params.clue)).collect();
-        bytes[3][0] = 9;
-        let placement = Placement::new(&[4; 32], 0, n);
-        let batch = ClueBatch::new(&params, &placement, bytes.concat(), bytes[0].len());
-        assert_eq!(batch.unusable(), 1);
-        let usable = |slot: usize| clues.get(placement.messages()[slot] as usize);
-        let usable = |slot| usable(slot).filter(|clue| clue.b[0] != 3);
-        for slot in 0..n {
-            let expected = usable(slot).map_or([p as u32 / 2; 2], |clue| [clue.b[0], clue.b[1]]);
-            let b = &batch.coordinates.b;
-            assert_eq!([b[0][slot], b[1][slot]], expected);
-        }
-        for giant in [0, 1, spec.clue.n / spec.baby - 1] {
-            let mut diagonals = vec![0; n * spec.baby];
-            batch.diagonals(&params, giant, &mut diagonals);
-            for (j, diagonal) in diagonals.chunks(n).enumerate() {
-                let coeffs = diagonal.iter().map(|&x| x.into()).collect();
-                for (slot, found) in params.plain.decode(coeffs).into_iter().enumerate() {
-                    let (row, column) = (slot / (n / 2), slot % (n / 2));
-                    let from = row * n / 2 + (column + n / 2 - giant * spec.baby) % (n / 2);
-                    let k = (column + j) % (2 * spec.clue.n);
-                    let expected = usable(from).map_or(0, |clue| {
-                        // Neg^0(a)[k] = -a_(n-k), with a_(i+n) = -a_i.
-                        let at = (2 * spec.clue.n - k) % (2 * spec.clue.n);
-                        let value = u64::from(clue.a[at % spec.clue.n]);
-                        if at >= spec.clue.n {
-                            (p - value) % p
-                        } else {
-                            value
-                        }
-                    });
-                    assert_eq!(u64::from(found), expected, "diagonal {j}, slot {slot}");
-                }
-            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! SophOMR on the processor, behind the seam of engines.
 
 use super::run::digests;
-use super::{BoardCache, Detector, Output};
+use super::{Detector, Output};
 use crate::engine::{Answer, Engine, Loaded, Task};
 use crate::{DetectorError, Progress};
 use omr_protocol::sophomr::{DetectionKey, DigestPlan, Params};
@@ -13,16 +13,14 @@ use std::sync::Arc;
 /// Makes SophOMR's detection keys ready on the processor.
 pub struct CpuEngine {
     params: Arc<Params>,
-    cache: Option<Arc<BoardCache>>,
 }
 
 impl CpuEngine {
-    /// An engine for keys of these parameters, whose detectors share work in `cache`.
+    /// An engine for keys of these parameters.
     #[must_use]
-    pub fn new(params: &Arc<Params>, cache: Option<&Arc<BoardCache>>) -> Self {
+    pub fn new(params: &Arc<Params>) -> Self {
         Self {
             params: params.clone(),
-            cache: cache.cloned(),
         }
     }
 }
@@ -34,11 +32,7 @@ impl Engine for CpuEngine {
 
     fn load(&self, file: &mut dyn Read) -> Result<Arc<dyn Loaded>, DetectionKeyError> {
         let key = DetectionKey::read(&self.params, file)?;
-        let detector = Detector::new(self.params.clone(), key);
-        Ok(Arc::new(match &self.cache {
-            Some(cache) => detector.with_cache(cache.clone()),
-            None => detector,
-        }))
+        Ok(Arc::new(Detector::new(self.params.clone(), key)))
     }
 }
 

@@ -1,9 +1,7 @@
 //! The detector of SophOMR: a recipient's key, ready to scan boards batch by batch.
 
-use super::affine::{self, BabySteps, Kept, Matrix};
-use super::cache::BoardCache;
 use super::clues::ClueBatch;
-use super::memory::{Keeps, MemoryPlan};
+use super::memory::MemoryPlan;
 use super::opening;
 use super::range;
 use crate::bound_to::check_kind;
@@ -15,15 +13,7 @@ use omr_protocol::ClueKind;
 use omr_protocol::sophomr::{DetectionKey, Params};
 use omr_ring::{Reservation, Ring, Wiper};
 use omr_rlwe::{Descent, Rlwe};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// Encrypted secrets turned by 0, 1, 2, ... slots, which serve every batch.
-pub enum Steps {
-    /// The clue secrets of a recipient.
-    Affine(BabySteps),
-    /// The secrets that packed clues are opened from, of one or more recipients.
-    Opening(Turned),
-}
+use std::sync::{Arc, OnceLock};
 
 /// A detection key ready to scan boards. `Send + Sync`.
 pub struct Detector {
@@ -33,10 +23,7 @@ pub struct Detector {
     key: DetectionKey,
     /// Made by the first digest.
     tables: OnceLock<CodeTables>,
-    cache: Option<Arc<BoardCache>>,
-    /// None: baby steps are not kept.
-    baby_steps: Option<Mutex<Option<Arc<Steps>>>>,
-    /// For digests of several batches: baby steps stay during range checks. Taken with the first of them.
+    /// Memory for digests of several batches, whose turned secrets stay during range checks. Taken by the first of them.
     several_batches: OnceLock<Reservation>,
     /// What digests work in, taken by the first. Dropped after all that returns to it.
     memory: OnceLock<Reservation>,
@@ -68,91 +55,26 @@ impl Detector {
             memory: OnceLock::new(),
             params,
             key,
-            cache: None,
-            baby_steps: None,
             several_batches: OnceLock::new(),
         }
     }
 
-    /// Without the memory that it took before it kept what it keeps by now.
-    fn unreserved(mut self) -> Self {
-        self.memory = OnceLock::new();
-        self.several_batches = OnceLock::new();
-        self
-    }
-
     /// Takes the memory that digests work in from the system, once, as the first digest would.
     pub fn take_memory(&self) {
-        self.memory
-            .get_or_init(|| self.reserve(self.keeps_baby_steps()));
+        self.memory.get_or_init(|| self.reserve(false));
     }
 
-    /// Takes memory for digests; `baby_steps`: they stay during range checks.
-    fn reserve(&self, baby_steps: bool) -> Reservation {
+    /// Takes memory for digests of one batch or of several, whose turned secrets stay during range checks.
+    fn reserve(&self, several_batches: bool) -> Reservation {
         if self.ring.backend().is_some() {
             return omr_ring::reserve(&[]);
         }
-        let diagonals = self.cache.as_ref().is_some_and(|cache| cache.limit() > 0);
-        let keeps = Keeps {
-            diagonals,
-            baby_steps,
-        };
-        MemoryPlan::new(&self.params, keeps, rayon::current_num_threads()).reserve()
+        MemoryPlan::new(&self.params, several_batches, rayon::current_num_threads()).reserve()
     }
 
     /// Takes the memory that digests of several batches work in beside that of one batch, once.
     pub(super) fn reserve_for_several_batches(&self) {
-        // Kept baby steps have their room already.
-        if !self.keeps_baby_steps() {
-            self.several_batches.get_or_init(|| self.reserve(true));
-        }
-    }
-
-    /// Shares the work on a board's batches with other recipients' detectors. Digests share it if
-    /// they are of the same range and seed: see [`BoardCache::seed`].
-    pub fn with_cache(self, cache: Arc<BoardCache>) -> Self {
-        let cache = Some(cache);
-        Self { cache, ..self }.unreserved()
-    }
-
-    /// Keeps the turned secret from one digest to the next, 1.7 GB at full size and 1.0 GB that digests
-    /// work in otherwise, or makes it anew.
-    pub fn keep_baby_steps(self, keep: bool) -> Self {
-        let baby_steps = keep.then(Mutex::default);
-        Self { baby_steps, ..self }.unreserved()
-    }
-
-    /// Makes what digests keep between them, unless it is there.
-    ///
-    /// Errors: parameters that do not fit the circuit.
-    pub fn prepare(&self, progress: &dyn Progress) -> Result<(), DetectorError> {
-        if self.keeps_baby_steps() {
-            self.kept_or_new_steps(progress)?;
-        }
-        Ok(())
-    }
-
-    /// Whether the turned secret stays from one digest to the next.
-    pub(super) fn keeps_baby_steps(&self) -> bool {
-        self.baby_steps.is_some()
-    }
-
-    /// The turned secret, made unless it is kept.
-    pub(super) fn kept_or_new_steps(
-        &self,
-        progress: &dyn Progress,
-    ) -> Result<Arc<Steps>, DetectorError> {
-        let place = self.baby_steps.as_ref();
-        let lock = || place.map(|place| place.lock().unwrap_or_else(PoisonError::into_inner));
-        if let Some(steps) = lock().and_then(|kept| kept.clone()) {
-            return Ok(steps);
-        }
-        // Not under the lock: digests that wait for it would hold up the threads that do the work.
-        let steps = self.baby_steps(progress)?;
-        if let Some(mut kept) = lock() {
-            *kept = Some(steps.clone());
-        }
-        Ok(steps)
+        self.several_batches.get_or_init(|| self.reserve(true));
     }
 
     /// The evaluator of the large ring.
@@ -166,23 +88,19 @@ impl Detector {
         }
     }
 
-    /// `b - A s` for both coordinates of a batch of clues, at level 1.
-    pub fn affine(
+    /// The distances of both coordinates of a batch of clues from the secrets that [`Detector::turned`] gives, at level 1.
+    ///
+    /// Errors: parameters that do not fit the circuit; stopped.
+    pub fn distances(
         &self,
-        steps: &Arc<Steps>,
+        turned: Arc<Turned>,
         clues: &ClueBatch,
         progress: &dyn Progress,
     ) -> Result<Vec<Ciphertext>, DetectorError> {
-        let matrix = Matrix {
-            coordinates: clues.coordinates(),
-            clues: Some(clues),
-            kept: &Kept::default(),
-            shared: None,
-        };
-        Ok(transform(&[self], steps.clone(), &matrix, progress)?.remove(0))
+        Ok(distances(&[self], turned, clues, progress)?.remove(0))
     }
 
-    /// The pertinency vector, at the last level, from the one or two coordinates that [`Detector::affine`] gives.
+    /// The pertinency vector, at the last level, from the one or two coordinates that [`Detector::distances`] gives.
     ///
     /// Errors: parameters that do not fit the circuit; stopped.   Panics: without coordinates.
     pub fn range_check(
@@ -192,19 +110,14 @@ impl Detector {
     ) -> Result<Ciphertext, DetectorError> {
         let stop = || progress.is_stopped();
         let ev = self.evaluator().stopped_by(&stop);
-        range::check(&ev, &self.params, &self.key, d, progress)
+        range::check(&ev, &self.params, &self.key.product, d, progress)
     }
 
-    /// The turned secret, for [`Detector::affine`].
-    pub fn baby_steps(&self, progress: &dyn Progress) -> Result<Arc<Steps>, DetectorError> {
-        self.take_memory();
-        let stop = || progress.is_stopped();
-        let ev = self.evaluator().stopped_by(&stop);
-        let (params, key) = (&self.params, &self.key);
-        Ok(Arc::new(match &params.opening {
-            Some(opening) => Steps::Opening(opening::turned(&ev, opening, &[key], progress)?),
-            None => Steps::Affine(BabySteps::new(&ev, params, key, progress)?),
-        }))
+    /// The encrypted secrets that packed clues are opened from, turned by 0, 1, 2, ... slots: they serve every batch.
+    ///
+    /// Errors: parameters that do not fit the circuit; stopped.
+    pub fn turned(&self, progress: &dyn Progress) -> Result<Arc<Turned>, DetectorError> {
+        turned_of(&[self], progress)
     }
 
     /// Which clues it takes.
@@ -222,11 +135,6 @@ impl Detector {
     /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params
-    }
-
-    /// Where the work on a board's batches is shared.
-    pub(super) fn cache(&self) -> Option<&BoardCache> {
-        self.cache.as_deref()
     }
 
     /// What codes are made with.
@@ -263,48 +171,32 @@ impl Detector {
     }
 }
 
-/// The turned secrets of recipients whose keys have one seed of masks, kept or made anew.
-pub(super) fn steps_of(
+/// The turned secrets of recipients whose keys have one seed of masks.
+pub(super) fn turned_of(
     detectors: &[&Detector],
     progress: &dyn Progress,
-) -> Result<Arc<Steps>, DetectorError> {
+) -> Result<Arc<Turned>, DetectorError> {
     let first = detectors[0];
-    match (detectors, &first.params.opening) {
-        ([_, _, ..], Some(opening)) => {
-            first.take_memory();
-            let keys = keys_of(detectors);
-            let stop = || progress.is_stopped();
-            let ev = first.evaluator().stopped_by(&stop);
-            let turned = opening::turned(&ev, opening, &keys, progress)?;
-            Ok(Arc::new(Steps::Opening(turned)))
-        }
-        _ => first.kept_or_new_steps(progress),
-    }
+    first.take_memory();
+    let stop = || progress.is_stopped();
+    let ev = first.evaluator().stopped_by(&stop);
+    let (opening, keys) = (&first.params.opening, keys_of(detectors));
+    Ok(Arc::new(opening::turned(&ev, opening, &keys, progress)?))
 }
 
-/// Multiplies the turned secrets with a batch's clues, for each recipient. Only sets that open clues take several.
-pub(super) fn transform(
+/// The distances of a batch of clues for each recipient, at level 1. Where the turned secrets of the last batch are given
+/// away, their memory serves what follows.
+pub(super) fn distances(
     detectors: &[&Detector],
-    steps: Arc<Steps>,
-    matrix: &Matrix,
+    turned: Arc<Turned>,
+    clues: &ClueBatch,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<Ciphertext>>, DetectorError> {
     let first = detectors[0];
     let stop = || progress.is_stopped();
-    let (ev, params) = (first.evaluator().stopped_by(&stop), &first.params);
-    match (&*steps, &params.opening) {
-        (Steps::Opening(_), Some(opening)) => {
-            let clues = matrix.clues;
-            let clues = clues.expect("nothing is kept in place of packed clues");
-            let keys = keys_of(detectors);
-            opening::transform(&ev, params, (opening, &keys), steps, clues, progress)
-        }
-        (Steps::Affine(steps), None) => {
-            let d = affine::transform(&ev, params, &first.key, steps, matrix, progress)?;
-            Ok(vec![d])
-        }
-        _ => unreachable!("steps are of the detector's set"),
-    }
+    let ev = first.evaluator().stopped_by(&stop);
+    let keys = keys_of(detectors);
+    opening::transform(&ev, &first.params, &keys, turned, clues, progress)
 }
 
 fn keys_of<'a>(detectors: &[&'a Detector]) -> Vec<&'a DetectionKey> {

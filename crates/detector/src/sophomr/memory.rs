@@ -1,20 +1,10 @@
 //! The memory that digests work in, stage by stage.
 
-use super::{BabySteps, affine, opening, range};
+use super::{opening, range};
 use crate::memory::Shape;
-use omr_opening::Opening;
 use omr_protocol::ClueKind;
 use omr_protocol::sophomr::Params;
 use omr_ring::Reservation;
-
-/// What stays in memory while digests work.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Keeps {
-    /// Encoded diagonals, in a cache.
-    pub(super) diagonals: bool,
-    /// Baby steps, beside the range check.
-    pub(super) baby_steps: bool,
-}
 
 /// The buffers that digests of one detector work in, one digest after another. Every stage states its own; codes,
 /// sums and payloads, which come last, take the places of those before them.
@@ -24,30 +14,17 @@ pub(super) struct MemoryPlan {
 }
 
 impl MemoryPlan {
-    /// The plan for as many threads as work side by side.
-    pub(super) fn new(params: &Params, keeps: Keeps, threads: usize) -> Self {
-        if let Some(opening) = &params.opening {
-            return Self::of_opening(params, opening, keeps, threads);
-        }
-        let steps = BabySteps::buffers(params);
-        // As long as those of baby steps: what comes last finds a place in them where baby steps stay.
-        let range = range::buffers(params, steps[0]);
-        let mut lengths = match keeps.baby_steps {
-            true => [steps, range].concat(),
-            false => one_after_another([steps, range]),
-        };
-        lengths.extend(affine::buffers(params, threads, keeps.diagonals));
-        lengths.extend(one_after_another(affine::buffers_of_steps(params)));
-        Self { lengths }
-    }
-
-    fn of_opening(params: &Params, opening: &Opening, keeps: Keeps, threads: usize) -> Self {
+    /// The plan for digests of one batch or of several, whose turned secrets stay during range checks, for as many threads
+    /// as work side by side.
+    pub(super) fn new(params: &Params, several_batches: bool, threads: usize) -> Self {
+        let opening = &params.opening;
         let turned = opening::buffers(params, opening);
         let range = range::buffers(params, turned[0]);
         let [values, transform] = opening::buffers_of_steps(params, opening, threads);
-        let lengths = match keeps.baby_steps {
-            true => [turned, one_after_another([values, transform, range])].concat(),
-            false => one_after_another([[turned, values].concat(), transform, range]),
+        let lengths = if several_batches {
+            [turned, one_after_another([values, transform, range])].concat()
+        } else {
+            one_after_another([[turned, values].concat(), transform, range])
         };
         Self { lengths }
     }
@@ -70,16 +47,8 @@ const CODES: usize = 2200;
 /// Bytes that a run takes beside its keys: the buffers of its stages, for each further recipient the half of them that are
 /// bodies, as masks are shared, the clues of a batch, the codes of all batches, and a tenth for what is small.
 pub(crate) fn run_memory(params: &Params, clues: ClueKind, shape: Shape) -> u64 {
-    let keeps = Keeps {
-        diagonals: shape.caches,
-        baby_steps: shape.batches > 1,
-    };
-    let buffers = MemoryPlan::new(params, keeps, shape.threads).bytes();
-    // Sets that open no clues serve one recipient after another.
-    let further = match params.opening {
-        Some(_) => shape.recipients.saturating_sub(1) as u64,
-        None => 0,
-    };
+    let buffers = MemoryPlan::new(params, shape.batches > 1, shape.threads).bytes();
+    let further = shape.recipients.saturating_sub(1) as u64;
     let messages = params.slots();
     let clues = (messages * clues.bytes(&params.clue)) as u64;
     let codes = (messages * CODES) as u64 * shape.batches;

@@ -1,6 +1,5 @@
-//! Clues packed at one small prime and opened in slots, in place of the affine transform.
+//! From clues to encrypted distances: clues are packed at one small prime and opened in slots.
 
-use super::Steps;
 use super::clues::ClueBatch;
 use crate::progress::check_stopped;
 use crate::{DetectorError, Progress};
@@ -10,7 +9,7 @@ use omr_opening::{
     Turned, narrow, open, pack,
 };
 use omr_protocol::clue::OFFSET_LEN;
-use omr_protocol::sophomr::{DetectionKey, EncryptedSecret, OpeningKey, Params};
+use omr_protocol::sophomr::{DetectionKey, EncryptedSecret, OpeningKey, Params, ParamsSpec};
 use omr_ring::{Eval, Poly};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -26,7 +25,7 @@ pub(super) fn buffers_of_steps(
     opening: &Opening,
     threads: usize,
 ) -> [Vec<usize>; 2] {
-    let (coordinates, n) = (params.circuit().coordinates, params.slots());
+    let (coordinates, n) = (ParamsSpec::COORDINATES, params.slots());
     let (poly, basis) = (poly_words(params), params.chain.basis(0));
     let rows = opening.rows_encoded(coordinates);
     let rows = rows.map(|rows| vec![rows * n; threads]);
@@ -52,7 +51,7 @@ pub(super) fn turned(
     progress: &dyn Progress,
 ) -> Result<Turned, DetectorError> {
     progress.stage("baby steps", 1);
-    let secrets: Vec<&EncryptedSecret> = keys.iter().map(|key| &key.secrets[0]).collect();
+    let secrets: Vec<&EncryptedSecret> = keys.iter().map(|key| &key.secret).collect();
     let secrets = EncryptedSecret::together(&secrets);
     let step: Vec<&GaloisKey> = keys.iter().map(|key| &key.step).collect();
     let turned = Turned::new(ev, opening, secrets, &step)?;
@@ -66,22 +65,20 @@ pub(super) fn turned(
 pub(super) fn transform(
     ev: &Evaluator,
     params: &Params,
-    (opening, keys): (&Opening, &[&DetectionKey]),
-    turned: Arc<Steps>,
+    keys: &[&DetectionKey],
+    turned: Arc<Turned>,
     clues: &ClueBatch,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<Ciphertext>>, DetectorError> {
+    let opening = &params.opening;
     progress.stage("opening", opening.blocks() as u64 + 2);
-    let own: Vec<&OpeningKey> = keys.iter().map(|key| opening_key(key)).collect();
+    let own: Vec<&OpeningKey> = keys.iter().map(|key| &key.opening).collect();
     let packed = packed(params, opening, &own, clues, progress)?;
-    let Steps::Opening(steps) = &*turned else {
-        unreachable!("steps are of the detector's set")
-    };
     let of_transform = OpeningKeys {
         baby: own.iter().map(|key| &key.baby).collect(),
         giant: keys.iter().map(|key| &key.giant).collect(),
     };
-    let values = PhaseValues::new(ev, opening, (steps, &of_transform), &packed)?;
+    let values = PhaseValues::new(ev, opening, (&turned, &of_transform), &packed)?;
     drop((turned, packed));
     progress.advance(1);
     check_stopped(progress)?;
@@ -89,11 +86,6 @@ pub(super) fn transform(
     progress.advance(1);
     check_stopped(progress)?;
     Ok(opened)
-}
-
-fn opening_key(key: &DetectionKey) -> &OpeningKey {
-    let own = key.opening.as_ref();
-    own.expect("keys of a set that opens clues have the part for it")
 }
 
 /// The clues of all blocks, coordinate by coordinate.
@@ -114,7 +106,7 @@ fn packed(
             Ok(packed)
         })
         .collect::<Result<_, DetectorError>>()?;
-    let mut coordinates = vec![Vec::new(); params.circuit().coordinates];
+    let mut coordinates = vec![Vec::new(); ParamsSpec::COORDINATES];
     for block in blocks {
         for (coordinate, ct) in coordinates.iter_mut().zip(block) {
             coordinate.push(ct);

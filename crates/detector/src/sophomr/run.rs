@@ -4,15 +4,14 @@ mod compress;
 mod payloads;
 
 use super::Detector;
-use super::affine::{Kept, Matrix};
-use super::cache::{BatchKey, Part, PartKey, SharedBatch};
 use super::clues::ClueBatch;
-use super::detector::{Steps, steps_of, transform};
+use super::detector::{distances, turned_of};
 use crate::error::check_len;
 use crate::source::kept_hashes;
 use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
 use omr_bgv::Ciphertext;
 use omr_compress::Finisher;
+use omr_opening::Turned;
 use omr_protocol::clue::HashesOf;
 use omr_protocol::sophomr::{Digest, DigestPlan, FinalKey, Params, Partial, PartialError};
 use omr_protocol::{ClueKind, DigestHeader, Mismatch, Placement, SEED_BYTES, Sealing, hex};
@@ -89,8 +88,7 @@ impl Detector {
 
     /// Whether both are served together: keys whose masks come from one seed, for clues of one kind.
     pub fn is_served_with(&self, other: &Detector) -> bool {
-        self.params().opening.is_some()
-            && self.params().name() == other.params().name()
+        self.params().name() == other.params().name()
             && self.clues() == other.clues()
             && self.key().masks == other.key().masks
             && self.ring().shares_place_with(other.ring())
@@ -320,16 +318,17 @@ impl<'a> Run<'a> {
                 detector.reserve_for_several_batches();
             }
         });
-        let steps = stages.time("baby_steps", || steps_of(&detectors, progress))?;
-        let mut steps = Some(steps);
+        let turned = stages.time("baby_steps", || turned_of(&detectors, progress))?;
+        let mut turned = Some(turned);
         let mut pertinent: Vec<Vec<Pertinency>> = detectors.iter().map(|_| Vec::new()).collect();
         for batch in batches.clone() {
             // The memory of the last batch's serves what comes after the transform.
-            let own = match batch + 1 == batches.end {
-                true => steps.take(),
-                false => steps.clone(),
+            let own = if batch + 1 == batches.end {
+                turned.take()
+            } else {
+                turned.clone()
             };
-            let d = self.affine(own.expect("steps until the last batch"), batch)?;
+            let d = self.distances(own.expect("turned secrets until the last batch"), batch)?;
             for ((d, detector), pertinent) in d.into_iter().zip(&detectors).zip(&mut pertinent) {
                 pertinent.push(self.range_check(detector, &d)?);
             }
@@ -348,58 +347,18 @@ impl<'a> Run<'a> {
         Ok(stages.time("ring_switch", || detector.ring_switch(pertinent)))
     }
 
-    /// [`Detector::affine`] of a batch for each recipient, with what the cache has of it.
-    fn affine(
+    /// The distances of a batch for each recipient.
+    fn distances(
         &mut self,
-        steps: Arc<Steps>,
+        turned: Arc<Turned>,
         batch: usize,
     ) -> Result<Vec<Vec<Ciphertext>>, DetectorError> {
-        let detector = self.detector;
-        let shared = self.shared(batch);
-        let kept = shared.as_ref();
-        let kept = kept.map(|shared| Kept::new(detector.params(), shared));
-        let kept = kept.unwrap_or_default();
-        let (coordinates, clues) = match kept.instead_of_clues() {
-            Some(coordinates) => (coordinates, None),
-            None => {
-                let clues = self.read_clues(batch)?;
-                (clues.coordinates().clone(), Some(clues))
-            }
-        };
-        let bytes = coordinates.bytes();
-        let room = shared
-            .as_ref()
-            .and_then(|shared| shared.room(PartKey::Coordinates, bytes));
-        if let Some(room) = room {
-            room.fill(Part::Coordinates(coordinates.clone()));
-        }
-        self.unusable += coordinates.unusable;
-        self.fingerprints.push(coordinates.fingerprints.clone());
-        let matrix = Matrix {
-            coordinates: &coordinates,
-            clues: clues.as_ref(),
-            kept: &kept,
-            shared: shared.as_ref(),
-        };
+        let clues = self.read_clues(batch)?;
+        self.unusable += clues.unusable();
+        self.fingerprints.push(clues.fingerprints().clone());
         let (detectors, progress) = (&self.detectors, self.progress);
-        let transform = || transform(detectors, steps, &matrix, progress);
-        self.stages.time("affine", transform)
-    }
-
-    /// A batch in the cache, if there is one.
-    fn shared(&self, batch: usize) -> Option<SharedBatch<'a>> {
-        // What packing makes of clues is the recipient's own.
-        if self.source.is_private() || self.detector.params().opening.is_some() {
-            return None;
-        }
-        self.detector.cache()?.batch(BatchKey {
-            params: self.detector.params().name(),
-            board_id: self.header.board_id,
-            seed: self.header.seed,
-            number: batch,
-            messages: self.plan().batch(batch),
-            bound: self.detector.clues() == ClueKind::Bound,
-        })
+        let make = || distances(detectors, turned, &clues, progress);
+        self.stages.time("affine", make)
     }
 
     /// Reads the clues of a batch, and what they are bound to: kept hashes, else payloads.

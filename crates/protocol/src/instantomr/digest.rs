@@ -79,7 +79,8 @@ impl InstantDigest {
         body: &[u8],
     ) -> Result<Self, DigestError> {
         let (scheme, clues, header) = DigestHeader::decode(key_id, body)?;
-        let plan = InstantPlan::new(params, scheme.expect_instantomr()?, header.plan.clone())?;
+        scheme.expect_instantomr()?;
+        let plan = InstantPlan::new(params, header.plan.clone())?;
         let plan = plan.for_clues(clues);
         let (expected, found) = (Self::body_bytes(&plan, params), body.len() as u64);
         if expected != found {

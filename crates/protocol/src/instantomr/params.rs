@@ -41,9 +41,6 @@ pub struct InstantSpec {
     pub bodies: usize,
     /// Most messages of a group, whose sums are one set of ciphertexts.
     pub group: u64,
-    /// Whether sums have exact counters behind them ([`omr_codec::CubicCounters`]): overflows are told with
-    /// their number, and bounds may be large.
-    pub counted: bool,
 }
 
 /// Modulus of a digest's sums.
@@ -89,7 +86,7 @@ impl InstantParams {
     /// Checks a set and makes its rings.
     ///
     /// Errors: `NoEngine`; dimensions that do not fit; keys or clues below 128 bits, unless the set is
-    /// marked insecure or, for clues, old.
+    /// marked insecure.
     pub fn new(set: SetSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
         let missing = || ParamsError::NoEngine {
             name: set.name.to_owned(),
@@ -97,7 +94,7 @@ impl InstantParams {
         };
         let spec = set.instantomr.clone().ok_or_else(missing)?;
         spec.check(&set)?;
-        if !set.insecure && !set.old {
+        if !set.insecure {
             set.clue.check_security()?;
         }
         let ring = |n, bits| -> Result<RotationRing, ParamsError> {

@@ -1,7 +1,7 @@
 //! The shape of a digest of InstantOMR.
 
-use super::Encoding;
-use crate::instantomr::InstantParams;
+use super::code::sums_of;
+use crate::instantomr::{InstantParams, InstantSpec};
 use crate::request::MAX_PAYLOAD_BYTES;
 use crate::{ClueKind, PlanError, Request, Scheme};
 use omr_codec::CubicCounters;
@@ -14,10 +14,8 @@ pub struct InstantPlan {
     request: Request,
     n: usize,
     group: u64,
-    encoding: Encoding,
     /// Sums of the index, and of the payload.
     sums: [usize; 2],
-    counted: bool,
     fingerprints: bool,
 }
 
@@ -26,19 +24,15 @@ impl InstantPlan {
     /// group, with payloads of `payload_bytes` (`None`: indices only).
     ///
     /// Errors: `EmptyRange` when it ends before it starts, `LongRange`, `SetBound`, `Payload`.
-    pub fn new(
-        params: &InstantParams,
-        encoding: Encoding,
-        request: Request,
-    ) -> Result<Self, PlanError> {
+    pub fn new(params: &InstantParams, request: Request) -> Result<Self, PlanError> {
         let Range { start, end } = request.range;
         if start > end {
             return Err(PlanError::EmptyRange { start, end });
         }
         request.check_length()?;
-        let (limit, found) = (params.spec().largest_bound(encoding), request.bound);
+        let (limit, found) = (InstantSpec::LARGEST_BOUND, request.bound);
         if !(1..=limit).contains(&found) {
-            let scheme = Scheme::instantomr(encoding, request.payload_bytes.is_some());
+            let scheme = Scheme::instantomr(request.payload_bytes.is_some());
             let set = params.name();
             return Err(PlanError::SetBound {
                 set,
@@ -52,26 +46,22 @@ impl InstantPlan {
         if !(1..=MAX_PAYLOAD_BYTES).contains(&found) {
             return Err(refused);
         }
-        let sums = encoding.sums(request.bound, request.payload_bytes, false);
+        let sums = sums_of(request.bound, request.payload_bytes, false);
         Ok(Self {
             request,
             n: params.ring.n(),
             group: params.spec().group,
-            encoding,
             sums: sums.map_err(|_| refused)?,
-            counted: params.spec().counted,
             fingerprints: false,
         })
     }
 
-    /// The same of clues of a kind: payloads of bound ones have the fingerprints of their clues beside them.
+    /// The plan for clues of a kind: payloads of bound clues have the fingerprints of their clues beside them.
     #[must_use]
     pub fn for_clues(&self, kind: ClueKind) -> Self {
         let payload_bytes = self.request.payload_bytes;
         let fingerprints = kind == ClueKind::Bound && payload_bytes.is_some();
-        let sums = self
-            .encoding
-            .sums(self.request.bound, payload_bytes, fingerprints);
+        let sums = sums_of(self.request.bound, payload_bytes, fingerprints);
         Self {
             sums: sums.expect("a plan's bound and payload size"),
             fingerprints,
@@ -84,7 +74,7 @@ impl InstantPlan {
         self.fingerprints
     }
 
-    /// The same with another end. Panics: when it lies before the start.
+    /// The plan with another end of the range. Panics: when it lies before the start.
     pub fn until(&self, end: u64) -> Self {
         assert!(end >= self.request.range.start, "an end past the start");
         let mut plan = self.clone();
@@ -133,22 +123,12 @@ impl InstantPlan {
 
     /// The scheme of its digests.
     pub fn scheme(&self) -> Scheme {
-        Scheme::instantomr(self.encoding, self.request.payload_bytes.is_some())
-    }
-
-    /// How indices and payloads stand in the sums.
-    pub fn encoding(&self) -> Encoding {
-        self.encoding
+        Scheme::instantomr(self.request.payload_bytes.is_some())
     }
 
     /// Sums of a group for the index, and for the payload, which follow; counters come behind both.
     pub fn code_sums(&self) -> [usize; 2] {
         self.sums
-    }
-
-    /// Whether exact counters follow the sums.
-    pub fn is_counted(&self) -> bool {
-        self.counted
     }
 
     /// Sums of a full group, its counters included.
@@ -163,11 +143,7 @@ impl InstantPlan {
     }
 
     fn sums_with(&self, messages: u64) -> usize {
-        let counters = match self.counted {
-            true => CubicCounters::of_messages(messages),
-            false => 0,
-        };
-        self.sums[0] + self.sums[1] + counters
+        self.sums[0] + self.sums[1] + CubicCounters::of_messages(messages)
     }
 
     /// Parts of a full group.

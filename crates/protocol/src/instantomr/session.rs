@@ -92,8 +92,8 @@ impl SessionFile {
         let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Session, 1 << 36)?;
         file.expect_params(params.name())?;
         let (scheme, clues, header) = DigestHeader::decode(file.key_id, &body)?;
-        let encoding = scheme.expect_instantomr()?;
-        let plan = InstantPlan::new(params, encoding, header.plan.clone());
+        scheme.expect_instantomr()?;
+        let plan = InstantPlan::new(params, header.plan.clone());
         let plan = plan.map_err(DigestError::from)?.for_clues(clues);
         let word = |at: usize| u64::from_le_bytes(body[at..at + 8].try_into().expect("in range"));
         let layout = Layout::new(params, &plan, &body)?;

@@ -17,8 +17,6 @@ pub struct SetSpec {
     pub name: &'static str,
     /// Whether the set is for tests only.
     pub insecure: bool,
-    /// Whether a later set took its place: for the keys and boards that it has, not for new ones.
-    pub old: bool,
     /// Bits of security of the detection keys, as of [`Security::keys`].
     pub key_bits: f64,
     /// Clues.
@@ -38,7 +36,6 @@ impl SetSpec {
         Self {
             name: sophomr.name,
             insecure: sophomr.insecure,
-            old: sophomr.old,
             key_bits: sophomr.key_bits.min(rotation),
             clue: sophomr.clue.clone(),
             sophomr: Some(sophomr),
@@ -93,20 +90,11 @@ impl SetSpec {
     /// The largest bound of one engine's digests by a scheme; `None` where the set lacks the engine or the scheme does
     /// not use it.
     pub(crate) fn engine_bound(&self, engine: EngineKind, scheme: Scheme) -> Option<usize> {
-        match engine {
-            EngineKind::Sophomr => self.sophomr.as_ref().map(|_| MAX_BOUND),
-            EngineKind::Instantomr => {
-                let spec = self.instantomr.as_ref()?;
-                Some(spec.largest_bound(scheme.encoding()?))
-            }
-        }
-    }
-
-    /// Whether SophOMR packs and opens its clues, so that recipients with the same masks are served together.
-    #[must_use]
-    pub fn opens_clues(&self) -> bool {
-        let spec = self.sophomr.as_ref();
-        spec.is_some_and(|spec| spec.opening.is_some())
+        let uses = scheme.engines().contains(&engine) && self.engines().contains(&engine);
+        uses.then_some(match engine {
+            EngineKind::Sophomr => MAX_BOUND,
+            EngineKind::Instantomr => InstantSpec::LARGEST_BOUND,
+        })
     }
 
     /// Whether it has all engines of a scheme.
@@ -138,8 +126,8 @@ impl SetSpec {
         if let Some(found) = sets.iter().find(|set| set.name == name) {
             return Ok(found.clone());
         }
-        // Old sets and small ones are for those who know their names.
-        let usual = sets.iter().filter(|set| !set.old && !set.insecure);
+        // Insecure sets are for those who know their names.
+        let usual = sets.iter().filter(|set| !set.insecure);
         let usual: Vec<&str> = usual.map(|set| set.name).collect();
         let mut expected = usual.join(", ");
         let likeness = |set: &&SetSpec| strsim::jaro_winkler(name, set.name);
@@ -187,25 +175,6 @@ impl ParamSet {
             recipient: OnceLock::new(),
             instantomr: OnceLock::new(),
         })
-    }
-
-    /// The published set of this name for new keys or a new board: an old one only where `allow_old` says so.
-    ///
-    /// Errors: `Unknown`, `Old`.
-    pub fn for_new(name: &str, allow_old: bool) -> Result<Self, ParamsError> {
-        let set = Self::named(name)?;
-        let instead = |spec: &SetSpec| !spec.old && spec.engines() == set.spec.engines();
-        match set.spec.old && !allow_old {
-            false => Ok(set),
-            true => Err(ParamsError::Old {
-                name: set.spec.name,
-                bits: set.spec.security_bits(),
-                instead: SetSpec::published()
-                    .into_iter()
-                    .find(instead)
-                    .map_or("", |spec| spec.name),
-            }),
-        }
     }
 
     /// The set's versioned name.

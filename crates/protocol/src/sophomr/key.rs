@@ -5,14 +5,14 @@ mod read;
 
 pub(crate) use masks::KeptMasks;
 
-use super::Params;
+use super::{Params, RecipientParams};
 use crate::clue::OFFSET_LEN;
 use crate::frame::{FrameHeader, FrameWriter, Kind};
 use crate::key_file::{WriteBody, row_bytes, write_poly};
 use crate::{ClueKind, DetectionKeyError};
 use omr_bgv::{Ciphertext, GaloisKey};
 use omr_compress::{KeyUse, Keys};
-use omr_opening::{NarrowKey, Opening, PackingKey};
+use omr_opening::{NarrowKey, PackingKey};
 use omr_ring::{Automorphism, Basis, Eval, Poly, Ring};
 use omr_rlwe::{KeyShape, Masks, Rlwe, SharedKey, SharedRlwe, SwitchingKey};
 use std::io::Write;
@@ -40,35 +40,29 @@ pub enum Part {
     Swap,
     /// `X -> X^(2^l + 1)`, small ring: merges packed ciphertexts.
     Merge(u32),
-    /// An encrypted clue secret, by number.
-    Secret(u32),
+    /// The encrypted secret that packed clues are opened from.
+    Secret,
     /// To the ring of digests, with shared masks.
     Final,
-    /// The encrypted `w` of an address with bound clues; not every key has it.
-    Offset,
 }
 
 impl Part {
-    /// All parts that every key of a parameter set has, in the order of the file.
+    /// The parts of a key, in the order of the file.
     pub fn all(params: &Params) -> Vec<Part> {
-        let merges = merge_levels(params).map(Part::Merge);
-        let mut parts = vec![Part::Step, Part::Giant, Part::Product, Part::Descent];
-        if params.opening.is_some() {
-            parts.extend([Part::Baby, Part::Packing, Part::Narrow]);
-        }
-        parts.extend([Part::Turn, Part::Swap]);
-        parts.extend(merges);
-        parts.extend(secrets(params));
-        parts.push(Part::Final);
+        let mut parts = vec![
+            Part::Step,
+            Part::Giant,
+            Part::Product,
+            Part::Descent,
+            Part::Baby,
+            Part::Packing,
+            Part::Narrow,
+            Part::Turn,
+            Part::Swap,
+        ];
+        parts.extend(merge_levels(params).map(Part::Merge));
+        parts.extend([Part::Secret, Part::Final]);
         parts
-    }
-
-    /// Those of a key for clues of a kind, in the order of the file.
-    pub fn of_key(params: &Params, clues: ClueKind) -> impl Iterator<Item = Part> {
-        let offset = params.opening.is_none() && clues == ClueKind::Bound;
-        Self::all(params)
-            .into_iter()
-            .chain(offset.then_some(Part::Offset))
     }
 
     /// The index of its masks.
@@ -80,41 +74,38 @@ impl Part {
             Part::Descent => 3,
             Part::Turn => 4,
             Part::Swap => 5,
-            Part::Secret(0) => 6,
+            Part::Secret => 6,
             Part::Final => 7,
-            Part::Offset => 8,
             Part::Baby => 9,
             Part::Packing => 10,
             Part::Narrow => 11,
             Part::Merge(level) => 16 + u64::from(level),
-            Part::Secret(more) => 48 + u64::from(more),
         }
     }
 
-    /// Whether it is of the stages from clues to opened clues, in sets that open them: all their masks come from
-    /// [`DetectionKey::masks`].
+    /// Whether the part belongs to the stages from clues to opened clues, whose masks come from [`DetectionKey::masks`].
     pub fn is_linear(self) -> bool {
         matches!(
             self,
-            Part::Step | Part::Giant | Part::Baby | Part::Packing | Part::Narrow | Part::Secret(_)
+            Part::Step | Part::Giant | Part::Baby | Part::Packing | Part::Narrow | Part::Secret
         )
     }
 
-    /// The seed of its masks, of both of a key.
+    /// The seed of its masks: `own`, or `masks` that recipients have in common.
     pub fn seed<'a>(self, own: &'a [u8; 32], masks: &'a [u8; 32]) -> &'a [u8; 32] {
-        match self.is_linear() {
-            true => masks,
-            false => own,
-        }
+        if self.is_linear() { masks } else { own }
     }
 
     /// The automorphism it is for.
     pub fn exponent(self, params: &Params) -> Option<usize> {
         match self {
             Part::Step => Some(Automorphism::rotation(params.ring.n(), 1)),
-            Part::Giant => Some(Automorphism::rotation(params.ring.n(), params.giant_step())),
+            Part::Giant => {
+                let [_, giant] = params.transform_steps();
+                Some(Automorphism::rotation(params.ring.n(), giant))
+            }
             Part::Baby => {
-                let [baby, _] = params.opening.as_ref()?.transform_steps();
+                let [baby, _] = params.transform_steps();
                 Some(Automorphism::rotation(params.ring.n(), baby))
             }
             Part::Turn => Some(KeyUse::Turn.exponent(params.small.n())),
@@ -131,10 +122,10 @@ impl Part {
             Part::Giant => (&params.ring, Some(&params.giant_shape)),
             Part::Product => (&params.ring, Some(&params.product_shape)),
             Part::Descent => (&params.ring, Some(&params.descent_shape)),
-            Part::Secret(_) | Part::Offset => (&params.ring, None),
+            Part::Secret => (&params.ring, None),
             Part::Final => (&params.final_ring, None),
-            Part::Packing => (&opening(params).packing, None),
-            Part::Narrow => (&opening(params).narrow, None),
+            Part::Packing => (&params.opening.packing, None),
+            Part::Narrow => (&params.opening.narrow, None),
             _ => (&params.small, Some(&params.small_shape)),
         }
     }
@@ -147,11 +138,11 @@ impl Part {
                 (ring, ring.everything(), shape.rows() * shape.bodies())
             }
             (Part::Packing, (ring, None)) => {
-                let bodies = opening(params).packing_bodies(extra_of(clues));
+                let bodies = params.opening.packing_bodies(extra_of(clues));
                 (ring, ring.everything(), bodies)
             }
             (Part::Narrow, (ring, None)) => {
-                (ring, ring.everything(), opening(params).narrow_bodies())
+                (ring, ring.everything(), params.opening.narrow_bodies())
             }
             (_, (ring, None)) => (ring, params.chain.basis(0).clone(), 1),
         }
@@ -164,16 +155,8 @@ impl Part {
     }
 }
 
-/// What packs and opens clues. Panics: in a set that has none.
-fn opening(params: &Params) -> &Opening {
-    let opening = params.opening.as_ref();
-    opening.expect("parts of opening belong to sets that open clues")
-}
-
-/// Bytes of the seeds of a key's file.
-fn seeds_bytes(params: &Params) -> u64 {
-    32 + if params.opening.is_some() { 32 } else { 0 }
-}
+/// Bytes of the two seeds at the head of a key's file.
+const SEEDS_BYTES: u64 = 64;
 
 /// Values that packing takes off clues of a kind, beside the secret's.
 fn extra_of(clues: ClueKind) -> usize {
@@ -183,19 +166,12 @@ fn extra_of(clues: ClueKind) -> usize {
     }
 }
 
-/// One for each clue secret of a set.
-fn secrets(params: &Params) -> impl Iterator<Item = Part> + use<> {
-    (0..params.circuit().secrets as u32).map(Part::Secret)
+/// Levels of merging that any digest width may need.
+pub fn merge_levels(params: &RecipientParams) -> std::ops::RangeInclusive<u32> {
+    omr_compress::merge_levels(params.small_n(), omr_compress::MIN_WIDTH)
 }
 
-/// Levels of merging that any digest width may need ([`Circuit::merge_levels`]).
-///
-/// [`Circuit::merge_levels`]: crate::sophomr::Circuit::merge_levels
-pub fn merge_levels(params: &Params) -> std::ops::RangeInclusive<u32> {
-    params.circuit().merge_levels(params.spec())
-}
-
-/// The part of a key that packs and opens clues, beside two rotation keys and the encrypted secret.
+/// The parts of a key that only packing and opening of clues use.
 pub struct OpeningKey {
     /// Rotation by a baby step of the transform.
     pub baby: GaloisKey,
@@ -205,7 +181,7 @@ pub struct OpeningKey {
     pub narrow: NarrowKey,
 }
 
-/// An encrypted clue secret, at level 0.
+/// The encrypted secret that packed clues are opened from, at level 0.
 pub struct EncryptedSecret {
     body: Poly<Eval>,
     /// The one mask.
@@ -247,21 +223,21 @@ impl From<Ciphertext> for EncryptedSecret {
     }
 }
 
-/// What the detector needs: switching keys and the encrypted clue secrets. Holds no secret.
+/// What the detector needs: switching keys and an encrypted secret. It contains no secret in the clear.
 pub struct DetectionKey {
     /// Names the key; unrelated to the address's name.
     pub id: [u8; 16],
-    /// The seed of the masks that are her own.
+    /// The seed of the masks that are the recipient's own.
     pub seed: [u8; 32],
     /// The seed of the masks up to the opened clues ([`Part::is_linear`]): recipients with the same one are served
-    /// together. That of her own masks in sets that open no clues.
+    /// together.
     pub masks: [u8; 32],
     /// Rotation by one slot.
     pub step: GaloisKey,
     /// Rotation by a giant step.
     pub giant: GaloisKey,
-    /// Packing and opening, in sets that open clues.
-    pub opening: Option<OpeningKey>,
+    /// Packing and opening.
+    pub opening: OpeningKey,
     /// Relinearisation.
     pub product: SwitchingKey,
     /// Ring switching.
@@ -272,14 +248,10 @@ pub struct DetectionKey {
     pub swap: GaloisKey,
     /// Merging, by level (see [`merge_levels`]).
     pub merge: Vec<GaloisKey>,
-    /// At level 0: each clue secret, `[s | -s | s | ...]` in both slot rows; or the secret that packed clues are opened
-    /// from ([`omr_opening::secret_slots`]).
-    pub secrets: Vec<EncryptedSecret>,
+    /// The secret that packed clues are opened from ([`omr_opening::secret_slots`]), at level 0.
+    pub secret: EncryptedSecret,
     /// To the ring of digests.
     pub last: SharedKey,
-    /// The `w` of an address with bound clues, at level 0: in both slot rows, column z holds `w[z / baby mod 8]`.
-    /// With it a detector takes bound clues and no others.
-    pub offset: Option<Ciphertext>,
 }
 
 /// The part of a detection key that finishes digests whose sums are made.
@@ -297,8 +269,8 @@ impl DetectionKey {
 
     /// Bytes of the file's body of a key for clues of a kind.
     pub fn body_bytes(params: &Params, clues: ClueKind) -> u64 {
-        let parts = Part::of_key(params, clues).map(|part| part.bytes(params, clues));
-        seeds_bytes(params) + parts.sum::<u64>()
+        let parts = Part::all(params).into_iter();
+        SEEDS_BYTES + parts.map(|part| part.bytes(params, clues)).sum::<u64>()
     }
 
     /// Bytes of the whole file of a key for clues of a kind.
@@ -308,31 +280,26 @@ impl DetectionKey {
 
     /// Which clues a detector with this key takes.
     pub fn clues(&self) -> ClueKind {
-        let packed = self.opening.as_ref().map_or(0, |key| key.packing.extra());
-        match self.offset.is_some() || packed > 0 {
-            true => ClueKind::Bound,
-            false => ClueKind::Plain,
+        if self.opening.packing.extra() > 0 {
+            ClueKind::Bound
+        } else {
+            ClueKind::Plain
         }
     }
 
-    /// The key whose parts of the large ring lie where the polynomials of `ring` do. Only for sets that open clues.
+    /// The key whose parts of the large ring lie where the polynomials of `ring` do.
     #[must_use]
     pub fn moved_to(self, ring: &Ring) -> Self {
-        let opening = self.opening.map(|key| OpeningKey {
-            baby: key.baby.moved_to(ring),
-            ..key
-        });
         Self {
             step: self.step.moved_to(ring),
             giant: self.giant.moved_to(ring),
             product: self.product.moved_to(ring),
             descent: self.descent.moved_to(ring),
-            secrets: self
-                .secrets
-                .iter()
-                .map(|secret| secret.moved_to(ring))
-                .collect(),
-            opening,
+            secret: self.secret.moved_to(ring),
+            opening: OpeningKey {
+                baby: self.opening.baby.moved_to(ring),
+                ..self.opening
+            },
             ..self
         }
     }
@@ -353,13 +320,6 @@ impl DetectionKey {
         Self::file_bytes_of(params, self.clues())
     }
 
-    fn opened<'a>(
-        &'a self,
-        bodies: impl Fn(&'a OpeningKey) -> Vec<&'a Poly<Eval>>,
-    ) -> Vec<&'a Poly<Eval>> {
-        self.opening.as_ref().map_or_else(Vec::new, bodies)
-    }
-
     fn part(&self, part: Part, params: &Params) -> Vec<&Poly<Eval>> {
         match part {
             Part::Step => self.step.switching_key().bodies().collect(),
@@ -372,12 +332,11 @@ impl DetectionKey {
                 let key = &self.merge[(level - merge_levels(params).start()) as usize];
                 key.switching_key().bodies().collect()
             }
-            Part::Baby => self.opened(|key| key.baby.switching_key().bodies().collect()),
-            Part::Packing => self.opened(|key| key.packing.bodies().collect()),
-            Part::Narrow => self.opened(|key| key.narrow.bodies().collect()),
-            Part::Secret(i) => vec![&self.secrets[i as usize].body],
+            Part::Baby => self.opening.baby.switching_key().bodies().collect(),
+            Part::Packing => self.opening.packing.bodies().collect(),
+            Part::Narrow => self.opening.narrow.bodies().collect(),
+            Part::Secret => vec![&self.secret.body],
             Part::Final => self.last.bodies().collect(),
-            Part::Offset => self.offset.iter().map(|ct| &ct.parts()[0]).collect(),
         }
     }
 
@@ -406,10 +365,8 @@ impl DetectionKey {
         let bytes = Self::body_bytes(params, clues);
         let mut frame = FrameWriter::new(out, &Self::header(params, id), bytes)?;
         frame.write_all(&seed)?;
-        if params.opening.is_some() {
-            frame.write_all(&masks)?;
-        }
-        for part in Part::of_key(params, clues) {
+        frame.write_all(&masks)?;
+        for part in Part::all(params) {
             let (ring, ..) = part.shape(params);
             each(part, &mut |body| Ok(write_poly(ring, body, &mut frame)?))?;
         }

@@ -1,12 +1,12 @@
-//! What the sets detect with: the rings and chain of `sophomr-v3`, longer or shorter.
+//! What the sets detect with: the rings and chain of SophOMR, longer or shorter.
 
+use super::circuit::{sophomr, tiny_sophomr};
+use super::{Circuit, Params, Spec};
 use super::{DistanceTest, EarlierClue, EarlierScheme, EarlierSet, LweKind, LweParams};
 use crate::EvenFunction;
 use omr_protocol::ParamsError;
-use omr_protocol::params::{ClueSpec, Posting, SecretSpec, SetSpec, dimension};
-use omr_protocol::sophomr::Circuit;
-use omr_protocol::sophomr::{Params, ParamsSpec};
-use omr_ring::Kernels;
+use omr_protocol::params::{ClueSpec, Posting, SecretSpec, dimension};
+use omr_protocol::sophomr::RingsSpec;
 use std::sync::Arc;
 
 /// Most coordinates of a clue that are looked at.
@@ -16,7 +16,7 @@ const MOST_COORDINATES: usize = 8;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Detection {
     /// Rings and digits. Its clue is the one of the ring that posted clues are made to.
-    pub spec: ParamsSpec,
+    pub spec: Spec,
     /// The clue as it is posted.
     pub clue: EarlierClue,
     /// Whether one polynomial decides each coordinate of residues, as in OMR, without a power after it.
@@ -33,12 +33,6 @@ pub struct EarlierParams {
     pub lwe: Option<LweParams>,
     /// The polynomial that decides.
     pub test: DistanceTest,
-}
-
-/// SophOMR's part of a published set.
-pub(super) fn sophomr(name: &str) -> ParamsSpec {
-    let set = SetSpec::named(name).expect("a published set");
-    set.sophomr.expect("a set with SophOMR")
 }
 
 /// The ring modulo `p` whose clues LWE clues are made to. Nobody samples there: secret and randomness are those of LWE.
@@ -61,9 +55,10 @@ impl EarlierSet {
     /// Published sets have their authors' clue, codes, ring dimension and plaintext modulus, and our circuit, whose chain
     /// is longer than theirs: its bits of security are lower (`reference/security.py`).
     pub fn detection(&self) -> Detection {
-        let base = match self.is_tiny() {
-            true => sophomr("insecure-tiny-v2"),
-            false => sophomr("sophomr-v3"),
+        let base = if self.is_tiny() {
+            tiny_sophomr()
+        } else {
+            sophomr()
         };
         let p = self.p.into();
         let (clue, range) = match &self.clue {
@@ -74,21 +69,21 @@ impl EarlierSet {
             ),
         };
         let circuit = self.circuit;
-        let spec = ParamsSpec {
-            name: self.name,
-            insecure: self.published || self.is_tiny(),
-            old: self.insecure && !self.published && !self.is_tiny(),
-            key_bits: circuit.key_bits,
-            p,
-            n: self.slots,
+        let spec = Spec {
+            rings: RingsSpec {
+                name: self.name,
+                insecure: self.published || self.is_tiny(),
+                p,
+                n: self.slots,
+                range: range.into(),
+                block: circuit.block,
+                rotation_digits: circuit.rotation_digits,
+                product_digits: circuit.product_digits,
+                ..base.rings
+            },
             clue,
-            range: range.into(),
             baby: circuit.baby,
-            opening: None,
-            block: circuit.block,
-            rotation_digits: circuit.rotation_digits,
-            product_digits: circuit.product_digits,
-            ..base
+            key_bits: circuit.key_bits,
         };
         Detection {
             spec,
@@ -119,7 +114,7 @@ impl Detection {
             self.check_lwe(lwe)?;
         }
         let circuit = self.circuit(lwe.as_ref())?;
-        let params = Params::with_circuit(self.spec.clone(), circuit, Kernels::detect())?;
+        let params = Params::new(self.spec.clone(), circuit)?;
         Ok(EarlierParams {
             test: DistanceTest::new(params.p(), &self.spec, lwe.as_ref(), self.whole)?,
             params: Arc::new(params),
@@ -154,12 +149,12 @@ impl Detection {
 
     /// What levels drop, from what those of a window, norm and power do.
     fn drops(&self, window: Vec<f64>, lwe: &LweParams, coordinates: usize) -> Vec<f64> {
-        let level = self.spec.level_bits();
+        let level = self.spec.rings.level_bits();
         let (mut drops, values) =
             match DistanceTest::whole_degree(&self.spec, Some(lwe), self.whole) {
                 None => (window, coordinates.div_ceil(2)),
                 Some(degree) => {
-                    let block = self.spec.block;
+                    let block = self.spec.rings.block;
                     let mut drops = vec![level; EvenFunction::depth_of(degree, block)];
                     // Here the products of all blocks are added.
                     let blocks = EvenFunction::blocks_of(degree, block) as f64;
@@ -180,14 +175,14 @@ impl Detection {
         )?;
         let fits = match clue.kind {
             LweKind::Integers { .. } => clue.n == spec.clue.n,
-            _ => clue.n <= spec.clue.n && u64::from(clue.q) == spec.p,
+            _ => clue.n <= spec.clue.n && u64::from(clue.q) == spec.rings.p,
         };
         dimension(
             fits,
             "an LWE clue of the ring's dimension and modulus",
             clue.n,
         )?;
-        let range = u64::from(clue.range) == spec.range;
-        dimension(range, "the window of the clue", spec.range as usize)
+        let range = u64::from(clue.range) == spec.rings.range;
+        dimension(range, "the window of the clue", spec.rings.range as usize)
     }
 }

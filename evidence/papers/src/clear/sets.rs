@@ -2,7 +2,7 @@
 
 mod table;
 
-use super::detection::sophomr;
+use super::circuit::{sophomr, tiny_sophomr};
 use super::noise::{false_positive_log2, miss_log2};
 use super::{LweParams, LweSpec, SetError};
 use crate::codec::{BitmapOrder, BucketShape, CombinationShape};

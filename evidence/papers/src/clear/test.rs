@@ -1,11 +1,10 @@
 //! How a set decides whether a distance is a pertinent message's.
 
-use super::{LweKind, LweParams};
+use super::{LweKind, LweParams, Spec};
 use crate::EvenFunction;
 use omr_bgv::RangePolynomial;
 use omr_protocol::ParamsError;
 use omr_protocol::params::dimension;
-use omr_protocol::sophomr::ParamsSpec;
 use omr_ring::Modulus;
 
 /// The polynomial that decides under encryption.
@@ -30,14 +29,16 @@ impl DistanceTest {
     /// Errors: `Dimension` where squares of different distances of the clue would not differ modulo p.
     pub(super) fn new(
         p: &Modulus,
-        spec: &ParamsSpec,
+        spec: &Spec,
         clue: Option<&LweParams>,
         whole: bool,
     ) -> Result<Self, ParamsError> {
         let Some(clue) = clue.filter(|clue| is_integers(clue)) else {
-            return Ok(match whole {
-                true => Self::Whole(EvenFunction::outside(p, spec.range, spec.block)),
-                false => Self::Window(RangePolynomial::new(p, spec.range, spec.block)),
+            let rings = &spec.rings;
+            return Ok(if whole {
+                Self::Whole(EvenFunction::outside(p, rings.range, rings.block))
+            } else {
+                Self::Window(RangePolynomial::new(p, rings.range, rings.block))
             });
         };
         let largest = clue.spec().largest_distance();
@@ -45,19 +46,19 @@ impl DistanceTest {
         dimension(fits, "distances below half of p", largest as usize)?;
         let value = |distance| u64::from(!clue.accepts(&[distance]));
         let values: Vec<u64> = (0..=largest).map(value).collect();
-        Ok(Self::Whole(EvenFunction::new(p, &values, spec.block)))
+        Ok(Self::Whole(EvenFunction::new(p, &values, spec.rings.block)))
     }
 
     /// The degree in the squared distance of the one polynomial that decides each coordinate; `None` for a window and a
     /// power.
     pub(super) fn whole_degree(
-        spec: &ParamsSpec,
+        spec: &Spec,
         clue: Option<&LweParams>,
         whole: bool,
     ) -> Option<usize> {
         match clue.filter(|clue| is_integers(clue)) {
             Some(clue) => Some(clue.spec().largest_distance() as usize),
-            None => whole.then_some((spec.p as usize - 1) / 2),
+            None => whole.then_some((spec.rings.p as usize - 1) / 2),
         }
     }
 

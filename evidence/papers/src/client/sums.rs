@@ -1,11 +1,11 @@
 //! Digests of the earlier schemes: their sums.
 
 use super::LweSecret;
+use crate::clear::Params;
 use omr_client::sophomr::phases;
 use omr_client::{DecodeError, SecretKey};
 use omr_compress::{PackedShape, Phases};
 use omr_protocol::PackedCiphertext;
-use omr_protocol::sophomr::Params;
 
 /// A recipient's secret, ready to decrypt digests of the earlier schemes.
 pub struct EarlierRecipient<'a> {

@@ -1,8 +1,8 @@
 //! How the coefficients that are expanded are cut into blocks, one subtree of the expansion each.
 
 use super::Bundles;
+use crate::clear::Params;
 use omr_bgv::Plain;
-use omr_protocol::sophomr::Params;
 use omr_ring::RingError;
 
 /// `count` blocks of `len` leaves. Leaf t of block beta is the coefficient `v (beta + count t)` of the

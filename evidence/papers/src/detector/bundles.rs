@@ -1,8 +1,8 @@
 //! Which slots form a bundle.
 
 use super::EarlierError;
+use crate::clear::Params;
 use omr_protocol::Mismatch;
-use omr_protocol::sophomr::Params;
 
 /// Bundles of `size` slots each: those at the roots `omega zeta` with `zeta^size = 1`, whose sum is a trace.
 ///

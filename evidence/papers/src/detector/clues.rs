@@ -4,9 +4,9 @@
 //! coefficient of `a* s` is the inner product of a and s, so SophOMR's affine transform serves; secrets share
 //! diagonals.
 
+use crate::clear::Params;
 use crate::clear::{EarlierParams, LweParams};
-use omr_detector::sophomr::ClueBatch;
-use omr_protocol::sophomr::Params;
+use crate::detector::ClueBatch;
 use omr_protocol::{Clue, Placement};
 use rayon::prelude::*;
 

@@ -1,9 +1,9 @@
 //! OMD1p's digest (Liu, Tromer 2021): pertinency vectors, those of several batches as the bits of one.
 
 use super::{Pertinency, pack};
+use crate::clear::Params;
 use omr_compress::finish;
 use omr_protocol::PackedCiphertext;
-use omr_protocol::sophomr::Params;
 use omr_rlwe::{Rlwe, SharedKey};
 
 /// Adds up `2^t PV_t` in the small ring, as many batches as p has bits less one in a vector

@@ -1,6 +1,6 @@
 //! The noise of PerfOMR1's sums, in closed form.
 
-use omr_protocol::sophomr::Params;
+use crate::clear::Params;
 use omr_rlwe::noise::{self, NoiseModel};
 
 /// Predicted noise, log2 of the root mean square: of a coefficient, where nothing else is said.
@@ -25,7 +25,7 @@ pub struct SumNoise {
 impl SumNoise {
     /// With a pertinency vector from the range check, for `leaves` of them in all batches.
     pub fn new(params: &Params, leaves: usize) -> Self {
-        let large = params.noise_model();
+        let large = params.spec().rings.noise_model();
         let small = small_model(params);
         let start = noise::add(
             large.floor() - (large.n as f64).log2() / 2.0,

@@ -1,8 +1,8 @@
 //! Sums in the ring of digests.
 
+use crate::clear::Params;
 use omr_compress::finish;
 use omr_protocol::PackedCiphertext;
-use omr_protocol::sophomr::Params;
 use omr_rlwe::{Rlwe, SharedKey};
 
 /// The first `positions` coefficients of all ciphertexts together: part k has those from `n' k` on.

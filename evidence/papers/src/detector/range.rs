@@ -12,6 +12,7 @@ use super::{EarlierDetector, check_stopped};
 use crate::EvenFunction;
 use crate::clear::DistanceTest;
 use omr_bgv::Ciphertext;
+use omr_detector::sophomr::range_check;
 use omr_detector::{DetectorError, Progress};
 
 impl EarlierDetector {
@@ -23,10 +24,13 @@ impl EarlierDetector {
         d: &[Ciphertext],
         progress: &dyn Progress,
     ) -> Result<Ciphertext, DetectorError> {
+        let stop = || progress.is_stopped();
+        let ev = self.evaluator().stopped_by(&stop);
+        let rings = &self.params.params;
         let inside = match &self.params.test {
             DistanceTest::Window(_) => d
                 .chunks(2)
-                .map(|pair| self.detector.range_check(pair, progress))
+                .map(|pair| range_check(&ev, rings, &self.key().product, pair, progress))
                 .collect::<Result<_, _>>()?,
             DistanceTest::Whole(even) => self.whole(even, d, progress)?,
         };
@@ -40,7 +44,7 @@ impl EarlierDetector {
         d: &[Ciphertext],
         progress: &dyn Progress,
     ) -> Result<Vec<Ciphertext>, DetectorError> {
-        let (ev, key) = (self.detector.evaluator(), self.detector.key());
+        let (ev, key) = (self.evaluator(), self.key());
         progress.stage("range check", (d.len() * even.products()) as u64);
         let mut inside = Vec::with_capacity(d.len());
         for coordinate in d {
@@ -57,7 +61,7 @@ impl EarlierDetector {
 
     /// The product of values that are 0 or 1.
     fn all(&self, mut values: Vec<Ciphertext>) -> Result<Ciphertext, DetectorError> {
-        let (ev, key) = (self.detector.evaluator(), self.detector.key());
+        let (ev, key) = (self.evaluator(), self.key());
         while values.len() > 1 {
             let last = (values.len() % 2 == 1).then(|| values.pop()).flatten();
             let product = |pair: &[Ciphertext]| ev.mul(&pair[0], &pair[1], &key.product);

@@ -2,7 +2,7 @@
 
 use super::blocks::Blocks;
 use super::{Bundles, EarlierError};
-use omr_protocol::sophomr::Params;
+use crate::clear::Params;
 use omr_ring::{Kernels, Modulus};
 use rayon::prelude::*;
 

@@ -1,7 +1,7 @@
 //! The sums of leaves times rows.
 
 use super::rows::LeafRows;
-use omr_protocol::sophomr::Params;
+use crate::clear::Params;
 use omr_ring::{AlignedVec, Poly};
 use omr_rlwe::Rlwe;
 

@@ -8,25 +8,22 @@ use omr_bgv::{GaloisKey, encrypt_body};
 use omr_opening::{
     ModuleSecret, NarrowKey, PackingKey, packing_secret, secret_slots, sparse_secret,
 };
+use omr_protocol::EngineKind;
 use omr_protocol::clue::OFFSET_LEN;
 use omr_protocol::sophomr::{DetectionKey, Params, Part};
-use omr_protocol::{ClueKind, EngineKind};
 use omr_ring::{Eval, Poly, Ring};
 use omr_rlwe::{BodyMaker, KeyShape, Secret, SecretPoly, SharedKey};
 use rand_core::CryptoRng;
 use std::convert::Infallible;
 use zeroize::Zeroize;
 
-/// Why parts of opening have what they need.
-const OPENS: &str = "parts of opening belong to sets that open clues";
-
 /// What takes a body.
 pub(super) type Take<'a, E> = dyn FnMut(Poly<Eval>) -> Result<(), E> + 'a;
 
 /// What a detection key hides.
 pub(super) struct Hidden<'a> {
-    /// As many clue secrets as the circuit has.
-    pub(super) clue: Vec<&'a [i64]>,
+    /// The clue secret.
+    pub(super) clue: &'a [i64],
     /// The `w` of an address with bound clues.
     pub(super) offset: Option<[u32; OFFSET_LEN]>,
     /// The secrets of digests.
@@ -38,29 +35,30 @@ pub(super) struct Hidden<'a> {
 pub(super) struct Maker<'a> {
     params: &'a Params,
     hidden: Hidden<'a>,
-    /// Of packed clues, and what they are opened from.
-    packed: Option<[ModuleSecret; 2]>,
+    /// The secret of packed clues.
+    packing: ModuleSecret,
+    /// The secret that packed clues are opened from.
+    sparse: ModuleSecret,
     large: Secret,
     small: Secret,
-    /// Her own, and those that keys may have in common.
+    /// The seed of the recipient's own masks, and of those that keys may have in common.
     seeds: [[u8; 32]; 2],
     rng: ChaCha20Rng,
 }
 
 impl<'a> Maker<'a> {
-    /// `masks`: of an epoch, in sets that open clues. Of `rng` 32 bytes are drawn, see [`KeyContent::generator`].
+    /// Takes the seed of the masks of an epoch, or draws one. Of `rng` 32 bytes are drawn, see [`KeyContent::generator`].
     pub(super) fn new(
         params: &'a Params,
         hidden: Hidden<'a>,
         masks: Option<[u8; 32]>,
         rng: &mut impl CryptoRng,
     ) -> Self {
-        let masks = masks.filter(|_| params.opening.is_some());
         let content = KeyContent {
             engine: EngineKind::Sophomr,
             set: params.name(),
             masks: masks.as_ref(),
-            clue: &hidden.clue,
+            clue: &[hidden.clue],
             offset: hidden.offset,
             digest: hidden.digest,
         };
@@ -79,18 +77,15 @@ impl<'a> Maker<'a> {
         let spec = params.spec();
         let small = Secret::uniform_ternary(rng, spec.small_n);
         let large = Secret::fixed_weight(rng, spec.n, spec.weight, spec.embedding_bound);
-        let opening = params.opening.as_ref();
-        let packed =
-            opening.map(|opening| [packing_secret(opening, rng), sparse_secret(opening, rng)]);
+        let packing = packing_secret(&params.opening, rng);
+        let sparse = sparse_secret(&params.opening, rng);
         let seed = public_random(rng);
-        let masks = match opening {
-            None => seed,
-            Some(_) => masks.unwrap_or_else(|| public_random(rng)),
-        };
+        let masks = masks.unwrap_or_else(|| public_random(rng));
         Self {
             params,
             hidden,
-            packed,
+            packing,
+            sparse,
             large,
             small,
             seeds: [seed, masks],
@@ -98,21 +93,14 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The seeds of masks: her own, and those that keys may have in common.
+    /// The seed of the recipient's own masks, and of those that keys may have in common.
     pub(super) fn seeds(&self) -> [[u8; 32]; 2] {
         self.seeds
     }
 
-    fn clues(&self) -> ClueKind {
-        match self.hidden.offset {
-            Some(_) => ClueKind::Bound,
-            None => ClueKind::Plain,
-        }
-    }
-
     /// The whole key, and the large ring's secret, for measuring noise.
     pub(super) fn key(mut self, id: [u8; 16]) -> (DetectionKey, Secret) {
-        let (params, seeds, clues) = (self.params, self.seeds, self.clues());
+        let (params, seeds) = (self.params, self.seeds);
         let bodies = |part| -> Result<_, Infallible> {
             let mut bodies = Vec::new();
             let mut keep = |body| {
@@ -122,7 +110,7 @@ impl<'a> Maker<'a> {
             self.bodies::<Infallible>(part, &mut keep)?;
             Ok(bodies)
         };
-        let Ok(key) = DetectionKey::from_bodies(params, id, seeds, clues, bodies);
+        let Ok(key) = DetectionKey::from_bodies(params, id, seeds, bodies);
         (key, self.large)
     }
 
@@ -147,16 +135,11 @@ impl<'a> Maker<'a> {
             Part::Packing => self.packing(take),
             Part::Narrow => self.narrow().bodies().cloned().try_for_each(take),
             Part::Final => self.last().bodies().cloned().try_for_each(take),
-            Part::Secret(i) => {
-                let mut slots = self.secret_slots(i as usize);
+            Part::Secret => {
+                let mut slots = secret_slots(&self.params.opening, &self.sparse);
                 let body = self.encrypted(part, &slots);
                 slots.zeroize();
                 take(body)
-            }
-            Part::Offset => {
-                let offset = self.hidden.offset.expect("keys for bound clues have it");
-                let slots = packed_offset(self.params, &offset);
-                take(self.encrypted(part, &slots))
             }
             _ => {
                 let g = part.exponent(self.params);
@@ -176,9 +159,10 @@ impl<'a> Maker<'a> {
     fn shape(&self, part: Part) -> (&'a Ring, &'a KeyShape, &Secret) {
         let params = self.params;
         let (ring, shape) = part.shape(params);
-        let secret = match std::ptr::eq(ring, &params.ring) {
-            true => &self.large,
-            false => &self.small,
+        let secret = if std::ptr::eq(ring, &params.ring) {
+            &self.large
+        } else {
+            &self.small
         };
         (ring, shape.expect("a switching key has a gadget"), secret)
     }
@@ -214,14 +198,11 @@ impl<'a> Maker<'a> {
             .offset
             .map(|offset| offset.map(|w| step * i64::from(w)));
         let w = offset.as_ref().map_or(&[][..], |offset| offset);
-        let clue = self.hidden.clue[0];
-        let opening = self.params.opening.as_ref().expect(OPENS);
-        let [packing, _] = self.packed.as_ref().expect(OPENS);
         PackingKey::make_bodies(
-            opening,
-            clue,
+            &self.params.opening,
+            self.hidden.clue,
             w,
-            packing,
+            &self.packing,
             (&seed, index),
             &mut self.rng,
             take,
@@ -230,9 +211,9 @@ impl<'a> Maker<'a> {
 
     fn narrow(&mut self) -> NarrowKey {
         let (seed, index) = self.at(Part::Narrow);
-        let opening = self.params.opening.as_ref().expect(OPENS);
-        let [packing, sparse] = self.packed.as_ref().expect(OPENS);
-        NarrowKey::generate(opening, packing, sparse, (&seed, index), &mut self.rng)
+        let opening = &self.params.opening;
+        let at = (&seed, index);
+        NarrowKey::generate(opening, &self.packing, &self.sparse, at, &mut self.rng)
     }
 
     fn last(&mut self) -> SharedKey {
@@ -249,14 +230,6 @@ impl<'a> Maker<'a> {
         )
     }
 
-    /// What an encrypted secret holds: that of clues, or what packed clues are opened from.
-    fn secret_slots(&self, i: usize) -> Vec<u32> {
-        match (&self.params.opening, &self.packed) {
-            (Some(opening), Some([_, sparse])) => secret_slots(opening, sparse),
-            _ => packed_secret(self.params, self.hidden.clue[i]),
-        }
-    }
-
     fn encrypted(&mut self, part: Part, slots: &[u32]) -> Poly<Eval> {
         let (params, (seed, index)) = (self.params, self.at(part));
         let (ring, basis) = (&params.ring, params.chain.basis(0));
@@ -270,32 +243,6 @@ impl<'a> Maker<'a> {
             &mut self.rng,
         )
     }
-}
-
-/// `[s | -s | s | ...]` in both slot rows, s padded with zeros to the ring's dimension: row i of the clue's matrix
-/// is then met by turning. Range: coefficients above -p and below p.
-fn packed_secret(params: &Params, secret: &[i64]) -> Vec<u32> {
-    let p = params.p().value() as i64;
-    let n = params.spec().clue.n;
-    let half = params.slots() / 2;
-    (0..params.slots())
-        .map(|slot| {
-            let column = slot % half;
-            let sign = 1 - 2 * (column / n % 2) as i64;
-            let value = secret.get(column % n).map_or(0, |s| s * sign);
-            (value + ((value >> 63) & p)) as u32
-        })
-        .collect()
-}
-
-/// `w` over the columns of both slot rows, each residue for as many columns as there are baby steps: a giant
-/// step then brings the next residue.
-fn packed_offset(params: &Params, w: &[u32; OFFSET_LEN]) -> Vec<u32> {
-    let (half, baby) = (params.slots() / 2, params.spec().baby);
-    let column = |slot| slot % half;
-    (0..params.slots())
-        .map(|slot| w[column(slot) / baby % OFFSET_LEN])
-        .collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::{Pertinency, Run};
 use crate::DetectorError;
 use crate::error::check_len;
 use crate::progress::check_stopped;
-use crate::sophomr::encoder::{Encoder, KeptSymbols, Shape};
+use crate::sophomr::encoder::{Encoder, Shape};
 use crate::sophomr::payload::{MESSAGES_TOGETHER, SymbolWindow};
 use omr_codec::Symbols;
 use omr_compress::{Codes, Keys, Round, Sums};
@@ -128,17 +128,10 @@ impl Run<'_> {
         let mut scratch = None;
         let (start, part) = (plan.group(group).start, packed[0].len());
         for (batch, codes) in self.batches_of(group).zip(codes) {
-            let shared = self.shared(batch);
-            let kept = KeptSymbols::new(shape, window.clone(), shared.as_ref());
-            let values = match kept.is_complete() {
-                true => None,
-                false => Some(self.symbols(batch, batch - start, symbols.clone())?),
-            };
+            let values = self.symbols(batch, batch - start, symbols.clone())?;
             let mut encoder = Encoder {
                 shape,
-                kept: &kept,
-                window: values.as_ref(),
-                shared: shared.as_ref(),
+                window: &values,
                 scratch: &mut scratch,
                 progress: self.progress,
             };

@@ -1,16 +1,16 @@
 //! Reading a detection key: bodies as they come, the masks of one part beside the bodies of the next.
 
-use super::{DetectionKey, EncryptedSecret, FinalKey, OpeningKey, Part, merge_levels, secrets};
+use super::{DetectionKey, EncryptedSecret, FinalKey, OpeningKey, Part, merge_levels};
 use crate::frame::{FrameReader, Kind};
 use crate::key_file::read_poly;
 use crate::sophomr::Params;
 use crate::{ClueKind, DetectionKeyError};
-use omr_bgv::{Ciphertext, GaloisKey};
+use omr_bgv::GaloisKey;
 use omr_errors::Mismatch;
-use omr_opening::{NarrowKey, Opening, PackingKey};
+use omr_opening::{NarrowKey, PackingKey};
 use omr_ring::parallel::{self, Scope};
 use omr_ring::{Eval, Poly};
-use omr_rlwe::{self as rlwe, Rlwe, SharedKey, SwitchingKey};
+use omr_rlwe::{self as rlwe, SharedKey, SwitchingKey};
 use std::io::{self, Read};
 
 /// A key's file whose header and length were checked.
@@ -34,15 +34,14 @@ impl<'a, R: Read> Bodies<'a, R> {
         }
         let mut seed = [0; 32];
         frame.read_exact(&mut seed)?;
-        let mut masks = seed;
-        if params.opening.is_some() {
-            frame.read_exact(&mut masks)?;
-        }
+        let mut masks = [0; 32];
+        frame.read_exact(&mut masks)?;
         Ok(Self {
             params,
-            clues: match bound {
-                true => ClueKind::Bound,
-                false => ClueKind::Plain,
+            clues: if bound {
+                ClueKind::Bound
+            } else {
+                ClueKind::Plain
             },
             seed,
             masks,
@@ -79,15 +78,13 @@ impl<'a> Masks<'a> {
         part.seed(self.own, self.linear)
     }
 
-    /// The masks of a part with so many of them: those of other keys with this seed, where keys share seeds.
+    /// The masks of a part with so many bodies. Keys whose masks come from one seed hold them together.
     fn of(self, part: Part, bodies: usize, draw: impl FnOnce() -> rlwe::Masks) -> rlwe::Masks {
-        match &self.params.opening {
-            Some(_) if part.is_linear() => {
-                let name = (*self.linear, part.index(), bodies);
-                self.params.kept_masks.held_or_drawn(name, draw)
-            }
-            _ => draw(),
+        if !part.is_linear() {
+            return draw();
         }
+        let name = (*self.linear, part.index(), bodies);
+        self.params.kept_masks.held_or_drawn(name, draw)
     }
 
     fn switching(self, part: Part, bodies: Vec<Poly<Eval>>) -> SwitchingKey {
@@ -98,14 +95,16 @@ impl<'a> Masks<'a> {
         SwitchingKey::from_bodies(shape, bodies, masks)
     }
 
-    fn packing(self, opening: &Opening, bodies: Vec<Poly<Eval>>) -> PackingKey {
+    fn packing(self, bodies: Vec<Poly<Eval>>) -> PackingKey {
+        let opening = &self.params.opening;
         let (part, count) = (Part::Packing, bodies.len());
         let at = (self.seed(part), part.index());
         let masks = self.of(part, count, || PackingKey::masks(opening, count, at));
         PackingKey::from_bodies(opening, bodies, masks)
     }
 
-    fn narrow(self, opening: &Opening, bodies: Vec<Poly<Eval>>) -> NarrowKey {
+    fn narrow(self, bodies: Vec<Poly<Eval>>) -> NarrowKey {
+        let opening = &self.params.opening;
         let part = Part::Narrow;
         let at = (self.seed(part), part.index());
         let masks = self.of(part, bodies.len(), || NarrowKey::masks(opening, at));
@@ -119,22 +118,17 @@ impl<'a> Masks<'a> {
         GaloisKey::from_switching_key(ring, g, self.switching(part, bodies))
     }
 
-    /// The one mask of a part that is a ciphertext.
-    fn mask(self, part: Part) -> Poly<Eval> {
-        let basis = self.params.chain.basis(0);
-        rlwe::mask(&self.params.ring, basis, self.seed(part), &[part.index()])
-    }
-
-    fn secret(self, part: Part, mut bodies: Vec<Poly<Eval>>) -> EncryptedSecret {
+    fn secret(self, mut bodies: Vec<Poly<Eval>>) -> EncryptedSecret {
+        let part = Part::Secret;
+        let draw = || {
+            let basis = self.params.chain.basis(0);
+            let mask = rlwe::mask(&self.params.ring, basis, self.seed(part), &[part.index()]);
+            rlwe::Masks::from([mask])
+        };
         EncryptedSecret {
-            masks: self.of(part, bodies.len(), || [self.mask(part)].into()),
+            masks: self.of(part, bodies.len(), draw),
             body: bodies.remove(0),
         }
-    }
-
-    fn offset(self, mut bodies: Vec<Poly<Eval>>) -> Ciphertext {
-        let pair = Rlwe::new(bodies.remove(0), self.mask(Part::Offset));
-        Ciphertext::new(pair, 0, 1)
     }
 
     fn shared(self, bodies: Vec<Poly<Eval>>) -> SharedKey {
@@ -171,32 +165,32 @@ struct Parts {
     giant: Later<GaloisKey>,
     product: Later<SwitchingKey>,
     descent: Later<SwitchingKey>,
-    opening: Option<(Later<GaloisKey>, Later<PackingKey>, Later<NarrowKey>)>,
+    baby: Later<GaloisKey>,
+    packing: Later<PackingKey>,
+    narrow: Later<NarrowKey>,
     turn: Later<GaloisKey>,
     swap: Later<GaloisKey>,
     merge: Vec<Later<GaloisKey>>,
-    secrets: Vec<Later<EncryptedSecret>>,
+    secret: Later<EncryptedSecret>,
     last: Later<SharedKey>,
-    offset: Option<Later<Ciphertext>>,
 }
 
 impl Parts {
-    /// None begun, of a key for clues of a kind.
-    fn new(params: &Params, clues: ClueKind) -> Self {
-        let opening = params.opening.is_some();
-        let offset = !opening && clues == ClueKind::Bound;
+    /// The parts of a key, none of them begun.
+    fn new(params: &Params) -> Self {
         Self {
             step: Later::new(),
             giant: Later::new(),
             product: Later::new(),
             descent: Later::new(),
-            opening: opening.then(|| (Later::new(), Later::new(), Later::new())),
+            baby: Later::new(),
+            packing: Later::new(),
+            narrow: Later::new(),
             turn: Later::new(),
             swap: Later::new(),
             merge: merge_levels(params).map(|_| Later::new()).collect(),
-            secrets: secrets(params).map(|_| Later::new()).collect(),
+            secret: Later::new(),
             last: Later::new(),
-            offset: offset.then(Later::new),
         }
     }
 
@@ -220,47 +214,35 @@ impl Parts {
             let bodies = next(part)?;
             later.begin(scope, move || masks.switching(part, bodies));
         }
-        if let (Some((baby, packing, narrow)), Some(opening)) = (&mut self.opening, &params.opening)
-        {
-            let bodies = next(Part::Baby)?;
-            baby.begin(scope, move || masks.galois(Part::Baby, bodies));
-            let bodies = next(Part::Packing)?;
-            packing.begin(scope, move || masks.packing(opening, bodies));
-            let bodies = next(Part::Narrow)?;
-            narrow.begin(scope, move || masks.narrow(opening, bodies));
-        }
-        let merges = self.merge.iter_mut().zip(merge_levels(params));
-        let merges = merges.map(|(later, level)| (later, Part::Merge(level)));
+        let baby = next(Part::Baby)?;
+        self.baby
+            .begin(scope, move || masks.galois(Part::Baby, baby));
+        let packing = next(Part::Packing)?;
+        self.packing.begin(scope, move || masks.packing(packing));
+        let narrow = next(Part::Narrow)?;
+        self.narrow.begin(scope, move || masks.narrow(narrow));
+        let levels = merge_levels(params).map(Part::Merge);
+        let merges = self.merge.iter_mut().zip(levels);
         let turns = [(&mut self.turn, Part::Turn), (&mut self.swap, Part::Swap)];
         for (later, part) in turns.into_iter().chain(merges) {
             let bodies = next(part)?;
             later.begin(scope, move || masks.galois(part, bodies));
         }
-        for (later, part) in self.secrets.iter_mut().zip(secrets(params)) {
-            let bodies = next(part)?;
-            later.begin(scope, move || masks.secret(part, bodies));
-        }
-        let bodies = next(Part::Final)?;
-        self.last.begin(scope, move || masks.shared(bodies));
-        if let Some(offset) = &mut self.offset {
-            let bodies = next(Part::Offset)?;
-            offset.begin(scope, move || masks.offset(bodies));
-        }
+        let secret = next(Part::Secret)?;
+        self.secret.begin(scope, move || masks.secret(secret));
+        let last = next(Part::Final)?;
+        self.last.begin(scope, move || masks.shared(last));
         Ok(())
     }
 }
 
 impl DetectionKey {
-    /// The seed of masks that the key has in common with others ([`DetectionKey::masks`]), in sets that open clues: reads
-    /// no more than the head of the file, which is not verified.
+    /// Reads the seed of the masks that the key may have in common with others ([`DetectionKey::masks`]) from the head of
+    /// the file, which is not verified.
     ///
     /// Errors: `Frame` (another kind of file, other parameters), `Length`.
-    pub fn read_masks(
-        params: &Params,
-        from: impl Read,
-    ) -> Result<Option<[u8; 32]>, DetectionKeyError> {
-        let masks = Bodies::open(params, from)?.masks;
-        Ok(params.opening.is_some().then_some(masks))
+    pub fn read_masks(params: &Params, from: impl Read) -> Result<[u8; 32], DetectionKeyError> {
+        Ok(Bodies::open(params, from)?.masks)
     }
 
     /// Reads the file and draws the masks again, on several threads where rayon has some. Keys of these parameters whose
@@ -269,24 +251,23 @@ impl DetectionKey {
     /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Residue`.
     pub fn read(params: &Params, from: impl Read) -> Result<Self, DetectionKeyError> {
         let mut file = Bodies::open(params, from)?;
-        let (seeds, clues) = ([file.seed, file.masks], file.clues);
-        let key = Self::from_bodies(params, [0; 16], seeds, clues, |part| file.next(part))?;
+        let seeds = [file.seed, file.masks];
+        let key = Self::from_bodies(params, [0; 16], seeds, |part| file.next(part))?;
         let id = file.frame.finish()?.key_id;
         Ok(Self { id, ..key })
     }
 
-    /// Makes a key for clues of a kind from its bodies, part by part in the order of the file, and the seeds of its masks:
-    /// her own, and those that keys may have in common (the same in sets that open no clues).
+    /// Makes a key from its bodies, part by part in the order of the file, and the seeds of its masks: the recipient's own,
+    /// and the one that keys may have in common.
     ///
     /// Errors: those of `next`.
     pub fn from_bodies<E>(
         params: &Params,
         id: [u8; 16],
         [seed, linear]: [[u8; 32]; 2],
-        clues: ClueKind,
         next: impl FnMut(Part) -> Result<Vec<Poly<Eval>>, E>,
     ) -> Result<Self, E> {
-        let mut parts = Parts::new(params, clues);
+        let mut parts = Parts::new(params);
         let masks = Masks {
             params,
             own: &seed,
@@ -294,26 +275,24 @@ impl DetectionKey {
         };
         // On this thread: what is read from may have to stay here.
         parallel::in_place_scope(|scope| parts.begin(scope, next, masks))?;
-        let opening = parts.opening.map(|(baby, packing, narrow)| OpeningKey {
-            baby: baby.made(),
-            packing: packing.made(),
-            narrow: narrow.made(),
-        });
         Ok(Self {
             id,
             seed,
             masks: linear,
             step: parts.step.made(),
             giant: parts.giant.made(),
-            opening,
+            opening: OpeningKey {
+                baby: parts.baby.made(),
+                packing: parts.packing.made(),
+                narrow: parts.narrow.made(),
+            },
             product: parts.product.made(),
             descent: parts.descent.made(),
             turn: parts.turn.made(),
             swap: parts.swap.made(),
             merge: parts.merge.into_iter().map(Later::made).collect(),
-            secrets: parts.secrets.into_iter().map(Later::made).collect(),
+            secret: parts.secret.made(),
             last: parts.last.made(),
-            offset: parts.offset.map(Later::made),
         })
     }
 
@@ -324,7 +303,7 @@ impl DetectionKey {
     pub fn read_final(params: &Params, from: impl Read) -> Result<FinalKey, DetectionKeyError> {
         let mut file = Bodies::open(params, from)?;
         let mut bodies = Vec::new();
-        for part in Part::of_key(params, file.clues) {
+        for part in Part::all(params) {
             match part {
                 Part::Final => bodies = file.next(part)?,
                 part => file.skip(part)?,
@@ -346,7 +325,7 @@ impl DetectionKey {
     /// Errors: those of [`DetectionKey::read`].
     pub fn check(params: &Params, from: impl Read) -> Result<(), DetectionKeyError> {
         let mut file = Bodies::open(params, from)?;
-        for part in Part::of_key(params, file.clues) {
+        for part in Part::all(params) {
             let (ring, basis, count) = part.bodies(params, file.clues);
             for _ in 0..count {
                 read_poly(ring, &basis, &mut file.frame)?;

@@ -1,11 +1,10 @@
 //! The primes of a set, and the levels that they make.
 
-use super::ParamsSpec;
 use super::lower::{Lower, Supply};
 use super::terminals::PRIME_BITS;
+use super::{FrontEnd, RingsSpec};
 use crate::ParamsError;
 use omr_bgv::{Chain, RangePolynomial, fermat_depth};
-use omr_opening::OpeningSpec;
 use omr_ring::{Basis, Modulus, primes_below};
 use omr_rlwe::KeyShape;
 use omr_rlwe::noise::{self, NoiseModel};
@@ -19,13 +18,13 @@ const LAST_SPECIAL_BITS: f64 = 25.0;
 
 /// By how much the special primes of the baby step exceed a digit: its gadget noise is then near
 /// the floor, and log2(PQ) as small as it can be.
-const STEP_EXCESS: f64 = 3.0;
+pub(super) const STEP_EXCESS: f64 = 3.0;
 
 /// By how much a digit of the giant step may exceed its special primes: the products with
 /// diagonals, to which its noise is added, are far above.
-const GIANT_SLACK: f64 = 28.0;
+pub(super) const GIANT_SLACK: f64 = 28.0;
 
-/// By how much the affine transform's noise is to lie below the floor, with clues of honest senders.
+/// By how much the noise of distances is to lie below the floor, with clues of honest senders.
 /// Strangers choose clues, but not the order in which slots hold them: an encoded diagonal is then
 /// random, with coefficients of variance at most p^2/4 (1.7 times the amplitude of random slots),
 /// and exponential |.|^2 at an embedding. That raises the probability of an escape by 5 % at most
@@ -41,7 +40,7 @@ pub(super) const BASE_PRIMES: usize = 2;
 
 /// The primes of a parameter set, by purpose. Universe order: top, special, then the chain.
 pub(super) struct Primes {
-    /// Level 0: the affine transform.
+    /// Level 0: how distances are made.
     top: Vec<u64>,
     /// Special primes of key switching. The last one is smaller and serves the baby step alone.
     special: Vec<u64>,
@@ -52,7 +51,6 @@ pub(super) struct Primes {
     giant_special: usize,
     product_special: usize,
     descent_special: usize,
-    pub(super) affine_noise: f64,
 }
 
 /// Bits that a level must drop above the root mean square floor, so that the squaring chain
@@ -65,38 +63,35 @@ pub fn tail_bits(bound: f64) -> f64 {
 }
 
 impl Primes {
-    /// The primes of a set whose levels below the affine transform drop so many bits.
+    /// The primes of a set.
     ///
     /// Errors: `Ring` where there are not enough primes.
-    pub(super) fn derive(spec: &ParamsSpec, drops: &[f64]) -> Result<Self, ParamsError> {
-        let model = &spec.noise_model();
+    pub(super) fn derive(spec: &RingsSpec, front: &FrontEnd) -> Result<Self, ParamsError> {
         let mut supply = Supply {
             n: spec.n,
             taken: vec![spec.p],
         };
         let base_bits = compression_bits(spec);
-        let lower = match spec.opening {
-            Some(_) => Lower::compact,
-            None => Lower::plain,
+        let (drops, digits) = (&front.drops, spec.product_digits);
+        let lower = if front.compact {
+            Lower::compact(&mut supply, base_bits, drops, digits)?
+        } else {
+            Lower::plain(&mut supply, base_bits, drops, digits)?
         };
-        let lower = lower(&mut supply, base_bits, drops, spec.product_digits)?;
-        let affine_noise = match &spec.opening {
-            Some(opening) => opening_noise(spec, opening, model),
-            None => affine_noise(spec, model),
-        };
-        let top_bits = lower.bits + affine_noise + HONEST_MARGIN - model.floor();
+        let top_bits = lower.bits + front.noise + HONEST_MARGIN - spec.noise_model().floor();
         let least = (top_bits / PRIME_BITS).ceil() as usize;
-        let count = match spec.opening {
+        let count = if front.compact {
             // Digits of as many primes each: the largest one decides on the special primes.
-            Some(_) => least.next_multiple_of(spec.rotation_digits),
-            None => least,
+            least.next_multiple_of(spec.rotation_digits)
+        } else {
+            least
         };
         let top = supply.take(top_bits / count as f64, count)?;
         let digit_bits = top_bits / count as f64 * count.div_ceil(spec.rotation_digits) as f64;
         let step_bits = digit_bits + STEP_EXCESS;
         let step_special = (step_bits / SPECIAL_BITS) as usize;
         let giant_special = specials(digit_bits - GIANT_SLACK);
-        let product_special = product_special(spec, &lower);
+        let product_special = product_special(&lower, front.compact);
         let descent_special = specials(base_bits + 4.5);
         let most = [
             step_special,
@@ -117,7 +112,6 @@ impl Primes {
             giant_special,
             product_special,
             descent_special,
-            affine_noise,
         })
     }
 
@@ -156,13 +150,13 @@ impl Primes {
         self.special(self.descent_special)
     }
 
-    pub(super) fn step_shape(&self, spec: &ParamsSpec) -> KeyShape {
+    pub(super) fn step_shape(&self, spec: &RingsSpec) -> KeyShape {
         let last = self.top.len() + self.special.len() - 1;
         let special = self.special(self.step_special).union(&Basis::new([last]));
         KeyShape::new(&self.top_basis(), spec.rotation_digits, &special)
     }
 
-    pub(super) fn giant_shape(&self, spec: &ParamsSpec) -> KeyShape {
+    pub(super) fn giant_shape(&self, spec: &RingsSpec) -> KeyShape {
         let special = self.special(self.giant_special);
         KeyShape::new(&self.top_basis(), spec.rotation_digits, &special)
     }
@@ -181,7 +175,7 @@ impl Primes {
 
     /// Gadgets of keys of fewer special primes, each for all levels from one on that need no more: none where older
     /// sets' digests are made without.
-    pub(super) fn lowered_shapes(&self, spec: &ParamsSpec) -> Vec<KeyShape> {
+    pub(super) fn lowered_shapes(&self, spec: &RingsSpec) -> Vec<KeyShape> {
         let (_, from) = self.lower.levels.split_last().expect("the last level");
         let more = spec.noise_model().lowered_key().max(0.0);
         let enough = |level: &[usize], count: usize| {
@@ -220,7 +214,7 @@ const LOWERED: usize = 3;
 
 /// What the levels of SophOMR's range check drop: those of the window polynomial, the norm of two coordinates and
 /// its Fermat power.
-pub(super) fn window_drops(spec: &ParamsSpec) -> Result<Vec<f64>, ParamsError> {
+pub(super) fn window_drops(spec: &RingsSpec) -> Result<Vec<f64>, ParamsError> {
     let p = Modulus::new(spec.p).map_err(omr_ring::RingError::from)?;
     let window = RangePolynomial::new(&p, spec.range, spec.block).depth();
     let mut drops = vec![spec.level_bits(); window + 1 + fermat_depth(spec.p)];
@@ -237,16 +231,12 @@ fn specials(bits: f64) -> usize {
 /// Special primes of relinearisation. A product is rescaled at once, so that its own noise hides
 /// that of a gadget larger than P: by 20 bits always, by 32 in the one product that still meets
 /// the whole first digit.
-fn product_special(spec: &ParamsSpec, lower: &Lower) -> usize {
+fn product_special(lower: &Lower, compact: bool) -> usize {
     let bits = |place: &usize| (lower.primes[*place] as f64).log2();
     let mut needed = 0f64;
     for (i, digit) in lower.digits.iter().enumerate() {
         // Of terminal primes, some products more meet the whole first digit.
-        let hidden = if i == 0 && spec.opening.is_none() {
-            32.0
-        } else {
-            HIDDEN
-        };
+        let hidden = if i == 0 && !compact { 32.0 } else { HIDDEN };
         needed = needed.max(digit.iter().map(bits).sum::<f64>() - hidden);
     }
     specials(needed)
@@ -267,26 +257,8 @@ fn norm_growth_bits(p: &Modulus) -> f64 {
     (2.0 + norm_constant(p).abs() as f64).log2()
 }
 
-/// Noise after the affine transform, with plaintexts of random slots: each of `clue.n` products
-/// takes a fresh ciphertext turned up to `baby` times; the giant steps add theirs.
-fn affine_noise(spec: &ParamsSpec, model: &NoiseModel) -> f64 {
-    let turn = model.key_switch(spec.rotation_digits, 0.0, STEP_EXCESS);
-    let baby = noise::add(model.fresh(), noise::sum(turn, spec.baby / 2));
-    let products = noise::sum(model.times_plain(baby), spec.clue.n);
-    let giant = model.gadget(spec.rotation_digits, GIANT_SLACK, 0.0);
-    noise::add(products, noise::sum(giant, spec.clue.n / spec.baby - 1))
-}
-
-/// Noise of opened slots, with the giant steps of the transform.
-fn opening_noise(spec: &ParamsSpec, opening: &OpeningSpec, model: &NoiseModel) -> f64 {
-    let turn = model.key_switch(spec.rotation_digits, 0.0, STEP_EXCESS);
-    let [_, slots] = omr_opening::slot_noise(opening, model, turn);
-    let giant = model.gadget(spec.rotation_digits, GIANT_SLACK, 0.0);
-    noise::add(slots, noise::sum(giant, opening.points / opening.baby - 1))
-}
-
 /// Modulus of the last level: what compression needs, for the most merged batches.
-fn compression_bits(spec: &ParamsSpec) -> f64 {
+fn compression_bits(spec: &RingsSpec) -> f64 {
     let small = NoiseModel {
         n: spec.small_n,
         p: spec.p,

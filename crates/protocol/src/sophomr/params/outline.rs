@@ -1,7 +1,7 @@
 //! The moduli of a set without its tables.
 
 use super::chain::{BASE_PRIMES, Primes};
-use super::{Circuit, ParamsSpec};
+use super::{ParamsSpec, RingsSpec};
 use crate::ClueKind;
 use crate::ParamsError;
 use crate::clue::OFFSET_LEN;
@@ -15,7 +15,6 @@ use omr_rlwe::KeyShape;
 /// can be compared.
 pub struct Outline {
     spec: ParamsSpec,
-    circuit: Circuit,
     large: Vec<u64>,
     small: Vec<u64>,
     /// `prod (Y - i^2)` for the window of the clue's noise.
@@ -39,10 +38,11 @@ pub struct Outline {
 impl Outline {
     /// Checks a specification of SophOMR and derives its moduli as [`super::Params::new`] does.
     ///
-    /// Errors: dimensions that do not fit; a key or clue below 128 bits, unless the set is marked insecure (or old, of clues).
+    /// Errors: dimensions that do not fit; a key or clue below 128 bits, unless the set is marked insecure.
     pub fn new(spec: ParamsSpec) -> Result<Self, ParamsError> {
-        let circuit = Circuit::sophomr(&spec)?;
-        let primes = Primes::derive(&spec, &circuit.drops)?;
+        spec.check()?;
+        let rings: RingsSpec = spec.rings();
+        let primes = Primes::derive(&rings, &spec.front_end()?)?;
         let chain = primes.chain();
         let p = Modulus::new(spec.p).map_err(omr_ring::RingError::from)?;
         let special = primes.descent_special();
@@ -50,15 +50,14 @@ impl Outline {
         let outline = Self {
             large: primes.universe(),
             small: primes.small_universe(),
-            step_shape: primes.step_shape(&spec),
-            giant_shape: primes.giant_shape(&spec),
+            step_shape: primes.step_shape(&rings),
+            giant_shape: primes.giant_shape(&rings),
             product_shape: primes.product_shape(),
-            lowered_shapes: primes.lowered_shapes(&spec),
+            lowered_shapes: primes.lowered_shapes(&rings),
             descent_shape: KeyShape::new(chain.basis(chain.len() - 1), 1, &special),
             small_shape: KeyShape::new(&Basis::new(0..BASE_PRIMES), 1, &small_special),
             window: RangePolynomial::new(&p, spec.range, spec.block),
             chain,
-            circuit,
             spec,
         };
         outline.check_security()?;
@@ -66,7 +65,6 @@ impl Outline {
     }
 
     fn check_security(&self) -> Result<(), ParamsError> {
-        self.spec.check_clue()?;
         let log2 = |moduli: &[u64], basis: &Basis| -> f64 {
             let bits = |&id: &usize| (moduli[id] as f64).log2();
             basis.ids().iter().map(bits).sum()
@@ -126,22 +124,17 @@ impl Outline {
     pub fn detection_key_bytes(&self, clues: ClueKind) -> u64 {
         let (large, small) = ((self.spec.n, &self.large), (self.spec.small_n, &self.small));
         let key = |ring, shape: &KeyShape| rows(ring, &shape.extended()) * shape.digits().len();
-        let merges = self.circuit.merge_levels(&self.spec);
+        let merges = omr_compress::merge_levels(self.spec.small_n, omr_compress::MIN_WIDTH);
         let small_keys = 2 + merges.count();
-        let opening = self.spec.opening.as_ref();
-        let offset = opening.is_none() && clues == ClueKind::Bound;
-        let encrypted = self.circuit.secrets + usize::from(offset);
-        let of_opening =
-            |opening| self.opening_bytes(opening, clues) + key(large, &self.step_shape);
-        let seeds = 32 + if opening.is_some() { 32 } else { 0 };
-        let bytes = seeds
-            + opening.map_or(0, of_opening)
-            + key(large, &self.step_shape)
+        // Two seeds, and one encrypted secret.
+        let bytes = 2 * 32
+            + self.opening_bytes(&self.spec.opening, clues)
+            + 2 * key(large, &self.step_shape)
             + key(large, &self.giant_shape)
             + key(large, &self.product_shape)
             + key(large, &self.descent_shape)
             + small_keys * key(small, &self.small_shape)
-            + encrypted * rows(large, self.chain.basis(0))
+            + rows(large, self.chain.basis(0))
             + self.final_key_bytes();
         bytes as u64
     }

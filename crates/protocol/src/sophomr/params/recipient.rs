@@ -1,6 +1,6 @@
 //! What recipients need of a parameter set.
 
-use super::ParamsSpec;
+use super::RingsSpec;
 use crate::ParamsError;
 use crate::params::SetSpec;
 use crate::sophomr::{BODY_BITS, MASK_BITS};
@@ -31,11 +31,11 @@ impl RecipientParams {
     /// Errors: `Unknown`; `NoEngine` where the set has no SophOMR.
     pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
         let spec = SetSpec::named(name)?.into_sophomr()?;
-        Ok(Arc::new(Self::new(&spec, Kernels::detect())?))
+        Ok(Arc::new(Self::new(&spec.rings(), Kernels::detect())?))
     }
 
     /// Errors: dimensions that do not fit.
-    pub(super) fn new(spec: &ParamsSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
+    pub(super) fn new(spec: &RingsSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
         spec.check()?;
         Ok(Self {
             name: spec.name,

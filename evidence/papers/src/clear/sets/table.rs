@@ -1,16 +1,18 @@
 //! The table of all sets. A published row never changes.
 
 use super::EarlierScheme::{DosPerfomr, Omd1p, Omr1p, Omr2p, Perfomr1, Perfomr2};
-use super::{CircuitSpec, EarlierClue, EarlierScheme, EarlierSet, sophomr};
+use super::{CircuitSpec, EarlierClue, EarlierScheme, EarlierSet, sophomr, tiny_sophomr};
 use crate::clear::LweKind::{Integers, Lwemongrass, Subset};
-use crate::clear::{LweKind, LweSpec};
+use crate::clear::{LweKind, LweSpec, Spec};
 use omr_protocol::params::{ClueSpec, Posting, SecretSpec};
 
 /// A clue by name.
 #[derive(Clone, Copy)]
 enum Clue {
-    /// That of a set of SophOMR: one board serves both.
-    Sophomr(&'static str),
+    /// SophOMR's.
+    Sophomr,
+    /// SophOMR's in tiny dimensions.
+    TinySophomr,
     /// PerfOMR1's as published.
     Perfomr1,
     /// One of LWE.
@@ -56,12 +58,11 @@ const AS_PUBLISHED: [Row; 6] = [
 
 /// Sets with vectors of LWE have two secrets to turn: fewer steps of each.
 #[rustfmt::skip]
-const REPAIRED: [Row; 7] = [
+const REPAIRED: [Row; 6] = [
     ("omd1p-v1",       Omd1p,      clues::PVW,                  133.8, 1, [ 32,  64, 3, 3], 129.7),
     ("omr1p-v1",       Omr1p,      clues::PVW,                  133.8, 1, [ 32,  64, 3, 3], 129.7),
     ("omr2p-v1",       Omr2p,      clues::PVW,                  133.8, 1, [ 32,  64, 3, 3], 129.7),
-    ("perfomr1-v2",    Perfomr1,   Clue::Sophomr("sophomr-v3"), 128.6, 2, [ 64,   8, 2, 2], 128.0),
-    ("perfomr1-v1",    Perfomr1,   Clue::Sophomr("sophomr-v2"), 119.6, 2, [ 64,   8, 2, 2], 128.0),
+    ("perfomr1-v2",    Perfomr1,   Clue::Sophomr, 128.6, 2, [ 64,   8, 2, 2], 128.0),
     ("perfomr2-v1",    Perfomr2,   clues::INTEGERS,             168.1, 2, [128, 128, 2, 3], 136.0),
     ("dos-perfomr-v1", DosPerfomr, clues::LWEMONGRASS,          130.3, 2, [ 32,  16, 3, 3], 132.6),
 ];
@@ -71,7 +72,7 @@ const TINY: [Row; 6] = [
     ("insecure-tiny-omd1p-v1",       Omd1p,      clues::TINY_PVW,                   0.0, 1, [4, 64, 3, 3], 0.0),
     ("insecure-tiny-omr1p-v1",       Omr1p,      clues::TINY_PVW,                   0.0, 1, [4, 64, 3, 3], 0.0),
     ("insecure-tiny-omr2p-v1",       Omr2p,      clues::TINY_PVW,                   0.0, 1, [4, 64, 3, 3], 0.0),
-    ("insecure-tiny-perfomr1-v1",    Perfomr1,   Clue::Sophomr("insecure-tiny-v2"), 0.0, 2, [8,  8, 2, 2], 0.0),
+    ("insecure-tiny-perfomr1-v1",    Perfomr1,   Clue::TinySophomr, 0.0, 2, [8,  8, 2, 2], 0.0),
     ("insecure-tiny-perfomr2-v1",    Perfomr2,   clues::TINY_INTEGERS,              0.0, 2, [8, 32, 2, 3], 0.0),
     ("insecure-tiny-dos-perfomr-v1", DosPerfomr, clues::TINY_LWEMONGRASS,           0.0, 2, [4, 16, 3, 3], 0.0),
 ];
@@ -87,9 +88,10 @@ pub(super) fn all() -> Vec<EarlierSet> {
 }
 
 pub(super) fn tiny() -> Vec<EarlierSet> {
-    let base = sophomr("insecure-tiny-v2");
+    let base = tiny_sophomr();
     let rows = TINY.into_iter();
-    rows.map(|row| set(row, base.p as u32, base.n)).collect()
+    rows.map(|row| set(row, base.rings.p as u32, base.rings.n))
+        .collect()
 }
 
 fn set(row: Row, p: u32, slots: usize) -> EarlierSet {
@@ -118,14 +120,8 @@ fn set(row: Row, p: u32, slots: usize) -> EarlierSet {
 impl Clue {
     fn specification(self) -> EarlierClue {
         match self {
-            Self::Sophomr(name) => {
-                let spec = sophomr(name);
-                EarlierClue::Ring {
-                    name,
-                    range: spec.range as u32,
-                    spec: spec.clue,
-                }
-            }
+            Self::Sophomr => ring(sophomr()),
+            Self::TinySophomr => ring(tiny_sophomr()),
             Self::Perfomr1 => EarlierClue::Ring {
                 name: "perfomr1-as-published",
                 spec: ClueSpec {
@@ -152,5 +148,13 @@ impl Clue {
                 },
             },
         }
+    }
+}
+
+fn ring(spec: Spec) -> EarlierClue {
+    EarlierClue::Ring {
+        name: spec.rings.name,
+        range: spec.rings.range as u32,
+        spec: spec.clue,
     }
 }

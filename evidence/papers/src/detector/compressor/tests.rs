@@ -2,6 +2,8 @@
 
 use super::super::blocks::Blocks;
 use super::super::{Bundles, Compressor, EarlierError, Pertinency, RowShape, RowSource, SumNoise};
+use crate::clear::Params;
+use crate::clear::Part;
 use crate::detector::params_of;
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
@@ -9,9 +11,7 @@ use omr_bgv::GaloisKey;
 use omr_detector::Quiet;
 use omr_protocol::Mismatch;
 use omr_protocol::PackedCiphertext;
-use omr_protocol::sophomr::Params;
 use omr_protocol::sophomr::{BODY_BITS, MASK_BITS};
-use omr_protocol::sophomr::{Part, merge_levels};
 use omr_ring::{Coeff, Poly, centered_f64, centered_mod};
 use omr_rlwe::{Rlwe, Secret, SecretPoly, SharedKey, decrypt_residues, encrypt, mask};
 use std::sync::{Arc, LazyLock};
@@ -44,7 +44,7 @@ impl World {
             let p = params.p().value();
             GaloisKey::generate(&params.small, shape, &key, g, p, at, &mut rng)
         };
-        let expansion = merge_levels(&params).map(&mut galois).collect();
+        let expansion = params.merge_levels().map(&mut galois).collect();
         let ring = &params.final_ring;
         let finals: Vec<SecretPoly> = (0..params.final_shape.bodies())
             .map(|_| Secret::uniform_ternary(&mut rng, ring.n()).poly(ring, &ring.everything()))

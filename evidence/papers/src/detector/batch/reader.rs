@@ -1,8 +1,8 @@
 //! Clues from rows to diagonals.
 
 use super::{ClueBatch, LINE};
+use crate::clear::Params;
 use omr_protocol::ClueParser;
-use omr_protocol::sophomr::Params;
 use omr_ring::SlotOrder;
 
 /// Reads runs of `Neg^0(a)`, which is `a` backwards, `a_0, -a_(n-1), .., -a_1`, and goes on

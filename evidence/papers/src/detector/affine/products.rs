@@ -1,57 +1,51 @@
 //! Sums of products of diagonals with baby steps, limb by limb.
 
-use super::matrix::{Diagonals, Limb, Matrix, kept_words};
+use super::matrix::{diagonals, tile_words_of_ring};
 use super::{BabySteps, PAD, tile_words};
-use crate::sophomr::cache::{Part, Room};
+use crate::clear::Params;
+use crate::detector::ClueBatch;
 use omr_bgv::Ciphertext;
-use omr_protocol::sophomr::Params;
 use omr_ring::{Buffer, Encoding, Poly, SlidingRows};
 use omr_rlwe::Rlwe;
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-/// For each giant step of all groups, the highest first, and each coordinate:
-/// `sum_j diagonal_j * baby_(j + coordinate)`.
-pub(super) fn of_groups(
+/// For each giant step of a group, the highest first, and each coordinate: `sum_j diagonal_j * baby_(j + coordinate)`.
+pub(super) fn of_group(
     params: &Params,
     steps: &BabySteps,
-    matrix: &Matrix,
-    groups: &[Range<usize>],
+    clues: &ClueBatch,
+    giants: &Range<usize>,
     buffers: &mut [Option<Buffers>],
 ) -> Vec<Vec<Ciphertext>> {
     let basis = params.chain.basis(0);
-    let of_group = |giants: &Range<usize>| Diagonals::new(params, matrix, giants.clone());
-    let diagonals: Vec<Diagonals> = groups.iter().map(of_group).collect();
-    let mut out: Vec<Vec<Vec<Rlwe>>> = groups.iter().map(|g| empty(params, g.len())).collect();
+    let diagonals = diagonals(params, clues, giants.clone());
+    let mut out: Vec<Vec<Rlwe>> = empty(params, giants.len());
     // Limb by limb: every output polynomial lends one row to each limb's task.
-    let mut rows: Vec<Vec<Vec<&mut [u64]>>> = (0..basis.len())
-        .map(|_| groups.iter().map(|_| Vec::new()).collect())
-        .collect();
-    for (group, of_group) in out.iter_mut().enumerate() {
-        for pair in of_group.iter_mut().flatten() {
-            for poly in [&mut pair.c0, &mut pair.c1] {
-                for (limb, row) in poly.rows_mut().enumerate() {
-                    rows[limb][group].push(row);
-                }
+    let mut rows: Vec<Vec<&mut [u64]>> = (0..basis.len()).map(|_| Vec::new()).collect();
+    for pair in out.iter_mut().flatten() {
+        for poly in [&mut pair.c0, &mut pair.c1] {
+            for (limb, row) in poly.rows_mut().enumerate() {
+                rows[limb].push(row);
             }
         }
     }
     let limbs = Mutex::new(rows.into_iter().enumerate());
     buffers.par_iter_mut().with_max_len(1).for_each(|buffers| {
-        while let Some((limb, rows)) = next(&limbs) {
-            let of_limb = diagonals.iter().map(|of_group| of_group.limb(params, limb));
+        while let Some((limb, outputs)) = next(&limbs) {
+            let buffers = buffers.get_or_insert_with(|| Buffers::new(params));
             let work = LimbWork {
                 params,
                 steps,
                 limb,
             };
-            work.run(of_limb.zip(rows).collect(), buffers);
+            work.run(&diagonals, outputs, buffers);
         }
     });
     let cipher = |pair| Ciphertext::new(pair, 0, 1);
     out.into_iter()
-        .flat_map(|of_group| of_group.into_iter().rev())
+        .rev()
         .map(|of_giant| of_giant.into_iter().map(cipher).collect())
         .collect()
 }
@@ -81,7 +75,7 @@ impl Buffers {
     fn new(params: &Params) -> Self {
         Self {
             row: Buffer::any(params.ring.n()),
-            tiles: Buffer::any(kept_words(params, super::GIANTS_TOGETHER)),
+            tiles: Buffer::any(tile_words_of_ring(params, super::GIANTS_TOGETHER)),
         }
     }
 }
@@ -94,24 +88,13 @@ struct LimbWork<'a> {
 }
 
 impl LimbWork<'_> {
-    /// Multiplies and adds, after encoding what is not kept. With the diagonals of each group come,
-    /// for each giant step and coordinate, the rows of body and mask.
-    fn run(&self, groups: Vec<(Limb, Vec<&mut [u64]>)>, buffers: &mut Option<Buffers>) {
-        let mut kept = Vec::new();
-        for (diagonals, outputs) in groups {
-            let mut group = Group::new(self, outputs);
-            match diagonals {
-                Limb::Kept(tiles) => kept.push((tiles, group)),
-                Limb::Coefficients(coefficients, room) => {
-                    let buffers = buffers.get_or_insert_with(|| Buffers::new(self.params));
-                    group.add_new(coefficients, room, buffers);
-                }
-            }
-        }
+    /// Encodes diagonals, multiplies and adds them. For each giant step and coordinate there are the rows of body and
+    /// mask to write.
+    fn run(&self, coefficients: &[Buffer], outputs: Vec<&mut [u64]>, buffers: &mut Buffers) {
+        let mut group = Group::new(self, outputs);
+        group.encode(coefficients, &mut buffers.row, &mut buffers.tiles);
         for index in 0..self.pieces() {
-            for (tiles, group) in &mut kept {
-                group.add(index, tiles);
-            }
+            group.add(index, &buffers.tiles);
         }
     }
 
@@ -137,26 +120,6 @@ impl<'a> Group<'a> {
                 .into_iter()
                 .map(|row| row.chunks_mut(piece))
                 .collect(),
-        }
-    }
-
-    /// Encodes the diagonals, multiplies and adds them, and keeps them if there is room.
-    fn add_new(&mut self, coefficients: &[Buffer], room: Option<Room>, buffers: &mut Buffers) {
-        let Buffers { row, tiles } = buffers;
-        match room {
-            None => self.encode_and_add(coefficients, row, tiles),
-            Some(room) => {
-                let mut kept = Buffer::any(kept_words(self.work.params, self.giants));
-                self.encode_and_add(coefficients, row, &mut kept);
-                room.fill(Part::Diagonals(Arc::new(kept)));
-            }
-        }
-    }
-
-    fn encode_and_add(&mut self, coefficients: &[Buffer], row: &mut Buffer, tiles: &mut [u64]) {
-        self.encode(coefficients, row, tiles);
-        for index in 0..self.work.pieces() {
-            self.add(index, tiles);
         }
     }
 

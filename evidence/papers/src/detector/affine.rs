@@ -7,24 +7,20 @@ mod matrix;
 mod offset;
 mod products;
 
-pub(crate) use baby_steps::BabySteps;
-pub(crate) use matrix::{Kept, Matrix};
+pub use baby_steps::BabySteps;
 
-use crate::progress::check_stopped;
-use crate::{DetectorError, Progress};
+use super::batch::ClueBatch;
+use super::check_stopped;
+use crate::clear::{DetectionKey, Params};
 use offset::Offset;
 use omr_bgv::{Ciphertext, Evaluator};
-use omr_protocol::sophomr::{DetectionKey, Params};
-use omr_ring::{Eval, Poly};
+use omr_detector::{DetectorError, Progress};
+use omr_ring::{Eval, Poly, Reservation};
 use products::Buffers;
 use std::ops::Range;
 
 /// Giant steps whose diagonals are held together: the baby steps are read once for all of them.
 const GIANTS_TOGETHER: usize = 4;
-
-/// Times [`GIANTS_TOGETHER`] whose products are made in one reading of the baby steps when all
-/// diagonals are kept: their memory is in use anyway.
-const KEPT_TOGETHER: usize = 2;
 
 /// Coefficients of a piece of the multiply-add: baby steps and diagonals of a piece lie together and
 /// stay in the second-level cache.
@@ -43,18 +39,27 @@ fn tile_words(params: &Params, giants: usize) -> usize {
     giants * params.spec().baby * (piece(params) + PAD)
 }
 
-/// Giant steps whose sums are made in one reading of the baby steps.
-fn giants_at_once(kept: bool) -> usize {
-    GIANTS_TOGETHER * if kept { KEPT_TOGETHER } else { 1 }
+/// Takes the memory that transforms work in from the system, for as long as the reservation lives.
+pub(super) fn reserve(params: &Params, threads: usize) -> Reservation {
+    let mut lengths = BabySteps::buffers(params);
+    lengths.extend(buffers(params, threads));
+    // Each step begins when the one before it has ended.
+    let most = buffers_of_steps(params)
+        .into_iter()
+        .max_by_key(|step| step.iter().sum::<usize>());
+    lengths.extend(most.into_iter().flatten());
+    omr_ring::reserve(&lengths)
 }
 
-/// Buffers that the transform holds beside the baby steps, of so many words each. `kept`: where diagonals come from a
-/// cache.
-pub(super) fn buffers(params: &Params, threads: usize, kept: bool) -> Vec<usize> {
+/// Buffers that the transform holds beside the baby steps, of so many words each.
+pub(super) fn buffers(params: &Params, threads: usize) -> Vec<usize> {
     // Sums of the giant steps, and those so far.
-    let sums = 2 * params.circuit().coordinates * (giants_at_once(kept) + 1);
+    let sums = 2 * params.circuit().coordinates * (GIANTS_TOGETHER + 1);
     let mut lengths = vec![poly_words(params, 0); sums];
-    lengths.extend(vec![matrix::kept_words(params, GIANTS_TOGETHER); threads]);
+    lengths.extend(vec![
+        matrix::tile_words_of_ring(params, GIANTS_TOGETHER);
+        threads
+    ]);
     lengths
 }
 
@@ -89,7 +94,7 @@ pub(crate) fn transform(
     params: &Params,
     key: &DetectionKey,
     steps: &BabySteps,
-    matrix: &Matrix,
+    clues: &ClueBatch,
     progress: &dyn Progress,
 ) -> Result<Vec<Ciphertext>, DetectorError> {
     let giants = params.spec().clue.n / params.spec().baby;
@@ -98,16 +103,11 @@ pub(crate) fn transform(
     // One buffer a thread, kept over all limbs and giant steps: fresh pages are dear.
     let threads = 0..rayon::current_num_threads();
     let mut buffers: Vec<Option<Buffers>> = threads.map(|_| None).collect();
-    let groups: Vec<Range<usize>> = groups(params).collect();
-    let together = if matrix.kept.is_complete() {
-        KEPT_TOGETHER
-    } else {
-        1
-    };
-    let offset = Offset::new(ev, params, key, &matrix.coordinates.rows);
+    let coordinates = clues.coordinates();
+    let offset = Offset::new(ev, params, key, &coordinates.rows);
     let mut giant = giants;
-    for groups in groups.chunks(together) {
-        let products = products::of_groups(params, steps, matrix, groups, &mut buffers);
+    for group in groups(params) {
+        let products = products::of_group(params, steps, clues, &group, &mut buffers);
         for mut of_giant in products {
             giant -= 1;
             offset.add(giant, &mut of_giant)?;
@@ -123,7 +123,7 @@ pub(crate) fn transform(
         }
     }
     sums.into_iter()
-        .zip(&matrix.coordinates.b)
+        .zip(&coordinates.b)
         .map(|(sum, b)| {
             let mut sum = ev.at_level(&sum, 1)?;
             ev.neg_assign(&mut sum);

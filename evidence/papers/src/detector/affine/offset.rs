@@ -3,10 +3,10 @@
 //! Column z of the encrypted w holds residue `z / baby mod 8`, so that a giant step brings the next one: the sum of
 //! giant step g takes, of every clue, the residue of h that meets w there. No rotation is made for it.
 
-use crate::DetectorError;
+use crate::clear::{DetectionKey, Params};
 use omr_bgv::{Ciphertext, Evaluator};
+use omr_detector::DetectorError;
 use omr_protocol::clue::OFFSET_LEN;
-use omr_protocol::sophomr::{DetectionKey, Params};
 use omr_ring::{Eval, Poly};
 
 /// Encrypted w and the rows h of a batch.

@@ -1,10 +1,10 @@
 //! The encrypted secrets turned by 0, 1, 2, ... slots.
 
 use super::{PAD, piece};
-use crate::progress::check_stopped;
-use crate::{DetectorError, Progress};
+use crate::clear::{DetectionKey, Params};
+use crate::detector::check_stopped;
 use omr_bgv::{Ciphertext, Evaluator};
-use omr_protocol::sophomr::{DetectionKey, EncryptedSecret, Params};
+use omr_detector::{DetectorError, Progress};
 use omr_ring::{BUFFER_WORDS, Buffer, Kernels};
 use rayon::prelude::*;
 
@@ -55,16 +55,15 @@ impl BabySteps {
             steps,
             parts: 2 * key.secrets.len(),
         };
-        let secrets = key.secrets.iter();
-        let mut step: Vec<Ciphertext> = secrets.map(EncryptedSecret::to_ciphertext).collect();
+        let mut step: Vec<Ciphertext> = key.secrets.clone();
         for i in 0..steps {
             // Both read the step: together, they leave no thread idle between tasks.
-            let next = || match i + 1 < steps {
-                true => {
-                    let secrets: Vec<&Ciphertext> = step.iter().collect();
-                    ev.automorphism_all(&secrets, &key.step).map(Some)
+            let next = || {
+                if i + 1 == steps {
+                    return Ok(None);
                 }
-                false => Ok(None),
+                let secrets: Vec<&Ciphertext> = step.iter().collect();
+                ev.automorphism_all(&secrets, &key.step).map(Some)
             };
             let store = || baby.store(params.ring.kernels(), i, &step);
             let ((), next) = rayon::join(store, next);
