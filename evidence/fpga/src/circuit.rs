@@ -2,9 +2,9 @@
 
 use crate::FpgaError;
 use crate::device::{MAX_RING, WORD_BITS};
+use omr_papers::clear::Params;
 use omr_protocol::ClueKind;
 use omr_protocol::clue::OFFSET_LEN;
-use omr_protocol::sophomr::Params;
 use omr_ring::Basis;
 use omr_rlwe::KeyShape;
 

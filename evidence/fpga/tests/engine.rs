@@ -1,76 +1,57 @@
-//! The model's engine gives the processor's digests.
+//! The model makes the processor's pertinency vectors.
 
 use chacha20::ChaCha20Rng;
 use omr_client::Sender;
-use omr_client::sophomr::{Recipient, keygen};
-use omr_detector::engine::{Answer, Engine, Task, on_cpu};
-use omr_detector::{Messages, Quiet};
+use omr_detector::{Quiet, Stages};
 use omr_fpga::blocks::Blocks;
 use omr_fpga::device::Device;
-use omr_fpga::engine::{FpgaModel, Reports};
-use omr_protocol::{ClueKind, EngineKind, ParamSet, Request, Response, Scheme, Sealing};
+use omr_fpga::engine::FpgaModel;
+use omr_papers::clear::{EarlierParams, Params, Spec};
+use omr_papers::client::ring_keys;
+use omr_papers::detector::{ClueBatch, EarlierDetector};
+use omr_protocol::{Clue, ClueKind, Placement};
 use rand_core::SeedableRng;
+use std::sync::Arc;
 
-const MESSAGES: u64 = 40;
-
-/// The digest of a board with a fixed seed.
-fn answer(engine: &dyn Engine, key: &[u8], clues: &[u8]) -> Answer {
-    let payloads = (0..MESSAGES as usize * 20)
-        .map(|i| (i * 7 % 251) as u8)
-        .collect();
-    let mut source = Messages::new(0..MESSAGES, clues.to_vec(), payloads).expect("a board");
-    let mut file = key;
-    let loaded = engine.load(&mut file).expect("a key");
-    let task = Task {
-        source: &mut source,
-        request: Request::new(0..MESSAGES, 4, Some(20)),
-        board_id: [6; 16],
-        sealing: Sealing::None,
-        seed: [7; 32],
-    };
-    loaded
-        .answer(Scheme::Sophomr, task, &Quiet)
-        .expect("a digest")
-}
+const MESSAGES: usize = 40;
 
 #[test]
-fn digests_are_the_processors_byte_for_byte() {
-    let set = ParamSet::named("insecure-tiny-v2").expect("a published set");
-    let params = set.sophomr().expect("SophOMR");
+fn pertinency_vectors_are_the_processors() {
+    let params = Params::named(Spec::TINY_SOPHOMR).expect("a set");
+    let params = Arc::new(params.expect("parameters"));
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let keys = keygen(params, ClueKind::Plain, &mut rng);
-    let other = keygen(params, ClueKind::Plain, &mut rng);
-    let mut key = Vec::new();
-    keys.detection.write(params, &mut key).expect("a file");
+    let keys = ring_keys(&params, ClueKind::Plain, &mut rng);
+    let other = ring_keys(&params, ClueKind::Plain, &mut rng);
     let [mine, others] = [&keys.clue, &other.clue].map(|key| Sender::new(&params.clue, key));
-    let clues: Vec<u8> = (0..MESSAGES)
-        .flat_map(|index| {
+    let batch = |number: usize, rng: &mut ChaCha20Rng| {
+        let placement = Placement::new(&[7; 32], number, params.slots());
+        let clue = |index: usize| {
             let sender = if index % 20 == 3 { &mine } else { &others };
-            sender.gen_clue(&mut rng).to_bytes(&params.clue)
-        })
-        .collect();
+            sender.gen_clue(rng).to_bytes(&params.clue)
+        };
+        let clues: Vec<u8> = (0..MESSAGES).flat_map(clue).collect();
+        ClueBatch::new(&params, &placement, clues, Clue::bytes(&params.clue))
+    };
+    let batches = [batch(0, &mut rng), batch(1, &mut rng)];
+    let earlier = Arc::new(EarlierParams::of_ring(params.clone()));
+    let detector = EarlierDetector::new(earlier, keys.detection);
 
-    let reports = Reports::default();
     let blocks = Blocks::of_repository().expect("hw/model/cycles.json");
-    let model = FpgaModel::new(params, &blocks, &Device::U55C, &reports).expect("a design");
-    let cpu = on_cpu(&set, EngineKind::Sophomr, None).expect("SophOMR's engine");
-    let by_model = answer(&model, &key, &clues);
-    let by_processor = answer(&*cpu, &key, &clues);
-    let bytes = |answer: &Answer| answer.response.to_bytes(&set).expect("a file");
-    assert!(bytes(&by_model) == bytes(&by_processor));
+    let model = FpgaModel::new(&detector, &blocks, &Device::U55C).expect("a design");
+    let (vectors, report) = model
+        .pertinency_vectors(&batches, &Quiet)
+        .expect("two vectors");
+    let steps = detector.baby_steps(&Quiet).expect("steps");
+    for (vector, clues) in vectors.iter().zip(&batches) {
+        let by_processor =
+            detector.pertinency_vector(&steps, clues, &Quiet, &mut Stages::default());
+        assert!(*vector == by_processor.expect("a vector"));
+    }
+    assert!(vectors[0] != vectors[1]);
 
-    let Response::Sophomr(digest) = &by_model.response else {
-        panic!("a digest of SophOMR")
-    };
-    let found = Recipient::new(params.recipient(), &keys.secret)
-        .decode(digest)
-        .expect("the digest");
-    assert_eq!(found.len(), 2);
-    let reports = reports.lock().expect("the reports");
-    let [report] = &reports[..] else {
-        panic!("{} reports of one digest", reports.len())
-    };
-    assert_eq!((report.batches, report.set), (1, "insecure-tiny-v2"));
+    assert_eq!((report.batches, report.set), (2, Spec::TINY_SOPHOMR));
     assert!(report.processor_affine_s > 0.0 && report.processor_rest_s > 0.0);
     assert!(report.cold.cycles > report.warm.cycles);
+    let card_s = 2.0 * report.warm.ms / 1e3;
+    assert!((report.detection_warm_s - report.processor_rest_s - card_s).abs() < 1e-9);
 }

@@ -8,8 +8,8 @@ use omr_fpga::design::{Design, Diagonals};
 use omr_fpga::device::Device;
 use omr_fpga::explore::{Grid, explore};
 use omr_fpga::predict::predict;
+use omr_papers::clear::{Params, Spec};
 use omr_protocol::ClueKind;
-use omr_protocol::sophomr::Params;
 
 const DESIGN: Design = Design {
     cores: 3,
@@ -23,15 +23,17 @@ const DESIGN: Design = Design {
     summed: true,
 };
 
-fn circuit(set: &str, clues: ClueKind) -> Circuit {
-    let params = Params::named(set).expect("a published set");
+fn circuit(clues: ClueKind) -> Circuit {
+    let params = Params::named(Spec::SOPHOMR)
+        .expect("a set")
+        .expect("parameters");
     Circuit::new(&params, clues).expect("a set that the RTL holds")
 }
 
 /// docs/design/affine.md: 64 + 30 rotations, 1,024 diagonals, 24 primes, two digits; 12 and 11 special primes.
 #[test]
 fn the_circuit_is_counted_from_the_set() {
-    let plain = circuit("sophomr-v2", ClueKind::Plain);
+    let plain = circuit(ClueKind::Plain);
     assert_eq!(plain.rotations(), [64, 30]);
     assert_eq!((plain.diagonals(), plain.plaintexts()), (1024, 1024));
     assert_eq!(
@@ -54,10 +56,9 @@ fn the_circuit_is_counted_from_the_set() {
     ];
     assert_eq!(products, [2 * 24 * 13, 2 * 24 * 13]);
     assert_eq!(plain.step.key_rows(), 144);
-    let bound = circuit("hybrid-v2", ClueKind::Bound);
+    let bound = circuit(ClueKind::Bound);
     assert_eq!((bound.limbs, bound.rotations()), (24, [64, 30]));
     assert_eq!(bound.plaintexts(), 1024 + 2 * 8);
-    assert!(plain.is_same_work(&circuit("sophomr-v3", ClueKind::Plain)));
     assert!(!plain.is_same_work(&bound));
 }
 
@@ -65,7 +66,7 @@ fn the_circuit_is_counted_from_the_set() {
 /// limits: docs/fpga.md has the figures.
 #[test]
 fn the_best_designs_are_as_quick_as_stated() {
-    let circuit = circuit("sophomr-v2", ClueKind::Plain);
+    let circuit = circuit(ClueKind::Plain);
     let device = Device::U55C;
     let blocks = Blocks::of_repository().expect("hw/model/cycles.json");
     let found = explore(&circuit, &blocks, &device, &Grid::exact()).expect("designs that fit");
@@ -109,7 +110,7 @@ fn the_best_designs_are_as_quick_as_stated() {
 /// board has 25 transforms a diagonal more.
 #[test]
 fn a_prediction_has_room_for_all_transforms() {
-    let (circuit, blocks) = (circuit("sophomr-v2", ClueKind::Plain), Blocks::formula());
+    let (circuit, blocks) = (circuit(ClueKind::Plain), Blocks::formula());
     let [inverse, forward] = [Way::Inverse, Way::Forward]
         .map(|way| blocks.transform_cycles(circuit.n, DESIGN.butterflies, way));
     let rows = 65_536 / 128;
@@ -149,7 +150,7 @@ fn a_prediction_has_room_for_all_transforms() {
 /// A slower block, or less of the card's memory bandwidth, is seen in the time.
 #[test]
 fn blocks_and_bandwidth_decide() {
-    let (circuit, blocks) = (circuit("sophomr-v2", ClueKind::Plain), Blocks::formula());
+    let (circuit, blocks) = (circuit(ClueKind::Plain), Blocks::formula());
     let cycles = |blocks: &Blocks, device: &Device| {
         predict(&circuit, blocks, &DESIGN, device, false)
             .expect("a design that fits")
@@ -173,7 +174,7 @@ fn blocks_and_bandwidth_decide() {
 
 #[test]
 fn what_the_card_does_not_hold_is_refused() {
-    let (circuit, blocks) = (circuit("sophomr-v2", ClueKind::Plain), Blocks::formula());
+    let (circuit, blocks) = (circuit(ClueKind::Plain), Blocks::formula());
     let refused = |design: Design, circuit: &Circuit| {
         let error = predict(circuit, &blocks, &design, &Device::U55C, false);
         error.expect_err("more than the card holds").to_string()

@@ -1,5 +1,4 @@
-//! The operators and a rotation of set `sophomr-v2`, with a detection key made as `omr keygen`
-//! makes it.
+//! The operators and a rotation of set `sophomr-affine-v1`, with a real detection key.
 
 use crate::Outcome;
 use crate::image::Image;
@@ -7,12 +6,12 @@ use crate::machine::{Machine, key_of};
 use crate::operators::{self, Context};
 use chacha20::ChaCha20Rng;
 use omr_bgv::{Decryptor, Evaluator};
-use omr_client::sophomr::keygen_with_large_secret;
+use omr_papers::clear::{Params, Part, Spec};
+use omr_papers::client::ring_keys;
 use omr_protocol::ClueKind;
-use omr_protocol::sophomr::{DetectionKey, Params, Part};
 use rand_core::{Rng, SeedableRng};
 
-const SET: &str = "sophomr-v2";
+const SET: &str = Spec::SOPHOMR;
 
 /// Limbs that are transformed one after another, either way.
 const TRANSFORMS: usize = 4;
@@ -26,12 +25,10 @@ pub(crate) enum Turn {
 
 /// The image; the rotated ciphertext that is expected was decrypted to the rotated slots.
 pub(crate) fn image(turn: Turn) -> Outcome<Image> {
-    let params = Params::named(SET)?;
+    let params = Params::named(SET).ok_or("no such set")??;
     let mut rng = ChaCha20Rng::seed_from_u64(22);
-    let (keys, large) = keygen_with_large_secret(&params, ClueKind::Plain, &mut rng);
-    let mut file = Vec::new();
-    keys.detection.write(&params, &mut file)?;
-    let key = DetectionKey::read(&params, file.as_slice())?;
+    let keys = ring_keys(&params, ClueKind::Plain, &mut rng);
+    let key = keys.detection;
     let (galois, part, steps) = match turn {
         Turn::Step => (&key.step, Part::Step, 1),
         Turn::Giant => (&key.giant, Part::Giant, params.giant_step()),
@@ -43,12 +40,12 @@ pub(crate) fn image(turn: Turn) -> Outcome<Image> {
         chain: &params.chain,
         stop: None,
     };
-    let input = &key.secrets[0].to_ciphertext();
+    let input = &key.secrets[0];
     let turned = ev.automorphism(input, galois)?;
     let open = Decryptor {
         ring: &params.ring,
         plain: &params.plain,
-        secret: &large,
+        secret: &keys.large,
     };
     expect_rotated(&open.decrypt(input), &open.decrypt(&turned), steps)?;
 

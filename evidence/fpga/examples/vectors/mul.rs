@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::image::{Kind, Writer};
 use chacha20::ChaCha20Rng;
-use omr_protocol::sophomr::Params;
+use omr_papers::clear::{Params, Spec};
 use omr_ring::primes_below;
 use rand_core::{Rng, SeedableRng};
 use std::path::Path;
@@ -14,16 +14,13 @@ const COUNT: usize = 20_000;
 /// Primes that are 1 modulo this.
 const STEP: u64 = 1 << 17;
 
-/// The primes of the large rings of all sets of SophOMR.
+/// The primes of the large ring of SophOMR's affine transform.
 pub(crate) fn sophomr_primes() -> Outcome<Vec<u64>> {
-    let mut primes = Vec::new();
-    for name in ["sophomr-v2", "sophomr-v3"] {
-        let ring = &Params::named(name)?.ring;
-        let ids = ring.everything();
-        primes.extend(ids.ids().iter().map(|&id| ring.modulus(id).value()));
-    }
+    let params = Params::named(Spec::SOPHOMR).ok_or("no such set")??;
+    let (ring, ids) = (&params.ring, params.ring.everything());
+    let own = ids.ids().iter().map(|&id| ring.modulus(id).value());
+    let mut primes: Vec<u64> = own.collect();
     primes.sort_unstable();
-    primes.dedup();
     // The smallest and the largest that the width holds.
     primes.extend(primes_below(50, STEP as usize / 2, 1, &primes)?);
     Ok(primes)

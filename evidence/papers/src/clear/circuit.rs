@@ -234,6 +234,12 @@ impl Params {
         &self.circuit
     }
 
+    /// For each kind of key: ring dimension, weight of the fixed-weight secret (`None`: uniform ternary) and log2 of the
+    /// modulus of its RLWE samples.
+    pub fn key_moduli(&self) -> Vec<(usize, Option<usize>, f64)> {
+        self.rings.key_moduli(self.spec.rings.weight)
+    }
+
     /// Slots of a giant step of the affine transform.
     pub fn giant_step(&self) -> usize {
         self.spec.baby

@@ -35,6 +35,17 @@ pub struct EarlierParams {
     pub test: DistanceTest,
 }
 
+impl EarlierParams {
+    /// The parameters of clues of the ring, whose distances a window decides.
+    pub fn of_ring(params: Arc<Params>) -> Self {
+        Self {
+            test: DistanceTest::Window(params.window.clone()),
+            lwe: None,
+            params,
+        }
+    }
+}
+
 /// The ring modulo `p` whose clues LWE clues are made to. Nobody samples there: secret and randomness are those of LWE.
 fn ring(n: usize, p: u64, coordinates: usize) -> ClueSpec {
     ClueSpec {

@@ -145,10 +145,9 @@ impl DetectionKey {
         }
     }
 
-    /// Bytes that the key takes where it is sent: one seed and all bodies.
-    pub fn bytes(&self, params: &Params) -> u64 {
-        let parts = Part::all(params, self.clues()).into_iter();
-        let seed = self.seed.len() as u64;
-        seed + parts.map(|part| part.bytes(params)).sum::<u64>()
+    /// Bytes that a key for clues of a kind takes where it is sent: one seed and all bodies.
+    pub fn bytes(params: &Params, clues: ClueKind) -> u64 {
+        let parts = Part::all(params, clues).into_iter();
+        32 + parts.map(|part| part.bytes(params)).sum::<u64>()
     }
 }

@@ -1,19 +1,22 @@
 //! The front ends of LWE clues against the decision in the clear, at the insecure tiny parameters: at the edges of the
-
 //! window and for strangers.
 
 use chacha20::ChaCha20Rng;
 use omr_bgv::{Ciphertext, Decryptor};
+use omr_client::Sender;
 use omr_detector::Quiet;
 use omr_papers::clear::{
-    Detection, EarlierClue, EarlierScheme, EarlierSet, LweKind, LweParams, LweSpec,
+    Circuit, Detection, EarlierClue, EarlierParams, EarlierScheme, EarlierSet, LweKind, LweParams,
+    LweSpec, Params, Spec,
 };
-use omr_papers::client::{LweSecret, LweSender, detection_key_with_large_secret, identity};
-use omr_papers::detector::EarlierDetector;
+use omr_papers::client::{
+    LweSecret, LweSender, detection_key_with_large_secret, identity, ring_keys,
+};
+use omr_papers::detector::{ClueBatch, EarlierDetector};
 use omr_protocol::params::{ClueSpec, Posting};
-use omr_protocol::sophomr::{DetectionKey, ParamsSpec};
-use omr_protocol::{Clue, Placement};
-use rand_core::SeedableRng;
+use omr_protocol::sophomr::RingsSpec;
+use omr_protocol::{Clue, ClueKind, Placement};
+use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
 /// A clue with these distances, a uniform one but for that.
@@ -95,10 +98,6 @@ fn check(detection: &Detection) {
     assert!(batch.unusable() >= 1);
 
     let (key, large) = detection_key_with_large_secret(&earlier, &secret, &mut rng);
-    let mut file = Vec::new();
-    key.write(params, &mut file).unwrap();
-    assert_eq!(file.len() as u64, key.file_bytes(params));
-    let key = DetectionKey::read(params, &mut file.as_slice()).unwrap();
     assert_eq!(key.secrets.len(), params.circuit().secrets);
     let detector = EarlierDetector::new(earlier.clone(), key);
     let decryptor = Decryptor {
@@ -171,11 +170,14 @@ fn residues_by_one_polynomial() {
     };
     check(&Detection {
         whole: true,
-        spec: ParamsSpec {
-            p: 65_537,
-            block: 128,
+        spec: Spec {
+            rings: RingsSpec {
+                p: 65_537,
+                block: 128,
+                ..tiny.spec.rings.clone()
+            },
             clue,
-            ..tiny.spec.clone()
+            ..tiny.spec
         },
         ..tiny
     });
@@ -187,11 +189,89 @@ fn small_digits() {
     let few = tiny(EarlierScheme::Omr2p, |_| ()).detection();
     for rotation_digits in [8, 13, 26] {
         check(&Detection {
-            spec: ParamsSpec {
-                rotation_digits,
+            spec: Spec {
+                rings: RingsSpec {
+                    rotation_digits,
+                    ..few.spec.rings.clone()
+                },
                 ..few.spec.clone()
             },
             ..few.clone()
         });
     }
+}
+
+/// SophOMR's affine transform, against inner products in the clear, with noise below what is predicted.
+#[test]
+fn clues_of_the_ring() {
+    let params = Arc::new(Params::named(Spec::TINY_SOPHOMR).unwrap().unwrap());
+    let mut rng = ChaCha20Rng::seed_from_u64(6);
+    let keys = ring_keys(&params, ClueKind::Plain, &mut rng);
+    let (mine, p) = (Sender::new(&params.clue, &keys.clue), params.p());
+    let (width, slots) = (params.spec().clue.n, params.slots());
+    let clues: Vec<Clue> = (0..slots - 3)
+        .map(|i| match i % 3 {
+            0 => mine.gen_clue(&mut rng),
+            _ => Clue {
+                a: (0..width)
+                    .map(|_| (rng.next_u64() % p.value()) as u32)
+                    .collect(),
+                b: (0..2)
+                    .map(|_| (rng.next_u64() % p.value()) as u32)
+                    .collect(),
+            },
+        })
+        .collect();
+    let bytes = clues.iter().flat_map(|clue| clue.to_bytes(&params.clue));
+    let placement = Placement::new(&[6; 32], 0, slots);
+    let batch = ClueBatch::new(
+        &params,
+        &placement,
+        bytes.collect(),
+        Clue::bytes(&params.clue),
+    );
+    assert_eq!(batch.unusable(), 0);
+    let earlier = EarlierParams::of_ring(params.clone());
+    let detector = EarlierDetector::new(Arc::new(earlier), keys.detection);
+    let steps = detector.baby_steps(&Quiet).unwrap();
+    let distances = detector.affine(&steps, &batch, &Quiet).unwrap();
+    let pertinent = detector.range_check(&distances, &Quiet).unwrap();
+    let decryptor = Decryptor {
+        ring: &params.ring,
+        plain: &params.plain,
+        secret: &keys.large,
+    };
+    let secret = keys.secret.clue_secret().coeffs();
+    let range = params.spec().rings.range as i64;
+    let found: Vec<Vec<u32>> = distances.iter().map(|ct| decryptor.decrypt(ct)).collect();
+    let decided = decryptor.decrypt(&pertinent);
+    let mut inside = 0;
+    for slot in 0..slots {
+        let Some(clue) = clues.get(placement.messages()[slot] as usize) else {
+            assert_eq!(decided[slot], 0);
+            continue;
+        };
+        let mut both = true;
+        for (coordinate, found) in found.iter().enumerate() {
+            // Coefficient `coordinate` of a s in the ring of clues.
+            let term = |(k, &a): (usize, &u32)| {
+                let from = (width + coordinate - k) % width;
+                let sign = if k > coordinate { -1 } else { 1 };
+                i64::from(a) * secret[from] * sign
+            };
+            let product: i64 = clue.a.iter().enumerate().map(term).sum();
+            let distance = p.from_i64(i64::from(clue.b[coordinate]) - product);
+            assert_eq!(
+                u64::from(found[slot]),
+                distance,
+                "slot {slot}, coordinate {coordinate}"
+            );
+            both &= p.to_centered(distance).abs() <= range;
+        }
+        assert_eq!(decided[slot], u32::from(both), "slot {slot}");
+        inside += usize::from(both);
+    }
+    assert!(inside >= clues.len() / 3, "{inside}");
+    let expected = Circuit::sophomr(params.spec()).unwrap();
+    assert_eq!(*params.circuit(), expected);
 }

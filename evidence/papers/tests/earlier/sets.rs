@@ -1,15 +1,16 @@
 //! The earlier schemes' sets keep what they promise; published ones are refused unless asked for.
 
 use omr_papers::clear::{
-    EarlierClue, EarlierScheme, EarlierSet, LweClueKey, LweKind, LweParams, LweSpec, SetError,
+    DetectionKey, EarlierClue, EarlierScheme, EarlierSet, LweClueKey, LweKind, LweParams, LweSpec,
+    Params, SetError, Spec,
 };
 use omr_protocol::Mismatch;
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
 use omr_protocol::params::{SetSpec, largest_log_pq};
-use omr_protocol::sophomr::{DetectionKey, Params};
 use omr_protocol::{Clue, ClueKind, ParamsError};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 fn set(name: &str) -> EarlierSet {
     EarlierSet::named(name, true).unwrap()
@@ -39,9 +40,7 @@ fn published_rates_are_those_of_the_papers_and_programs() {
 #[test]
 fn repaired_sets_are_secure_and_rarely_err() {
     for set in EarlierSet::all() {
-        let old = set.name == "perfomr1-v1";
-        assert_eq!(set.insecure, set.published || old);
-        assert_eq!(set.detection().spec.old, old);
+        assert_eq!(set.insecure, set.published);
         assert_eq!(set.insecure, set.clue_bits < 128.0);
         if set.insecure {
             continue;
@@ -208,7 +207,7 @@ fn detection_keys_are_secure() {
         let params = set.params().unwrap().params;
         assert_eq!(*params.spec(), spec);
         if set.published {
-            assert!(spec.insecure, "{}", set.name);
+            assert!(spec.rings.insecure, "{}", set.name);
             as_published.push((set.scheme, largest_modulus(&params).round()));
             continue;
         }
@@ -242,18 +241,16 @@ fn detection_keys_are_secure() {
 #[test]
 fn expansion_takes_four_keys() {
     for (with, without) in [
-        ("perfomr1-v2", "sophomr-v3"),
-        ("perfomr1-v1", "sophomr-v2"),
-        ("insecure-tiny-perfomr1-v1", "insecure-tiny-v2"),
+        ("perfomr1-v2", Spec::SOPHOMR),
+        ("insecure-tiny-perfomr1-v1", Spec::TINY_SOPHOMR),
     ] {
         let with = set(with).params().unwrap().params;
-        let without = Params::named(without).unwrap();
+        let without = Arc::new(Params::named(without).unwrap().unwrap());
         assert_eq!(with.key_moduli(), without.key_moduli());
         let bits = |id: &usize| 64 - with.small.modulus(*id).value().leading_zeros() as usize;
         let extended = with.small_shape.extended();
         let key: usize = extended.ids().iter().map(bits).sum::<usize>() * with.small.n() / 8;
-        let bytes =
-            [&with, &without].map(|params| DetectionKey::body_bytes(params, ClueKind::Plain));
+        let bytes = [&with, &without].map(|params| DetectionKey::bytes(params, ClueKind::Plain));
         assert_eq!(bytes[0], bytes[1] + 4 * key as u64);
     }
 }

@@ -191,7 +191,7 @@ impl Rings {
 
     /// For each kind of key: ring dimension, weight of the fixed-weight secret (`None`: uniform
     /// ternary) and log2 of the modulus of its RLWE samples. `weight` is that of the large ring's secret.
-    pub(super) fn key_moduli(&self, weight: usize) -> Vec<(usize, Option<usize>, f64)> {
+    pub fn key_moduli(&self, weight: usize) -> Vec<(usize, Option<usize>, f64)> {
         let large = |shape: &KeyShape| {
             let bits = self.ring.log2(&shape.extended());
             (self.ring.n(), Some(weight), bits)

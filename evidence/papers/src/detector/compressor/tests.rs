@@ -2,8 +2,8 @@
 
 use super::super::blocks::Blocks;
 use super::super::{Bundles, Compressor, EarlierError, Pertinency, RowShape, RowSource, SumNoise};
-use crate::clear::Params;
 use crate::clear::Part;
+use crate::clear::{Params, Spec};
 use crate::detector::params_of;
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
@@ -327,7 +327,7 @@ fn what_does_not_fit_is_refused() {
         compressor(nothing).err(),
         Some(EarlierError::Empty)
     ));
-    let other = Params::named("insecure-tiny-v2").unwrap();
+    let other = Params::named(Spec::TINY_SOPHOMR).unwrap().unwrap();
     let refused = Compressor::with_keys(&other, keys, &world.last, bundles, SHAPE);
     assert!(matches!(refused.err(), Some(EarlierError::NoExpansion(_))));
     let mut pertinency = world.pertinency(&vec![0; params.slots()], 1, &mut rng);
