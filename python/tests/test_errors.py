@@ -47,12 +47,9 @@ def test_wrong_types_are_type_errors(wrong, alice, detector, filled, board):
         detector.digest(filled, range=(0, 5))
 
 
-def test_unknown_and_old_sets_are_told():
+def test_unknown_sets_are_refused():
     with pytest.raises(omr.ParamsError, match="expected one of the parameter sets"):
         omr.Identity.generate("sophomr-v9")
-    with pytest.raises(omr.ParamsError, match="sophomr-v2"):
-        omr.Identity.generate("sophomr-v2")
-    assert omr.Identity.generate("sophomr-v2", allow_old=True).params == "sophomr-v2"
     with pytest.raises(ValueError, match="plain or bound"):
         omr.Identity.generate(TINY, clues="other")
     names = {known.name: known for known in omr.parameter_sets()}

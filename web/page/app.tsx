@@ -16,7 +16,6 @@ type State =
   | { at: "closed"; why: string };
 
 /** Takes sets for tests; the page that is served does not. */
-declare const ALLOW_OLD: boolean;
 
 export interface Opening {
   passphrase: string;
@@ -36,7 +35,7 @@ export function App() {
 
   async function open(options: Opening): Promise<void> {
     const feed = new Feed();
-    const me = await Recipient.open({ ...options, allowOld: ALLOW_OLD }, feed.push);
+    const me = await Recipient.open(options, feed.push);
     // Else a browser that runs out of room may drop her letters.
     void navigator.storage.persist?.();
     setState({ at: "open", me, feed });

@@ -5,7 +5,7 @@ import { quoted } from "./completion.js";
 import { reason } from "./words.js";
 
 /** Takes sets for tests; the page that is served does not. */
-declare const ALLOW_OLD: boolean;
+declare const INSECURE_SETS: boolean;
 
 export interface Asks {
   server: string;
@@ -69,7 +69,7 @@ class Desk {
     this.state = { ...START, server };
     this.#tell();
     try {
-      const insecure = ALLOW_OLD;
+      const insecure = INSECURE_SETS;
       const seen = (seen: SeenQuery) => this.#set({ seen: [...this.state.seen, seen] });
       this.#open = Tables.open({ server: new URL(server).origin, insecure }, seen);
       const tables = await (await this.#open).list();

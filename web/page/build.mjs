@@ -79,7 +79,7 @@ const { metafile } = await build({
   splitting: true,
   jsx: "automatic",
   jsxImportSource: "preact",
-  define: { ALLOW_OLD: String(tests === "--tests") },
+  define: { INSECURE_SETS: String(tests === "--tests") },
   plugins: [protobuf],
 });
 // By itself: what it shares with the worker of letters would make those longer.

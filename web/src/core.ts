@@ -116,7 +116,7 @@ export class Core {
     if (sealing === "none") throw new Error("expected a board of sealed letters, found one that everybody can read");
     const identity = options.secret
       ? read(new Uint8Array(options.secret))
-      : Identity.generate(paramsId, options.allowOld ?? false);
+      : Identity.generate(paramsId);
     if (identity.params !== paramsId) {
       throw new Error(`expected a board of ${identity.params}, found one of ${paramsId}`);
     }

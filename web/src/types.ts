@@ -19,8 +19,6 @@ export interface Options {
   file?: Uint8Array;
   /** Messages for her that one digest carries. */
   bound?: number;
-  /** Takes sets below 128 bits, such as those for tests. */
-  allowOld?: boolean;
 }
 
 /** What a server sees of a call, beside when it is made and from which network address. */

@@ -137,9 +137,8 @@ async function letters(alice, bob) {
 
 /** Runs the command, with a folder of somebody's. */
 async function omr(home, ...args) {
-  const old = !real && args[1] === "new" ? ["--allow-old"] : [];
   const env = { ...process.env, OMR_HOME: join(folder, home) };
-  return await run(process.env.OMR_COMMAND, [...args, ...old], { cwd: folder, env });
+  return await run(process.env.OMR_COMMAND, args, { cwd: folder, env });
 }
 
 // The command writes to the page, and reads what the page writes and what it exports.

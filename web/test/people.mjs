@@ -17,7 +17,7 @@ export async function person(browser, site, known, complaints) {
         globalThis.omr = await import("/dist/index.js");
         globalThis.open = async (options) => {
           const seen = ({ what }) => what === "digest" && (globalThis.came = performance.now());
-          globalThis.me = await globalThis.omr.Recipient.open({ passphrase, allowOld: true, ...options }, seen);
+          globalThis.me = await globalThis.omr.Recipient.open({ passphrase, ...options }, seen);
           return globalThis.me.address;
         };
       }, PASSPHRASE);

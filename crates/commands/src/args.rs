@@ -197,9 +197,6 @@ pub(crate) struct Keygen {
     /// others of this board and quarter; alone unless given
     #[arg(long, value_name = "BOARD")]
     pub(crate) board: Option<PathBuf>,
-    /// Take a set that a later one replaced, as it has less than 128 bits of security
-    #[arg(long)]
-    pub(crate) allow_old: bool,
     /// Replace keys; what was posted to the old ones is lost
     #[arg(long)]
     pub(crate) force: bool,
@@ -314,9 +311,6 @@ pub(crate) struct BoardInit {
     /// Parameter set of the board's clues
     #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     pub(crate) params: String,
-    /// Take a set that a later one replaced, as it has less than 128 bits of security
-    #[arg(long)]
-    pub(crate) allow_old: bool,
     /// Kind of the board's clues: bound, or plain, which anybody can make so that they reach every recipient
     #[arg(long, value_name = "KIND", default_value_t = ClueKind::Bound)]
     pub(crate) clues: ClueKind,

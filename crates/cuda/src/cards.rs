@@ -3,7 +3,7 @@
 use crate::{CudaRing, Machine, MachineError, MessageEngine, MessageRing};
 use omr_detector::engine::{Engine, on_cpu};
 use omr_detector::instantomr::{AwayEngine, InstantDetector};
-use omr_detector::sophomr::{BackendEngine, BoardCache};
+use omr_detector::sophomr::BackendEngine;
 use omr_protocol::instantomr::InstantKey;
 use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, ParamsError};
 use std::fmt;
@@ -181,16 +181,11 @@ impl Cards {
         self.card.as_ref().ok().filter(|_| built)
     }
 
-    /// The engine of a kind. Where the processor's shares work between recipients, it does so in `cache`.
+    /// Returns the engine of a kind.
     ///
     /// Errors: `Params` where the set has no such engine; where a card was asked for `Set`, and `Machine` where the
     /// set's tables do not fit.
-    pub fn engine(
-        &self,
-        set: &ParamSet,
-        kind: EngineKind,
-        cache: Option<&Arc<BoardCache>>,
-    ) -> Result<Box<dyn Engine>, CardsError> {
+    pub fn engine(&self, set: &ParamSet, kind: EngineKind) -> Result<Box<dyn Engine>, CardsError> {
         if let Some(card) = self.found() {
             let engine = match kind {
                 EngineKind::Sophomr => self.batches(card, set).map(|e| Box::new(e) as Box<_>),
@@ -202,7 +197,7 @@ impl Cards {
                 Err(_) => {}
             }
         }
-        Ok(on_cpu(set, kind, cache)?)
+        Ok(on_cpu(set, kind, None)?)
     }
 
     /// InstantOMR's detector for a key, on the card if there is one: for sessions.
@@ -269,7 +264,7 @@ mod tests {
         let machine = || Ok(Emulated::new(Arithmetic::Floating) as Arc<dyn Machine>);
         let (old, new) = ("insecure-tiny-v2", "insecure-tiny-v4");
         let engine = |cards: &Cards, name| {
-            let engine = cards.engine(&ParamSet::named(name).unwrap(), EngineKind::Sophomr, None);
+            let engine = cards.engine(&ParamSet::named(name).unwrap(), EngineKind::Sophomr);
             engine.map(drop).map_err(|error| error.to_string())
         };
         let asked = Cards::of(Choice::Cuda, machine());
@@ -292,7 +287,7 @@ mod tests {
         let set = ParamSet::named("insecure-tiny-hybrid-v4").unwrap();
         let engine = |choice, arithmetic| {
             let cards = Cards::of(choice, Ok(Emulated::new(arithmetic)));
-            let engine = cards.engine(&set, EngineKind::Instantomr, None);
+            let engine = cards.engine(&set, EngineKind::Instantomr);
             engine.map(drop).map_err(|error| error.to_string())
         };
         assert_eq!(engine(Choice::Cuda, Arithmetic::Floating), Ok(()));

@@ -28,8 +28,6 @@ pub struct NewIdentity {
     pub bound: u32,
     /// How letters to her are sealed: those that are sealed otherwise are not read.
     pub sealing: Sealing,
-    /// Whether the set may be one that a later set replaced.
-    pub allow_old: bool,
     /// How often a fetch asks for every message once more, at most [`crate::MAX_LEVELS`].
     pub spares: u8,
     /// The board, where it is known: its recipients' detection keys have masks in common and are served together.
@@ -105,7 +103,7 @@ impl Identity {
     /// Errors: `Exists`, `Scheme`, `Params`, `Plan` for a bound that the set does not serve; `Keys` where keys are here
     /// that do not fit; `File`.
     pub fn create(home: &Home, new: &NewIdentity) -> Result<Self, MailError> {
-        let set = ParamSet::for_new(&new.params, new.allow_old || home.has_keys())?;
+        let set = ParamSet::named(&new.params)?;
         if let Some(found) = new.scheme.filter(|scheme| scheme.is_for_indices()) {
             return Err(MailError::Scheme(found));
         }

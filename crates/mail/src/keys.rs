@@ -259,7 +259,6 @@ mod tests {
             clues: ClueKind::Bound,
             bound: 10,
             sealing: Sealing::HpkeX25519,
-            allow_old: false,
             spares: 2,
             board_id: Some(BOARD),
             own_masks,
@@ -305,10 +304,10 @@ mod tests {
         let second = masks(&own, since);
         assert!(!first.1 && !second.1 && first != second);
         // Who wanted her own keeps wanting them, here and on the disk.
-        let successor = Identity::open(&own.home).unwrap().successor(false).unwrap();
+        let successor = Identity::open(&own.home).unwrap().successor().unwrap();
         assert!(successor.own_masks);
-        assert!(!ann.successor(false).unwrap().own_masks);
-        assert_eq!(ann.successor(false).unwrap().board_id, Some(BOARD));
+        assert!(!ann.successor().unwrap().own_masks);
+        assert_eq!(ann.successor().unwrap().board_id, Some(BOARD));
         let nowhere = NewIdentity {
             board_id: None,
             ..wanted(false)

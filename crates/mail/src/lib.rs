@@ -19,7 +19,6 @@
 //!     clues: ClueKind::Bound,
 //!     bound: 50,
 //!     sealing: Sealing::HpkeX25519,
-//!     allow_old: false,
 //!     spares: 2,
 //!     board_id: None,
 //!     own_masks: false,

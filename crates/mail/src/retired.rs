@@ -247,7 +247,7 @@ impl Identity {
     /// What an identity is like that takes the place of this one.
     ///
     /// Errors: `Params`, `Clue`, `File`.
-    pub fn successor(&self, allow_old: bool) -> Result<NewIdentity, MailError> {
+    pub fn successor(&self) -> Result<NewIdentity, MailError> {
         let profile = &self.profile;
         let chosen = Scheme::from_tag(profile.scheme);
         // One key of several was a choice too; all of them are what a set has.
@@ -262,7 +262,6 @@ impl Identity {
             bound: profile.bound,
             spares: profile.spares,
             sealing: profile.sealing.unwrap_or(Sealing::HpkeX25519),
-            allow_old,
             board_id: profile.board_id,
             own_masks: profile.own_masks,
             batches: profile.batches,

@@ -23,7 +23,6 @@ struct EngineRow {
     title: &'static str,
     key_file: Kind,
     key_name: &'static str,
-    shares_board: bool,
 }
 
 /// By number, from 1: the order in which engines share a range.
@@ -33,14 +32,12 @@ const ENGINES: [EngineRow; 2] = [
         title: "SophOMR",
         key_file: Kind::DetectionKey,
         key_name: "detection.key",
-        shares_board: true,
     },
     EngineRow {
         engine: EngineKind::Instantomr,
         title: "InstantOMR",
         key_file: Kind::InstantKey,
         key_name: "instant.key",
-        shares_board: false,
     },
 ];
 
@@ -97,13 +94,6 @@ impl EngineKind {
         Self::ALL
             .into_iter()
             .find(|engine| engine.key_name() == name)
-    }
-
-    /// Whether digests of the same messages for several recipients can share the work on the board, if their seed is
-    /// the same.
-    #[must_use]
-    pub fn shares_board(self) -> bool {
-        self.row().shares_board
     }
 
     /// The engine that a file is a key for; `None` where it is another kind of file.

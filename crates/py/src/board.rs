@@ -6,7 +6,7 @@ use crate::message::{Message, Messages};
 use crate::open::opened;
 use crate::post::{Office, Post};
 use crate::running::{Threads, run};
-use crate::sets::{set, set_for_new};
+use crate::sets::set;
 use omr_board::{BoardSource, kind_of_bytes, new_config, place};
 use omr_client::letter::Place;
 use omr_protocol::params::DEFAULT;
@@ -57,16 +57,15 @@ impl Letter {
 #[pymethods]
 impl Board {
     #[staticmethod]
-    #[pyo3(signature = (path, *, params=DEFAULT, payload_bytes=612, sealing="hpke-x25519", clues="bound", allow_old=false))]
+    #[pyo3(signature = (path, *, params=DEFAULT, payload_bytes=612, sealing="hpke-x25519", clues="bound"))]
     fn create(
         path: PathBuf,
         params: &str,
         payload_bytes: usize,
         sealing: &str,
         clues: &str,
-        allow_old: bool,
     ) -> PyResult<Self> {
-        let set = set_for_new(params, allow_old)?;
+        let set = set(params)?;
         let sealing: Sealing = sealing.parse().map_err(Fault::from)?;
         let clues: ClueKind = clues.parse().map_err(Fault::from)?;
         let config = new_config(set.clue(), sealing, payload_bytes, clues).map_err(Fault::from)?;

@@ -7,7 +7,7 @@ use crate::digest::Digest;
 use crate::fault::{Fault, check_params, header_of};
 use crate::files::{Given, save};
 use crate::running::{Counted, Watch, run};
-use crate::sets::{set, set_for_new};
+use crate::sets::set;
 use omr_client::letters::{Letters, Opened};
 use omr_client::locked::{Passphrase, lock, unlock};
 use omr_client::{SecretKey, decode, identity, os_rng, write_detection_key};
@@ -54,11 +54,11 @@ impl Retrieved {
 #[pymethods]
 impl Identity {
     #[staticmethod]
-    #[pyo3(signature = (params=DEFAULT, *, clues="bound", allow_old=false))]
-    fn generate(py: Python<'_>, params: &str, clues: &str, allow_old: bool) -> PyResult<Self> {
+    #[pyo3(signature = (params=DEFAULT, *, clues="bound"))]
+    fn generate(py: Python<'_>, params: &str, clues: &str) -> PyResult<Self> {
         let clues: ClueKind = clues.parse().map_err(Fault::from)?;
         let made = py.detach(|| {
-            let set = set_for_new(params, allow_old)?;
+            let set = set(params)?;
             let (secret, address) = identity(set.clue(), clues, &mut os_rng());
             let address = Some(address);
             Ok::<_, Fault>(Self {

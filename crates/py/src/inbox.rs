@@ -41,7 +41,7 @@ impl Inbox {
     /// Makes an identity for a server's board and registers its detection keys.
     #[staticmethod]
     #[pyo3(signature = (home, url, token=None, *, ca=None, params=None, scheme=None, bound=50, clues="bound",
-        sealing=None, spares=MAX_LEVELS, batches=false, own_masks=false, allow_old=false, passphrase=None, progress=None))]
+        sealing=None, spares=MAX_LEVELS, batches=false, own_masks=false, passphrase=None, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     fn create(
         py: Python<'_>,
@@ -57,7 +57,6 @@ impl Inbox {
         spares: u8,
         batches: bool,
         own_masks: bool,
-        allow_old: bool,
         passphrase: Option<String>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
@@ -71,7 +70,6 @@ impl Inbox {
             bound,
             spares,
             sealing: Sealing::HpkeX25519,
-            allow_old,
             board_id: None,
             own_masks,
             batches,

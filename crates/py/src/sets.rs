@@ -10,22 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// The sets in use: their tables are large, and shared by all objects that have one.
 static SETS: Mutex<BTreeMap<&'static str, Weak<ParamSet>>> = Mutex::new(BTreeMap::new());
 
-/// The set of a name.
+/// The set of a name: the one that is in use already, or a new one.
 ///
 /// Errors: `Params`.
 pub(crate) fn set(name: &str) -> Result<Arc<ParamSet>, Fault> {
-    keep(ParamSet::named(name)?)
-}
-
-/// The set of a name for new keys or a new board.
-///
-/// Errors: `Params`: an old set unless `allow_old`.
-pub(crate) fn set_for_new(name: &str, allow_old: bool) -> Result<Arc<ParamSet>, Fault> {
-    keep(ParamSet::for_new(name, allow_old)?)
-}
-
-/// One that is in use already in place of a new one.
-fn keep(made: ParamSet) -> Result<Arc<ParamSet>, Fault> {
+    let made = ParamSet::named(name)?;
     let mut sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(set) = sets.get(made.name()).and_then(Weak::upgrade) {
         return Ok(set);
@@ -41,7 +30,6 @@ pub(crate) struct ParameterSet {
     name: &'static str,
     security_bits: f64,
     insecure: bool,
-    old: bool,
     engines: Vec<&'static str>,
 }
 
@@ -63,7 +51,6 @@ pub(crate) fn parameter_sets() -> Vec<ParameterSet> {
         name: spec.name,
         security_bits: spec.security_bits(),
         insecure: spec.insecure,
-        old: spec.old,
         engines: spec
             .engines()
             .into_iter()

@@ -3,7 +3,6 @@
 use crate::{KeyError, KeyFile, KeyRef, Supplies};
 use omr_cuda::Cards;
 use omr_detector::engine::Loaded;
-use omr_detector::sophomr::BoardCache;
 use omr_protocol::{Mismatch, ParamSet};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,7 +26,7 @@ impl Keys {
         room: usize,
         supplies: &dyn Supplies,
         set: &ParamSet,
-        (cards, cache): (&Cards, &Arc<BoardCache>),
+        cards: &Cards,
     ) -> Result<Arc<dyn Loaded>, KeyError> {
         if let Some(known) = self.held(key) {
             return Ok(known);
@@ -36,7 +35,7 @@ impl Keys {
         self.keep(room.saturating_sub(1));
         let start = Instant::now();
         let mut file = opened(key, supplies, set)?;
-        let engine = cards.engine(set, key.kind, Some(cache))?;
+        let engine = cards.engine(set, key.kind)?;
         let loaded = engine.load(&mut file.reader)?;
         self.kept.push_back((key.hash, loaded.clone()));
         self.loading += start.elapsed();

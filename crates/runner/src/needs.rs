@@ -15,22 +15,20 @@ pub struct Needs {
     pub clues: ClueKind,
     /// Threads that work.
     pub threads: usize,
-    /// Bytes of encodings of the board that recipients share.
-    pub cache_bytes: usize,
     /// Keys kept in memory from one run to the next, of all kinds.
     pub keys: usize,
 }
 
 impl Needs {
     /// Bytes that are taken while a run of some engines makes digests for so many recipients of so many batches, the keys
-    /// that are kept and the cache among them.
+    /// that are kept among them.
     #[must_use]
     pub fn run(&self, engines: &[EngineKind], recipients: usize, batches: u64) -> u64 {
         let shape = Shape {
             recipients,
             batches: batches.max(1),
             threads: self.threads,
-            caches: self.cache() > 0,
+            caches: false,
         };
         // A set without an engine has no runs of it.
         let works = |&engine: &EngineKind| run_bytes(&self.set, engine, self.clues, shape).ok();
@@ -39,7 +37,7 @@ impl Needs {
         let kept = self.keys.saturating_sub(recipients * engines.len()) as u64;
         let largest = engines.iter().map(|&engine| self.key(engine)).max();
         let keys = recipients as u64 * of_one + kept * largest.unwrap_or(0);
-        works + keys + self.cache()
+        works + keys
     }
 
     /// Bytes of a key in memory; 0 where the set has no such engine.
@@ -47,14 +45,6 @@ impl Needs {
     pub fn key(&self, engine: EngineKind) -> u64 {
         let file = self.set.key_file_bytes(engine, self.clues);
         file.map_or(0, |bytes| key_bytes(engine, bytes))
-    }
-
-    /// Bytes that the cache takes when it is full. Sets that open clues do not use it.
-    fn cache(&self) -> u64 {
-        match self.set.spec().opens_clues() {
-            true => 0,
-            false => self.cache_bytes as u64,
-        }
     }
 
     /// The most recipients, of `most` at most, for whom a run takes no more than so many bytes; 0 where not one fits.
@@ -105,7 +95,6 @@ mod tests {
             set: Arc::new(ParamSet::named(set).unwrap()),
             clues: ClueKind::Bound,
             threads: 1,
-            cache_bytes: 0,
             keys: 1,
         }
     }

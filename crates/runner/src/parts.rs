@@ -152,13 +152,7 @@ impl Worker<'_> {
     fn ready(&self, unit: &Unit, job: usize, keys: &mut Keys) -> Result<Ready, Failure> {
         let key = self.key(unit, job)?;
         let room = self.keys.max(unit.jobs.len());
-        let key = keys.load(
-            key,
-            room,
-            self.supplies,
-            self.set,
-            (self.cards, &self.cache),
-        );
+        let key = keys.load(key, room, self.supplies, self.set, self.cards);
         let key = key.map_err(Failure::new)?;
         Ok(Ready { job, key })
     }

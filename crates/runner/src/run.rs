@@ -6,12 +6,10 @@ use crate::{Failure, KeyError, Leased, Leases, Made, Supplies, Unit};
 use omr_cuda::Cards;
 use omr_detector::engine::Answer;
 use omr_detector::engines::{Answers, Engines, Job, respond_together};
-use omr_detector::sophomr::BoardCache;
 use omr_detector::{DetectorError, Progress, Strided, placement_seed};
 use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, SEED_BYTES};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Without work for so long, a worker gives back the memory that digests work in, some 2 GB.
@@ -27,8 +25,6 @@ pub struct Worker<'a> {
     pub set: &'a ParamSet,
     /// Where digests are made.
     pub cards: &'a Cards,
-    /// What recipients share.
-    pub cache: Arc<BoardCache>,
     /// Keys kept in memory from one run to the next, of all kinds.
     pub keys: usize,
 }
@@ -116,7 +112,6 @@ impl Worker<'_> {
         tracing::warn!(error, "a digest is made on the processor");
         let here = Worker {
             cards: &Cards::none(),
-            cache: self.cache.clone(),
             ..*self
         };
         attempt(pool, || {
@@ -188,13 +183,7 @@ impl Worker<'_> {
         }
         let mut engines = Engines::default();
         for key in &unit.jobs[job] {
-            let key = keys.load(
-                key,
-                room,
-                self.supplies,
-                self.set,
-                (self.cards, &self.cache),
-            );
+            let key = keys.load(key, room, self.supplies, self.set, self.cards);
             engines.add(key.map_err(Failure::of_key)?);
         }
         Ok(engines)

@@ -55,8 +55,6 @@ pub struct Board {
     pub sealing: String,
     /// `bound` or `plain`; unless set, bound for a new board and any for one that is there.
     pub clues: Option<String>,
-    /// Whether a new board may be of a set that a later one replaced.
-    pub allow_old: bool,
     /// How old messages may become, in days during which the server runs; 0: none expires.
     pub expire_days: u64,
 }
@@ -178,8 +176,6 @@ pub struct Detector {
     pub threads: usize,
     /// Threads for sessions; half of the cores for 0.
     pub session_threads: usize,
-    /// Bytes that encodings of the board may take, shared by recipients.
-    pub cache_bytes: usize,
     /// SophOMR keys kept in memory, 0.3 GB each at full size.
     pub keys_in_memory: usize,
     /// Recipients with the masks of one epoch that one run serves at most.

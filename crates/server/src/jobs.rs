@@ -106,7 +106,6 @@ struct Inner {
     tally: Tally,
     leases: leases::Table,
     workers: HashMap<Arc<Who>, lend::Hand>,
-    seeds: lend::Seeds,
     /// How often there was something new for those who wait.
     changes: u64,
     next_number: u64,
@@ -147,7 +146,6 @@ pub(crate) struct Jobs {
     together: Together,
     sealing: Sealing,
     lease: Duration,
-    shares_seeds: bool,
     room: Arc<Room>,
     /// When the log was last told that memory is short.
     told_shortage: Mutex<Option<Instant>>,
@@ -190,8 +188,6 @@ pub(crate) struct Bounds {
     pub(crate) sealing: Sealing,
     /// How long a worker elsewhere may be silent.
     pub(crate) lease: Duration,
-    /// Whether digests of the same messages share their placement, and work with it.
-    pub(crate) shares_seeds: bool,
     /// What the memory has room for.
     pub(crate) room: Arc<Room>,
 }
@@ -220,7 +216,6 @@ impl Jobs {
             together: bounds.together,
             sealing: bounds.sealing,
             lease: bounds.lease,
-            shares_seeds: bounds.shares_seeds,
             room: bounds.room,
             told_shortage: Mutex::default(),
             limit: bounds.unfinished,

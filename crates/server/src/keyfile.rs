@@ -68,9 +68,6 @@ pub(crate) fn masks(
     hash: [u8; 32],
     set: &ParamSet,
 ) -> Result<Option<[u8; 32]>, KeyError> {
-    if !set.spec().opens_clues() {
-        return Ok(None);
-    }
     let KeyFile { kind, reader, .. } = open(store, hash, set)?;
     match kind {
         EngineKind::Sophomr => Ok(DetectionKey::read_masks(set.sophomr()?, reader)?),

@@ -13,7 +13,6 @@ use crate::sessions::{Sessions, Tools};
 use crate::tokens::Tokens;
 use omr_cuda::{Cards, Choice};
 use omr_detector::engines::Costs;
-use omr_detector::sophomr::BoardCache;
 use omr_memory::Memory;
 use omr_ops::Metrics;
 use omr_protocol::Mismatch;
@@ -46,7 +45,6 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
     let wanted: Option<ClueKind> = config.board.clues.as_deref().map(str::parse).transpose()?;
     let at = store_config(config);
     if !Store::exists(&config.data) {
-        ParamSet::for_new(set.name(), config.board.allow_old)?;
         let mut board_id = [0; 16];
         getrandom::fill(&mut board_id).map_err(|_| ServerError::NoRandomness)?;
         let clues = wanted.unwrap_or(ClueKind::Bound);
@@ -207,7 +205,6 @@ impl Parts {
             },
             sealing: self.sealing,
             lease: Duration::from_secs(self.config.detector.lease_seconds),
-            shares_seeds: self.config.detector.cache_bytes > 0,
             room: self.room.clone(),
         };
         let (store, set) = (self.store.clone(), self.set.clone());
@@ -236,7 +233,6 @@ impl Parts {
         let (store, set) = (self.store.clone(), self.set.clone());
         let told = (self.metrics.clone(), self.damage.clone());
         let local = Local::new((store, set), jobs.clone(), self.gate.clone(), told, able);
-        let cache = Arc::new(BoardCache::new(detector.cache_bytes));
         let keys = detector.keys_in_memory;
         let cards = self.cards.clone();
         let work = move || {
@@ -245,7 +241,6 @@ impl Parts {
                 supplies: &local,
                 set: &local.set,
                 cards: &cards,
-                cache,
                 keys,
             };
             worker.run(&pool, IDLE, release);

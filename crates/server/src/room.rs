@@ -145,7 +145,7 @@ impl Demand<'_> {
 
 impl Room {
     /// Compares what a configuration asks for with what there is, and lowers in it what is too large: posts that wait,
-    /// recipients together, keys of sessions, keys between runs, the cache, then the messages of one digest. Logs the figures.
+    /// recipients together, keys of sessions, keys between runs, then the messages of one digest. Logs the figures.
     ///
     /// Errors: `Memory` where not even posting and reading fit.
     pub(crate) fn new(
@@ -172,7 +172,6 @@ impl Room {
                 0 => cores(),
                 threads => threads,
             },
-            cache_bytes: detector.cache_bytes,
             keys: detector.keys_in_memory,
         };
         let mut able = match config.detector.local_worker {
@@ -203,8 +202,6 @@ impl Room {
             } else if !able.is_empty() && detector.keys_in_memory > 1 {
                 detector.keys_in_memory -= 1;
                 needs.keys = detector.keys_in_memory;
-            } else if !able.is_empty() && detector.cache_bytes > 0 && !set.spec().opens_clues() {
-                (detector.cache_bytes, needs.cache_bytes) = (0, 0);
             } else if able.contains(&EngineKind::Sophomr) && several {
                 config.limits.digest_messages = slots(set);
             } else if !able.is_empty() {
@@ -220,10 +217,8 @@ impl Room {
                 // What is lowered is counted anew for what is left; workers elsewhere need none of it.
                 detector.together = before.detector.together;
                 detector.keys_in_memory = before.detector.keys_in_memory;
-                detector.cache_bytes = before.detector.cache_bytes;
                 config.limits.digest_messages = before.limits.digest_messages;
                 needs.keys = config.detector.keys_in_memory;
-                needs.cache_bytes = config.detector.cache_bytes;
             } else {
                 break;
             }
@@ -367,7 +362,7 @@ impl Room {
 }
 
 /// Settings that are lowered where memory is short.
-fn lowerable(config: &Config) -> [(&'static str, u64); 6] {
+fn lowerable(config: &Config) -> [(&'static str, u64); 5] {
     let (detector, limits) = (&config.detector, &config.limits);
     [
         ("limits.posting_bytes", limits.posting_bytes as u64),
@@ -377,7 +372,6 @@ fn lowerable(config: &Config) -> [(&'static str, u64); 6] {
             detector.session_keys_in_memory as u64,
         ),
         ("detector.keys_in_memory", detector.keys_in_memory as u64),
-        ("detector.cache_bytes", detector.cache_bytes as u64),
         ("limits.digest_messages", limits.digest_messages),
     ]
 }

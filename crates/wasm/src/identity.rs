@@ -28,9 +28,9 @@ pub struct Found {
 
 #[wasm_bindgen]
 impl Identity {
-    /// A new one for bound clues, of the operating system's randomness. Sets below 128 bits need `allow_old`.
-    pub fn generate(params: &str, allow_old: bool) -> Result<Identity, JsError> {
-        let set = ParamSet::for_new(params, allow_old)?;
+    /// A new one for bound clues, of the operating system's randomness.
+    pub fn generate(params: &str) -> Result<Identity, JsError> {
+        let set = ParamSet::named(params)?;
         let (secret, _) = identity(set.clue(), ClueKind::Bound, &mut os_rng());
         Ok(Self { set, secret })
     }

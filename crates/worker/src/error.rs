@@ -24,7 +24,7 @@ pub enum WorkerError {
     /// Not even one recipient's digest fits into the memory: what it takes, and what there is.
     #[error(
         "memory: a digest of set {set} takes {needed}, there is {has} for it: expected a larger machine, another \
-         --engine, fewer --threads or a smaller --cache"
+         --engine or fewer --threads"
     )]
     Memory {
         /// The board's parameter set.

@@ -5,7 +5,7 @@ use crate::leases::{RemoteLeases, State, WorkerMemory};
 use crate::supplies::Remote;
 use crate::{Hired, WorkerError};
 use omr_cuda::{Cards, Choice};
-use omr_detector::sophomr::{BoardCache, TOGETHER};
+use omr_detector::sophomr::TOGETHER;
 use omr_memory::Memory;
 use omr_protocol::{ClueKind, EngineKind, ParamSet};
 use omr_remote::{Client, Endpoint, v1};
@@ -26,8 +26,6 @@ pub struct Settings {
     pub endpoint: Endpoint,
     /// What the server's log calls it; random where there is none.
     pub name: Option<String>,
-    /// Bytes of encodings of the board that its recipients share.
-    pub cache_bytes: usize,
     /// Where digests are made.
     pub on: Choice,
     /// Threads; all cores for 0.
@@ -146,7 +144,6 @@ impl Worker {
                 supplies: &self.supplies,
                 set: &self.leases.set,
                 cards: &cards,
-                cache: Arc::new(BoardCache::new(self.settings.cache_bytes)),
                 keys: self.settings.keys,
             };
             worker.run(&pool, WAIT, || {
@@ -176,7 +173,6 @@ impl Worker {
             // Those are the longer ones.
             clues: ClueKind::Bound,
             threads,
-            cache_bytes: settings.cache_bytes,
             keys: settings.keys,
         };
         let memory = Memory::now();

@@ -58,8 +58,6 @@ fn the_first_digest_takes_what_digests_need_and_the_last_detector_gives_it_back(
     println!("digests take {} MiB", taken / MIB);
     assert!(taken > 512 * MIB, "{taken}");
 
-    let detector = detector.keep_baby_steps(true);
-    detector.take_memory();
     let mut board = Workload::new(
         params.clue.clone(),
         keys.clue,

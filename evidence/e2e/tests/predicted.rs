@@ -137,7 +137,6 @@ fn what_is_predicted_is_at_least_what_digests_take_and_at_most_twice() {
             set: set(case),
             clues: ClueKind::Plain,
             threads: 1,
-            cache_bytes: 0,
             keys: case.recipients,
         };
         let predicted = needs.run(&[case.engine], case.recipients, case.batches);

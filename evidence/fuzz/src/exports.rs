@@ -45,7 +45,6 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
         bound: 4,
         spares: 2,
         sealing: Sealing::HpkeX25519,
-        allow_old: false,
         board_id: None,
         own_masks: false,
         batches: false,

@@ -75,7 +75,7 @@ pub enum LabError {
     /// How many schemes did not run.
     #[error("{0} schemes did not run")]
     NotCompared(usize),
-    /// A shared cache for a scheme that has none.
+    /// Several recipients for a scheme that serves each alone.
     #[error(
         "--recipients is for sophomr and sophomd: InstantOMR shares no work between recipients"
     )]

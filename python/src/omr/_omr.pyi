@@ -113,7 +113,6 @@ class Board:
         payload_bytes: int = 612,
         sealing: _Sealing = "hpke-x25519",
         clues: _Clues = "bound",
-        allow_old: bool = False,
     ) -> Board:
         """Creates an empty board in a folder and opens it for writing."""
     @staticmethod
@@ -171,7 +170,7 @@ class Identity:
     """
 
     @staticmethod
-    def generate(params: str = ..., *, clues: _Clues = "bound", allow_old: bool = False) -> Identity:
+    def generate(params: str = ..., *, clues: _Clues = "bound") -> Identity:
         """A new recipient. `clues` says which her address takes."""
     @staticmethod
     def from_bytes(secret: _File, *, address: _File | None = None, passphrase: str | None = None) -> Identity:
@@ -559,7 +558,6 @@ class Inbox:
         spares: int = ...,
         batches: bool = False,
         own_masks: bool = False,
-        allow_old: bool = False,
         passphrase: str | None = None,
         progress: _Progress | None = None,
     ) -> Inbox:
@@ -853,7 +851,7 @@ class Maker:
     """Makes digests of units and their parts, one task at a time; keeps keys and messages from one to the next."""
 
     def __new__(
-        cls, params: str, *, threads: int | None = None, cache: int = 0, keys: int = 8, pieces: int = 2
+        cls, params: str, *, threads: int | None = None, keys: int = 8, pieces: int = 2
     ) -> Self: ...
     @property
     def loading(self) -> float:

@@ -95,8 +95,7 @@ fn reports_compare_with_their_like() {
         "instantomr_128_messages.first_layer",
         "instantomr_128_messages_doubled_threads",
         "digest_omr_3_recipients.alone",
-        "digest_omr_3_recipients.first",
-        "digest_omr_3_recipients_kept_baby_steps.further",
+        "digest_omr_3_recipients.further",
         "keygen",
         "decode",
         "clue",
@@ -141,36 +140,35 @@ fn reports_compare_with_their_like() {
 }
 
 #[test]
-fn recipients_of_one_board_share_a_cache() {
+fn recipients_of_one_board_are_served_together() {
     let scene = Scene::keys();
-    let digest = ["bench", "digest", "--params", PARAMS, "--messages", "3000"];
+    let digest = ["bench", "digest", "--params", "insecure-tiny-v4"];
     let board = ["--pertinent", "7", "--bound", "9", "--payload-bytes", "57"];
     let run = |more: &[&str]| {
-        let recipients = ["--recipients", "3"];
+        let recipients = ["--messages", "3000", "--recipients", "3"];
         scene.run(&[&digest[..], &board, &recipients, more].concat())
     };
     let figures = run(&["--json"]).json();
     assert_eq!(figures["exact"], 3, "{figures}");
-    assert!(figures["cache_bytes"].as_u64().unwrap() > 1 << 20);
     let times = &figures["digests"];
-    assert_eq!(times["further_s"].as_array().unwrap().len(), 2);
-    assert!(times["further_over_first"].as_f64().unwrap() > 0.0);
-    assert!(times["last_stages"]["clues"].is_null(), "{figures}");
-    assert!(figures["digests_with_kept_baby_steps"].is_null());
-    let limit = ["--cache-bytes", "9000000", "--keep-baby-steps", "--json"];
-    let figures = run(&limit).json();
-    assert_eq!(figures["exact"], 3, "{figures}");
-    let bytes = figures["cache_bytes"].as_u64().unwrap();
-    assert!((1..=9_000_000).contains(&bytes), "{bytes}");
-    assert!(figures["digests"].is_null());
-    assert!(figures["digests_with_kept_baby_steps"]["first_s"].is_f64());
-    let text = run(&["--cache-bytes", "0"]).quietly();
-    assert!(text.contains("further over first"), "{text}");
-    let crowd = ["--pertinent", "1001", "--recipients", "3"];
+    let (alone, all) = (times["alone_s"].as_f64(), times["all_s"].as_f64());
+    assert!(alone.unwrap() < all.unwrap(), "{figures}");
+    assert!(
+        times["further_over_alone"].as_f64().unwrap() < 1.0,
+        "{figures}"
+    );
+    let text = run(&[]).quietly();
+    assert!(text.contains("further over alone"), "{text}");
+    let crowd = [
+        "--messages",
+        "3000",
+        "--pertinent",
+        "1001",
+        "--recipients",
+        "3",
+    ];
     let args = [&digest[..], &crowd].concat();
     scene.run(&args).refused(2, &["3000", "3003"]);
-    let alone = [&digest[..], &["--keep-baby-steps"]].concat();
-    assert_eq!(scene.run(&alone).code, 2);
 }
 
 #[test]

@@ -55,36 +55,6 @@ fn parameters_must_agree() {
         .refused(1, &["board is of sophomr-v3", "alice/detection.key is of"]);
 }
 
-/// Sets below 128 bits are for the keys and boards that there are.
-#[test]
-fn old_sets_take_a_flag() {
-    let scene = Scene::keys();
-    let told = [
-        "at least 128 bits",
-        "119.6",
-        "use sophomr-v5",
-        "--allow-old",
-    ];
-    let init = ["board", "init", "old", "--params", "sophomr-v2"];
-    scene.run(&init).refused(1, &told);
-    assert!(!scene.path("old").exists());
-    scene.run(&[&init[..], &["--allow-old"]].concat()).quietly();
-    scene.run(&["board", "stat", "old"]).quietly();
-    let keygen = ["keygen", "--out", "bob", "--params", "sophomr-v2"];
-    scene.run(&keygen).refused(1, &told);
-    let told = ["122.6", "use hybrid-v4", "--allow-old"];
-    let id = ["id", "new", "--home", "home", "--params", "hybrid-v1"];
-    scene.run(&id).refused(1, &told);
-    let serve = words("serve --listen 127.0.0.1:0 --data data --params hybrid-v1");
-    let done = scene.run(&serve);
-    let all = told.iter().all(|text| done.stderr.contains(text));
-    assert!(done.code == 1 && all, "{done:?}");
-    let list = scene.run(&["params", "list"]).quietly();
-    assert_eq!(list.matches("not for new keys").count(), 4, "{list}");
-    let shown = scene.run(&["params", "show", "sophomr-v2"]).quietly();
-    assert!(shown.contains("119.6 bits: not for new keys"), "{shown}");
-}
-
 #[test]
 fn empty_boards_and_ranges_outside() {
     let scene = Scene::new("none", 64);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Starts a worker and waits until it works.
 fn worker(scene: &Scene, server: &Server) -> Child {
-    let args = ["worker", "--server", &server.url, "--cache", "16MB"];
+    let args = ["worker", "--server", &server.url];
     let more = [
         "--token-file",
         "pool.token",

@@ -96,9 +96,6 @@ pub(crate) struct IdNew {
     /// A detection key with masks of its own, which the server serves alone: no attack on it is shared with others'
     #[arg(long, help_heading = KEYS)]
     pub(crate) own_masks: bool,
-    /// Take a set that a later one replaced, as it has less than 128 bits of security
-    #[arg(long, help_heading = KEYS)]
-    pub(crate) allow_old: bool,
     /// Print one JSON object
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
@@ -173,9 +170,6 @@ pub(crate) struct IdRotate {
     /// A detection key with masks of its own from now on, which the server serves alone
     #[arg(long)]
     pub(crate) own_masks: bool,
-    /// Take a set that a later one replaced, as it has less than 128 bits of security
-    #[arg(long)]
-    pub(crate) allow_old: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -23,9 +23,6 @@ pub(crate) struct Serve {
     /// Parameter set of the board that the first start makes, over the configuration's
     #[arg(long, value_name = "NAME")]
     pub(crate) params: Option<String>,
-    /// Make that board of a set that a later one replaced, as it has less than 128 bits of security
-    #[arg(long)]
-    pub(crate) allow_old: bool,
     /// Clues of that board, over the configuration's: bound, or plain, which anybody can make so that they reach
     /// every recipient
     #[arg(long, value_name = "KIND")]

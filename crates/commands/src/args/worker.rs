@@ -17,9 +17,6 @@ pub(crate) struct WorkerArgs {
     /// Certificate of the server's authority, in PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
-    /// Memory for encodings of the board that recipients share: 13.4 GB a full batch of sets that open no clues
-    #[arg(long, value_name = "SIZE", default_value = "2GB", value_parser = size)]
-    pub(crate) cache: usize,
     /// Where digests are made: an NVIDIA card, the processor, or (auto) a card where there is one
     #[arg(long, value_name = "WHERE", default_value_t = Choice::Auto)]
     pub(crate) on: Choice,

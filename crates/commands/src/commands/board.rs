@@ -49,7 +49,7 @@ pub(super) fn run(command: &BoardCommand, ui: &Ui) -> Result<(), CliError> {
 }
 
 fn init(args: &BoardInit, ui: &Ui) -> Result<(), CliError> {
-    let set = ParamSet::for_new(&args.params, args.allow_old)?;
+    let set = ParamSet::named(&args.params)?;
     super::warn_if_insecure(set.spec(), ui);
     create(
         &args.dir,

@@ -56,7 +56,7 @@ pub(super) fn on(
     set: &ParamSet,
     kind: EngineKind,
 ) -> Result<Box<dyn Engine>, CliError> {
-    Ok(cards.engine(set, kind, None)?)
+    Ok(cards.engine(set, kind)?)
 }
 
 /// Makes the detector of a session.

@@ -36,7 +36,7 @@ pub(super) struct Written {
 }
 
 pub(super) fn run(args: &Keygen, ui: &Ui) -> Result<(), CliError> {
-    let set = ParamSet::for_new(&args.params, args.allow_old)?;
+    let set = ParamSet::named(&args.params)?;
     super::warn_if_insecure(set.spec(), ui);
     let board = args.board.as_deref();
     let board = board.map(|board| board_id(board, &set, &args.out, ui));

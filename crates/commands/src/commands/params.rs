@@ -21,8 +21,6 @@ struct Listed {
     batch: Option<usize>,
     schemes: Vec<&'static str>,
     insecure: bool,
-    /// Not for new keys and boards.
-    old: bool,
 }
 
 #[derive(Serialize)]
@@ -37,8 +35,6 @@ struct Shown {
 struct Set {
     name: &'static str,
     insecure: bool,
-    /// Not for new keys and boards.
-    old: bool,
     /// The least of all that follow.
     security_bits: f64,
     security: Option<Secured>,
@@ -116,20 +112,16 @@ fn list(json: bool) -> Result<(), CliError> {
         batch: set.sophomr.as_ref().map(|bulk| bulk.n),
         schemes: schemes(&set),
         insecure: set.insecure,
-        old: set.old,
     };
     let sets: Vec<Listed> = SetSpec::published().into_iter().map(listed).collect();
     if json {
         return Ok(io::print_json(&sets)?);
     }
     let line = |set: &Listed| {
-        let security = match (set.insecure, set.old) {
-            (true, _) => "insecure: for tests only".to_owned(),
-            (_, true) => format!(
-                "{:.1} bits of security: not for new keys",
-                set.security_bits
-            ),
-            _ => format!("{:.1} bits of security", set.security_bits),
+        let security = if set.insecure {
+            "insecure: for tests only".to_owned()
+        } else {
+            format!("{:.1} bits of security", set.security_bits)
         };
         format!(
             "{:<26} {:<21} {security}\n",
@@ -184,7 +176,6 @@ impl Set {
         Ok(Self {
             name: set.name(),
             insecure: set.spec().insecure,
-            old: set.spec().old,
             security_bits: set.spec().security_bits(),
             security: set.spec().security().map(Secured::from),
             clue_bytes: ClueKind::Bound.bytes(set.clue()),
@@ -196,9 +187,8 @@ impl Set {
         let security = match &self.security {
             None => "none: for tests only".to_owned(),
             Some(security) => {
-                let old = if self.old { ": not for new keys" } else { "" };
                 format!(
-                    "{:.1} bits{old}, the least of\n{}",
+                    "{:.1} bits, the least of\n{}",
                     self.security_bits,
                     security.text()
                 )

@@ -63,7 +63,6 @@ fn config(args: &Serve) -> Result<Config, CliError> {
     config.access.anonymous_post |= args.anonymous;
     config.access.anonymous_detect |= args.anonymous;
     config.board.params = args.params.clone().unwrap_or(config.board.params);
-    config.board.allow_old |= args.allow_old;
     config.board.clues = args
         .clues
         .map(|clues| clues.to_string())

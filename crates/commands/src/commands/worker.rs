@@ -44,7 +44,6 @@ fn settings(args: &WorkerArgs) -> Result<Settings, CliError> {
     Ok(Settings {
         endpoint,
         name: args.name.clone(),
-        cache_bytes: args.cache,
         on: args.on,
         threads: args.threads.map_or(0, usize::from),
         keys: args.keys.max(1),

@@ -32,7 +32,6 @@ pub(crate) fn wanted() -> NewIdentity {
         bound: 10,
         spares: 2,
         sealing: Sealing::HpkeX25519,
-        allow_old: false,
         board_id: None,
         own_masks: false,
         batches: false,

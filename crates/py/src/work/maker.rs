@@ -7,7 +7,6 @@ use crate::fault::{Fault, check_params};
 use crate::running::{Watch, hearing, run};
 use crate::sets::set;
 use omr_cuda::Cards;
-use omr_detector::sophomr::BoardCache;
 use omr_protocol::ParamSet;
 use omr_runner::{Failure, Keys, Worker};
 use pyo3::prelude::*;
@@ -23,7 +22,6 @@ pub(crate) struct Maker {
     set: Arc<ParamSet>,
     pool: Arc<ThreadPool>,
     cards: Cards,
-    cache: Arc<BoardCache>,
     /// Keys and pieces of boards that stay in memory.
     keep: (usize, usize),
     hot: Mutex<Hot>,
@@ -43,11 +41,10 @@ type Outcome<'py> = (Vec<(Option<Bound<'py, PyBytes>>, Option<String>)>, f64);
 #[pymethods]
 impl Maker {
     #[new]
-    #[pyo3(signature = (params, *, threads=None, cache=0, keys=8, pieces=2))]
+    #[pyo3(signature = (params, *, threads=None, keys=8, pieces=2))]
     fn new(
         params: &str,
         threads: Option<usize>,
-        cache: usize,
         keys: usize,
         pieces: usize,
     ) -> Result<Self, Fault> {
@@ -59,7 +56,6 @@ impl Maker {
             set: set(params)?,
             pool,
             cards: Cards::none(),
-            cache: Arc::new(BoardCache::new(cache)),
             keep: (keys, pieces),
             hot: Mutex::default(),
         })
@@ -232,7 +228,6 @@ impl Maker {
             supplies: given,
             set: &self.set,
             cards: &self.cards,
-            cache: self.cache.clone(),
             keys: self.keep.0,
         }
     }

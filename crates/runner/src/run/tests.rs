@@ -4,8 +4,8 @@ use super::*;
 use crate::{KeyError, KeyRef};
 use omr_detector::{MessageSource, Stages};
 use std::io::{Read, Write};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Hands out nothing, so many times.
 struct Idle(AtomicUsize);
@@ -53,7 +53,6 @@ fn a_worker_without_work_rests_once() {
         supplies: &idle,
         set: &ParamSet::named("insecure-tiny-hybrid-v1").unwrap(),
         cards: &omr_cuda::Cards::none(),
-        cache: Arc::new(BoardCache::new(0)),
         keys: 1,
     };
     let rests = AtomicUsize::new(0);

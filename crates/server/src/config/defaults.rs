@@ -42,7 +42,6 @@ impl Default for Board {
             payload_bytes: 612,
             sealing: Sealing::HpkeX25519.name().into(),
             clues: None,
-            allow_old: false,
             expire_days: 0,
         }
     }
@@ -105,7 +104,6 @@ impl Default for Detector {
             engine: Choice::Auto,
             threads: 0,
             session_threads: 0,
-            cache_bytes: 2 << 30,
             keys_in_memory: 2,
             together: 4,
             together_seconds: 2.0,

@@ -5,10 +5,9 @@ use super::queue::{First, Item, Kinds, Row, Shares};
 use super::{Ending, Entry, Id, Inner, JobRecord, Jobs, State, Work};
 use crate::keyfile::{self, KeyError};
 use omr_detector::placement_seed;
-use omr_protocol::{EngineKind, SEED_BYTES, Scheme, Stride};
+use omr_protocol::{EngineKind, Scheme, Stride};
 use omr_runner::{KeyRef, Seed, Unit, in_words};
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::ops::Range;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,8 +24,6 @@ const DOUBLINGS: u32 = 5;
 const MEMORY: Duration = Duration::from_secs(10);
 /// How long nothing is lent while the disk does not take what comes of it.
 const DISK: Duration = Duration::from_secs(5);
-/// Ranges whose seeds are remembered.
-const SEEDS: usize = 256;
 
 /// What there is for a worker.
 pub(crate) enum Lent {
@@ -91,25 +88,6 @@ impl Hand {
 
     pub(super) fn note_digest(&mut self) {
         self.failures = 0;
-    }
-}
-
-/// Seeds of digests of the same messages, which share work on them.
-#[derive(Default)]
-pub(super) struct Seeds(VecDeque<(Range<u64>, [u8; SEED_BYTES])>);
-
-impl Seeds {
-    /// Drawn at the first use, which comes after the messages were posted, and again when as many other ranges were
-    /// asked for since as are remembered.
-    fn of(&mut self, range: Range<u64>) -> [u8; SEED_BYTES] {
-        let known = self.0.iter().position(|(known, _)| *known == range);
-        let entry = known.and_then(|at| self.0.remove(at));
-        let (range, seed) = entry.unwrap_or_else(|| (range, placement_seed()));
-        self.0.push_back((range, seed));
-        if self.0.len() > SEEDS {
-            self.0.pop_front();
-        }
-        seed
     }
 }
 
@@ -366,7 +344,7 @@ impl Jobs {
             stride: record.stride(),
             bound: record.bound,
             indices_only: record.indices_only,
-            seeds: self.seeds(scheme, record.stride(), keys.len()),
+            seeds: seeds(scheme, keys.len()),
             costs: self.costs,
             jobs: keys,
             lease: self.lease,
@@ -388,22 +366,6 @@ impl Jobs {
         Ok(keys)
     }
 
-    /// Seeds for so many jobs of one unit. Hardly anybody else asks for a stride with gaps: its work is not kept, nor is
-    /// its seed. Nor is it where clues are packed.
-    fn seeds(&self, scheme: Scheme, stride: Stride, jobs: usize) -> Vec<Seed> {
-        let keeps = self.shares_seeds && !stride.has_gaps() && !self.set.spec().opens_clues();
-        let mut seeds = Vec::new();
-        for &engine in scheme.engines() {
-            let mut add = |seed| seeds.push(Seed { engine, seed });
-            match engine {
-                engine if !engine.shares_board() => (0..jobs).for_each(|_| add(placement_seed())),
-                EngineKind::Sophomr if keeps => add(self.lock().seeds.of(stride.range())),
-                _ => add(placement_seed()),
-            }
-        }
-        seeds
-    }
-
     /// Forgets workers that stay away, and leases that ended long ago.
     pub(super) fn tidy_workers(&self) {
         let mut inner = self.lock();
@@ -416,28 +378,24 @@ impl Jobs {
     }
 }
 
+/// Returns the seeds of the placements of a unit's jobs: SophOMR serves all jobs with one placement, InstantOMR serves
+/// each with a placement of its own.
+fn seeds(scheme: Scheme, jobs: usize) -> Vec<Seed> {
+    let mut seeds = Vec::new();
+    for &engine in scheme.engines() {
+        let placements = match engine {
+            EngineKind::Sophomr => 1,
+            EngineKind::Instantomr => jobs,
+        };
+        for _ in 0..placements {
+            let seed = placement_seed();
+            seeds.push(Seed { engine, seed });
+        }
+    }
+    seeds
+}
+
 /// Panics: when the operating system has no randomness.
 fn random_id() -> Id {
     *placement_seed().first_chunk().expect("32 bytes")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn digests_of_the_same_messages_share_their_seed_for_a_while() {
-        let mut seeds = Seeds::default();
-        let first = seeds.of(0..10);
-        assert_ne!(seeds.of(0..11), first);
-        for other in 1..SEEDS as u64 {
-            seeds.of(other..1000);
-            assert_eq!(seeds.of(0..10), first, "{other}");
-        }
-        for other in 0..SEEDS as u64 {
-            seeds.of(other..2000);
-        }
-        assert_ne!(seeds.of(0..10), first);
-        assert_eq!(seeds.0.len(), SEEDS);
-    }
 }

@@ -26,7 +26,6 @@ pub(crate) fn jobs(store: &Store, keep: Keep) -> Jobs {
         },
         sealing: Sealing::None,
         lease: Duration::from_secs(60),
-        shares_seeds: false,
         room: Arc::new(Room::boundless(&set)),
     };
     Jobs::open(store.clone(), set, bounds, Metrics::new("0", "toy")).unwrap()

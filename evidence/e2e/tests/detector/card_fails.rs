@@ -5,7 +5,7 @@ use chacha20::ChaCha20Rng;
 use omr_client::sophomr::Keys;
 use omr_cuda::{Arithmetic, Cards, Choice, CudaRing, Emulated};
 use omr_detector::engines::Costs;
-use omr_detector::sophomr::{BackendEngine, BoardCache, Detector};
+use omr_detector::sophomr::{BackendEngine, Detector};
 use omr_detector::{DetectorError, MessageSource, Messages, Progress, Quiet, Stages};
 use omr_protocol::sophomr::DigestPlan;
 use omr_protocol::{ClueKey, ClueKind, EngineKind, ParamSet, SEED_BYTES, Scheme, Sealing, Stride};
@@ -146,7 +146,6 @@ fn a_worker_repeats_what_a_card_failed_at() {
             supplies: &own,
             set: &set,
             cards: &Cards::on(choice, card),
-            cache: Arc::new(BoardCache::new(0)),
             keys: 1,
         };
         worker.serve(&pool, &unit(file.len()), &mut omr_runner::Keys::default());

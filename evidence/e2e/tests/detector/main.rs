@@ -8,7 +8,6 @@ mod frozen;
 mod keys;
 mod packed;
 mod partial;
-mod recipients;
 mod source;
 mod stopped;
 mod world;

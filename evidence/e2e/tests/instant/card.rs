@@ -171,7 +171,7 @@ fn where_a_card_fails_the_processor_goes_on_with_the_same_bytes() {
 fn answers_are_those_of_the_processor() {
     let (two, card) = Two::failing(apart());
     let cards = Cards::on(Choice::Auto, card.clone());
-    let engine = cards.engine(apart(), EngineKind::Instantomr, None).unwrap();
+    let engine = cards.engine(apart(), EngineKind::Instantomr).unwrap();
     let away = engine.load(&mut &two.file[..]).unwrap();
     let mut board = two.here.board(70, BOUND);
     let mut answer = |detector: Arc<dyn Loaded>| {
@@ -193,7 +193,7 @@ fn answers_are_those_of_the_processor() {
     assert!(matches!(failed, DetectorError::Engine { .. }), "{failed}");
     // A card that does not serve it.
     let absent = Cards::on(Choice::Auto, Emulated::new(Arithmetic::Whole));
-    let engine = absent.engine(apart(), EngineKind::Instantomr, None);
+    let engine = absent.engine(apart(), EngineKind::Instantomr);
     assert!(answer(engine.unwrap().load(&mut &two.file[..]).unwrap()).is_ok());
 }
 

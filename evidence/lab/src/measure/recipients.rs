@@ -1,4 +1,4 @@
-//! Digests of one board for several recipients: together where they share masks, else with a shared cache.
+//! Digests of one board for several recipients, made together: their keys share masks.
 
 use crate::measure::digest::{Score, stages_without_reading};
 use crate::measure::yardstick::Yardstick;
@@ -8,7 +8,7 @@ use omr_client::SecretKey;
 use omr_client::sophomr::{Keys, Recipient};
 use omr_console::peak_rss_bytes;
 use omr_detector::Progress;
-use omr_detector::sophomr::{BoardCache, Detector, TOGETHER, digests};
+use omr_detector::sophomr::{Detector, TOGETHER, digests};
 use omr_protocol::sophomr::{Digest, DigestPlan, Params};
 use omr_protocol::{SEED_BYTES, Scheme, Sealing};
 use rand_core::{Rng, SeedableRng};
@@ -16,18 +16,13 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Digests of one board for several recipients, after one of the first recipient alone: in one run for those who share
-/// masks, in sets that open clues; else one after another, with a shared cache.
+/// Digests of one board for several recipients in as few runs as serve them, after one of the first recipient alone.
 #[derive(Clone)]
 pub struct RecipientsBench {
     /// One recipient's digest; `pertinent` messages are each one's.
     pub digest: DigestBench,
     /// How many, at least one.
     pub recipients: usize,
-    /// What the cache may hold, in bytes.
-    pub cache_bytes: usize,
-    /// Whether baby steps are kept from earlier batches: made before the clock starts.
-    pub keep_baby_steps: bool,
 }
 
 /// What the digests measured.
@@ -43,16 +38,8 @@ pub struct RecipientsFigures {
     pub kernels: &'static str,
     /// Recipients.
     pub recipients: usize,
-    /// What the cache might hold.
-    pub cache_limit_bytes: usize,
-    /// What it held in the end.
-    pub cache_bytes: usize,
-    /// The digests' times, baby steps included.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub digests: Option<RecipientsTimes>,
-    /// The digests' times, all but the one alone without baby steps, which were made before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub digests_with_kept_baby_steps: Option<RecipientsTimes>,
+    /// The digests' times.
+    pub digests: RecipientsTimes,
     /// The most memory the process held.
     pub peak_rss_bytes: u64,
     /// Recipients who got exactly their messages, bit for bit.
@@ -64,24 +51,18 @@ pub struct RecipientsFigures {
 /// Seconds from clues and payloads in memory to the digest.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecipientsTimes {
-    /// The first recipient's digest without a cache, and with baby steps of its own.
+    /// The first recipient's digest alone.
     pub alone_s: f64,
-    /// The same with the cache, which it fills; the same again where recipients are served together.
-    pub first_s: f64,
-    /// The other recipients'; where they are served together, what each of them adds in the mean.
-    pub further_s: Vec<f64>,
-    /// Their mean, if there are any.
-    pub further_mean_s: Option<f64>,
-    /// The mean over `first_s`.
-    pub further_over_first: Option<f64>,
-    /// The mean over `alone_s`.
+    /// All digests.
+    pub all_s: f64,
+    /// What each recipient after the first adds in the mean; absent for one recipient.
+    pub further_s: Option<f64>,
+    /// `further_s` over `alone_s`.
     pub further_over_alone: Option<f64>,
     /// The parts of `alone_s`.
     pub alone_stages: BTreeMap<&'static str, f64>,
-    /// The parts of `first_s`.
-    pub first_stages: BTreeMap<&'static str, f64>,
-    /// The parts of the last of `further_s`; of all digests where they are made together.
-    pub last_stages: BTreeMap<&'static str, f64>,
+    /// The parts of `all_s`.
+    pub all_stages: BTreeMap<&'static str, f64>,
 }
 
 impl RecipientsFigures {
@@ -89,46 +70,24 @@ impl RecipientsFigures {
     pub fn is_exact(&self) -> bool {
         self.exact == self.recipients
     }
-
-    /// The times, of either kind.
-    pub fn times(&self) -> Option<&RecipientsTimes> {
-        let kept = self.digests_with_kept_baby_steps.as_ref();
-        self.digests.as_ref().or(kept)
-    }
 }
 
 impl RecipientsTimes {
-    /// The first recipient alone, then `recipients` together.
-    fn together([alone, all]: &[BTreeMap<&'static str, f64>; 2], recipients: usize) -> Self {
-        let further = recipients as f64 - 1.0;
-        let rest = |stage: &&'static str| {
-            let of = |run: &BTreeMap<_, f64>| run.get(stage).copied().unwrap_or(0.0);
-            (of(all) - of(alone)) / further
-        };
-        let rest = all.keys().map(|stage| (*stage, rest(stage))).collect();
-        let runs = [alone.clone(), alone.clone(), rest];
-        let mut times = Self::new(&runs[..if recipients > 1 { 3 } else { 2 }]);
-        times.last_stages = all.clone();
-        times
-    }
-
-    fn new(runs: &[BTreeMap<&'static str, f64>]) -> Self {
-        let total = |run: &BTreeMap<_, f64>| run.values().sum::<f64>();
-        let (alone_s, first_s) = (total(&runs[0]), total(&runs[1]));
-        let further_s: Vec<f64> = runs[2..].iter().map(total).collect();
-        let sum = further_s.iter().sum::<f64>();
-        let mean = (!further_s.is_empty()).then(|| sum / further_s.len() as f64);
-        let over = |seconds: f64| mean.map(|mean| mean / seconds);
+    fn new(
+        alone_stages: BTreeMap<&'static str, f64>,
+        all_stages: BTreeMap<&'static str, f64>,
+        recipients: usize,
+    ) -> Self {
+        let alone_s = alone_stages.values().sum::<f64>();
+        let all_s = all_stages.values().sum::<f64>();
+        let further_s = (recipients > 1).then(|| (all_s - alone_s) / (recipients as f64 - 1.0));
         Self {
             alone_s,
-            first_s,
-            further_over_first: over(first_s),
-            further_over_alone: over(alone_s),
+            all_s,
             further_s,
-            further_mean_s: mean,
-            alone_stages: runs[0].clone(),
-            first_stages: runs[1].clone(),
-            last_stages: runs[runs.len() - 1].clone(),
+            further_over_alone: further_s.map(|seconds| seconds / alone_s),
+            alone_stages,
+            all_stages,
         }
     }
 }
@@ -138,7 +97,6 @@ struct Shared<'a> {
     params: Arc<Params>,
     plan: DigestPlan,
     board: Workload,
-    cache: Arc<BoardCache>,
     progress: &'a dyn Progress,
 }
 
@@ -151,51 +109,26 @@ impl RecipientsBench {
         let of = &self.digest;
         let yardstick = Yardstick::start(!of.no_yardstick);
         let mut shared = self.shared(progress)?;
-        let (alone, _) = self.one(&mut shared, 0, Arc::new(BoardCache::new(0)), false)?;
-        let (times, exact) = match shared.params.opening.is_some() {
-            true => self.together(&mut shared, alone)?,
-            false => self.one_by_one(&mut shared, alone)?,
-        };
+        let alone = self.alone(&mut shared)?;
+        let (all, exact) = self.together(&mut shared)?;
         let yardstick_us = yardstick.mean();
-        let keep = self.keep_baby_steps;
         Ok(RecipientsFigures {
             scheme: of.setting.scheme,
             subject: Subject::new(shared.params.name(), &of.setting, of.pertinent),
             kernels: shared.params.ring.kernels().name(),
             recipients: self.recipients,
-            cache_limit_bytes: self.cache_bytes,
-            cache_bytes: shared.cache.bytes(),
-            digests: (!keep).then(|| times.clone()),
-            digests_with_kept_baby_steps: keep.then_some(times),
+            digests: RecipientsTimes::new(alone, all, self.recipients),
             peak_rss_bytes: peak_rss_bytes(),
             exact,
             yardstick_us,
         })
     }
 
-    /// The digests of all recipients, one after another, and how many are exact.
-    fn one_by_one(
-        &self,
-        shared: &mut Shared,
-        alone: BTreeMap<&'static str, f64>,
-    ) -> Result<(RecipientsTimes, usize), BenchError> {
-        let cache = shared.cache.clone();
-        let (mut runs, mut exact) = (vec![alone], 0);
-        for recipient in 0..self.recipients {
-            let keep = self.keep_baby_steps;
-            let (stages, is_exact) = self.one(shared, recipient, cache.clone(), keep)?;
-            runs.push(stages);
-            exact += usize::from(is_exact);
-        }
-        Ok((RecipientsTimes::new(&runs), exact))
-    }
-
-    /// The digests of all recipients in as few runs as serve them, and how many are exact.
+    /// Makes the digests of all recipients in as few runs as serve them; returns the stages and how many are exact.
     fn together(
         &self,
         shared: &mut Shared,
-        alone: BTreeMap<&'static str, f64>,
-    ) -> Result<(RecipientsTimes, usize), BenchError> {
+    ) -> Result<(BTreeMap<&'static str, f64>, usize), BenchError> {
         let (params, board_id) = (shared.params.clone(), [0; 16]);
         let (mut secrets, mut detectors) = (Vec::new(), Vec::new());
         for recipient in 0..self.recipients {
@@ -219,8 +152,7 @@ impl RecipientsBench {
         for (recipient, (secret, output)) in secrets.iter().zip(&outputs).enumerate() {
             exact += usize::from(self.is_exact(shared, recipient, secret, &output.digest)?);
         }
-        let times = RecipientsTimes::together(&[alone, stages], self.recipients);
-        Ok((times, exact))
+        Ok((stages, exact))
     }
 
     fn shared<'a>(&self, progress: &'a dyn Progress) -> Result<Shared<'a>, BenchError> {
@@ -234,7 +166,6 @@ impl RecipientsBench {
             params,
             plan,
             board,
-            cache: Arc::new(BoardCache::new(self.cache_bytes)),
             progress,
         })
     }
@@ -250,33 +181,19 @@ impl RecipientsBench {
         self.digest.keys(params, &mut rng)
     }
 
-    /// A recipient's digest: its stages, and whether it is exact.
-    fn one(
-        &self,
-        shared: &mut Shared,
-        recipient: usize,
-        cache: Arc<BoardCache>,
-        keep_baby_steps: bool,
-    ) -> Result<(BTreeMap<&'static str, f64>, bool), BenchError> {
+    /// Makes the first recipient's digest alone; returns its stages.
+    fn alone(&self, shared: &mut Shared) -> Result<BTreeMap<&'static str, f64>, BenchError> {
         let (params, board_id) = (shared.params.clone(), [0; 16]);
-        let Keys {
-            secret, detection, ..
-        } = self.keys(&params, recipient);
-        // One seed for all, as the cache gives it.
+        let detection = self.keys(&params, 0).detection;
         let mut seed = [0; SEED_BYTES];
         ChaCha20Rng::seed_from_u64(!self.digest.setting.start.seed).fill_bytes(&mut seed);
-        let seed = cache.seed(board_id, shared.plan.range(), || seed);
-        let detector = Detector::new(params, detection)
-            .with_cache(cache)
-            .keep_baby_steps(keep_baby_steps);
+        let detector = Detector::new(params, detection);
         let progress = shared.progress;
         detector.take_memory();
         detector.prepare(progress)?;
         let (board, plan) = (&mut shared.board, &shared.plan);
         let out = detector.digest(board, plan, board_id, Sealing::None, seed, progress)?;
-        drop(detector);
-        let is_exact = self.is_exact(shared, recipient, &secret, &out.digest)?;
-        Ok((stages_without_reading(&out.stages), is_exact))
+        Ok(stages_without_reading(&out.stages))
     }
 
     fn is_exact(

@@ -163,19 +163,14 @@ impl Report {
 
     /// Adds the mean times of digests for several recipients as `name`.
     pub fn recipients(&mut self, name: &str, run: &RecipientsFigures) {
-        if let Some(times) = run.times() {
-            for (which, seconds) in [
-                ("alone", Some(times.alone_s)),
-                ("first", Some(times.first_s)),
-                ("further", times.further_mean_s),
-            ] {
-                if let Some(seconds) = seconds {
-                    self.time(&format!("{name}.{which}"), seconds, run.yardstick_us);
-                }
+        for (which, seconds) in [
+            ("alone", Some(run.digests.alone_s)),
+            ("further", run.digests.further_s),
+        ] {
+            if let Some(seconds) = seconds {
+                self.time(&format!("{name}.{which}"), seconds, run.yardstick_us);
             }
         }
-        self.bytes
-            .insert(format!("{name}.cache"), run.cache_bytes as u64);
         self.digests += run.recipients as u64;
         self.exact += run.exact as u64;
     }

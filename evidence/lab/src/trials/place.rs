@@ -73,7 +73,7 @@ impl Place {
              [objects]\nsegment_messages = {SEGMENT}\n\
              [access]\nanonymous_post = true\nanonymous_detect = true\n\
              [limits]\nmessages_per_second = 1000000\n{limits}\n\
-             [detector]\nthreads = 1\nsession_threads = 1\ncache_bytes = 268435456\n"
+             [detector]\nthreads = 1\nsession_threads = 1\n"
         );
         Self::new(dir, &tables)
     }

@@ -31,7 +31,6 @@ def _arguments() -> argparse.ArgumentParser:
     add("--gpus", type=float, default=0, metavar="N", help="GPUs of each actor (default: 0)")
     add("--resource", action="append", default=[], metavar="NAME=N", help="other resources that each actor needs")
     add("--threads", type=int, metavar="N", help="threads of each actor; as its processors unless given")
-    add("--cache", type=int, default=0, metavar="BYTES", help="encodings of the board, for sets that open no clues")
     add("--keys", type=int, default=8, metavar="N", help="keys that an actor keeps in memory (default: 8)")
     add("--pieces", type=int, default=2, metavar="N", help="batches that an actor keeps in memory (default: 2)")
     add("--together", type=int, default=0, metavar="N", help="recipients of one unit at most")

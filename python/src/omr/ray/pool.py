@@ -29,8 +29,6 @@ class Settings:
     """Other resources of Ray that each actor needs, such as machines of one kind."""
     threads: int | None = None
     """Threads of each actor; as many as its processors unless given."""
-    cache: int = 0
-    """Bytes of encodings of the board, for sets that open no clues."""
     keys: int = 8
     """Keys that an actor keeps in memory."""
     pieces: int = 2
@@ -93,7 +91,7 @@ class Pool:
         self.died = 0
         self._stillborn = 0
         threads = settings.threads or max(1, int(settings.cpus))
-        self._make = params, threads, settings.cache, settings.keys, settings.pieces
+        self._make = params, threads, settings.keys, settings.pieces
         # An actor that dies is replaced: one that Ray restarts would wait for the place of a lost machine.
         self._actor = ray().remote(
             num_cpus=settings.cpus, num_gpus=settings.gpus, resources=settings.resources, max_restarts=0

@@ -15,7 +15,7 @@ pub(in crate::args) const WORKER: &str = "\
 Examples:
   omr token add --file omr-data/tokens.toml --name pool --may work
   omr worker --server https://mail.example.org:7600 --token-file pool.token
-  omr worker --server http://127.0.0.1:7600 --token TOKEN --cache 14GB \\
+  omr worker --server http://127.0.0.1:7600 --token TOKEN \\
     --keys 4 --threads 8 --name box-1
   omr worker --server http://127.0.0.1:7600 --token TOKEN --engine instantomr
 

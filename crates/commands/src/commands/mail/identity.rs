@@ -141,7 +141,6 @@ async fn plan(
         bound: args.bound,
         spares: args.spares,
         sealing: args.sealing.unwrap_or(Sealing::HpkeX25519),
-        allow_old: args.allow_old,
         board_id: None,
         own_masks: args.own_masks,
         batches: args.batches,

@@ -6,7 +6,6 @@ use crate::world::{
 use omr_api::v1;
 use omr_api::v1::worker_service_client::WorkerServiceClient;
 use omr_detector::engines::Costs;
-use omr_detector::sophomr::BoardCache;
 use omr_detector::{MessageSource, Messages, Progress, Quiet, Stages};
 use omr_protocol::{ClueKind, EngineKind, Scheme, Sealing, Stride};
 use omr_remote::Endpoint;
@@ -15,7 +14,7 @@ use omr_server::Config;
 use omr_server::tokens::{self, Right, Token};
 use omr_worker::{Settings, Stop, Worker, WorkerError};
 use std::io::{Cursor, Read};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -66,7 +65,6 @@ pub(super) fn settings(server: &Running, token: &str) -> Settings {
     Settings {
         endpoint,
         name: None,
-        cache_bytes: 0,
         on: omr_cuda::Choice::Cpu,
         threads: 1,
         keys: 2,
@@ -210,7 +208,6 @@ impl Scene {
             supplies: &own,
             set: set(),
             cards: &omr_cuda::Cards::none(),
-            cache: Arc::new(BoardCache::new(0)),
             keys: 2,
         };
         worker.run(&builder.build().unwrap(), Duration::ZERO, || {});

@@ -1,7 +1,7 @@
 //! `omr bench all`.
 
 use super::Output;
-use super::digest::{CACHE_BYTES, recipients};
+use super::digest::recipients;
 use super::post::BenchPost;
 use crate::error::LabError;
 use crate::measure::{
@@ -21,8 +21,7 @@ use std::path::PathBuf;
 pub struct BenchAll {
     #[command(flatten)]
     start: Start,
-    /// Also digests for so many recipients of one batch, with a shared cache and without and with
-    /// kept baby steps: minutes and 17 GB at full size; 3 in a quick run
+    /// Also digests for so many recipients of one batch, made together; 3 in a quick run
     #[arg(long, value_name = "R", value_parser = recipients())]
     recipients: Option<u16>,
     /// The insecure tiny set and few messages: tells whether the bench works, nothing else
@@ -143,21 +142,17 @@ impl All<'_> {
         Ok(())
     }
 
-    /// Digests for several recipients of one board, without and with kept baby steps.
+    /// Digests for several recipients of one board.
     fn recipients(&mut self, recipients: usize) -> Result<(), LabError> {
         let messages = self.bench.setting.messages;
         super::enough_messages(messages, self.bench.pertinent * recipients)?;
-        for (keep_baby_steps, name) in [(false, ""), (true, "_kept_baby_steps")] {
-            let bench = RecipientsBench {
-                digest: self.bench.clone(),
-                recipients,
-                cache_bytes: CACHE_BYTES,
-                keep_baby_steps,
-            };
-            let figures = self.on_threads(self.threads, |bar| bench.run(bar))?;
-            let name = format!("digest_omr_{recipients}_recipients{name}");
-            self.report.recipients(&name, &figures);
-        }
+        let bench = RecipientsBench {
+            digest: self.bench.clone(),
+            recipients,
+        };
+        let figures = self.on_threads(self.threads, |bar| bench.run(bar))?;
+        let name = format!("digest_omr_{recipients}_recipients");
+        self.report.recipients(&name, &figures);
         Ok(())
     }
 

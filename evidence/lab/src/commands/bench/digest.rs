@@ -7,9 +7,6 @@ use clap::Args;
 use clap::builder::RangedI64ValueParser;
 use omr_protocol::EngineKind;
 
-/// Enough for one batch at full size.
-pub(super) const CACHE_BYTES: usize = 14 << 30;
-
 /// Recipients of one board.
 pub(super) fn recipients() -> RangedI64ValueParser<u16> {
     RangedI64ValueParser::new().range(1..=1000)
@@ -22,16 +19,9 @@ pub struct BenchDigest {
     /// Runs, each with the next seed
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
-    /// Recipients of one board, each with pertinent messages of her own: served together where they
-    /// share masks, else one after another with a shared cache
+    /// Recipients of one board, served together, each with pertinent messages of their own
     #[arg(long, value_name = "R", conflicts_with = "runs", value_parser = recipients())]
     recipients: Option<u16>,
-    /// Bytes that the shared cache may hold: at full size a batch takes 13.4 GB; 0 turns it off
-    #[arg(long, value_name = "B", default_value_t = CACHE_BYTES, requires = "recipients")]
-    cache_bytes: usize,
-    /// Make the baby steps before the clock starts, as if kept from earlier batches
-    #[arg(long, requires = "recipients")]
-    keep_baby_steps: bool,
 }
 
 pub(super) fn run(args: &BenchDigest, out: &Output<'_>) -> Result<(), LabError> {
@@ -62,8 +52,6 @@ fn several(args: &BenchDigest, recipients: usize, out: &Output<'_>) -> Result<()
     let bench = RecipientsBench {
         digest: args.bench.clone(),
         recipients,
-        cache_bytes: args.cache_bytes,
-        keep_baby_steps: args.keep_baby_steps,
     };
     let figures = out.under_bar(|bar| bench.run(bar))?;
     out.show(&figures)?;

@@ -75,7 +75,7 @@ async fn begin(
     server: Option<&Server>,
     ui: &Ui,
 ) -> Result<Identity, CliError> {
-    let mut new = old.successor(args.allow_old)?;
+    let mut new = old.successor()?;
     new.own_masks |= args.own_masks;
     let start = match server {
         Some(server) => {
