@@ -41,37 +41,9 @@ pub enum DecodeError {
         /// How many fit.
         bound: usize,
     },
-    /// More pertinent messages than the bound, in a digest of InstantOMR whose set has no exact counters.
-    #[error(
-        "overflow: messages {start}..{end} hold {count} pertinent messages, or 97 or a multiple more, the \
-         digest's bound is {bound}; ask for smaller ranges"
-    )]
-    OverflowAtLeast {
-        /// First message of the group.
-        start: u64,
-        /// One past its last.
-        end: u64,
-        /// The least number that there are.
-        count: usize,
-        /// How many fit.
-        bound: usize,
-    },
     /// The sums contradict each other: damage, or a faulty detector.
     #[error("the digest contradicts itself ({0}): it is damaged or its detector is faulty")]
     Inconsistent(String),
-    /// The same in a digest of InstantOMR whose set has no exact counters: the one it has wraps.
-    #[error(
-        "the sums of messages {start}..{end} contradict each other ({cause}): they hold more than 96 \
-         pertinent messages, or the digest is damaged or its detector faulty; ask for smaller ranges"
-    )]
-    InstantInconsistent {
-        /// First message of the group.
-        start: u64,
-        /// One past its last.
-        end: u64,
-        /// What contradicts what.
-        cause: String,
-    },
     /// The digest needs an engine that its set lacks.
     #[error(transparent)]
     Params(#[from] ParamsError),

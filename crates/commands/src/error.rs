@@ -21,16 +21,6 @@ use omr_protocol::{ParamsError, PlanError, Scheme, Sealing};
 use std::io;
 use std::path::PathBuf;
 
-#[cfg(feature = "full")]
-fn doubt(uncertain: usize) -> String {
-    match uncertain {
-        0 => String::new(),
-        of => format!(
-            " and more (or {of} of them are damaged: digests of this older set do not tell)"
-        ),
-    }
-}
-
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -230,8 +220,7 @@ pub(crate) enum CliError {
     #[cfg(feature = "full")]
     #[error(
         "overflow: {groups} of the ranges asked for hold more messages for you than the bound, up to {most} \
-         with a bound of {bound}{}; they are kept. `omr inbox kept` says what came of them since",
-        doubt(*uncertain)
+         with a bound of {bound}; they are kept. `omr inbox kept` says what came of them since"
     )]
     Overflowed {
         /// Ranges that overflowed.
@@ -240,8 +229,6 @@ pub(crate) enum CliError {
         most: u64,
         /// The bound.
         bound: u32,
-        /// Ranges of which that is not certain.
-        uncertain: usize,
     },
     /// Digests that did not decode.
     #[cfg(feature = "full")]

@@ -73,12 +73,7 @@ impl<'a> BoundTo<'a> {
     }
 
     /// A message's clue, which was parsed, and its hash. Panics: when there is no such message.
-    pub fn hashed<'c>(
-        &self,
-        params: &ClueParams,
-        message: usize,
-        clue: &'c [u8],
-    ) -> Hashed<'c> {
+    pub fn hashed<'c>(&self, params: &ClueParams, message: usize, clue: &'c [u8]) -> Hashed<'c> {
         match self.messages {
             Messages::Hashes(hashes) => Hashed::kept(params, hashes[message], clue),
             Messages::Payloads(payloads, bytes) => {

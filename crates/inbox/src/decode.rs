@@ -201,14 +201,12 @@ fn failure(of: Stride, error: &DecodeError) -> Failure {
         DecodeError::Overflow {
             start, end, count, ..
         } => (Some(*count as u64), (*start..*end) == of.range()),
-        DecodeError::OverflowAtLeast { count, .. } => (Some(*count as u64), false),
         _ => (None, false),
     };
     Failure {
         of,
         overflowed,
         exact,
-        may_overflow: matches!(error, DecodeError::InstantInconsistent { .. }),
         reason: error.to_string(),
     }
 }

@@ -12,9 +12,6 @@ use omr_protocol::Stride;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// From so many messages on the counter of InstantOMR's older sets begins anew.
-const COUNTER: u64 = 97;
-
 /// A range whose digest gave no messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
@@ -30,10 +27,6 @@ pub struct Kept {
     /// Whether that is the count of this range, neither more nor less.
     #[serde(default)]
     pub exact: bool,
-    /// Whether it may have overflowed all the same: in sets without exact counters 97 messages and more look like
-    /// damage.
-    #[serde(default)]
-    pub may_overflow: bool,
     /// The decoder's words, or the server's.
     pub reason: String,
     /// Whether it is asked for again and the answer is awaited.
@@ -62,14 +55,7 @@ impl Kept {
     /// Whether more messages for her than the bound are in it, and the rest comes without a person's doing.
     #[must_use]
     pub fn comes_by_itself(&self) -> bool {
-        self.overflowed.is_some() && !self.may_overflow && self.fetches_left > 0
-    }
-
-    /// At least so many messages for her are in it, or may be.
-    #[must_use]
-    pub fn least(&self) -> Option<u64> {
-        let perhaps = self.may_overflow.then_some(COUNTER);
-        self.overflowed.or(perhaps)
+        self.overflowed.is_some() && self.fetches_left > 0
     }
 }
 
@@ -95,8 +81,6 @@ pub(crate) struct Failure {
     pub(crate) overflowed: Option<u64>,
     /// Whether that is the count of all these messages.
     pub(crate) exact: bool,
-    /// Whether too many may be hers all the same.
-    pub(crate) may_overflow: bool,
     /// The decoder's words.
     pub(crate) reason: String,
 }
@@ -108,7 +92,6 @@ impl Failure {
             of,
             overflowed: None,
             exact: false,
-            may_overflow: false,
             reason,
         }
     }
@@ -181,7 +164,6 @@ pub(crate) fn keep<T: Edit>(
         bound: job.bound,
         overflowed: failure.overflowed,
         exact: failure.exact,
-        may_overflow: failure.may_overflow,
         reason: failure.reason,
         asked_again: false,
         read: 0,

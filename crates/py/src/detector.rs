@@ -194,7 +194,7 @@ impl Keys {
         }
         match kind {
             EngineKind::Sophomr => {
-                let engine = on_cpu(&self.set, kind, None)?;
+                let engine = on_cpu(&self.set, kind)?;
                 self.engines.add(engine.load(&mut file)?);
             }
             // Sessions need it as it is.

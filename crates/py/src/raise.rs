@@ -298,29 +298,21 @@ fn plan(error: &PlanError) -> Class {
 }
 
 fn decode(error: DecodeError) -> Class {
-    let overflow = |start, end, count: usize, bound: usize, exact| {
-        let fields = vec![
-            ("start", Field::Number(start)),
-            ("end", Field::Number(end)),
-            ("count", Field::Number(count as u64)),
-            ("bound", Field::Number(bound as u64)),
-            ("exact", Field::Flag(exact)),
-        ];
-        ("DigestOverflowError", fields)
-    };
     match error {
         DecodeError::Overflow {
             start,
             end,
             count,
             bound,
-        } => overflow(start, end, count, bound, true),
-        DecodeError::OverflowAtLeast {
-            start,
-            end,
-            count,
-            bound,
-        } => overflow(start, end, count, bound, false),
+        } => {
+            let fields = vec![
+                ("start", Field::Number(start)),
+                ("end", Field::Number(end)),
+                ("count", Field::Number(count as u64)),
+                ("bound", Field::Number(bound as u64)),
+            ];
+            ("DigestOverflowError", fields)
+        }
         DecodeError::OtherKey(ids) => {
             let ids = Mismatch::new(
                 omr_protocol::hex(&ids.expected),

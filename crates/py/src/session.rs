@@ -7,7 +7,7 @@ use crate::files::Given;
 use crate::running::{Threads, run};
 use omr_detector::instantomr::InstantDetector;
 use omr_detector::{DetectorError, Stages, engine::Answer, placement_seed};
-use omr_protocol::instantomr::{Encoding, InstantPlan, SessionFile};
+use omr_protocol::instantomr::{InstantPlan, SessionFile};
 use omr_protocol::{DigestHeader, Mismatch, ParamSet, Request, Response, hex};
 use omr_store::StoreError;
 use pyo3::prelude::*;
@@ -220,7 +220,7 @@ impl Session {
             key_id: detector.key_id(),
             board_id: board.place.board_id,
             sealing: board.place.sealing,
-            plan: InstantPlan::new(detector.params(), Encoding::Powers, request)?,
+            plan: InstantPlan::new(detector.params(), request)?,
             seed: placement_seed(),
         };
         let mut inner = match wanted.room {

@@ -28,7 +28,6 @@ impl Needs {
             recipients,
             batches: batches.max(1),
             threads: self.threads,
-            caches: false,
         };
         // A set without an engine has no runs of it.
         let works = |&engine: &EngineKind| run_bytes(&self.set, engine, self.clues, shape).ok();

@@ -1,7 +1,7 @@
 //! What one run does.
 
 use omr_detector::engines::Costs;
-use omr_protocol::instantomr::{Encoding, InstantDigest, InstantPlan};
+use omr_protocol::instantomr::{InstantDigest, InstantPlan};
 use omr_protocol::sophomr::{Digest, DigestPlan};
 use omr_protocol::{
     ClueKind, DigestError, EngineKind, Mismatch, ParamSet, PlanError, Request, Response,
@@ -132,12 +132,11 @@ impl Unit {
                     Part::Sophomr(plan?.for_clues(params, clues))
                 }
                 EngineKind::Instantomr => {
-                    let encoding = self.scheme.encoding().unwrap_or(Encoding::Powers);
                     let request = Request {
                         range,
                         ..request.clone()
                     };
-                    let plan = InstantPlan::new(set.instantomr()?, encoding, request);
+                    let plan = InstantPlan::new(set.instantomr()?, request);
                     Part::Instantomr(plan?.for_clues(clues))
                 }
             })

@@ -70,7 +70,7 @@ pub(crate) fn masks(
 ) -> Result<Option<[u8; 32]>, KeyError> {
     let KeyFile { kind, reader, .. } = open(store, hash, set)?;
     match kind {
-        EngineKind::Sophomr => Ok(DetectionKey::read_masks(set.sophomr()?, reader)?),
+        EngineKind::Sophomr => Ok(Some(DetectionKey::read_masks(set.sophomr()?, reader)?)),
         EngineKind::Instantomr => Ok(None),
     }
 }

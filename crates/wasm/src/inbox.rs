@@ -365,7 +365,7 @@ impl Inbox {
         let kept = self.inbox.kept()?.into_iter().map(|kept| KeptRange {
             start: kept.start as f64,
             end: kept.end as f64,
-            overflowed: kept.least().map(|least| least as f64),
+            overflowed: kept.overflowed.map(|least| least as f64),
             read: kept.read as f64,
             fetches_left: kept.fetches_left as f64,
             fetches_expected: kept.fetches_expected as f64,

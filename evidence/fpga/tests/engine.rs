@@ -17,8 +17,7 @@ const MESSAGES: usize = 40;
 
 #[test]
 fn pertinency_vectors_are_the_processors() {
-    let params = Params::named(Spec::TINY_SOPHOMR).expect("a set");
-    let params = Arc::new(params.expect("parameters"));
+    let params = Arc::new(Params::named(Spec::TINY_SOPHOMR).expect("a set"));
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let keys = ring_keys(&params, ClueKind::Plain, &mut rng);
     let other = ring_keys(&params, ClueKind::Plain, &mut rng);

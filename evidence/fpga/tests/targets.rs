@@ -24,9 +24,7 @@ const DESIGN: Design = Design {
 };
 
 fn circuit(clues: ClueKind) -> Circuit {
-    let params = Params::named(Spec::SOPHOMR)
-        .expect("a set")
-        .expect("parameters");
+    let params = Params::named(Spec::SOPHOMR).expect("a set");
     Circuit::new(&params, clues).expect("a set that the RTL holds")
 }
 

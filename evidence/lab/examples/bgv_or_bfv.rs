@@ -5,6 +5,7 @@
 //! as the first, the tensor is taken in both, scaled by p/Q into the second and brought back.
 use chacha20::ChaCha20Rng;
 use omr_bgv::{Ciphertext, Evaluator};
+use omr_protocol::params::SOPHOMR;
 use omr_protocol::sophomr::Params;
 use omr_ring::{Basis, Conversion, Eval, Poly, Ring, Switch, uniform_poly};
 use omr_rlwe::{KeySwitch, Rlwe, Secret, SwitchInput, SwitchingKey};
@@ -69,7 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(1)
         .build_global()?;
-    let params = Params::named("sophomr-v3")?;
+    let params = Params::named(SOPHOMR)?;
     let (ring, p) = (&params.ring, params.p());
     let ev = Evaluator {
         ring,
@@ -92,7 +93,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         &mut rng,
     );
     println!("level  limbs  BGV ms  BFV ms  BFV/BGV");
-    for level in [1, 8, 16, 24] {
+    for level in (1..params.chain.len()).step_by(8) {
         let basis = params.chain.basis(level);
         // Any primes of the universe serve as the second basis; one more than the first has.
         let others = ring.everything().minus(basis);

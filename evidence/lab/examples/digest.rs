@@ -2,6 +2,7 @@
 use omr_detector::Quiet;
 use omr_lab::measure::{DigestBench, Setting, Start};
 use omr_protocol::Scheme;
+use omr_protocol::params::SOPHOMR;
 use omr_protocol::sophomr::Params;
 
 fn main() {
@@ -16,7 +17,7 @@ fn main() {
     } else {
         Scheme::Sophomr
     };
-    let params = Params::named("sophomr-v3").expect("params");
+    let params = Params::named(SOPHOMR).expect("params");
     for (n, w, bits) in params.key_moduli() {
         eprintln!("n {n} weight {w:?} log PQ {bits:.1}");
     }

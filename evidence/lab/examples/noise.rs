@@ -8,7 +8,8 @@ use omr_detector::{MessageSource, Quiet};
 use omr_lab::measure::{EarlierKeys, Workload};
 use omr_papers::clear::EarlierSet;
 use omr_protocol::ClueKind;
-use omr_protocol::sophomr::Params;
+use omr_protocol::params::SOPHOMR;
+use omr_protocol::sophomr::{Params, Rings};
 use omr_protocol::{Clue, Placement, SEED_BYTES};
 use omr_rlwe::Secret;
 use rand_core::SeedableRng;
@@ -19,7 +20,7 @@ const PERTINENT: usize = 50;
 
 fn main() -> Result<(), Error> {
     let args: Vec<String> = std::env::args().collect();
-    let name = args.get(1).map_or("sophomr-v3", |name| name);
+    let name = args.get(1).map_or(SOPHOMR, |name| name);
     let seed = args.get(2).map_or(Ok(1), |s| s.parse())?;
     let earlier = EarlierSet::named(name, true).ok();
     if let Some(set) = earlier.filter(|set| set.lwe().is_some()) {
@@ -32,7 +33,8 @@ fn main() -> Result<(), Error> {
         let d = detector.affine(&steps, &clues, &Quiet)?;
         drop(steps);
         let pertinent = detector.range_check(&d, &Quiet)?;
-        return show(keys.params(), &large, &d, &pertinent);
+        let floor = keys.params().spec().rings.noise_model().floor();
+        return show(floor, keys.params(), &large, &d, &pertinent);
     }
     let params = Params::named(name)?;
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
@@ -43,15 +45,20 @@ fn main() -> Result<(), Error> {
     let (clues, bytes) = (board.clues(0..n)?, Clue::bytes(&params.clue));
     let clues = ClueBatch::new(&params, &placement, clues, bytes);
     let detector = Detector::new(params.clone(), keys.detection);
-    let steps = detector.baby_steps(&Quiet)?;
-    let d = detector.affine(&steps, &clues, &Quiet)?;
-    drop(steps);
+    let d = detector.distances(detector.turned(&Quiet)?, &clues, &Quiet)?;
     let pertinent = detector.range_check(&d, &Quiet)?;
-    show(&params, &large, &d, &pertinent)
+    show(
+        params.spec().noise_model().floor(),
+        &params,
+        &large,
+        &d,
+        &pertinent,
+    )
 }
 
 fn show(
-    params: &Params,
+    floor: f64,
+    params: &Rings,
     large: &Secret,
     d: &[Ciphertext],
     pertinent: &Ciphertext,
@@ -69,12 +76,11 @@ fn show(
             "{what:28} predicted {predicted:6.2}  rms {rms:6.2}  worst embedding {worst:6.2} bits"
         );
     };
-    let model = params.noise_model();
     for (i, d) in d.iter().enumerate() {
         let what = format!("coordinate {i} of d");
-        line(&what, model.floor(), d);
+        line(&what, floor, d);
     }
-    line("the pertinency vector", model.floor(), pertinent);
+    line("the pertinency vector", floor, pertinent);
     let ones = decryptor.decrypt(pertinent);
     let ones = ones.iter().filter(|&&x| x == 1).count();
     println!("pertinent slots: {ones} of {PERTINENT}");

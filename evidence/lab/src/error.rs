@@ -23,6 +23,9 @@ pub enum LabError {
     /// Unknown or impossible parameters.
     #[error(transparent)]
     Params(#[from] ParamsError),
+    /// No such set of a scheme of a paper.
+    #[error(transparent)]
+    Set(#[from] omr_papers::clear::SetError),
     /// A digest of this shape cannot be made.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -135,9 +138,7 @@ impl LabError {
         match self {
             Self::Console(error) => error.code(),
             Self::Bench(BenchError::Decode(error)) => match error {
-                DecodeError::Overflow { .. } | DecodeError::OverflowAtLeast { .. } => {
-                    Code::Overflow
-                }
+                DecodeError::Overflow { .. } => Code::Overflow,
                 _ => Code::Damaged,
             },
             Self::Fpga(

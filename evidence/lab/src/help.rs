@@ -160,9 +160,7 @@ A design that exceeds the Alveo U55C, of which it may use 80 % of DSP slices, lo
 pub const SEARCH: &str = "\
 Examples:
   omr params search
-  omr params search --check --json
-  omr params search --quick --bound 512
-  omr params search --scheme instantomr
+  omr params search --quick --json
 
 Derives sets from the default, drops all below 128 bits and lists those that no other beats in seconds, key, \
 memory, clue and digest at once. Seconds are counts of row operations times what these take here, one thread; \

@@ -32,7 +32,7 @@ pub(super) type Make<'a> = dyn Fn(&ParamSet, EngineKind) -> Result<Box<dyn Engin
 ///
 /// Errors: `Params`.
 pub(super) fn on_cpu(set: &ParamSet, kind: EngineKind) -> Result<Box<dyn Engine>, CliError> {
-    Ok(engine::on_cpu(set, kind, None)?)
+    Ok(engine::on_cpu(set, kind)?)
 }
 
 /// What makes digests on this machine, told in a line.

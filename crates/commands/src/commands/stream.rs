@@ -12,7 +12,7 @@ use omr_board::BoardSource;
 use omr_console::Ui;
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Messages};
-use omr_protocol::instantomr::{Encoding, InstantPlan};
+use omr_protocol::instantomr::InstantPlan;
 use omr_protocol::{DigestHeader, ParamSet, Request, Scheme, hex};
 use omr_store::Board;
 use serde::Serialize;
@@ -70,6 +70,7 @@ fn advance(args: &StreamRun, ui: &Ui) -> Result<(), CliError> {
     let make = |set: &ParamSet, key| Ok(cards.instant(set, key)?);
     #[cfg(not(feature = "full"))]
     let make = engines::session_on_cpu;
+    check_scheme(args)?;
     let (set, detector) = detector(&args.detection_key, &make, ui)?;
     let state = State::new(&args.state, set.instantomr()?, &detector);
     {
@@ -124,7 +125,7 @@ fn open(
         key_id: detector.key_id(),
         board_id: board.config().board_id,
         sealing: sealing(board).map_err(CliError::input(&args.board))?,
-        plan: InstantPlan::new(detector.params(), encoding(args)?, request)?,
+        plan: InstantPlan::new(detector.params(), request)?,
         seed: omr_detector::placement_seed(),
     };
     let detector = detector.clone();
@@ -153,13 +154,14 @@ fn check_history(args: &StreamRun, board: &Board, session: &Session) -> Result<b
     known.map_err(CliError::input(&args.state))
 }
 
-/// The encoding of the scheme asked for.
+/// Checks that the scheme that was asked for is InstantOMR's alone.
 ///
 /// Errors: `StreamScheme`.
-fn encoding(args: &StreamRun) -> Result<Encoding, CliError> {
-    let found = args.scheme;
-    let encoding = found.encoding().filter(|_| found != Scheme::Hybrid);
-    encoding.ok_or(CliError::StreamScheme(found))
+fn check_scheme(args: &StreamRun) -> Result<(), CliError> {
+    match args.scheme {
+        Scheme::Instantomr | Scheme::Instantomd => Ok(()),
+        found => Err(CliError::StreamScheme(found)),
+    }
 }
 
 fn indices(args: &StreamRun) -> bool {
@@ -175,7 +177,6 @@ fn check(args: &StreamRun, board: &Board, session: &Session) -> Result<(), CliEr
     let same = header.board_id == board.config().board_id
         && request.bound == args.bound as usize
         && request.payload_bytes.is_none() == indices(args)
-        && header.plan.encoding() == encoding(args)?
         && (args.room.is_none() || args.room == session.room());
     match same {
         true => Ok(()),

@@ -31,7 +31,7 @@ impl CliError {
 
 fn of_decode(error: &DecodeError) -> Code {
     match error {
-        DecodeError::Overflow { .. } | DecodeError::OverflowAtLeast { .. } => Code::Overflow,
+        DecodeError::Overflow { .. } => Code::Overflow,
         _ => Code::Damaged,
     }
 }

@@ -26,7 +26,7 @@ impl<S: Storage> Inbox<S> {
                 let left = |after: u64| {
                     made.map_or(0, |made| made.saturating_add(after).saturating_sub(turn))
                 };
-                let messages = keeping.kept.least().unwrap_or(0);
+                let messages = keeping.kept.overflowed.unwrap_or(0);
                 let expected = left(schedule::expected(levels, messages, keeping.kept.bound));
                 let fetches_left = left(fetches);
                 ranges.push(Kept {

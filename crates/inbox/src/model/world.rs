@@ -74,7 +74,6 @@ fn decoded(job: &Job, digest: &[u8]) -> Decoded {
             of,
             overflowed: Some(count as u64),
             exact: true,
-            may_overflow: false,
             reason: "overflowed".to_owned(),
         };
         return Decoded {

@@ -83,7 +83,7 @@ impl From<omr_mail::Kept> for Kept {
             start: kept.start,
             end: kept.end,
             bound: kept.bound,
-            count: kept.least(),
+            count: kept.overflowed,
             exact: kept.exact,
             asked_again: kept.asked_again,
             read: kept.read,

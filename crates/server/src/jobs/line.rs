@@ -106,9 +106,9 @@ impl Jobs {
         let messages = range.end - range.start;
         let batches = |messages: u64| messages.div_ceil(self.slots) as f64 * self.costs.batch_s;
         let singles = |messages: u64| messages as f64 * self.costs.message_s;
-        match record.scheme().map(|scheme| scheme.encoding()) {
-            Some(None) => (batches(messages), batches(messages)),
-            Some(Some(_)) if record.keys.len() == 1 => (singles(messages), 0.0),
+        match record.scheme().map(|scheme| scheme.engines()) {
+            Some([EngineKind::Sophomr]) => (batches(messages), batches(messages)),
+            Some(_) if record.keys.len() == 1 => (singles(messages), 0.0),
             _ => {
                 let first = self.costs.split(&range, self.slots);
                 let shared = batches(first - range.start);

@@ -7,7 +7,7 @@ use crate::refuse;
 use crate::source::StoreSource;
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Quiet, placement_seed};
-use omr_protocol::instantomr::{Encoding, InstantPlan, OtherHistory, Seen, SessionFile};
+use omr_protocol::instantomr::{InstantPlan, OtherHistory, Seen, SessionFile};
 use omr_protocol::{DigestHeader, Request};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -249,7 +249,7 @@ fn new(
         key_id: detector.key_id(),
         board_id: board.board_id,
         sealing: tools.sealing,
-        plan: InstantPlan::new(detector.params(), Encoding::Powers, request)?,
+        plan: InstantPlan::new(detector.params(), request)?,
         seed: placement_seed(),
     };
     let mut session = match record.room() {

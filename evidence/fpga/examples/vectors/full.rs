@@ -25,7 +25,7 @@ pub(crate) enum Turn {
 
 /// The image; the rotated ciphertext that is expected was decrypted to the rotated slots.
 pub(crate) fn image(turn: Turn) -> Outcome<Image> {
-    let params = Params::named(SET).ok_or("no such set")??;
+    let params = Params::named(SET)?;
     let mut rng = ChaCha20Rng::seed_from_u64(22);
     let keys = ring_keys(&params, ClueKind::Plain, &mut rng);
     let key = keys.detection;

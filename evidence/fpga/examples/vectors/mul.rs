@@ -16,7 +16,7 @@ const STEP: u64 = 1 << 17;
 
 /// The primes of the large ring of SophOMR's affine transform.
 pub(crate) fn sophomr_primes() -> Outcome<Vec<u64>> {
-    let params = Params::named(Spec::SOPHOMR).ok_or("no such set")??;
+    let params = Params::named(Spec::SOPHOMR)?;
     let (ring, ids) = (&params.ring, params.ring.everything());
     let own = ids.ids().iter().map(|&id| ring.modulus(id).value());
     let mut primes: Vec<u64> = own.collect();

@@ -12,8 +12,8 @@ use omr_fpga::device::Device;
 use omr_fpga::explore::{Explored, Point, explore, variants};
 use omr_fpga::predict::{Prediction, predict};
 use omr_fpga::{FpgaError, paper};
+use omr_papers::clear::{Params, Spec};
 use omr_protocol::ClueKind;
-use omr_protocol::sophomr::Params;
 use serde::Serialize;
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub enum Fpga {
 #[allow(missing_docs, reason = "clap would show it as help")]
 pub struct Explore {
     /// Parameter sets
-    #[arg(long, value_name = "NAME", default_values = ["sophomr-v2", "hybrid-v2"])]
+    #[arg(long, value_name = "NAME", default_values = [Spec::SOPHOMR])]
     params: Vec<String>,
     /// Cycles of blocks, as `make -C hw full` writes them; those of this build unless given
     #[arg(long, value_name = "FILE")]
@@ -50,7 +50,7 @@ pub struct Explore {
 #[allow(missing_docs, reason = "clap would show it as help")]
 pub struct Predict {
     /// Parameter set
-    #[arg(long, value_name = "NAME", default_value = "sophomr-v2")]
+    #[arg(long, value_name = "NAME", default_value = Spec::SOPHOMR)]
     params: String,
     /// Cores of transforms
     #[arg(long, value_name = "N", default_value_t = 3)]
@@ -265,7 +265,7 @@ pub(super) fn run(command: &Fpga, ui: &Ui) -> Result<(), LabError> {
 fn predicted(args: &Predict, out: &Output<'_>) -> Result<(), LabError> {
     let (device, design) = (Device::U55C, args.design());
     let blocks = blocks(args.cycles.as_deref())?;
-    let circuit = Circuit::new(&*Params::named(&args.params)?, ClueKind::Plain)?;
+    let circuit = Circuit::new(&Params::named(&args.params)?, ClueKind::Plain)?;
     let of = |cold| predict(&circuit, &blocks, &design, &device, cold);
     out.show(&Predicted {
         set: circuit.set,
@@ -281,7 +281,7 @@ fn explored(args: &Explore, out: &Output<'_>) -> Result<(), LabError> {
     let blocks = blocks(args.cycles.as_deref())?;
     let mut all: Vec<(Circuit, Found)> = Vec::new();
     for name in &args.params {
-        let circuit = Circuit::new(&*Params::named(name)?, ClueKind::Plain)?;
+        let circuit = Circuit::new(&Params::named(name)?, ClueKind::Plain)?;
         let same = all.iter().find(|(other, _)| circuit.is_same_work(other));
         let found = match same {
             Some((_, found)) => found.clone(),

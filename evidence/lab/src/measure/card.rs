@@ -329,7 +329,7 @@ impl OnCard {
             card,
             free,
             ring: params.ring.with_backend(backend),
-            engine: engine.ok_or_else(|| BenchError::CardSet(params.name().into()))?,
+            engine,
         })
     }
 

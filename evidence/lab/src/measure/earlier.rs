@@ -223,7 +223,7 @@ impl Run<'_> {
             let messages = places.batch(batch, self.bench.messages);
             let placement = places.placement(batch);
             let clues = self.board.batch(messages, placement, self.seed, stages)?;
-            fingerprints.extend(clues.fingerprints());
+            fingerprints.extend_from_slice(clues.fingerprints());
             pertinent.push(detector.pertinency_vector(&steps, &clues, self.progress, stages)?);
         }
         drop(steps);

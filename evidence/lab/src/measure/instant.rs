@@ -8,7 +8,7 @@ use omr_client::{SecretKey, identity};
 use omr_detector::engine::{Loaded, Task};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, MessageSource, Progress, Stages};
-use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantParams, InstantPlan};
+use omr_protocol::instantomr::{InstantDigest, InstantKey, InstantParams, InstantPlan};
 use omr_protocol::{ClueKey, DigestHeader, Request, Response, SEED_BYTES, Scheme, Sealing};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -57,12 +57,11 @@ impl Fixture {
     }
 
     fn header(&self) -> Result<DigestHeader<InstantPlan>, BenchError> {
-        let encoding = self.setting.scheme.encoding().unwrap_or(Encoding::Powers);
         Ok(DigestHeader {
             key_id: self.detector.key_id(),
             board_id: [0; 16],
             sealing: Sealing::None,
-            plan: InstantPlan::new(&self.params, encoding, self.request(0))?,
+            plan: InstantPlan::new(&self.params, self.request(0))?,
             seed: self.seed(),
         })
     }

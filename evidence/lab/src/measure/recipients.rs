@@ -190,7 +190,6 @@ impl RecipientsBench {
         let detector = Detector::new(params, detection);
         let progress = shared.progress;
         detector.take_memory();
-        detector.prepare(progress)?;
         let (board, plan) = (&mut shared.board, &shared.plan);
         let out = detector.digest(board, plan, board_id, Sealing::None, seed, progress)?;
         Ok(stages_without_reading(&out.stages))

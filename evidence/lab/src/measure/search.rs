@@ -1,207 +1,288 @@
-//! Parameter sets compared by what they cost: modelled seconds, bytes of keys, clues and digests.
+//! InstantOMR's parameter sets compared: blocks of the secret, coordinates of clues, what clues are rounded
+//! to, digits of accumulators.
 
-mod grid;
-mod instant;
-
-pub use grid::{Grid, base, embedding_pass_log2};
-pub use instant::{InstantCandidate, InstantFound, search_instant};
-
-use crate::measure::{Units, cost};
-use omr_protocol::params::LEAST_BITS;
-use omr_protocol::sophomr::{Digest, DigestPlan, Outline, Params, ParamsSpec};
-use omr_protocol::{ClueKind, ParamsError, PlanError};
+use chacha20::ChaCha20Rng;
+use omr_protocol::instantomr::{InstantKey, InstantParams, InstantSpec};
+use omr_protocol::params::{Bits, ClueSpec, LEAST_BITS, Posting, SecretSpec, SetSpec};
+use omr_protocol::{ClueKind, ParamsError};
 use omr_ring::Kernels;
-use rayon::ThreadPoolBuildError;
-use rayon::prelude::*;
+use omr_rlwe::Secret;
+use omr_tfhe::{BlockSecret, BootstrapKey, FourierKey, Lwe, Rotation};
+use rand_core::{Rng, SeedableRng};
+use std::ops::RangeInclusive;
+use std::time::Instant;
 
-/// What digests are to be made of.
-#[derive(Clone, Copy, Debug)]
-pub struct Digests {
-    /// Messages covered.
-    pub messages: u64,
-    /// Pertinent messages that a digest may carry.
-    pub bound: usize,
-    /// Bytes of a payload.
-    pub payload_bytes: usize,
-}
+/// Blocks and weights that have estimates.
+const SECRETS: [(usize, RangeInclusive<usize>); 6] = [
+    (10, 86..=92),
+    (8, 106..=112),
+    (7, 120..=128),
+    (6, 141..=149),
+    (5, 161..=167),
+    (4, 195..=203),
+];
+/// log2 of the most that may be missed.
+const MISS: f64 = -30.0;
+/// log2 of the most that may pass: where InstantOMR has a clue secret of its own, and where it has SophOMR's.
+const PASS: [f64; 2] = [-26.0, -20.0];
+/// log2 of the most digests that may be wrong, and coefficients of one.
+const WRONG: f64 = -35.0;
+const COEFFICIENTS: usize = 38_000;
+/// Rotations timed together.
+const TOGETHER: usize = 24;
 
-/// A set and what it costs.
+/// A set that keeps all rates.
 #[derive(Clone, Debug)]
-pub struct Candidate {
-    /// The set, under the name it was derived from.
-    pub spec: ParamsSpec,
-    /// Bits of security: the least over clues and keys.
-    pub security_bits: f64,
-    /// Modelled seconds of a digest, one thread.
-    pub seconds: f64,
-    /// Bytes of the body of a detection key for bound clues.
-    pub key_bytes: u64,
+pub struct InstantCandidate {
+    /// Clues and engine.
+    pub set: SetSpec,
+    /// Coefficients of a block.
+    pub block: usize,
+    /// log2 of the rate of missed messages.
+    pub miss_log2: f64,
+    /// log2 of the rate of false positives.
+    pub false_positive_log2: f64,
     /// Bytes of a clue.
-    pub clue_bytes: u64,
-    /// Bytes of a digest's file.
-    pub digest_bytes: u64,
-    /// Bytes of the baby steps in memory, half of what a detector holds.
-    pub baby_step_bytes: u64,
+    pub clue_bytes: usize,
+    /// Bytes of the detection key.
+    pub key_bytes: u64,
+    /// Seconds of a message's rotations, measured one by one with several in flight.
+    pub seconds: f64,
 }
 
-/// What a search found.
-pub struct Found {
-    /// Sets that no other set beats in everything, the smallest key first.
-    pub best: Vec<Candidate>,
-    /// The published default, whether beaten or not.
-    pub published: Candidate,
-    /// Sets derived.
+/// What the search went through.
+pub struct InstantFound {
+    /// Sets that no other beats in time, clue and group at once, the fastest first.
+    pub best: Vec<InstantCandidate>,
+    /// Sets tried.
     pub tried: usize,
-    /// Of these, sets that are below 128 bits or do not fit.
-    pub refused: usize,
+    /// Of these, sets below 128 bits.
+    pub insecure: usize,
 }
 
-/// A small ring: what depends on its dimension alone.
-struct Small {
-    n: usize,
-    plan: DigestPlan,
-    units: Units,
-    clue_bytes: u64,
-    digest_bytes: u64,
+/// Coordinates, moduli of clues as posted, bits of digits.
+fn shapes(base: &SetSpec, quick: bool) -> Vec<(usize, u64, u32)> {
+    let (most, mut roundings, digits) = match quick {
+        true => (5, vec![base.clue.q, 1 << 10], 16..=17),
+        false => (6, vec![base.clue.q, 1 << 11, 1 << 10], 15..=18),
+    };
+    if base.clue.second.is_some() {
+        roundings.truncate(1); // Clues that SophOMR opens are posted as they are.
+    }
+    let pairs = (3..=most).flat_map(|l| roundings.iter().map(move |&rounded| (l, rounded)));
+    pairs
+        .flat_map(|(l, rounded)| digits.clone().map(move |bits| (l, rounded, bits)))
+        .collect()
 }
 
-/// Searches `grid` for sets derived from `base`.
+/// Searches sets around each of `bases`, which have InstantOMR; `quick`: those next to it, with its secret.
 ///
-/// Errors: `base` does not fit, no digest like `digests` can be made with it, or no thread could be
-/// started.
-pub fn search<E: From<ParamsError> + From<PlanError> + From<ThreadPoolBuildError>>(
-    base: &ParamsSpec,
-    grid: &Grid,
-    digests: Digests,
-) -> Result<Found, E> {
-    let mut smalls = Vec::new();
-    for n in grid.small_dimensions(base) {
-        let spec = ParamsSpec {
-            small_n: n,
-            ..base.clone()
+/// Errors: dimensions that do not fit.
+pub fn search_instant(bases: &[SetSpec], quick: bool) -> Result<InstantFound, ParamsError> {
+    search_at(bases, quick, rotations)
+}
+
+/// The search where rotations of a base with a secret take what `rotations` says.
+fn search_at(
+    bases: &[SetSpec],
+    quick: bool,
+    rotations: impl Fn(&SetSpec, &SecretSpec) -> Result<[f64; 2], ParamsError>,
+) -> Result<InstantFound, ParamsError> {
+    let mut found = InstantFound {
+        best: Vec::new(),
+        tried: 0,
+        insecure: 0,
+    };
+    let mut all = Vec::new();
+    let secrets = |base| SECRETS.into_iter().map(move |secret| (base, secret));
+    for (base, (block, weight)) in bases.iter().flat_map(secrets) {
+        let secret = SecretSpec::Blocks {
+            block,
+            weight: weight.clone(),
         };
-        match Params::new(spec, Kernels::detect()) {
-            Ok(params) => smalls.push(Small::new::<E>(&params, digests)?),
-            Err(ParamsError::Insecure { .. }) if n != base.small_n => {}
-            Err(error) => return Err(error.into()),
+        if quick && secret != *base.clue.instant().spec {
+            continue;
+        }
+        let shapes = shapes(base, quick);
+        found.tried += shapes.len();
+        if bits(base, &secret) < LEAST_BITS {
+            found.insecure += shapes.len();
+            continue;
+        }
+        let costs = rotations(base, &secret)?;
+        for shape in shapes {
+            all.extend(candidate(base, &secret, block, shape, costs)?);
         }
     }
-    let own = |small: &&Small| small.n == base.small_n;
-    let own = smalls
-        .iter()
-        .find(own)
-        .expect("the base's dimension is tried");
-    let published = candidate(Outline::new(base.clone())?, own);
-    let specs = grid.specs(base);
-    let derived = |spec: &ParamsSpec| {
-        let small = smalls.iter().find(|small| small.n == spec.small_n)?;
-        let candidate = candidate(Outline::new(spec.clone()).ok()?, small);
-        (candidate.security_bits >= LEAST_BITS).then_some(candidate)
+    let beaten = |a: &InstantCandidate| all.iter().any(|b| beats(b, a));
+    found.best = all.iter().filter(|a| !beaten(a)).cloned().collect();
+    found.best.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    Ok(found)
+}
+
+/// The least bits of clues with this secret.
+fn bits(base: &SetSpec, secret: &SecretSpec) -> f64 {
+    let least = |bits: [Bits; 2]| bits[0].least().min(bits[1].least());
+    let clue = with_secret(&base.clue, secret);
+    clue.security().map_or(0.0, least)
+}
+
+/// Clues with another secret for InstantOMR.
+fn with_secret(clue: &ClueSpec, secret: &SecretSpec) -> ClueSpec {
+    let (mut clue, secret) = (clue.clone(), secret.clone());
+    match &mut clue.second {
+        Some(second) => second.secret = secret,
+        None => clue.secret = secret,
+    }
+    clue
+}
+
+/// The same with so many coordinates for it.
+fn with_coordinates(mut clue: ClueSpec, coordinates: usize) -> ClueSpec {
+    let first = clue.coordinates - clue.instant().coordinates.len();
+    clue.coordinates = first + coordinates;
+    if let Some(second) = &mut clue.second {
+        second.coordinates = coordinates;
+    }
+    clue
+}
+
+fn group(candidate: &InstantCandidate) -> u64 {
+    candidate
+        .set
+        .instantomr
+        .as_ref()
+        .map_or(0, |spec| spec.group)
+}
+
+fn beats(a: &InstantCandidate, b: &InstantCandidate) -> bool {
+    let no_worse = a.seconds <= b.seconds && a.clue_bytes <= b.clue_bytes && group(a) >= group(b);
+    let better = a.seconds < b.seconds || a.clue_bytes < b.clue_bytes || group(a) > group(b);
+    no_worse && better
+}
+
+/// The set with the least window that misses rarely enough and the largest group whose digests are
+/// right; `None` where too many strangers pass, or no group is.
+fn candidate(
+    base: &SetSpec,
+    secret: &SecretSpec,
+    block: usize,
+    (coordinates, rounded, digit_bits): (usize, u64, u32),
+    [first, second]: [f64; 2],
+) -> Result<Option<InstantCandidate>, ParamsError> {
+    let with = |half: u32, group: u64| SetSpec {
+        clue: ClueSpec {
+            posting: match rounded == base.clue.q {
+                true => base.clue.posting,
+                false => Posting::Rounded(rounded),
+            },
+            ..with_coordinates(with_secret(&base.clue, secret), coordinates)
+        },
+        instantomr: base.instantomr.as_ref().map(|spec| InstantSpec {
+            digit_bits,
+            half,
+            group,
+            ..spec.clone()
+        }),
+        sophomr: None,
+        ..base.clone()
     };
-    let candidates: Vec<Candidate> = specs.par_iter().filter_map(derived).collect();
-    Ok(Found {
-        tried: specs.len(),
-        refused: specs.len() - candidates.len(),
-        best: unbeaten(candidates),
-        published,
-    })
-}
-
-impl Small {
-    fn new<E>(params: &Params, digests: Digests) -> Result<Self, E>
-    where
-        E: From<PlanError> + From<ThreadPoolBuildError>,
-    {
-        let payload = Some(digests.payload_bytes);
-        let plan = DigestPlan::new(params, 0..digests.messages, digests.bound, payload)?;
-        let plan = plan.for_clues(params, ClueKind::Bound);
-        Ok(Self {
-            n: params.small.n(),
-            units: Units::measure(params, &plan)?,
-            clue_bytes: ClueKind::Bound.bytes(&params.clue) as u64,
-            digest_bytes: Digest::file_bytes(&plan, params),
-            plan,
-        })
-    }
-}
-
-fn candidate(outline: Outline, small: &Small) -> Candidate {
-    let spec = outline.spec().clone();
-    let stages = cost::stages(&outline, &small.plan);
-    let steps = spec.baby + ParamsSpec::COORDINATES - 1;
-    let limbs = outline.chain.basis(0).len();
-    Candidate {
-        security_bits: spec.security_bits(),
-        seconds: stages.iter().map(|(_, work)| small.units.model(work)).sum(),
-        key_bytes: outline.detection_key_bytes(ClueKind::Bound),
-        clue_bytes: small.clue_bytes,
-        digest_bytes: small.digest_bytes,
-        baby_step_bytes: (steps * limbs * 2 * spec.n * size_of::<u64>()) as u64,
-        spec,
-    }
-}
-
-impl Candidate {
-    fn costs(&self) -> [f64; 5] {
-        let (key, memory) = (self.key_bytes as f64, self.baby_step_bytes as f64);
-        let (clue, digest) = (self.clue_bytes as f64, self.digest_bytes as f64);
-        [key, self.seconds, memory, digest, clue]
-    }
-
-    /// Whether it is as good as `other` in everything and better in something.
-    pub fn beats(&self, other: &Self) -> bool {
-        let (own, other) = (self.costs(), other.costs());
-        own != other && own.iter().zip(other).all(|(own, other)| *own <= other)
-    }
-}
-
-/// Those that no other beats, the smallest key first; of equal ones the most secure.
-fn unbeaten(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
-    let order = |a: &Candidate, b: &Candidate| {
-        let costs = a.costs().into_iter().zip(b.costs());
-        let mut unequal = costs.map(|(a, b)| a.total_cmp(&b)).filter(|o| o.is_ne());
-        unequal
-            .next()
-            .unwrap_or_else(|| b.security_bits.total_cmp(&a.security_bits))
+    let made = |half, group| InstantParams::new(with(half, group), Kernels::detect());
+    let Some(half) = made(1, 1)?.least_window(MISS) else {
+        return Ok(None);
     };
-    candidates.sort_by(order);
-    let mut best: Vec<Candidate> = Vec::new();
-    for candidate in candidates {
-        let taken =
-            |other: &Candidate| other.beats(&candidate) || other.costs() == candidate.costs();
-        if !best.iter().any(taken) {
-            best.push(candidate);
+    let params = made(half, 1)?;
+    if params.false_positive_log2() > PASS[usize::from(base.clue.second.is_none())] {
+        return Ok(None);
+    }
+    for group in (10..=19).rev().map(|k| 1 << k) {
+        let params = made(half, group)?;
+        if params.failure_log2(COEFFICIENTS) > WRONG {
+            continue;
         }
+        return Ok(Some(InstantCandidate {
+            set: with(half, group),
+            block,
+            miss_log2: params.miss_log2(),
+            false_positive_log2: params.false_positive_log2(),
+            clue_bytes: ClueKind::Bound.bytes(&params.clue),
+            key_bytes: InstantKey::file_bytes_of(&params, ClueKind::Bound),
+            seconds: coordinates as f64 * first + second,
+        }));
     }
-    best
+    Ok(None)
+}
+
+/// Seconds of a rotation of the first layer and of the second, several in flight, one thread's share.
+fn rotations(base: &SetSpec, secret: &SecretSpec) -> Result<[f64; 2], ParamsError> {
+    let set = SetSpec {
+        clue: with_secret(&base.clue, secret),
+        sophomr: None,
+        ..base.clone()
+    };
+    let params = InstantParams::new(set, Kernels::detect())?;
+    let (ring, mut rng) = (&params.ring, ChaCha20Rng::seed_from_u64(1));
+    let SecretSpec::Blocks { block, weight } = secret else {
+        unreachable!("the search's own secrets");
+    };
+    let bits = BlockSecret::new(&mut rng, params.clue.spec().n, *block, weight.clone());
+    let z = Secret::uniform_ternary(&mut rng, ring.n()).poly(ring, &ring.everything());
+    let (gadget, at) = (params.bootstrap().gadget, (&[1; 32], 0));
+    let key = BootstrapKey::generate(ring, gadget, &bits, &z, at, &params.noise, &mut rng);
+    let floats = FourierKey::new(ring, &key, 1);
+    let turn = 2 * ring.n() as u64;
+    let mut start = || -> Vec<Rotation> {
+        let [window, _] = params.windows();
+        let random =
+            |_| Rotation::new(ring, &random_lwe(&mut rng, bits.bits().len(), turn), window);
+        (0..TOGETHER).map(random).collect()
+    };
+    let mut timed = |turn: &dyn Fn(Vec<Rotation>) -> usize| {
+        let rotations = start();
+        let clock = Instant::now();
+        turn(rotations);
+        clock.elapsed().as_secs_f64() / TOGETHER as f64
+    };
+    let mut least = |turn: &dyn Fn(Vec<Rotation>) -> usize| {
+        (0..3).map(|_| timed(turn)).fold(f64::INFINITY, f64::min)
+    };
+    let first = least(&|rotations| floats.rotate(ring, rotations).len());
+    let second = least(&|rotations| key.rotate(ring, 2, rotations).len());
+    Ok([first, second])
+}
+
+fn random_lwe(rng: &mut impl Rng, n: usize, turn: u64) -> Lwe {
+    Lwe {
+        body: rng.next_u64() % turn,
+        mask: (0..n).map(|_| rng.next_u64() % turn).collect(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The published sets are beaten by none where a rotation under a secret of its own takes 0.6 of one
+    /// under SophOMR's.
     #[test]
-    fn unbeaten_sets_are_kept_and_of_equal_ones_the_most_secure() {
-        let candidate = |seconds, key_bytes, security_bits| Candidate {
-            spec: base(),
-            security_bits,
-            seconds,
-            key_bytes,
-            clue_bytes: 1,
-            digest_bytes: 1,
-            baby_step_bytes: 1,
+    fn published_sets_are_beaten_by_none() {
+        let bases = ["hybrid-v4", "hybrid-v2"].map(|name| SetSpec::named(name).unwrap());
+        let costs = |base: &SetSpec, _: &SecretSpec| match base.clue.second {
+            Some(_) => Ok([0.6, 0.6]),
+            None => Ok([1.0, 0.8]),
         };
-        let all = vec![
-            candidate(2.0, 20, 128.0),
-            candidate(1.0, 30, 128.0),
-            candidate(3.0, 10, 128.0),
-            candidate(3.0, 10, 129.0),
-            candidate(3.0, 20, 140.0),
-        ];
-        let kept: Vec<_> = unbeaten(all)
+        let found = search_at(&bases, true, costs).unwrap();
+        let best: Vec<_> = found
+            .best
             .iter()
-            .map(|c| (c.seconds, c.key_bytes, c.security_bits))
+            .map(|one| (one.set.name, group(one)))
             .collect();
-        assert_eq!(kept, [(3.0, 10, 129.0), (2.0, 20, 128.0), (1.0, 30, 128.0)]);
+        let expected = [
+            ("hybrid-v4", 65_536),
+            ("hybrid-v2", 65_536),
+            ("hybrid-v2", 32_768),
+        ];
+        assert_eq!(best, expected);
+        assert_eq!((found.tried, found.insecure), (18, 0));
     }
 }

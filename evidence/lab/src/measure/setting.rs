@@ -141,7 +141,5 @@ fn about(scheme: Scheme) -> &'static str {
         Scheme::Instantomr => "Payloads, message by message",
         Scheme::Instantomd => "Indices only, message by message",
         Scheme::Hybrid => "Full batches, then message by message",
-        Scheme::InstantomrBuckets => "Payloads, message by message, in random combinations",
-        Scheme::InstantomdBuckets => "Indices only, message by message, in buckets",
     }
 }

@@ -7,7 +7,7 @@ pub use costs::{COSTS_FORMAT, MeasuredCosts};
 use crate::measure::{BenchError, Shape};
 use clap::Args;
 use omr_detector::engines::Costs;
-use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantParams, InstantPlan};
+use omr_protocol::instantomr::{InstantDigest, InstantKey, InstantParams, InstantPlan};
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Params};
 use omr_protocol::{ClueKind, EngineKind, ParamSet, Request};
 use serde::Serialize;
@@ -254,7 +254,7 @@ impl Model<'_> {
             self.load.shape.bound,
             Some(self.load.shape.payload_bytes),
         );
-        let plan = InstantPlan::new(params, Encoding::Powers, request)?;
+        let plan = InstantPlan::new(params, request)?;
         Ok(plan.for_clues(ClueKind::Bound))
     }
 }

@@ -5,7 +5,6 @@ use omr_client::Sender;
 use omr_codec::{CodecError, Symbols};
 use omr_protocol::sophomr::Params;
 use omr_protocol::{Clue, SlotClasses};
-use omr_ring::uniform_residues;
 use rand_core::{Rng, SeedableRng};
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -21,9 +20,7 @@ pub enum Strangers {
 /// Kinds of hostile clues; a batch has one kind, the next batch the next.
 #[derive(Clone, Copy)]
 enum Clues {
-    /// Every encoded diagonal is the polynomial with the largest embedding there is.
-    Aligned,
-    /// One value everywhere: diagonals that are constants.
+    /// One value everywhere.
     Constant(u32),
     /// The two residues of largest absolute value in turn.
     Alternating,
@@ -62,9 +59,7 @@ pub struct Hostile {
     shift: u64,
     clues: Vec<Clues>,
     code: Symbols,
-    /// Slots of a polynomial with coefficients +-p/2 that add up at one embedding.
-    large: Vec<u32>,
-    /// The same for the small ring.
+    /// Slots of a polynomial of the small ring with coefficients +-p/2 that add up at one embedding.
     small: Vec<u32>,
     classes: SlotClasses,
 }
@@ -77,9 +72,9 @@ impl Hostile {
     pub fn new(params: &Arc<Params>, payload_bytes: usize, shift: u64) -> Result<Self, CodecError> {
         let p = params.p().value() as u32;
         let mut rng = ChaCha20Rng::seed_from_u64(shift);
-        let mut aligned = |n: usize| aligned_polynomial(n, p.into(), rng.next_u64() as usize | 1);
-        let large = params.plain.decode(aligned(params.slots()));
-        let small = params.small_plain.decode(aligned(params.small.n()));
+        let root = rng.next_u64() as usize | 1;
+        let aligned = aligned_polynomial(params.small.n(), p.into(), root);
+        let small = params.small_plain.decode(aligned);
         let q = params.spec().clue.posted_modulus() as u32;
         let constants = [q / 2, q / 2 + 1, 1, q - 1, 0].map(Clues::Constant);
         let others = [
@@ -91,9 +86,8 @@ impl Hostile {
         Ok(Self {
             params: params.clone(),
             shift,
-            clues: [&[Clues::Aligned], &others[..2], &constants, &others[2..]].concat(),
+            clues: [&others[..2], &constants, &others[2..]].concat(),
             code: Symbols::new(p, payload_bytes)?,
-            large,
             small,
             classes: SlotClasses::new(&params.plain, &params.small_plain),
         })
@@ -106,7 +100,6 @@ impl Hostile {
         let mut fixed = vec![q / 2 - 1001, q / 3];
         fixed.resize(self.params.spec().clue.coordinates, q / 4);
         let (a, b) = match self.kind(&self.clues, 1, index) {
-            Clues::Aligned => (self.aligned_vector(index), self.uniform(stream)),
             Clues::Constant(value) => (vec![value; width], fixed),
             Clues::Alternating => ((0..width as u32).map(|i| q / 2 + i % 2).collect(), fixed),
             Clues::Single => {
@@ -145,23 +138,6 @@ impl Hostile {
         kinds[(at % kinds.len() as u64) as usize]
     }
 
-    /// The vector that puts `large` into every diagonal: diagonal `baby g + j`, turned back by its
-    /// giant step, has at column z what stands at `z + j` in the antiperiodic extension, reversed.
-    fn aligned_vector(&self, index: u64) -> Vec<u32> {
-        let (width, baby) = (self.params.spec().clue.n, self.params.spec().baby);
-        let (p, half) = (self.params.p().value() as u32, self.params.slots() / 2);
-        let slot = index as usize % self.params.slots();
-        let mut a = vec![0; width];
-        for d in 0..width {
-            let column = (slot % half + d / baby * baby) % half;
-            let value = self.large[slot / half * half + column];
-            let back = (2 * width - (column + d % baby) % (2 * width)) % (2 * width);
-            let residue = if back < width { value } else { (p - value) % p };
-            a[back % width] = self.in_clue(residue.into());
-        }
-        a
-    }
-
     /// So many units of p in those of posted residues, which most sets have in common.
     fn in_clue(&self, units: u64) -> u32 {
         (units * self.params.spec().clue.posted_modulus() / self.params.p().value()) as u32
@@ -175,12 +151,6 @@ impl Hostile {
         let offset = u64::from(self.in_clue(offset));
         let moved = |&b: &u32| ((u64::from(b) + offset) % q) as u32;
         (clue.a, clue.b.iter().map(moved).collect())
-    }
-
-    fn uniform(&self, stream: &mut ChaCha20Rng) -> Vec<u32> {
-        let mut words = vec![0; self.params.spec().clue.coordinates];
-        uniform_residues(stream, self.params.p(), &mut words);
-        words.into_iter().map(|x| self.in_clue(x)).collect()
     }
 
     /// A payload whose symbols are all `value`, but for the last of each block, which may have to
@@ -222,28 +192,7 @@ mod tests {
     use omr_client::sophomr::keygen;
 
     fn tiny() -> Arc<Params> {
-        Params::named("insecure-tiny-v2").expect("published")
-    }
-
-    #[test]
-    fn aligned_clues_put_the_extreme_polynomial_into_every_diagonal() {
-        let params = tiny();
-        let hostile = Hostile::new(&params, 60, 3).expect("a payload size");
-        let (n, width) = (params.slots(), params.spec().clue.n);
-        let (half, baby, p) = (n / 2, params.spec().baby, params.p().value() as u32);
-        for d in [0, 1, baby, width - 1] {
-            // By the definition: entry d of row 0 of Neg(a), read along the diagonal.
-            let diagonal = (0..n).map(|slot| {
-                let (row, column) = (slot / half, slot % half);
-                let message = row * half + (column + half - d / baby * baby) % half;
-                let a = hostile.aligned_vector(message as u64);
-                let back = (2 * width - (column + d % baby) % (2 * width)) % (2 * width);
-                let value = a[back % width];
-                if back < width { value } else { (p - value) % p }
-            });
-            let coeffs = params.plain.encode(&diagonal.collect::<Vec<_>>());
-            assert!(coeffs.iter().all(|&c| c == p / 2 || c == p - p / 2));
-        }
+        Params::named("insecure-tiny-v4").expect("published")
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! SophOMR's circuit as its paper has it, and variations of it: an affine transform makes encrypted distances of clues.
 
+use super::SetError;
+use omr_protocol::Mismatch;
 use omr_protocol::ParamsError;
 use omr_protocol::clue::OFFSET_LEN;
 use omr_protocol::params::{ClueParams, ClueSpec, Posting, SecretSpec, dimension};
@@ -98,12 +100,17 @@ impl Spec {
     /// The name of its tiny set, for tests.
     pub const TINY_SOPHOMR: &'static str = "insecure-tiny-sophomr-affine-v1";
 
-    /// SophOMR's set of this name with the affine transform; `None` for other names.
-    pub fn named(name: &str) -> Option<Self> {
+    /// SophOMR's set of this name with the affine transform.
+    ///
+    /// Errors: `Unknown`.
+    pub fn named(name: &str) -> Result<Self, SetError> {
         match name {
-            Self::SOPHOMR => Some(sophomr()),
-            Self::TINY_SOPHOMR => Some(tiny_sophomr()),
-            _ => None,
+            Self::SOPHOMR => Ok(sophomr()),
+            Self::TINY_SOPHOMR => Ok(tiny_sophomr()),
+            _ => Err(SetError::Unknown(Mismatch::new(
+                Self::SOPHOMR.to_owned(),
+                name.to_owned(),
+            ))),
         }
     }
 
@@ -191,12 +198,13 @@ pub struct Params {
 }
 
 impl Params {
-    /// SophOMR's set of this name with the affine transform, on the best kernels of this CPU; `None` for other names.
+    /// SophOMR's set of this name with the affine transform, on the best kernels of this CPU.
     ///
-    /// Errors: none of the sets that there are.
-    pub fn named(name: &str) -> Option<Result<Self, ParamsError>> {
+    /// Errors: `Unknown`.
+    pub fn named(name: &str) -> Result<Self, SetError> {
         let spec = Spec::named(name)?;
-        Some(Circuit::sophomr(&spec).and_then(|circuit| Self::new(spec, circuit)))
+        let circuit = Circuit::sophomr(&spec)?;
+        Ok(Self::new(spec, circuit)?)
     }
 
     /// Checks a specification and derives its modulus chain, on the best kernels of this CPU. The security of its clues

@@ -182,9 +182,7 @@ mod tests {
     /// Every diagonal of a batch that is not full, against its definition.
     #[test]
     fn diagonals_are_those_of_the_matrix() {
-        let params = Params::named(crate::clear::Spec::TINY_SOPHOMR)
-            .unwrap()
-            .unwrap();
+        let params = Params::named(crate::clear::Spec::TINY_SOPHOMR).unwrap();
         let (n, spec) = (params.slots(), params.spec());
         let p = params.p().value();
         let clue = |w: usize| Clue {

@@ -204,7 +204,7 @@ fn small_digits() {
 /// SophOMR's affine transform, against inner products in the clear, with noise below what is predicted.
 #[test]
 fn clues_of_the_ring() {
-    let params = Arc::new(Params::named(Spec::TINY_SOPHOMR).unwrap().unwrap());
+    let params = Arc::new(Params::named(Spec::TINY_SOPHOMR).unwrap());
     let mut rng = ChaCha20Rng::seed_from_u64(6);
     let keys = ring_keys(&params, ClueKind::Plain, &mut rng);
     let (mine, p) = (Sender::new(&params.clue, &keys.clue), params.p());

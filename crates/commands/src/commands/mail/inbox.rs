@@ -386,7 +386,7 @@ pub(super) fn verdict(
             "{}..{} holds {} messages for you and one digest carries {}: {}",
             coming.start,
             coming.end,
-            coming.least().unwrap_or(0),
+            coming.overflowed.unwrap_or(0),
             coming.bound,
             kept::fetches(coming)
         ));
@@ -394,15 +394,13 @@ pub(super) fn verdict(
     });
     let overflowed = kept
         .iter()
-        .filter_map(|kept| Some((kept.least()?, kept.bound, kept.may_overflow)));
-    if let Some((most, bound, _)) = overflowed.clone().max() {
-        let groups = overflowed.clone().count();
-        let uncertain = overflowed.filter(|(_, _, uncertain)| *uncertain).count();
+        .filter_map(|kept| Some((kept.overflowed?, kept.bound)));
+    if let Some((most, bound)) = overflowed.clone().max() {
+        let groups = overflowed.count();
         return Err(CliError::Overflowed {
             groups,
             most,
             bound,
-            uncertain,
         });
     }
     match kept.first() {

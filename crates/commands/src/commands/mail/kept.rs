@@ -24,11 +24,7 @@ pub(super) fn list(dir: &HomeArg, json: bool, ui: &Ui) -> Result<(), CliError> {
 /// What is known of a kept range.
 pub(super) fn line(kept: &Kept) -> String {
     let range = format!("{}..{}", kept.start, kept.end);
-    let what = match kept.least() {
-        Some(all) if kept.may_overflow => format!(
-            "its digest is damaged, or {all} messages for you and more are in it and {} fit",
-            kept.bound
-        ),
+    let what = match kept.overflowed {
         Some(all) => {
             let least = if kept.exact { "" } else { "at least " };
             format!("{least}{all} messages for you, {} fit", kept.bound)

@@ -3,7 +3,9 @@
 use crate::args::ParamsShow;
 use crate::error::CliError;
 use omr_console::thousands;
-use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantParams, InstantPlan};
+use omr_protocol::instantomr::{
+    InstantDigest, InstantKey, InstantParams, InstantPlan, InstantSpec,
+};
 use omr_protocol::{ClueKind, Request};
 use serde::Serialize;
 
@@ -22,23 +24,18 @@ pub(super) struct Instant {
     payload_bytes: u32,
     digest_bytes: u64,
     indices_digest_bytes: u64,
-    /// With buckets and random combinations.
-    buckets_digest_bytes: u64,
 }
 
 impl Instant {
     pub(super) fn new(params: &InstantParams, args: &ParamsShow) -> Result<Self, CliError> {
-        // A set with both engines may take larger bounds for the other one, and for power sums.
-        let most = |encoding| params.spec().largest_bound(encoding);
-        let bound = (args.bound as usize).min(most(Encoding::Powers));
-        let plan = |encoding, payload_bytes| {
-            let bound = bound.min(most(encoding));
-            let range = 0..args.messages;
-            let request = Request::new(range, bound, payload_bytes);
-            let plan = InstantPlan::new(params, encoding, request);
+        // A set with both engines may take larger bounds for the other one.
+        let bound = (args.bound as usize).min(InstantSpec::LARGEST_BOUND);
+        let plan = |payload_bytes| {
+            let request = Request::new(0..args.messages, bound, payload_bytes);
+            let plan = InstantPlan::new(params, request);
             plan.map(|plan| plan.for_clues(ClueKind::Bound))
         };
-        let with_payloads = plan(Encoding::Powers, Some(args.payload_bytes as usize))?;
+        let with_payloads = plan(Some(args.payload_bytes as usize))?;
         Ok(Self {
             coordinates: params.coordinates(),
             sums_modulus: omr_protocol::instantomr::SUMS_MODULUS,
@@ -51,11 +48,7 @@ impl Instant {
             bound: bound as u32,
             payload_bytes: args.payload_bytes,
             digest_bytes: InstantDigest::file_bytes(&with_payloads, params),
-            indices_digest_bytes: InstantDigest::file_bytes(&plan(Encoding::Powers, None)?, params),
-            buckets_digest_bytes: InstantDigest::file_bytes(
-                &plan(Encoding::Buckets, Some(args.payload_bytes as usize))?,
-                params,
-            ),
+            indices_digest_bytes: InstantDigest::file_bytes(&plan(None)?, params),
         })
     }
 
@@ -69,8 +62,7 @@ impl Instant {
              wrong digests         2^{:.1}, of {} messages\n\
              detection key         {} bytes\n\
              digest                {} bytes ({} messages, bound {}, payloads of {} bytes)\n\
-             digest of indices     {} bytes\n\
-             digest with buckets   {} bytes\n",
+             digest of indices     {} bytes\n",
             self.coordinates,
             self.miss_log2,
             self.false_positive_log2,
@@ -82,7 +74,6 @@ impl Instant {
             self.bound,
             number(self.payload_bytes.into()),
             number(self.indices_digest_bytes),
-            number(self.buckets_digest_bytes),
         )
     }
 }

@@ -10,7 +10,6 @@ use crate::tokens::Right;
 use omr_api::v1;
 use omr_protocol::EngineKind;
 use omr_protocol::Scheme;
-use omr_protocol::instantomr::Encoding;
 use std::sync::Arc;
 use tonic::{Request, Status};
 
@@ -51,7 +50,7 @@ impl Detection {
             return Err(Status::out_of_range(text));
         }
         refuse::expired(&self.0.store, request.start)?;
-        let scheme = Scheme::instantomr(Encoding::Powers, !request.indices_only);
+        let scheme = Scheme::instantomr(!request.indices_only);
         self.check_bound(scheme, request.bound)?;
         Ok(SessionRecord {
             account: caller.account.clone(),

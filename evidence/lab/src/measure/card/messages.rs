@@ -7,7 +7,7 @@ use omr_client::{identity, instantomr::detection_key};
 use omr_cuda::{Machine, MessageEngine, MessageRing, checks};
 use omr_detector::instantomr::{AwayEngine, InstantDetector, Session};
 use omr_detector::{DetectorError, MessageSource, Messages, Quiet};
-use omr_protocol::instantomr::{Encoding, InstantKey, InstantParams, InstantPlan};
+use omr_protocol::instantomr::{InstantKey, InstantParams, InstantPlan};
 use omr_protocol::{DigestHeader, Request, SEED_BYTES, Scheme, Sealing};
 use rand_core::SeedableRng;
 use serde::Serialize;
@@ -103,7 +103,7 @@ impl MessageBench {
             key_id: detector.key_id(),
             board_id: [0; 16],
             sealing: Sealing::None,
-            plan: InstantPlan::new(params, Encoding::Powers, request)?,
+            plan: InstantPlan::new(params, request)?,
             seed: [7; SEED_BYTES],
         };
         Ok(Self {

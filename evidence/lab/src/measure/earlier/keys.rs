@@ -5,15 +5,12 @@ use super::{EarlierBenchError, EarlierError};
 use crate::measure::digest::{clue_ms, timed};
 use chacha20::ChaCha20Rng;
 use omr_client::SecretKey;
-use omr_client::sophomr::keygen_with_large_secret;
-use omr_detector::sophomr::ClueBatch;
 use omr_detector::{DetectorError, Stages};
-use omr_papers::clear::{EarlierParams, EarlierSet, LweClueKey, LweParams};
+use omr_papers::clear::{DetectionKey, EarlierParams, EarlierSet, LweClueKey, LweParams, Params};
 use omr_papers::client::{
-    EarlierRecipient, LweSecret, LweSender, detection_key_with_large_secret, identity,
+    EarlierRecipient, LweSecret, LweSender, detection_key_with_large_secret, identity, ring_keys,
 };
-use omr_papers::detector::{Bundles, EarlierDetector};
-use omr_protocol::sophomr::{DetectionKey, Params};
+use omr_papers::detector::{Bundles, ClueBatch, EarlierDetector};
 use omr_protocol::{ClueError, ClueKey, ClueKind, Placement, SEED_BYTES};
 use omr_rlwe::Secret;
 use rand_core::SeedableRng;
@@ -68,12 +65,12 @@ impl EarlierKeys {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let (address, key, large) = match &earlier.lwe {
             None => {
-                let (keys, large) = keygen_with_large_secret(params, kind, &mut rng);
+                let keys = ring_keys(params, kind, &mut rng);
                 let address = Address::Ring {
                     secret: Box::new(keys.secret),
                     clue: keys.clue,
                 };
-                (address, keys.detection, large)
+                (address, keys.detection, keys.large)
             }
             Some(lwe) => {
                 let (secret, clue) = identity(lwe, &mut rng);
@@ -86,7 +83,7 @@ impl EarlierKeys {
                 (address, key, large)
             }
         };
-        let detection_key_bytes = DetectionKey::file_bytes(&key, params);
+        let detection_key_bytes = DetectionKey::bytes(params, key.clues());
         let keys = Self {
             set: set.clone(),
             detector: EarlierDetector::new(earlier.clone(), key),

@@ -327,7 +327,7 @@ fn what_does_not_fit_is_refused() {
         compressor(nothing).err(),
         Some(EarlierError::Empty)
     ));
-    let other = Params::named(Spec::TINY_SOPHOMR).unwrap().unwrap();
+    let other = Params::named(Spec::TINY_SOPHOMR).unwrap();
     let refused = Compressor::with_keys(&other, keys, &world.last, bundles, SHAPE);
     assert!(matches!(refused.err(), Some(EarlierError::NoExpansion(_))));
     let mut pertinency = world.pertinency(&vec![0; params.slots()], 1, &mut rng);
