@@ -16,9 +16,9 @@ const MIB: usize = 1 << 20;
 const MESSAGES: u64 = 64;
 const PAYLOAD_BYTES: usize = 16;
 
-/// Half the dimension of `sophomr-v3`, and otherwise alike.
+/// Half the dimension of `sophomr-v5`, and otherwise alike.
 fn params() -> Arc<Params> {
-    let spec = Params::named("sophomr-v3").unwrap().spec().clone();
+    let spec = Params::named("sophomr-v5").unwrap().spec().clone();
     let half = ParamsSpec {
         name: "insecure-half-v1",
         insecure: true,
@@ -58,8 +58,6 @@ fn the_first_digest_takes_what_digests_need_and_the_last_detector_gives_it_back(
     println!("digests take {} MiB", taken / MIB);
     assert!(taken > 512 * MIB, "{taken}");
 
-    let detector = detector.keep_baby_steps(true);
-    detector.take_memory();
     let mut board = Workload::new(
         params.clue.clone(),
         keys.clue,

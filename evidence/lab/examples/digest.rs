@@ -16,7 +16,7 @@ fn main() {
     } else {
         Scheme::Sophomr
     };
-    let params = Params::named("sophomr-v3").expect("params");
+    let params = Params::named("sophomr-v5").expect("params");
     for (n, w, bits) in params.key_moduli() {
         eprintln!("n {n} weight {w:?} log PQ {bits:.1}");
     }

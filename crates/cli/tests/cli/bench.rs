@@ -143,7 +143,14 @@ fn reports_compare_with_their_like() {
 #[test]
 fn recipients_of_one_board_share_a_cache() {
     let scene = Scene::keys();
-    let digest = ["bench", "digest", "--params", PARAMS, "--messages", "3000"];
+    let digest = [
+        "bench",
+        "digest",
+        "--params",
+        "insecure-tiny-v2",
+        "--messages",
+        "3000",
+    ];
     let board = ["--pertinent", "7", "--bound", "9", "--payload-bytes", "57"];
     let run = |more: &[&str]| {
         let recipients = ["--recipients", "3"];
@@ -176,7 +183,7 @@ fn recipients_of_one_board_share_a_cache() {
 #[test]
 fn instantomr_is_measured() {
     let scene = Scene::keys();
-    let set = ["--params", "insecure-tiny-hybrid-v1"];
+    let set = ["--params", "insecure-tiny-hybrid-v4"];
     let small = ["--payload-bytes", "40", "--pertinent", "9", "--bound", "9"];
     for scheme in ["instantomr", "instantomd", "instantomr-buckets"] {
         let args = ["bench", "digest", "--messages", "90", "--scheme", scheme];

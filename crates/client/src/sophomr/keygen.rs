@@ -148,22 +148,20 @@ mod tests {
 
     #[test]
     fn a_key_is_written_body_by_body_as_it_is_made_at_once() {
-        for name in ["insecure-tiny-v2", "insecure-tiny-v3", "insecure-tiny-v4"] {
-            let set = ParamSet::named(name).unwrap();
-            let params = set.sophomr().unwrap();
-            for clues in [ClueKind::Plain, ClueKind::Bound] {
-                let rng = || ChaCha20Rng::seed_from_u64(3);
-                let (secret, _) = identity(set.clue(), clues, &mut rng());
-                let (mut whole, mut parts) = (Vec::new(), Vec::new());
-                let key = detection_key(params, &secret, None, &mut rng());
-                key.write(params, &mut whole).unwrap();
-                write_detection_key(params, &secret, None, &mut rng(), &mut parts).unwrap();
-                assert!(whole == parts, "{name}, {clues}");
-                assert_eq!(
-                    parts.len() as u64,
-                    DetectionKey::file_bytes_of(params, clues)
-                );
-            }
+        let set = ParamSet::named("insecure-tiny-v4").unwrap();
+        let params = set.sophomr().unwrap();
+        for clues in [ClueKind::Plain, ClueKind::Bound] {
+            let rng = || ChaCha20Rng::seed_from_u64(3);
+            let (secret, _) = identity(set.clue(), clues, &mut rng());
+            let (mut whole, mut parts) = (Vec::new(), Vec::new());
+            let key = detection_key(params, &secret, None, &mut rng());
+            key.write(params, &mut whole).unwrap();
+            write_detection_key(params, &secret, None, &mut rng(), &mut parts).unwrap();
+            assert!(whole == parts, "{clues}");
+            assert_eq!(
+                parts.len() as u64,
+                DetectionKey::file_bytes_of(params, clues)
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Several recipients of one board, whose digests share work.
 
-use crate::world::{Board, SLOTS, World, tiny};
+use crate::world::{Board, SLOTS, World, affine};
 use omr_client::sophomr::Recipient;
 use omr_detector::Quiet;
 use omr_detector::sophomr::{BoardCache, Detector};
@@ -21,8 +21,8 @@ const PERTINENT: [[u64; 3]; 2] = [[3, 77, SLOTS + 2], [4, 1000, SLOTS + 8]];
 
 impl Scene {
     fn new() -> Self {
-        let worlds = [World::new(11), World::new(12)];
-        let mut board = Board::new(MESSAGES, PAYLOAD_BYTES);
+        let worlds = [World::of(affine(), 11), World::of(affine(), 12)];
+        let mut board = Board::of(affine(), MESSAGES, PAYLOAD_BYTES);
         board.clues[50][0] ^= 0xff;
         for (world, indices) in worlds.iter().zip(PERTINENT) {
             board.post(&world.clue_key, &indices);
@@ -32,23 +32,23 @@ impl Scene {
 
     /// Another detector for a recipient.
     fn detector(&self, recipient: usize) -> Detector {
-        let key = DetectionKey::read(tiny(), &self.worlds[recipient].detection[..]).unwrap();
-        Detector::new(tiny().clone(), key)
+        let key = DetectionKey::read(affine(), &self.worlds[recipient].detection[..]).unwrap();
+        Detector::new(affine().clone(), key)
     }
 
     /// The digest's bytes, which must decode to the recipient's messages.
     fn digest(&self, recipient: usize, detector: &Detector, seed: u8) -> Vec<u8> {
-        let plan = DigestPlan::new(tiny(), 0..MESSAGES, 5, Some(PAYLOAD_BYTES)).unwrap();
+        let plan = DigestPlan::new(affine(), 0..MESSAGES, 5, Some(PAYLOAD_BYTES)).unwrap();
         let mut board = self.board.clone();
         let seed = [seed; SEED_BYTES];
         let out = detector
             .digest(&mut board, &plan, [6; 16], Sealing::None, seed, &Quiet)
             .unwrap();
         assert_eq!(out.unusable_clues, 1);
-        let recipient_of = Recipient::new(tiny().recipient(), &self.worlds[recipient].secret);
+        let recipient_of = Recipient::new(affine().recipient(), &self.worlds[recipient].secret);
         let expected = self.board.retrieved(&PERTINENT[recipient]);
         assert_eq!(recipient_of.decode(&out.digest).unwrap(), expected);
-        out.digest.to_bytes(tiny()).unwrap()
+        out.digest.to_bytes(affine()).unwrap()
     }
 }
 
@@ -93,8 +93,9 @@ fn a_kept_batch_is_not_read_again() {
     let cache = Arc::new(BoardCache::new(usize::MAX));
     let detectors = [0, 1].map(|who| scene.detector(who).with_cache(cache.clone()));
     scene.digest(0, &detectors[0], 1);
-    let plan = DigestPlan::new(tiny(), 0..MESSAGES, 5, Some(PAYLOAD_BYTES)).unwrap();
+    let plan = DigestPlan::new(affine(), 0..MESSAGES, 5, Some(PAYLOAD_BYTES)).unwrap();
     let mut empty = Board {
+        params: affine(),
         clues: Vec::new(),
         payloads: Vec::new(),
     };
@@ -108,7 +109,7 @@ fn a_kept_batch_is_not_read_again() {
             &Quiet,
         )
         .unwrap();
-    let found = Recipient::new(tiny().recipient(), &scene.worlds[1].secret).decode(&out.digest);
+    let found = Recipient::new(affine().recipient(), &scene.worlds[1].secret).decode(&out.digest);
     assert_eq!(found.unwrap(), scene.board.retrieved(&PERTINENT[1]));
 }
 
