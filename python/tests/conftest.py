@@ -14,8 +14,8 @@ import omr
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "python" / "pyproject.toml").read_text())["project"]
-TINY = "insecure-tiny-v3"
-HYBRID = "insecure-tiny-hybrid-v3"
+TINY = "insecure-tiny-v4"
+HYBRID = "insecure-tiny-hybrid-v4"
 COMMAND = os.environ.get("OMR_COMMAND")
 
 

@@ -53,7 +53,7 @@ def test_unknown_sets_are_refused():
     with pytest.raises(ValueError, match="plain or bound"):
         omr.Identity.generate(TINY, clues="other")
     names = {known.name: known for known in omr.parameter_sets()}
-    assert names[TINY].insecure and names["sophomr-v4"].security_bits >= 128
+    assert names[TINY].insecure and names["sophomr-v5"].security_bits >= 128
     assert names[HYBRID].engines == ["sophomr", "instantomr"]
 
 

@@ -7,10 +7,11 @@ import omr
 from conftest import ROOT
 
 WIRE = ROOT / "testdata" / "wire" / "v2"
+PLAIN = WIRE / "plain-v4"
 
 
 def test_keys_are_read_and_written_byte_for_byte():
-    for folder in [WIRE, WIRE / "opened", WIRE / "instant", WIRE / "instant-v2", WIRE / "instant-v3"]:
+    for folder in [PLAIN, WIRE / "opened-v4", WIRE / "instant-v4"]:
         secret, address = (folder / "secret.key").read_bytes(), (folder / "clue.key").read_bytes()
         identity = omr.Identity.load(folder)
         assert identity.secret_bytes() == secret, folder
@@ -18,14 +19,14 @@ def test_keys_are_read_and_written_byte_for_byte():
 
 
 def test_a_digest_is_decoded():
-    identity, digest = omr.Identity.load(WIRE), omr.Digest.load(WIRE / "digest.bin")
-    assert bytes(digest) == (WIRE / "digest.bin").read_bytes()
+    identity, digest = omr.Identity.load(PLAIN), omr.Digest.load(PLAIN / "digest.bin")
+    assert bytes(digest) == (PLAIN / "digest.bin").read_bytes()
     assert (digest.range, digest.bound, digest.payload_bytes) == (range(0, 100), 5, 12)
     listed = "".join(f"{one.index} {one.payload.hex()}\n" for one in identity.retrieve(digest))
-    assert listed == (WIRE / "messages.txt").read_text()
+    assert listed == (PLAIN / "messages.txt").read_text()
 
 
-@pytest.mark.parametrize("folder", ["opened", "instant", "instant-v2", "instant-v3"])
+@pytest.mark.parametrize("folder", ["opened-v4", "instant-v4"])
 def test_digests_of_every_scheme_are_decoded(folder):
     identity = omr.Identity.load(WIRE / folder)
     for path in sorted((WIRE / folder).glob("digest*.bin")):
@@ -38,14 +39,14 @@ def test_digests_of_every_scheme_are_decoded(folder):
 
 def test_a_locked_secret_is_opened():
     with pytest.raises(omr.PassphraseError):
-        omr.Identity.from_bytes(WIRE / "secret.key.locked")
-    locked = (WIRE / "secret.key.locked").read_bytes()
+        omr.Identity.from_bytes(PLAIN / "secret.key.locked")
+    locked = (PLAIN / "secret.key.locked").read_bytes()
     opened = omr.Identity.from_bytes(locked, passphrase="correct horse battery staple")
-    assert opened.secret_bytes() == (WIRE / "secret.key").read_bytes()
+    assert opened.secret_bytes() == (PLAIN / "secret.key").read_bytes()
 
 
 def test_every_cut_and_every_flipped_byte_is_refused():
-    whole = (WIRE / "digest.bin").read_bytes()
+    whole = (PLAIN / "digest.bin").read_bytes()
     for length in [0, 3, 8, 50, len(whole) // 2, len(whole) - 1]:
         with pytest.raises(omr.FileError):
             omr.Digest.from_bytes(whole[:length])
@@ -57,5 +58,5 @@ def test_every_cut_and_every_flipped_byte_is_refused():
     with pytest.raises(omr.FileError):
         omr.Digest.from_bytes(whole + b"x")
     with pytest.raises(omr.FileError) as error:
-        omr.Digest.load(WIRE / "clue.key")
+        omr.Digest.load(PLAIN / "clue.key")
     assert (error.value.expected, error.value.found) == ("a digest", "a clue key")

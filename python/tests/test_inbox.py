@@ -231,8 +231,8 @@ def test_errors_by_kind(ann, homes, url, tmp_path):
     with pytest.raises(omr.IdentityError):
         omr.Inbox.create(homes / "bob", url)
     with pytest.raises(omr.OtherParamsError) as error:
-        omr.Inbox.create(tmp_path / "other", url, params="sophomr-v4")
-    assert (error.value.expected, error.value.found) == ("sophomr-v4", TINY)
+        omr.Inbox.create(tmp_path / "other", url, params="sophomr-v5")
+    assert (error.value.expected, error.value.found) == ("sophomr-v5", TINY)
     with pytest.raises(omr.PlanError):
         omr.Inbox.create(tmp_path / "other", url, bound=1 << 20)
     with pytest.raises(omr.AddressError):

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const TINY = "insecure-tiny-hybrid-v1";
+const TINY = "insecure-tiny-hybrid-v4";
 // Long enough for a machine that does other work.
 const PATIENCE_MS = 60_000;
 

@@ -8,7 +8,7 @@ use crate::built;
 use crate::ci::{start_error, success};
 use crate::error::XtaskError;
 
-const SET: [&str; 2] = ["--params", "insecure-tiny-hybrid-v1"];
+const SET: [&str; 2] = ["--params", "insecure-tiny-hybrid-v4"];
 const KILLS: [&str; 5] = ["chaos", "--only", "kills", "--kills", "20"];
 const MEMORY: [&str; 3] = ["chaos", "--only", "memory"];
 const MAIL: [&str; 7] = [

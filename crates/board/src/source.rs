@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn others_post_while_a_board_is_read() {
         let dir = tempfile::tempdir().unwrap();
-        let set = ParamSet::named("insecure-tiny-v2").unwrap();
+        let set = ParamSet::named("insecure-tiny-v4").unwrap();
         let bytes = ClueKind::Plain.bytes(set.clue());
         drop(Board::create(dir.path(), &config(&set)).unwrap());
         post(dir.path(), bytes, 0..200);

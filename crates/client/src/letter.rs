@@ -310,7 +310,7 @@ mod tests {
     fn place(board: u8) -> Place {
         Place {
             board_id: [board; 16],
-            params: "insecure-tiny-v2".into(),
+            params: "insecure-tiny-v4".into(),
             sealing: Sealing::HpkeX25519,
             payload_bytes: 200,
         }
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_on_its_board_alone() {
-        let set = ParamSet::named("insecure-tiny-v2").unwrap();
+        let set = ParamSet::named("insecure-tiny-v4").unwrap();
         let mut rng = os_rng();
         for kind in [ClueKind::Plain, ClueKind::Bound] {
             let (secret, address) = identity(set.clue(), kind, &mut rng);
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn a_clue_that_does_not_follow_from_its_seed_is_dropped() {
-        let set = ParamSet::named("insecure-tiny-v2").unwrap();
+        let set = ParamSet::named("insecure-tiny-v4").unwrap();
         let mut rng = os_rng();
         let (secret, address) = identity(set.clue(), ClueKind::Bound, &mut rng);
         let writer = Writer::new(set.clue(), &address, place(1)).unwrap();

@@ -9,12 +9,12 @@
 //! use omr_protocol::{ClueKind, ParamSet, Sealing};
 //!
 //! // A small set for tests; `sophomr-v5` is the default.
-//! let set = ParamSet::named("insecure-tiny-v2")?;
+//! let set = ParamSet::named("insecure-tiny-v4")?;
 //! // Plain clues, so that no detector is needed below. Bound ones are the default everywhere.
 //! let (secret, address) = identity(set.clue(), ClueKind::Plain, &mut os_rng());
 //! let place = Place {
 //!     board_id: [7; 16],
-//!     params: "insecure-tiny-v2".into(),
+//!     params: "insecure-tiny-v4".into(),
 //!     sealing: Sealing::HpkeX25519,
 //!     payload_bytes: 612,
 //! };

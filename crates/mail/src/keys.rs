@@ -254,7 +254,7 @@ mod tests {
     fn wanted(own_masks: bool) -> NewIdentity {
         NewIdentity {
             // One whose recipients share masks.
-            params: "insecure-tiny-v3".into(),
+            params: "insecure-tiny-v4".into(),
             scheme: None,
             clues: ClueKind::Bound,
             bound: 10,

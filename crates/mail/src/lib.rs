@@ -14,7 +14,7 @@
 //! let home = Home::new(dir.path().join("ann"));
 //! let new = NewIdentity {
 //!     // A small set for tests: a server's board says which.
-//!     params: "insecure-tiny-hybrid-v2".into(),
+//!     params: "insecure-tiny-hybrid-v4".into(),
 //!     scheme: Some(Scheme::Instantomr),
 //!     clues: ClueKind::Bound,
 //!     bound: 50,

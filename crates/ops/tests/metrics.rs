@@ -6,7 +6,7 @@ use omr_ops::{BoardSize, Count, Held, Metrics, grpc_code_name};
 
 /// Figures with every metric counted at least once.
 fn all_counted() -> (Metrics, [Held; 2]) {
-    let metrics = Metrics::new("0.1.0", "hybrid-v1");
+    let metrics = Metrics::new("0.1.0", "hybrid-v4");
     metrics.post(3, 0.002);
     metrics.post(4, 0.004);
     metrics.post_refused("rate");
@@ -56,7 +56,7 @@ fn figures_come_out_as_counted() {
     let text = metrics.clone().encode();
     for line in [
         "omr_engine_info{engine=\"cuda\",card=\"a \\\"card\\\"\"} 1",
-        "omr_build_info{version=\"0.1.0\",params=\"hybrid-v1\"} 1",
+        "omr_build_info{version=\"0.1.0\",params=\"hybrid-v4\"} 1",
         "omr_posts_total 2",
         "omr_posted_messages_total 7",
         "omr_posts_refused_total{reason=\"rate\"} 1",
@@ -160,7 +160,7 @@ fn the_text_is_openmetrics() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_process_is_measured() {
-    let text = Metrics::new("0.1.0", "hybrid-v1").encode();
+    let text = Metrics::new("0.1.0", "hybrid-v4").encode();
     for name in [
         "omr_process_resident_memory_bytes ",
         "omr_process_memory_limit_bytes ",

@@ -68,7 +68,7 @@ fn status() -> Status {
         build: "release, x86_64 linux".to_owned(),
         source: "https://example.org/omr".to_owned(),
         board_id: "00112233445566778899aabbccddeeff".to_owned(),
-        params_id: "hybrid-v1".to_owned(),
+        params_id: "hybrid-v4".to_owned(),
         written_unix_seconds: 1_767_323_045,
         uptime_seconds: 3_725,
         health: Health::of(vec![Check {
@@ -116,7 +116,7 @@ fn the_page_has_every_figure() {
         "<dt>Version</dt><dd><a href=\"https://example.org/omr\">9.8.7</a></dd>",
         "<dt>Build</dt><dd>release, x86_64 linux</dd>",
         "00112233445566778899aabbccddeeff",
-        "hybrid-v1",
+        "hybrid-v4",
         "2026-01-02 03:04:05 UTC",
         "1h 2m 5s",
         "Not healthy",
@@ -311,7 +311,7 @@ async fn get(address: std::net::SocketAddr, path: &str) -> (String, String) {
 
 #[tokio::test]
 async fn pages_have_their_types_and_are_not_kept() {
-    let metrics = Metrics::new("9.8.7", "hybrid-v1");
+    let metrics = Metrics::new("9.8.7", "hybrid-v4");
     let address = serve(router(status).merge(metrics_router(metrics))).await;
     for (path, kind) in [
         ("/", "text/html; charset=utf-8"),
@@ -350,7 +350,7 @@ async fn metrics_can_have_an_address_of_their_own() {
     let public = serve(router(status)).await;
     let (head, _) = get(public, "/metrics").await;
     assert!(head.starts_with("HTTP/1.1 404 "), "{head}");
-    let private = serve(metrics_router(Metrics::new("9.8.7", "hybrid-v1"))).await;
+    let private = serve(metrics_router(Metrics::new("9.8.7", "hybrid-v4"))).await;
     let (head, _) = get(private, "/metrics").await;
     assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
     let (head, _) = get(private, "/").await;

@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn as_many_fit_as_there_is_room_for() {
-        let needs = needs("insecure-tiny-v3");
+        let needs = needs("insecure-tiny-v4");
         let sophomr = [EngineKind::Sophomr];
         let of = |recipients| needs.run(&sophomr, recipients, 1);
         assert!(of(1) < of(2) && of(2) < of(4));

@@ -274,7 +274,7 @@ impl Config {
             data: data.to_owned(),
             ..Self::default()
         };
-        config.board.params = "insecure-tiny-hybrid-v1".into();
+        config.board.params = "insecure-tiny-hybrid-v4".into();
         config
     }
 

@@ -472,7 +472,7 @@ mod tests {
                 ..has(64_000 * MB)
             }
         }
-        let (config, room) = of("insecure-tiny-v3", left);
+        let (config, room) = of("insecure-tiny-v4", left);
         assert_eq!(config, Config::default());
         let sophomr = [EngineKind::Sophomr];
         // What posts and requests may take stays free.
@@ -486,18 +486,18 @@ mod tests {
     #[test]
     fn posts_and_requests_have_less_before_there_is_no_server() {
         let refused = |limit| {
-            let set = Arc::new(ParamSet::named("insecure-tiny-v3").unwrap());
+            let set = Arc::new(ParamSet::named("insecure-tiny-v4").unwrap());
             let (mut config, look) = (Config::default(), limit);
             Room::new(&mut config, &set, ClueKind::Bound, true, look).err()
         };
-        let (config, room) = of("insecure-tiny-v3", || has(200 * MB));
+        let (config, room) = of("insecure-tiny-v4", || has(200 * MB));
         let (posting, requests) = (config.limits.posting_bytes, room.requests());
         assert!((8 << 20..30 << 20).contains(&posting), "{posting}");
         assert!((25_000_000..30_000_000).contains(&requests), "{requests}");
         assert!(refused(|| has(120 * MB)).is_none());
         let told = refused(|| has(100 * MB)).unwrap().to_string();
         assert!(
-            told.contains("insecure-tiny-v3 takes at least 113 MB") && told.contains("is 100 MB"),
+            told.contains("insecure-tiny-v4 takes at least 113 MB") && told.contains("is 100 MB"),
             "{told}"
         );
         // Keys of InstantOMR are read whole; tables count before they are made.

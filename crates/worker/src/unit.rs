@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_unit_is_taken_if_all_of_it_makes_sense() {
-        let set = ParamSet::named("insecure-tiny-hybrid-v1").unwrap();
+        let set = ParamSet::named("insecure-tiny-hybrid-v4").unwrap();
         let told = told();
         let parsed = parse(&told, &set, 1000).unwrap();
         assert_eq!((parsed.unit.jobs.len(), parsed.clue_bytes), (1, 100));

@@ -1,4 +1,4 @@
-//! Every party's part: `OMR_PARAMS=sophomr-v3 cargo run --release -p omr-e2e --example retrieval`.
+//! Every party's part: `OMR_PARAMS=sophomr-v5 cargo run --release -p omr-e2e --example retrieval`.
 use omr_client::letter::{Piece, Place, Reader, Writer};
 use omr_client::{decode, identity, os_rng, write_detection_key};
 use omr_detector::engine::{Task, on_cpu};
@@ -7,7 +7,7 @@ use omr_protocol::{ClueKind::Bound, EngineKind, ParamSet, Request, Response, Sch
 
 #[rustfmt::skip]
 pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let params = std::env::var("OMR_PARAMS").unwrap_or("insecure-tiny-v2".into());
+    let params = std::env::var("OMR_PARAMS").unwrap_or("insecure-tiny-v4".into());
     let (set, board_id, sealing) = (ParamSet::named(&params)?, [7; 16], Sealing::HpkeX25519);
     let place = Place { board_id, params, sealing, payload_bytes: 612 };
     // The recipient keeps `secret`, gives `address` to senders and `key` to the detector.

@@ -24,7 +24,7 @@ fn run(
                 threads: None,
                 seed,
             },
-            params: Some("insecure-tiny-v2".to_owned()),
+            params: Some("insecure-tiny-v4".to_owned()),
             plain_clues: true,
         })
     };

@@ -80,17 +80,7 @@ fn half_of(
 
 #[test]
 fn messages_of_the_hybrid_set_are_exact() {
-    half_of("hybrid-v2", 60, None, (2_573, 60_000_000, 55_000));
-}
-
-#[test]
-fn messages_of_two_secrets_are_exact() {
     half_of("hybrid-v4", 60, None, (2_840, 60_000_000, 57_000));
-}
-
-#[test]
-fn messages_of_the_fallback_are_exact() {
-    half_of("hybrid-v1", 20, None, (2_573, 60_000_000, 55_000));
 }
 
 #[test]

@@ -16,9 +16,9 @@ const MIB: usize = 1 << 20;
 const MESSAGES: u64 = 64;
 const PAYLOAD_BYTES: usize = 16;
 
-/// Half the dimension of `sophomr-v3`, and otherwise alike.
+/// Half the dimension of `sophomr-v5`, and otherwise alike.
 fn params() -> Arc<Params> {
-    let spec = Params::named("sophomr-v3").unwrap().spec().clone();
+    let spec = Params::named("sophomr-v5").unwrap().spec().clone();
     let half = ParamsSpec {
         name: "insecure-half-v1",
         insecure: true,

@@ -40,9 +40,9 @@ const fn case(set: &'static str, engine: EngineKind, recipients: usize, batches:
 }
 
 const CASES: [Case; 5] = [
-    case("insecure-tiny-v3", EngineKind::Sophomr, 1, 1),
-    case("insecure-tiny-v3", EngineKind::Sophomr, 1, 4),
-    case("insecure-tiny-v3", EngineKind::Sophomr, 4, 1),
+    case("insecure-tiny-v4", EngineKind::Sophomr, 1, 1),
+    case("insecure-tiny-v4", EngineKind::Sophomr, 1, 4),
+    case("insecure-tiny-v4", EngineKind::Sophomr, 4, 1),
     case("insecure-tiny-hybrid-v4", EngineKind::Sophomr, 2, 2),
     case("insecure-tiny-hybrid-v4", EngineKind::Instantomr, 1, 1),
 ];

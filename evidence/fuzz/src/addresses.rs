@@ -19,11 +19,7 @@ use std::sync::{Arc, LazyLock};
 /// This target.
 pub const TARGET: Target = Target::new("addresses", run, seeds);
 
-const SETS: [&str; 3] = [
-    "insecure-tiny-v2",
-    "insecure-tiny-hybrid-v2",
-    "insecure-tiny-hybrid-v4",
-];
+const SETS: [&str; 2] = ["insecure-tiny-v4", "insecure-tiny-hybrid-v4"];
 /// Clue keys of LWE, from here on.
 const LWE: usize = 64;
 /// Text, from here on.

@@ -18,10 +18,10 @@ pub const TARGET: Target = Target::new("clues", run, seeds);
 const BOARD: [u8; 16] = [9; 16];
 const PAYLOAD: [u8; 12] = [7; 12];
 const SETS: [&str; 4] = [
-    "insecure-tiny-v2",
-    "insecure-tiny-hybrid-v2",
-    "sophomr-v3",
+    "insecure-tiny-v4",
     "insecure-tiny-hybrid-v4",
+    "sophomr-v5",
+    "instantomr-v2",
 ];
 
 static RINGS: LazyLock<Vec<Arc<ClueParams>>> = LazyLock::new(|| {

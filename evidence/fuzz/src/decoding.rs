@@ -29,22 +29,16 @@ macro_rules! frozen {
     };
 }
 
-pub(crate) const FILES: [Frozen; 6] = [
-    frozen!(0, "", "digest.bin"),
-    frozen!(1, "instant/", "digest.bin"),
-    frozen!(1, "instant/", "digest-buckets.bin"),
-    frozen!(2, "instant-v2/", "digest.bin"),
-    frozen!(2, "instant-v2/", "digest-97.bin"),
-    frozen!(2, "instant-v2/", "digest-buckets.bin"),
+pub(crate) const FILES: [Frozen; 4] = [
+    frozen!(0, "opened-v4/", "digest.bin"),
+    frozen!(1, "instant-v4/", "digest.bin"),
+    frozen!(1, "instant-v4/", "digest-97.bin"),
+    frozen!(1, "instant-v4/", "digest-buckets.bin"),
 ];
 
 /// Parameter sets by number.
 pub(crate) static SETS: LazyLock<Vec<ParamSet>> = LazyLock::new(|| {
-    let names = [
-        "insecure-tiny-v2",
-        "insecure-tiny-hybrid-v1",
-        "insecure-tiny-hybrid-v2",
-    ];
+    let names = ["insecure-tiny-v4", "insecure-tiny-hybrid-v4"];
     let named = |name| ParamSet::named(name).expect("a published set");
     names.map(named).into()
 });

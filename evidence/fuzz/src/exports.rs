@@ -39,7 +39,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder");
     let home = Home::new(folder.path().join("ann"));
     let new = NewIdentity {
-        params: "insecure-tiny-hybrid-v2".into(),
+        params: "insecure-tiny-hybrid-v4".into(),
         scheme: Some(Scheme::Instantomr),
         clues: ClueKind::Bound,
         bound: 4,

@@ -93,7 +93,7 @@ fn residues(bytes: &[u8]) {
 fn seeds() -> Vec<Vec<u8>> {
     let mut seeds: Vec<Vec<u8>> = (0..KINDS.len())
         .map(|i| {
-            let file = closed(&header(KINDS[i], "sophomr-v3"), &[7; 20]);
+            let file = closed(&header(KINDS[i], "sophomr-v5"), &[7; 20]);
             // So that the choice names the kind.
             let repaired = (REPAIRED..BITS).find(|choice| choice % KINDS.len() == i);
             choose(repaired.expect("more than kinds"), &file)

@@ -9,7 +9,7 @@ use omr_client::{identity, instantomr};
 use omr_pdq::{EvaluationKey, Params as PdqParams, SecretKey, Spec};
 use omr_protocol::frame::Kind;
 use omr_protocol::instantomr::{InstantKey, InstantParams};
-use omr_protocol::params::{ClueSpec, SecretSpec, SetSpec};
+use omr_protocol::params::{ClueSpec, SecondSecret, SecretSpec, SetSpec};
 use omr_protocol::sophomr::{DetectionKey, FinalRingSpec, Params, ParamsSpec};
 use omr_protocol::{ClueKind, ClueParams};
 use omr_ring::Kernels;
@@ -28,14 +28,21 @@ struct World {
 
 /// The smallest set of both engines: a key of it is read in well under a millisecond.
 fn smallest() -> (ParamsSpec, SetSpec) {
-    let set = SetSpec::named("insecure-tiny-hybrid-v2").expect("a published set");
+    let set = SetSpec::named("insecure-tiny-hybrid-v4").expect("a published set");
     let bulk = set.sophomr.clone().expect("SophOMR");
+    let mut opening = bulk.opening.expect("opened clues");
+    (opening.n, opening.points, opening.baby) = (8, 4, 2);
+    (opening.rank, opening.weight) = (1, 4);
     let clue = ClueSpec {
         n: 8,
-        secret: SecretSpec::Blocks {
-            block: 4,
-            weight: 1..=2,
-        },
+        secret: SecretSpec::Ternary { weight: 4 },
+        second: set.clue.second.clone().map(|second| SecondSecret {
+            secret: SecretSpec::Blocks {
+                block: 4,
+                weight: 1..=2,
+            },
+            ..second
+        }),
         weight: 4,
         ..set.clue.clone()
     };
@@ -49,6 +56,7 @@ fn smallest() -> (ParamsSpec, SetSpec) {
         weight: 16,
         clue: clue.clone(),
         baby: 1,
+        opening: Some(opening),
         ..bulk
     };
     (small, SetSpec { clue, ..set })

@@ -33,7 +33,7 @@ fn run(choice: usize, rest: &[u8]) {
             *place = (ALLOWED.start() + asked % BEARABLE).to_le_bytes();
         }
     }
-    let file = closed(&header(Kind::Locked, "hybrid-v2"), &body);
+    let file = closed(&header(Kind::Locked, "hybrid-v4"), &body);
     assert!(is_locked(&file));
     bounded(file.len(), 8, || {
         // Nobody encrypted these bytes under that passphrase.

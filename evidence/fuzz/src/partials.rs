@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock};
 pub const TARGET: Target = Target::new("partials", run, seeds);
 
 static PARAMS: LazyLock<Arc<Params>> =
-    LazyLock::new(|| Params::named("insecure-tiny-v2").expect("a published set"));
+    LazyLock::new(|| Params::named("insecure-tiny-v4").expect("a published set"));
 
 /// Bytes of a digest in front of its ciphertexts.
 const HEADER_BYTES: usize = 74;

@@ -22,7 +22,7 @@ const KINDS: [ClueKind; 2] = [ClueKind::Plain, ClueKind::Bound];
 const SEALED: usize = 128;
 
 static PARAMS: LazyLock<Arc<ClueParams>> =
-    LazyLock::new(|| ClueParams::named("insecure-tiny-v2").expect("a published set"));
+    LazyLock::new(|| ClueParams::named("insecure-tiny-v4").expect("a published set"));
 static PEOPLE: LazyLock<[(SecretKey, ClueKey); 2]> = LazyLock::new(|| {
     let mut rng = rng();
     KINDS.map(|kind| identity(&PARAMS, kind, &mut rng))

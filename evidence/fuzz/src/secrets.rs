@@ -16,12 +16,7 @@ use std::sync::{Arc, LazyLock};
 /// This target.
 pub const TARGET: Target = Target::new("secrets", run, seeds);
 
-const SETS: [&str; 4] = [
-    "insecure-tiny-v2",
-    "insecure-tiny-hybrid-v1",
-    "insecure-tiny-hybrid-v2",
-    "insecure-tiny-hybrid-v4",
-];
+const SETS: [&str; 2] = ["insecure-tiny-v4", "insecure-tiny-hybrid-v4"];
 /// Secrets of LWE clues, from here on.
 const LWE: usize = 64;
 /// Secrets of private queries, from here on.

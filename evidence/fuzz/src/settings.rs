@@ -90,12 +90,12 @@ fn names(text: &str) {
 }
 
 fn seeds() -> Vec<Vec<u8>> {
-    let config = "data = \"x\"\n[board]\nparams = \"hybrid-v2\"\n[limits]\nbound = 50\nsession_hours = 3\n\
+    let config = "data = \"x\"\n[board]\nparams = \"hybrid-v4\"\n[limits]\nbound = 50\nsession_hours = 3\n\
         [access]\norigins = [\"https://app.example\"]\nhosts = []\n[detector]\nbatch_seconds = 1.5\n\
         [watch]\nmetrics = \"127.0.0.1:9\"\n[objects.options]\nregion = \"x\"\n";
     let tokens = "[[token]]\nname = \"alice\"\nhash = \"00\"\nrights = [\"post\", \"admin\"]\nkeys = 3\n\
         [[token]]\nname = \"bob\"\nhash = \"\"\nrights = []\n";
-    let profile = r#"{"params":"hybrid-v2","scheme":0,"bound":50,"spares":3,"begins":0,"board_id":null,
+    let profile = r#"{"params":"hybrid-v4","scheme":0,"bound":50,"spares":3,"begins":0,"board_id":null,
         "keys":[{"name":"instant.key","hash":null,"registered":false}],"sealing":"hpke-x25519"}"#;
     let server = r#"{"url":"https://x:1","ca_certificate":null,"token":"omr_1"}"#;
     let mut seeds = vec![
@@ -104,7 +104,7 @@ fn seeds() -> Vec<Vec<u8>> {
         choose(PROFILE, profile.as_bytes()),
         choose(SERVER, server.as_bytes()),
     ];
-    let names = ["instantomr", "x-wing", "bound", "sophomr-v3"];
+    let names = ["instantomr", "x-wing", "bound", "sophomr-v5"];
     seeds.extend(names.map(|name| choose(NAMES, name.as_bytes())));
     seeds
 }

@@ -86,7 +86,7 @@ Examples:
     --messages-a-day 20000 --svg cluster.svg
   omr bench cluster simulate --costs costs.json --recipients 1000 \\
     --messages-a-day 20408 --policy grouped --node-cores 4 --json
-  omr bench cluster compare --params insecure-tiny-v3 --recipients 12 \\
+  omr bench cluster compare --params insecure-tiny-v4 --recipients 12 \\
     --batches 3
 
 docs/operating.md has what they say.";
@@ -95,7 +95,7 @@ pub(crate) const SOAK: &str = "\
 Examples:
   omr bench soak --scheme sophomr --keys 20 --batches 200 --json > soak.jsonl
   omr bench soak --keys 20 --batches 200 --from-key 7 --json >> soak.jsonl
-  omr bench soak --params insecure-tiny-v2 --keys 4 --batches 12
+  omr bench soak --params insecure-tiny-v4 --keys 4 --batches 12
 
 Every digest is printed as soon as it is checked: a run that is stopped leaves its lines and goes on with \
 --from-key. A clue counts as pertinent if it lies in the window in the clear; each digest must hold exactly \

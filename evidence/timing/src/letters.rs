@@ -124,7 +124,7 @@ fn decoded(name: &str, secret: &[u8], digest: &[u8]) {
 
 /// Unlocks a file whose key is marked as soon as it is derived.
 fn unlocked() {
-    let file = include_bytes!("../../../testdata/wire/v2/secret.key.locked");
+    let file = include_bytes!("../../../testdata/wire/v2/plain-v4/secret.key.locked");
     let passphrase = Zeroizing::new("correct horse battery staple".to_owned());
     let passphrase = Passphrase::new(passphrase).expect("a passphrase");
     let within = unlock(Kind::SecretKey, file, &passphrase).expect("a frozen file");

@@ -1,8 +1,8 @@
 """Oblivious message retrieval: find your messages on a public board without telling anybody which.
 
 >>> import omr, tempfile
->>> alice = omr.Identity.generate("insecure-tiny-v3")  # a set for tests; the default is secure
->>> with omr.Board.create(tempfile.mkdtemp(), params="insecure-tiny-v3") as board:
+>>> alice = omr.Identity.generate("insecure-tiny-v4")  # a set for tests; the default is secure
+>>> with omr.Board.create(tempfile.mkdtemp(), params="insecure-tiny-v4") as board:
 ...     where = board.post(alice.address, b"hello Alice", name="letter.txt")
 ...     digest = omr.Detector(alice.detection_key()).digest(board)
 >>> [(letter.index, letter.name, letter.data) for letter in alice.decode(digest)]

@@ -107,7 +107,7 @@ def decrypt(of, header, groups, secret, data):
     """The sums of every group, of so many messages each."""
     n, k = of.rotation, header.bound
     plain = 1 + 3 * powers_of(k) + 3 * k * elements_of(header)
-    counts = [plain + (-(-messages // TOGETHER) if of.counted else 0) for messages in groups]
+    counts = [plain + -(-messages // TOGETHER) for messages in groups]
     zs = digest_secrets("omr instant digest secret v1", secret.digest_seed, n, PARTS)
     sizes = [min(n, count - at) for count in counts for at in range(0, count, n)]
     sums, at = [], 0
@@ -192,19 +192,18 @@ def solve(field, nodes, rows):
     return values
 
 
-def read_group(field, code, header, first, messages, counted, sums):
+def read_group(field, code, header, first, messages, sums):
     """The pertinent messages of a group."""
     k, s = header.bound, elements_of(header)
     r = powers_of(k)
     element = lambda at, step: sums[at] + P * sums[at + step] + P * P * sums[at + 2 * step]
-    count, powers = sums[0], [None] + [element(1 + 3 * t, 1) for t in range(r)]
-    if counted:
-        count = sum(sums[1 + 3 * r + 3 * k * s :])
-        if count % P != sums[0]:
-            raise ValueError("the counters contradict the first sum")
+    powers = [None] + [element(1 + 3 * t, 1) for t in range(r)]
+    # Exact counters stand behind the sums.
+    count = sum(sums[1 + 3 * r + 3 * k * s :])
+    if count % P != sums[0]:
+        raise ValueError("the counters contradict the first sum")
     if count > k:
-        more = "" if counted else f", or {P} or a multiple more"
-        raise Overflow(f"{count} messages{more}, {k} fit")
+        raise Overflow(f"{count} messages, {k} fit")
     coefficients = polynomial(field, powers, count) if k <= TOGETHER else recurrence(field, powers[1:])
     nodes = {i: field.power[code.exponent(i)] for i in range(messages)}
     places = [i for i, x in nodes.items() if evaluate(field, coefficients, x) == 0]
@@ -240,5 +239,5 @@ def read_messages(data, secret):
     groups = [min(of.group, header.end - first) for first in firsts]
     for g, sums in enumerate(decrypt(of, header, groups, secret, body[74:])):
         code = GroupCode(field, header.seed, g)
-        found += read_group(field, code, header, firsts[g], groups[g], of.counted, sums)
+        found += read_group(field, code, header, firsts[g], groups[g], sums)
     return header, found

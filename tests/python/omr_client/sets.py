@@ -6,18 +6,9 @@ from .streams import derive
 
 P = 786433
 
-# Thresholds of narrow Gaussian errors by their parameter: section 8.
+# Thresholds of narrow Gaussian errors of senders by their parameter: section 8.
 NARROW = {
-    "0.5": [7254834264339791872, 9218504364338009088, 9223371815872633856, 9223372036854591488],
     "0.4775": [7538572897413798467, 9221034113024803944, 9223371996401604628, 9223372036854767091],
-    "0.4495": [7893421687807023637, 9222578766598251632, 9223372033498756984, 9223372036854775707],
-    "0.52": [
-        7008744964358855372,
-        9214772503505471321,
-        9223371206741453652,
-        9223372036852790988,
-        9223372036854775807,
-    ],
 }
 
 
@@ -41,8 +32,6 @@ class Set:
     # InstantOMR: its ring and the messages of a group.
     rotation: int = 2048
     group: int = 1 << 16
-    # Whether exact counters stand behind its sums.
-    counted: bool = False
     # Whether residues are posted without their lowest bit, which stands for errors of the sender's.
     halved: bool = False
     # Coordinates of `b` that are of a second clue secret, InstantOMR's: the last ones.
@@ -97,22 +86,9 @@ SETS = {
     of.name: of
     for of in (
         Set("sophomr-v5", 1024, 316, "none", 2, halved=True, **OPENED),
-        Set("sophomr-v4", 1024, 320, "0.52", 2, **OPENED),
-        Set("sophomr-v3", 1024, 140, "0.4495", 2),
-        Set("hybrid-v4", 1024, 316, "none", 6, counted=True, halved=True, second=4, **OPENED),
-        Set("hybrid-v3", 1024, 320, "0.52", 5, counted=True, second=3, **OPENED),
-        Set("hybrid-v2", 1024, 140, "0.4775", 3, counted=True),
-        Set("instantomr-v2", 1024, 140, "0.4775", 5, counted=True, **ALONE),
-        Set("sophomr-v2", 1024, 84, "0.5", 2),
-        Set("hybrid-v1", 1024, 96, "0.5", 3),
-        Set("hybrid-strong-v1", 1024, 96, "0.5", 3),
-        Set("instantomr-v1", 1024, 96, "0.5", 5, **ALONE),
+        Set("hybrid-v4", 1024, 316, "none", 6, halved=True, second=4, **OPENED),
+        Set("instantomr-v2", 1024, 140, "0.4775", 5, **ALONE),
         Set("insecure-tiny-v4", 64, 16, "none", 2, halved=True, **TINY, **OPENED),
-        Set("insecure-tiny-hybrid-v4", 64, 16, "none", 6, counted=True, halved=True, second=4, **TINY, **OPENED),
-        Set("insecure-tiny-v3", 64, 16, "0.52", 2, **TINY, **OPENED),
-        Set("insecure-tiny-hybrid-v3", 64, 16, "0.52", 5, counted=True, second=3, **TINY, **OPENED),
-        Set("insecure-tiny-v2", 64, 16, "0.5", 2, **TINY),
-        Set("insecure-tiny-hybrid-v1", 64, 16, "0.5", 3, **TINY),
-        Set("insecure-tiny-hybrid-v2", 64, 16, "0.5", 3, counted=True, **TINY),
+        Set("insecure-tiny-hybrid-v4", 64, 16, "none", 6, halved=True, second=4, **TINY, **OPENED),
     )
 }

@@ -174,7 +174,7 @@ fn recipients_of_one_board_are_served_together() {
 #[test]
 fn instantomr_is_measured() {
     let scene = Scene::keys();
-    let set = ["--params", "insecure-tiny-hybrid-v1"];
+    let set = ["--params", "insecure-tiny-hybrid-v4"];
     let small = ["--payload-bytes", "40", "--pertinent", "9", "--bound", "9"];
     for scheme in ["instantomr", "instantomd", "instantomr-buckets"] {
         let args = ["bench", "digest", "--messages", "90", "--scheme", scheme];

@@ -167,7 +167,7 @@ fn what_was_not_made_honestly_is_dropped_without_a_sign() {
 
 #[test]
 fn the_same_with_every_digest_of_instantomr() {
-    const HYBRID: &str = "insecure-tiny-hybrid-v1";
+    const HYBRID: &str = "insecure-tiny-hybrid-v4";
     let scene = Scene::empty();
     scene
         .run(&["keygen", "--out", "alice", "--params", HYBRID])

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-pub(crate) const PARAMS: &str = "insecure-tiny-v2";
+pub(crate) const PARAMS: &str = "insecure-tiny-v4";
 
 /// What a command did.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl Scene {
     /// Alice's keys for plain clues and an empty board of such.
     pub(crate) fn plain(sealing: &str, payload_bytes: usize) -> Self {
         let scene = Self::empty();
-        let keygen = words("keygen --out alice --params insecure-tiny-v2 --plain-clues");
+        let keygen = words("keygen --out alice --params insecure-tiny-v4 --plain-clues");
         scene.run(&keygen).quietly();
         scene.board(sealing, payload_bytes, &["--clues", "plain"]);
         scene

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const PARAMS: &str = "insecure-tiny-hybrid-v1";
+const PARAMS: &str = "insecure-tiny-hybrid-v4";
 
 /// Pages whose examples take minutes to hours: that they are understood is tested beside the texts.
 const LONG: [&str; 4] = ["compare", "bench", "params search", "worker"];

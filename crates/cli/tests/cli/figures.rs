@@ -30,7 +30,7 @@ const DIGEST_FIELDS: [&str; 23] = [
 ];
 
 fn bench(scene: &Scene, more: &[&str]) -> crate::common::Done {
-    let args = words("bench digest --params insecure-tiny-v2 --messages 2048 --no-yardstick");
+    let args = words("bench digest --params insecure-tiny-v4 --messages 2048 --no-yardstick");
     scene.run(&[&args[..], more].concat())
 }
 
@@ -96,7 +96,7 @@ fn bench_digest_of_indices_and_wrong_uses() {
 #[test]
 fn bench_post_counts_durable_messages() {
     let scene = Scene::keys();
-    let args = words("bench post --params insecure-tiny-v2 --messages 2500 --dir . --json");
+    let args = words("bench post --params insecure-tiny-v4 --messages 2500 --dir . --json");
     let run = scene.run(&args).json();
     assert_eq!(
         (&run["messages"], &run["transaction"]),
@@ -109,7 +109,7 @@ fn bench_post_counts_durable_messages() {
 #[test]
 fn demo_retrieves_everything() {
     let scene = Scene::keys();
-    let args = words("demo --params insecure-tiny-v2 --messages 2048 --dir demo");
+    let args = words("demo --params insecure-tiny-v4 --messages 2048 --dir demo");
     let text = scene.run(&args).quietly();
     for part in [
         "Found 50 of 50, missed 0, false positives 0; 50 payloads exact bit for bit",
@@ -135,7 +135,7 @@ fn demo_retrieves_everything() {
 fn demo_counts_in_json_and_leaves_nothing() {
     let scene = Scene::keys();
     let args = words(
-        "demo --params insecure-tiny-v2 --messages 3000 --pertinent 7 --bound 8 --recipients \
+        "demo --params insecure-tiny-v4 --messages 3000 --pertinent 7 --bound 8 --recipients \
          2",
     );
     let mut command = scene.command(&[&args[..], &["--json", "--threads", "1"]].concat());
@@ -167,7 +167,7 @@ fn params_show_the_sizes_of_real_files() {
     let scene = Scene::new("none", 100);
     let list = scene.run(&["params", "list"]).quietly();
     assert!(
-        list.starts_with("sophomr-v5 ") && list.contains("insecure-tiny-v2"),
+        list.starts_with("sophomr-v5 ") && list.contains("insecure-tiny-v4"),
         "{list}"
     );
     let sets = scene.run(&["params", "list", "--json"]).json();
@@ -179,7 +179,7 @@ fn params_show_the_sizes_of_real_files() {
     scene
         .post("alice", &[&["--raw"][..], &["f"; 30]].concat())
         .quietly();
-    let show = words("params show insecure-tiny-v2 --messages 30 --payload-bytes 100 --json");
+    let show = words("params show insecure-tiny-v4 --messages 30 --payload-bytes 100 --json");
     let shown = scene.run(&[&show[..], &["--bound", "70"]].concat()).json();
     assert_eq!(shown["clue_key_bytes"], scene.read("alice/clue.key").len());
     let shown = &shown["sophomr"];
@@ -198,7 +198,7 @@ fn params_show_the_sizes_of_real_files() {
     assert!(text.contains("none: for tests only"), "{text}");
     scene
         .run(&["params", "show", "x"])
-        .refused(1, &["sophomr-v3", "\"x\""]);
+        .refused(1, &["sophomr-v5", "\"x\""]);
 }
 
 /// What the search measured decides which sets remain; that of the smallest clue always does.
@@ -258,7 +258,7 @@ fn params_search_lists_secure_sets_and_checks_its_model() {
     assert!(table.contains("\npublished\n"), "{table}");
     scene
         .run(&["params", "search", "--quick", "--check", "x"])
-        .refused(1, &["sophomr-v3", "\"x\""]);
+        .refused(1, &["sophomr-v5", "\"x\""]);
 }
 
 #[test]

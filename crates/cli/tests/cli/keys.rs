@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::process::Stdio;
 use std::time::Duration;
 
-const HYBRID: &str = "insecure-tiny-hybrid-v1";
+const HYBRID: &str = "insecure-tiny-hybrid-v4";
 const RIGHT: &str = "correct horse battery staple";
 
 /// Runs with passphrases in the environment: the one that is, and the one that shall be.
@@ -309,7 +309,7 @@ fn an_exported_identity_goes_on_elsewhere() {
 #[test]
 fn a_locked_identity_is_exported_under_its_passphrase() {
     let scene = Scene::empty();
-    let new = words("id new --home ann --params insecure-tiny-v2 --passphrase");
+    let new = words("id new --home ann --params insecure-tiny-v4 --passphrase");
     with(&scene, &new, RIGHT, "");
     let export = ["id", "export", "--home", "ann", "--out", "ann.omr"];
     with(&scene, &export, "wrong", "").refused(1, &["the passphrase is wrong"]);
@@ -665,7 +665,7 @@ fn every_signal_that_ends_a_command_leaves_nothing() {
     let scene = Scene::empty();
     let left =
         || scene.path("ann").exists() && scene.list("ann").iter().any(|name| name.starts_with('.'));
-    let keygen = words("keygen --out ann --params insecure-tiny-hybrid-v1");
+    let keygen = words("keygen --out ann --params insecure-tiny-hybrid-v4");
     for (signal, number) in [
         ("HUP", 1),
         ("INT", 2),
@@ -749,7 +749,7 @@ fn an_interrupted_identity_leaves_no_secret_behind() {
     let scene = Scene::empty();
     std::fs::create_dir(scene.path("ann")).unwrap();
     let left = || scene.list("ann").iter().any(|name| name.starts_with('.'));
-    let new = words("id new --home ann --params insecure-tiny-hybrid-v1");
+    let new = words("id new --home ann --params insecure-tiny-hybrid-v4");
     let stopped = scene.stopped(&new, "ann", left, || {
         std::fs::remove_dir_all(scene.path("ann")).unwrap();
         std::fs::create_dir(scene.path("ann")).unwrap();

@@ -124,7 +124,7 @@ fn what_is_empty_says_so() {
 #[test]
 fn a_letter_longer_than_the_bound_comes_whole_and_nothing_wedges() {
     let scene = Scene::keys();
-    let params = "insecure-tiny-hybrid-v2";
+    let params = "insecure-tiny-hybrid-v4";
     let server = Server::start(&scene, params);
     let few = ["--bound", "4", "--scheme", "instantomr"];
     identity(&scene, &server, "ann", &few);
@@ -206,7 +206,7 @@ fn a_letter_longer_than_the_bound_comes_whole_and_nothing_wedges() {
 #[test]
 fn canaries_return_and_a_watch_keeps_its_count() {
     let scene = Scene::keys();
-    let server = Server::start(&scene, "insecure-tiny-hybrid-v1");
+    let server = Server::start(&scene, "insecure-tiny-hybrid-v4");
     identity(&scene, &server, "ann", &["--scheme", "instantomr"]);
     let fetched = scene.run(&["inbox", "--home", "ann", "--canary", "--json"]);
     assert_eq!(lines(&fetched.json()), Vec::<&str>::new());
@@ -319,7 +319,7 @@ fn keys_of_the_quick_start_become_the_identity() {
     scene.run(&again).refused(1, &["omr id register"]);
 
     // Keys of another set are left alone, and so are parts of a set.
-    let other = words("keygen --out bob --params insecure-tiny-hybrid-v1");
+    let other = words("keygen --out bob --params insecure-tiny-hybrid-v4");
     scene.run(&other).quietly();
     let before = scene.read("bob/secret.key");
     let new = ["id", "new", "--home", "bob", "--server", &server.url];
@@ -327,7 +327,7 @@ fn keys_of_the_quick_start_become_the_identity() {
         1,
         &[
             "bob/secret.key",
-            "insecure-tiny-hybrid-v1",
+            "insecure-tiny-hybrid-v4",
             "another --home",
         ],
     );
@@ -338,7 +338,7 @@ fn keys_of_the_quick_start_become_the_identity() {
 #[test]
 fn what_a_server_does_not_serve_is_refused_where_it_is_typed() {
     let scene = Scene::empty();
-    let server = Server::start(&scene, "insecure-tiny-hybrid-v1");
+    let server = Server::start(&scene, "insecure-tiny-hybrid-v4");
     let new = ["id", "new", "--home", "ann", "--server", &server.url];
     let refused = |more: &[&str], texts: &[&str]| {
         scene.run(&[&new[..], more].concat()).refused(1, texts);

@@ -6,12 +6,12 @@ use omr_protocol::ParamSet;
 use omr_protocol::sophomr::{DetectionKey, Epoch};
 use std::time::SystemTime;
 
-/// A set whose recipients share masks.
-const SHARING: &str = "insecure-tiny-v3";
+/// A set other than that of the boards.
+const HYBRID: &str = "insecure-tiny-hybrid-v4";
 
 /// Whether the masks of a detection key are those of a board's recipients now.
 fn shares(scene: &Scene, key: &str, board: &str, since: SystemTime) -> bool {
-    let set = ParamSet::named(SHARING).unwrap();
+    let set = ParamSet::named(PARAMS).unwrap();
     let file = scene.read(key);
     let masks = DetectionKey::read_masks(set.sophomr().unwrap(), &file[..]);
     let masks = masks.unwrap().unwrap();
@@ -24,11 +24,11 @@ fn shares(scene: &Scene, key: &str, board: &str, since: SystemTime) -> bool {
 fn keys_for_a_board_have_the_masks_of_its_recipients() {
     let (scene, since) = (Scene::empty(), SystemTime::now());
     scene
-        .run(&["board", "init", "board", "--params", SHARING])
+        .run(&["board", "init", "board", "--params", PARAMS])
         .quietly();
     let stat = scene.run(&["board", "stat", "board", "--json"]).json();
     let id = stat["board_id"].as_str().unwrap();
-    let keygen = ["keygen", "--params", SHARING, "--out"];
+    let keygen = ["keygen", "--params", PARAMS, "--out"];
     for (out, board) in [
         ("folder", &["--board", "board"][..]),
         ("id", &["--board", id]),
@@ -38,9 +38,9 @@ fn keys_for_a_board_have_the_masks_of_its_recipients() {
         let key = format!("{out}/detection.key");
         assert_eq!(shares(&scene, &key, id, since), out != "own", "{out}");
     }
-    let elsewhere = ["keygen", "--params", PARAMS, "--out", "other"];
+    let elsewhere = ["keygen", "--params", HYBRID, "--out", "other"];
     let elsewhere = scene.run(&[&elsewhere[..], &["--board", "board"]].concat());
-    elsewhere.refused(1, &["board is of insecure-tiny-v3", PARAMS]);
+    elsewhere.refused(1, &["board is of insecure-tiny-v4", HYBRID]);
     let nowhere = [&keygen[..], &["other", "--board", &id[1..]]].concat();
     scene.run(&nowhere).refused(1, &[&id[1..]]);
     assert!(!scene.path("other").exists());
@@ -49,7 +49,7 @@ fn keys_for_a_board_have_the_masks_of_its_recipients() {
 #[test]
 fn identities_share_the_masks_of_their_servers_board_unless_they_want_their_own() {
     let (scene, since) = (Scene::empty(), SystemTime::now());
-    let server = Server::start(&scene, SHARING);
+    let server = Server::start(&scene, PARAMS);
     let ann = identity(&scene, &server, "ann", &[]);
     let board = ann["board"].as_str().unwrap();
     identity(&scene, &server, "own", &["--own-masks"]);

@@ -624,7 +624,7 @@ fn tables_have_a_port_and_a_folder_of_their_own() {
     ];
     let rows = scene.run(&[&ask[..], &[&tables.1]].concat()).quietly();
     assert_eq!(rows, "row,id\n3,1003\n");
-    let board = words("serve --anonymous --listen 127.0.0.1:0 --params insecure-tiny-v2");
+    let board = words("serve --anonymous --listen 127.0.0.1:0 --params insecure-tiny-v4");
     let board = Server::start(&scene, &board);
     let asked = scene.run(&[&ask[..], &[&board.1]].concat());
     asked.refused(1, &["serves no tables", "omr pdq serve", "7601"]);
@@ -637,7 +637,7 @@ fn a_server_of_tables_runs_beside_one_of_a_board_by_the_packaged_configuration()
     let scene = scene();
     scene.write("omr.toml", PACKAGED.as_bytes());
     let own = words("--config omr.toml --data data --anonymous");
-    let board = words("serve --params insecure-tiny-v2");
+    let board = words("serve --params insecure-tiny-v4");
     let board = Server::start(&scene, &[&board[..], &own].concat());
     let tables = words("pdq serve people.table --params insecure-tiny-pdq-v1");
     let tables = Server::start(&scene, &[&tables[..], &own].concat());

@@ -37,22 +37,22 @@ fn parameters_must_agree() {
     scene.run(&[&init[..], &["sophomr-v0"]].concat()).refused(
         1,
         &[
-            "sophomr-v5, hybrid-v4, hybrid-v3",
+            "sophomr-v5, hybrid-v4",
             "did you mean sophomr-v",
             "`omr params list` names all",
             "sophomr-v0",
         ],
     );
-    scene.run(&[&init[..], &["sophomr-v3"]].concat()).quietly();
+    scene.run(&[&init[..], &["sophomr-v5"]].concat()).quietly();
     scene.write("f", b"hello");
     let texts = [
-        "board is of sophomr-v3",
-        "alice/clue.key is of insecure-tiny-v2",
+        "board is of sophomr-v5",
+        "alice/clue.key is of insecure-tiny-v4",
     ];
     scene.post("alice", &["f"]).refused(1, &texts);
     scene
         .digest(3, &[])
-        .refused(1, &["board is of sophomr-v3", "alice/detection.key is of"]);
+        .refused(1, &["board is of sophomr-v5", "alice/detection.key is of"]);
 }
 
 #[test]
@@ -89,11 +89,11 @@ fn sealings_that_do_not_fit() {
     scene
         .post("alice", &["--raw", "f"])
         .refused(1, &["sealing none for --raw, found hpke-x25519"]);
-    let init = words("board init b --params insecure-tiny-v2 --sealing x-wing");
+    let init = words("board init b --params insecure-tiny-v4 --sealing x-wing");
     scene
         .run(&init)
         .refused(1, &["x-wing adds 1136 bytes", "at least 1137, found 612"]);
-    let init = words("board init b --params insecure-tiny-v2 --sealing rot13");
+    let init = words("board init b --params insecure-tiny-v4 --sealing rot13");
     assert_eq!(scene.run(&init).code, 2);
     let scene = Scene::new("none", 64);
     for size in [63, 65] {
@@ -181,7 +181,7 @@ fn what_does_not_open_is_left_out_with_a_warning() {
     let scene = Scene::plain("hpke-x25519", 100);
     scene
         .run(&words(
-            "keygen --out bob --params insecure-tiny-v2 --plain-clues",
+            "keygen --out bob --params insecure-tiny-v4 --plain-clues",
         ))
         .quietly();
     scene.write("f", b"hello");

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const SET: &str = "insecure-tiny-hybrid-v1";
+const SET: &str = "insecure-tiny-hybrid-v4";
 
 /// A server process, killed when dropped.
 struct Server(Child);

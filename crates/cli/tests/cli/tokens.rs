@@ -266,7 +266,7 @@ fn json_may_be_asked_for_before_the_command() {
 fn an_empty_token_is_no_token_and_a_wrong_one_revokes_nothing_in_silence() {
     let scene = Scene::empty();
     let [right, other] = ["ann", "bob"].map(|name| token(&scene, name));
-    let args = words("--listen 127.0.0.1:0 --data data --params insecure-tiny-v2");
+    let args = words("--listen 127.0.0.1:0 --data data --params insecure-tiny-v4");
     let server = Server::with(&scene, &args);
     identity(&scene, &server, "ann", &["--token", &right]);
     let revoke = ["id", "revoke", "--home", "ann"];

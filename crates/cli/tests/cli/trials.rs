@@ -2,7 +2,7 @@
 
 use crate::common::{Scene, words};
 
-const SET: [&str; 2] = ["--params", "insecure-tiny-hybrid-v1"];
+const SET: [&str; 2] = ["--params", "insecure-tiny-hybrid-v4"];
 
 fn trial(scene: &Scene, name: &str, more: &[&str]) -> serde_json::Value {
     scene

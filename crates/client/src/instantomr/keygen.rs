@@ -188,20 +188,18 @@ mod tests {
 
     #[test]
     fn a_key_is_written_body_by_body_as_it_is_made_at_once() {
-        for name in ["insecure-tiny-hybrid-v2", "insecure-tiny-hybrid-v4"] {
-            let set = ParamSet::named(name).unwrap();
-            let params = set.instantomr().unwrap();
-            for clues in [ClueKind::Plain, ClueKind::Bound] {
-                let rng = || ChaCha20Rng::seed_from_u64(3);
-                let (secret, _) = identity(set.clue(), clues, &mut rng());
-                let (mut whole, mut file) = (Vec::new(), Vec::new());
-                write_detection_key(params, &secret, &mut rng(), &mut file).unwrap();
-                let key = detection_key(params, &secret, &mut rng()).unwrap();
-                assert_eq!(key.clues(), clues);
-                key.write(params, &mut whole).unwrap();
-                assert!(file == whole, "{name}, {clues}");
-                assert_eq!(file.len() as u64, InstantKey::file_bytes_of(params, clues));
-            }
+        let set = ParamSet::named("insecure-tiny-hybrid-v4").unwrap();
+        let params = set.instantomr().unwrap();
+        for clues in [ClueKind::Plain, ClueKind::Bound] {
+            let rng = || ChaCha20Rng::seed_from_u64(3);
+            let (secret, _) = identity(set.clue(), clues, &mut rng());
+            let (mut whole, mut file) = (Vec::new(), Vec::new());
+            write_detection_key(params, &secret, &mut rng(), &mut file).unwrap();
+            let key = detection_key(params, &secret, &mut rng()).unwrap();
+            assert_eq!(key.clues(), clues);
+            key.write(params, &mut whole).unwrap();
+            assert!(file == whole, "{clues}");
+            assert_eq!(file.len() as u64, InstantKey::file_bytes_of(params, clues));
         }
     }
 }

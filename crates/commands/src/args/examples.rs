@@ -83,7 +83,7 @@ pub(super) const PARAMS: &str = "\
 Examples:
   omr params list
   omr params show
-  omr params show sophomr-v3 --bound 512 --messages 524288 \\
+  omr params show sophomr-v5 --bound 512 --messages 524288 \\
     --payload-bytes 1024 --json";
 
 pub(super) const BOARD: &str = "\

@@ -121,7 +121,7 @@ mod tests {
     use omr_protocol::ParamSet;
 
     fn make(dir: &Path) -> Board {
-        let set = ParamSet::named("insecure-tiny-v2").unwrap();
+        let set = ParamSet::named("insecure-tiny-v4").unwrap();
         board::create(dir, set.clue(), Sealing::None, 2, ClueKind::Plain).unwrap()
     }
 
@@ -137,7 +137,7 @@ mod tests {
 
     /// The result of reading the first message of a board after `change`.
     fn read_after(dir: &Path, change: impl Fn()) -> Result<Vec<u8>, SourceError> {
-        let set = ParamSet::named("insecure-tiny-v2").unwrap();
+        let set = ParamSet::named("insecure-tiny-v4").unwrap();
         let ui = Ui::new(true, false);
         let opened = board::open(dir, &ui).unwrap();
         let mut source = source(dir, &opened, set.clue(), &ui).unwrap();

@@ -184,12 +184,7 @@ mod tests {
     /// Residues of a block against the clues in its slots, with the signs of the placement.
     #[test]
     fn blocks_hold_clues_with_their_signs() {
-        for name in ["insecure-tiny-v3", "insecure-tiny-v4"] {
-            check_blocks(&Params::named(name).unwrap());
-        }
-    }
-
-    fn check_blocks(params: &Params) {
+        let params = &*Params::named("insecure-tiny-v4").unwrap();
         let (spec, opening) = (&params.spec().clue, params.opening.as_ref().unwrap());
         let (q, posted) = (spec.modulus() as u32, spec.posted_modulus() as u32);
         let clue = |w: usize| Clue {

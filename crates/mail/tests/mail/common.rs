@@ -19,7 +19,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-pub(crate) const PARAMS: &str = "insecure-tiny-hybrid-v1";
+pub(crate) const PARAMS: &str = "insecure-tiny-hybrid-v4";
 pub(crate) const BOARD: [u8; 16] = [7; 16];
 pub(crate) const PAYLOAD: usize = 200;
 

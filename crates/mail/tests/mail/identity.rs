@@ -104,7 +104,7 @@ fn keys_that_do_not_fit_are_left_alone() {
     };
     let nothing = |_: &Home| ();
     let elsewhere = NewIdentity {
-        params: "insecure-tiny-v2".into(),
+        params: "insecure-tiny-v4".into(),
         scheme: None,
         ..wanted()
     };
@@ -112,7 +112,7 @@ fn keys_that_do_not_fit_are_left_alone() {
         ClueKind::Bound,
         &nothing,
         elsewhere,
-        "found one of insecure-tiny-hybrid-v1",
+        "found one of insecure-tiny-hybrid-v4",
     );
     refused(
         ClueKind::Plain,

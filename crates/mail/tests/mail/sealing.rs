@@ -181,7 +181,7 @@ async fn an_address_of_another_set_is_told_as_that() {
     let scene = Scene::new(4).await;
     scene
         .fake
-        .with(|state| state.board.params_id = "insecure-tiny-v2".into());
+        .with(|state| state.board.params_id = "insecure-tiny-v4".into());
     let refused = Draft::new(
         &scene.client,
         &scene.address(),
@@ -191,7 +191,7 @@ async fn an_address_of_another_set_is_told_as_that() {
     .await;
     let text = refused.err().unwrap().to_string();
     assert!(
-        text.starts_with("the recipient's address is of insecure-tiny-hybrid-v1"),
+        text.starts_with("the recipient's address is of insecure-tiny-hybrid-v4"),
         "{text}"
     );
 }

@@ -3,7 +3,7 @@
 use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed, offset};
 use omr_protocol::sophomr::Params;
 use omr_protocol::{Clue, ClueKey, ClueKind};
-use omr_ring::{Eval, Poly};
+use omr_ring::Poly;
 use serde_json::Value;
 
 fn list(value: &Value) -> &[Value] {
@@ -33,27 +33,44 @@ fn bytes(hex: &Value) -> Vec<u8> {
 struct Arithmetic<'a>(&'a Params);
 
 impl Arithmetic<'_> {
-    fn small(&self, coeffs: &[i64]) -> Poly<Eval> {
+    /// The product of a key and small coefficients, modulo the modulus of clues.
+    fn product(&self, key: Vec<u64>, small: &[i64]) -> Vec<u64> {
         let ring = &self.0.clue.ring;
-        ring.forward(ring.lift_signed(coeffs, &ring.everything()))
-    }
-
-    /// The first coefficients of `key * small + error`.
-    fn sample(&self, key: &[u32], small: &[i64], error: &[i64]) -> Vec<u32> {
-        let (ring, p) = (&self.0.clue.ring, self.0.p());
-        let key = key.iter().map(|&x| u64::from(x)).collect();
         let mut product = ring.forward(Poly::from_rows(ring.n(), &ring.everything(), key));
-        ring.mul_assign(&mut product, &self.small(small));
-        let product = ring.inverse(product);
-        let add = |(&x, &e): (&u64, &i64)| p.add(x, p.from_i64(e)) as u32;
-        product.row(0).iter().zip(error).map(add).collect()
+        let small = ring.forward(ring.lift_signed(small, &ring.everything()));
+        ring.mul_assign(&mut product, &small);
+        ring.inverse(product).row(0).to_vec()
     }
 
-    /// Whether the window polynomial, by which the detector decides, is zero at every distance.
+    /// What a product is posted as.
+    fn posted(&self, product: &[u64]) -> Vec<u32> {
+        let spec = self.0.clue.spec();
+        product.iter().map(|&x| spec.posted(x)).collect()
+    }
+
+    /// The distances of a clue from a secret, in halves of a residue.
+    fn distances(&self, clue: &Clue, s: &[i64]) -> Vec<i64> {
+        let (spec, q) = (self.0.clue.spec(), self.0.clue.q().value() as i64);
+        assert_eq!(spec.modulus() as i64, 2 * q);
+        let value = |posted: u32| i64::from(spec.stands_for(posted));
+        let distance = |(i, &b): (usize, &u32)| {
+            let term = |j: usize| match j <= i {
+                true => s[j] * value(clue.a[i - j]),
+                false => -s[j] * value(clue.a[spec.n + i - j]),
+            };
+            let difference = value(b) - (0..spec.n).map(term).sum::<i64>();
+            (difference + q).rem_euclid(2 * q) - q
+        };
+        clue.b.iter().enumerate().map(distance).collect()
+    }
+
+    /// Whether the window polynomial, by which the detector decides, is zero at every distance in residues modulo p.
     fn pertinent(&self, d: &[i64]) -> bool {
         let p = self.0.p();
+        let modulus = self.0.clue.spec().modulus() as f64;
         let value = |d: i64| {
-            let y = p.mul(p.from_i64(d), p.from_i64(d));
+            let rounded = (d as f64 * p.value() as f64 / modulus).round() as i64;
+            let y = p.mul(p.from_i64(rounded), p.from_i64(rounded));
             let terms = self.0.window.coefficients().iter().rev();
             terms.fold(0, |sum, &c| p.add(p.mul(sum, y), c))
         };
@@ -73,34 +90,32 @@ fn key(params: &Params, case: &Value) -> ClueKey {
         beta: residues(&case["beta"]),
         seal: [0; omr_protocol::clue::SEAL_PUBLIC_BYTES],
     };
-    let alpha: Vec<u32> = key
-        .alpha(&params.clue)
-        .into_iter()
-        .map(|x| x as u32)
-        .collect();
-    assert_eq!(alpha, residues(&case["alpha"]));
-    let arithmetic = Arithmetic(params);
-    assert_eq!(
-        arithmetic.sample(&alpha, &signed(&case["s"]), &signed(&case["e"])),
-        key.beta
-    );
+    let (alpha, q) = (key.alpha(&params.clue), params.clue.q());
+    let expected = residues(&case["alpha"]).into_iter().map(u64::from);
+    assert!(expected.eq(alpha.iter().copied()));
+    let product = Arithmetic(params).product(alpha, &signed(&case["s"]));
+    let errors = signed(&case["e"]);
+    let beta = product.iter().zip(&errors);
+    let beta = beta.map(|(&x, &e)| q.add(x, q.from_i64(e)) as u32);
+    assert!(beta.eq(key.beta.iter().copied()));
     key
 }
 
 fn check_clue(params: &Params, own: &Value, source: &ClueKey, case: &Value) {
     let arithmetic = Arithmetic(params);
-    let (p, x) = (params.p(), signed(&case["x"]));
-    let alpha: Vec<u32> = source
-        .alpha(&params.clue)
-        .into_iter()
-        .map(|x| x as u32)
-        .collect();
-    let a = arithmetic.sample(&alpha, &x, &signed(&case["e1"]));
-    let exact = arithmetic.sample(&source.beta, &x, &signed(&case["e2"]));
+    let (q, x) = (params.clue.q(), signed(&case["x"]));
+    let a = arithmetic.product(source.alpha(&params.clue), &x);
+    let beta = source.beta.iter().map(|&x| u64::from(x)).collect();
+    let exact = arithmetic.product(beta, &x);
     let shift = signed(&case["shift"]);
-    let moved = |(&b, &shift): (&u32, &i64)| p.add(u64::from(b), p.from_i64(shift)) as u32;
-    let b = exact.iter().zip(&shift).map(moved).collect();
-    let clue = Clue { a, b };
+    let moved = exact.iter().zip(&shift);
+    let moved: Vec<u64> = moved.map(|(&b, &by)| q.add(b, q.from_i64(by))).collect();
+    let expected = residues(&case["exact"]).into_iter().map(u64::from);
+    assert!(expected.eq(moved.iter().copied()));
+    let clue = Clue {
+        a: arithmetic.posted(&a),
+        b: arithmetic.posted(&moved),
+    };
     assert_eq!(
         (&clue.a, &clue.b),
         (&residues(&case["a"]), &residues(&case["b"]))
@@ -111,13 +126,7 @@ fn check_clue(params: &Params, own: &Value, source: &ClueKey, case: &Value) {
     assert_eq!(clue.to_bytes(&params.clue), wire);
     assert_eq!(Clue::from_bytes(&params.clue, &wire).unwrap(), clue);
 
-    let masked = arithmetic.sample(&clue.a, &signed(&own["s"]), &vec![0; clue.b.len()]);
-    let d: Vec<i64> = clue
-        .b
-        .iter()
-        .zip(&masked)
-        .map(|(&b, &m)| p.to_centered(p.sub(u64::from(b), u64::from(m))))
-        .collect();
+    let d = arithmetic.distances(&clue, &signed(&own["s"]));
     assert_eq!(d, signed(&case["d"]));
     assert_eq!(
         arithmetic.pertinent(&d),
@@ -126,7 +135,7 @@ fn check_clue(params: &Params, own: &Value, source: &ClueKey, case: &Value) {
 }
 
 fn check_bound(params: &Params, own: &ClueKey, plain: &Value, case: &Value) {
-    let (clue, q) = (&params.clue, params.p());
+    let (clue, q) = (&params.clue, params.clue.q());
     let w = own.offset(clue);
     assert_eq!(w.to_vec(), residues(&case["w"]));
     let wire = bytes(&case["bytes"]);
@@ -142,8 +151,15 @@ fn check_bound(params: &Params, own: &ClueKey, plain: &Value, case: &Value) {
     let rows = bound.rows(clue, to);
     let expected = list(&case["rows"]).iter().map(residues);
     assert!(expected.eq(rows.iter().map(|row| row.to_vec())));
-    for ((b, row), plain) in bound.clue.b.iter().zip(&rows).zip(residues(&plain["b"])) {
-        assert_eq!(u64::from(*b), q.add(plain.into(), offset(clue, row, &w)));
+    for ((b, row), exact) in bound
+        .clue
+        .b
+        .iter()
+        .zip(&rows)
+        .zip(residues(&plain["exact"]))
+    {
+        let moved = q.add(exact.into(), offset(clue, row, &w));
+        assert_eq!(*b, clue.spec().posted(moved));
     }
     let hashed = Hashed::new(clue, to, &wire);
     let mut again = vec![[0; 8]; rows.len()];
@@ -175,16 +191,11 @@ fn check_set(text: &str) {
 #[test]
 fn tiny_set() {
     check_set(include_str!(
-        "../../../../testdata/clue/insecure-tiny-v2.json"
+        "../../../../testdata/clue/insecure-tiny-v4.json"
     ));
 }
 
 #[test]
-fn sophomr_v3() {
-    check_set(include_str!("../../../../testdata/clue/sophomr-v3.json"));
-}
-
-#[test]
-fn sophomr_v2() {
-    check_set(include_str!("../../../../testdata/clue/sophomr-v2.json"));
+fn default_set_of_sophomr() {
+    check_set(include_str!("../../../../testdata/clue/sophomr-v5.json"));
 }

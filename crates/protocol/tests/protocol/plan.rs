@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 
 fn tiny() -> &'static Params {
     static TINY: LazyLock<Arc<Params>> =
-        LazyLock::new(|| Params::named("insecure-tiny-v2").unwrap());
+        LazyLock::new(|| Params::named("insecure-tiny-v4").unwrap());
     &TINY
 }
 
@@ -64,11 +64,12 @@ fn bounds_and_payloads_have_limits() {
 #[test]
 fn sets_and_schemes_have_limits() {
     let named = |name| SetSpec::named(name).unwrap();
-    let hybrid = named("hybrid-v1");
+    let hybrid = named("hybrid-v4");
     for (scheme, limit) in [
         (Scheme::Sophomr, MAX_BOUND),
-        (Scheme::Instantomr, 96),
-        (Scheme::Hybrid, 96),
+        (Scheme::Instantomr, MAX_BOUND),
+        (Scheme::Hybrid, MAX_BOUND),
+        (Scheme::InstantomrBuckets, 96),
         (Scheme::InstantomdBuckets, 96),
     ] {
         assert_eq!(hybrid.largest_bound(scheme), Ok(limit));
@@ -76,8 +77,8 @@ fn sets_and_schemes_have_limits() {
         for found in [0, limit + 1, usize::MAX] {
             let error = hybrid.check_bound(scheme, found).unwrap_err();
             let text = error.to_string();
-            assert!(text.contains("hybrid-v1") && text.contains("smaller ranges"));
-            let set = "hybrid-v1";
+            assert!(text.contains("hybrid-v4") && text.contains("smaller ranges"));
+            let set = "hybrid-v4";
             let expected = PlanError::SetBound {
                 set,
                 scheme,
@@ -87,24 +88,15 @@ fn sets_and_schemes_have_limits() {
             assert_eq!(error, expected);
         }
     }
-    for set in [
-        "hybrid-v4",
-        "hybrid-v3",
-        "hybrid-v2",
-        "insecure-tiny-hybrid-v2",
-    ]
-    .map(named)
-    {
-        for scheme in [Scheme::Sophomr, Scheme::Instantomr, Scheme::Hybrid] {
-            assert_eq!(set.largest_bound(scheme), Ok(MAX_BOUND));
-        }
-        assert_eq!(set.largest_bound(Scheme::InstantomrBuckets), Ok(96));
-    }
+    assert_eq!(
+        named("instantomr-v2").largest_bound(Scheme::Instantomr),
+        Ok(MAX_BOUND)
+    );
     for (set, scheme) in [
-        ("sophomr-v2", Scheme::Instantomr),
-        ("sophomr-v2", Scheme::Hybrid),
-        ("instantomr-v1", Scheme::Sophomd),
-        ("instantomr-v1", Scheme::Hybrid),
+        ("sophomr-v5", Scheme::Instantomr),
+        ("sophomr-v5", Scheme::Hybrid),
+        ("instantomr-v2", Scheme::Sophomd),
+        ("instantomr-v2", Scheme::Hybrid),
     ] {
         let missing = PlanError::NoEngine { set, scheme };
         assert_eq!(named(set).largest_bound(scheme), Err(missing.clone()));

@@ -51,7 +51,7 @@ fn a_worker_without_work_rests_once() {
     let worker = Worker {
         leases: &idle,
         supplies: &idle,
-        set: &ParamSet::named("insecure-tiny-hybrid-v1").unwrap(),
+        set: &ParamSet::named("insecure-tiny-hybrid-v4").unwrap(),
         cards: &omr_cuda::Cards::none(),
         keys: 1,
     };

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-const SET: &str = "insecure-tiny-v3";
+const SET: &str = "insecure-tiny-v4";
 
 /// The jobs of a store.
 pub(crate) fn jobs(store: &Store, keep: Keep) -> Jobs {

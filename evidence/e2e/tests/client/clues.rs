@@ -5,17 +5,37 @@ use chacha20::ChaCha20Rng;
 use omr_client::Sender;
 use omr_client::sophomr::keygen;
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
+use omr_protocol::params::Posting;
 use omr_protocol::sophomr::Params;
 use omr_protocol::{Clue, ClueError, ClueKey, ClueKind};
 use omr_ring::{NarrowGaussian, Poly};
 use omr_rlwe::Secret;
 
-/// `b - a s` in the coordinates of b, centred.
+/// `b - a s` in the coordinates of b, centred, in the unit of [`ClueSpec::modulus`]: half a residue where clues are
+/// halved.
 pub(crate) fn noise(params: &Params, secret: &Secret, clue: &Clue) -> Vec<i64> {
-    let product = times_secret(params, secret, clue.a.iter().map(|&x| x.into()).collect());
-    let p = params.p();
-    let difference = |(&b, &product): (&u32, &u64)| p.to_centered(p.sub(b.into(), product));
-    clue.b.iter().zip(&product).map(difference).collect()
+    let spec = &params.spec().clue;
+    let modulus = spec.modulus() as i64;
+    let value = |posted: u32| i64::from(spec.stands_for(posted));
+    let coordinate = |(i, &b): (usize, &u32)| {
+        let terms = secret.coeffs().iter().enumerate().map(|(j, &s)| {
+            let wraps = j > i;
+            let a = value(clue.a[i + usize::from(wraps) * spec.n - j]);
+            i64::from(s) * if wraps { -a } else { a }
+        });
+        let difference = (value(b) - terms.sum::<i64>()).rem_euclid(modulus);
+        if 2 * difference > modulus {
+            difference - modulus
+        } else {
+            difference
+        }
+    };
+    clue.b.iter().enumerate().map(coordinate).collect()
+}
+
+/// The largest noise that lies in the window, which counts residues modulo p, in the unit of [`noise`].
+pub(crate) fn window(params: &Params) -> u64 {
+    params.spec().range * params.spec().clue.modulus() / params.p().value()
 }
 
 fn times_secret(params: &Params, secret: &Secret, a: Vec<u64>) -> Vec<u64> {
@@ -25,21 +45,28 @@ fn times_secret(params: &Params, secret: &Secret, a: Vec<u64>) -> Vec<u64> {
     ring.inverse(a).row(0).to_vec()
 }
 
-/// Variance of one error: twice the sum of `x^2 P(x)`.
-fn error_variance(params: &Params) -> f64 {
-    let gaussian = NarrowGaussian::new(params.spec().clue.sigma);
-    let terms = gaussian.probabilities().iter().enumerate();
-    terms
-        .map(|(x, probability)| 2.0 * (x * x) as f64 * probability)
-        .sum()
+/// The variance of an error of the address, in squares of a residue.
+fn address_variance(params: &Params) -> f64 {
+    NarrowGaussian::new(params.spec().clue.sigma).sd().powi(2)
 }
 
-/// Predicted variance under one key, whose error e stays the same from clue to clue: `x e` picks
-/// `weight` of its coefficients; `e1 s` and `e2` are fresh.
+/// The predicted variance of [`noise`], for the mean square of the errors of an address: the sender's randomness picks
+/// `weight` of them; the errors of posting are half a residue each, in b and at every coefficient of the secret.
+fn variance(params: &Params, mean_square: f64) -> f64 {
+    let spec = &params.spec().clue;
+    assert_eq!(
+        (spec.posting, spec.modulus()),
+        (Posting::Halved, 2 * spec.q)
+    );
+    let weight = spec.weight as f64;
+    4.0 * weight * mean_square + spec.secret.most() as f64 + 1.0
+}
+
+/// The predicted variance under one key, whose errors stay the same from clue to clue.
 fn predicted(params: &Params, secret: &Secret, key: &ClueKey) -> f64 {
-    let p = params.p();
+    let q = params.clue.q();
     let product = times_secret(params, secret, key.alpha(&params.clue));
-    let error = |(&beta, &product): (&u32, &u64)| p.to_centered(p.sub(beta.into(), product));
+    let error = |(&beta, &product): (&u32, &u64)| q.to_centered(q.sub(beta.into(), product));
     let squares: Vec<f64> = key
         .beta
         .iter()
@@ -50,9 +77,7 @@ fn predicted(params: &Params, secret: &Secret, key: &ClueKey) -> f64 {
         squares.iter().all(|&square| square <= 36.0),
         "beta is alpha s and small errors"
     );
-    let weight = params.spec().clue.weight as f64;
-    let mean = squares.iter().sum::<f64>() / squares.len() as f64;
-    weight * mean + (weight + 1.0) * error_variance(params)
+    variance(params, squares.iter().sum::<f64>() / squares.len() as f64)
 }
 
 /// Measures `count` clues of one key: the sum of squares; none misses the window.
@@ -64,7 +89,7 @@ fn measure(
     rng: &mut ChaCha20Rng,
 ) -> f64 {
     let sender = Sender::new(&params.clue, key);
-    let range = params.spec().range;
+    let range = window(params);
     let mut sum = 0.0;
     for _ in 0..count {
         let clue = sender.gen_clue(rng);
@@ -99,8 +124,7 @@ fn noise_at_tiny_parameters() {
     }
     let found = squares / (KEYS * CLUES * params.spec().clue.coordinates) as f64;
     assert_close(found, prediction, 0.03);
-    let weight = params.spec().clue.weight as f64;
-    assert_close(found, (2.0 * weight + 1.0) * error_variance(params), 0.05);
+    assert_close(found, variance(params, address_variance(params)), 0.05);
 }
 
 /// An address made here from its definition, without the large keys around it.
@@ -117,11 +141,11 @@ fn address(params: &Params, rng: &mut ChaCha20Rng) -> (Secret, ClueKey) {
     };
     let product = times_secret(params, &secret, key.alpha(&params.clue));
     let errors = NarrowGaussian::new(spec.sigma).sample(rng, spec.n);
-    let p = params.p();
+    let q = params.clue.q();
     key.beta = product
         .iter()
         .zip(errors)
-        .map(|(&x, e)| p.add(x, p.from_i64(e)) as u32)
+        .map(|(&x, e)| q.add(x, q.from_i64(e)) as u32)
         .collect();
     (secret, key)
 }
@@ -129,7 +153,7 @@ fn address(params: &Params, rng: &mut ChaCha20Rng) -> (Secret, ClueKey) {
 #[test]
 fn noise_and_norms_at_full_parameters() {
     const CLUES: usize = 1000;
-    let params = Params::named("sophomr-v2").unwrap();
+    let params = Params::named("sophomr-v5").unwrap();
     let mut rng = rng(31);
     let (secret, key) = address(&params, &mut rng);
     let squares = measure(&params, &secret, &key, CLUES, &mut rng);
@@ -141,10 +165,10 @@ fn noise_and_norms_at_full_parameters() {
         sender.gen_clue(&mut rng).check_norm(&params.clue).unwrap();
     }
     let n = params.spec().clue.n;
-    let p = params.p().value() as u32;
-    let ternary = (0..n).map(|i| [0, 1, p - 1][i % 3]).collect();
-    let small = (0..n as u32).map(|i| i * 613 % (p / 3)).collect();
-    for a in [vec![0; n], vec![1; n], vec![p - 1; n], ternary, small] {
+    let posted = params.spec().clue.posted_modulus() as u32;
+    let ternary = (0..n).map(|i| [0, 1, posted - 1][i % 3]).collect();
+    let small = (0..n as u32).map(|i| i * 613 % (posted / 3)).collect();
+    for a in [vec![0; n], vec![1; n], vec![posted - 1; n], ternary, small] {
         let clue = Clue { a, b: vec![0; 2] };
         let error = clue.check_norm(&params.clue).unwrap_err();
         assert!(
@@ -161,7 +185,7 @@ fn impertinent_clues_do_not_pass() {
     let (mine, _) = address(params, &mut rng);
     let (_, other) = address(params, &mut rng);
     let sender = Sender::new(&params.clue, &other);
-    let range = params.spec().range;
+    let range = window(params);
     for i in 0..10_000 {
         let clue = if i % 2 == 0 {
             sender.gen_clue(&mut rng)

@@ -106,8 +106,8 @@ fn other_files_are_named() {
     };
     let error = refused(&file(Kind::ClueKey, tiny().name()));
     assert_eq!(error.to_string(), "expected a secret key, found a clue key");
-    let error = refused(&file(Kind::SecretKey, "sophomr-v2"));
-    let text = "expected parameter set insecure-tiny-v2, found sophomr-v2";
+    let error = refused(&file(Kind::SecretKey, "sophomr-v5"));
+    let text = "expected parameter set insecure-tiny-v4, found sophomr-v5";
     assert_eq!(error.to_string(), text);
     let large = write_frame_vec(&header(), &vec![0; (1 << 20) + 1]).unwrap();
     let error = refused(&large);

@@ -7,7 +7,6 @@ use omr_detector::sophomr::Detector;
 use omr_detector::{MessageSource, Quiet};
 use omr_protocol::sophomr::{Digest, DigestPlan, Params};
 use omr_protocol::{Clue, ClueKey, ClueKind, SEED_BYTES, Sealing};
-use omr_ring::uniform_residues;
 use rand_core::{Rng, SeedableRng};
 use std::error::Error;
 use std::ops::Range;
@@ -15,7 +14,7 @@ use std::sync::{Arc, LazyLock};
 
 pub(crate) fn tiny() -> &'static Arc<Params> {
     static TINY: LazyLock<Arc<Params>> =
-        LazyLock::new(|| Params::named("insecure-tiny-v2").unwrap());
+        LazyLock::new(|| Params::named("insecure-tiny-v4").unwrap());
     &TINY
 }
 
@@ -81,11 +80,12 @@ impl Board {
 /// A clue for nobody here: uniform.
 pub(crate) fn stranger(params: &Params, rng: &mut ChaCha20Rng) -> Clue {
     let spec = &params.spec().clue;
-    let mut words = vec![0; spec.n + spec.coordinates];
-    uniform_residues(rng, params.p(), &mut words);
-    let mut a: Vec<u32> = words.into_iter().map(|x| x as u32).collect();
-    let b = a.split_off(spec.n);
-    Clue { a, b }
+    let q = spec.posted_modulus();
+    let mut row = |count: usize| (0..count).map(|_| (rng.next_u64() % q) as u32).collect();
+    Clue {
+        a: row(spec.n),
+        b: row(spec.coordinates),
+    }
 }
 
 /// A recipient with her hired detector.

@@ -172,9 +172,10 @@ fn the_length_of_a_key_tells_whether_it_has_an_offset() {
     assert_eq!(bytes.len() as u64, of(ClueKind::Bound));
     let plain = keygen(tiny(), ClueKind::Plain, &mut rng()).detection;
     assert_eq!(plain.file_bytes(tiny()), of(ClueKind::Plain));
-    let (ring, basis) = (&tiny().ring, tiny().chain.basis(0));
-    let bits = |&id: &usize| 64 - ring.modulus(id).value().leading_zeros() as usize;
-    let offset: usize = basis.ids().iter().map(bits).sum::<usize>() * ring.n() / 8;
+    // A body of the packing key for each residue of the offset.
+    let ring = &tiny().opening.as_ref().unwrap().packing;
+    let bits = 64 - ring.modulus(0).value().leading_zeros() as usize;
+    let offset = OFFSET_LEN * ring.n() * bits / 8;
     assert_eq!(of(ClueKind::Bound), of(ClueKind::Plain) + offset as u64);
     assert!(DetectionKey::read(tiny(), &bytes[..bytes.len() - 1]).is_err());
 }

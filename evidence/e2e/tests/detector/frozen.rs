@@ -3,37 +3,34 @@
 //!
 //! To freeze them anew (a break of the format): `cargo test -p omr-e2e --test detector -- --ignored freeze`.
 
-use crate::packed::{BOARD, MESSAGES, OWN, PAYLOAD, board, payload, through_file};
+use crate::packed::{BOARD, MESSAGES, OWN, PAYLOAD, board, payload, through_file, tiny};
 use chacha20::ChaCha20Rng;
 use omr_client::sophomr::{Recipient, keygen_in_epoch};
 use omr_client::{BoundSender, ClueSeed, SecretKey};
 use omr_detector::Quiet;
 use omr_detector::sophomr::Detector;
-use omr_protocol::sophomr::{Digest, DigestPlan, Epoch, Params};
+use omr_protocol::sophomr::{Digest, DigestPlan, Epoch};
 use omr_protocol::{Clue, ClueKey, ClueKind, SEED_BYTES, Sealing};
 use rand_core::SeedableRng;
 use std::fs;
 use std::path::PathBuf;
 
-/// The sets and the folders of their files.
-const SETS: [(&str, &str); 2] = [
-    ("insecure-tiny-v3", "opened"),
-    ("insecure-tiny-v4", "opened-v4"),
-];
+/// The folder of the files, below `testdata/wire/v2`.
+const FOLDER: &str = "opened-v4";
 
-fn path(folder: &str, name: &str) -> PathBuf {
+fn path(name: &str) -> PathBuf {
     let root = [env!("CARGO_MANIFEST_DIR"), "../../testdata/wire/v2"];
-    root.into_iter().chain([folder, name]).collect()
+    root.into_iter().chain([FOLDER, name]).collect()
 }
 
-fn stored(folder: &str, name: &str) -> Vec<u8> {
-    let path = path(folder, name);
+fn stored(name: &str) -> Vec<u8> {
+    let path = path(name);
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Every frozen file, made today: bound clues, masks of an epoch, more than a batch.
-fn written(set: &str) -> Vec<(&'static str, Vec<u8>)> {
-    let (params, mut rng) = (Params::named(set).unwrap(), ChaCha20Rng::seed_from_u64(78));
+fn written() -> Vec<(&'static str, Vec<u8>)> {
+    let (params, mut rng) = (tiny(), ChaCha20Rng::seed_from_u64(78));
     let epoch = Epoch {
         board: BOARD,
         number: 226,
@@ -63,24 +60,14 @@ fn written(set: &str) -> Vec<(&'static str, Vec<u8>)> {
 
 #[test]
 fn frozen_files_are_read() {
-    for (set, folder) in SETS {
-        let params = Params::named(set).unwrap();
-        let secret = SecretKey::from_bytes(&params.clue, &stored(folder, "secret.key")).unwrap();
-        let address = ClueKey::from_bytes(&params.clue, &stored(folder, "clue.key")).unwrap();
-        assert_eq!(address.id, secret.address_id);
-        Clue::from_bytes(&params.clue, &stored(folder, "clue.bin")).unwrap_err();
-        digest_is_read(&params, &secret, &stored(folder, "digest.bin"));
-        // Of a key whose bodies were drawn in another order.
-        if folder == "opened" {
-            digest_is_read(&params, &secret, &stored(folder, "earlier/digest.bin"));
-        }
-    }
-}
-
-fn digest_is_read(params: &Params, secret: &SecretKey, bytes: &[u8]) {
-    let digest = Digest::from_bytes(params, bytes).unwrap();
+    let params = tiny();
+    let secret = SecretKey::from_bytes(&params.clue, &stored("secret.key")).unwrap();
+    let address = ClueKey::from_bytes(&params.clue, &stored("clue.key")).unwrap();
+    assert_eq!(address.id, secret.address_id);
+    Clue::from_bytes(&params.clue, &stored("clue.bin")).unwrap_err();
+    let digest = Digest::from_bytes(&params, &stored("digest.bin")).unwrap();
     assert_eq!(digest.header.plan.range(), 0..MESSAGES);
-    let found = Recipient::new(params.recipient(), secret)
+    let found = Recipient::new(params.recipient(), &secret)
         .decode(&digest)
         .unwrap();
     let found: Vec<_> = found.into_iter().map(|m| (m.index, m.payload)).collect();
@@ -96,23 +83,19 @@ fn digest_is_read(params: &Params, secret: &SecretKey, bytes: &[u8]) {
 
 #[test]
 fn frozen_files_are_written_again() {
-    for (set, folder) in SETS {
-        for (name, bytes) in written(set) {
-            assert!(
-                bytes == stored(folder, name),
-                "{folder}/{name} differs: the format or the parameters changed"
-            );
-        }
+    for (name, bytes) in written() {
+        assert!(
+            bytes == stored(name),
+            "{FOLDER}/{name} differs: the format or the parameters changed"
+        );
     }
 }
 
 #[test]
-#[ignore = "writes testdata/wire/v2/opened"]
+#[ignore = "writes testdata/wire/v2/opened-v4"]
 fn freeze() {
-    for (set, folder) in SETS {
-        fs::create_dir_all(path(folder, "")).unwrap();
-        for (name, bytes) in written(set) {
-            fs::write(path(folder, name), bytes).unwrap();
-        }
+    fs::create_dir_all(path("")).unwrap();
+    for (name, bytes) in written() {
+        fs::write(path(name), bytes).unwrap();
     }
 }

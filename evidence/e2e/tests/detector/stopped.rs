@@ -2,7 +2,7 @@
 
 use crate::card::made;
 use crate::packed;
-use crate::world::{Board, SLOTS, World, tiny};
+use crate::world::{Board, SLOTS, World, affine};
 use chacha20::ChaCha20Rng;
 use omr_detector::sophomr::Detector;
 use omr_detector::{DetectorError, Progress, Quiet};
@@ -79,16 +79,16 @@ fn stopped_everywhere(
 
 #[test]
 fn digests_by_the_affine_transform_are_stopped_in_every_stage() {
-    let world = World::shared();
-    let mut board = Board::new(SLOTS + 9, PAYLOAD_BYTES);
+    let world = World::of(affine(), 1);
+    let mut board = Board::of(affine(), SLOTS + 9, PAYLOAD_BYTES);
     board.post(&world.clue_key, &[3, SLOTS + 2]);
-    let key = DetectionKey::read(tiny(), &world.detection[..]).unwrap();
-    let detector = Detector::new(tiny().clone(), key);
-    let plan = DigestPlan::new(tiny(), board.range(), 5, Some(PAYLOAD_BYTES)).unwrap();
+    let key = DetectionKey::read(affine(), &world.detection[..]).unwrap();
+    let detector = Detector::new(affine().clone(), key);
+    let plan = DigestPlan::new(affine(), board.range(), 5, Some(PAYLOAD_BYTES)).unwrap();
     stopped_everywhere(("affine transform", 24), |progress| {
         let seed = [4; SEED_BYTES];
         let out = detector.digest(&mut board, &plan, [6; 16], Sealing::None, seed, progress)?;
-        Ok(out.digest.to_bytes(tiny()).unwrap())
+        Ok(out.digest.to_bytes(affine()).unwrap())
     });
 }
 

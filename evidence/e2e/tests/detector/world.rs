@@ -17,13 +17,21 @@ pub(crate) const SLOTS: u64 = 2048;
 
 pub(crate) fn tiny() -> &'static Arc<Params> {
     static TINY: LazyLock<Arc<Params>> =
-        LazyLock::new(|| Params::named("insecure-tiny-v2").unwrap());
+        LazyLock::new(|| Params::named("insecure-tiny-v4").unwrap());
     &TINY
+}
+
+/// A set that opens no clues.
+pub(crate) fn affine() -> &'static Arc<Params> {
+    static AFFINE: LazyLock<Arc<Params>> =
+        LazyLock::new(|| Params::named("insecure-tiny-v2").unwrap());
+    &AFFINE
 }
 
 /// A board in memory, message by message.
 #[derive(Clone)]
 pub(crate) struct Board {
+    pub(crate) params: &'static Params,
     pub(crate) clues: Vec<Vec<u8>>,
     pub(crate) payloads: Vec<Vec<u8>>,
 }
@@ -31,6 +39,11 @@ pub(crate) struct Board {
 impl Board {
     /// Random payloads and clues for nobody.
     pub(crate) fn new(messages: u64, payload_bytes: usize) -> Self {
+        Self::of(tiny(), messages, payload_bytes)
+    }
+
+    /// Random payloads and clues for nobody, of another set.
+    pub(crate) fn of(params: &'static Params, messages: u64, payload_bytes: usize) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(messages);
         let payload = |rng: &mut ChaCha20Rng| {
             let mut payload = vec![0; payload_bytes];
@@ -38,8 +51,9 @@ impl Board {
             payload
         };
         Self {
+            params,
             clues: (0..messages)
-                .map(|_| stranger(&mut rng).to_bytes(&tiny().clue))
+                .map(|_| stranger(params, &mut rng).to_bytes(&params.clue))
                 .collect(),
             payloads: (0..messages).map(|_| payload(&mut rng)).collect(),
         }
@@ -48,9 +62,9 @@ impl Board {
     /// Makes some messages pertinent.
     pub(crate) fn post(&mut self, key: &ClueKey, indices: &[u64]) {
         let mut rng = ChaCha20Rng::seed_from_u64(99);
-        let sender = Sender::new(&tiny().clue, key);
+        let sender = Sender::new(&self.params.clue, key);
         for &index in indices {
-            self.clues[index as usize] = sender.gen_clue(&mut rng).to_bytes(&tiny().clue);
+            self.clues[index as usize] = sender.gen_clue(&mut rng).to_bytes(&self.params.clue);
         }
     }
 
@@ -67,10 +81,10 @@ impl Board {
 }
 
 /// A uniform clue.
-fn stranger(rng: &mut ChaCha20Rng) -> Clue {
-    let p = tiny().p().value();
-    let spec = &tiny().spec().clue;
-    let mut row = |count: usize| (0..count).map(|_| (rng.next_u64() % p) as u32).collect();
+fn stranger(params: &Params, rng: &mut ChaCha20Rng) -> Clue {
+    let spec = &params.spec().clue;
+    let q = spec.posted_modulus();
+    let mut row = |count: usize| (0..count).map(|_| (rng.next_u64() % q) as u32).collect();
     Clue {
         a: row(spec.n),
         b: row(spec.coordinates),
@@ -79,7 +93,7 @@ fn stranger(rng: &mut ChaCha20Rng) -> Clue {
 
 impl MessageSource for Board {
     fn clue_bytes(&self) -> usize {
-        Clue::bytes(&tiny().clue)
+        Clue::bytes(&self.params.clue)
     }
 
     fn clues(&mut self, range: Range<u64>) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
@@ -101,19 +115,23 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(seed: u64) -> Self {
+        Self::of(tiny(), seed)
+    }
+
+    pub(crate) fn of(params: &Arc<Params>, seed: u64) -> Self {
         let Keys {
             secret,
             clue: clue_key,
             detection,
         } = keygen(
-            tiny(),
+            params,
             ClueKind::Plain,
             &mut ChaCha20Rng::seed_from_u64(seed),
         );
         let mut bytes = Vec::new();
-        detection.write(tiny(), &mut bytes).unwrap();
-        let key = DetectionKey::read(tiny(), &bytes[..]).unwrap();
-        let detector = Detector::new(tiny().clone(), key);
+        detection.write(params, &mut bytes).unwrap();
+        let key = DetectionKey::read(params, &bytes[..]).unwrap();
+        let detector = Detector::new(params.clone(), key);
         Self {
             secret,
             clue_key,

@@ -1,9 +1,7 @@
 //! Messages by the kernels of graphics cards, compiled for the processor: sums and digests are those of the processor in
 //! exact integers, byte for byte.
 
-use crate::world::{
-    BOUND, PAYLOAD_BYTES, World, advance, apart, apart_whole, counted, expected, tiny,
-};
+use crate::world::{BOUND, PAYLOAD_BYTES, World, advance, expected, tiny};
 use chacha20::ChaCha20Rng;
 use omr_client::identity;
 use omr_client::instantomr::detection_key;
@@ -34,10 +32,10 @@ impl Two {
         Self::on(Emulated::or_card(Arithmetic::Floating), set, clues)
     }
 
-    /// The same with a card that can fail.
-    fn failing(set: &'static ParamSet) -> (Self, Arc<Emulated>) {
+    /// A recipient whose card can fail.
+    fn failing() -> (Self, Arc<Emulated>) {
         let card = Emulated::new(Arithmetic::Floating);
-        (Self::on(card.clone(), set, ClueKind::Plain), card)
+        (Self::on(card.clone(), tiny(), ClueKind::Plain), card)
     }
 
     fn on(card: Arc<dyn Machine>, set: &'static ParamSet, clues: ClueKind) -> Self {
@@ -74,8 +72,8 @@ impl Two {
 }
 
 /// Messages alone, three, a full batch and one more, each with the digest so far.
-fn equal(set: &'static ParamSet, clues: ClueKind) {
-    let two = Two::new(set, clues);
+fn equal(clues: ClueKind) {
+    let two = Two::new(tiny(), clues);
     let [mut here, mut away] = two.sessions();
     let last = 4 + TOGETHER + 1;
     let mut board = two.here.board(last, BOUND);
@@ -96,14 +94,12 @@ fn equal(set: &'static ParamSet, clues: ClueKind) {
 
 #[test]
 fn sums_and_digests_of_plain_clues_are_those_of_the_processor() {
-    for set in [tiny(), apart_whole(), apart()] {
-        equal(set, ClueKind::Plain);
-    }
+    equal(ClueKind::Plain);
 }
 
 #[test]
 fn sums_and_digests_of_bound_clues_are_those_of_the_processor() {
-    equal(apart(), ClueKind::Bound);
+    equal(ClueKind::Bound);
 }
 
 /// Stops when the first messages are taken.
@@ -123,7 +119,7 @@ impl Progress for Stops {
 
 #[test]
 fn a_stopped_session_goes_on_where_it_was() {
-    let two = Two::new(counted(), ClueKind::Plain);
+    let two = Two::new(tiny(), ClueKind::Plain);
     let [mut here, mut away] = two.sessions();
     let end = TOGETHER + 9;
     let mut board = two.here.board(end, BOUND);
@@ -140,7 +136,7 @@ fn a_stopped_session_goes_on_where_it_was() {
 /// A card that fails takes no message; it goes on when it works again, or the processor does, with the same bytes.
 #[test]
 fn where_a_card_fails_the_processor_goes_on_with_the_same_bytes() {
-    let (two, card) = Two::failing(apart());
+    let (two, card) = Two::failing();
     let [mut here, mut away] = two.sessions();
     let mut board = two.here.board(40, BOUND);
     advance(&mut here, &mut board, 40);
@@ -169,9 +165,9 @@ fn where_a_card_fails_the_processor_goes_on_with_the_same_bytes() {
 /// A job's part for InstantOMR, by the engine that a process takes for it.
 #[test]
 fn answers_are_those_of_the_processor() {
-    let (two, card) = Two::failing(apart());
+    let (two, card) = Two::failing();
     let cards = Cards::on(Choice::Auto, card.clone());
-    let engine = cards.engine(apart(), EngineKind::Instantomr).unwrap();
+    let engine = cards.engine(tiny(), EngineKind::Instantomr).unwrap();
     let away = engine.load(&mut &two.file[..]).unwrap();
     let mut board = two.here.board(70, BOUND);
     let mut answer = |detector: Arc<dyn Loaded>| {
@@ -186,14 +182,14 @@ fn answers_are_those_of_the_processor() {
     };
     let here = answer(two.here.detector.clone()).unwrap();
     let found = answer(away.clone()).unwrap();
-    let bytes = |answer: &Answer| answer.response.to_bytes(apart()).unwrap();
+    let bytes = |answer: &Answer| answer.response.to_bytes(tiny()).unwrap();
     assert!(bytes(&here) == bytes(&found));
     card.fail_after(1);
     let failed = answer(away).err().unwrap();
     assert!(matches!(failed, DetectorError::Engine { .. }), "{failed}");
     // A card that does not serve it.
     let absent = Cards::on(Choice::Auto, Emulated::new(Arithmetic::Whole));
-    let engine = absent.engine(apart(), EngineKind::Instantomr);
+    let engine = absent.engine(tiny(), EngineKind::Instantomr);
     assert!(answer(engine.unwrap().load(&mut &two.file[..]).unwrap()).is_ok());
 }
 
@@ -215,7 +211,7 @@ fn a_batch_at_full_size_is_that_of_the_processor() {
 #[test]
 fn the_bench_finds_a_batch_equal() {
     let card = Emulated::new(Arithmetic::Floating);
-    let mut bench = MessageBench::new(card.clone(), apart().instantomr().unwrap(), 3, 1).unwrap();
+    let mut bench = MessageBench::new(card.clone(), tiny().instantomr().unwrap(), 3, 1).unwrap();
     let figures = bench.compare().unwrap();
     assert_eq!((figures.batches, figures.equal), (1, 1));
     let times = bench.times(1).unwrap();

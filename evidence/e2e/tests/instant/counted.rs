@@ -1,7 +1,7 @@
 //! Sets whose sums have exact counters: every overflow with its number, and bounds above 96.
 
 use crate::hybrid::{NoSource, engines};
-use crate::world::{BOUND, PAYLOAD_BYTES, World, advance, counted, expected, tiny};
+use crate::world::{BOUND, PAYLOAD_BYTES, World, advance, expected, tiny};
 use omr_client::instantomr::InstantRecipient;
 use omr_client::{DecodeError, decode};
 use omr_detector::engines::{Costs, Engines, Job};
@@ -30,7 +30,7 @@ fn overflows(world: &World, bound: usize, pertinent: usize) {
 
 #[test]
 fn an_overflow_is_told_with_its_number() {
-    let world = World::of(counted(), 61);
+    let world = World::new(61);
     for pertinent in [BOUND + 1, 97, 98, 205, 1000] {
         overflows(&world, BOUND, pertinent);
     }
@@ -47,7 +47,7 @@ fn an_overflow_is_told_with_its_number() {
 /// Restarted halfway, with a second half from another machine, cut off as a file.
 #[test]
 fn large_bounds_go_through_sessions_shares_and_files() {
-    let world = World::of(counted(), 62);
+    let world = World::new(62);
     let params = world.params();
     for bound in [97, 200, 512] {
         let messages = bound as u64 + 90;
@@ -86,7 +86,7 @@ fn large_bounds_go_through_sessions_shares_and_files() {
 /// A group that is not full has the counters of its messages alone, in the file as in the plan.
 #[test]
 fn counters_grow_with_the_messages() {
-    let world = World::of(counted(), 63);
+    let world = World::new(63);
     let of = |messages| {
         let request = Request::new(5..5 + messages, BOUND, Some(PAYLOAD_BYTES));
         InstantPlan::new(world.params(), Encoding::Powers, request).unwrap()
@@ -115,7 +115,7 @@ fn counters_grow_with_the_messages() {
 
 #[test]
 fn damage_is_no_overflow() {
-    let world = World::of(counted(), 64);
+    let world = World::new(64);
     let mut board = world.board(200, 5);
     let mut session = world.session_with(BOUND);
     advance(&mut session, &mut board, 200);
@@ -153,35 +153,33 @@ fn job(source: &mut dyn MessageSource, bound: usize) -> Job<'_> {
 
 #[test]
 fn hybrid_responses_take_large_bounds() {
-    let world = World::of(counted(), 65);
+    let world = World::new(65);
     let engines: Engines = engines(&world);
     let mut board = world.board(2300, 1500);
     let rest = board.pertinent().iter().filter(|&&i| i >= 2048).count();
     assert!(rest > 96);
     let answer = engines.respond(Scheme::Hybrid, job(&mut board, 1500), &Quiet);
-    let bytes = answer.unwrap().response.to_bytes(counted()).unwrap();
-    let response = Response::from_bytes(counted(), &bytes).unwrap();
+    let bytes = answer.unwrap().response.to_bytes(tiny()).unwrap();
+    let response = Response::from_bytes(tiny(), &bytes).unwrap();
     assert_eq!(response.scheme(), Scheme::Hybrid);
-    let found = decode(counted(), &world.secret, &response).unwrap();
+    let found = decode(tiny(), &world.secret, &response).unwrap();
     assert_eq!(found, expected(&board, 0..2300));
 }
 
 /// What a set's engines cannot serve is told with the set's name before a message is looked at.
 #[test]
 fn too_large_bounds_are_refused_before_any_work() {
-    for (set, limit) in [(tiny(), 96), (counted(), MAX_BOUND)] {
-        let world = World::of(set, 66);
-        let error = engines(&world).respond(Scheme::Hybrid, job(&mut NoSource, limit + 1), &Quiet);
-        let Err(DetectorError::Plan(error)) = error.map(|_| ()) else {
-            panic!("expected a refusal");
-        };
-        let refused = PlanError::SetBound {
-            set: set.name(),
-            scheme: Scheme::Instantomr,
-            limit,
-            found: limit + 1,
-        };
-        assert_eq!(error, refused);
-        assert!(error.to_string().contains(set.name()));
-    }
+    let (world, found) = (World::new(66), MAX_BOUND + 1);
+    let error = engines(&world).respond(Scheme::Hybrid, job(&mut NoSource, found), &Quiet);
+    let Err(DetectorError::Plan(error)) = error.map(|_| ()) else {
+        panic!("expected a refusal");
+    };
+    let refused = PlanError::SetBound {
+        set: tiny().name(),
+        scheme: Scheme::Instantomr,
+        limit: MAX_BOUND,
+        found,
+    };
+    assert_eq!(error, refused);
+    assert!(error.to_string().contains(tiny().name()));
 }

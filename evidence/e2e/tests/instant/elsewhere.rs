@@ -1,6 +1,6 @@
 //! Sessions whose layers are evaluated elsewhere, several lots of them under way.
 
-use crate::world::{BOUND, World, advance, apart};
+use crate::world::{BOUND, World, advance};
 use chacha20::ChaCha20Rng;
 use omr_client::instantomr::detection_key;
 use omr_detector::instantomr::{
@@ -132,7 +132,7 @@ struct Two {
 
 impl Two {
     fn new() -> Self {
-        let world = World::of(apart(), 71);
+        let world = World::new(71);
         let params = world.params().clone();
         let mut rng = ChaCha20Rng::seed_from_u64(72);
         let made = detection_key(&params, &world.secret, &mut rng).unwrap();

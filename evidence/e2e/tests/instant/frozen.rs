@@ -3,7 +3,7 @@
 //!
 //! To freeze them anew (a break of the format): `cargo test -p omr-e2e --test instant -- --ignored freeze`.
 
-use crate::world::{BOUND, World, advance, apart, apart_whole, counted, expected, tiny};
+use crate::world::{BOUND, World, advance, expected, tiny};
 use chacha20::ChaCha20Rng;
 use omr_client::instantomr::{InstantRecipient, detection_key};
 use omr_client::{SecretKey, Sender, decode, identity};
@@ -21,31 +21,27 @@ const PERTINENT: usize = 4;
 /// The running hashes of the log that the session's file has, at its first and at its next message.
 const HASHES: [[u8; 32]; 2] = [[0xA1; 32], [0xA2; 32]];
 
-/// The sets, the folders of their files, and the digests in them.
-fn cases() -> [(&'static ParamSet, &'static str, Vec<Digest>); 4] {
-    let digest = |name, scheme, bound| Digest {
-        name,
-        scheme,
-        bound,
-    };
-    let first = vec![
-        digest("digest.bin", Scheme::Instantomr, BOUND),
-        digest("digest-buckets.bin", Scheme::InstantomrBuckets, BOUND),
-    ];
-    let second = || {
-        vec![
-            digest("digest.bin", Scheme::Instantomr, BOUND),
-            digest("digest-97.bin", Scheme::Instantomr, 97),
-            digest("digest-buckets.bin", Scheme::InstantomrBuckets, BOUND),
-        ]
-    };
-    [
-        (tiny(), "instant", first),
-        (counted(), "instant-v2", second()),
-        (apart_whole(), "instant-v3", second()),
-        (apart(), "instant-v4", second()),
-    ]
-}
+/// The folder of the files, below `testdata/wire/v2`.
+const FOLDER: &str = "instant-v4";
+
+/// The digests in the folder.
+const DIGESTS: [Digest; 3] = [
+    Digest {
+        name: "digest.bin",
+        scheme: Scheme::Instantomr,
+        bound: BOUND,
+    },
+    Digest {
+        name: "digest-97.bin",
+        scheme: Scheme::Instantomr,
+        bound: 97,
+    },
+    Digest {
+        name: "digest-buckets.bin",
+        scheme: Scheme::InstantomrBuckets,
+        bound: BOUND,
+    },
+];
 
 struct Digest {
     name: &'static str,
@@ -53,13 +49,13 @@ struct Digest {
     bound: usize,
 }
 
-fn path(folder: &str, name: &str) -> PathBuf {
+fn path(name: &str) -> PathBuf {
     let root = [env!("CARGO_MANIFEST_DIR"), "../../testdata/wire/v2"];
-    root.into_iter().chain([folder, name]).collect()
+    root.into_iter().chain([FOLDER, name]).collect()
 }
 
-fn stored(folder: &str, name: &str) -> Vec<u8> {
-    let path = path(folder, name);
+fn stored(name: &str) -> Vec<u8> {
+    let path = path(name);
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -85,46 +81,42 @@ fn written(set: &ParamSet) -> Vec<(&'static str, Vec<u8>)> {
 
 #[test]
 fn frozen_files_are_read() {
-    for (set, folder, digests) in cases() {
-        let (clue, params) = (set.clue(), set.instantomr().unwrap());
-        let stored = |name| stored(folder, name);
-        let secret = SecretKey::from_bytes(clue, &stored("secret.key")).unwrap();
-        let address = ClueKey::from_bytes(clue, &stored("clue.key")).unwrap();
-        assert_eq!(address.id, secret.address_id);
-        Clue::from_bytes(clue, &stored("clue.bin")).unwrap();
-        let world = World::of(set, SEED);
-        let board = world.board(MESSAGES, PERTINENT);
-        for digest in digests {
-            let response = Response::from_bytes(set, &stored(digest.name)).unwrap();
-            let found = (response.scheme(), response.request().bound);
-            assert_eq!(found, (digest.scheme, digest.bound));
-            let found = decode(set, &secret, &response).unwrap();
-            assert_eq!(found, expected(&board, 0..MESSAGES));
-        }
-        let session = SessionFile::from_bytes(params, &stored("session.bin")).unwrap();
-        let found = (session.header.plan.range(), session.cuts);
-        assert_eq!(found, (10..MESSAGES, 1));
-        let seen = Seen::new(&(10..MESSAGES), Some(HASHES[0]), Some(HASHES[1]));
-        assert_eq!(session.seen(), seen);
-        let cut = session.last_cut.as_ref().unwrap();
-        let cut = InstantDigest::from_bytes(params, cut).unwrap();
-        let recipient = InstantRecipient::new(params, &secret);
-        assert_eq!(recipient.decode(&cut).unwrap(), expected(&board, 0..10));
-        let session = Session::resume(world.detector.clone(), session).unwrap();
-        let rest = recipient.decode(&session.digest()).unwrap();
-        assert_eq!(rest, expected(&board, 10..MESSAGES));
+    let set = tiny();
+    let (clue, params) = (set.clue(), set.instantomr().unwrap());
+    let secret = SecretKey::from_bytes(clue, &stored("secret.key")).unwrap();
+    let address = ClueKey::from_bytes(clue, &stored("clue.key")).unwrap();
+    assert_eq!(address.id, secret.address_id);
+    Clue::from_bytes(clue, &stored("clue.bin")).unwrap();
+    let world = World::new(SEED);
+    let board = world.board(MESSAGES, PERTINENT);
+    for digest in DIGESTS {
+        let response = Response::from_bytes(set, &stored(digest.name)).unwrap();
+        let found = (response.scheme(), response.request().bound);
+        assert_eq!(found, (digest.scheme, digest.bound));
+        let found = decode(set, &secret, &response).unwrap();
+        assert_eq!(found, expected(&board, 0..MESSAGES));
     }
+    let session = SessionFile::from_bytes(params, &stored("session.bin")).unwrap();
+    let found = (session.header.plan.range(), session.cuts);
+    assert_eq!(found, (10..MESSAGES, 1));
+    let seen = Seen::new(&(10..MESSAGES), Some(HASHES[0]), Some(HASHES[1]));
+    assert_eq!(session.seen(), seen);
+    let cut = session.last_cut.as_ref().unwrap();
+    let cut = InstantDigest::from_bytes(params, cut).unwrap();
+    let recipient = InstantRecipient::new(params, &secret);
+    assert_eq!(recipient.decode(&cut).unwrap(), expected(&board, 0..10));
+    let session = Session::resume(world.detector.clone(), session).unwrap();
+    let rest = recipient.decode(&session.digest()).unwrap();
+    assert_eq!(rest, expected(&board, 10..MESSAGES));
 }
 
 #[test]
 fn frozen_files_are_written_again() {
-    for (set, folder, _) in cases() {
-        for (name, bytes) in written(set) {
-            assert!(
-                bytes == stored(folder, name),
-                "{folder}/{name} differs: the format or the parameters changed"
-            );
-        }
+    for (name, bytes) in written(tiny()) {
+        assert!(
+            bytes == stored(name),
+            "{FOLDER}/{name} differs: the format or the parameters changed"
+        );
     }
 }
 
@@ -132,33 +124,32 @@ fn frozen_files_are_written_again() {
 #[test]
 #[ignore = "writes testdata/wire/v2"]
 fn freeze() {
-    for (set, folder, digests) in cases() {
-        let write = |name: &str, bytes: Vec<u8>| {
-            let path = path(folder, name);
-            if !path.exists() {
-                fs::write(path, bytes).unwrap();
-            }
-        };
-        fs::create_dir_all(path(folder, "")).unwrap();
-        for (name, bytes) in written(set) {
-            write(name, bytes);
+    let set = tiny();
+    let write = |name: &str, bytes: Vec<u8>| {
+        let path = path(name);
+        if !path.exists() {
+            fs::write(path, bytes).unwrap();
         }
-        let params = set.instantomr().unwrap();
-        let world = World::of(set, SEED);
-        let mut board = world.board(MESSAGES, PERTINENT);
-        for digest in digests {
-            let encoding = digest.scheme.encoding().unwrap();
-            let header = world.header((0, digest.bound), true, encoding);
-            let mut session = Session::new(world.detector.clone(), header);
-            advance(&mut session, &mut board, MESSAGES);
-            write(digest.name, session.digest().to_bytes(params).unwrap());
-        }
-        let mut session = world.session(0, true);
-        advance(&mut session, &mut board, 10);
-        session.note_log_hash(Some(HASHES[0]));
-        session.cut(0, [1; 32]).unwrap();
-        advance(&mut session, &mut board, MESSAGES);
-        session.note_log_hash(Some(HASHES[1]));
-        write("session.bin", session.to_file().to_bytes(params).unwrap());
+    };
+    fs::create_dir_all(path("")).unwrap();
+    for (name, bytes) in written(set) {
+        write(name, bytes);
     }
+    let params = set.instantomr().unwrap();
+    let world = World::new(SEED);
+    let mut board = world.board(MESSAGES, PERTINENT);
+    for digest in DIGESTS {
+        let encoding = digest.scheme.encoding().unwrap();
+        let header = world.header((0, digest.bound), true, encoding);
+        let mut session = Session::new(world.detector.clone(), header);
+        advance(&mut session, &mut board, MESSAGES);
+        write(digest.name, session.digest().to_bytes(params).unwrap());
+    }
+    let mut session = world.session(0, true);
+    advance(&mut session, &mut board, 10);
+    session.note_log_hash(Some(HASHES[0]));
+    session.cut(0, [1; 32]).unwrap();
+    advance(&mut session, &mut board, MESSAGES);
+    session.note_log_hash(Some(HASHES[1]));
+    write("session.bin", session.to_file().to_bytes(params).unwrap());
 }

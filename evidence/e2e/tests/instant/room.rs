@@ -1,6 +1,6 @@
 //! Sessions of so many messages at most: what is in double precision decodes like the rest.
 
-use crate::world::{BOUND, PAYLOAD_BYTES, World, advance, counted, expected, params};
+use crate::world::{BOUND, PAYLOAD_BYTES, World, advance, expected, params};
 use omr_client::instantomr::InstantRecipient;
 use omr_detector::engine::{Loaded, Task};
 use omr_detector::instantomr::Session;
@@ -32,7 +32,7 @@ proptest! {
     /// Restarts and other machines' shares change no bit, wherever double precision ends.
     #[test]
     fn pieces_add_up(more in -30i64..200, a in 1u64..150, b in 1u64..150, start in 0u64..9) {
-        let world = World::of(counted(), 71);
+        let world = World::new(71);
         let limit = limit(world.params());
         let room = limit.saturating_add_signed(more);
         let end = start + room;
@@ -57,7 +57,7 @@ proptest! {
 /// group exact.
 #[test]
 fn double_precision_ends_where_noise_would_pass_that_of_a_full_group() {
-    let world = World::of(counted(), 72);
+    let world = World::new(72);
     let (limit, group) = (limit(world.params()), world.params().spec().group);
     assert!((64..group / 2).contains(&limit), "{limit}");
     let messages = group + 3 * limit / 2;
@@ -84,7 +84,7 @@ fn double_precision_ends_where_noise_would_pass_that_of_a_full_group() {
 
 #[test]
 fn full_sessions_take_no_more_until_they_are_cut() {
-    let world = World::of(counted(), 73);
+    let world = World::new(73);
     let mut board = world.board(100, 6);
     let mut session = session(&world, 10, 30);
     assert_eq!((session.room(), session.end()), (Some(30), 40));
@@ -152,7 +152,7 @@ fn files_know_the_room() {
 /// A request for a range knows its length.
 #[test]
 fn answers_are_those_of_sessions_with_room() {
-    let world = World::of(counted(), 75);
+    let world = World::new(75);
     let range = 5..5 + limit(world.params()) + 40;
     let mut board = world.board(range.end, BOUND);
     let mut session = session(&world, range.start, range.end - range.start);

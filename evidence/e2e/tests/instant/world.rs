@@ -16,33 +16,12 @@ pub(crate) const BOUND: usize = 12;
 
 pub(crate) fn tiny() -> &'static ParamSet {
     static TINY: LazyLock<ParamSet> =
-        LazyLock::new(|| ParamSet::named("insecure-tiny-hybrid-v1").unwrap());
+        LazyLock::new(|| ParamSet::named("insecure-tiny-hybrid-v4").unwrap());
     &TINY
 }
 
 pub(crate) fn params() -> &'static Arc<InstantParams> {
     tiny().instantomr().unwrap()
-}
-
-/// A set whose sums have exact counters.
-pub(crate) fn counted() -> &'static ParamSet {
-    static COUNTED: LazyLock<ParamSet> =
-        LazyLock::new(|| ParamSet::named("insecure-tiny-hybrid-v2").unwrap());
-    &COUNTED
-}
-
-/// The same with a clue secret for each engine, and clues posted whole.
-pub(crate) fn apart_whole() -> &'static ParamSet {
-    static APART: LazyLock<ParamSet> =
-        LazyLock::new(|| ParamSet::named("insecure-tiny-hybrid-v3").unwrap());
-    &APART
-}
-
-/// The same with halved clues, and four coordinates for InstantOMR.
-pub(crate) fn apart() -> &'static ParamSet {
-    static APART: LazyLock<ParamSet> =
-        LazyLock::new(|| ParamSet::named("insecure-tiny-hybrid-v4").unwrap());
-    &APART
 }
 
 pub(crate) struct World {

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(45);
 
 fn set() -> &'static ParamSet {
     static SET: OnceLock<ParamSet> = OnceLock::new();
-    SET.get_or_init(|| ParamSet::named("insecure-tiny-v3").unwrap())
+    SET.get_or_init(|| ParamSet::named("insecure-tiny-v4").unwrap())
 }
 
 fn configure(settings: &mut Config, together: usize, seconds: f64) {

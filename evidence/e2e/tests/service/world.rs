@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 use tonic::transport::Channel;
 use tonic::{Request, Status};
 
-pub(crate) const PARAMS: &str = "insecure-tiny-hybrid-v1";
+pub(crate) const PARAMS: &str = "insecure-tiny-hybrid-v4";
 pub(crate) const PAYLOAD_BYTES: usize = 32;
 pub(crate) const BOUND: u32 = 10;
 /// Every server's board, so that messages can be made before there is one.

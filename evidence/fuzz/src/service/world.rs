@@ -18,7 +18,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-const PARAMS: &str = "insecure-tiny-hybrid-v2";
+const PARAMS: &str = "insecure-tiny-hybrid-v4";
 const PAYLOAD: usize = 32;
 const CHUNK: usize = 1 << 20;
 

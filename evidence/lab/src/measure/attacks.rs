@@ -377,8 +377,8 @@ mod tests {
 
     #[test]
     fn bound_clues_withstand_what_others_do_not() {
-        let set = SetSpec::named("sophomr-v2").unwrap();
-        let params = ClueParams::named("sophomr-v2").unwrap();
+        let set = SetSpec::named("sophomr-v5").unwrap();
+        let params = ClueParams::named("sophomr-v5").unwrap();
         let table = attacks(&params, &set.sophomr.unwrap(), PAIRS as usize, 3).unwrap();
         let line = |attack| {
             table
@@ -428,8 +428,8 @@ mod tests {
 
     #[test]
     fn honest_bound_clues_reach_their_recipients_and_are_accepted() {
-        let set = SetSpec::named("sophomr-v2").unwrap();
-        let params = ClueParams::named("sophomr-v2").unwrap();
+        let set = SetSpec::named("sophomr-v5").unwrap();
+        let params = ClueParams::named("sophomr-v5").unwrap();
         let mut rng = ChaCha20Rng::seed_from_u64(4);
         let fixture = Fixture::new(&params, &set.sophomr.unwrap(), 50, &mut rng).unwrap();
         for target in &fixture.targets {

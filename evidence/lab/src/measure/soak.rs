@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn batches_are_spread_over_keys_and_merge_as_far_as_they_can() {
-        let params = Params::named("insecure-tiny-v2").expect("published");
+        let params = Params::named("insecure-tiny-v4").expect("published");
         let most = params.nodes.batches() as u64;
         let soak = Soak {
             scheme: Scheme::Sophomd,

@@ -48,7 +48,7 @@ pub enum Kind {
 
 /// Trials with faults.
 #[derive(Clone, Debug, Args)]
-#[command(mut_arg("params", |arg| arg.default_value("insecure-tiny-hybrid-v1")))]
+#[command(mut_arg("params", |arg| arg.default_value("insecure-tiny-hybrid-v4")))]
 pub struct Chaos {
     /// How often the server is killed
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = count())]

@@ -29,7 +29,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
 /// Parameter set of the trial: the service's bounds do not depend on it.
-const PARAMS: &str = "insecure-tiny-hybrid-v1";
+const PARAMS: &str = "insecure-tiny-hybrid-v4";
 /// Clients of each kind.
 const FUZZERS: u64 = 4;
 const SCRIPTS: u64 = 2;

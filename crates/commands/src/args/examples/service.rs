@@ -4,7 +4,7 @@ pub(in crate::args) const SERVE: &str = "\
 Examples:
   omr serve --anonymous                 # at http://127.0.0.1:7600
   omr serve --config /etc/omr/omr.toml
-  omr serve --listen 127.0.0.1:0 --data board-data --params sophomr-v3
+  omr serve --listen 127.0.0.1:0 --data board-data --params sophomr-v5
   omr health http://127.0.0.1:7600      # exit code 0: it serves
 
 The first start makes the board; everything that is kept lies in one folder. With --anonymous \

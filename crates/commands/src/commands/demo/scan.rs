@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn every_secret_is_found_where_it_lies_open() {
-        let params = ClueParams::named("insecure-tiny-v2").unwrap();
+        let params = ClueParams::named("insecure-tiny-v4").unwrap();
         let kind = omr_protocol::ClueKind::Bound;
         let (secret, clue) = omr_client::identity(&params, kind, &mut omr_client::os_rng());
         let pieces = pieces(&params, &secret).unwrap();

@@ -113,7 +113,7 @@ fn kinds_and_parameters_are_named() {
     bad[1..5].copy_from_slice(&[1, 2, 3, 4]);
     let text = parse(&bad).unwrap_err().to_string();
     assert!(
-        text.contains("insecure-tiny-v2") && text.contains("[01, 02, 03, 04]"),
+        text.contains("insecure-tiny-v4") && text.contains("[01, 02, 03, 04]"),
         "{text}"
     );
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 /// The insecure tiny set, built once.
 pub(crate) fn tiny() -> &'static Params {
     static TINY: LazyLock<Arc<Params>> =
-        LazyLock::new(|| Params::named("insecure-tiny-v2").unwrap());
+        LazyLock::new(|| Params::named("insecure-tiny-v4").unwrap());
     &TINY
 }
 

@@ -87,7 +87,7 @@ async fn a_worker_of_another_version_or_set_or_without_engines_is_told() {
     let changes: [(Change, &str); 4] = [
         (&|request| request.version = "0.0.9".into(), "version"),
         (
-            &|request| request.params_id = "sophomr-v3".into(),
+            &|request| request.params_id = "sophomr-v5".into(),
             "parameter set",
         ),
         (&|request| request.engines.clear(), "engines"),

@@ -33,11 +33,11 @@ pub struct BenchAll {
 }
 
 /// Set, messages, payload bytes and messages posted of a quick run.
-const QUICK: (&str, u64, usize, u64) = ("insecure-tiny-v2", 2_048, 100, 2_000);
+const QUICK: (&str, u64, usize, u64) = ("insecure-tiny-v4", 2_048, 100, 2_000);
 const FULL: (&str, u64, usize, u64) = (SOPHOMR, 65_536, 612, 65_536);
 
 /// Sets with InstantOMR, and messages looked at.
-const QUICK_INSTANT: &str = "insecure-tiny-hybrid-v1";
+const QUICK_INSTANT: &str = "insecure-tiny-hybrid-v4";
 const INSTANT_MESSAGES: u64 = 128;
 
 /// Recipients of a quick run.

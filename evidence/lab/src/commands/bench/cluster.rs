@@ -241,7 +241,7 @@ mod tests {
         for (from, to) in [
             ("costs 1", "costs 2"),
             ("21.1", "-21.1"),
-            (SOPHOMR, "sophomr-v3"),
+            (SOPHOMR, "insecure-tiny-v4"),
         ] {
             let refused = read(&COSTS.replacen(from, to, 1), Some(SOPHOMR));
             assert!(matches!(refused, Err(LabError::Sizing { .. })), "{from}");

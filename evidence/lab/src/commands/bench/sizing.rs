@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn other_costs_are_refused() {
         for (from, to) in [
-            (DEFAULT, "sophomr-v3"),
+            (DEFAULT, "insecure-tiny-v4"),
             ("costs 1", "costs 2"),
             ("18.39", "-1"),
             ("{", "["),

@@ -33,8 +33,8 @@ pub fn contenders() -> Vec<Contender> {
         set,
         tiny,
     };
-    let sophomr = |scheme| current(scheme, SOPHOMR, "insecure-tiny-v2");
-    let instantomr = |scheme| current(scheme, "instantomr-v2", "insecure-tiny-hybrid-v1");
+    let sophomr = |scheme| current(scheme, SOPHOMR, "insecure-tiny-v4");
+    let instantomr = |scheme| current(scheme, "instantomr-v2", "insecure-tiny-hybrid-v4");
     let mut all = vec![
         sophomr(Scheme::Sophomr),
         sophomr(Scheme::Sophomd),
