@@ -95,8 +95,8 @@ pub enum LabError {
     /// Two builds were not compared.
     #[error(transparent)]
     Builds(#[from] BuildError),
-    /// Not a document of `omr bench all`.
-    #[error("{}: expected a document of `omr bench all --json`", .0.display())]
+    /// Not a document of `omr-lab bench all`.
+    #[error("{}: expected a document of `omr-lab bench all --json`", .0.display())]
     Report(PathBuf, #[source] serde_json::Error),
     /// Not questions that another database answered.
     #[error("{}: expected questions as reference/pdq_oracle.py answers them", .0.display())]
@@ -107,6 +107,12 @@ pub enum LabError {
     /// A set or a design that the model of an FPGA does not take.
     #[error(transparent)]
     Fpga(#[from] FpgaError),
+    /// The engine of the model made another digest than the processor.
+    #[error("expected the digest of the processor from the engine of the model, found another")]
+    OtherDigest,
+    /// The model of an FPGA reported nothing of a digest.
+    #[error("expected a report of the model of an FPGA, found none")]
+    NoReport,
     /// Costs of this machine that could not be read.
     #[error("{}", .0.display())]
     Unread(PathBuf, #[source] io::Error),

@@ -33,6 +33,7 @@ pub use builds::{BuildError, BuildRatio, compare_builds};
 pub use card::{CardBench, CardFigures, CardTimes, MessageBench, MessageFigures, MessageTimes};
 pub use crossover::{Crossover, Point};
 pub use decode::{DecodeBench, DecodeClass, DecodeTimes};
+pub(crate) use digest::Score;
 pub use digest::{BenchError, DigestBench, DigestCost, DigestFigures, Loading};
 pub use earlier::{EarlierBench, EarlierBenchError, EarlierFigures, EarlierKeys};
 pub use instant::InstantUnits;

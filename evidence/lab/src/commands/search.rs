@@ -1,4 +1,4 @@
-//! `omr params search`.
+//! `omr-lab params search`.
 
 mod instant;
 
@@ -20,8 +20,7 @@ const GOALS: [u64; 3] = [130_000_000, 2_600, 130_000];
 const BABY_STEP_BYTES: u64 = 2_200_000_000;
 
 #[derive(Args)]
-#[allow(missing_docs, reason = "clap would show it as help")]
-pub struct ParamsSearch {
+pub(crate) struct ParamsSearch {
     /// sophomr or instantomr
     #[arg(long, value_name = "SCHEME", default_value_t = Scheme::Sophomr)]
     scheme: Scheme,
@@ -38,7 +37,7 @@ pub struct ParamsSearch {
     shape: Shape,
     /// Print one JSON object
     #[arg(long)]
-    pub(in crate::commands) json: bool,
+    pub(super) json: bool,
 }
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! `omr params search --scheme instantomr`.
+//! `omr-lab params search --scheme instantomr`.
 
 use super::ParamsSearch;
 use crate::commands::output::Output;

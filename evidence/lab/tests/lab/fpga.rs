@@ -1,6 +1,6 @@
 //! The model of an FPGA, from the command line.
 
-use crate::common::{PARAMS, Scene, bytes, words};
+use crate::common::{PARAMS, Scene, words};
 use serde_json::Value;
 
 /// The published figures and order, and our designs for both circuits of docs/fpga.md.
@@ -128,22 +128,19 @@ fn what_the_model_does_not_take_is_refused() {
     );
 }
 
-/// What the model says stands beside a digest that finds the same messages.
+/// The figures of the model stand beside a digest that is the processor's.
 #[test]
-fn a_digest_beside_the_model_is_a_digest() {
-    let scene = Scene::plain("none", 64);
-    for seed in 0..3 {
-        scene.write(&format!("f{seed}"), &bytes(seed, 64));
-    }
-    scene.post("alice", &["--raw", "f0", "f1", "f2"]).quietly();
-    let report = scene
-        .digest(3, &["--engine", "fpga-model", "--json"])
-        .json();
-    scene.decode(&["--raw"]).quietly();
-    assert_eq!(scene.read("out/000002.bin"), bytes(2, 64));
-    let fpga = &report["fpga"];
+fn a_digest_beside_the_model_is_the_processors() {
+    let scene = Scene::empty();
+    let line = format!(
+        "fpga digest --params {PARAMS} --messages 300 --pertinent 3 --bound 4 --payload-bytes 64"
+    );
+    let report = scene.run(&[&words(&line)[..], &["--json"]].concat()).json();
+    assert_eq!(report["same_digest"], true, "{report}");
+    assert_eq!(report["payloads_exact"], 3, "{report}");
+    let model = &report["model"];
     let number = |value: &Value| value.as_f64().unwrap();
-    let (mut cycles, warm) = (0.0, &fpga["warm"]);
+    let (mut cycles, warm) = (0.0, &model["warm"]);
     for stage in warm["stages"].as_array().unwrap() {
         cycles += number(&stage["cycles"]);
         for share in ["dsp_share", "hbm_share", "pcie_share"] {
@@ -152,21 +149,17 @@ fn a_digest_beside_the_model_is_a_digest() {
     }
     assert!(number(&warm["stages"][1]["dsp_share"]) > 0.05, "{warm}");
     assert_eq!(cycles, number(&warm["cycles"]));
-    let rest = number(&fpga["digest_warm_s"]) - number(&fpga["processor_rest_s"]);
-    assert!((rest - number(&warm["ms"]) / 1e3).abs() < 1e-9, "{fpga}");
-    let stages = &report["stages"];
-    let affine = number(&stages["affine"]) + number(&stages["baby_steps"]);
-    assert!((affine - number(&fpga["processor_affine_s"])).abs() < 1e-9);
+    let rest = number(&model["digest_warm_s"]) - number(&model["processor_rest_s"]);
+    assert!((rest - number(&warm["ms"]) / 1e3).abs() < 1e-9, "{model}");
+    let whole = number(&model["processor_affine_s"]) + number(&model["processor_rest_s"]);
+    assert!((whole - number(&report["digest_s"])).abs() < 1e-9);
 
-    let told = scene.digest(3, &["--engine", "fpga-model"]);
-    for text in [
-        "200 MHz assumed",
-        "known board",
-        "new board",
-        "PCIe",
-        "digest with the card",
-    ] {
-        assert!(told.stderr.contains(text), "{text}: {told:?}");
+    let text = scene.run(&words(&line)).quietly();
+    for row in ["same digest", "speedup warm", "speedup cold", "pcie share"] {
+        assert!(text.contains(row), "{row}: {text}");
     }
-    assert!(scene.digest(3, &["--json"]).json()["fpga"].is_null());
+    let many = format!("fpga digest --params {PARAMS} --messages 2 --pertinent 3");
+    scene
+        .run(&words(&many))
+        .refused(2, &["at most 2 pertinent", "found 3"]);
 }
