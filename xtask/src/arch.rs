@@ -16,8 +16,6 @@ use workspace::{Crate, Use};
 /// The only crates with room for `unsafe`: row operations, calls of a card's driver, a number of the allocator, and two lines
 /// that speak to valgrind.
 const UNSAFE_ROOMS: [&str; 4] = ["cuda", "kernels", "marks", "memory"];
-/// What tests of every crate may use beyond the drawn arrows, and beyond the crate itself, with features for tests.
-const TEST_ROOM: &str = "testkit";
 /// The trust boundary: whatever is drawn, the first never reaches the second.
 const BOUNDARY: (&str, &str) = ("detector", "client");
 /// Every external crate with its reason.
@@ -36,6 +34,8 @@ pub(crate) enum Violation {
     Missing { name: String },
     /// A crate that only the drawing has.
     Unknown { name: String },
+    /// A crate of the product that depends on one of the evidence.
+    Evidence { from: String, to: String },
     /// A path across the trust boundary.
     Boundary { path: Vec<String> },
     /// An external crate without an item in docs/dependencies.md.
@@ -64,6 +64,12 @@ impl fmt::Display for Violation {
             }
             Self::Missing { name } => write!(f, "expected a line `{name} <-` in the arrows"),
             Self::Unknown { name } => write!(f, "the arrows name `{name}`, found no such crate"),
+            Self::Evidence { from, to } => {
+                write!(
+                    f,
+                    "{from} depends on {to}, expected no crate of evidence/ in the product"
+                )
+            }
             Self::Boundary { path } => {
                 write!(f, "the trust boundary is crossed: {}", path.join(" uses "))
             }
@@ -124,6 +130,7 @@ fn compare(crates: &[Crate], arrows: &Arrows) -> Vec<Violation> {
     let mut violations: Vec<_> = crates
         .iter()
         .flat_map(|from| undrawn(from, arrows))
+        .chain(crates.iter().flat_map(|from| of_evidence(from, crates)))
         .chain(boundary(crates))
         .collect();
     let exists = |name: &str| crates.iter().any(|found| found.name == name);
@@ -146,7 +153,7 @@ fn undrawn(from: &Crate, arrows: &Arrows) -> Vec<Violation> {
     let drawn = arrows.get(&from.name);
     let allowed = |used: &Use| {
         drawn.is_some_and(|drawn| drawn.contains(&used.name))
-            || (used.dev && (used.name == TEST_ROOM || used.name == from.name))
+            || (used.dev && used.name == from.name)
     };
     let undrawn = from.uses.iter().filter(|used| !allowed(used));
     let violation = |used: &Use| Violation::Undrawn {
@@ -155,6 +162,24 @@ fn undrawn(from: &Crate, arrows: &Arrows) -> Vec<Violation> {
         dev: used.dev,
     };
     undrawn.map(violation).collect()
+}
+
+/// Dependencies of a crate outside the evidence on crates of it, whatever is drawn.
+fn of_evidence(from: &Crate, crates: &[Crate]) -> Vec<Violation> {
+    if from.evidence {
+        return Vec::new();
+    }
+    let is_evidence = |used: &&Use| {
+        crates
+            .iter()
+            .any(|found| found.evidence && found.name == used.name)
+    };
+    let uses = from.uses.iter().filter(is_evidence);
+    uses.map(|used| Violation::Evidence {
+        from: from.name.clone(),
+        to: used.name.clone(),
+    })
+    .collect()
 }
 
 /// A path of dependencies across the trust boundary, if there is one.

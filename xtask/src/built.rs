@@ -55,11 +55,17 @@ pub(crate) fn marked(root: &Path, name: &'static str) -> Result<PathBuf, XtaskEr
     program(root, &args, name, "bin")
 }
 
-/// Builds the command as releases have it, with its benches, and says where it is.
+/// Builds the program of measurements as its tests have it, beside the command, and returns its path.
+pub(crate) fn lab(root: &Path) -> Result<PathBuf, XtaskError> {
+    let args = ["test", "--workspace", "--profile", PROFILE, "--no-run"];
+    let args = [&args[..], &["--test", "lab"]].concat();
+    program(root, &args, "omr-lab", "bin")
+}
+
+/// Builds the program of measurements for everyday use, and returns its path.
 pub(crate) fn measured(root: &Path) -> Result<PathBuf, XtaskError> {
-    let args = ["build", "--release", "--package", "omr-cli"];
-    let args = [&args[..], &["--features", "full,lab"]].concat();
-    program(root, &args, "omr", "bin")
+    let args = ["build", "--release", "--package", "omr-lab"];
+    program(root, &args, "omr-lab", "bin")
 }
 
 /// Flags that give the sources of this machine the same names as on every other.

@@ -55,12 +55,12 @@ pub(crate) fn measure(root: &Path) -> Result<(), XtaskError> {
     with(root, &folder)
 }
 
-/// Puts everything that a machine with a card needs into a folder, stripped: the command as releases have it, the tests, this
+/// Puts everything that a machine with a card needs into a folder, stripped: the program of measurements, the tests, this
 /// program.
 pub(crate) fn pack(root: &Path, folder: &Path) -> Result<(), XtaskError> {
     fs::create_dir_all(folder).map_err(XtaskError::io(folder))?;
     let own = std::env::current_exe().map_err(XtaskError::io(folder))?;
-    let mut programs = vec![("omr", built::measured(root)?), ("xtask", own)];
+    let mut programs = vec![("omr-lab", built::measured(root)?), ("xtask", own)];
     for (name, _) in SUITES {
         programs.push((name, built::tests(root, name)?));
     }
@@ -80,11 +80,11 @@ pub(crate) fn pack(root: &Path, folder: &Path) -> Result<(), XtaskError> {
 
 /// Measures the first card with what `pack` made, here or elsewhere, and writes the page.
 pub(crate) fn with(root: &Path, folder: &Path) -> Result<(), XtaskError> {
-    let omr = folder.join("omr");
-    let output = Command::new(&omr)
+    let lab = folder.join("omr-lab");
+    let output = Command::new(&lab)
         .args(["bench", "card", "--recipients=8", "--json"])
         .output();
-    let output = output.map_err(XtaskError::io(&omr))?;
+    let output = output.map_err(XtaskError::io(&lab))?;
     if !output.status.success() {
         print!("{}", String::from_utf8_lossy(&output.stdout));
         println!("SKIP gpu: not measured");
@@ -95,7 +95,7 @@ pub(crate) fn with(root: &Path, folder: &Path) -> Result<(), XtaskError> {
     let commit = fs::read_to_string(&path).map_err(XtaskError::io(&path))?;
     figures.insert("commit".into(), commit.into());
     figures.insert("tests".into(), suites(folder)?.into());
-    figures.insert("sanitizers".into(), sanitized(&omr)?.into());
+    figures.insert("sanitizers".into(), sanitized(&lab)?.into());
     let path = root.join(page::FIGURES);
     let text = serde_json::to_string_pretty(&figures)? + "\n";
     fs::write(&path, text).map_err(XtaskError::io(&path))?;
@@ -121,12 +121,12 @@ fn suites(folder: &Path) -> Result<u64, XtaskError> {
 }
 
 /// What each tool found, or that it is missing.
-fn sanitized(omr: &Path) -> Result<Map<String, Value>, XtaskError> {
+fn sanitized(lab: &Path) -> Result<Map<String, Value>, XtaskError> {
     let mut found = Map::new();
     for (tool, summary) in SANITIZERS {
         let mut command = Command::new("compute-sanitizer");
         command.args(["--tool", tool, "--error-exitcode", "9"]);
-        command.arg(omr).args(SMALL);
+        command.arg(lab).args(SMALL);
         let told = match printed(&mut command) {
             Err(XtaskError::Start { .. }) => "not run".into(),
             told => told?,

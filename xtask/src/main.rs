@@ -70,7 +70,7 @@ usage: cargo xtask <command>
                           every parser under libFuzzer, a minute each
   miri                    the scalar kernels and all length checks of kernels under Miri, where it is installed
   file-lengths            Rust files above 400 lines
-  zcash-blocks [--write]  compare (or write) the Zcash blocks of omr-testkit with their origin
+  zcash-blocks [--write]  compare (or write) the Zcash blocks of omr-transactions with their origin
 ";
 
 fn main() -> ExitCode {

@@ -23,9 +23,11 @@ const MAIL: [&str; 7] = [
 
 /// Runs the trials; each prints its figures, and fails where a promise of the service did not hold.
 pub(crate) fn run(root: &Path) -> Result<(), XtaskError> {
-    let omr = built::command(root)?;
+    // Trials start the command, which lies beside this program.
+    built::command(root)?;
+    let lab = built::lab(root)?;
     for trial in [&KILLS[..], &MEMORY, &MAIL] {
-        let mut command = Command::new(&omr);
+        let mut command = Command::new(&lab);
         command.arg("bench").args(trial).args(SET).arg("--json");
         let status = command
             .status()

@@ -9,7 +9,7 @@ use crate::error::XtaskError;
 
 const CRATE: &str = "zebra-test";
 const VERSION: &str = "5.0.0";
-const DATA: &str = "evidence/testkit/data/zcash-mainnet-blocks.bin";
+const DATA: &str = "crates/transactions/data/zcash-mainnet-blocks.bin";
 
 /// Fails unless the data file equals the blocks of its origin.
 pub(crate) fn compare(root: &Path) -> Result<(), XtaskError> {

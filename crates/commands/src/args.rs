@@ -61,6 +61,7 @@ use omr_console::args::{bound, messages, payload_bytes, threads};
 use omr_protocol::clue::ClueKind;
 use omr_protocol::params::DEFAULT;
 use omr_protocol::{Scheme, Sealing};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Oblivious message retrieval: messages wait on a public board, an untrusted detector finds yours
@@ -156,24 +157,33 @@ pub(crate) enum Command {
     #[cfg(feature = "full")]
     #[command(subcommand, after_help = examples::PDQ)]
     Pdq(Pdq),
-    /// Run every scheme on the same messages and put their figures side by side
-    #[cfg(feature = "lab")]
-    #[command(after_help = omr_lab::help::COMPARE, hide = true)]
-    Compare(omr_lab::Compare),
-    /// Measure
-    #[cfg(feature = "lab")]
-    #[command(after_help = omr_lab::help::BENCH, hide = true)]
-    Bench(omr_lab::Bench),
-    /// A model of an FPGA that computes the affine transform
-    #[cfg(feature = "lab")]
-    #[command(subcommand, after_help = omr_lab::help::FPGA, hide = true)]
-    Fpga(omr_lab::Fpga),
+    /// Measure: starts the program omr-lab, which lies beside this one
+    #[command(hide = true, disable_help_flag = true)]
+    Bench(Lab),
+    /// Compare schemes: starts the program omr-lab, which lies beside this one
+    #[command(hide = true, disable_help_flag = true)]
+    Compare(Lab),
     /// Print a shell's completions of these commands
     #[command(after_help = examples::COMPLETIONS)]
     Completions(Completions),
     /// Write manual pages of all commands
     #[command(after_help = examples::MAN)]
     Man(Man),
+}
+
+/// What follows `omr bench` and `omr compare`: omr-lab reads it.
+#[derive(Args)]
+pub(crate) struct Lab {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// What omr-lab is given
+    #[arg(
+        value_name = "ARGUMENT",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) arguments: Vec<OsString>,
 }
 
 #[derive(Args)]
@@ -217,10 +227,6 @@ pub(crate) enum ParamsCommand {
     /// Sizes, security, failure rates and moduli of one set
     #[command(after_help = examples::PARAMS)]
     Show(ParamsShow),
-    /// Compare sets by modelled seconds and by sizes, on this machine
-    #[cfg(feature = "lab")]
-    #[command(after_help = omr_lab::help::SEARCH)]
-    Search(omr_lab::ParamsSearch),
 }
 
 #[derive(Args)]
@@ -345,8 +351,6 @@ pub(crate) enum EngineName {
     Auto,
     Cpu,
     Cuda,
-    #[cfg(feature = "lab")]
-    FpgaModel,
 }
 
 #[cfg(feature = "full")]
@@ -357,8 +361,6 @@ impl EngineName {
             Self::Auto => omr_cuda::Choice::Auto,
             Self::Cuda => omr_cuda::Choice::Cuda,
             Self::Cpu => omr_cuda::Choice::Cpu,
-            #[cfg(feature = "lab")]
-            Self::FpgaModel => omr_cuda::Choice::Cpu,
         }
     }
 }
@@ -375,16 +377,11 @@ pub(crate) struct Digest {
     /// keys serve unless given
     #[arg(long, help_heading = WORK, value_name = "SCHEME")]
     pub(crate) scheme: Option<Scheme>,
-    /// What `omr bench crossover --json` printed: where a hybrid digest changes the engine
+    /// What `omr-lab bench crossover --json` printed: where a hybrid digest changes the engine
     #[arg(long, help_heading = WORK, value_name = "FILE")]
     pub(crate) costs: Option<PathBuf>,
-    /// What makes the digest: an NVIDIA card, the processor, or (auto) a card where there is one; with fpga-model the
-    /// processor, and a model of an FPGA tells what it would take for the affine transform
-    #[cfg(feature = "lab")]
-    #[arg(long, help_heading = WORK, value_name = "ENGINE", default_value = "auto")]
-    pub(crate) engine: EngineName,
     /// What makes the digest: an NVIDIA card, the processor, or (auto) a card where there is one
-    #[cfg(all(feature = "full", not(feature = "lab")))]
+    #[cfg(feature = "full")]
     #[arg(long, help_heading = WORK, value_name = "ENGINE", default_value = "auto")]
     pub(crate) engine: EngineName,
     /// Pertinent messages that the digest may carry

@@ -10,11 +10,10 @@ mod decode;
 mod demo;
 mod digest;
 mod engines;
-#[cfg(feature = "lab")]
-mod fpga_model;
 #[cfg(feature = "full")]
 mod health;
 mod keygen;
+mod lab;
 #[cfg(feature = "full")]
 mod mail;
 #[cfg(feature = "full")]
@@ -48,7 +47,7 @@ use std::path::Path;
 pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
     match &cli.command {
         Command::Keygen(args) => keygen::run(args, ui),
-        Command::Params(command) => params::run(command, ui),
+        Command::Params(command) => params::run(command),
         Command::Board(command) => board::run(command, ui),
         Command::Post(args) => post::run(args, ui),
         Command::Digest(args) => digest::run(args, ui),
@@ -79,12 +78,8 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
         Command::Health(args) => health::run(args),
         #[cfg(feature = "full")]
         Command::Pdq(command) => pdq::run(command, ui),
-        #[cfg(feature = "lab")]
-        Command::Compare(args) => Ok(omr_lab::compare(args, ui)?),
-        #[cfg(feature = "lab")]
-        Command::Bench(command) => Ok(omr_lab::bench(command, ui)?),
-        #[cfg(feature = "lab")]
-        Command::Fpga(command) => Ok(omr_lab::fpga(command, ui)?),
+        Command::Bench(args) => lab::run("bench", args, cli.quiet),
+        Command::Compare(args) => lab::run("compare", args, cli.quiet),
         Command::Completions(args) => shell::completions(args),
         Command::Man(args) => shell::man(args),
     }
@@ -98,8 +93,7 @@ pub(crate) fn holds_secrets(command: &Command) -> bool {
         Command::Serve(_) | Command::Worker(_) => false,
         #[cfg(feature = "full")]
         Command::Pdq(crate::args::Pdq::Serve(_)) => false,
-        #[cfg(feature = "lab")]
-        Command::Compare(_) | Command::Bench(_) | Command::Fpga(_) => false,
+        Command::Bench(_) | Command::Compare(_) => false,
         _ => true,
     }
 }

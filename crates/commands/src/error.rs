@@ -31,10 +31,17 @@ pub(crate) enum CliError {
     /// A file, standard output or the threads.
     #[error(transparent)]
     Console(#[from] ConsoleError),
-    /// A developers' command failed.
-    #[cfg(feature = "lab")]
-    #[error(transparent)]
-    Lab(#[from] omr_lab::LabError),
+    /// The program of measurements is not beside this one, or did not start.
+    #[error(
+        "expected the program omr-lab at {}: `cargo build --release -p omr-lab` builds it",
+        path.display()
+    )]
+    NoLab {
+        /// Where it would be.
+        path: PathBuf,
+        /// Why it did not start.
+        source: io::Error,
+    },
     /// No card, or one that does not serve what it is asked.
     #[cfg(feature = "full")]
     #[error(transparent)]
@@ -135,7 +142,7 @@ pub(crate) enum CliError {
     },
     /// The payloads of the demonstration are damaged.
     #[error(transparent)]
-    Testkit(#[from] omr_testkit::TestkitError),
+    Transactions(#[from] omr_transactions::TransactionsError),
     /// Letters to a retired identity could not be fetched.
     #[cfg(feature = "full")]
     #[error("the retired identity {name}")]

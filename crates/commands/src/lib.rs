@@ -46,11 +46,10 @@ pub fn main(build: &'static str) -> ExitCode {
 }
 
 fn is_broken_pipe(error: &CliError) -> bool {
-    let output = match error {
-        CliError::Console(ConsoleError::Output(error)) => error,
-        #[cfg(feature = "lab")]
-        CliError::Lab(omr_lab::LabError::Console(ConsoleError::Output(error))) => error,
-        _ => return false,
-    };
-    output.kind() == std::io::ErrorKind::BrokenPipe
+    match error {
+        CliError::Console(ConsoleError::Output(error)) => {
+            error.kind() == std::io::ErrorKind::BrokenPipe
+        }
+        _ => false,
+    }
 }

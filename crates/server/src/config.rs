@@ -184,7 +184,7 @@ pub struct Detector {
     pub together_seconds: f64,
     /// InstantOMR keys kept in memory, 0.2 GB each at full size.
     pub session_keys_in_memory: usize,
-    /// Seconds of a batch by SophOMR on this machine, as `omr bench crossover` measures.
+    /// Seconds of a batch by SophOMR on this machine, as `omr-lab bench crossover` measures.
     pub batch_seconds: f64,
     /// Seconds of a message by InstantOMR.
     pub message_seconds: f64,

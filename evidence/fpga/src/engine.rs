@@ -1,5 +1,5 @@
-//! The model beside a detector: the processor makes pertinency vectors, and the model predicts what the card would take for
-//! their affine transforms.
+//! The model beside a detector: the processor decides which messages are pertinent, and the model predicts what the card
+//! would take for the affine transforms.
 
 use crate::FpgaError;
 use crate::blocks::{Blocks, Source};
@@ -8,15 +8,16 @@ use crate::design::Design;
 use crate::device::Device;
 use crate::explore::{Grid, explore};
 use crate::predict::{Prediction, predict};
-use omr_detector::{Progress, Stages};
-use omr_papers::detector::{ClueBatch, EarlierDetector, EarlierError, Pertinency};
+use omr_bgv::Ciphertext;
+use omr_detector::{DetectorError, Progress, Stages};
+use omr_papers::detector::{ClueBatch, EarlierDetector};
 use omr_protocol::ClueKind;
 use serde::Serialize;
 
 /// Stages of the processor that the card takes over.
 const ON_CARD: [&str; 2] = ["baby_steps", "affine"];
 
-/// What the card would have taken for pertinency vectors.
+/// What the card would have taken for the detection of some batches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// The parameter set.
@@ -37,7 +38,7 @@ pub struct Report {
     pub cold: Prediction,
     /// Seconds that the processor took for the affine transforms.
     pub processor_affine_s: f64,
-    /// Seconds that the processor took for the range checks and ring switches.
+    /// Seconds that the processor took for the range checks.
     pub processor_rest_s: f64,
     /// How often the card does the transform of a board that it has while the processor does it once.
     pub speedup_warm: f64,
@@ -87,20 +88,19 @@ impl<'a> FpgaModel<'a> {
     /// Makes the pertinency vectors of batches of clues on the processor, with what the card would have taken.
     ///
     /// Errors: parameters that do not fit the circuit; stopped.
-    pub fn pertinency_vectors(
+    pub fn detect(
         &self,
         batches: &[ClueBatch],
         progress: &dyn Progress,
-    ) -> Result<(Vec<Pertinency>, Report), EarlierError> {
-        let mut stages = Stages::default();
-        let steps = stages.time("baby_steps", || self.detector.baby_steps(progress))?;
-        let vectors = batches
-            .iter()
-            .map(|clues| {
-                self.detector
-                    .pertinency_vector(&steps, clues, progress, &mut stages)
-            })
-            .collect::<Result<_, _>>()?;
+    ) -> Result<(Vec<Ciphertext>, Report), DetectorError> {
+        let (detector, mut stages) = (self.detector, Stages::default());
+        let steps = stages.time("baby_steps", || detector.baby_steps(progress))?;
+        let mut vectors = Vec::with_capacity(batches.len());
+        for clues in batches {
+            let distances = stages.time("affine", || detector.affine(&steps, clues, progress))?;
+            let checked = stages.time("range_check", || detector.range_check(&distances, progress));
+            vectors.push(checked?);
+        }
         Ok((vectors, self.report(&stages, batches.len())))
     }
 

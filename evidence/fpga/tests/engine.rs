@@ -1,8 +1,9 @@
-//! The model makes the processor's pertinency vectors.
+//! The model finds the pertinent messages beside its predictions.
 
 use chacha20::ChaCha20Rng;
+use omr_bgv::Decryptor;
 use omr_client::Sender;
-use omr_detector::{Quiet, Stages};
+use omr_detector::Quiet;
 use omr_fpga::blocks::Blocks;
 use omr_fpga::device::Device;
 use omr_fpga::engine::FpgaModel;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 const MESSAGES: usize = 40;
 
 #[test]
-fn pertinency_vectors_are_the_processors() {
+fn the_pertinent_messages_are_found_beside_a_prediction() {
     let params = Arc::new(Params::named(Spec::TINY_SOPHOMR).expect("a set"));
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let keys = ring_keys(&params, ClueKind::Plain, &mut rng);
@@ -37,16 +38,19 @@ fn pertinency_vectors_are_the_processors() {
 
     let blocks = Blocks::of_repository().expect("hw/model/cycles.json");
     let model = FpgaModel::new(&detector, &blocks, &Device::U55C).expect("a design");
-    let (vectors, report) = model
-        .pertinency_vectors(&batches, &Quiet)
-        .expect("two vectors");
-    let steps = detector.baby_steps(&Quiet).expect("steps");
-    for (vector, clues) in vectors.iter().zip(&batches) {
-        let by_processor =
-            detector.pertinency_vector(&steps, clues, &Quiet, &mut Stages::default());
-        assert!(*vector == by_processor.expect("a vector"));
+    let (vectors, report) = model.detect(&batches, &Quiet).expect("two vectors");
+    let decryptor = Decryptor {
+        ring: &params.ring,
+        plain: &params.plain,
+        secret: &keys.large,
+    };
+    for (number, vector) in vectors.iter().enumerate() {
+        let placement = Placement::new(&[7; 32], number, params.slots());
+        let slots = decryptor.decrypt(vector);
+        let expected = |&message: &u32| u32::from(message < MESSAGES as u32 && message % 20 == 3);
+        let expected: Vec<u32> = placement.messages().iter().map(expected).collect();
+        assert!(slots == expected, "batch {number}");
     }
-    assert!(vectors[0] != vectors[1]);
 
     assert_eq!((report.batches, report.set), (2, Spec::TINY_SOPHOMR));
     assert!(report.processor_affine_s > 0.0 && report.processor_rest_s > 0.0);

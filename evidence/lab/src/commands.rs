@@ -1,4 +1,4 @@
-//! The developers' commands, one module each.
+//! The commands of `omr-lab`, one module each.
 
 mod bench;
 mod chart;
@@ -7,41 +7,76 @@ mod fpga;
 mod output;
 mod search;
 
-pub use bench::{Bench, BenchCommand};
-pub use compare::Compare;
-pub use fpga::Fpga;
-pub use search::ParamsSearch;
-
 use crate::error::LabError;
-use omr_console::Ui;
+use crate::help;
+use clap::{CommandFactory, Parser, Subcommand};
+use omr_console::{Ui, grouped};
 use output::Output;
 
-/// Runs `omr bench ...`: prints what was measured, or what a trial found.
-///
-/// Errors: those of the benchmark; what it found that should not be, after the figures are printed.
-pub fn bench(bench: &Bench, ui: &Ui) -> Result<(), LabError> {
-    let json = bench.json;
-    bench::run(&bench.command, &Output { ui, json })
+/// Measurements, trials and comparisons for the developers of omr.
+#[derive(Parser)]
+#[command(name = "omr-lab", version, after_help = help::LAB)]
+pub(crate) struct Cli {
+    /// No bars and notes on the terminal; warnings and errors stay
+    #[arg(long, short, global = true, display_order = 900)]
+    pub(crate) quiet: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
 }
 
-/// Runs `omr compare`: every scheme on the same messages.
-///
-/// Errors: `InexactDigests`, `NotCompared`; those of files and parameters.
-pub fn compare(args: &Compare, ui: &Ui) -> Result<(), LabError> {
-    compare::run(args, ui)
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Measure, or try the service with real processes
+    #[command(after_help = help::BENCH)]
+    Bench(bench::Bench),
+    /// Run every scheme on the same messages and put their figures side by side
+    #[command(after_help = help::COMPARE)]
+    Compare(compare::Compare),
+    /// Parameter sets that could be published
+    #[command(subcommand, after_help = help::SEARCH)]
+    Params(Params),
+    /// A model of an FPGA that computes the affine transform
+    #[command(subcommand, after_help = help::FPGA)]
+    Fpga(fpga::Fpga),
 }
 
-/// Runs `omr fpga ...`: what the model of an FPGA says.
-///
-/// Errors: files that do not read; a set or cycles that the model does not take.
-pub fn fpga(command: &Fpga, ui: &Ui) -> Result<(), LabError> {
-    fpga::run(command, ui)
+#[derive(Subcommand)]
+pub(crate) enum Params {
+    /// Compare sets by modelled seconds and by sizes, on this machine
+    #[command(after_help = help::SEARCH)]
+    Search(search::ParamsSearch),
 }
 
-/// Runs `omr params search`: derives parameter sets and lists those that no other beats.
-///
-/// Errors: those of parameters and of the digest that `--check` makes.
-pub fn search(args: &ParamsSearch, ui: &Ui) -> Result<(), LabError> {
-    let json = args.json;
-    search::run(args, &Output { ui, json })
+/// The command line, the benchmarks in groups.
+pub(crate) fn command() -> clap::Command {
+    Cli::command().mut_subcommand("bench", |bench| grouped(bench, help::GROUPS))
 }
+
+impl Command {
+    /// Whether the command prints its figures, and so its errors, as JSON.
+    pub(crate) fn prints_json(&self) -> bool {
+        match self {
+            Self::Bench(args) => args.json,
+            Self::Compare(args) => args.json,
+            Self::Params(Params::Search(args)) => args.json,
+            Self::Fpga(command) => command.json(),
+        }
+    }
+}
+
+/// Runs a command: prints what was measured, or what a trial found.
+///
+/// Errors: the command's own; for a trial or a check that failed, after its figures are printed.
+pub(crate) fn run(command: &Command, ui: &Ui) -> Result<(), LabError> {
+    let json = command.prints_json();
+    let out = Output { ui, json };
+    match command {
+        Command::Bench(args) => bench::run(&args.command, &out),
+        Command::Compare(args) => compare::run(args, ui),
+        Command::Params(Params::Search(args)) => search::run(args, &out),
+        Command::Fpga(command) => fpga::run(command, &out),
+    }
+}
+
+#[cfg(test)]
+mod tests;

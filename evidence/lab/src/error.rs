@@ -98,8 +98,8 @@ pub enum LabError {
     /// Two builds were not compared.
     #[error(transparent)]
     Builds(#[from] BuildError),
-    /// Not a document of `omr bench all`.
-    #[error("{}: expected a document of `omr bench all --json`", .0.display())]
+    /// Not a document of `omr-lab bench all`.
+    #[error("{}: expected a document of `omr-lab bench all --json`", .0.display())]
     Report(PathBuf, #[source] serde_json::Error),
     /// Not questions that another database answered.
     #[error("{}: expected questions as reference/pdq_oracle.py answers them", .0.display())]

@@ -30,9 +30,16 @@ pub struct Site {
     pub dir: Option<PathBuf>,
 }
 
-/// This program, which trials start as a server and as clients.
+/// The program `omr` beside this one, which trials start as a server and as clients.
+///
+/// Errors: `Io`; `NoProgram` where none lies there.
 fn program() -> Result<PathBuf, TrialError> {
-    std::env::current_exe().map_err(TrialError::io("finding this program"))
+    let own = std::env::current_exe().map_err(TrialError::io("finding this program"))?;
+    let path = own.with_file_name(format!("omr{}", std::env::consts::EXE_SUFFIX));
+    if !path.is_file() {
+        return Err(TrialError::NoProgram(path));
+    }
+    Ok(path)
 }
 
 fn count() -> RangedI64ValueParser<u32> {

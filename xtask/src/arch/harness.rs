@@ -18,10 +18,16 @@ pub(super) fn check(crates: &[Crate]) -> Result<Vec<Violation>, XtaskError> {
     for root in crates.iter().flat_map(|found| &found.roots) {
         let folder = root.path.parent().unwrap_or(Path::new("."));
         let (mut test, mut doctest) = (false, false);
-        visit(folder, &mut |text| {
+        let mut look = |text: &str| {
             test |= has_test(text);
             doctest |= has_example(text);
-        })?;
+        };
+        if !root.library && folder.join("lib.rs").exists() {
+            // The other files are the library's.
+            look(&fs::read_to_string(&root.path).map_err(XtaskError::io(&root.path))?);
+        } else {
+            visit(folder, &mut look)?;
+        }
         // Programs have no examples that are compiled.
         let doctest = doctest && root.library;
         let keys = [

@@ -9,7 +9,7 @@ const DRAWN: &str = "
 kernels <-
 client <- kernels
 detector <- kernels
-testkit <-
+transactions <-
 lab <- kernels, client, detector
 ```
 ";
@@ -21,8 +21,14 @@ fn forge(names: &[&str], uses: &[(&str, &str, Option<&str>)]) -> Vec<Crate> {
         let of: Vec<_> = of
             .map(|(_, to, kind)| json!({ "name": to, "kind": kind }))
             .collect();
+        let folder = if EVIDENCE.contains(name) {
+            "evidence"
+        } else {
+            "crates"
+        };
         json!({
             "name": name,
+            "manifest_path": format!("/omr/{folder}/{name}/Cargo.toml"),
             "dependencies": of,
             "targets": [
                 { "kind": ["lib"], "src_path": format!("{name}/src/lib.rs"), "test": true, "doctest": true },
@@ -34,11 +40,14 @@ fn forge(names: &[&str], uses: &[(&str, &str, Option<&str>)]) -> Vec<Crate> {
     workspace::parse(json!({ "packages": packages }).to_string().as_bytes()).unwrap()
 }
 
+/// Crates that lie in the folder of the evidence.
+const EVIDENCE: [&str; 1] = ["omr-lab"];
+
 const NAMES: [&str; 6] = [
     "omr-kernels",
     "omr-client",
     "omr-detector",
-    "omr-testkit",
+    "omr-transactions",
     "omr-lab",
     "xtask",
 ];
@@ -66,7 +75,6 @@ fn a_graph_along_the_arrows_passes() {
     let uses = [
         ("omr-detector", "omr-kernels", None),
         ("omr-detector", "serde", None),
-        ("omr-detector", "omr-testkit", Some("dev")),
         ("omr-client", "omr-kernels", Some("dev")),
         ("omr-client", "omr-client", Some("dev")),
         ("omr-lab", "omr-client", None),
@@ -79,15 +87,17 @@ fn a_graph_along_the_arrows_passes() {
 #[test]
 fn arrows_that_are_not_drawn_fail() {
     let uses = [
-        ("omr-kernels", "omr-testkit", None),
+        ("omr-kernels", "omr-transactions", None),
         ("omr-client", "omr-detector", Some("dev")),
-        ("omr-client", "omr-testkit", Some("build")),
+        ("omr-client", "omr-transactions", Some("build")),
+        ("omr-detector", "omr-transactions", Some("dev")),
         ("xtask", "omr-kernels", None),
     ];
     let expected = [
-        undrawn("kernels", "testkit", false),
+        undrawn("kernels", "transactions", false),
         undrawn("client", "detector", true),
-        undrawn("client", "testkit", false),
+        undrawn("client", "transactions", false),
+        undrawn("detector", "transactions", true),
         undrawn("xtask", "kernels", false),
     ];
     assert_eq!(violations(&uses), expected);
@@ -126,9 +136,29 @@ fn the_boundary_holds_whatever_is_drawn() {
             ],
         )
     };
-    let expected = [crossing(&["detector", "lab", "client"])];
+    let evidence = || Violation::Evidence {
+        from: "detector".into(),
+        to: "lab".into(),
+    };
+    let expected = [evidence(), crossing(&["detector", "lab", "client"])];
     assert_eq!(compare(&through(None), &arrows), expected);
-    assert_eq!(compare(&through(Some("dev")), &arrows), []);
+    assert_eq!(compare(&through(Some("dev")), &arrows), [evidence()]);
+}
+
+#[test]
+fn the_product_uses_no_evidence_even_in_tests() {
+    let drawn = format!("{DRAWN}\nclient <- lab");
+    let arrows = arrows::parse(&drawn).unwrap();
+    for kind in [None, Some("build"), Some("dev")] {
+        let expected = Violation::Evidence {
+            from: "client".into(),
+            to: "lab".into(),
+        };
+        let found = compare(&forge(&NAMES, &[("omr-client", "omr-lab", kind)]), &arrows);
+        assert_eq!(found, [expected]);
+    }
+    let within = forge(&NAMES, &[("omr-lab", "omr-client", None)]);
+    assert_eq!(compare(&within, &arrows), []);
 }
 
 #[test]

@@ -9,6 +9,8 @@ use crate::error::XtaskError;
 
 /// Prefix of the crates that the drawing is about.
 const PREFIX: &str = "omr-";
+/// The folder of crates that measure, test and compare.
+const EVIDENCE: &str = "evidence";
 
 /// A member of the workspace.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub(super) struct Crate {
     pub(super) name: String,
     /// Whether the crate has the prefix, so has to be drawn.
     pub(super) ours: bool,
+    /// Whether the crate lies in the folder of the evidence.
+    pub(super) evidence: bool,
     /// Dependencies on crates with the prefix.
     pub(super) uses: Vec<Use>,
     /// Other crates that it names.
@@ -49,6 +53,7 @@ struct Metadata {
 #[derive(Deserialize)]
 struct Package {
     name: String,
+    manifest_path: PathBuf,
     dependencies: Vec<Dependency>,
     targets: Vec<Target>,
 }
@@ -107,6 +112,12 @@ impl From<Package> for Crate {
         Self {
             name: short.unwrap_or(&package.name).to_string(),
             ours: short.is_some(),
+            evidence: package
+                .manifest_path
+                .components()
+                .rev()
+                .nth(2)
+                .is_some_and(|folder| folder.as_os_str() == EVIDENCE),
             uses: uses.collect(),
             external,
             roots: targets.map(Root::from).collect(),

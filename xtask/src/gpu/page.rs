@@ -15,7 +15,7 @@ pub(super) const FIGURES: &str = "docs/gpu.json";
 /// What comes before and after them on the page.
 const MARKERS: [&str; 2] = ["<!-- measured -->", "<!-- end -->"];
 
-/// What `omr bench card --json` prints, and what `cargo xtask gpu` adds.
+/// What `omr-lab bench card --json` prints, and what `cargo xtask gpu` adds.
 #[derive(Deserialize)]
 struct Figures {
     commit: String,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const PARAMS: &str = "insecure-tiny-hybrid-v4";
 
 /// Pages whose examples take minutes to hours: that they are understood is tested beside the texts.
-const LONG: [&str; 4] = ["compare", "bench", "params search", "worker"];
+const LONG: [&str; 1] = ["worker"];
 /// Single examples of that kind.
 const LONG_EXAMPLES: [&str; 4] = [
     "omr demo",

@@ -2,11 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-mod bench;
 mod boards;
 mod bound;
 mod common;
-mod compare;
 mod damage;
 mod defaults;
 mod directory;
@@ -18,7 +16,6 @@ mod examples;
 mod expire;
 mod figures;
 mod flow;
-mod fpga;
 mod keys;
 mod letters;
 mod mail;
@@ -28,7 +25,5 @@ mod refusals;
 mod serve;
 mod stream;
 mod tokens;
-mod trials;
-mod trials_hostile;
 mod watching;
 mod workers;

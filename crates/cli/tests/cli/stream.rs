@@ -363,7 +363,7 @@ fn what_does_not_fit_is_refused() {
     digest(&no_key).refused(1, &["expected a detection key", "clue key"]);
     scene.write("costs", b"{}");
     let costs = [&["9"][..], &instant, &["--costs", "costs"]].concat();
-    digest(&costs).refused(1, &["omr bench crossover"]);
+    digest(&costs).refused(1, &["omr-lab bench crossover"]);
 
     cut(&scene, &[]).refused(1, &["session", "omr stream run"]);
     stream(&scene, &["--from", "2"]).refused(1, &["0..1", "2"]);

@@ -15,7 +15,7 @@ pub(super) use service::*;
 
 /// Under the help of `omr`.
 pub(super) fn omr() -> String {
-    [FIRST, MORE, LAST, DEVELOPERS].concat()
+    [FIRST, MORE, LAST].concat()
 }
 
 const FIRST: &str = "\
@@ -59,12 +59,6 @@ notes appear only if standard error is a terminal. With --json an error is one l
 code is one of usage, overflow, input (a file or board that cannot be used), output (a file that cannot be written), \
 exists, unreachable, busy, access (tokens), damaged (digests or messages that do not hold what they \
 should), internal (a fault of omr) and failure (all others).";
-
-/// The commands that this build has for developers.
-#[cfg(feature = "lab")]
-const DEVELOPERS: &str = "\n\nFor developers: `omr bench --help` and `omr compare --help`.";
-#[cfg(not(feature = "lab"))]
-const DEVELOPERS: &str = "";
 
 pub(super) const KEYGEN: &str = "\
 Examples:

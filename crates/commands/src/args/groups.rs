@@ -16,51 +16,34 @@ const GROUPS: &Groups = &[
     ),
     ("Server", &["serve", "worker", "token", "data", "health"]),
     ("Private queries", &["pdq"]),
-    ("Evidence", &["demo", "params", "compare", "bench", "fpga"]),
+    ("Evidence", &["demo", "params", "compare", "bench"]),
     ("Shell", &["completions", "man"]),
 ];
 
 /// The command line, its commands in groups.
 pub(crate) fn command() -> clap::Command {
-    let omr = grouped(Cli::command(), GROUPS);
-    #[cfg(feature = "lab")]
-    let omr = omr.mut_subcommand("bench", |bench| grouped(bench, omr_lab::help::GROUPS));
-    omr
+    grouped(Cli::command(), GROUPS)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn each_once(command: &clap::Command, groups: &Groups) {
-        let names = groups.iter().flat_map(|(_, names)| *names);
-        for command in command.get_subcommands() {
+    #[test]
+    fn every_command_stands_in_one_group() {
+        let names = GROUPS.iter().flat_map(|(_, names)| *names);
+        for command in Cli::command().get_subcommands() {
             let name = command.get_name();
             assert_eq!(names.clone().filter(|n| **n == name).count(), 1, "{name}");
         }
     }
 
     #[test]
-    fn every_command_stands_in_one_group() {
-        each_once(&Cli::command(), GROUPS);
-        #[cfg(feature = "lab")]
-        {
-            let omr = Cli::command();
-            let bench = omr.find_subcommand("bench").expect("bench");
-            each_once(bench, omr_lab::help::GROUPS);
-        }
-    }
-
-    #[test]
-    #[cfg(all(feature = "full", feature = "lab"))]
+    #[cfg(feature = "full")]
     fn every_name_of_a_group_is_a_command() {
         let omr = command();
-        let bench = omr.find_subcommand("bench").expect("bench");
-        for (command, groups) in [(&omr, GROUPS), (bench, omr_lab::help::GROUPS)] {
-            for name in groups.iter().flat_map(|(_, names)| *names) {
-                assert!(command.find_subcommand(name).is_some(), "{name}");
-            }
+        for name in GROUPS.iter().flat_map(|(_, names)| *names) {
+            assert!(omr.find_subcommand(name).is_some(), "{name}");
         }
     }
 }

@@ -67,16 +67,10 @@ fn refuse(error: &Error) -> ExitCode {
     ExitCode::from(Code::Usage.exit())
 }
 
-/// Commands that a build has only with a feature.
-const OF_FEATURES: [(&str, &[&str]); 2] = [
-    (
-        "full",
-        &[
-            "id", "address", "contact", "send", "inbox", "watch", "serve", "token", "data",
-            "health", "pdq", "worker",
-        ],
-    ),
-    ("lab", &["bench", "compare", "fpga", "search"]),
+/// Commands of the feature `full`.
+const OF_FULL: [&str; 12] = [
+    "id", "address", "contact", "send", "inbox", "watch", "serve", "token", "data", "health",
+    "pdq", "worker",
 ];
 
 /// How to get the command that was asked for, where another build has it.
@@ -84,12 +78,12 @@ fn left_out(error: &Error) -> Option<String> {
     let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
-    let has = |(_, commands): &&(&str, &[&str])| commands.contains(&found.as_str());
-    let (feature, _) = OF_FEATURES.iter().find(has)?;
-    Some(format!(
-        "expected a command of this build, found `{found}`, which it was built without: \
-         `cargo build --release --features {feature}` builds an omr that has it"
-    ))
+    OF_FULL.contains(&found.as_str()).then(|| {
+        format!(
+            "expected a command of this build, found `{found}`, which it was built without: \
+             `cargo build --release --features full` builds an omr that has it"
+        )
+    })
 }
 
 /// What is wrong, in one line.
@@ -123,8 +117,6 @@ mod tests {
         let told = refused(&["omr", "board", "serve"]).expect("a command of the feature full");
         assert!(told.contains("`serve`"), "{told}");
         assert!(told.contains("--features full`"), "{told}");
-        let told = refused(&["omr", "board", "bench"]).expect("a command of the feature lab");
-        assert!(told.contains("--features lab`"), "{told}");
         assert_eq!(refused(&["omr", "sevre"]), None);
         assert_eq!(refused(&["omr", "board", "init"]), None);
     }
@@ -132,10 +124,8 @@ mod tests {
     #[test]
     fn every_name_of_the_list_is_a_command() {
         let all = command();
-        let params = all.find_subcommand("params").expect("params");
-        for name in OF_FEATURES.iter().flat_map(|(_, names)| *names) {
-            let found = all.find_subcommand(name).or(params.find_subcommand(name));
-            assert!(found.is_some(), "{name}");
+        for name in OF_FULL {
+            assert!(all.find_subcommand(name).is_some(), "{name}");
         }
     }
 }

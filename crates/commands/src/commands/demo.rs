@@ -18,7 +18,7 @@ use omr_detector::engines::{Costs, Job};
 use omr_protocol::Mismatch;
 use omr_protocol::frame::Kind;
 use omr_protocol::{ClueKind, EngineKind, ParamSet, Request, Response, Sealing};
-use omr_testkit::{RealPayloads, real_payloads};
+use omr_transactions::{RealPayloads, real_payloads};
 use report::{Outcome, Report};
 use scan::Check;
 use std::fs;
@@ -41,7 +41,6 @@ struct Stage {
 struct Detection {
     load_s: f64,
     stages: Stages,
-    yardstick_us: Option<f64>,
     /// Of the process until then, the other parties' parts included.
     peak_rss_bytes: u64,
 }
@@ -130,10 +129,6 @@ fn report(
         load_s: detection.load_s,
         digest_s: detection.stages.total(),
         stages: detection.stages.seconds().iter().copied().collect(),
-        yardstick_us: detection.yardstick_us,
-        digest_ntts: detection
-            .yardstick_us
-            .map(|us| detection.stages.total() * 1e6 / us),
         digest_bytes: size(&stage.digest)?,
         decode_s: facts.decode_s,
         peak_rss_bytes: detection.peak_rss_bytes,
@@ -238,29 +233,17 @@ fn detect(args: &Demo, ui: &Ui, stage: &Stage) -> Result<Detection, CliError> {
         seed: &|_| omr_detector::placement_seed(),
         costs: Costs::default(),
     };
-    let before = yardstick_us();
     let bar = ui.bar();
-    let answer = engines.respond(args.scheme, job, &bar);
+    let answer = engines.respond(args.scheme, job, &bar)?;
     drop(bar);
-    let answer = answer?;
-    let yardstick_us = before.zip(yardstick_us()).map(|(a, b)| (a + b) / 2.0);
     let bytes = answer.response.to_bytes(&set);
     let bytes = bytes.map_err(|error| CliError::write(&stage.digest, error))?;
     io::write_result(&stage.digest, &bytes)?;
     Ok(Detection {
         load_s,
         stages: answer.stages,
-        yardstick_us,
         peak_rss_bytes: peak_rss_bytes(),
     })
-}
-
-/// Microseconds of the unit of stated costs, in builds that have it.
-fn yardstick_us() -> Option<f64> {
-    #[cfg(feature = "lab")]
-    return omr_lab::measure::yardstick_us();
-    #[cfg(not(feature = "lab"))]
-    None
 }
 
 /// The recipient's part: it opens only her secret key and the digest.

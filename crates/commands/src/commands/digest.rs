@@ -30,18 +30,7 @@ struct Report {
     unusable_clues: usize,
     /// Messages that are lost by damage of the board: no digest can bring them.
     lost: Vec<u64>,
-    /// What a modelled device would have taken.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fpga: Option<Device>,
 }
-
-#[cfg(feature = "lab")]
-type Device = omr_fpga::engine::Report;
-
-/// Nothing: this build has no models.
-#[cfg(not(feature = "lab"))]
-#[derive(Serialize)]
-enum Device {}
 
 pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     let out = Output::file(&args.out, args.force)?
@@ -69,18 +58,11 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
         None => keys.scheme(request.payload_bytes.is_some())?,
     };
     let scheme = keys.narrowed(scheme, &request, costs)?;
-    #[cfg(feature = "lab")]
-    let beside = super::fpga_model::Beside::new(args.engine, &keys.set)?;
     #[cfg(feature = "full")]
     let cards = engines::cards(args.engine.choice(), ui)?;
     let bar = ui.bar();
     let mut stages = Stages::default();
-    #[cfg(feature = "lab")]
-    let make = |set: &ParamSet, kind| match beside.engine(kind) {
-        Some(engine) => Ok(engine),
-        None => engines::on(&cards, set, kind),
-    };
-    #[cfg(all(feature = "full", not(feature = "lab")))]
+    #[cfg(feature = "full")]
     let make = |set: &ParamSet, kind| engines::on(&cards, set, kind);
     #[cfg(not(feature = "full"))]
     let make = engines::on_cpu;
@@ -98,15 +80,11 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     drop(bar);
     stages.add(&answer.stages);
     answer.stages = stages;
-    #[cfg(feature = "lab")]
-    let device = beside.report(ui);
-    #[cfg(not(feature = "lab"))]
-    let device = None;
     let range = answer.response.request().range;
     let lost = source.lost(range);
     // The detector passes over them as over clues that cannot be read.
     answer.unusable_clues = answer.unusable_clues.saturating_sub(lost.len());
-    deliver(args, ui, (&set, &out), (answer, lost, device))
+    deliver(args, ui, (&set, &out), (answer, lost))
 }
 
 /// Names messages that are lost, if there are any.
@@ -163,7 +141,7 @@ fn deliver(
     args: &Digest,
     ui: &Ui,
     (set, out): (&ParamSet, &Output),
-    (answer, lost, device): (Answer, Vec<u64>, Option<Device>),
+    (answer, lost): (Answer, Vec<u64>),
 ) -> Result<(), CliError> {
     let bytes = answer.response.to_bytes(set);
     let bytes = bytes.map_err(|error| CliError::write(out.path(), error))?;
@@ -188,12 +166,7 @@ fn deliver(
         stages: answer.stages.seconds().iter().copied().collect(),
         unusable_clues: answer.unusable_clues,
         lost,
-        fpga: device,
     };
-    #[cfg(feature = "lab")]
-    if let Some(device) = report.fpga.as_ref().filter(|_| !args.json) {
-        super::fpga_model::tell(ui, device);
-    }
     if args.verbose {
         for (stage, seconds) in answer.stages.seconds() {
             ui.line(&format!("{stage:<14} {seconds:9.3} s"));

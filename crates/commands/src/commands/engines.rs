@@ -18,7 +18,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What `omr bench crossover --json` prints of the engines.
+/// What `omr-lab bench crossover --json` prints of the engines.
 #[derive(Deserialize)]
 struct Measured {
     batch_s: f64,

@@ -6,7 +6,6 @@ use crate::args::{ParamsCommand, ParamsShow};
 use crate::error::CliError;
 use crate::io;
 use instant::Instant;
-use omr_console::Ui;
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
 use omr_protocol::params::{Bits, Security, SetSpec};
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Params};
@@ -93,15 +92,10 @@ const KEYS: [&str; 6] = [
     "digest",
 ];
 
-pub(super) fn run(
-    command: &ParamsCommand,
-    #[cfg_attr(not(feature = "lab"), allow(unused))] ui: &Ui,
-) -> Result<(), CliError> {
+pub(super) fn run(command: &ParamsCommand) -> Result<(), CliError> {
     match command {
         ParamsCommand::List { json } => list(*json),
         ParamsCommand::Show(args) => show(args),
-        #[cfg(feature = "lab")]
-        ParamsCommand::Search(args) => Ok(omr_lab::search(args, ui)?),
     }
 }
 

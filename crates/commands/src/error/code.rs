@@ -10,9 +10,7 @@ impl CliError {
         match self {
             Self::Decode(error) | Self::Digest(_, error) => of_decode(error),
             Self::Console(error) => error.code(),
-            #[cfg(feature = "lab")]
-            Self::Lab(error) => error.code(),
-            Self::Pertinent(_) => Code::Usage,
+            Self::Pertinent(_) | Self::NoLab { .. } => Code::Usage,
             Self::Input(_, source) => of_input(source),
             Self::Lock(_)
             | Self::NoPassphrase { .. }

@@ -107,8 +107,8 @@ pub(crate) enum InputError {
          another file{}", .0, begin(.0.common)
     )]
     OtherHistory(OtherHistory),
-    /// Not what `omr bench crossover --json` prints.
-    #[error("expected the object that `omr bench crossover --json` prints")]
+    /// Not what `omr-lab bench crossover --json` prints.
+    #[error("expected the object that `omr-lab bench crossover --json` prints")]
     Costs(#[source] serde_json::Error),
     /// Costs that no machine has.
     #[error("expected costs above 0 seconds, found others")]

@@ -207,7 +207,7 @@ fn a_batch_at_full_size_is_that_of_the_processor() {
     assert!(here.digest() == away.digest());
 }
 
-/// What `omr bench card` compares and times, on the kernels that the processor runs.
+/// What `omr-lab bench card` compares and times, on the kernels that the processor runs.
 #[test]
 fn the_bench_finds_a_batch_equal() {
     let card = Emulated::new(Arithmetic::Floating);

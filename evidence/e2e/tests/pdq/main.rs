@@ -2,7 +2,7 @@
 //!
 //! `airports.csv` is the one of PyPI's `vega_datasets` 0.9.0, byte for byte: a subset of ourairports.com's, in the public
 //! domain. `answers.json` is what `reference/pdq_oracle.py` made of
-//! `omr bench pdq questions evidence/e2e/tests/pdq --asked reference/pdq_questions.sql --random 30 --seed 1`.
+//! `omr-lab bench pdq questions evidence/e2e/tests/pdq --asked reference/pdq_questions.sql --random 30 --seed 1`.
 
 use omr_lab::measure::Start;
 use omr_lab::measure::pdq::{

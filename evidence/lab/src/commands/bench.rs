@@ -1,4 +1,4 @@
-//! `omr bench`.
+//! `omr-lab bench`.
 
 mod all;
 mod card;
@@ -22,9 +22,8 @@ use crate::trials::{Chaos, Hostile, load, mail};
 use clap::{Args, Subcommand};
 use omr_protocol::Mismatch;
 
-/// `omr bench`, as a program takes it among its commands.
 #[derive(Args)]
-pub struct Bench {
+pub(crate) struct Bench {
     /// Print JSON, one object a line
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -33,8 +32,7 @@ pub struct Bench {
 }
 
 #[derive(Subcommand)]
-#[allow(missing_docs, reason = "clap would show it as help")]
-pub enum BenchCommand {
+pub(crate) enum BenchCommand {
     /// Key generation, digest and decoding on synthetic messages
     #[command(after_help = help::BENCH)]
     Digest(digest::BenchDigest),
@@ -79,7 +77,7 @@ pub enum BenchCommand {
     /// Every figure of this build in one document, for comparison with another build's
     #[command(after_help = help::BENCH_COMPARE)]
     All(all::BenchAll),
-    /// Compare two documents of `omr bench all`
+    /// Compare two documents of `omr-lab bench all`
     #[command(after_help = help::BENCH_COMPARE)]
     Compare(compare::BenchCompare),
     /// Run two builds by turns on this machine and print the ratios of their times and sizes
@@ -134,7 +132,11 @@ pub(super) fn all_exact(exact: u64, digests: u64) -> Result<(), LabError> {
 }
 
 /// Whether just the pertinent messages came out, bit for bit.
-fn just_pertinent(expected: usize, exact: usize, strangers: usize) -> Result<(), LabError> {
+pub(super) fn just_pertinent(
+    expected: usize,
+    exact: usize,
+    strangers: usize,
+) -> Result<(), LabError> {
     match exact == expected && strangers == 0 {
         true => Ok(()),
         false => Err(LabError::Inexact {

@@ -20,8 +20,7 @@ const QUICK: (u64, usize) = (2048, 100);
 
 #[derive(Args)]
 #[command(mut_arg("bound", |arg| arg.default_value("54")))]
-#[allow(missing_docs, reason = "clap would show it as help")]
-pub struct Compare {
+pub(crate) struct Compare {
     /// Schemes, by the names that the table has; without any, all of at least 128 bits
     #[arg(value_name = "SCHEME")]
     schemes: Vec<String>,
@@ -55,7 +54,7 @@ pub struct Compare {
     in_process: bool,
     /// Print one JSON object
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 pub(super) fn run(args: &Compare, ui: &Ui) -> Result<(), LabError> {

@@ -1,10 +1,11 @@
-//! `omr fpga`: the model of an FPGA that computes the affine transform.
+//! `omr-lab fpga`: the model of an FPGA that computes the affine transform.
+
+mod detect;
 
 use super::chart::{COLOURS, Chart, Line, SeriesLabelPosition, side_by_side};
 use super::output::{Output, write_picture};
 use crate::error::LabError;
 use clap::{Args, Subcommand};
-use omr_console::Ui;
 use omr_fpga::blocks::{Blocks, Source};
 use omr_fpga::circuit::Circuit;
 use omr_fpga::design::{Design, Diagonals};
@@ -19,19 +20,20 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 #[derive(Subcommand)]
-#[allow(missing_docs, reason = "clap would show it as help")]
-pub enum Fpga {
+pub(crate) enum Fpga {
     /// Explore designs for the affine transform under the limits of a card, beside the published one
     #[command(after_help = crate::help::FPGA_EXPLORE)]
     Explore(Explore),
     /// Predict a design: cycles of each stage, and its share of each limit
     #[command(after_help = crate::help::FPGA_PREDICT)]
     Predict(Predict),
+    /// Find pertinent messages of a synthetic board on the processor, beside what the model predicts for the card
+    #[command(after_help = crate::help::FPGA_DETECT)]
+    Detect(detect::FpgaDetect),
 }
 
 #[derive(Args)]
-#[allow(missing_docs, reason = "clap would show it as help")]
-pub struct Explore {
+pub(crate) struct Explore {
     /// Parameter sets
     #[arg(long, value_name = "NAME", default_values = [Spec::SOPHOMR])]
     params: Vec<String>,
@@ -47,8 +49,7 @@ pub struct Explore {
 }
 
 #[derive(Args)]
-#[allow(missing_docs, reason = "clap would show it as help")]
-pub struct Predict {
+pub(crate) struct Predict {
     /// Parameter set
     #[arg(long, value_name = "NAME", default_value = Spec::SOPHOMR)]
     params: String,
@@ -249,16 +250,22 @@ impl Published {
 /// What was found of each variant that fits.
 type Found = Vec<(&'static str, Explored)>;
 
-pub(super) fn run(command: &Fpga, ui: &Ui) -> Result<(), LabError> {
+impl Fpga {
+    /// Whether the command prints JSON.
+    pub(super) fn json(&self) -> bool {
+        match self {
+            Self::Explore(args) => args.json,
+            Self::Predict(args) => args.json,
+            Self::Detect(args) => args.json,
+        }
+    }
+}
+
+pub(super) fn run(command: &Fpga, out: &Output<'_>) -> Result<(), LabError> {
     match command {
-        Fpga::Explore(args) => {
-            let json = args.json;
-            explored(args, &Output { ui, json })
-        }
-        Fpga::Predict(args) => {
-            let json = args.json;
-            predicted(args, &Output { ui, json })
-        }
+        Fpga::Explore(args) => explored(args, out),
+        Fpga::Predict(args) => predicted(args, out),
+        Fpga::Detect(args) => detect::run(args, out),
     }
 }
 

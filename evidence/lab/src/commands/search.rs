@@ -1,4 +1,4 @@
-//! `omr params search`.
+//! `omr-lab params search`.
 
 use super::output::Output;
 use crate::error::LabError;
@@ -8,14 +8,13 @@ use omr_protocol::params::{DEFAULT, SetSpec};
 use serde::Serialize;
 
 #[derive(Args)]
-#[allow(missing_docs, reason = "clap would show it as help")]
-pub struct ParamsSearch {
+pub(crate) struct ParamsSearch {
     /// A few sets around the published ones
     #[arg(long)]
     quick: bool,
     /// Print one JSON object
     #[arg(long)]
-    pub(in crate::commands) json: bool,
+    pub(super) json: bool,
 }
 
 #[derive(Serialize)]

@@ -75,7 +75,7 @@ pub struct BuildRatio {
 type Figures = BTreeMap<String, f64>;
 
 /// Runs both builds, so many rounds of one run each; which of them goes first changes from round to round, so that a
-/// machine that slows down or speeds up favours neither. `arguments` follow `omr bench`.
+/// machine that slows down or speeds up favours neither. `arguments` follow `omr-lab bench`.
 ///
 /// Errors: a build that does not start, a run that fails, output that does not read, no common figure.
 pub fn compare_builds(

@@ -266,7 +266,7 @@ mod tests {
     /// under SophOMR's.
     #[test]
     fn published_sets_are_beaten_by_none() {
-        let bases = ["hybrid-v4", "hybrid-v2"].map(|name| SetSpec::named(name).unwrap());
+        let bases = ["hybrid-v4", "instantomr-v2"].map(|name| SetSpec::named(name).unwrap());
         let costs = |base: &SetSpec, _: &SecretSpec| match base.clue.second {
             Some(_) => Ok([0.6, 0.6]),
             None => Ok([1.0, 0.8]),
@@ -279,8 +279,8 @@ mod tests {
             .collect();
         let expected = [
             ("hybrid-v4", 65_536),
-            ("hybrid-v2", 65_536),
-            ("hybrid-v2", 32_768),
+            ("instantomr-v2", 65_536),
+            ("instantomr-v2", 32_768),
         ];
         assert_eq!(best, expected);
         assert_eq!((found.tried, found.insecure), (18, 0));

@@ -1,6 +1,7 @@
 //! Why a trial failed.
 
 use std::io;
+use std::path::PathBuf;
 
 /// Why a trial failed or could not be held.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +15,12 @@ pub enum TrialError {
         /// Why it failed.
         source: io::Error,
     },
+    /// No program `omr` beside `omr-lab`.
+    #[error(
+        "expected the program omr at {}, found none: `cargo build --release --features full` builds it",
+        .0.display()
+    )]
+    NoProgram(PathBuf),
     /// A server that did not come up; the end of its log.
     #[error("expected a server that listens, found one that ended or was silent: {0}")]
     Start(String),

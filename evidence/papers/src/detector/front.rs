@@ -16,20 +16,6 @@ pub struct Pertinency {
     pub(crate) scale: u64,
 }
 
-impl PartialEq for Pertinency {
-    fn eq(&self, other: &Self) -> bool {
-        let same = |(a, b): (&Rlwe, &Rlwe)| {
-            let limbs = 0..a.basis().len();
-            limbs
-                .into_iter()
-                .all(|limb| a.c0.row(limb) == b.c0.row(limb) && a.c1.row(limb) == b.c1.row(limb))
-        };
-        self.scale == other.scale
-            && self.parts.len() == other.parts.len()
-            && self.parts.iter().zip(&other.parts).all(same)
-    }
-}
-
 /// A detection key of an earlier scheme, ready to scan batches of clues. `Send + Sync`.
 pub struct EarlierDetector {
     pub(super) params: Arc<EarlierParams>,

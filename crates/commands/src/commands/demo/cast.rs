@@ -10,7 +10,7 @@ use omr_detector::Progress;
 use omr_protocol::clue::message_hash;
 use omr_protocol::{ClueKey, ClueKind, ClueParams, ParamSet, Sealing};
 use omr_store::{Message, MessageHashes};
-use omr_testkit::RealPayloads;
+use omr_transactions::RealPayloads;
 use rand_core::Rng;
 use rayon::prelude::*;
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@ use super::cast::Cast;
 use super::scan::Check;
 use omr_client::Retrieved;
 use omr_console::thousands;
-use omr_testkit::RealPayloads;
+use omr_transactions::RealPayloads;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -54,8 +54,6 @@ pub(super) struct Report {
     pub(super) load_s: f64,
     pub(super) digest_s: f64,
     pub(super) stages: BTreeMap<&'static str, f64>,
-    pub(super) yardstick_us: Option<f64>,
-    pub(super) digest_ntts: Option<f64>,
     pub(super) digest_bytes: u64,
     pub(super) decode_s: f64,
     pub(super) peak_rss_bytes: u64,
@@ -65,7 +63,7 @@ pub(super) struct Report {
 }
 
 pub(super) fn sources(payloads: &RealPayloads) -> Vec<Source> {
-    let source = |s: &omr_testkit::Source| Source {
+    let source = |s: &omr_transactions::Source| Source {
         name: s.name,
         count: s.count,
         note: s.note,
@@ -227,10 +225,6 @@ impl Report {
             self.kernels,
             thousands(self.peak_rss_bytes),
         );
-        if let (Some(us), Some(ntts)) = (self.yardstick_us, self.digest_ntts) {
-            let ntts = thousands(ntts as u64);
-            text += &format!("Yardstick NTT {us:.1} us, so the digest took {ntts} of them\n");
-        }
         text
     }
 }

@@ -1,4 +1,4 @@
-//! `omr bench all`.
+//! `omr-lab bench all`.
 
 use super::Output;
 use super::digest::recipients;
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 #[command(mut_arg("threads", |arg| arg.default_value("1")))]
-pub struct BenchAll {
+pub(crate) struct BenchAll {
     #[command(flatten)]
     start: Start,
     /// Also digests for so many recipients of one batch, made together; 3 in a quick run

@@ -1,4 +1,4 @@
-//! `omr bench card`.
+//! `omr-lab bench card`.
 
 use super::{Output, all_exact};
 use crate::error::LabError;

@@ -1,4 +1,4 @@
-//! `omr bench cluster`.
+//! `omr-lab bench cluster`.
 
 use super::Output;
 use crate::commands::chart::{COLOURS, Chart, Line, SeriesLabelPosition, side_by_side};
@@ -18,8 +18,7 @@ use std::time::SystemTime;
 const BATCHES: usize = 2;
 
 #[derive(Subcommand)]
-#[allow(missing_docs, reason = "clap would show it as help")]
-pub enum BenchCluster {
+pub(crate) enum BenchCluster {
     /// What units of work cost on this machine: about six minutes of a core at full size
     Measure(Measure),
     /// Nodes, queues, network, storage and prices for a load, run by run, from measured costs
@@ -44,7 +43,7 @@ struct Subject {
 }
 
 #[derive(Args)]
-pub struct Measure {
+pub(crate) struct Measure {
     #[command(flatten)]
     subject: Subject,
     /// Write the costs into this file
@@ -53,7 +52,7 @@ pub struct Measure {
 }
 
 #[derive(Args)]
-pub struct Simulate {
+pub(crate) struct Simulate {
     #[command(flatten)]
     load: Load,
     #[command(flatten)]
@@ -75,7 +74,7 @@ pub struct Simulate {
 }
 
 #[derive(Args)]
-pub struct Compare {
+pub(crate) struct Compare {
     #[command(flatten)]
     subject: Subject,
     /// Recipients of the queues
@@ -102,7 +101,7 @@ impl Subject {
         let set = ParamSet::named(&self.params)?;
         let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let command = format!(
-            "omr bench cluster measure --params {} --threads {} --together {}",
+            "omr-lab bench cluster measure --params {} --threads {} --together {}",
             set.name(),
             rayon::current_num_threads(),
             self.together

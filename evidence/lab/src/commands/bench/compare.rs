@@ -1,4 +1,4 @@
-//! `omr bench compare`.
+//! `omr-lab bench compare`.
 
 use super::Output;
 use crate::error::LabError;
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 const LIMIT: u64 = 1 << 20;
 
 #[derive(Args)]
-pub struct BenchCompare {
-    /// What `omr bench all --json` printed before; - is standard input
+pub(crate) struct BenchCompare {
+    /// What `omr-lab bench all --json` printed before; - is standard input
     #[arg(value_name = "OLD")]
     old: PathBuf,
     /// What it prints now

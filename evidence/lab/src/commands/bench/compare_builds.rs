@@ -1,4 +1,4 @@
-//! `omr bench compare-builds`.
+//! `omr-lab bench compare-builds`.
 
 use super::Output;
 use crate::error::LabError;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
-pub struct CompareBuilds {
+pub(crate) struct CompareBuilds {
     /// The build before: an omr with the developers' commands
     #[arg(value_name = "OLD")]
     old: PathBuf,
@@ -19,7 +19,7 @@ pub struct CompareBuilds {
     /// Runs of each
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
     rounds: u64,
-    /// What both run, as after `omr bench`
+    /// What both run, as after `omr-lab bench`
     #[arg(last = true, value_name = "COMMAND", default_values = ["digest", "--threads", "1"])]
     command: Vec<String>,
 }

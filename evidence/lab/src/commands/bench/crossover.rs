@@ -1,4 +1,4 @@
-//! `omr bench crossover`.
+//! `omr-lab bench crossover`.
 
 use super::Output;
 use crate::commands::chart::{Chart, Line, SeriesLabelPosition, side_by_side};
@@ -14,7 +14,7 @@ use std::error::Error;
 use std::path::PathBuf;
 
 #[derive(Args)]
-pub struct BenchCrossover {
+pub(crate) struct BenchCrossover {
     #[command(flatten)]
     start: Start,
     /// Parameter set, with both engines

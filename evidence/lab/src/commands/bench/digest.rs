@@ -1,4 +1,4 @@
-//! `omr bench digest`.
+//! `omr-lab bench digest`.
 
 use super::{Output, all_exact, enough_messages, just_pertinent};
 use crate::error::LabError;
@@ -13,7 +13,7 @@ pub(super) fn recipients() -> RangedI64ValueParser<u16> {
 }
 
 #[derive(Args)]
-pub struct BenchDigest {
+pub(crate) struct BenchDigest {
     #[command(flatten)]
     bench: DigestBench,
     /// Runs, each with the next seed

@@ -1,4 +1,4 @@
-//! `omr bench pdq`.
+//! `omr-lab bench pdq`.
 
 mod compress;
 mod oracle;
@@ -10,7 +10,7 @@ use clap::Subcommand;
 use omr_console::start_threads;
 
 #[derive(Subcommand)]
-pub enum BenchPdq {
+pub(crate) enum BenchPdq {
     /// Questions about the CSV tables of a folder, for another database to answer
     Questions(oracle::PdqQuestions),
     /// Answer such questions under encryption and compare with the other database's answers

@@ -1,4 +1,4 @@
-//! Commands that measure and print, and no more: `omr bench clues`, `decode`, `stream` and `windows`.
+//! Commands that measure and print, and no more: `omr-lab bench clues`, `decode`, `stream` and `windows`.
 
 use super::{Output, enough_messages, just_pertinent};
 use crate::error::LabError;
@@ -9,7 +9,7 @@ use omr_protocol::params::{DEFAULT, SOPHOMR, SetSpec};
 use omr_protocol::{ClueParams, ParamSet, ParamsError};
 
 #[derive(Args)]
-pub struct BenchClues {
+pub(crate) struct BenchClues {
     /// Recipients with fresh keys
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     keys: u32,
@@ -22,7 +22,7 @@ pub struct BenchClues {
 }
 
 #[derive(Args)]
-pub struct BenchWindows {
+pub(crate) struct BenchWindows {
     /// Clues of each kind
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     clues: u64,

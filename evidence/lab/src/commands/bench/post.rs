@@ -1,4 +1,4 @@
-//! `omr bench post`.
+//! `omr-lab bench post`.
 
 use super::Output;
 use crate::error::LabError;
@@ -20,7 +20,7 @@ use std::time::Instant;
 const TRANSACTION: u64 = 1000;
 
 #[derive(Args)]
-pub struct BenchPost {
+pub(crate) struct BenchPost {
     /// Messages to post
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
     pub(super) messages: u64,

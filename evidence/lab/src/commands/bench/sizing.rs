@@ -1,4 +1,4 @@
-//! `omr bench sizing`.
+//! `omr-lab bench sizing`.
 
 use super::Output;
 use crate::error::LabError;
@@ -17,7 +17,7 @@ const COSTS: &str = include_str!("measured.json");
 const COSTS_PATH: &str = "docs/measured.json";
 
 #[derive(Args)]
-pub struct BenchSizing {
+pub(crate) struct BenchSizing {
     #[command(flatten)]
     load: Load,
     /// Parameter set, with both engines
@@ -79,7 +79,7 @@ fn measure(
 ) -> Result<MeasuredCosts, LabError> {
     let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let command = format!(
-        "omr bench sizing --measure --params {} --threads {}",
+        "omr-lab bench sizing --measure --params {} --threads {}",
         set.name(),
         args.threads
     );

@@ -1,4 +1,4 @@
-//! `omr bench soak`.
+//! `omr-lab bench soak`.
 
 use super::Output;
 use crate::error::LabError;

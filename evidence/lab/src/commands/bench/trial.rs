@@ -1,4 +1,4 @@
-//! Trials with real processes: `omr bench chaos`, `hostile`, `load` and `mail`.
+//! Trials with real processes: `omr-lab bench chaos`, `hostile`, `load` and `mail`.
 
 use super::Output;
 use crate::error::LabError;

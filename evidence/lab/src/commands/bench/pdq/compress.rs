@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 #[command(mut_arg("threads", |arg| arg.default_value("1")))]
-pub struct PdqCompress {
+pub(crate) struct PdqCompress {
     /// Rows, each of one symbol; several sizes with commas between them
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "16384", value_parser = rows())]
     rows: Vec<usize>,

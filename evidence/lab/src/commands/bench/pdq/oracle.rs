@@ -14,7 +14,7 @@ use std::path::PathBuf;
 const LIMIT: u64 = 1 << 30;
 
 #[derive(Args)]
-pub struct PdqQuestions {
+pub(crate) struct PdqQuestions {
     /// Folder with tables as NAME.csv
     #[arg(value_name = "DIR")]
     tables: PathBuf,
@@ -44,7 +44,7 @@ pub struct PdqQuestions {
 }
 
 #[derive(Args)]
-pub struct PdqOracle {
+pub(crate) struct PdqOracle {
     /// Folder with tables as NAME.csv
     #[arg(value_name = "DIR")]
     tables: PathBuf,

@@ -15,7 +15,7 @@ fn lines(text: &str) -> Vec<Value> {
 
 #[test]
 fn soak_checks_honest_and_hostile_batches() {
-    let scene = Scene::keys();
+    let scene = Scene::empty();
     let args = ["--keys", "2", "--batches", "19", "--seed", "2", "--json"];
     let text = soak(&scene, &args).quietly();
     let mut lines = lines(&text);
@@ -52,7 +52,7 @@ fn soak_checks_honest_and_hostile_batches() {
 /// A stopped run goes on with the keys that are left, each as it would have been.
 #[test]
 fn soak_goes_on_where_it_stopped() {
-    let scene = Scene::keys();
+    let scene = Scene::empty();
     let args = ["--keys", "2", "--batches", "3", "--seed", "7", "--json"];
     let whole = lines(&soak(&scene, &args).quietly());
     let rest = lines(&soak(&scene, &[&args[..], &["--from-key", "1"]].concat()).quietly());
@@ -80,7 +80,7 @@ fn soak_goes_on_where_it_stopped() {
 
 #[test]
 fn reports_compare_with_their_like() {
-    let scene = Scene::keys();
+    let scene = Scene::empty();
     let text = scene.run(&["bench", "all", "--quick", "--json"]).quietly();
     let report: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(
@@ -136,13 +136,15 @@ fn reports_compare_with_their_like() {
         scene.run(&compare).refused(1, &[name, "found another"]);
     }
     scene.write("new", b"{}");
-    scene.run(&compare).refused(1, &["new", "omr bench all"]);
+    scene
+        .run(&compare)
+        .refused(1, &["new", "omr-lab bench all"]);
 }
 
 #[test]
-fn recipients_of_one_board_are_served_together() {
-    let scene = Scene::keys();
-    let digest = ["bench", "digest", "--params", "insecure-tiny-v4"];
+fn recipients_of_one_board_share_a_cache() {
+    let scene = Scene::empty();
+    let digest = ["bench", "digest", "--params", PARAMS, "--messages", "3000"];
     let board = ["--pertinent", "7", "--bound", "9", "--payload-bytes", "57"];
     let run = |more: &[&str]| {
         let recipients = ["--messages", "3000", "--recipients", "3"];
@@ -173,7 +175,7 @@ fn recipients_of_one_board_are_served_together() {
 
 #[test]
 fn instantomr_is_measured() {
-    let scene = Scene::keys();
+    let scene = Scene::empty();
     let set = ["--params", "insecure-tiny-hybrid-v4"];
     let small = ["--payload-bytes", "40", "--pertinent", "9", "--bound", "9"];
     for scheme in ["instantomr", "instantomd", "instantomr-buckets"] {

@@ -1,13 +1,15 @@
 //! The model of an FPGA, from the command line.
 
-use crate::common::{PARAMS, Scene, bytes, words};
+use crate::common::{Scene, words};
 use serde_json::Value;
 
-/// The published figures and order, and our designs for both circuits of docs/fpga.md.
+const PARAMS: &str = "insecure-tiny-sophomr-affine-v1";
+
+/// The published figures and order, and our designs for the circuit of docs/fpga.md.
 #[test]
 fn the_exploration_has_the_published_figures_and_ours() {
     let scene = Scene::empty();
-    let line = "fpga explore --params sophomr-v2 --params hybrid-v2 --picture f.svg --json";
+    let line = "fpga explore --picture f.svg --json";
     let report = scene.run(&words(line)).json();
     let paper = &report["paper"];
     let close = |found: &Value, expected: f64| {
@@ -34,7 +36,7 @@ fn the_exploration_has_the_published_figures_and_ours() {
         .iter()
         .map(|set| set["set"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["sophomr-v2", "hybrid-v2"]);
+    assert_eq!(names, ["sophomr-affine-v1"]);
     for set in sets {
         assert_eq!(set["rotations"], serde_json::json!([64, 30]));
         assert!(set["variants"].as_array().unwrap().len() >= 5, "{set}");
@@ -66,8 +68,7 @@ fn the_exploration_has_the_published_figures_and_ours() {
     let picture = String::from_utf8(scene.read("f.svg")).unwrap();
     for text in [
         "<svg",
-        "sophomr-v2",
-        "hybrid-v2",
+        "sophomr-affine-v1",
         "sums reduced once",
         "published",
     ] {
@@ -117,7 +118,7 @@ fn what_the_model_does_not_take_is_refused() {
     refused(
         "fpga explore --params instantomr-v2",
         1,
-        &["a parameter set with SophOMR"],
+        &["sophomr-affine-v1", "instantomr-v2"],
     );
     refused("fpga explore --cycles none", 1, &["none: "]);
     scene.write("cycles", b"{}");
@@ -128,22 +129,19 @@ fn what_the_model_does_not_take_is_refused() {
     );
 }
 
-/// What the model says stands beside a digest that finds the same messages.
+/// The figures of the model stand beside what the processor finds.
 #[test]
-fn a_digest_beside_the_model_is_a_digest() {
-    let scene = Scene::plain("none", 64);
-    for seed in 0..3 {
-        scene.write(&format!("f{seed}"), &bytes(seed, 64));
-    }
-    scene.post("alice", &["--raw", "f0", "f1", "f2"]).quietly();
-    let report = scene
-        .digest(3, &["--engine", "fpga-model", "--json"])
-        .json();
-    scene.decode(&["--raw"]).quietly();
-    assert_eq!(scene.read("out/000002.bin"), bytes(2, 64));
-    let fpga = &report["fpga"];
+fn pertinent_messages_are_found_beside_the_model() {
+    let scene = Scene::empty();
+    let line = format!("fpga detect --params {PARAMS} --messages 300 --pertinent 3");
+    let report = scene.run(&[&words(&line)[..], &["--json"]].concat()).json();
+    assert_eq!(
+        (&report["found"], &report["false_positives"]),
+        (&3.into(), &0.into())
+    );
+    let model = &report["model"];
     let number = |value: &Value| value.as_f64().unwrap();
-    let (mut cycles, warm) = (0.0, &fpga["warm"]);
+    let (mut cycles, warm) = (0.0, &model["warm"]);
     for stage in warm["stages"].as_array().unwrap() {
         cycles += number(&stage["cycles"]);
         for share in ["dsp_share", "hbm_share", "pcie_share"] {
@@ -152,21 +150,16 @@ fn a_digest_beside_the_model_is_a_digest() {
     }
     assert!(number(&warm["stages"][1]["dsp_share"]) > 0.05, "{warm}");
     assert_eq!(cycles, number(&warm["cycles"]));
-    let rest = number(&fpga["digest_warm_s"]) - number(&fpga["processor_rest_s"]);
-    assert!((rest - number(&warm["ms"]) / 1e3).abs() < 1e-9, "{fpga}");
-    let stages = &report["stages"];
-    let affine = number(&stages["affine"]) + number(&stages["baby_steps"]);
-    assert!((affine - number(&fpga["processor_affine_s"])).abs() < 1e-9);
+    let rest = number(&model["detection_warm_s"]) - number(&model["processor_rest_s"]);
+    assert!((rest - number(&warm["ms"]) / 1e3).abs() < 1e-9, "{model}");
+    assert!(number(&model["processor_affine_s"]) > 0.0, "{model}");
 
-    let told = scene.digest(3, &["--engine", "fpga-model"]);
-    for text in [
-        "200 MHz assumed",
-        "known board",
-        "new board",
-        "PCIe",
-        "digest with the card",
-    ] {
-        assert!(told.stderr.contains(text), "{text}: {told:?}");
+    let text = scene.run(&words(&line)).quietly();
+    for row in ["found", "speedup warm", "speedup cold", "pcie share"] {
+        assert!(text.contains(row), "{row}: {text}");
     }
-    assert!(scene.digest(3, &["--json"]).json()["fpga"].is_null());
+    let many = format!("fpga detect --params {PARAMS} --messages 2 --pertinent 3");
+    scene
+        .run(&words(&many))
+        .refused(2, &["at most 2 pertinent", "found 3"]);
 }

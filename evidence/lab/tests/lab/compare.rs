@@ -6,7 +6,7 @@ use serde_json::Value;
 /// In a process each: the document, the table and the page tell of the same schemes.
 #[test]
 fn every_scheme_is_run_and_told_of() {
-    let scene = Scene::keys();
+    let scene = Scene::empty();
     let args = ["compare", "--quick", "--threads", "1", "--sample", "64"];
     let args = [
         &args[..],
@@ -46,7 +46,7 @@ fn every_scheme_is_run_and_told_of() {
 /// Within one process a subset gives the same figures but for times and memory.
 #[test]
 fn a_subset_in_one_process() {
-    let scene = Scene::keys();
+    let scene = Scene::empty();
     let args = ["compare", "sophomd", "--quick", "--threads", "1", "--json"];
     let apart = scene.run(&args).json();
     let here = scene.run(&[&args[..], &["--in-process"]].concat()).json();
@@ -71,7 +71,7 @@ fn a_subset_in_one_process() {
 
 #[test]
 fn unknown_schemes_and_impossible_work_are_refused() {
-    let scene = Scene::keys();
+    let scene = Scene::empty();
     let unknown = scene.run(&["compare", "omr3p", "--quick"]);
     unknown.refused(1, &["sophomr", "instantomr", "omr3p"]);
     let weak = scene.run(&["compare", "sophomr", "omr1p-as-published", "--quick"]);
@@ -83,7 +83,7 @@ fn unknown_schemes_and_impossible_work_are_refused() {
 /// A scheme that cannot do the work is told of; the others run.
 #[test]
 fn what_one_scheme_cannot_do_leaves_the_others() {
-    let scene = Scene::keys();
+    let scene = Scene::empty();
     let args = words("compare sophomd instantomd --quick --sample 4");
     let done = scene.run(&[&args[..], &["--pertinent", "20", "--bound", "8", "--json"]].concat());
     assert_eq!(done.code, 1, "{done:?}");

@@ -5,7 +5,7 @@
 /// Offsets are bytes from the start of the chain data being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum TestkitError {
+pub enum TransactionsError {
     /// The payload size asked for is too small to keep the payloads distinct.
     #[error("payloads have at least {expected} bytes, found {found}")]
     PayloadTooShort {

@@ -1,6 +1,6 @@
 //! Cuts Bitcoin blocks into transactions.
 
-use crate::TestkitError;
+use crate::TransactionsError;
 use crate::reader::Reader;
 
 const HEADER_BYTES: usize = 80;
@@ -11,7 +11,7 @@ const WITNESS_FLAG: u8 = 1;
 ///
 /// Errors: any field that is malformed or cut short, bytes behind the last transaction.
 /// Source: the Bitcoin developer reference, "Block chain"; BIP 144 for witnesses.
-pub(crate) fn transactions(block: &[u8]) -> Result<Vec<&[u8]>, TestkitError> {
+pub(crate) fn transactions(block: &[u8]) -> Result<Vec<&[u8]>, TransactionsError> {
     let mut reader = Reader::new(block);
     reader.take(HEADER_BYTES)?;
     let count = reader.compact_size()?;
@@ -20,14 +20,14 @@ pub(crate) fn transactions(block: &[u8]) -> Result<Vec<&[u8]>, TestkitError> {
         .collect::<Result<_, _>>()?;
     match reader.remaining() {
         0 => Ok(transactions),
-        found => Err(TestkitError::TrailingBytes {
+        found => Err(TransactionsError::TrailingBytes {
             offset: reader.offset(),
             found,
         }),
     }
 }
 
-fn transaction<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], TestkitError> {
+fn transaction<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], TransactionsError> {
     let start = reader.offset();
     reader.u32()?;
     let segregated = reader.peek() == Some(WITNESS_MARKER);
@@ -47,12 +47,12 @@ fn transaction<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], TestkitError> {
     Ok(reader.since(start))
 }
 
-fn witness_flag(reader: &mut Reader<'_>) -> Result<(), TestkitError> {
+fn witness_flag(reader: &mut Reader<'_>) -> Result<(), TransactionsError> {
     reader.u8()?;
     let offset = reader.offset();
     match reader.u8()? {
         WITNESS_FLAG => Ok(()),
-        found => Err(TestkitError::WitnessFlag {
+        found => Err(TransactionsError::WitnessFlag {
             offset,
             expected: WITNESS_FLAG,
             found,
@@ -61,7 +61,7 @@ fn witness_flag(reader: &mut Reader<'_>) -> Result<(), TestkitError> {
 }
 
 /// Skips the transparent inputs and outputs, which Zcash shares; returns the number of inputs.
-pub(crate) fn transparent(reader: &mut Reader<'_>) -> Result<u64, TestkitError> {
+pub(crate) fn transparent(reader: &mut Reader<'_>) -> Result<u64, TransactionsError> {
     let inputs = reader.compact_size()?;
     for _ in 0..inputs {
         reader.take(32 + 4)?;
@@ -111,7 +111,7 @@ mod tests {
         for len in (0..block.len()).step_by(45_007) {
             let error = transactions(&block[..len]).unwrap_err();
             assert!(
-                matches!(error, TestkitError::Truncated { .. }),
+                matches!(error, TransactionsError::Truncated { .. }),
                 "{len} bytes: {error}"
             );
         }
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn trailing_bytes_are_refused() {
         let block = mainnet_702861();
-        let expected = TestkitError::TrailingBytes {
+        let expected = TransactionsError::TrailingBytes {
             offset: block.len(),
             found: 2,
         };
@@ -133,7 +133,7 @@ mod tests {
         let flag_at = 80 + 3 + 4 + 1;
         assert_eq!(block[flag_at], WITNESS_FLAG);
         block[flag_at] = 2;
-        let expected = TestkitError::WitnessFlag {
+        let expected = TransactionsError::WitnessFlag {
             offset: flag_at,
             expected: 1,
             found: 2,

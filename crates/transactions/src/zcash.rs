@@ -1,6 +1,6 @@
 //! Cuts Zcash blocks into transactions and shielded outputs.
 
-use crate::TestkitError;
+use crate::TransactionsError;
 use crate::bitcoin::transparent;
 use crate::reader::Reader;
 
@@ -42,7 +42,7 @@ pub(crate) struct Contents<'a> {
 ///
 /// Errors: any field that is malformed or cut short.
 /// Source: Zcash protocol specification, sections 7.1 to 7.6.
-pub(crate) fn contents(blocks: &[u8]) -> Result<Contents<'_>, TestkitError> {
+pub(crate) fn contents(blocks: &[u8]) -> Result<Contents<'_>, TransactionsError> {
     let mut reader = Reader::new(blocks);
     let mut contents = Contents::default();
     while reader.remaining() > 0 {
@@ -55,13 +55,13 @@ pub(crate) fn contents(blocks: &[u8]) -> Result<Contents<'_>, TestkitError> {
     Ok(contents)
 }
 
-fn header<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], TestkitError> {
+fn header<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], TransactionsError> {
     let start = reader.offset();
     reader.take(HEADER_BYTES)?;
     let offset = reader.offset();
     let found = reader.compact_size()?;
     if found != SOLUTION_BYTES {
-        return Err(TestkitError::SolutionSize {
+        return Err(TransactionsError::SolutionSize {
             offset,
             expected: SOLUTION_BYTES,
             found,
@@ -72,7 +72,7 @@ fn header<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], TestkitError> {
 }
 
 impl<'a> Contents<'a> {
-    fn transaction(&mut self, reader: &mut Reader<'a>) -> Result<(), TestkitError> {
+    fn transaction(&mut self, reader: &mut Reader<'a>) -> Result<(), TransactionsError> {
         let start = reader.offset();
         let word = reader.u32()?;
         match (word & OVERWINTER != 0, word & !OVERWINTER) {
@@ -81,7 +81,7 @@ impl<'a> Contents<'a> {
             (true, 4) => self.v4(reader)?,
             (true, 5) => self.v5(reader)?,
             _ => {
-                return Err(TestkitError::TransactionHeader {
+                return Err(TransactionsError::TransactionHeader {
                     offset: start,
                     found: word,
                 });
@@ -91,7 +91,7 @@ impl<'a> Contents<'a> {
         Ok(())
     }
 
-    fn v4(&mut self, reader: &mut Reader<'a>) -> Result<(), TestkitError> {
+    fn v4(&mut self, reader: &mut Reader<'a>) -> Result<(), TransactionsError> {
         version_group(reader, GROUP_V4)?;
         transparent(reader)?;
         // Lock time, expiry height, Sapling value balance.
@@ -106,7 +106,7 @@ impl<'a> Contents<'a> {
         Ok(())
     }
 
-    fn v5(&mut self, reader: &mut Reader<'a>) -> Result<(), TestkitError> {
+    fn v5(&mut self, reader: &mut Reader<'a>) -> Result<(), TransactionsError> {
         version_group(reader, GROUP_V5)?;
         // Consensus branch, lock time, expiry height.
         reader.take(3 * 4)?;
@@ -115,7 +115,7 @@ impl<'a> Contents<'a> {
         self.orchard_bundle(reader)
     }
 
-    fn sapling_bundle(&mut self, reader: &mut Reader<'a>) -> Result<(), TestkitError> {
+    fn sapling_bundle(&mut self, reader: &mut Reader<'a>) -> Result<(), TransactionsError> {
         let spends = reader.compact_size()?;
         reader.records(spends, SPEND_V5_BYTES)?;
         let outputs = self.sapling_outputs(reader, OUTPUT_V5_BYTES)?;
@@ -132,7 +132,7 @@ impl<'a> Contents<'a> {
         Ok(())
     }
 
-    fn orchard_bundle(&mut self, reader: &mut Reader<'a>) -> Result<(), TestkitError> {
+    fn orchard_bundle(&mut self, reader: &mut Reader<'a>) -> Result<(), TransactionsError> {
         let actions = reader.compact_size()?;
         if actions == 0 {
             return Ok(());
@@ -152,7 +152,7 @@ impl<'a> Contents<'a> {
         &mut self,
         reader: &mut Reader<'a>,
         size: usize,
-    ) -> Result<u64, TestkitError> {
+    ) -> Result<u64, TransactionsError> {
         let count = reader.compact_size()?;
         let found = reader.records(count, size)?;
         self.sapling
@@ -168,7 +168,7 @@ fn ciphertexts(records: &[u8], size: usize, lead: usize) -> impl Iterator<Item =
         .map(move |record| &record[lead..lead + OUTPUT_BYTES])
 }
 
-fn sprout(reader: &mut Reader<'_>, version: u32) -> Result<(), TestkitError> {
+fn sprout(reader: &mut Reader<'_>, version: u32) -> Result<(), TransactionsError> {
     transparent(reader)?;
     reader.u32()?;
     if version == 2 {
@@ -177,7 +177,7 @@ fn sprout(reader: &mut Reader<'_>, version: u32) -> Result<(), TestkitError> {
     Ok(())
 }
 
-fn overwinter(reader: &mut Reader<'_>) -> Result<(), TestkitError> {
+fn overwinter(reader: &mut Reader<'_>) -> Result<(), TransactionsError> {
     version_group(reader, GROUP_V3)?;
     transparent(reader)?;
     // Lock time, expiry height.
@@ -185,11 +185,11 @@ fn overwinter(reader: &mut Reader<'_>) -> Result<(), TestkitError> {
     join_splits(reader, JOIN_SPLIT_BCTV14_BYTES)
 }
 
-fn version_group(reader: &mut Reader<'_>, expected: u32) -> Result<(), TestkitError> {
+fn version_group(reader: &mut Reader<'_>, expected: u32) -> Result<(), TransactionsError> {
     let offset = reader.offset();
     match reader.u32()? {
         found if found == expected => Ok(()),
-        found => Err(TestkitError::VersionGroup {
+        found => Err(TransactionsError::VersionGroup {
             offset,
             expected,
             found,
@@ -197,7 +197,7 @@ fn version_group(reader: &mut Reader<'_>, expected: u32) -> Result<(), TestkitEr
     }
 }
 
-fn join_splits(reader: &mut Reader<'_>, size: usize) -> Result<(), TestkitError> {
+fn join_splits(reader: &mut Reader<'_>, size: usize) -> Result<(), TransactionsError> {
     let count = reader.compact_size()?;
     reader.records(count, size)?;
     if count > 0 {

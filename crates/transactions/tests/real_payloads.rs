@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use omr_testkit::{MIN_PAYLOAD_BYTES, TestkitError, real_payloads};
+use omr_transactions::{MIN_PAYLOAD_BYTES, TransactionsError, real_payloads};
 use sha2::{Digest, Sha256};
 
 const BOARD: usize = 65_536;
@@ -76,7 +76,7 @@ fn short_records_are_padded_with_zeros() {
 
 #[test]
 fn payloads_below_the_minimum_are_refused() {
-    let expected = TestkitError::PayloadTooShort {
+    let expected = TransactionsError::PayloadTooShort {
         expected: 64,
         found: 63,
     };

@@ -2,7 +2,7 @@
 
 use bitcoin_test_data::blocks::mainnet_702861;
 
-use crate::{TestkitError, bitcoin, zcash};
+use crate::{TransactionsError, bitcoin, zcash};
 
 pub(crate) const ZCASH_BLOCKS: &[u8] = include_bytes!("../data/zcash-mainnet-blocks.bin");
 
@@ -43,9 +43,9 @@ pub struct RealPayloads {
 /// Range:  `payload_bytes` at least [`MIN_PAYLOAD_BYTES`].
 /// Errors: `PayloadTooShort`; any other variant if the chain data that ships with this crate is
 /// damaged.
-pub fn real_payloads(payload_bytes: usize) -> Result<RealPayloads, TestkitError> {
+pub fn real_payloads(payload_bytes: usize) -> Result<RealPayloads, TransactionsError> {
     if payload_bytes < MIN_PAYLOAD_BYTES {
-        return Err(TestkitError::PayloadTooShort {
+        return Err(TransactionsError::PayloadTooShort {
             expected: MIN_PAYLOAD_BYTES,
             found: payload_bytes,
         });

@@ -1,6 +1,6 @@
 //! A cursor over the bytes of a block.
 
-use crate::TestkitError;
+use crate::TransactionsError;
 
 /// A cursor over the bytes of a block.
 ///
@@ -34,17 +34,21 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads `len` bytes.
-    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], TestkitError> {
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], TransactionsError> {
         self.records(1, len)
     }
 
     /// Reads `count` records of `size` bytes each.
-    pub(crate) fn records(&mut self, count: u64, size: usize) -> Result<&'a [u8], TestkitError> {
+    pub(crate) fn records(
+        &mut self,
+        count: u64,
+        size: usize,
+    ) -> Result<&'a [u8], TransactionsError> {
         let expected = count.saturating_mul(size as u64);
         let len = usize::try_from(expected)
             .ok()
             .filter(|len| *len <= self.remaining())
-            .ok_or(TestkitError::Truncated {
+            .ok_or(TransactionsError::Truncated {
                 offset: self.offset,
                 expected,
                 found: self.remaining(),
@@ -55,21 +59,21 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads bytes led by their number, a compact size.
-    pub(crate) fn sized(&mut self) -> Result<&'a [u8], TestkitError> {
+    pub(crate) fn sized(&mut self) -> Result<&'a [u8], TransactionsError> {
         let len = self.compact_size()?;
         self.records(len, 1)
     }
 
-    pub(crate) fn u8(&mut self) -> Result<u8, TestkitError> {
+    pub(crate) fn u8(&mut self) -> Result<u8, TransactionsError> {
         Ok(self.array::<1>()?[0])
     }
 
-    pub(crate) fn u32(&mut self) -> Result<u32, TestkitError> {
+    pub(crate) fn u32(&mut self) -> Result<u32, TransactionsError> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
     /// Reads a compact size: 1, 3, 5 or 9 bytes, of which only the shortest form is accepted.
-    pub(crate) fn compact_size(&mut self) -> Result<u64, TestkitError> {
+    pub(crate) fn compact_size(&mut self) -> Result<u64, TransactionsError> {
         let offset = self.offset;
         let (found, smallest, width) = match self.u8()? {
             0xfd => (u64::from(u16::from_le_bytes(self.array()?)), 0xfd, 2),
@@ -78,7 +82,7 @@ impl<'a> Reader<'a> {
             small => return Ok(u64::from(small)),
         };
         if found < smallest {
-            return Err(TestkitError::NonCanonicalSize {
+            return Err(TransactionsError::NonCanonicalSize {
                 offset,
                 found,
                 width,
@@ -87,7 +91,7 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], TestkitError> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], TransactionsError> {
         let mut out = [0; N];
         out.copy_from_slice(self.take(N)?);
         Ok(out)
@@ -98,7 +102,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    fn compact_size(bytes: &[u8]) -> Result<u64, TestkitError> {
+    fn compact_size(bytes: &[u8]) -> Result<u64, TransactionsError> {
         Reader::new(bytes).compact_size()
     }
 
@@ -117,7 +121,7 @@ mod tests {
             (&[0xfe, 0xff, 0xff, 0, 0], 0xffff, 4),
             (&[0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0], 0xffff_ffff, 8),
         ] {
-            let expected = TestkitError::NonCanonicalSize {
+            let expected = TransactionsError::NonCanonicalSize {
                 offset: 0,
                 found,
                 width,
@@ -130,7 +134,7 @@ mod tests {
     fn an_absurd_count_is_truncated() {
         let mut reader = Reader::new(&[0; 8]);
         reader.take(3).unwrap();
-        let expected = TestkitError::Truncated {
+        let expected = TransactionsError::Truncated {
             offset: 3,
             expected: u64::MAX,
             found: 5,

@@ -93,7 +93,10 @@ fn every_cut_is_refused_unless_between_blocks() {
     for len in (1..ZCASH_BLOCKS.len()).step_by(997) {
         match contents(&ZCASH_BLOCKS[..len]) {
             Ok(found) => panic!("{len} bytes hold {} of {whole}", found.transactions.len()),
-            Err(error) => assert!(matches!(error, TestkitError::Truncated { .. }), "{error}"),
+            Err(error) => assert!(
+                matches!(error, TransactionsError::Truncated { .. }),
+                "{error}"
+            ),
         }
     }
     let first_two = lengths[0] + lengths[1];
@@ -110,7 +113,7 @@ fn every_cut_is_refused_unless_between_blocks() {
 fn a_solution_of_another_size_is_refused() {
     let mut block = ZCASH_BLOCKS.to_vec();
     block[141] -= 1;
-    let expected = TestkitError::SolutionSize {
+    let expected = TransactionsError::SolutionSize {
         offset: 140,
         expected: 1344,
         found: 1343,
@@ -124,7 +127,7 @@ fn unknown_versions_and_groups_are_refused() {
     for found in [0, 3, 6, OVERWINTER | 1, OVERWINTER | 6] {
         let mut block = ZCASH_BLOCKS.to_vec();
         block[first..first + 4].copy_from_slice(&found.to_le_bytes());
-        let expected = TestkitError::TransactionHeader {
+        let expected = TransactionsError::TransactionHeader {
             offset: first,
             found,
         };
@@ -133,7 +136,7 @@ fn unknown_versions_and_groups_are_refused() {
     let mut block = ZCASH_BLOCKS.to_vec();
     block[first..first + 4].copy_from_slice(&(OVERWINTER | 5).to_le_bytes());
     block[first + 4..first + 8].copy_from_slice(&GROUP_V4.to_le_bytes());
-    let expected = TestkitError::VersionGroup {
+    let expected = TransactionsError::VersionGroup {
         offset: first + 4,
         expected: GROUP_V5,
         found: GROUP_V4,

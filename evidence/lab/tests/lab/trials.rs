@@ -12,7 +12,7 @@ fn trial(scene: &Scene, name: &str, more: &[&str]) -> serde_json::Value {
 
 #[test]
 fn a_server_under_load_keeps_its_promises() {
-    let scene = Scene::keys();
+    let scene = Scene::empty();
     let posts = words("--posts-per-second 300 --seconds 3 --clients 4");
     let others = words("--keys 3 --key-kind both --jobs 2 --job-messages 1000");
     let figures = trial(&scene, "load", &[&posts[..], &others].concat());
@@ -39,7 +39,7 @@ fn a_server_under_load_keeps_its_promises() {
 
 #[test]
 fn posts_through_streams_arrive_too() {
-    let scene = Scene::keys();
+    let scene = Scene::empty();
     let posts = words("--posts-per-second 200 --seconds 1 --clients 2");
     let figures = trial(
         &scene,
@@ -56,7 +56,7 @@ fn posts_through_streams_arrive_too() {
 
 #[test]
 fn letters_arrive_once_though_processes_are_killed() {
-    let scene = Scene::keys();
+    let scene = Scene::empty();
     let people = ["--senders", "2", "--recipients", "3", "--letters", "24"];
     let figures = trial(
         &scene,

@@ -7,7 +7,7 @@ use std::process::Command;
 #[track_caller]
 fn trial(args: &[&str]) -> Value {
     let dir = tempfile::tempdir().unwrap();
-    let done = Command::new(env!("CARGO_BIN_EXE_omr"))
+    let done = Command::new(env!("CARGO_BIN_EXE_omr-lab"))
         .args(["--quiet", "bench"])
         .args(args)
         .arg("--json")
