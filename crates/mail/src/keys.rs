@@ -271,7 +271,7 @@ mod tests {
         let set = identity.set().unwrap();
         let file = File::open(identity.home.path("detection.key")).unwrap();
         let masks = DetectionKey::read_masks(set.sophomr().unwrap(), file);
-        let masks = masks.unwrap().unwrap();
+        let masks = masks.unwrap();
         let of = |time| Epoch::at(BOARD, time).masks(set.name());
         (masks, [since, SystemTime::now()].map(of).contains(&masks))
     }

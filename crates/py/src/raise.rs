@@ -23,7 +23,6 @@ use std::fmt::Display;
 enum Field {
     Number(u64),
     Text(String),
-    Flag(bool),
 }
 
 /// A class of `omr.errors` and the fields of its exception.

@@ -27,7 +27,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let request = Request::new(0..3, 10, Some(612));
     let source = &mut Messages::new(0..3, clues, payloads)?;
     let task = Task { source, request, board_id, sealing, seed: placement_seed() };
-    let loaded = on_cpu(&set, kind, None)?.load(&mut &key[..])?;
+    let loaded = on_cpu(&set, kind)?.load(&mut &key[..])?;
     let digest = loaded.answer(Scheme::Sophomr, task, &Quiet)?.response.to_bytes(&set)?;
     // The recipient decodes it.
     let digest = Response::from_bytes(&set, &digest)?;

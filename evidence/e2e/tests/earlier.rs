@@ -2,14 +2,12 @@
 
 use chacha20::ChaCha20Rng;
 use omr_client::DecodeError;
-use omr_client::sophomr::keygen;
 use omr_detector::{MessageSource, Quiet, Stages};
 use omr_lab::measure::{EarlierBench, EarlierKeys, Workload};
 use omr_papers::clear::{EarlierScheme, EarlierSet};
-use omr_papers::client::EarlierRecipient;
+use omr_papers::client::{EarlierRecipient, ring_keys};
 use omr_papers::detector::{Bundles, EarlierDetector, RowShape, RowSource};
 use omr_protocol::ClueKind;
-use omr_protocol::sophomr::DetectionKey;
 use omr_protocol::{Clue, Placement, SEED_BYTES};
 use rand_core::SeedableRng;
 use std::sync::Arc;
@@ -26,21 +24,18 @@ fn value(p: u64, bundle: usize, which: u64) -> u32 {
     ((x >> 24) % p) as u32
 }
 
-/// The key goes through its file; a second batch is not full.
+/// A second batch is not full.
 #[test]
 fn sums_of_the_pertinent_bundles_come_out_of_clues() {
     let set = EarlierSet::named("insecure-tiny-perfomr1-v1", true).unwrap();
     let earlier = Arc::new(set.params().unwrap());
     let params = &earlier.params;
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let keys = keygen(params, ClueKind::Plain, &mut rng);
-    let mut file = Vec::new();
-    keys.detection.write(params, &mut file).unwrap();
-    let key = DetectionKey::read(params, &mut file.as_slice()).unwrap();
+    let keys = ring_keys(params, ClueKind::Plain, &mut rng);
     let n = params.slots() as u64;
     let messages = n + n / 3;
     let mut board = Workload::new(params.clue.clone(), keys.clue.clone(), messages, 14, 1, 5);
-    let detector = EarlierDetector::new(earlier.clone(), key);
+    let detector = EarlierDetector::new(earlier.clone(), keys.detection);
     let bundles = Bundles::new(params, 2).unwrap();
     let mut compressor = detector.compressor(bundles, SHAPE).unwrap();
     let steps = detector.baby_steps(&Quiet).unwrap();

@@ -9,7 +9,7 @@ use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Quiet};
 use omr_lab::measure::{DigestBench, Setting, Shape, Start, Workload};
 use omr_protocol::ClueKind;
-use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey, InstantPlan};
+use omr_protocol::instantomr::{InstantDigest, InstantKey, InstantPlan};
 use omr_protocol::params::DEFAULT;
 use omr_protocol::{Clue, DigestHeader, ParamSet, Request, Scheme, Sealing};
 use rand_core::SeedableRng;
@@ -47,7 +47,7 @@ fn half_of(
         key_id: detector.key_id(),
         board_id: [1; 16],
         sealing: Sealing::None,
-        plan: InstantPlan::new(params, Encoding::Powers, request).unwrap(),
+        plan: InstantPlan::new(params, request).unwrap(),
         seed: [2; 32],
     };
     let mut session = match room {

@@ -81,7 +81,7 @@ fn measure(case: &Case, folder: &Path) {
     let slots = set.sophomr().map_or(1, |params| params.slots()) as u64;
     let messages = (case.batches - 1) * slots + 64;
     let mut board = Workload::new(set.clue().clone(), stranger, messages, 1, PAYLOAD_BYTES, 7);
-    let engine = on_cpu(&set, case.engine, None).unwrap();
+    let engine = on_cpu(&set, case.engine).unwrap();
     let before = figure("VmRSS:");
     let keys: Vec<Engines> = (0..case.recipients)
         .map(|recipient| {

@@ -30,7 +30,7 @@ struct World {
 fn smallest() -> (ParamsSpec, SetSpec) {
     let set = SetSpec::named("insecure-tiny-hybrid-v4").expect("a published set");
     let bulk = set.sophomr.clone().expect("SophOMR");
-    let mut opening = bulk.opening.expect("opened clues");
+    let mut opening = bulk.opening;
     (opening.n, opening.points, opening.baby) = (8, 4, 2);
     (opening.rank, opening.weight) = (1, 4);
     let clue = ClueSpec {
@@ -55,8 +55,7 @@ fn smallest() -> (ParamsSpec, SetSpec) {
         },
         weight: 16,
         clue: clue.clone(),
-        baby: 1,
-        opening: Some(opening),
+        opening,
         ..bulk
     };
     (small, SetSpec { clue, ..set })

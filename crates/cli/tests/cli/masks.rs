@@ -14,7 +14,7 @@ fn shares(scene: &Scene, key: &str, board: &str, since: SystemTime) -> bool {
     let set = ParamSet::named(PARAMS).unwrap();
     let file = scene.read(key);
     let masks = DetectionKey::read_masks(set.sophomr().unwrap(), &file[..]);
-    let masks = masks.unwrap().unwrap();
+    let masks = masks.unwrap();
     let board = omr_protocol::from_hex(board).unwrap();
     let of = |time| Epoch::at(board, time).masks(set.name());
     [since, SystemTime::now()].map(of).contains(&masks)

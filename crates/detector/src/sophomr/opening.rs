@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn blocks_hold_clues_with_their_signs() {
         let params = &*Params::named("insecure-tiny-v4").unwrap();
-        let (spec, opening) = (&params.spec().clue, params.opening.as_ref().unwrap());
+        let (spec, opening) = (&params.spec().clue, &params.opening);
         let (q, posted) = (spec.modulus() as u32, spec.posted_modulus() as u32);
         let clue = |w: usize| Clue {
             a: (0..spec.n)

@@ -194,7 +194,7 @@ fn engines(home: &Home) -> Engines {
     let mut engines = Engines::default();
     for (kind, name) in files {
         if let Ok(mut file) = File::open(home.path(name)) {
-            let engine = on_cpu(&set, kind, None).unwrap();
+            let engine = on_cpu(&set, kind).unwrap();
             engines.add(engine.load(&mut file).unwrap());
         }
     }

@@ -143,7 +143,7 @@ impl ClueSpec {
     }
 
     /// Errors: `WeakClue` below 128 bits, or where no estimate is known.
-    pub(crate) fn check_security(&self) -> Result<(), ParamsError> {
+    pub fn check_security(&self) -> Result<(), ParamsError> {
         let Some([key, randomness]) = self.security() else {
             let part = "clue without an estimate";
             return Err(ParamsError::WeakClue { part, found: 0.0 });

@@ -20,7 +20,14 @@ fn tiny() -> ParamsSpec {
 fn limbs(params: &Params) -> Vec<usize> {
     let chain = &params.chain;
     let log2 = |level: usize| chain.log2(&params.ring, level);
-    for (level, &asked) in params.circuit().drops.iter().enumerate() {
+    for (level, &asked) in params
+        .spec()
+        .rings()
+        .window_drops()
+        .unwrap()
+        .iter()
+        .enumerate()
+    {
         let found = log2(level + 1) - log2(level + 2);
         assert!(
             found > asked - 1e-4 && found < asked + 0.5,
@@ -77,7 +84,7 @@ fn lowered_keys_have_enough_special_primes() {
         let (ring, shapes) = (&params.ring, &params.lowered_shapes);
         let found: Vec<usize> = shapes.iter().map(|shape| shape.special().len()).collect();
         assert_eq!(found, special);
-        let more = params.noise_model().lowered_key();
+        let more = params.spec().noise_model().lowered_key();
         let mut served = 0;
         for shape in shapes {
             for level in (1..params.chain.len() - 1).map(|level| params.chain.basis(level)) {

@@ -69,8 +69,7 @@ fn sets_and_schemes_have_limits() {
         (Scheme::Sophomr, MAX_BOUND),
         (Scheme::Instantomr, MAX_BOUND),
         (Scheme::Hybrid, MAX_BOUND),
-        (Scheme::InstantomrBuckets, 96),
-        (Scheme::InstantomdBuckets, 96),
+        (Scheme::Instantomd, MAX_BOUND),
     ] {
         assert_eq!(hybrid.largest_bound(scheme), Ok(limit));
         assert_eq!(hybrid.check_bound(scheme, limit), Ok(()));

@@ -173,7 +173,7 @@ fn the_length_of_a_key_tells_whether_it_has_an_offset() {
     let plain = keygen(tiny(), ClueKind::Plain, &mut rng()).detection;
     assert_eq!(plain.file_bytes(tiny()), of(ClueKind::Plain));
     // A body of the packing key for each residue of the offset.
-    let ring = &tiny().opening.as_ref().unwrap().packing;
+    let ring = &tiny().opening.packing;
     let bits = 64 - ring.modulus(0).value().leading_zeros() as usize;
     let offset = OFFSET_LEN * ring.n() * bits / 8;
     assert_eq!(of(ClueKind::Bound), of(ClueKind::Plain) + offset as u64);

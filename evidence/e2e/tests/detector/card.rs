@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn engine(params: &Arc<Params>, arithmetic: Arithmetic) -> BackendEngine {
     let backend = CudaRing::new(Emulated::or_card(arithmetic), &params.ring).unwrap();
-    BackendEngine::new(params, Arc::new(backend)).unwrap()
+    BackendEngine::new(params, Arc::new(backend))
 }
 
 pub(crate) fn made(

@@ -176,7 +176,7 @@ fn every_level_is_reached_from_every_other() {
         plain: &params.plain,
         secret: &secret,
     };
-    let floor = params.noise_model().floor();
+    let floor = params.spec().noise_model().floor();
     let slots: Vec<u32> = (0..ring.n())
         .map(|_| (rng.next_u64() % p.value()) as u32)
         .collect();

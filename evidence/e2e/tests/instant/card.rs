@@ -10,7 +10,7 @@ use omr_detector::engine::{Answer, Loaded, Task};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Progress, Quiet};
 use omr_lab::measure::MessageBench;
-use omr_protocol::instantomr::{Encoding, InstantKey};
+use omr_protocol::instantomr::InstantKey;
 use omr_protocol::{ClueKind, EngineKind, ParamSet, Request, Scheme, Sealing};
 use rand_core::SeedableRng;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl Two {
     }
 
     fn sessions(&self) -> [Session; 2] {
-        let header = || self.here.header((0, BOUND), true, Encoding::Powers);
+        let header = || self.here.header((0, BOUND), true);
         [&self.here.detector, &self.away].map(|of| Session::new(of.clone(), header()))
     }
 

@@ -7,7 +7,7 @@ use omr_client::{DecodeError, decode};
 use omr_detector::engines::{Costs, Engines, Job};
 use omr_detector::instantomr::Session;
 use omr_detector::{DetectorError, MessageSource, Quiet};
-use omr_protocol::instantomr::{Encoding, InstantDigest, InstantPlan, SessionFile};
+use omr_protocol::instantomr::{InstantDigest, InstantPlan, SessionFile};
 use omr_protocol::request::MAX_BOUND;
 use omr_protocol::{EngineKind, PlanError, Request, Response, Scheme, Sealing};
 
@@ -34,14 +34,6 @@ fn an_overflow_is_told_with_its_number() {
     for pertinent in [BOUND + 1, 97, 98, 205, 1000] {
         overflows(&world, BOUND, pertinent);
     }
-    let mut board = world.board(300, 130);
-    let mut session = world.session_of(Encoding::Buckets, 0, true);
-    advance(&mut session, &mut board, 300);
-    let error = world.decode(&world.digest(&session)).unwrap_err();
-    assert!(
-        matches!(error, DecodeError::Overflow { count: 130, .. }),
-        "{error}"
-    );
 }
 
 /// Restarted halfway, with a second half from another machine, cut off as a file.
@@ -89,7 +81,7 @@ fn counters_grow_with_the_messages() {
     let world = World::new(63);
     let of = |messages| {
         let request = Request::new(5..5 + messages, BOUND, Some(PAYLOAD_BYTES));
-        InstantPlan::new(world.params(), Encoding::Powers, request).unwrap()
+        InstantPlan::new(world.params(), request).unwrap()
     };
     let fixed: usize = of(0).code_sums().iter().sum();
     let group = world.params().spec().group;

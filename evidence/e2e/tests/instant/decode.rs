@@ -4,7 +4,7 @@ use crate::world::{BOUND, World, advance, expected, params, tiny};
 use omr_client::DecodeError;
 use omr_client::instantomr::InstantRecipient;
 use omr_detector::{BoundTo, MessageSource, Quiet, Stages};
-use omr_protocol::instantomr::{Encoding, InstantDigest, InstantKey};
+use omr_protocol::instantomr::{InstantDigest, InstantKey};
 use omr_protocol::request::MAX_BOUND;
 use omr_protocol::{Clue, ClueKind, DigestError, PlanError, Request, Scheme};
 
@@ -28,35 +28,12 @@ fn payloads_come_out_bit_for_bit() {
 fn indices_come_out() {
     let world = World::new(2);
     let mut board = world.board(500, 7);
-    for encoding in [Encoding::Powers, Encoding::Buckets] {
-        let mut session = world.session_of(encoding, 0, false);
-        advance(&mut session, &mut board, 500);
-        let found = world.decode(&world.digest(&session)).unwrap();
-        assert!(found.iter().all(|message| message.payload.is_none()));
-        let indices: Vec<u64> = found.iter().map(|message| message.index).collect();
-        assert_eq!(indices, board.pertinent());
-    }
-}
-
-#[test]
-fn buckets_and_combinations_hold_the_same_messages() {
-    let world = World::new(11);
-    let mut board = world.board(600, BOUND);
-    let mut sizes = Vec::new();
-    for encoding in [Encoding::Powers, Encoding::Buckets] {
-        let mut session = world.session_of(encoding, 0, true);
-        advance(&mut session, &mut board, 600);
-        let digest = world.digest(&session);
-        assert_eq!(world.decode(&digest).unwrap(), expected(&board, 0..600));
-        sizes.push(digest.to_bytes(params()).unwrap().len());
-    }
-    assert!(sizes[0] < sizes[1], "{sizes:?}");
-    let mut board = world.board(300, BOUND + 2);
-    let mut session = world.session_of(Encoding::Buckets, 0, true);
-    advance(&mut session, &mut board, 300);
-    let error = world.decode(&world.digest(&session)).unwrap_err();
-    let count = BOUND + 2;
-    assert!(matches!(error, DecodeError::Overflow { count: c, .. } if c == count));
+    let mut session = world.session(0, false);
+    advance(&mut session, &mut board, 500);
+    let found = world.decode(&world.digest(&session)).unwrap();
+    assert!(found.iter().all(|message| message.payload.is_none()));
+    let indices: Vec<u64> = found.iter().map(|message| message.index).collect();
+    assert_eq!(indices, board.pertinent());
 }
 
 #[test]
@@ -221,7 +198,7 @@ fn foreign_and_damaged_digests_are_refused() {
 fn impossible_requests_are_refused() {
     let plan = |range, bound, payload_bytes| {
         let request = Request::new(range, bound, payload_bytes);
-        omr_protocol::instantomr::InstantPlan::new(params(), Encoding::Powers, request)
+        omr_protocol::instantomr::InstantPlan::new(params(), request)
     };
     assert_eq!(
         plan(0..1, MAX_BOUND + 1, None).unwrap_err(),

@@ -7,7 +7,7 @@ use omr_detector::instantomr::{
     AwayEngine, Coming, InstantDetector, Layers, LayersEngine, Session,
 };
 use omr_detector::{DetectorError, MessageSource, Quiet};
-use omr_protocol::instantomr::{Encoding, InstantKey, InstantParams};
+use omr_protocol::instantomr::{InstantKey, InstantParams};
 use omr_tfhe::{Lwe, RingCipher, Rotation, Window};
 use rand_core::SeedableRng;
 use std::ops::Range;
@@ -155,7 +155,7 @@ impl Two {
     }
 
     fn session(&self, detector: &Arc<InstantDetector>) -> Session {
-        let header = self.world.header((0, BOUND), true, Encoding::Powers);
+        let header = self.world.header((0, BOUND), true);
         Session::new(detector.clone(), header)
     }
 

@@ -25,7 +25,7 @@ const HASHES: [[u8; 32]; 2] = [[0xA1; 32], [0xA2; 32]];
 const FOLDER: &str = "instant-v4";
 
 /// The digests in the folder.
-const DIGESTS: [Digest; 3] = [
+const DIGESTS: [Digest; 2] = [
     Digest {
         name: "digest.bin",
         scheme: Scheme::Instantomr,
@@ -35,11 +35,6 @@ const DIGESTS: [Digest; 3] = [
         name: "digest-97.bin",
         scheme: Scheme::Instantomr,
         bound: 97,
-    },
-    Digest {
-        name: "digest-buckets.bin",
-        scheme: Scheme::InstantomrBuckets,
-        bound: BOUND,
     },
 ];
 
@@ -139,8 +134,7 @@ fn freeze() {
     let world = World::new(SEED);
     let mut board = world.board(MESSAGES, PERTINENT);
     for digest in DIGESTS {
-        let encoding = digest.scheme.encoding().unwrap();
-        let header = world.header((0, digest.bound), true, encoding);
+        let header = world.header((0, digest.bound), true);
         let mut session = Session::new(world.detector.clone(), header);
         advance(&mut session, &mut board, MESSAGES);
         write(digest.name, session.digest().to_bytes(params).unwrap());

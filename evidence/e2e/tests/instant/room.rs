@@ -5,12 +5,12 @@ use omr_client::instantomr::InstantRecipient;
 use omr_detector::engine::{Loaded, Task};
 use omr_detector::instantomr::Session;
 use omr_detector::{DetectorError, Quiet};
-use omr_protocol::instantomr::{Encoding, InstantDigest, InstantParams, SessionError, SessionFile};
+use omr_protocol::instantomr::{InstantDigest, InstantParams, SessionError, SessionFile};
 use omr_protocol::{Mismatch, Request, Response, Scheme, Sealing};
 use proptest::prelude::*;
 
 fn session(world: &World, start: u64, room: u64) -> Session {
-    let header = world.header((start, BOUND), true, Encoding::Powers);
+    let header = world.header((start, BOUND), true);
     Session::with_room(world.detector.clone(), header, room)
 }
 

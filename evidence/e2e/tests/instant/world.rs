@@ -6,7 +6,7 @@ use omr_client::{DecodeError, Retrieved, SecretKey, identity};
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Quiet};
 use omr_lab::measure::Workload;
-use omr_protocol::instantomr::{Encoding, InstantDigest, InstantParams, InstantPlan};
+use omr_protocol::instantomr::{InstantDigest, InstantParams, InstantPlan};
 use omr_protocol::{ClueKey, ClueKind, DigestHeader, ParamSet, Request, Sealing};
 use rand_core::SeedableRng;
 use std::sync::{Arc, LazyLock};
@@ -64,30 +64,25 @@ impl World {
         &self,
         (start, bound): (u64, usize),
         payloads: bool,
-        encoding: Encoding,
     ) -> DigestHeader<InstantPlan> {
         let request = Request::new(start..start, bound, payloads.then_some(PAYLOAD_BYTES));
         DigestHeader {
             key_id: self.detector.key_id(),
             board_id: [3; 16],
             sealing: Sealing::None,
-            plan: InstantPlan::new(self.params(), encoding, request).unwrap(),
+            plan: InstantPlan::new(self.params(), request).unwrap(),
             seed: [8; 32],
         }
     }
 
     pub(crate) fn session(&self, start: u64, payloads: bool) -> Session {
-        self.session_of(Encoding::Powers, start, payloads)
-    }
-
-    pub(crate) fn session_of(&self, encoding: Encoding, start: u64, payloads: bool) -> Session {
-        let header = self.header((start, BOUND), payloads, encoding);
+        let header = self.header((start, BOUND), payloads);
         Session::new(self.detector.clone(), header)
     }
 
     /// A session of payloads with a bound of its own.
     pub(crate) fn session_with(&self, bound: usize) -> Session {
-        let header = self.header((0, bound), true, Encoding::Powers);
+        let header = self.header((0, bound), true);
         Session::new(self.detector.clone(), header)
     }
 

@@ -25,7 +25,7 @@ fn epoch(number: u64) -> Epoch {
 fn unbound_key(params: &Params, secret: &SecretKey, epoch: &Epoch) -> DetectionKey {
     let address = secret.address.as_ref();
     let hidden = Hidden {
-        clue: vec![secret.clue_secret().coeffs()],
+        clue: secret.clue_secret().coeffs(),
         offset: address.map(|address| address.offset(&params.clue)),
         digest: &secret.digest,
     };
