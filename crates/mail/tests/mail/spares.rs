@@ -59,34 +59,6 @@ async fn a_letter_of_five_times_the_bound_comes_whole() {
     assert_eq!(inbox.leftovers().unwrap(), (vec![], 0));
 }
 
-/// An older set cannot tell 97 messages or more from damage. The messages come all the same.
-#[tokio::test(flavor = "multi_thread")]
-async fn what_an_older_set_cannot_count_comes_by_spares() {
-    let scene = Scene::with_spares(16).await;
-    let inbox = scene.inbox();
-    let long = file_of(112);
-    scene.write(&[b"before", &long, b"after"]).await;
-    let taken = scene.fetch(&inbox).await.unwrap();
-    let kept = taken.iter().find_map(|taken| match &taken.outcome {
-        Outcome::Kept(kept) => Some(kept.clone()),
-        Outcome::Delivered { .. } => None,
-    });
-    let kept = kept.unwrap();
-    assert_eq!(
-        (kept.overflowed, kept.may_overflow, kept.least()),
-        (None, true, Some(97)),
-        "{kept:?}"
-    );
-    for _ in 1..14 {
-        scene.fetch(&inbox).await.unwrap();
-    }
-    assert_eq!(inbox.kept().unwrap(), []);
-    assert_eq!(
-        scene.contents(&inbox),
-        [long, b"after".to_vec(), b"before".to_vec()]
-    );
-}
-
 /// All that the server sees of fetches 0 to `count`, where `hers(i)` of 4 messages before fetch i are hers.
 async fn observed(count: usize, hers: impl Fn(usize) -> usize) -> (Vec<String>, Scene, u64) {
     let scene = Scene::with_spares(2).await;
