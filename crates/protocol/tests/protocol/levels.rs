@@ -57,8 +57,8 @@ fn levels_of_packed_clues_have_few_primes() {
 fn levels_of_tests_have_few_primes() {
     let params = Params::new(tiny(), Kernels::detect()).unwrap();
     let limbs = limbs(&params);
-    assert_eq!((limbs.len(), limbs[0], limbs[28]), (29, 21, 2));
-    assert_eq!(limbs.iter().sum::<usize>(), 338);
+    assert_eq!((limbs.len(), limbs[0], limbs[27]), (28, 20, 2));
+    assert_eq!(limbs.iter().sum::<usize>(), 317);
 }
 
 /// In every level that has it, a limb of the relinearisation key.

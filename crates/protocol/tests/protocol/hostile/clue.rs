@@ -2,14 +2,19 @@
 
 use crate::hostile::forge::{noise, set_residue, tiny};
 use omr_errors::Mismatch;
-use omr_protocol::frame::BitReader;
+use omr_protocol::frame::{BitReader, FrameError};
 use omr_protocol::{Clue, ClueError, ClueParser};
 use proptest::prelude::*;
 
+/// Bits of a posted residue.
+const BITS: usize = 21;
+
+/// Posted residues are below this: half of 4,188,161, rounded up.
+const POSTED: u64 = 2_094_081;
+
 fn honest(seed: u64) -> Clue {
-    let p = tiny().p().value();
     let spec = &tiny().spec().clue;
-    let word = |bytes: &[u8]| (u64::from_le_bytes(bytes.try_into().unwrap()) % p) as u32;
+    let word = |bytes: &[u8]| (u64::from_le_bytes(bytes.try_into().unwrap()) % POSTED) as u32;
     let bytes = noise(seed, 8 * (spec.n + spec.coordinates));
     let mut a: Vec<u32> = bytes.chunks(8).map(word).collect();
     let b = a.split_off(spec.n);
@@ -54,6 +59,7 @@ fn other_lengths_are_told() {
 fn a_flipped_bit_is_an_error_or_seen() {
     let clue = honest(2);
     let good = clue.to_bytes(&tiny().clue);
+    let padding = 40 + BITS * ClueParser::new(&tiny().clue).residues();
     for bit in 0..8 * good.len() {
         let mut bad = good.clone();
         bad[bit / 8] ^= 1 << (bit % 8);
@@ -73,8 +79,9 @@ fn a_flipped_bit_is_an_error_or_seen() {
                 expected: modulus,
                 found,
             })) => {
-                assert!(bit >= 40 && found >= modulus && modulus == 786_433);
+                assert!(bit >= 40 && found >= modulus && modulus == POSTED);
             }
+            Err(ClueError::Frame(FrameError::Padding)) => assert!(bit >= padding),
             Err(other) => panic!("bit {bit}: {other}"),
         }
     }
@@ -84,12 +91,12 @@ fn a_flipped_bit_is_an_error_or_seen() {
 fn every_coordinate_is_reduced() {
     let spec = &tiny().spec().clue;
     for index in 0..spec.n + spec.coordinates {
-        for value in [786_433, 786_434, (1 << 20) - 1] {
+        for value in [POSTED, POSTED + 1, (1 << BITS) - 1] {
             let mut bytes = honest(3).to_bytes(&tiny().clue);
-            set_residue(&mut bytes[5..], index, 20, value);
+            set_residue(&mut bytes[5..], index, BITS, value);
             match parse(&bytes) {
                 Err(ClueError::Coordinate(Mismatch {
-                    expected: 786_433,
+                    expected: POSTED,
                     found,
                 })) => assert_eq!(found, value),
                 other => panic!("coordinate {index}: {other:?}"),
@@ -120,17 +127,17 @@ fn kinds_and_parameters_are_named() {
 
 #[test]
 fn short_and_long_vectors_are_refused() {
-    let p = tiny().p().value() as u32;
+    let posted = POSTED as u32;
     let with = |a: Vec<u32>| Clue { a, ..honest(5) };
     let n = tiny().spec().clue.n;
-    let ternary = (0..n).map(|i| [0, 1, p - 1][i % 3]).collect();
-    for a in [vec![0; n], vec![1; n], vec![p - 1; n], ternary] {
+    let ternary = (0..n).map(|i| [0, 1, posted - 1][i % 3]).collect();
+    for a in [vec![0; n], vec![1; n], vec![posted - 1; n], ternary] {
         match with(a).check_norm(&tiny().clue) {
             Err(ClueError::Norm { norm, least, .. }) => assert!(norm <= n as f64 && norm < least),
             other => panic!("{other:?}"),
         }
     }
-    for a in [vec![p / 2; n], vec![p.div_ceil(2); n]] {
+    for a in [vec![posted / 2; n], vec![posted.div_ceil(2); n]] {
         match with(a).check_norm(&tiny().clue) {
             Err(ClueError::Norm { norm, most, .. }) => {
                 assert!((1.49..1.51).contains(&(norm / most)))
@@ -143,7 +150,7 @@ fn short_and_long_vectors_are_refused() {
     }
 }
 
-/// The same clue, read one residue after another.
+/// Reads a clue one residue after another, as what its residues stand for.
 fn plainly(bytes: &[u8]) -> Result<Vec<u32>, String> {
     let text = |error: ClueError| format!("{error:?}");
     if let Some(&found) = bytes.first().filter(|&&kind| kind != 1) {
@@ -157,13 +164,18 @@ fn plainly(bytes: &[u8]) -> Result<Vec<u32>, String> {
     if expected != found {
         return Err(text(ClueError::Length(Mismatch::new(expected, found))));
     }
-    let (mut reader, modulus) = (BitReader::new(&bytes[5..]), tiny().p().value());
+    let (mut reader, modulus) = (BitReader::new(&bytes[5..]), POSTED);
     let residues = ClueParser::new(&tiny().clue).residues();
-    let words: Vec<u64> = (0..residues).map(|_| reader.take(20).unwrap()).collect();
+    let words: Vec<u64> = (0..residues)
+        .map(|_| reader.take(BITS as u32).unwrap())
+        .collect();
     reader.finish().map_err(|error| text(error.into()))?;
     match words.iter().find(|&&x| x >= modulus) {
         Some(&found) => Err(text(ClueError::Coordinate(Mismatch::new(modulus, found)))),
-        None => Ok(words.into_iter().map(|x| x as u32).collect()),
+        None => {
+            let spec = tiny().clue.spec();
+            Ok(words.iter().map(|&x| spec.stands_for(x as u32)).collect())
+        }
     }
 }
 
@@ -210,6 +222,9 @@ proptest! {
         let mut bytes = honest(7).to_bytes(&tiny().clue);
         let noise = noise(seed, bytes.len() - 5);
         bytes[5..].copy_from_slice(&noise);
+        // The unused bits of the last byte.
+        let used = BITS * ClueParser::new(&tiny().clue).residues() % 8;
+        *bytes.last_mut().unwrap() &= (1 << used) - 1;
         match parse(&bytes) {
             Ok(clue) => prop_assert_eq!(clue.to_bytes(&tiny().clue), bytes),
             Err(error) => assert!(matches!(error, ClueError::Coordinate(_)), "{error}"),

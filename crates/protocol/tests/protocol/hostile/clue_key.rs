@@ -16,7 +16,7 @@ fn parse(bytes: &[u8]) -> Result<ClueKey, ClueError> {
 
 fn honest() -> ClueKey {
     let beta = (0..tiny().spec().clue.n as u32)
-        .map(|i| i * 12_345 % 786_433)
+        .map(|i| i * 12_345 % 4_188_161)
         .collect();
     let seal = noise(9, SEAL_PUBLIC_BYTES).try_into().unwrap();
     ClueKey {
@@ -78,9 +78,9 @@ fn forged_bodies() {
     }
     for index in 0..tiny().spec().clue.n {
         let mut body = body_of(&good).to_vec();
-        set_residue(&mut body[33..], index, 20, 1_000_000);
+        set_residue(&mut body[33..], index, 22, 4_194_000);
         let error = parse(&file(Kind::ClueKey, &body)).unwrap_err();
-        let text = "expected clue coordinates below 786433, found 1000000";
+        let text = "expected clue coordinates below 4188161, found 4194000";
         assert_eq!(error.to_string(), text);
     }
 }
