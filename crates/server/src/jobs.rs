@@ -17,7 +17,7 @@ mod tally;
 pub(crate) mod trial;
 
 pub(crate) use ends::{ATTEMPTS, Ending, Step};
-pub(crate) use leases::{Refusal, Who};
+pub(crate) use leases::{Refusal, WorkerId};
 pub(crate) use lend::{Asking, Lent};
 pub(crate) use local::Local;
 pub(crate) use queue::Kinds;
@@ -34,7 +34,7 @@ use omr_detector::engines::Costs;
 use omr_ops::{FinishedDigest, Metrics};
 use omr_protocol::{ParamSet, Sealing};
 use omr_store::{Change, Store, StoreError};
-use queue::{Queue, Shares};
+use queue::{Group, Queue};
 use retries::Retries;
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -83,8 +83,9 @@ type Outcome = Result<Vec<u8>, String>;
 struct Entry {
     record: JobRecord,
     /// Workers whose attempts failed, as far as this process knows.
-    failed_by: Vec<Arc<Who>>,
-    shares: Shares,
+    failed_by: Vec<Arc<WorkerId>>,
+    /// The jobs that one run serves with it.
+    group: Option<Group>,
     view: watch::Sender<View>,
     cancelled: Arc<AtomicBool>,
     queued: Instant,
@@ -105,7 +106,7 @@ struct Inner {
     queue: Queue,
     tally: Tally,
     leases: leases::Table,
-    workers: HashMap<Arc<Who>, lend::Hand>,
+    workers: HashMap<Arc<WorkerId>, lend::WorkerState>,
     /// How often there was something new for those who wait.
     changes: u64,
     next_number: u64,
@@ -262,8 +263,8 @@ impl Jobs {
         waiting.sort_by_key(|(_, record)| record.number);
         for (id, mut record) in waiting {
             record.state = State::Queued;
-            let shares = self.shares(&record);
-            self.insert(&mut inner, id, record, shares);
+            let group = self.group(&record);
+            self.insert(&mut inner, id, record, group);
         }
         Ok(())
     }
@@ -284,13 +285,13 @@ impl Jobs {
     }
 
     /// Puts a job in line.
-    fn insert(&self, inner: &mut Inner, id: Id, record: JobRecord, shares: Shares) {
-        self.line_up(inner, id, &record, shares.clone());
+    fn insert(&self, inner: &mut Inner, id: Id, record: JobRecord, group: Option<Group>) {
+        self.line_up(inner, id, &record, group.clone());
         let entry = Entry {
             view: watch::Sender::new(View::of(&record)),
             record,
             failed_by: Vec::new(),
-            shares,
+            group,
             cancelled: Arc::default(),
             queued: Instant::now(),
         };
@@ -317,7 +318,7 @@ impl Jobs {
         mut record: JobRecord,
         caller: &Caller,
     ) -> Result<(), Status> {
-        let shares = self.shares(&record);
+        let group = self.group(&record);
         let mut inner = self.lock();
         if let Some(known) = self.known(&inner, &id)? {
             return match known.is_same_request(&record) {
@@ -349,7 +350,7 @@ impl Jobs {
             inner.tally.remove_finished(&caller.account, place);
             inner.entries.remove(&place.1);
         }
-        self.insert(&mut inner, id, record, shares);
+        self.insert(&mut inner, id, record, group);
         Ok(())
     }
 
@@ -392,7 +393,7 @@ impl Jobs {
         mut record: JobRecord,
         order: Change,
     ) -> Result<(), StoreError> {
-        let shares = self.shares(&record);
+        let group = self.group(&record);
         let mut inner = self.lock();
         if inner.entries.contains_key(&id) || self.store.get(JOBS, &id)?.is_some() {
             return self.store.write(&[order]);
@@ -400,7 +401,7 @@ impl Jobs {
         record.number = inner.next_number;
         inner.next_number += 1;
         self.store.write(&[record.change(&id), order])?;
-        self.insert(&mut inner, id, record, shares);
+        self.insert(&mut inner, id, record, group);
         Ok(())
     }
 

@@ -225,14 +225,14 @@ impl Parts {
     /// The thread that makes digests here, unless that is left to workers elsewhere.
     pub(crate) fn worker(&self, jobs: &Arc<Jobs>) -> Result<Option<JoinHandle<()>>, ServerError> {
         let detector = &self.config.detector;
-        let able = self.room.able();
-        if able.is_empty() {
+        let engines = self.room.able();
+        if engines.is_empty() {
             return Ok(None);
         }
         let pool = pool(detector.threads, "digest")?;
         let (store, set) = (self.store.clone(), self.set.clone());
         let told = (self.metrics.clone(), self.damage.clone());
-        let local = Local::new((store, set), jobs.clone(), self.gate.clone(), told, able);
+        let local = Local::new((store, set), jobs.clone(), self.gate.clone(), told, engines);
         let keys = detector.keys_in_memory;
         let cards = self.cards.clone();
         let work = move || {

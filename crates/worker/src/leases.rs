@@ -5,7 +5,7 @@ use crate::watch::{JobProgress, Watch};
 use omr_detector::sophomr::TOGETHER;
 use omr_detector::{Progress, Stages};
 use omr_memory::Memory;
-use omr_protocol::{EngineKind, ParamSet, Stride};
+use omr_protocol::{EngineKind, ParamSet};
 use omr_remote::v1;
 use omr_remote::{Client, RemoteError};
 use omr_runner::{Failure, Leased, Leases, Made, Needs, Unit, room};
@@ -67,7 +67,6 @@ impl WorkerMemory {
 #[derive(Default)]
 pub(crate) struct State {
     unit: Option<(Arc<Watch>, JoinHandle<()>)>,
-    hot: Option<Stride>,
     /// Why the worker ends, where it does not by itself.
     fault: Option<RemoteError>,
 }
@@ -96,11 +95,6 @@ impl RemoteLeases {
 
     /// Asks for a unit until the worker stops; `None` where it does.
     fn ask(&self, wait: Duration) -> Option<Result<Option<v1::WorkUnit>, RemoteError>> {
-        let hot = self.lock().hot.map(|hot| v1::Span {
-            start: hot.start,
-            end: hot.end,
-            step: hot.step(),
-        });
         let fitting = self.memory.as_ref().map(WorkerMemory::recipients);
         let jobs = match (self.request.jobs, fitting) {
             (jobs, None) => jobs,
@@ -108,7 +102,6 @@ impl RemoteLeases {
             (jobs, Some(fitting)) => jobs.min(fitting as u32),
         };
         let request = v1::LeaseRequest {
-            hot,
             jobs,
             wait_seconds: wait.as_secs() as u32,
             ..self.request.clone()
@@ -145,7 +138,6 @@ impl RemoteLeases {
         };
         let renewing = renew(self.client.clone(), request, unit.lease, watch.clone());
         let mut state = self.lock();
-        state.hot = Some(unit.stride);
         state.unit = Some((watch, self.handle.spawn(renewing)));
         unit
     }

@@ -833,8 +833,8 @@ class Leases:
     @property
     def name(self) -> str:
         """What the server's log calls this worker."""
-    def lease(self, *, wait: int = 20, jobs: int = 0, hot: _Range | None = None) -> Unit | None:
-        """A unit, or none after so many seconds. `hot`: messages over which there is work at hand."""
+    def lease(self, *, wait: int = 20, jobs: int = 0) -> Unit | None:
+        """A unit, or none after so many seconds."""
     def renew(self, unit: Unit) -> list[int] | None:
         """Lets a lease last anew: the places of the jobs that are still wanted; None of a unit that the server forgot."""
     def complete(self, unit: Unit, job: int, digest: _Bytes) -> bool:

@@ -71,23 +71,11 @@ impl Leases {
     }
 
     /// A unit, or none after a while.
-    #[pyo3(signature = (*, wait=20, jobs=0, hot=None))]
-    fn lease(
-        &self,
-        py: Python<'_>,
-        wait: u32,
-        jobs: u32,
-        hot: Option<&Bound<'_, PyRange>>,
-    ) -> PyResult<Option<Unit>> {
-        let hot = hot.map(bounds).transpose()?;
+    #[pyo3(signature = (*, wait=20, jobs=0))]
+    fn lease(&self, py: Python<'_>, wait: u32, jobs: u32) -> PyResult<Option<Unit>> {
         let request = LeaseRequest {
             wait_seconds: wait.min(MOST_WAIT),
             jobs,
-            hot: hot.map(|hot| v1::Span {
-                start: hot.start,
-                end: hot.end,
-                step: 1,
-            }),
             ..self.request.clone()
         };
         let unit = run(py, &None, None, |watch| {

@@ -1,7 +1,7 @@
 //! What becomes of leased jobs.
 
 use super::ended::Ended;
-use super::leases::{Lease, Refusal, Slot, Who};
+use super::leases::{Lease, Refusal, Slot, WorkerId};
 use super::{Entry, Id, Inner, JobRecord, Jobs, State, View};
 use omr_ops::FinishedDigest;
 use omr_runner::{Unit, UnitId};
@@ -43,7 +43,7 @@ impl Jobs {
     /// A worker's unit, also of a lease that ran out, with the id of one of its jobs.
     pub(crate) fn leased(
         &self,
-        who: &Who,
+        who: &WorkerId,
         unit: &UnitId,
         job: usize,
     ) -> Result<(Arc<Unit>, Id), Refusal> {
@@ -54,7 +54,7 @@ impl Jobs {
     }
 
     /// Whether a worker has a live lease of a unit with this key.
-    pub(crate) fn may_read(&self, who: &Who, key: &[u8; 32]) -> bool {
+    pub(crate) fn may_read(&self, who: &WorkerId, key: &[u8; 32]) -> bool {
         let inner = self.lock();
         let mut own = inner.leases.live().filter(|lease| *lease.who == *who);
         own.any(|lease| {
@@ -70,7 +70,7 @@ impl Jobs {
     /// Where the progress of a job of the server's own unit goes, and what says that it is not wanted.
     pub(super) fn watched(
         &self,
-        who: &Who,
+        who: &WorkerId,
         unit: &UnitId,
         job: usize,
     ) -> Option<(watch::Sender<View>, Arc<AtomicBool>)> {
@@ -83,7 +83,7 @@ impl Jobs {
     /// Lets a lease last anew; gives the places of the jobs that are still wanted.
     pub(crate) fn renew(
         &self,
-        who: &Who,
+        who: &WorkerId,
         unit: &UnitId,
         steps: Vec<Step>,
     ) -> Result<Vec<usize>, Refusal> {
@@ -116,7 +116,7 @@ impl Jobs {
     /// any more. The same digest once more is no error, also after its lease ran out.
     pub(crate) fn complete(
         &self,
-        who: &Who,
+        who: &WorkerId,
         unit: &UnitId,
         job: usize,
         digest: Vec<u8>,
@@ -173,7 +173,7 @@ impl Jobs {
     /// Hears that a worker has no digest for a job.
     pub(crate) fn fail(
         &self,
-        who: &Who,
+        who: &WorkerId,
         unit: &UnitId,
         job: usize,
         ending: Ending,
@@ -197,14 +197,14 @@ impl Jobs {
     }
 
     /// Puts the jobs of a unit in line again that never reached its worker.
-    pub(crate) fn give_back(&self, who: &Who, unit: &Unit) {
+    pub(crate) fn give_back(&self, who: &WorkerId, unit: &Unit) {
         for job in 0..unit.jobs.len() {
             // It was leased just now.
             let _ = self.fail(who, &unit.id, job, Ending::GivenBack);
         }
     }
 
-    pub(super) fn end(&self, inner: &mut Inner, id: &Id, who: &Arc<Who>, ending: Ending) {
+    pub(super) fn end(&self, inner: &mut Inner, id: &Id, who: &Arc<WorkerId>, ending: Ending) {
         tracing::info!(
             worker = who.worker,
             token = who.account,
@@ -288,7 +288,7 @@ impl Jobs {
     }
 
     /// Says where a job of a lease stands, and counts the run with its last one.
-    fn close(&self, inner: &mut Inner, (who, unit, job): (&Who, &UnitId, usize), slot: Slot) {
+    fn close(&self, inner: &mut Inner, (who, unit, job): (&WorkerId, &UnitId, usize), slot: Slot) {
         let Ok(lease) = inner.leases.of(unit, who) else {
             return;
         };

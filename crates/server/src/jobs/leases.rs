@@ -11,7 +11,7 @@ const PAST: Duration = Duration::from_secs(3600);
 
 /// A worker: the token it came with, and the name that it gave itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Who {
+pub(crate) struct WorkerId {
     /// Empty for the server's own thread.
     pub(crate) account: String,
     pub(crate) worker: String,
@@ -29,7 +29,7 @@ pub(super) enum Slot {
 /// A unit that somebody does or did.
 pub(super) struct Lease {
     pub(super) unit: Arc<Unit>,
-    pub(super) who: Arc<Who>,
+    pub(super) who: Arc<WorkerId>,
     pub(super) granted: Instant,
     jobs: Vec<(Id, Slot)>,
     /// When it runs out; never where there is none.
@@ -93,7 +93,7 @@ impl Table {
     pub(super) fn grant(
         &mut self,
         (unit, jobs): (Arc<Unit>, Vec<Id>),
-        who: Arc<Who>,
+        who: Arc<WorkerId>,
         now: Instant,
         lasts: Option<Duration>,
     ) {
@@ -111,7 +111,7 @@ impl Table {
     }
 
     /// A worker's lease, also one that ended.
-    pub(super) fn of(&mut self, unit: &UnitId, who: &Who) -> Result<&mut Lease, Refusal> {
+    pub(super) fn of(&mut self, unit: &UnitId, who: &WorkerId) -> Result<&mut Lease, Refusal> {
         let lease = self.all.get_mut(unit).ok_or(Refusal::Unknown)?;
         match *lease.who == *who {
             true => Ok(lease),
@@ -123,7 +123,7 @@ impl Table {
     pub(super) fn renew(
         &mut self,
         unit: &UnitId,
-        who: &Who,
+        who: &WorkerId,
         now: Instant,
     ) -> Result<&Lease, Refusal> {
         let lease = self.of(unit, who)?;
@@ -135,7 +135,7 @@ impl Table {
     }
 
     /// Ends the leases that ran out: their workers, and the jobs that go back.
-    pub(super) fn expire(&mut self, now: Instant) -> Vec<(Arc<Who>, Vec<Id>)> {
+    pub(super) fn expire(&mut self, now: Instant) -> Vec<(Arc<WorkerId>, Vec<Id>)> {
         let ran_out = |id: &UnitId| {
             let until = self.all.get(id).and_then(|lease| lease.until);
             until.is_some_and(|until| until <= now)

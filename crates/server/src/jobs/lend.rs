@@ -1,18 +1,18 @@
 //! Which jobs a worker does next.
 
-use super::leases::Who;
-use super::queue::{First, Item, Kinds, Row, Shares};
+use super::leases::WorkerId;
+use super::queue::{First, Item, Kinds};
 use super::{Ending, Entry, Id, Inner, JobRecord, Jobs, State, Work};
 use crate::keyfile::{self, KeyError};
 use omr_detector::placement_seed;
-use omr_protocol::{EngineKind, Scheme, Stride};
+use omr_protocol::{EngineKind, Scheme};
 use omr_runner::{KeyRef, Seed, Unit, in_words};
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long it is remembered over which messages a worker worked that does not come again.
+/// How long a worker is remembered that does not come again.
 pub(super) const AWAY: Duration = Duration::from_secs(600);
 /// How long a worker counts as there that does not ask.
 const PRESENT: Duration = Duration::from_secs(60);
@@ -37,13 +37,11 @@ pub(crate) enum Lent {
 /// A worker that asks for work.
 #[derive(Clone, Debug)]
 pub(crate) struct Asking {
-    pub(crate) who: Arc<Who>,
+    pub(crate) who: Arc<WorkerId>,
     /// Jobs that one of its runs serves.
     pub(crate) most: usize,
-    /// Over which messages it has work at hand.
-    pub(crate) hot: Option<Stride>,
-    /// What it can do.
-    pub(crate) able: Kinds,
+    /// The engines that it has.
+    pub(crate) engines: Kinds,
     /// How long it may be silent; the server's own thread for ever.
     pub(crate) lasts: Option<Duration>,
 }
@@ -56,8 +54,9 @@ impl Asking {
 }
 
 /// What is known of a worker.
-pub(super) struct Hand {
-    row: Row,
+pub(super) struct WorkerState {
+    /// The engines that it has.
+    engines: Kinds,
     seen: Instant,
     /// Attempts that failed since its last digest.
     failures: u32,
@@ -65,10 +64,10 @@ pub(super) struct Hand {
     rests: Instant,
 }
 
-impl Hand {
+impl WorkerState {
     fn new(asking: &Asking, now: Instant) -> Self {
         Self {
-            row: Row::new(asking.hot, asking.able),
+            engines: asking.engines,
             seen: now,
             failures: 0,
             rests: now,
@@ -77,7 +76,7 @@ impl Hand {
 
     /// Whether it has some engines.
     pub(super) fn can(&self, needs: Kinds) -> bool {
-        self.row.can(needs)
+        self.engines.include(needs)
     }
 
     /// A worker elsewhere that only fails has work less and less often.
@@ -92,7 +91,7 @@ impl Hand {
 }
 
 /// What a look at the queue gives.
-enum Begun {
+enum Next {
     Jobs(Vec<Work>),
     Until(Option<Instant>),
     Ended,
@@ -103,9 +102,9 @@ impl Jobs {
     pub(crate) fn lend(&self, asking: &Asking) -> Lent {
         loop {
             let jobs = match self.begin(asking) {
-                Begun::Ended => return Lent::Ended,
-                Begun::Until(at) => return Lent::Until(at),
-                Begun::Jobs(jobs) => jobs,
+                Next::Ended => return Lent::Ended,
+                Next::Until(at) => return Lent::Until(at),
+                Next::Jobs(jobs) => jobs,
             };
             // Keys' files are looked at without the lock.
             if let Some((unit, ids)) = self.unit(&asking.who, jobs) {
@@ -149,39 +148,37 @@ impl Jobs {
         }
     }
 
-    fn begin(&self, asking: &Asking) -> Begun {
+    fn begin(&self, asking: &Asking) -> Next {
         let mut inner = self.lock();
         let now = Instant::now();
         self.expire(&mut inner, now);
         if self.stopping.load(Ordering::Relaxed) {
-            return Begun::Ended;
+            return Next::Ended;
         }
-        let Inner { workers, .. } = &mut *inner;
-        let hand = workers
+        let worker = inner
+            .workers
             .entry(asking.who.clone())
-            .or_insert_with(|| Hand::new(asking, now));
-        hand.seen = now;
-        hand.row.set_able(asking.able);
-        if hand.rests > now && !asking.is_local() {
-            return Begun::Until(Some(hand.rests));
+            .or_insert_with(|| WorkerState::new(asking, now));
+        worker.seen = now;
+        worker.engines = asking.engines;
+        if worker.rests > now && !asking.is_local() {
+            return Next::Until(Some(worker.rests));
         }
         if !inner.unwritten.is_empty() {
-            return Begun::Until(Some(now + DISK));
+            return Next::Until(Some(now + DISK));
         }
         let memory_rests = inner.memory_rests.filter(|_| asking.is_local());
         let rests = inner.disk_rests.into_iter().chain(memory_rests).max();
         if rests.is_some_and(|until| until > now) {
-            return Begun::Until(rests);
+            return Next::Until(rests);
         }
         let retry_from = match self.retry(&mut inner, asking, now) {
-            Ok(job) => return Begun::Jobs(vec![job]),
+            Ok(job) => return Next::Jobs(vec![job]),
             Err(from) => from,
         };
-        let Inner { queue, workers, .. } = &mut *inner;
-        let hand = workers.get(&asking.who);
-        let Some(first) = hand.and_then(|hand| queue.first(&hand.row)).cloned() else {
+        let Some(first) = inner.queue.first(asking.engines).cloned() else {
             let ends = inner.leases.next();
-            return Begun::Until(retry_from.into_iter().chain(ends).min());
+            return Next::Until(retry_from.into_iter().chain(ends).min());
         };
         let most = self.together.most.min(asking.most.max(1));
         let most = match asking.is_local() {
@@ -190,17 +187,15 @@ impl Jobs {
         };
         if most == 0 {
             inner.memory_rests = Some(now + MEMORY);
-            return Begun::Until(inner.memory_rests);
+            return Next::Until(inner.memory_rests);
         }
-        if let Some(until) = self.company_until(&inner, &first, most, now) {
-            return Begun::Until(Some(until));
+        if let Some(until) = self.waits_until(&inner, &first, most, now) {
+            return Next::Until(Some(until));
         }
-        let Inner { queue, workers, .. } = &mut *inner;
-        let hand = workers.get_mut(&asking.who);
-        let first = hand.and_then(|hand| queue.pop(&mut hand.row));
-        first.map_or(Begun::Until(None), |first| {
-            Begun::Jobs(self.take(&mut inner, first, most))
-        })
+        match inner.queue.pop(asking.engines) {
+            Some(first) => Next::Jobs(self.take(&mut inner, first, most)),
+            None => Next::Until(None),
+        }
     }
 
     /// For how many jobs, of `most` at most, this process has the memory to make digests in one run, one among them. It
@@ -247,19 +242,19 @@ impl Jobs {
             entries,
             ..
         } = &mut *inner;
-        let busy: HashSet<&Who> = leases.live().map(|lease| &*lease.who).collect();
-        let is_there = |who: &Who, hand: &Hand| {
-            now.saturating_duration_since(hand.seen) < PRESENT || busy.contains(who)
+        let busy: HashSet<&WorkerId> = leases.live().map(|lease| &*lease.who).collect();
+        let is_there = |who: &WorkerId, worker: &WorkerState| {
+            now.saturating_duration_since(worker.seen) < PRESENT || busy.contains(who)
         };
         let others = |item: &Item| {
             let needs = item.needs;
-            let able = workers.iter().filter(move |(_, hand)| hand.can(needs));
-            able.filter(|(who, hand)| **who != asking.who && is_there(who, hand))
+            let able = workers.iter().filter(move |(_, worker)| worker.can(needs));
+            able.filter(|(who, worker)| **who != asking.who && is_there(who, worker))
                 .map(|(who, _)| &**who)
         };
         let can = |item: &Item| {
-            let able = asking.able.include(item.needs);
-            able && (!asking.is_local() || self.fitting(entries, item, 1) > 0)
+            asking.engines.include(item.needs)
+                && (!asking.is_local() || self.fitting(entries, item, 1) > 0)
         };
         let retry = retries.take(&asking.who, can, others, now)?;
         queue.charge_for(retry.client, retry.item.cost);
@@ -271,14 +266,14 @@ impl Jobs {
 
     /// Until when a job waits for others that one run serves with it: until there are as many as one may serve, but no
     /// longer than configured since it came. Only those who ask decide how long, never what their messages hold.
-    fn company_until(
+    fn waits_until(
         &self,
         inner: &Inner,
         first: &Item,
         most: usize,
         now: Instant,
     ) -> Option<Instant> {
-        let shares = matches!(first.shares, Shares::Run(_)) && most > 1;
+        let shares = first.group.is_some() && most > 1;
         let full = inner.queue.together(first) >= most;
         let until = inner.entries.get(&first.id)?.queued + self.together.wait;
         (shares && !full && until > now).then_some(until)
@@ -286,9 +281,9 @@ impl Jobs {
 
     /// Takes a job and those that one run serves with it.
     fn take(&self, inner: &mut Inner, first: First, most: usize) -> Vec<Work> {
-        let company = inner.queue.company(&first, most);
+        let mates = inner.queue.batch_mates(&first, most);
         let mut all = Vec::new();
-        for item in std::iter::once(first.item).chain(company) {
+        for item in std::iter::once(first.item).chain(mates) {
             all.extend(self.start(inner, &item.id));
         }
         self.count(inner);
@@ -313,7 +308,7 @@ impl Jobs {
 
     /// The unit of jobs that one run serves, and their ids. A job fails whose key is none, and an attempt where the key
     /// cannot be read.
-    fn unit(&self, who: &Arc<Who>, jobs: Vec<Work>) -> Option<(Unit, Vec<Id>)> {
+    fn unit(&self, who: &Arc<WorkerId>, jobs: Vec<Work>) -> Option<(Unit, Vec<Id>)> {
         let (mut ids, mut keys, mut record) = (Vec::new(), Vec::new(), None);
         for work in jobs {
             let scheme = self.narrowed(&work.record);
@@ -370,9 +365,9 @@ impl Jobs {
     pub(super) fn tidy_workers(&self) {
         let mut inner = self.lock();
         let now = Instant::now();
-        let busy: Vec<Arc<Who>> = inner.leases.live().map(|lease| lease.who.clone()).collect();
-        inner.workers.retain(|who, hand| {
-            now.saturating_duration_since(hand.seen) < AWAY || busy.contains(who)
+        let busy: Vec<Arc<WorkerId>> = inner.leases.live().map(|lease| lease.who.clone()).collect();
+        inner.workers.retain(|who, worker| {
+            now.saturating_duration_since(worker.seen) < AWAY || busy.contains(who)
         });
         inner.leases.tidy(now);
     }

@@ -1,6 +1,6 @@
-//! How jobs get in line: what each costs and with whom it shares work.
+//! How jobs get in line: what each costs, and the group of those that one run serves.
 
-use super::queue::{Group, Item, Kinds, Shares};
+use super::queue::{Group, Item, Kinds};
 use super::retries::Retry;
 use super::{Id, Inner, JobRecord, Jobs, State};
 use crate::keyfile;
@@ -9,17 +9,22 @@ use std::time::Instant;
 use tokio::sync::watch;
 
 impl Jobs {
-    pub(super) fn line_up(&self, inner: &mut Inner, id: Id, record: &JobRecord, shares: Shares) {
-        inner
-            .queue
-            .push(record.client, self.item(id, record, shares));
+    pub(super) fn line_up(
+        &self,
+        inner: &mut Inner,
+        id: Id,
+        record: &JobRecord,
+        group: Option<Group>,
+    ) {
+        let item = self.item(id, record, group);
+        inner.queue.push(record.client, item);
     }
 
-    fn item(&self, id: Id, record: &JobRecord, shares: Shares) -> Item {
+    fn item(&self, id: Id, record: &JobRecord, group: Option<Group>) -> Item {
         let (cost, shared_cost) = self.cost(record);
         Item {
             id,
-            shares,
+            group,
             needs: Kinds::of(self.narrowed(record).engines().iter().copied()),
             cost,
             shared_cost,
@@ -40,14 +45,14 @@ impl Jobs {
             (view.state, view.started) = (State::Queued, None);
             (view.stage, view.done, view.total) = ("".into(), 0, 0);
         });
-        let (shares, failed_by) = (entry.shares.clone(), entry.failed_by.clone());
+        let (group, failed_by) = (entry.group.clone(), entry.failed_by.clone());
         inner.change(id, record.clone());
         if failed_by.is_empty() {
-            self.line_up(inner, *id, &record, shares);
+            self.line_up(inner, *id, &record, group);
         } else {
             inner.retries.push(Retry {
                 client: record.client,
-                item: self.item(*id, &record, Shares::Board(record.stride())),
+                item: self.item(*id, &record, None),
                 failed_by,
                 since: Instant::now(),
             });
@@ -78,26 +83,22 @@ impl Jobs {
         }
     }
 
-    /// With whom a job shares work. Reads the heads of its keys' files; what is wrong with those is found when it runs.
-    pub(super) fn shares(&self, record: &JobRecord) -> Shares {
-        let (stride, scheme) = (record.stride(), self.narrowed(record));
-        let masks = |hash: &[u8; 32]| keyfile::masks(&self.store, *hash, &self.set).ok()?;
-        let masks = match scheme.engines().contains(&EngineKind::Sophomr) {
-            // One that failed before harms no others.
-            true if record.attempts > 0 => None,
-            true => record.keys.iter().find_map(masks),
-            false => None,
-        };
-        match masks {
-            Some(masks) => Shares::Run(Group {
-                stride,
-                bound: record.bound,
-                indices_only: record.indices_only,
-                scheme: scheme.tag(),
-                masks,
-            }),
-            None => Shares::Board(stride),
+    /// The jobs that one run serves with a job: those over the same messages whose keys have the same masks. `None` for a
+    /// job that runs alone: one without SophOMR, one that failed before and would harm the others, and one whose key
+    /// cannot be read; what is wrong with that key is found when it runs.
+    pub(super) fn group(&self, record: &JobRecord) -> Option<Group> {
+        let scheme = self.narrowed(record);
+        if record.attempts > 0 || !scheme.engines().contains(&EngineKind::Sophomr) {
+            return None;
         }
+        let masks = |hash: &[u8; 32]| keyfile::masks(&self.store, *hash, &self.set).ok()?;
+        Some(Group {
+            stride: record.stride(),
+            bound: record.bound,
+            indices_only: record.indices_only,
+            scheme: scheme.tag(),
+            masks: record.keys.iter().find_map(masks)?,
+        })
     }
 
     /// Seconds that a job takes, by its shape alone, and those of them in batches.

@@ -1,7 +1,7 @@
 //! The server's own thread: the first of the workers, without a network between.
 
 use super::ends::Ending;
-use super::leases::Who;
+use super::leases::WorkerId;
 use super::lend::{Asking, Lent};
 use super::{Jobs, Kinds, View};
 use crate::damage::Damage;
@@ -38,9 +38,9 @@ impl Local {
         jobs: Arc<Jobs>,
         gate: Arc<Gate>,
         (metrics, damage): (Metrics, Arc<Damage>),
-        able: Kinds,
+        engines: Kinds,
     ) -> Self {
-        let who = Who {
+        let who = WorkerId {
             account: String::new(),
             worker: NAME.into(),
         };
@@ -54,8 +54,7 @@ impl Local {
             asking: Asking {
                 who: Arc::new(who),
                 most: usize::MAX,
-                hot: None,
-                able,
+                engines,
                 lasts: None,
             },
         }

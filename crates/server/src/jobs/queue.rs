@@ -1,5 +1,4 @@
-//! Which jobs run next: the detector's time is shared fairly by clients, jobs of one group run together, and jobs over
-//! the same messages follow each other, so that work on the board is done once.
+//! The order in which jobs run: clients share the detector's time fairly, and jobs of one group run together.
 
 mod forecast;
 mod kinds;
@@ -10,12 +9,8 @@ pub(crate) use kinds::Kinds;
 use forecast::Forecast;
 use omr_protocol::Stride;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use turns::Turns;
+use turns::FairOrder;
 
-/// Jobs over the same messages that may follow each other before others have their turn.
-const IN_A_ROW: usize = 16;
-/// What a job over the messages of the job before costs of its usual cost.
-const SHARED: f64 = 0.6;
 /// What a further recipient of a run costs of what the first one does: a quarter to a half.
 const FURTHER: f64 = 0.4;
 
@@ -31,20 +26,12 @@ pub(crate) struct Group {
     pub(crate) masks: [u8; 32],
 }
 
-/// With whom a job shares work.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Shares {
-    /// Those over the same messages, one after another.
-    Board(Stride),
-    /// Those of its group, in one run.
-    Run(Group),
-}
-
 /// A job in line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Item {
     pub(crate) id: [u8; 16],
-    pub(crate) shares: Shares,
+    /// The jobs that one run serves with it; `None` for a job that runs alone.
+    pub(crate) group: Option<Group>,
     /// The engines that it takes.
     pub(crate) needs: Kinds,
     /// Seconds that it will take.
@@ -66,11 +53,6 @@ impl Item {
         let further = jobs as f64 - 1.0;
         self.shared_cost * (1.0 - FURTHER) * further / jobs as f64
     }
-
-    /// Whether one run serves it with others.
-    fn has_company(&self) -> bool {
-        matches!(self.shares, Shares::Run(_))
-    }
 }
 
 /// The jobs of a client, by number.
@@ -87,11 +69,11 @@ struct Line {
 
 impl Line {
     /// Its first job of those that some engines can do.
-    fn first(&self, able: Kinds) -> Option<u64> {
+    fn first(&self, engines: Kinds) -> Option<u64> {
         let done = self
             .by_needs
             .iter()
-            .filter(|(needs, _)| able.include(**needs));
+            .filter(|(needs, _)| engines.include(**needs));
         done.filter_map(|(_, numbers)| numbers.first().copied())
             .min()
     }
@@ -122,52 +104,12 @@ struct Waiting {
     before: f64,
 }
 
-/// The jobs that share work with each other.
+/// The jobs of a group.
 #[derive(Clone, Default)]
-struct Sharing {
+struct Members {
     clients: HashMap<u64, BTreeSet<u64>>,
     jobs: usize,
-    turns: Turns,
-}
-
-/// What decides which job a worker has next: over which messages the last ones were that share work on the board, how many
-/// of them in a row, and its engines.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Row {
-    last: Option<(Stride, usize)>,
-    able: Kinds,
-}
-
-impl Row {
-    /// That of a worker with some engines, and with work on messages at hand where it says which.
-    pub(crate) fn new(hot: Option<Stride>, able: Kinds) -> Self {
-        let last = hot.map(|stride| (stride, 1));
-        Self { last, able }
-    }
-
-    /// Goes on with other engines.
-    pub(crate) fn set_able(&mut self, able: Kinds) {
-        self.able = able;
-    }
-
-    /// Whether it has some engines.
-    pub(crate) fn can(&self, needs: Kinds) -> bool {
-        self.able.include(needs)
-    }
-
-    /// What the next job should share, if it still may.
-    fn wanted(&self) -> Option<Shares> {
-        let (stride, _) = self.last.filter(|(_, row)| *row < IN_A_ROW)?;
-        Some(Shares::Board(stride))
-    }
-
-    fn take(&mut self, shares: &Shares, follows: bool) {
-        self.last = match (shares, self.last) {
-            (Shares::Run(_), _) => None,
-            (Shares::Board(stride), Some((_, row))) if follows => Some((*stride, row + 1)),
-            (Shares::Board(stride), _) => Some((*stride, 1)),
-        };
-    }
+    turns: FairOrder,
 }
 
 /// The lines of all clients. What is done for a job, from its coming to its end, takes time that grows with the
@@ -177,11 +119,11 @@ pub(crate) struct Queue {
     lines: HashMap<u64, Line>,
     /// Client and number of each job.
     places: HashMap<[u8; 16], (u64, u64)>,
-    sharing: HashMap<Shares, Sharing>,
+    groups: HashMap<Group, Members>,
     /// Clients with jobs, by the engines that those take.
-    turns: BTreeMap<Kinds, Turns>,
+    turns: BTreeMap<Kinds, FairOrder>,
     /// Clients without, whose seconds still count.
-    idle: Turns,
+    idle: FairOrder,
     /// What the client last served had had: who comes anew starts there, with no credit for idle times.
     level: f64,
     next_number: u64,
@@ -203,31 +145,32 @@ impl Queue {
         let turns = self.turns.entry(item.needs).or_default();
         turns.note(client, line.spent);
         self.places.insert(item.id, (client, number));
-        let sharing = self.sharing.entry(item.shares.clone()).or_default();
-        sharing.jobs += 1;
-        sharing.clients.entry(client).or_default().insert(number);
-        sharing.turns.note(client, line.spent);
+        if let Some(group) = &item.group {
+            let members = self.groups.entry(group.clone()).or_default();
+            members.jobs += 1;
+            members.clients.entry(client).or_default().insert(number);
+            members.turns.note(client, line.spent);
+        }
         line.insert(number, item);
     }
 
-    /// The job whose turn it is.
-    pub(crate) fn first(&mut self, row: &Row) -> Option<&Item> {
-        let (client, number, _) = self.choose(row)?;
+    /// Returns the job whose turn it is, of those that some engines can do.
+    pub(crate) fn first(&mut self, engines: Kinds) -> Option<&Item> {
+        let (client, number) = self.choose(engines)?;
         Some(&self.lines.get(&client)?.jobs.get(&number)?.item)
     }
 
-    /// Takes out the job whose turn it is.
-    pub(crate) fn pop(&mut self, row: &mut Row) -> Option<First> {
-        let (client, number, follows) = self.choose(row)?;
+    /// Takes out the job whose turn it is, of those that some engines can do.
+    pub(crate) fn pop(&mut self, engines: Kinds) -> Option<First> {
+        let (client, number) = self.choose(engines)?;
         let item = self.take(client, number)?;
         let spent = self.lines.get(&client).map_or(0.0, |line| line.spent);
         self.level = self.level.max(spent);
-        self.charge(client, item.cost * if follows { SHARED } else { 1.0 });
-        row.take(&item.shares, follows);
+        self.charge(client, item.cost);
         Some(First { client, item })
     }
 
-    /// Takes a job out of its line and out of those that share work.
+    /// Takes a job out of its line and out of its group.
     fn take(&mut self, client: u64, number: u64) -> Option<Item> {
         let line = self.lines.get_mut(&client)?;
         let item = line.remove(number)?;
@@ -236,16 +179,18 @@ impl Queue {
         }
         self.changes += 1;
         self.places.remove(&item.id);
-        if let Some(sharing) = self.sharing.get_mut(&item.shares) {
-            sharing.jobs -= 1;
-            if let Some(own) = sharing.clients.get_mut(&client) {
+        if let Some(group) = &item.group
+            && let Some(members) = self.groups.get_mut(group)
+        {
+            members.jobs -= 1;
+            if let Some(own) = members.clients.get_mut(&client) {
                 own.remove(&number);
                 if own.is_empty() {
-                    sharing.clients.remove(&client);
+                    members.clients.remove(&client);
                 }
             }
-            if sharing.jobs == 0 {
-                self.sharing.remove(&item.shares);
+            if members.jobs == 0 {
+                self.groups.remove(group);
             }
         }
         Some(item)
@@ -287,9 +232,9 @@ impl Queue {
         }
     }
 
-    /// Gives seconds back to a client, of a job that shares work: never more than it was charged since anybody else's
-    /// turn was looked for.
-    fn give_back(&mut self, client: u64, seconds: f64, shares: &Shares) {
+    /// Gives seconds back to a client, of a job of a group: never more than it was charged since anybody else's turn was
+    /// looked for.
+    fn give_back(&mut self, client: u64, seconds: f64, group: &Group) {
         let Some(line) = self.lines.get_mut(&client) else {
             return;
         };
@@ -303,47 +248,38 @@ impl Queue {
                 }
             }
         }
-        if let Some(sharing) = self.sharing.get_mut(shares) {
-            sharing.turns.note(client, line.spent);
+        if let Some(members) = self.groups.get_mut(group) {
+            members.turns.note(client, line.spent);
         }
     }
 
-    /// Client and number of the job whose turn it is, and whether it follows one over the same messages.
-    fn choose(&mut self, row: &Row) -> Option<(u64, u64, bool)> {
-        if let Some(shares) = row.wanted()
-            && let Some((client, number)) = self.least(&shares)
-            && row
-                .able
-                .include(self.lines.get(&client)?.jobs.get(&number)?.item.needs)
-        {
-            return Some((client, number, true));
-        }
-        let client = self.turn(row.able)?;
-        Some((client, self.lines.get(&client)?.first(row.able)?, false))
+    /// Client and number of the job whose turn it is, of those that some engines can do.
+    fn choose(&mut self, engines: Kinds) -> Option<(u64, u64)> {
+        let client = self.turn(engines)?;
+        Some((client, self.lines.get(&client)?.first(engines)?))
     }
 
     /// The client who has had least of those with jobs that some engines can do.
-    fn turn(&mut self, able: Kinds) -> Option<u64> {
+    fn turn(&mut self, engines: Kinds) -> Option<u64> {
         let lines = &self.lines;
         let turns = self.turns.iter_mut();
-        let least =
-            turns
-                .filter(|(needs, _)| able.include(**needs))
-                .filter_map(|(needs, turns)| {
-                    turns.least(|client| {
-                        let line = lines.get(&client)?;
-                        line.by_needs.contains_key(needs).then_some(line.spent)
-                    })
-                });
+        let least = turns
+            .filter(|(needs, _)| engines.include(**needs))
+            .filter_map(|(needs, turns)| {
+                turns.least(|client| {
+                    let line = lines.get(&client)?;
+                    line.by_needs.contains_key(needs).then_some(line.spent)
+                })
+            });
         let spent = |client: &u64| lines.get(client).map_or(0.0, |line| line.spent);
         let by_spent = |a: &u64, b: &u64| spent(a).total_cmp(&spent(b)).then(a.cmp(b));
         least.min_by(by_spent)
     }
 
-    /// The first job with these shares of the client who has had least.
-    fn least(&mut self, shares: &Shares) -> Option<(u64, u64)> {
+    /// The first job of a group, of the client who has had least.
+    fn least(&mut self, group: &Group) -> Option<(u64, u64)> {
         let lines = &self.lines;
-        let Sharing { clients, turns, .. } = self.sharing.get_mut(shares)?;
+        let Members { clients, turns, .. } = self.groups.get_mut(group)?;
         let spent = |client: u64| {
             clients.get(&client)?;
             Some(lines.get(&client)?.spent)
@@ -354,18 +290,20 @@ impl Queue {
 
     /// Jobs that one run would serve together, one among them.
     pub(crate) fn together(&self, with: &Item) -> usize {
-        let sharing = self.sharing.get(&with.shares);
+        let members = with.group.as_ref().and_then(|group| self.groups.get(group));
         let waiting = self.places.contains_key(&with.id);
-        let others = sharing.map_or(0, |sharing| sharing.jobs - usize::from(waiting));
-        1 + if with.has_company() { others } else { 0 }
+        1 + members.map_or(0, |members| members.jobs - usize::from(waiting))
     }
 
     /// Takes out those that one run serves with a job whose turn it is, `most` with that one: of clients who have had
     /// least. Each pays its share of the run.
-    pub(crate) fn company(&mut self, first: &First, most: usize) -> Vec<Item> {
+    pub(crate) fn batch_mates(&mut self, first: &First, most: usize) -> Vec<Item> {
+        let Some(group) = &first.item.group else {
+            return Vec::new();
+        };
         let mut served = vec![first.clone()];
-        while first.item.has_company() && served.len() < most.max(1) {
-            let Some((client, number)) = self.least(&first.item.shares) else {
+        while served.len() < most.max(1) {
+            let Some((client, number)) = self.least(group) else {
                 break;
             };
             // Who has had more than others does not raise where newcomers start.
@@ -377,7 +315,7 @@ impl Queue {
         }
         let jobs = served.len();
         for one in served.iter().filter(|_| jobs > 1) {
-            self.give_back(one.client, one.item.discount(jobs), &one.item.shares);
+            self.give_back(one.client, one.item.discount(jobs), group);
         }
         served.into_iter().skip(1).map(|one| one.item).collect()
     }

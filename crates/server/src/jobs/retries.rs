@@ -1,6 +1,6 @@
 //! Jobs whose last attempt failed: each waits for a worker that has not failed it.
 
-use super::leases::Who;
+use super::leases::WorkerId;
 use super::queue::Item;
 use super::{Id, lend::AWAY};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub(super) struct Retry {
     pub(super) client: u64,
     pub(super) item: Item,
     /// Who failed it, at least one.
-    pub(super) failed_by: Vec<Arc<Who>>,
+    pub(super) failed_by: Vec<Arc<WorkerId>>,
     /// When its last attempt failed.
     pub(super) since: Instant,
 }
@@ -32,7 +32,7 @@ enum Distance {
 }
 
 impl Retry {
-    fn distance(&self, who: &Who) -> Distance {
+    fn distance(&self, who: &WorkerId) -> Distance {
         let failed = || self.failed_by.iter();
         if failed().any(|other| **other == *who) {
             Distance::Same
@@ -44,7 +44,7 @@ impl Retry {
     }
 
     /// From when on a worker may have the job, beside other workers that could do it.
-    fn from<'a>(&self, who: &Who, others: impl Iterator<Item = &'a Who>) -> Instant {
+    fn from<'a>(&self, who: &WorkerId, others: impl Iterator<Item = &'a WorkerId>) -> Instant {
         let own = self.distance(who);
         if others
             .map(|other| self.distance(other))
@@ -75,9 +75,9 @@ impl Retries {
 
     /// Takes out the first one that a worker may have now of those that it `can` do; else gives the time from which on it
     /// may have one.
-    pub(super) fn take<'a, I: Iterator<Item = &'a Who>>(
+    pub(super) fn take<'a, I: Iterator<Item = &'a WorkerId>>(
         &mut self,
-        who: &Who,
+        who: &WorkerId,
         can: impl Fn(&Item) -> bool,
         others: impl Fn(&Item) -> I,
         now: Instant,
@@ -102,11 +102,9 @@ impl Retries {
 mod tests {
     use super::*;
     use crate::jobs::Kinds;
-    use crate::jobs::queue::Shares;
-    use omr_protocol::Stride;
 
-    fn who(account: &str, worker: &str) -> Arc<Who> {
-        Arc::new(Who {
+    fn who(account: &str, worker: &str) -> Arc<WorkerId> {
+        Arc::new(WorkerId {
             account: account.into(),
             worker: worker.into(),
         })
@@ -114,9 +112,9 @@ mod tests {
 
     /// When each asks beside the others, and what the job waits for.
     fn taken(
-        failed_by: &[&Arc<Who>],
-        asks: &Arc<Who>,
-        others: &[&Arc<Who>],
+        failed_by: &[&Arc<WorkerId>],
+        asks: &Arc<WorkerId>,
+        others: &[&Arc<WorkerId>],
         after: Duration,
     ) -> bool {
         let since = Instant::now();
@@ -125,7 +123,7 @@ mod tests {
             client: 1,
             item: Item {
                 id: [1; 16],
-                shares: Shares::Board(Stride::new(0..9, 1)),
+                group: None,
                 needs: Kinds::default(),
                 cost: 1.0,
                 shared_cost: 0.0,
@@ -170,7 +168,7 @@ mod tests {
     fn what_a_worker_cannot_do_it_does_not_wait_for() {
         let evil = who("pool", "evil");
         let mut retries = Retries::default();
-        let none = |_: &Item| std::iter::empty::<&Who>();
+        let none = |_: &Item| std::iter::empty::<&WorkerId>();
         let found = retries.take(&evil, |_| true, none, Instant::now());
         assert!(found.is_err_and(|next| next.is_none()));
     }

@@ -63,8 +63,7 @@ mod tests {
                 let asking = Asking {
                     who: Arc::default(),
                     most: 1,
-                    hot: None,
-                    able: Kinds::default(),
+                    engines: Kinds::default(),
                     lasts: None,
                 };
                 let lent = worker.wait(&asking, Duration::from_secs(60));

@@ -49,8 +49,7 @@ pub(crate) fn local() -> Asking {
     Asking {
         who: Arc::default(),
         most: 1,
-        hot: None,
-        able: Kinds::default(),
+        engines: Kinds::default(),
         lasts: None,
     }
 }

@@ -5,14 +5,13 @@ mod read;
 mod unit;
 
 use super::Answers;
-use crate::jobs::{Asking, Ending, Kinds, Lent, Refusal, Step, Who};
+use crate::jobs::{Asking, Ending, Kinds, Lent, Refusal, Step, WorkerId};
 use crate::refuse::{self, blocking};
 use crate::shared::Shared;
 use crate::tokens::Right;
 use omr_api::v1;
 use omr_api::v1::worker_service_server::WorkerService;
 use omr_protocol::EngineKind;
-use omr_protocol::stride::{MAX_STEP, Stride};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -53,12 +52,16 @@ impl Workers {
     /// The worker that calls.
     ///
     /// Errors: those of the token; PERMISSION_DENIED without the right `work`; INVALID_ARGUMENT.
-    fn who<T>(&self, request: &Request<T>, worker: Option<&v1::Worker>) -> Result<Who, Status> {
+    fn who<T>(
+        &self,
+        request: &Request<T>,
+        worker: Option<&v1::Worker>,
+    ) -> Result<WorkerId, Status> {
         let caller = self.0.caller(request, Right::Work)?;
         named(caller.account, worker)
     }
 
-    fn asking(&self, who: Who, request: &v1::LeaseRequest) -> Result<Asking, Status> {
+    fn asking(&self, who: WorkerId, request: &v1::LeaseRequest) -> Result<Asking, Status> {
         let (version, set) = (omr_runner::version(&self.0.config.build), &self.0.set);
         let (found_version, found_set) = (&*request.version, &*request.params_id);
         let same_build = omr_runner::is_same_build(&version, found_version);
@@ -77,28 +80,23 @@ impl Workers {
                 )));
             }
         }
-        let engines = set.spec().engines();
+        let of_set = set.spec().engines();
         let has = |engine: &EngineKind| request.engines.contains(&kind(*engine));
-        let able = Kinds::of(engines.iter().copied().filter(has));
-        if able.is_empty() {
-            let expected: Vec<String> = engines.iter().map(EngineKind::to_string).collect();
+        let engines = Kinds::of(of_set.iter().copied().filter(has));
+        if engines.is_empty() {
+            let expected: Vec<String> = of_set.iter().map(EngineKind::to_string).collect();
             let expected = expected.join(" or ");
             return Err(Status::failed_precondition(format!(
                 "engines: expected one for {expected}, found none"
             )));
         }
-        let hot = request
-            .hot
-            .as_ref()
-            .filter(|hot| hot.start < hot.end && hot.step <= MAX_STEP);
         Ok(Asking {
             who: Arc::new(who),
             most: match request.jobs {
                 0 => usize::MAX,
                 jobs => jobs as usize,
             },
-            hot: hot.map(|hot| Stride::new(hot.start..hot.end, hot.step)),
-            able,
+            engines,
             lasts: Some(Duration::from_secs(self.0.config.detector.lease_seconds)),
         })
     }
@@ -163,11 +161,11 @@ impl Workers {
 }
 
 /// A worker's name beside its token.
-fn named(account: String, worker: Option<&v1::Worker>) -> Result<Who, Status> {
+fn named(account: String, worker: Option<&v1::Worker>) -> Result<WorkerId, Status> {
     let worker = worker.map_or("", |worker| &worker.worker_id);
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     match (1..=NAME).contains(&worker.len()) && worker.chars().all(is_part) {
-        true => Ok(Who {
+        true => Ok(WorkerId {
             account,
             worker: worker.to_owned(),
         }),

@@ -156,14 +156,13 @@ class Driver:
 
     def _lease(self) -> None:
         """Leases units as long as there is room: two for each actor."""
-        hot: range | None = None
         while not self._stop.is_set():
             actors = max(1, len(self.pool.hands), self.settings.least)
             if len(self._held) + self._leased.qsize() >= 2 * actors:
                 self._stop.wait(TICK)
                 continue
             try:
-                unit = self._leases.lease(wait=WAIT, jobs=self.settings.together, hot=hot)
+                unit = self._leases.lease(wait=WAIT, jobs=self.settings.together)
             except UnreachableError as error:
                 _log.warning("no work for now: %s", error)
                 self._stop.wait(1)
@@ -172,7 +171,6 @@ class Driver:
                 self._stop.set()
             else:
                 if unit is not None:
-                    hot = unit.range
                     self._leased.put(unit)
 
     def _renew(self) -> None:

@@ -40,7 +40,7 @@ fn lent(jobs: &Jobs, asking: &Asking) -> Arc<Unit> {
 
 fn elsewhere(worker: &str) -> Asking {
     Asking {
-        who: Arc::new(Who {
+        who: Arc::new(WorkerId {
             account: "pool".into(),
             worker: worker.into(),
         }),

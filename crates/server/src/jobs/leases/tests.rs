@@ -6,8 +6,8 @@ use omr_protocol::{Scheme, Sealing, Stride};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn who(worker: &str) -> Arc<Who> {
-    Arc::new(Who {
+fn who(worker: &str) -> Arc<WorkerId> {
+    Arc::new(WorkerId {
         account: "pool".into(),
         worker: worker.into(),
     })
@@ -70,7 +70,7 @@ fn strangers_and_unknown_units_are_refused() {
         table.renew(&[1; 16], &stranger, now).err(),
         Some(Refusal::Stranger)
     );
-    let other_token = Who {
+    let other_token = WorkerId {
         account: "other".into(),
         worker: "a".into(),
     };
@@ -111,5 +111,9 @@ fn a_lease_of_the_servers_own_thread_never_runs_out() {
     table.grant((unit(1, 1), vec![[1; 16]]), Arc::default(), now, None);
     assert_eq!(table.next(), None);
     assert!(table.expire(now + 1000 * PAST).is_empty());
-    assert!(table.renew(&[1; 16], &Who::default(), now + PAST).is_ok());
+    assert!(
+        table
+            .renew(&[1; 16], &WorkerId::default(), now + PAST)
+            .is_ok()
+    );
 }

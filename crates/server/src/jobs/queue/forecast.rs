@@ -1,6 +1,6 @@
 //! Which jobs run before which.
 
-use super::{Queue, Row};
+use super::{Kinds, Queue};
 use std::collections::HashMap;
 
 /// A forecast stands until one in so many jobs came or went.
@@ -24,13 +24,12 @@ impl Forecast {
         let changes = queue.changes;
         let mut ahead = HashMap::with_capacity(queue.places.len());
         let (mut levels, mut done) = (Vec::new(), 0);
-        let mut row = Row::default();
-        while let Some(first) = queue.pop(&mut row) {
+        while let Some(first) = queue.pop(Kinds::default()) {
             levels.push((queue.level, done));
-            let company = queue.company(&first, most);
-            let run = std::iter::once(&first.item).chain(&company);
+            let mates = queue.batch_mates(&first, most);
+            let run = std::iter::once(&first.item).chain(&mates);
             ahead.extend(run.map(|item| (item.id, done)));
-            done += 1 + company.len() as u64;
+            done += 1 + mates.len() as u64;
         }
         Self {
             ahead,

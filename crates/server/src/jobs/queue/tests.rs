@@ -2,15 +2,14 @@
 
 use super::*;
 use omr_protocol::EngineKind;
-use std::ops::Range;
 
 /// As many as one run serves here.
 const MOST: usize = 4;
 
-fn item(id: u8, range: Range<u64>) -> Item {
+fn item(id: u8) -> Item {
     Item {
         id: [id; 16],
-        shares: Shares::Board(Stride::new(range, 1)),
+        group: None,
         needs: Kinds::default(),
         cost: 1.0,
         shared_cost: 0.0,
@@ -32,28 +31,27 @@ fn grouped(id: u8, masks: u8) -> Item {
         masks: [masks; 32],
     };
     Item {
-        shares: Shares::Run(group),
+        group: Some(group),
         shared_cost: 1.0,
-        ..item(id, 0..10)
+        ..item(id)
     }
 }
 
 /// The next run's jobs.
 fn run(queue: &mut Queue) -> Option<Vec<u8>> {
-    run_after(queue, &mut Row::default())
+    run_of(queue, Kinds::default())
 }
 
-/// The next run's jobs of a worker.
-fn run_after(queue: &mut Queue, row: &mut Row) -> Option<Vec<u8>> {
-    let first = queue.pop(row)?;
-    let company = queue.company(&first, MOST);
-    let all = std::iter::once(&first.item).chain(&company);
+/// The next run's jobs of a worker with some engines.
+fn run_of(queue: &mut Queue, engines: Kinds) -> Option<Vec<u8>> {
+    let first = queue.pop(engines)?;
+    let mates = queue.batch_mates(&first, MOST);
+    let all = std::iter::once(&first.item).chain(&mates);
     Some(all.map(|item| item.id[0]).collect())
 }
 
 fn runs(queue: &mut Queue) -> Vec<Vec<u8>> {
-    let mut row = Row::default();
-    std::iter::from_fn(|| run_after(queue, &mut row)).collect()
+    std::iter::from_fn(|| run(queue)).collect()
 }
 
 fn order(queue: &mut Queue) -> Vec<u8> {
@@ -68,10 +66,10 @@ fn spent(queue: &Queue, client: u64) -> f64 {
 fn a_client_with_many_jobs_does_not_hold_up_others() {
     let mut queue = Queue::default();
     for i in 0..5 {
-        queue.push(1, item(i, u64::from(i)..100));
+        queue.push(1, item(i));
     }
-    queue.push(2, item(10, 50..100));
-    queue.push(3, item(20, 60..100));
+    queue.push(2, item(10));
+    queue.push(3, item(20));
     assert_eq!(queue.ahead(&[4; 16], MOST), Some(6));
     assert_eq!(order(&mut queue), [0, 10, 20, 1, 2, 3, 4]);
 }
@@ -80,53 +78,24 @@ fn a_client_with_many_jobs_does_not_hold_up_others() {
 fn idle_times_give_no_credit() {
     let mut queue = Queue::default();
     for i in 0..20 {
-        queue.push(1, item(i, u64::from(i)..100));
+        queue.push(1, item(i));
     }
     for _ in 0..10 {
-        queue.pop(&mut Row::default());
+        queue.pop(Kinds::default());
     }
-    queue.push(2, item(50, 50..100));
-    queue.push(2, item(51, 51..100));
-    queue.push(2, item(52, 52..100));
+    queue.push(2, item(50));
+    queue.push(2, item(51));
+    queue.push(2, item(52));
     let order = order(&mut queue);
     let at = |id| order.iter().position(|&found| found == id).unwrap();
     assert!(at(52) > 3, "shared from now on, not made up for: {order:?}");
 }
 
 #[test]
-fn jobs_over_the_same_messages_follow_each_other_for_a_while() {
-    let mut queue = Queue::default();
-    queue.push(1, item(0, 0..10));
-    queue.push(1, item(1, 5..10));
-    for client in 2..40 {
-        queue.push(client, item(client as u8, 0..10));
-    }
-    let order = order(&mut queue);
-    assert_eq!(order.len(), 40);
-    let other = order.iter().position(|&id| id == 1).unwrap();
-    assert!(other >= IN_A_ROW, "{order:?}");
-    assert!(order[..IN_A_ROW].iter().all(|&id| id != 1));
-}
-
-#[test]
-fn gaps_are_not_taken_for_their_range() {
-    let mut queue = Queue::default();
-    queue.push(1, item(0, 0..10));
-    let spare = Item {
-        shares: Shares::Board(Stride::new(0..10, 7)),
-        ..item(1, 0..10)
-    };
-    queue.push(1, item(2, 5..10));
-    queue.push(1, spare);
-    queue.push(2, item(3, 0..10));
-    assert_eq!(order(&mut queue), [0, 3, 2, 1]);
-}
-
-#[test]
 fn a_removed_job_never_runs() {
     let mut queue = Queue::default();
-    queue.push(1, item(0, 0..10));
-    queue.push(1, item(1, 5..10));
+    queue.push(1, item(0));
+    queue.push(1, item(1));
     assert!(queue.remove(&[0; 16]));
     assert!(!queue.remove(&[0; 16]));
     assert_eq!(queue.ahead(&[0; 16], MOST), None);
@@ -137,9 +106,7 @@ fn a_removed_job_never_runs() {
 fn one_run_serves_jobs_of_one_group_and_no_others() {
     let mut queue = Queue::default();
     let first = grouped(0, 7);
-    let Shares::Run(group) = first.shares.clone() else {
-        panic!("it has a group");
-    };
+    let group = first.group.clone().unwrap();
     queue.push(1, first.clone());
     let others = [
         Group {
@@ -168,21 +135,18 @@ fn one_run_serves_jobs_of_one_group_and_no_others() {
         },
     ];
     for (id, group) in (10..).zip(others) {
-        let shares = Shares::Run(group);
-        queue.push(
-            u64::from(id),
-            Item {
-                shares,
-                ..grouped(id, 7)
-            },
-        );
+        let item = Item {
+            group: Some(group),
+            ..grouped(id, 7)
+        };
+        queue.push(u64::from(id), item);
     }
-    queue.push(30, item(30, 0..10));
+    queue.push(30, item(30));
     queue.push(31, grouped(31, 7));
     queue.push(32, grouped(32, 7));
     let mut later = queue.clone();
     assert_eq!(
-        later.pop(&mut Row::default()).map(|first| first.item),
+        later.pop(Kinds::default()).map(|first| first.item),
         Some(first.clone())
     );
     assert_eq!(later.together(&first), 3);
@@ -232,11 +196,22 @@ fn a_run_costs_each_its_share() {
                 ..grouped(client as u8, 7)
             },
         );
-        queue.push(client, item(10, 0..10));
+        queue.push(client, item(10));
     }
     run(&mut queue);
     let share = 0.5 + 0.5 * (1.0 + FURTHER) / 2.0;
     assert!((spent(&queue, 2) - share).abs() < 1e-9);
+}
+
+#[test]
+fn jobs_that_run_alone_pay_all_of_their_cost() {
+    let mut queue = Queue::default();
+    for id in 0..3 {
+        queue.push(1, item(id));
+    }
+    assert_eq!(run(&mut queue).unwrap(), [0]);
+    assert_eq!(run(&mut queue).unwrap(), [1]);
+    assert!((spent(&queue, 1) - 2.0).abs() < 1e-9);
 }
 
 /// A number below `below` that follows from a state.
@@ -260,7 +235,7 @@ fn total(queue: &Queue) -> f64 {
 fn groups_hold_up_nobody() {
     for seed in 0..40 {
         let (mut state, mut number, mut newcomer) = (seed, 0u64, 10);
-        let (mut queue, mut row) = (Queue::default(), Row::default());
+        let mut queue = Queue::default();
         let mut push = |queue: &mut Queue, client: u64, masks: u8| {
             number += 1;
             let mut new = grouped(0, masks);
@@ -290,15 +265,15 @@ fn groups_hold_up_nobody() {
                 waited = Some(0);
             }
             let before = total(&queue);
-            let first = queue.pop(&mut row).unwrap();
-            let company = queue.company(&first, MOST);
-            let all: Vec<_> = std::iter::once(&first.item).chain(&company).collect();
+            let first = queue.pop(Kinds::default()).unwrap();
+            let mates = queue.batch_mates(&first, MOST);
+            let all: Vec<_> = std::iter::once(&first.item).chain(&mates).collect();
             assert!(all.len() <= MOST && all.iter().all(|item| ran.insert(item.id)));
             if first.client > 5 {
                 waited = None;
                 continue;
             }
-            let cost = 1.0 + FURTHER * company.len() as f64;
+            let cost = 1.0 + FURTHER * mates.len() as f64;
             assert!((total(&queue) - before - cost).abs() < 1e-6, "seed {seed}");
             if let Some(runs) = &mut waited {
                 *runs += 1;
@@ -310,17 +285,17 @@ fn groups_hold_up_nobody() {
 }
 
 /// A job with an id of its own.
-fn numbered(number: u64, shares: Shares) -> Item {
+fn numbered(number: u64, group: Option<Group>) -> Item {
     let mut id = [0; 16];
     id[..8].copy_from_slice(&number.to_le_bytes());
     // One run serves jobs that take the same engines.
-    let needs = match shares {
-        Shares::Board(_) => [Kinds::default(), only(0), only(1)][number as usize % 3],
-        Shares::Run(_) => Kinds::default(),
+    let needs = match group {
+        None => [Kinds::default(), only(0), only(1)][number as usize % 3],
+        Some(_) => Kinds::default(),
     };
     Item {
         id,
-        shares,
+        group,
         needs,
         cost: 1.0 + (number % 7) as f64,
         shared_cost: 1.0,
@@ -331,19 +306,16 @@ fn numbered(number: u64, shares: Shares) -> Item {
 /// there, some go away, and the others run.
 fn looks_at(jobs: u64, clients: u64, groups: u64, asking: u64) -> u64 {
     let before = turns::LOOKS.get();
-    let shares = |number: u64| match groups {
-        0 => Shares::Board(Stride::new(0..1 + number % 100, 1)),
-        groups => {
-            let Shares::Run(group) = grouped(0, 0).shares else {
-                panic!("it has a group");
-            };
-            let bound = (number / clients % groups) as u32;
-            Shares::Run(Group { bound, ..group })
-        }
+    let group = |number: u64| match groups {
+        0 => None,
+        groups => Some(Group {
+            bound: (number / clients % groups) as u32,
+            ..grouped(0, 0).group?
+        }),
     };
     let mut queue = Queue::default();
     for number in 0..jobs {
-        let item = numbered(number, shares(number));
+        let item = numbered(number, group(number));
         let id = item.id;
         queue.push(number * 7 % clients, item);
         if number >= asking {
@@ -351,15 +323,15 @@ fn looks_at(jobs: u64, clients: u64, groups: u64, asking: u64) -> u64 {
         }
     }
     for number in 0..jobs {
-        let id = numbered(number, shares(number)).id;
+        let id = numbered(number, group(number)).id;
         assert!(queue.ahead(&id, MOST).unwrap() < jobs);
         if number % 10 == 0 {
             assert!(queue.remove(&id));
         }
     }
-    let (mut row, mut ran) = (Row::default(), 0);
-    while let Some(first) = queue.pop(&mut row) {
-        ran += 1 + queue.company(&first, MOST).len() as u64;
+    let mut ran = 0;
+    while let Some(first) = queue.pop(Kinds::default()) {
+        ran += 1 + queue.batch_mates(&first, MOST).len() as u64;
     }
     assert_eq!(ran, jobs - jobs.div_ceil(10));
     turns::LOOKS.get() - before
@@ -391,19 +363,16 @@ fn many_jobs_take_no_work_for_each_pair_of_them() {
 fn a_long_queue_tells_newcomers_about_where_they_are() {
     let mut queue = Queue::default();
     for number in 0..10_000 {
-        queue.push(
-            1,
-            numbered(number, Shares::Board(Stride::new(number..20_000, 1))),
-        );
+        queue.push(1, numbered(number, None));
     }
-    let first = numbered(0, Shares::Board(Stride::new(0..1, 1))).id;
+    let first = numbered(0, None).id;
     assert_eq!(queue.ahead(&first, MOST), Some(0));
     // A newcomer is served next, and her tenth job after ten of the first client's.
     for number in 20_000..20_010 {
-        queue.push(2, numbered(number, Shares::Board(Stride::new(0..1, 1))));
+        queue.push(2, numbered(number, None));
     }
     let ahead = |queue: &mut Queue, number| {
-        let id = numbered(number, Shares::Board(Stride::new(0..1, 1))).id;
+        let id = numbered(number, None).id;
         queue.ahead(&id, MOST).unwrap()
     };
     assert!(ahead(&mut queue, 20_000) <= 2);
@@ -423,30 +392,14 @@ fn a_worker_has_what_its_engines_can_do_and_each_client_its_turn() {
         (2, 11, only(0)),
     ];
     for (client, id, needs) in jobs {
-        let own = item(id, u64::from(id)..100);
+        let own = item(id);
         queue.push(client, Item { needs, ..own });
     }
-    let mut run = |able| {
-        let mut row = Row::new(None, able);
-        let runs = std::iter::from_fn(|| run_after(&mut queue, &mut row));
+    let mut run = |engines| {
+        let runs = std::iter::from_fn(|| run_of(&mut queue, engines));
         runs.collect::<Vec<_>>().concat()
     };
     assert_eq!(run(only(0)), [1, 11, 3]);
     assert_eq!(run(only(1)), [10, 2], "client 1 has had more");
     assert_eq!(run(Kinds::default()), [0]);
-}
-
-#[test]
-fn what_a_worker_cannot_do_does_not_follow_over_the_same_messages() {
-    let mut queue = Queue::default();
-    for (id, needs) in [(0, only(0)), (1, only(1)), (2, only(0))] {
-        let own = item(id, 0..10);
-        queue.push(u64::from(id), Item { needs, ..own });
-    }
-    let mut row = Row::new(Some(Stride::new(0..10, 1)), only(0));
-    assert_eq!(run_after(&mut queue, &mut row), Some(vec![0]));
-    assert_eq!(run_after(&mut queue, &mut row), Some(vec![2]));
-    assert_eq!(run_after(&mut queue, &mut row), None);
-    row.set_able(only(1));
-    assert_eq!(run_after(&mut queue, &mut row), Some(vec![1]));
 }

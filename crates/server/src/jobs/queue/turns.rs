@@ -30,7 +30,7 @@ impl Ord for Seconds {
 /// Clients with what they had when they were noted. Whoever is wanted has one entry that counts, which is not above what
 /// she has had now: it moves up once it comes to the front. Those that do not count are dropped there.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct FairOrder {
     heap: BinaryHeap<Reverse<(Seconds, u64)>>,
     /// The entries that count.
     noted: HashMap<u64, Seconds>,
@@ -42,7 +42,7 @@ thread_local! {
     pub(super) static LOOKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-impl Turns {
+impl FairOrder {
     /// Says what a client has had, unless less is noted.
     pub(super) fn note(&mut self, client: u64, spent: f64) {
         let spent = Seconds(spent);

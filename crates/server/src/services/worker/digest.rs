@@ -1,7 +1,7 @@
 //! A digest that a worker brings: measured before it is read, tested before it is kept.
 
 use super::{Workers, refused};
-use crate::jobs::{Ending, Who};
+use crate::jobs::{Ending, WorkerId};
 use crate::keyfile;
 use crate::parts::clue_kind;
 use crate::refuse::{self, blocking};
@@ -14,7 +14,7 @@ use tonic::{Request, Status, Streaming};
 
 /// What the first message says.
 struct Brought {
-    who: Who,
+    who: WorkerId,
     unit: UnitId,
     job: usize,
     bytes: usize,
