@@ -63,7 +63,14 @@ fn build(
     let mut command = Command::new(tools.join("cargo-zigbuild"));
     command
         .current_dir(release.root)
-        .args(["zigbuild", "--profile", "dist", "--locked", "--package", "omr-cli"])
+        .args([
+            "zigbuild",
+            "--profile",
+            "dist",
+            "--locked",
+            "--package",
+            "omr-cli",
+        ])
         .args(["--bin", "omr", "--features", "full"])
         .args(["--target", &format!("{target}{library}")])
         .env("PATH", wheel::path_with(tools))

@@ -146,7 +146,7 @@ fn params_search_lists_secure_sets_and_checks_its_model() {
     }
     assert!(sets.iter().filter(|set| set["chosen"] == true).count() <= 1);
     let published = &found["published"];
-    let params = Params::named(omr_protocol::params::SOPHOMR).unwrap();
+    let params = Params::named("sophomr-v3").unwrap();
     let plan = DigestPlan::new(&params, 0..2048, 50, Some(612)).unwrap();
     assert_eq!(published["clue_bytes"], Clue::bytes(&params.clue));
     assert_eq!(
