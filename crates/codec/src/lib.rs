@@ -20,7 +20,6 @@
 
 #![forbid(unsafe_code)]
 
-mod buckets;
 mod cubic;
 mod draws;
 mod elimination;
@@ -38,7 +37,6 @@ mod support;
 mod symbols;
 mod wide;
 
-pub use buckets::BucketCode;
 pub use cubic::{
     CUBIC_BOUND, CUBIC_MESSAGES, CUBIC_NEWTON_BOUND, Cubic, CubicCode, CubicCounters, CubicElement,
     CubicNodes, CubicRows, CubicSolver, CubicSymbols,

@@ -2,44 +2,87 @@
 
 mod board;
 mod clues;
-#[cfg(feature = "full")]
-mod data;
-#[cfg(feature = "full")]
-mod data_jobs;
 mod decode;
 mod demo;
 mod digest;
 mod engines;
 #[cfg(feature = "full")]
-mod health;
+pub(crate) mod full;
 mod keygen;
 mod lab;
-#[cfg(feature = "full")]
-mod mail;
-#[cfg(feature = "full")]
-mod network;
 mod params;
 mod passphrase;
-#[cfg(feature = "full")]
-mod pdq;
 mod post;
-#[cfg(feature = "full")]
-mod serve;
 mod shell;
 mod source;
 mod stream;
-#[cfg(feature = "full")]
-mod token;
-#[cfg(feature = "full")]
-mod worker;
 
-use crate::args::{Cli, Command};
+use crate::args::Cli;
 use crate::error::CliError;
 use crate::io;
-use omr_console::Ui;
+use omr_console::{Groups, Ui};
 use omr_protocol::params::SetSpec;
 use serde::Serialize;
 use std::path::Path;
+
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Make a recipient's keys: secret.key, clue.key (her address) and detection.key
+    #[command(after_help = keygen::KEYGEN)]
+    Keygen(keygen::Keygen),
+    /// Show the published parameter sets
+    #[command(subcommand, after_help = params::PARAMS)]
+    Params(params::ParamsCommand),
+    /// Create and examine boards
+    #[command(subcommand, after_help = board::BOARD)]
+    Board(board::BoardCommand),
+    /// Post files to a recipient
+    #[command(after_help = post::POST)]
+    Post(post::Post),
+    /// Scan a board with a detection key
+    #[command(after_help = digest::DIGEST)]
+    Digest(digest::Digest),
+    /// Look at messages one by one as they come, and cut digests off at any time
+    #[command(subcommand, after_help = stream::STREAM)]
+    Stream(stream::Stream),
+    /// Decode a digest into messages
+    #[command(after_help = decode::DECODE)]
+    Decode(decode::Decode),
+    /// Play every part on real transactions and check the outcome
+    #[command(after_help = demo::DEMO)]
+    Demo(demo::Demo),
+    /// Measure: starts the program omr-lab, which lies beside this one
+    #[command(hide = true, disable_help_flag = true)]
+    Bench(lab::Lab),
+    /// Compare schemes: starts the program omr-lab, which lies beside this one
+    #[command(hide = true, disable_help_flag = true)]
+    Compare(lab::Lab),
+    /// Print a shell's completions of these commands
+    #[command(after_help = shell::COMPLETIONS)]
+    Completions(shell::Completions),
+    /// Write manual pages of all commands
+    #[command(after_help = shell::MAN)]
+    Man(shell::Man),
+    #[cfg(feature = "full")]
+    #[command(flatten)]
+    Full(full::Command),
+}
+
+/// The commands by who needs them, as `--help` lists them; each once.
+pub(crate) const GROUPS: &Groups = &[
+    ("Recipient", &["keygen", "decode"]),
+    ("Sender", &["post"]),
+    ("Board", &["board"]),
+    ("Detector", &["digest", "stream"]),
+    (
+        "Mail over a server",
+        &["id", "address", "contact", "send", "inbox", "watch"],
+    ),
+    ("Server", &["serve", "worker", "token", "data", "health"]),
+    ("Private queries", &["pdq"]),
+    ("Evidence", &["demo", "params", "compare", "bench"]),
+    ("Shell", &["completions", "man"]),
+];
 
 /// Runs the command asked for.
 ///
@@ -53,35 +96,13 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
         Command::Digest(args) => digest::run(args, ui),
         Command::Stream(command) => stream::run(command, ui),
         Command::Decode(args) => decode::run(args, ui),
-        #[cfg(feature = "full")]
-        Command::Id(command) => mail::id(command, ui),
-        #[cfg(feature = "full")]
-        Command::Address(args) => mail::address(args),
-        #[cfg(feature = "full")]
-        Command::Contact(command) => mail::contact(command, ui),
-        #[cfg(feature = "full")]
-        Command::Send(args) => mail::send(args, ui),
-        #[cfg(feature = "full")]
-        Command::Inbox(args) => mail::inbox(args, ui),
-        #[cfg(feature = "full")]
-        Command::Watch(args) => mail::watch(args, ui),
         Command::Demo(args) => demo::run(args, ui),
-        #[cfg(feature = "full")]
-        Command::Serve(args) => serve::run(args, ui),
-        #[cfg(feature = "full")]
-        Command::Worker(args) => worker::run(args, ui),
-        #[cfg(feature = "full")]
-        Command::Token(command) => token::run(command, ui),
-        #[cfg(feature = "full")]
-        Command::Data(command) => data::run(command, ui),
-        #[cfg(feature = "full")]
-        Command::Health(args) => health::run(args),
-        #[cfg(feature = "full")]
-        Command::Pdq(command) => pdq::run(command, ui),
         Command::Bench(args) => lab::run("bench", args, cli.quiet),
         Command::Compare(args) => lab::run("compare", args, cli.quiet),
         Command::Completions(args) => shell::completions(args),
         Command::Man(args) => shell::man(args),
+        #[cfg(feature = "full")]
+        Command::Full(command) => full::run(command, ui),
     }
 }
 
@@ -90,9 +111,7 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
 pub(crate) fn holds_secrets(command: &Command) -> bool {
     match command {
         #[cfg(feature = "full")]
-        Command::Serve(_) | Command::Worker(_) => false,
-        #[cfg(feature = "full")]
-        Command::Pdq(crate::args::Pdq::Serve(_)) => false,
+        Command::Full(command) => full::holds_secrets(command),
         Command::Bench(_) | Command::Compare(_) => false,
         _ => true,
     }

@@ -93,7 +93,7 @@ impl Framed {
     }
 
     /// The whole file, its header again, for what reads it piece by piece.
-    #[cfg(feature = "full")]
+    #[cfg_attr(not(feature = "full"), expect(dead_code, reason = "for tables"))]
     pub(crate) fn into_reader(self) -> impl Read {
         self.reader
     }

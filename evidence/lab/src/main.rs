@@ -4,5 +4,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    omr_lab::main(env!("OMR_BUILD"))
+    // No build script asks for the commit: it would compile the library again with each one.
+    omr_lab::main(option_env!("OMR_COMMIT").unwrap_or(env!("CARGO_PKG_VERSION")))
 }

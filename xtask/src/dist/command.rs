@@ -63,17 +63,22 @@ fn build(
     let mut command = Command::new(tools.join("cargo-zigbuild"));
     command
         .current_dir(release.root)
-        .args(["zigbuild", "--release", "--locked", "--package", "omr-cli"])
+        .args([
+            "zigbuild",
+            "--profile",
+            "dist",
+            "--locked",
+            "--package",
+            "omr-cli",
+        ])
         .args(["--bin", "omr", "--features", "full"])
         .args(["--target", &format!("{target}{library}")])
         .env("PATH", wheel::path_with(tools))
-        .env("CARGO_PROFILE_RELEASE_DEBUG", "none")
-        .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
         .env("CARGO_ENCODED_RUSTFLAGS", built::remap(release.root))
         .env("SOURCE_DATE_EPOCH", &release.epoch);
     succeed(&mut command)?;
     let folder = release.root.join("target").join(target);
-    Ok(folder.join("release/omr"))
+    Ok(folder.join("dist/omr"))
 }
 
 /// The manual's pages and the completions of shells.

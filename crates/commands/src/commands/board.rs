@@ -1,19 +1,110 @@
 //! `omr board`: boards in a folder, created, examined and shortened.
 
 use super::summary;
-use crate::args::{BoardCommand, BoardExpire, BoardInit};
 use crate::error::{CliError, InputError};
 use crate::io;
 use omr_board::clues_of;
 use omr_client::fragment::{most_bytes, most_in_part};
-use omr_console::Ui;
-use omr_console::chain;
+use omr_console::args::payload_bytes;
+use omr_console::{Ui, chain};
 use omr_detector::Progress;
+use omr_protocol::params::DEFAULT;
 use omr_protocol::{ClueKind, ClueParams, ParamSet, Sealing};
 use omr_store::{Board, EARLIER_FILE, Stat, StoreError, Structure};
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+pub(crate) const BOARD: &str = "\
+Examples:
+  omr board init board
+  omr board init zcash --sealing none --payload-bytes 612
+  omr board init quantum --sealing x-wing --payload-bytes 2048
+  omr board stat board --json
+  omr board verify board
+  omr board expire board --keep 100000
+  omr board convert board
+
+All payloads of a board have one size: shorter files are padded, longer ones split.
+
+A board that an earlier version made is refused until it is converted.
+
+Messages that stay when others expire keep their indices, one-time keys stay used, and what asks for a message that \
+expired is refused. A board keeps no times: to expire by age, note from time to time how many messages there are.";
+
+#[derive(clap::Subcommand)]
+pub(crate) enum BoardCommand {
+    /// Create an empty board
+    #[command(after_help = BOARD)]
+    Init(BoardInit),
+    /// Size and configuration
+    #[command(after_help = BOARD)]
+    Stat {
+        /// The board's folder
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check every record and the database under them
+    #[command(after_help = BOARD)]
+    Verify {
+        /// The board's folder
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+    },
+    /// Remove the oldest messages for good
+    #[command(after_help = BOARD)]
+    Expire(BoardExpire),
+    /// Make a board of an earlier format one of this format; the earlier file is kept beside it
+    #[command(after_help = BOARD)]
+    Convert {
+        /// The board's folder
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+    },
+}
+
+#[derive(clap::Args)]
+pub(crate) struct BoardExpire {
+    /// The board's folder
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Messages of a smaller index
+    #[arg(
+        long,
+        value_name = "INDEX",
+        required_unless_present = "keep",
+        conflicts_with = "keep"
+    )]
+    pub(crate) before: Option<u64>,
+    /// All but the last N messages
+    #[arg(long, value_name = "N")]
+    pub(crate) keep: Option<u64>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct BoardInit {
+    /// The board's folder, created where absent
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Bytes of every payload
+    #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
+    pub(crate) payload_bytes: u32,
+    /// Encryption of payloads: none, hpke-x25519 or x-wing
+    #[arg(long, value_name = "SEALING", default_value_t = Sealing::HpkeX25519)]
+    pub(crate) sealing: Sealing,
+    /// Parameter set of the board's clues
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    pub(crate) params: String,
+    /// Kind of the board's clues: bound, or plain, which anybody can make so that they reach every recipient
+    #[arg(long, value_name = "KIND", default_value_t = ClueKind::Bound)]
+    pub(crate) clues: ClueKind,
+}
 
 #[derive(Serialize)]
 struct Report {

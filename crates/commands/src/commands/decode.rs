@@ -4,7 +4,7 @@ mod incomplete;
 mod open;
 
 use super::passphrase::opened;
-use crate::args::Decode;
+use crate::commands::passphrase::PassphraseArg;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Access, Framed, Output, STANDARD};
 use incomplete::{Incomplete, Kept};
@@ -19,6 +19,57 @@ use open::{LeftOut, Message, left_out, messages};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub(crate) struct Decode {
+    /// The recipient's secret.key
+    #[arg(long, value_name = "KEY")]
+    pub(crate) secret_key: PathBuf,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
+    /// Digests of one board, in any order: letters are put together from all of them; - is standard input
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    pub(crate) digest: Vec<PathBuf>,
+    /// Folder for the messages, created where absent; - writes them to standard output
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Payloads just as they stand on the board: not opened, not put together
+    #[arg(long)]
+    pub(crate) raw: bool,
+    /// Refuse a digest of a board with another sealing
+    #[arg(long, value_name = "SEALING")]
+    pub(crate) sealing: Option<Sealing>,
+    /// Exit with 1 if any pertinent message could not be opened, or a letter is not whole
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Replace files
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) const DECODE: &str = "\
+Examples:
+  omr decode --secret-key alice/secret.key --digest digest --out letters
+  omr decode --secret-key alice/secret.key --digest - --out - < digest
+  omr decode --secret-key alice/secret.key --digest digest \\
+    --raw --out payloads
+  omr decode --secret-key alice/secret.key --digest first second --out all
+
+Writes one file for each that was posted, named by the index of its first payload and what its sender called it \
+(000123-letter.txt, or 000123.bin), and prints the paths; a digest of indices gives indices.txt. With --out - contents go to standard output, one after another in the order of the \
+board.
+
+Anybody can write to an address, and one message of others in 2^27.9 looks pertinent. So payloads that cannot be \
+opened are left out with a warning. The exit code is then 0, but 1 if nothing could be opened or with --strict. A \
+board with sealing none vouches for nothing: --sealing none says that you expect that, --sealing hpke-x25519 refuses \
+it.
+
+Of a file that is not whole the warning names the messages that are missing. Its parts are kept in the folder \
+`incomplete` beside the letters until other digests, in the same call or in later ones into the same folder, in any \
+order, bring the rest.";
 
 /// Name of the file that digests of indices give.
 const INDICES: &str = "indices.txt";

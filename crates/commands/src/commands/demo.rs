@@ -4,26 +4,68 @@ mod cast;
 mod report;
 mod scan;
 
-use crate::args::Demo;
 use crate::commands::source::source;
 use crate::commands::{board, engines, keygen};
 use crate::error::{CliError, InputError};
 use crate::io::{self, Framed, TemporaryFolder};
 use cast::{Cast, Posting};
 use omr_client::{Retrieved, decode};
-use omr_console::Ui;
-use omr_console::peak_rss_bytes;
+use omr_console::args::{bound, messages, threads};
+use omr_console::{Ui, peak_rss_bytes};
 use omr_detector::Stages;
 use omr_detector::engines::{Costs, Job};
-use omr_protocol::Mismatch;
 use omr_protocol::frame::Kind;
+use omr_protocol::params::DEFAULT;
 use omr_protocol::{ClueKind, EngineKind, ParamSet, Request, Response, Sealing};
+use omr_protocol::{Mismatch, Scheme};
 use omr_transactions::{RealPayloads, real_payloads};
 use report::{Outcome, Report};
 use scan::Check;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+#[derive(clap::Args)]
+pub(crate) struct Demo {
+    /// Messages on the board
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
+    pub(crate) messages: u64,
+    /// Recipients, the one who asks among them
+    #[arg(long, value_name = "R", default_value_t = 20, value_parser = clap::value_parser!(u16).range(2..=1000))]
+    pub(crate) recipients: u16,
+    /// Messages for the one who asks
+    #[arg(long, value_name = "P", default_value_t = 50, value_parser = bound())]
+    pub(crate) pertinent: u32,
+    /// Her digest's bound; a stranger's message passes for hers once in 1,440 full boards
+    #[arg(long, value_name = "K", default_value_t = 54, value_parser = bound())]
+    pub(crate) bound: u32,
+    /// Threads to work on; all cores unless given
+    #[arg(long, value_name = "T", value_parser = threads())]
+    pub(crate) threads: Option<u16>,
+    /// Keep all files in this new folder; a temporary one unless given
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// sophomr, instantomr or hybrid
+    #[arg(long, value_name = "SCHEME", default_value_t = Scheme::Sophomr)]
+    pub(crate) scheme: Scheme,
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    pub(crate) params: String,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) const DEMO: &str = "\
+Examples:
+  omr demo --params insecure-tiny-hybrid-v4 --messages 2048 # a second
+  omr demo                              # at full size
+  omr demo --messages 131072 --bound 100 --dir demo --json
+  omr demo --scheme instantomr --messages 1000
+  omr demo --scheme hybrid --messages 66000
+
+Exits with 1 unless every message is retrieved bit for bit, no other is, and neither the board nor what the \
+detector has or makes contains the secret key.";
 
 /// A Zcash output's ephemeral key and ciphertext.
 const PAYLOAD_BYTES: usize = 612;

@@ -1,20 +1,84 @@
 //! `omr digest`: a board scanned with a detection key.
 
-use super::engines;
-use super::listed;
 use super::source::{sealing, source};
-use crate::args::Digest;
+use super::{engines, listed};
+use crate::args::Span;
+use crate::args::headings::{OUTPUT, WORK};
+use crate::commands::engines::EngineName;
 use crate::error::{CliError, InputError};
 use crate::io::Output;
 use omr_console::Ui;
+use omr_console::args::{bound, threads};
 use omr_detector::engine::Answer;
 use omr_detector::engines::Job;
 use omr_detector::{Stages, placement_seed};
+use omr_protocol::Scheme;
 use omr_protocol::{ParamSet, Request};
 use omr_store::{Board, StoreError};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub(crate) struct Digest {
+    /// The board's folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) board: PathBuf,
+    /// The recipient's detection.key or instant.key; given twice, both
+    #[arg(long, value_name = "KEY", required = true, num_args = 1)]
+    pub(crate) detection_key: Vec<PathBuf>,
+    /// sophomr, instantomr, hybrid, or the forms for indices alone, sophomd and instantomd; what the
+    /// keys serve unless given
+    #[arg(long, help_heading = WORK, value_name = "SCHEME")]
+    pub(crate) scheme: Option<Scheme>,
+    /// What `omr-lab bench crossover --json` printed: where a hybrid digest changes the engine
+    #[arg(long, help_heading = WORK, value_name = "FILE")]
+    pub(crate) costs: Option<PathBuf>,
+    /// What makes the digest: an NVIDIA card, the processor, or (auto) a card where there is one
+    #[arg(long, help_heading = WORK, value_name = "ENGINE", default_value = "auto")]
+    pub(crate) engine: EngineName,
+    /// Pertinent messages that the digest may carry
+    #[arg(long, value_name = "K", value_parser = bound())]
+    pub(crate) bound: u32,
+    /// Messages to scan, by index, the end excluded; either end may be left out
+    #[arg(long, value_name = "A..B")]
+    pub(crate) range: Option<Span>,
+    /// Indices without payloads: a smaller digest, sooner
+    #[arg(long)]
+    pub(crate) indices_only: bool,
+    /// Threads to work on; all cores unless given
+    #[arg(long, help_heading = WORK, value_name = "T", value_parser = threads())]
+    pub(crate) threads: Option<u16>,
+    /// File for the digest; - is standard output
+    #[arg(long, help_heading = OUTPUT, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Replace the file
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) force: bool,
+    /// Tell the seconds of each stage on standard error
+    #[arg(long, help_heading = OUTPUT, short)]
+    pub(crate) verbose: bool,
+    /// Report as one JSON object (on standard error if the digest goes to standard output)
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) json: bool,
+}
+
+pub(crate) const DIGEST: &str = "\
+Examples:
+  omr digest --board board --detection-key alice/detection.key \\
+    --detection-key alice/instant.key --bound 50 --out digest
+  omr digest --board board --detection-key alice/instant.key \\
+    --bound 50 --range 2.. --out - > later
+  omr digest --board board --detection-key alice/detection.key \\
+    --bound 50 --indices-only --out indices
+  omr digest --board board --detection-key alice/detection.key \\
+    --bound 50 --range 0..2 --out first
+
+Others can post while a digest is made: it holds what was on the board when it began. A file that exists is replaced \
+only with --force. The digest's size depends on the range, the bound and the payload size, never on what is found. The bound holds \
+for each group of up to 12 batches of messages, with InstantOMR of 65,536 messages. With both keys, full batches \
+go to SophOMR and the rest to InstantOMR, where that costs less; a key is read only where its engine has a part.";
 
 #[derive(Serialize)]
 struct Report {
@@ -58,14 +122,10 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
         None => keys.scheme(request.payload_bytes.is_some())?,
     };
     let scheme = keys.narrowed(scheme, &request, costs)?;
-    #[cfg(feature = "full")]
     let cards = engines::cards(args.engine.choice(), ui)?;
     let bar = ui.bar();
     let mut stages = Stages::default();
-    #[cfg(feature = "full")]
     let make = |set: &ParamSet, kind| engines::on(&cards, set, kind);
-    #[cfg(not(feature = "full"))]
-    let make = engines::on_cpu;
     let loaded = stages.time("keys", || keys.load_for(scheme, &make, &bar));
     let (set, engines) = loaded?;
     let job = Job {

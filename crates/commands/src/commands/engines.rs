@@ -2,9 +2,7 @@
 
 use crate::error::{CliError, InputError};
 use crate::io::{self, Framed};
-#[cfg(feature = "full")]
 use omr_console::Ui;
-#[cfg(feature = "full")]
 use omr_cuda::{Cards, CardsError, Choice};
 use omr_detector::engine::{self, Engine};
 use omr_detector::engines::{Costs, Engines};
@@ -17,6 +15,25 @@ use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// What makes digests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum EngineName {
+    Auto,
+    Cpu,
+    Cuda,
+}
+
+impl EngineName {
+    /// A card or the processor.
+    pub(crate) fn choice(self) -> omr_cuda::Choice {
+        match self {
+            Self::Auto => omr_cuda::Choice::Auto,
+            Self::Cuda => omr_cuda::Choice::Cuda,
+            Self::Cpu => omr_cuda::Choice::Cpu,
+        }
+    }
+}
 
 /// What `omr-lab bench crossover --json` prints of the engines.
 #[derive(Deserialize)]
@@ -38,7 +55,6 @@ pub(super) fn on_cpu(set: &ParamSet, kind: EngineKind) -> Result<Box<dyn Engine>
 /// What makes digests on this machine, told in a line.
 ///
 /// Errors: `Cards` where a card is asked for and there is none.
-#[cfg(feature = "full")]
 pub(super) fn cards(choice: Choice, ui: &Ui) -> Result<Cards, CliError> {
     let cards = Cards::new(choice).map_err(CardsError::from)?;
     if choice != Choice::Cpu {
@@ -50,7 +66,6 @@ pub(super) fn cards(choice: Choice, ui: &Ui) -> Result<Cards, CliError> {
 /// The engine of a kind, on a card if there is one.
 ///
 /// Errors: `Params`, `Cards`.
-#[cfg(feature = "full")]
 pub(super) fn on(
     cards: &Cards,
     set: &ParamSet,

@@ -1,19 +1,62 @@
 //! `omr keygen`: a recipient's keys as files.
 
 use super::passphrase::wanted;
-use crate::args::Keygen;
+use crate::commands::passphrase::Locking;
 use crate::error::CliError;
 use crate::io::{self, Access, Output, Staged};
 use omr_client::locked::{Passphrase, lock};
 use omr_client::{SecretKey, identity, os_rng, write_detection_key};
 use omr_console::{ConsoleError, Ui};
 use omr_protocol::frame::Kind;
+use omr_protocol::params::DEFAULT;
 use omr_protocol::sophomr::Epoch;
 use omr_protocol::{ClueKey, ClueKind, EngineKind, ParamSet, Scheme};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+
+#[derive(clap::Args)]
+pub(crate) struct Keygen {
+    /// Folder for the three files, created where absent
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Make detection keys for these schemes alone: sophomr (detection.key), instantomr (instant.key) or
+    /// hybrid (both)
+    #[arg(long, value_name = "SCHEME")]
+    pub(crate) scheme: Option<Scheme>,
+    /// Parameter set
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    pub(crate) params: String,
+    #[command(flatten)]
+    pub(crate) locking: Locking,
+    /// Keys for plain clues, for boards of such: weaker, as a few posts of an enemy can fill everybody's digests
+    #[arg(long)]
+    pub(crate) plain_clues: bool,
+    /// The board that the detection key is for, by its folder or its id: a detector then serves the key together with
+    /// others of this board and quarter; alone unless given
+    #[arg(long, value_name = "BOARD")]
+    pub(crate) board: Option<PathBuf>,
+    /// Replace keys; what was posted to the old ones is lost
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) const KEYGEN: &str = "\
+Examples:
+  omr keygen --out alice
+  omr keygen --out carol --json
+  omr keygen --scheme sophomr --out bob # detection.key alone
+  omr keygen --passphrase --out dora    # secret.key under a passphrase
+  omr keygen --board 00112233445566778899aabbccddeeff --out emil
+
+Give clue.key to everybody who writes to you, detection.key and instant.key to the detector you hire, and \
+secret.key to nobody. `omr id passphrase --home DIR` sets, changes or removes its passphrase later. An existing key is replaced only with --force. `omr id show` and \
+`omr board stat` print a board's id; what a key for a board shares, and with whom, SECURITY.md says under Masks of an \
+epoch.";
 
 /// Name of the recipient's secret in her folder.
 pub(super) const SECRET_KEY: &str = "secret.key";

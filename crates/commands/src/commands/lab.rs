@@ -1,9 +1,24 @@
 //! `omr bench` and `omr compare`: the program of measurements, started in place of this one.
 
-use crate::args::Lab;
 use crate::error::CliError;
+use std::ffi::OsString;
 use std::io;
 use std::process::Command;
+
+/// What follows `omr bench` and `omr compare`: omr-lab reads it.
+#[derive(clap::Args)]
+pub(crate) struct Lab {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// What omr-lab is given
+    #[arg(
+        value_name = "ARGUMENT",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) arguments: Vec<OsString>,
+}
 
 /// Starts `omr-lab`, which lies beside this program, with the arguments of this one.
 ///

@@ -2,15 +2,56 @@
 
 mod instant;
 
-use crate::args::{ParamsCommand, ParamsShow};
 use crate::error::CliError;
 use crate::io;
 use instant::Instant;
+use omr_console::args::{bound, payload_bytes};
 use omr_protocol::clue::SEAL_PUBLIC_BYTES;
+use omr_protocol::params::DEFAULT;
 use omr_protocol::params::{Bits, Security, SetSpec};
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Params};
 use omr_protocol::{ClueKey, ClueKind, ClueParams, ParamSet};
 use serde::Serialize;
+
+#[derive(clap::Subcommand)]
+pub(crate) enum ParamsCommand {
+    /// The names of all sets
+    #[command(after_help = PARAMS)]
+    List {
+        /// Print one JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Sizes, security, failure rates and moduli of one set
+    #[command(after_help = PARAMS)]
+    Show(ParamsShow),
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ParamsShow {
+    /// Parameter set
+    #[arg(value_name = "NAME", default_value = DEFAULT)]
+    pub(crate) name: String,
+    /// Pertinent messages that the digest may carry
+    #[arg(long, value_name = "K", default_value_t = 50, value_parser = bound())]
+    pub(crate) bound: u32,
+    /// Messages that the digest covers
+    #[arg(long, value_name = "N", default_value_t = 65_536)]
+    pub(crate) messages: u64,
+    /// Bytes of a payload
+    #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
+    pub(crate) payload_bytes: u32,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) const PARAMS: &str = "\
+Examples:
+  omr params list
+  omr params show
+  omr params show sophomr-v5 --bound 512 --messages 524288 \\
+    --payload-bytes 1024 --json";
 
 #[derive(Serialize)]
 struct Listed {

@@ -1,6 +1,5 @@
 //! Passphrases: from a file or the environment where one is given, else from a person at a terminal.
 
-use crate::args::{Locking, PassphraseArg};
 use crate::error::{CliError, InputError};
 use crate::io::{Framed, is_standard};
 use omr_client::locked::{self, MAX_LOCKED_BYTES, Passphrase};
@@ -10,6 +9,24 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
+
+/// Whether a new secret is put under a passphrase.
+#[derive(clap::Args)]
+pub(crate) struct Locking {
+    /// Put the secret under a passphrase, which is asked for twice, or taken from --passphrase-file or $OMR_PASSPHRASE
+    #[arg(long)]
+    pub(crate) passphrase: bool,
+    /// File whose first line is the passphrase
+    #[arg(long, value_name = "FILE")]
+    pub(crate) passphrase_file: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct PassphraseArg {
+    /// File whose first line is the passphrase of a locked secret; $OMR_PASSPHRASE unless given, else it is asked for
+    #[arg(long, value_name = "FILE")]
+    pub(crate) passphrase_file: Option<PathBuf>,
+}
 
 /// Bytes of the longest file of a passphrase.
 const MAX_BYTES: u64 = 4096;

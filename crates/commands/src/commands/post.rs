@@ -2,7 +2,6 @@
 
 use super::board::{self, patiently};
 use super::source::{clues, sealing};
-use crate::args::Post;
 use crate::error::{CliError, InputError};
 use crate::io;
 use omr_board::{MAX_PARTS, TRANSACTION, post_hashes};
@@ -20,6 +19,43 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub(crate) struct Post {
+    /// The board's folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) board: PathBuf,
+    /// The recipient's address: her clue.key, or what `omr send --to` takes
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) to: PathBuf,
+    /// Post each file as one payload just as it is (boards with sealing none)
+    #[arg(long)]
+    pub(crate) raw: bool,
+    /// Post no file names; they are never posted on a board with sealing none
+    #[arg(long)]
+    pub(crate) no_names: bool,
+    /// Print one JSON object for each file
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Files to post; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+pub(crate) const POST: &str = "\
+Examples:
+  omr post --board board --to alice/clue.key letter.txt photo.jpg
+  echo hello | omr post --board board --to alice/clue.key -
+  omr post --board zcash --to alice/clue.key --raw output.bin
+
+A file is posted as it is when its turn comes: one that grows meanwhile, or whose size the system does not know, is \
+posted with what it holds then. Prints the place of each file once it is safely on the disk: `INDEX FILE`, or `FIRST..END FILE` for a file in \
+several messages. A file is posted whole or not at all; small ones go together, up to 1,000 messages at a time. If a \
+later one fails, the lines printed tell what is posted. Sealed with a file goes its name, without folders: a small \
+one that leaves no room for it goes without.
+
+`omr board stat` tells how many bytes of a file a message holds. A file may take 131,072 messages; one of more than \
+a digest's bound is fetched by several digests, whose ranges are told after posting.";
 
 /// More messages for one recipient than most digests are asked for: an identity's, unless she says otherwise.
 const USUAL_BOUND: u64 = 50;
@@ -57,7 +93,7 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     let on_board = || CliError::input(&args.board);
     let board = board::open(&args.board, ui)?;
     #[cfg(feature = "full")]
-    let key = super::mail::clue_key(&args.to, ui)?;
+    let key = super::full::clue_key(&args.to, ui)?;
     #[cfg(not(feature = "full"))]
     let key = io::Framed::open(&args.to, omr_protocol::frame::Kind::ClueKey)?;
     if board.config().params_id != key.header.params_id {

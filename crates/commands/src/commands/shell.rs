@@ -1,10 +1,35 @@
 //! Completions and manual pages, made of the command line's own description.
 
 use super::keygen::create_folder;
-use crate::args::{Completions, Man, command};
+use crate::args::command;
 use crate::error::CliError;
 use crate::io;
-use std::path::Path;
+use clap_complete::Shell;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    pub(crate) shell: Shell,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Man {
+    /// Folder for the pages, created where absent; pages that are there are replaced
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+}
+
+pub(crate) const COMPLETIONS: &str = "\
+Examples:
+  omr completions bash > omr.bash       # then: source omr.bash
+  omr completions zsh > _omr            # in a folder of $fpath
+  omr completions fish > omr.fish       # in ~/.config/fish/completions";
+
+pub(crate) const MAN: &str = "\
+Examples:
+  omr man --out man1                    # then: man -l man1/omr-inbox.1";
 
 const NAME: &str = "omr";
 

@@ -3,8 +3,7 @@
 use crate::commands::board;
 use crate::error::{CliError, InputError};
 use omr_board::{BoardSource, Boards, SourceError, kind_of_bytes};
-use omr_console::Ui;
-use omr_console::chain;
+use omr_console::{Ui, chain};
 use omr_protocol::{ClueKind, ClueParams, Sealing};
 use omr_store::{Board, MessageHashes};
 use std::path::{Path, PathBuf};

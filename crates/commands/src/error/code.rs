@@ -20,14 +20,13 @@ impl CliError {
             Self::Write(..) => Code::Output,
             Self::LeftOut { .. } | Self::NotWhole(_) => Code::Damaged,
             #[cfg(feature = "full")]
-            error => service::code(error),
-            #[cfg(not(feature = "full"))]
+            Self::Full(error) => error.code(),
             _ => Code::Failure,
         }
     }
 }
 
-fn of_decode(error: &DecodeError) -> Code {
+pub(crate) fn of_decode(error: &DecodeError) -> Code {
     match error {
         DecodeError::Overflow { .. } => Code::Overflow,
         _ => Code::Damaged,
@@ -37,64 +36,9 @@ fn of_decode(error: &DecodeError) -> Code {
 fn of_input(error: &InputError) -> Code {
     match error {
         #[cfg(feature = "full")]
-        InputError::Pdq(super::PdqError::Overflow { .. }) => Code::Overflow,
+        InputError::Pdq(error) => error.code(),
         InputError::BoardBusy(_) => Code::Busy,
         InputError::Unsound { .. } | InputError::Unsigned { .. } => Code::Damaged,
         _ => Code::Input,
-    }
-}
-
-/// Errors of mail, servers and private queries.
-#[cfg(feature = "full")]
-mod service {
-    use super::of_decode;
-    use crate::error::{CliError, PdqError};
-    use omr_console::Code;
-    use omr_mail::MailError;
-    use omr_remote::RemoteError;
-
-    pub(super) fn code(error: &CliError) -> Code {
-        match error {
-            CliError::Overflowed { .. } | CliError::Pdq(PdqError::Overflow { .. }) => {
-                Code::Overflow
-            }
-            CliError::Mail(error) => of_mail(error),
-            CliError::Damaged { .. } | CliError::CanariesMissing(_) | CliError::Faults(_) => {
-                Code::Damaged
-            }
-            CliError::Remote(error)
-            | CliError::Retired {
-                source: MailError::Remote(error),
-                ..
-            }
-            | CliError::LastFetch {
-                source: MailError::Remote(error),
-                ..
-            } => of_remote(error),
-            CliError::NotServing(_) => Code::Unreachable,
-            CliError::NoJob(_) => Code::Input,
-            CliError::Worker(omr_worker::WorkerError::NoRight) => Code::Access,
-            _ => Code::Failure,
-        }
-    }
-
-    fn of_mail(error: &MailError) -> Code {
-        match error {
-            MailError::Decode(error) => of_decode(error),
-            MailError::Locked(_) | MailError::Unlock(..) => Code::Input,
-            MailError::Exists(_) | MailError::NotEmpty(_) => Code::Exists,
-            MailError::Remote(error) => of_remote(error),
-            _ => Code::Failure,
-        }
-    }
-
-    fn of_remote(error: &RemoteError) -> Code {
-        match error {
-            RemoteError::Unreachable { .. } | RemoteError::Tls(..) => Code::Unreachable,
-            RemoteError::Exhausted(..) => Code::Busy,
-            RemoteError::Unauthenticated(..) | RemoteError::Denied(..) => Code::Access,
-            RemoteError::File(..) => Code::Input,
-            _ => Code::Failure,
-        }
     }
 }

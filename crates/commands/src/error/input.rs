@@ -1,7 +1,5 @@
 //! Why a file could not be used.
 
-#[cfg(feature = "full")]
-use super::PdqError;
 use omr_board::LocalError;
 use omr_client::letter::LetterError;
 use omr_client::locked::LockError;
@@ -29,24 +27,14 @@ pub(crate) enum InputError {
     /// A table, or a file of a private database query.
     #[cfg(feature = "full")]
     #[error(transparent)]
-    Pdq(#[from] PdqError),
+    Pdq(#[from] crate::commands::full::PdqError),
     /// Not a file of ours, or damaged.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// Not an address.
-    #[cfg(feature = "full")]
-    #[error(transparent)]
-    Address(#[from] omr_mail::MailError),
-    /// A folder where an address is to be, and where a key in it would be.
-    #[cfg(feature = "full")]
-    #[error("expected an address, found a folder: name a file in it, such as {}", .0.display())]
-    Folder(std::path::PathBuf),
     /// Nothing that names a recipient.
     #[cfg(feature = "full")]
-    #[error(
-        "expected somebody to write to, found no file and no contact of this name: `omr contact list` shows contacts"
-    )]
-    Nobody,
+    #[error(transparent)]
+    Recipient(#[from] crate::commands::full::RecipientError),
     /// Not an address.
     #[error(transparent)]
     ClueKey(#[from] ClueError),

@@ -1,6 +1,6 @@
 //! Letters that are not whole: what came is kept beside the others until the rest comes.
 
-use crate::args::Decode;
+use crate::commands::decode::Decode;
 use crate::commands::keygen::create_folder;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Access};
@@ -12,10 +12,9 @@ use omr_protocol::Response;
 use omr_protocol::frame::FrameHeader;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 /// The folder beside the letters.
 const FOLDER: &str = "incomplete";

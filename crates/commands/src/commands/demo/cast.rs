@@ -1,7 +1,7 @@
 //! Recipients and senders, and what they post.
 
-use crate::args::Demo;
 use crate::commands::board;
+use crate::commands::demo::Demo;
 use crate::commands::keygen::Wanted;
 use crate::error::{CliError, InputError};
 use omr_client::{BoundSender, ClueSeed, os_rng};

@@ -1,6 +1,6 @@
 //! What `omr params show` tells of InstantOMR.
 
-use crate::args::ParamsShow;
+use crate::commands::params::ParamsShow;
 use crate::error::CliError;
 use omr_console::thousands;
 use omr_protocol::instantomr::{

@@ -1,0 +1,47 @@
+//! `omr health`: whether a server serves.
+
+use crate::commands::full::FullError;
+use crate::error::CliError;
+use crate::io;
+use omr_remote::{Client, Endpoint, Retry};
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(clap::Args)]
+pub(crate) struct Health {
+    /// The server
+    #[arg(value_name = "URL", default_value = "http://127.0.0.1:7600")]
+    pub(crate) url: String,
+    /// Certificate of the server's authority, in PEM
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(super) fn run(args: &Health) -> Result<(), CliError> {
+    let endpoint = Endpoint {
+        ca_certificate: args
+            .ca
+            .as_deref()
+            .map(super::data::certificate)
+            .transpose()?,
+        // Whoever asks wants to know about now.
+        retry: Retry {
+            total: Duration::ZERO,
+            ..Retry::default()
+        },
+        ..Endpoint::new(&args.url)
+    };
+    let serves = super::serve::runtime()?
+        .block_on(async { Client::connect(&endpoint)?.is_serving().await })?;
+    match serves {
+        true if args.json => {
+            let answer = serde_json::json!({ "url": args.url, "serving": true });
+            Ok(io::print_json(&answer)?)
+        }
+        true => Ok(io::print("serving\n")?),
+        false => Err(FullError::NotServing(args.url.clone()).into()),
+    }
+}

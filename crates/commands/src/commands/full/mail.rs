@@ -1,0 +1,148 @@
+//! Identities, letters, the inbox: thin over `omr-mail`.
+
+mod history;
+mod identity;
+mod inbox;
+mod kept;
+mod letters;
+mod mailbox;
+mod recipient;
+mod seen;
+mod time;
+mod watch;
+
+pub(super) use identity::{ADDRESS, AddressArgs, ID, Id, address, id};
+pub(super) use inbox::run as inbox;
+pub(super) use inbox::{INBOX, InboxArgs};
+pub(super) use letters::{CONTACT, Contact, SEND, Send, contact, send};
+pub(in crate::commands) use recipient::clue_key;
+pub(super) use watch::run as watch;
+pub(super) use watch::{WATCH, Watch};
+
+use crate::commands::full::access::TokenArg;
+use crate::commands::full::network::connect;
+use crate::commands::passphrase::{PassphraseArg, known};
+use crate::error::{CliError, InputError};
+use crate::io;
+use omr_console::Ui;
+use omr_mail::{Home, MailError, Server, Stage};
+use omr_remote::Client;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+#[derive(clap::Args)]
+pub(crate) struct HomeArg {
+    /// The identity's folder; $OMR_HOME, $XDG_DATA_HOME/omr or ~/.local/share/omr unless given
+    #[arg(long, value_name = "DIR")]
+    pub(crate) home: Option<PathBuf>,
+}
+
+/// A server on the command line.
+#[derive(clap::Args)]
+pub(crate) struct PlaceArgs {
+    /// The server: https://HOST:PORT, or http:// on this machine
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    /// Certificate of the CA that signed the server's, as PEM; the system's CAs unless given
+    #[arg(long, value_name = "FILE", requires = "server")]
+    pub(crate) ca: Option<PathBuf>,
+}
+
+/// A server on the command line, and what it wants to see.
+#[derive(clap::Args)]
+pub(crate) struct ServerArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    #[command(flatten)]
+    pub(crate) token: TokenArg,
+}
+
+/// A time such as 500ms, 60s, 5m, 1h or 90d; at least 100 ms.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let wrong = || format!("expected a time such as 500ms, 60s, 5m, 1h or 90d, found {text:?}");
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    let unit = match &text[digits.len()..] {
+        "ms" => 1,
+        "" | "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return Err(wrong()),
+    };
+    let ms = number.checked_mul(unit).filter(|ms| *ms >= 100);
+    ms.map(Duration::from_millis)
+        .ok_or_else(|| format!("expected at least 100ms, found {text:?}"))
+}
+
+/// Largest certificate or address file.
+const MAX_TEXT_BYTES: u64 = 1 << 20;
+
+fn home(arg: &HomeArg) -> Result<Home, CliError> {
+    match &arg.home {
+        Some(dir) => Ok(Home::new(dir)),
+        None => Ok(Home::usual()?),
+    }
+}
+
+/// The server on the command line, if one is given.
+fn server(args: &PlaceArgs, token: Option<String>) -> Result<Option<Server>, CliError> {
+    let Some(url) = args.server.clone() else {
+        return Ok(None);
+    };
+    let ca_certificate = args.ca.as_deref().map(certificate).transpose()?;
+    Ok(Some(Server {
+        url,
+        ca_certificate,
+        token,
+    }))
+}
+
+/// The identity's own server, with the token of this call in place of the one it keeps.
+fn own_server(home: &Home, token: &TokenArg) -> Result<Server, MailError> {
+    let mut own = home.server()?;
+    if let Some(text) = token.text() {
+        own.token = Some(text);
+    }
+    Ok(own)
+}
+
+fn certificate(path: &Path) -> Result<String, CliError> {
+    let text = String::from_utf8(io::read_file(path, MAX_TEXT_BYTES)?);
+    let no_text = |error| InputError::Io(std::io::Error::other(error));
+    text.map_err(no_text).map_err(CliError::input(path))
+}
+
+/// A connection to an identity's own server.
+fn own_client(home: &Home, token: &TokenArg, ui: &Ui) -> Result<Client, CliError> {
+    connect(own_server(home, token)?.endpoint(), ui)
+}
+
+/// Runs what waits for a network.
+fn block_on<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
+    super::serve::runtime()?.block_on(work)
+}
+
+/// How far the server is, for people.
+fn show(bar: &omr_console::Bar, stage: Stage) {
+    match stage {
+        Stage::Queued(ahead) => bar.at("waiting".into(), 0, ahead),
+        Stage::Running(name, done, total) => bar.at(name, done, total),
+    }
+}
+
+/// A home whose secret can be read.
+///
+/// Errors: `Mail`, `Input`, `Lock`, `NoPassphrase`.
+fn unlocked(home: Home, arg: &PassphraseArg) -> Result<Home, CliError> {
+    match home.is_locked()? {
+        true => {
+            let passphrase = known(arg, &home.path(crate::commands::keygen::SECRET_KEY))?;
+            Ok(home.with_passphrase(passphrase))
+        }
+        false => {
+            io::warn_if_shared(&home.path(crate::commands::keygen::SECRET_KEY));
+            Ok(home)
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! `omr id passphrase`, `export` and `import`.
+
+use super::{home, print_report};
+use crate::commands::full::FullError;
+use crate::commands::full::mail::{HomeArg, unlocked};
+use crate::commands::keygen::SECRET_KEY;
+use crate::commands::passphrase::PassphraseArg;
+use crate::commands::passphrase::{Given, fresh, opened};
+use crate::error::CliError;
+use crate::io::{self, Access, Framed, Output, STANDARD};
+use omr_client::locked::{MAX_LOCKED_BYTES, lock};
+use omr_console::Ui;
+use omr_mail::{Identity, MailError};
+use omr_protocol::frame::Kind;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub(crate) struct IdPassphrase {
+    #[command(flatten)]
+    pub(crate) home: HomeArg,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
+    /// File whose first line is the new passphrase; $OMR_NEW_PASSPHRASE unless given, else it is asked for twice
+    #[arg(long, value_name = "FILE")]
+    pub(crate) new_passphrase_file: Option<PathBuf>,
+    /// Take the passphrase away: secret.key then opens for whoever has it
+    #[arg(long, conflicts_with = "new_passphrase_file")]
+    pub(crate) remove: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct IdExport {
+    #[command(flatten)]
+    pub(crate) home: HomeArg,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
+    /// File to write; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// No passphrase around it: whoever has the file has the letters, and the secret unless that is under one
+    #[arg(long)]
+    pub(crate) plain: bool,
+    /// Replace the file
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct IdImport {
+    #[command(flatten)]
+    pub(crate) home: HomeArg,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
+    /// What `omr id export` wrote; - is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) const ID_SAFE: &str = "\
+Examples:
+  omr id passphrase                     # set it, or change it
+  omr id export --out ann.omr           # under the passphrase too
+  omr id import ann.omr --home laptop
+  omr id rotate                         # new keys, a new address
+  omr id forget --all                   # letters to old addresses: no more
+  omr id passphrase --remove
+
+A passphrase is taken from --passphrase-file or $OMR_PASSPHRASE (a new one from --new-passphrase-file or \
+$OMR_NEW_PASSPHRASE), else it is asked for at the terminal; a new one has at least 8 characters. It protects secret.key and exports; letters in the inbox are not \
+under it. Nobody can restore what a forgotten passphrase locks.
+
+An export holds secret, address, server, contacts, letters and where fetches stand: letters that come later are fetched \
+by the restored identity, none of the others comes twice. It is made under the secret's passphrase, or a new one where \
+the secret has none. Two copies of an identity can both fetch; the server sees that. After `omr id rotate` on one of \
+them the other goes on with the old address until that is forgotten, and is then told so: import what the first exports \
+there anew.
+
+secret.key alone restores an identity too: in an empty folder of its own, `omr id new --home DIR --server URL` takes it \
+over, with the same address if --sealing, --bound and --spares are as they were, and fetches the whole board; contacts, \
+letters that expired and identities that were replaced are not in it.
+
+After `omr id rotate` the old identity lies in retired/DATE in the home, and `omr inbox` and `omr watch` fetch for it too, \
+until `omr id forget`. The server sees that one account asks with both keys, so that they are one person's: who must not \
+be linked makes an identity in another --home, with another token and from another network. Whoever had the old secret \
+reads old letters, and new ones to the old address.";
+
+/// Also of a folder of `omr keygen`, which is no identity yet.
+pub(super) fn passphrase(args: &IdPassphrase, ui: &Ui) -> Result<(), CliError> {
+    let home = home(&args.home)?;
+    let path = home.path(SECRET_KEY);
+    let was_locked = home.is_locked()?;
+    if args.remove && !was_locked {
+        home.check_passphrase()?;
+        return Err(FullError::NotLocked(path).into());
+    }
+    let home = unlocked(home, &args.passphrase)?;
+    // A wrong passphrase is told before a new one is typed.
+    home.check_passphrase()?;
+    if args.remove {
+        home.set_passphrase(None)?;
+        ui.note("the secret opens for whoever has its file now");
+        return Ok(());
+    }
+    let given = Given {
+        file: args.new_passphrase_file.as_deref(),
+        option: "--new-passphrase-file",
+        variable: "OMR_NEW_PASSPHRASE",
+    };
+    let new = given.new_passphrase(&path)?;
+    home.set_passphrase(Some(&new))?;
+    ui.note(match was_locked {
+        true => "the secret is under the new passphrase; exports made before are under the old one",
+        false => "the secret is under the passphrase: nobody can restore it without; letters in the inbox are not",
+    });
+    Ok(())
+}
+
+pub(super) fn export(args: &IdExport, ui: &Ui) -> Result<(), CliError> {
+    let output = Output::file(&args.out, args.force)?;
+    let identity = Identity::open(&home(&args.home)?)?;
+    let passphrase = match (args.plain, identity.home.is_locked()?) {
+        (true, _) => None,
+        // One passphrase for both, which must be the right one.
+        (false, true) => {
+            let home = unlocked(identity.home.clone(), &args.passphrase)?;
+            home.check_passphrase()?;
+            home.passphrase().cloned()
+        }
+        (false, false) => Some(fresh(
+            args.passphrase.passphrase_file.as_ref(),
+            output.path(),
+        )?),
+    };
+    let exported = identity.export()?;
+    match &passphrase {
+        Some(passphrase) => write(args, &output, &lock(Kind::Identity, &exported, passphrase)?)?,
+        None => write(args, &output, &exported)?,
+    }
+    ui.note(
+        "keep it apart from this machine; letters that come from now on are fetched by either copy",
+    );
+    if args.plain {
+        ui.warn("the exported identity is under no passphrase: whoever has it has your letters");
+    }
+    Ok(())
+}
+
+fn write(args: &IdExport, output: &Output, bytes: &[u8]) -> Result<(), CliError> {
+    match io::is_standard(output.path()) {
+        true => Ok(io::write_result(Path::new(STANDARD), bytes)?),
+        false => Ok(io::stage_bytes(output.path(), Access::Private, bytes)?.commit(args.force)?),
+    }
+}
+
+pub(super) fn import(args: &IdImport, ui: &Ui) -> Result<(), CliError> {
+    let home = home(&args.home)?;
+    let file = Framed::open_any(&args.file, &[Kind::Identity, Kind::Locked])?;
+    let file = opened(file, Kind::Identity, &args.passphrase)?;
+    let exported = file.bytes_up_to(MAX_LOCKED_BYTES)?;
+    let identity = home.import(&exported).map_err(|error| match error {
+        MailError::Frame(error) => CliError::input(&args.file)(error.into()),
+        error => error.into(),
+    })?;
+    print_report(&identity, args.json)?;
+    ui.note(
+        "fetches go on where the exported identity stood; `omr id register` tells the server, if it does not know \
+         the keys any more or --token is another one",
+    );
+    Ok(())
+}

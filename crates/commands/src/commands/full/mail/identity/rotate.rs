@@ -1,0 +1,238 @@
+//! `omr id rotate` and `forget`.
+
+use super::{home, own_server, print_report, upload, warn_of_unknown};
+use crate::commands::full::FullError;
+use crate::commands::full::access::TokenArg;
+use crate::commands::full::mail::time::today;
+use crate::commands::full::mail::{HomeArg, inbox};
+use crate::commands::full::mail::{show, unlocked};
+use crate::commands::full::network::connect;
+use crate::commands::passphrase::PassphraseArg;
+use crate::error::CliError;
+use omr_console::{Ui, chain};
+use omr_mail::{
+    Home, Identity, Inbox, MailError, Server, Unfinished, board_mark, board_place, collect, revoke,
+};
+
+#[derive(clap::Args)]
+pub(crate) struct IdRotate {
+    #[command(flatten)]
+    pub(crate) home: HomeArg,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
+    #[command(flatten)]
+    pub(crate) token: TokenArg,
+    /// Forget the old address at once, after a last fetch: what is written to it from now on is lost
+    #[arg(long)]
+    pub(crate) forget_old: bool,
+    /// A detection key with masks of its own from now on, which the server serves alone
+    #[arg(long)]
+    pub(crate) own_masks: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct IdForget {
+    #[command(flatten)]
+    pub(crate) home: HomeArg,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
+    #[command(flatten)]
+    pub(crate) token: TokenArg,
+    /// Which one, by the name that `omr id show` prints; may be left out where there is only one
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// All of them
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) all: bool,
+    /// Also where letters did not come whole, which are lost then
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
+    let home = unlocked(home(&args.home)?, &args.passphrase)?;
+    let old = Identity::open(&home)?;
+    home.check_passphrase()?;
+    // Held until the switch is done: nobody else fetches meanwhile.
+    let letters = Inbox::open(&home)?;
+    let unfinished = Unfinished::of(&letters)?;
+    if args.forget_old && !unfinished.is_nothing() {
+        return Err(FullError::Unfinished {
+            whose: "the identity".to_owned(),
+            unfinished,
+            home: home.dir().to_owned(),
+            instead: "without --forget-old it still comes".to_owned(),
+        }
+        .into());
+    }
+    let server = server(&home, &args.token)?;
+    let mut successor = match Identity::open(&home.next()) {
+        Err(MailError::NoIdentity(_)) => begin(args, &old, server.as_ref(), ui).await?,
+        // An attempt was interrupted behind this point.
+        opened => opened?,
+    };
+    if let Some(server) = &server {
+        successor.home.set_server(server)?;
+        upload(&mut successor, ui).await?;
+    }
+    let name = home.replace(&today())?;
+    drop(letters);
+    let identity = Identity::open(&home)?;
+    let retired = Identity::open(&home.retired_home(&name)?)?;
+    let theirs = Inbox::open(&retired.home)?;
+    Inbox::open(&home)?.adopt(&name, &retired, &theirs)?;
+    drop(theirs);
+    if args.forget_old {
+        fetch_last(&home, &name, &args.token, false, ui).await?;
+        check_whole(&home, &name, &args.passphrase, false)?;
+        end(&home, &name, &args.token, ui).await?;
+    }
+    print_report(&identity, args.json)?;
+    ui.note("this is a new address: give people what `omr address` prints now");
+    if !args.forget_old {
+        ui.note(&format!(
+            "letters to the old one still come with `omr inbox`, until `omr id forget {name}`; the server can tell that \
+             both are yours"
+        ));
+    }
+    Ok(())
+}
+
+/// An identity's server, if it has one, with the token of this call.
+fn server(home: &Home, token: &TokenArg) -> Result<Option<Server>, CliError> {
+    match own_server(home, token) {
+        Err(MailError::NoServer) => Ok(None),
+        server => Ok(Some(server?)),
+    }
+}
+
+/// Makes the new keys, after everything was looked at that may forbid them.
+async fn begin(
+    args: &IdRotate,
+    old: &Identity,
+    server: Option<&Server>,
+    ui: &Ui,
+) -> Result<Identity, CliError> {
+    let mut new = old.successor()?;
+    new.own_masks |= args.own_masks;
+    let start = match server {
+        Some(server) => {
+            let client = connect(server.endpoint(), ui)?;
+            let board = client.board().await.map_err(MailError::from)?;
+            let place = board_place(&board)?;
+            old.check(&place)?;
+            new.board_id = Some(place.board_id);
+            Some(board_mark(&board)?)
+        }
+        None => None,
+    };
+    let mut made = Identity::create(&old.home.next(), &new)?;
+    if let Some(start) = start {
+        made.begin_at(&start)?;
+    }
+    Ok(made)
+}
+
+pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
+    let home = Identity::open(&home(&args.home)?)?.home;
+    let names: Vec<String> = match &args.name {
+        Some(name) => vec![name.clone()],
+        None => home.retired()?.into_iter().map(|(name, _)| name).collect(),
+    };
+    if names.len() > 1 && !args.all {
+        return Err(FullError::WhichRetired(names).into());
+    }
+    if names.is_empty() {
+        ui.announce("no retired identity: there is nothing to forget");
+    }
+    for name in names {
+        fetch_last(&home, &name, &args.token, args.force, ui).await?;
+        check_whole(&home, &name, &args.passphrase, args.force)?;
+        end(&home, &name, &args.token, ui).await?;
+        ui.note(&format!(
+            "{name} is forgotten: its letters stay, what is written to its address from now on is lost"
+        ));
+    }
+    Ok(())
+}
+
+/// Fetches the letters to a retired identity that did not come yet.
+///
+/// Errors: `LastFetch` where a later one may bring them, unless forced.
+async fn fetch_last(
+    home: &Home,
+    name: &str,
+    token: &TokenArg,
+    is_forced: bool,
+    ui: &Ui,
+) -> Result<(), CliError> {
+    let old = Identity::open(&home.retired_home(name)?)?;
+    let (Ok(_), Some(server)) = (old.registered(), server(&old.home, token)?) else {
+        return Ok(());
+    };
+    let client = connect(server.endpoint(), ui)?;
+    let theirs = Inbox::open(&old.home)?;
+    let bar = ui.bar();
+    let fetched = collect(&client, &old, theirs.requests(), |stage| show(&bar, stage)).await;
+    drop(bar);
+    match fetched {
+        Ok(collected) => inbox::print_report(ui, &old, &collected),
+        // Another copy of the identity ended it.
+        Err(MailError::KeysGone) => {}
+        Err(source) if source.is_passing() && !is_forced => {
+            return Err(FullError::LastFetch {
+                name: name.to_owned(),
+                source,
+            }
+            .into());
+        }
+        Err(error) => ui.warn(&format!(
+            "letters to {name} that were not fetched are lost, as the last fetch failed: {}",
+            chain(&error)
+        )),
+    }
+    Ok(())
+}
+
+/// Takes in what waits for a retired identity, and refuses to forget it while letters to it did not come whole.
+fn check_whole(
+    home: &Home,
+    name: &str,
+    passphrase: &PassphraseArg,
+    is_forced: bool,
+) -> Result<(), CliError> {
+    let unfinished = match home.unfinished(name) {
+        // Digests wait to be decoded.
+        Err(MailError::Locked(_)) => unlocked(home.clone(), passphrase)?.unfinished(name)?,
+        found => found?,
+    };
+    if unfinished.is_nothing() || is_forced {
+        return Ok(());
+    }
+    Err(FullError::Unfinished {
+        whose: format!("the retired identity {name}"),
+        unfinished,
+        home: home.retired_home(name)?.dir().to_owned(),
+        instead: format!("`omr id forget {name} --force` loses it"),
+    }
+    .into())
+}
+
+/// Ends a retired identity, at the server first.
+async fn end(home: &Home, name: &str, token: &TokenArg, ui: &Ui) -> Result<(), CliError> {
+    let mut old = Identity::open(&home.retired_home(name)?)?;
+    if let (Ok(_), Some(server)) = (old.registered(), server(&old.home, token)?) {
+        let client = connect(server.endpoint(), ui)?;
+        match revoke(&mut old, &client).await {
+            Err(MailError::Remote(error)) => ui.warn(&format!(
+                "the server could not be told ({error}): it keeps the detection keys of {name} until nobody has used \
+                 them for a while"
+            )),
+            revoked => warn_of_unknown(&revoked?, ui),
+        }
+    }
+    Ok(home.forget(name)?)
+}

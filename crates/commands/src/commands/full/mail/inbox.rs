@@ -1,0 +1,717 @@
+//! `omr inbox`.
+
+use super::identity::keep_published;
+use super::mailbox::{Mailbox, collect_retired, readable, warn_of_unread};
+use super::time::time;
+use super::{block_on, home, own_client, own_server, show};
+use super::{history, kept};
+use crate::args::Span;
+use crate::args::headings::OUTPUT;
+use crate::commands::full::FullError;
+use crate::commands::full::access::TokenArg;
+use crate::commands::full::headings::{AGAIN, CANARIES};
+use crate::commands::full::mail::history::HISTORY;
+use crate::commands::full::mail::kept::InboxAgain;
+use crate::commands::full::mail::seen::Seen;
+use crate::commands::full::mail::{HomeArg, unlocked};
+use crate::commands::full::network::connect;
+use crate::commands::keygen::create_folder;
+use crate::commands::passphrase::PassphraseArg;
+use crate::error::CliError;
+use crate::io::{self, Access};
+use omr_client::fragment::visible;
+use omr_console::Ui;
+use omr_console::args::bound;
+use omr_mail::{
+    CanaryState, Collected, Identity, Inbox, Incomplete, Kept, Listed, MailError, Outcome, Reader,
+    Retired, Spares, Taken, canary_client, collect, post_canary,
+};
+use serde::Serialize;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct InboxArgs {
+    #[command(subcommand)]
+    pub(crate) act: Option<InboxAct>,
+    #[command(flatten)]
+    pub(crate) home: HomeArg,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
+    #[command(flatten)]
+    pub(crate) token: TokenArg,
+    /// List messages too that were read
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Ask nobody: list what is here
+    #[arg(long)]
+    pub(crate) offline: bool,
+    /// Post a message to yourself first: whether it returns shows with --audit
+    #[arg(long, help_heading = CANARIES, conflicts_with = "offline")]
+    pub(crate) canary: bool,
+    /// Tell what became of all canaries, without fetching; exit with 1 if one is missing
+    #[arg(long, help_heading = CANARIES, conflicts_with_all = ["canary", "all", "raise_bound", "retry_damaged"])]
+    pub(crate) audit: bool,
+    /// Ask again for ranges that overflowed, with this bound: read below what that tells
+    #[arg(long, help_heading = AGAIN, value_name = "K", value_parser = bound(), conflicts_with = "offline")]
+    pub(crate) raise_bound: Option<u32>,
+    /// Ask again for ranges whose digests did not decode
+    #[arg(long, help_heading = AGAIN, conflicts_with = "offline")]
+    pub(crate) retry_damaged: bool,
+    /// Print one JSON object
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Subcommand)]
+pub(crate) enum InboxAct {
+    /// Print messages and note that they were read
+    #[command(after_help = INBOX)]
+    Read(InboxRead),
+    /// List ranges whose messages did not fit their digest, or whose digest was damaged or refused
+    #[command(after_help = INBOX)]
+    Kept {
+        #[command(flatten)]
+        home: HomeArg,
+        /// Print one JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// List what this inbox has seen of the board, and changes of its history; compare it with what another inbox saw
+    #[command(after_help = HISTORY)]
+    History {
+        #[command(flatten)]
+        home: HomeArg,
+        #[command(flatten)]
+        token: TokenArg,
+        /// A line of another inbox's list: exit with 1 unless it is of the same history of the board
+        #[arg(long, value_name = "LENGTH:HASH")]
+        compare: Option<Seen>,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Ask for a range again, whatever came of it: read below what that tells
+    #[command(after_help = INBOX)]
+    Again(InboxAgain),
+    /// Forget kept ranges, and requests that were not answered, within a range
+    #[command(after_help = INBOX)]
+    Drop {
+        #[command(flatten)]
+        home: HomeArg,
+        /// Messages, such as 329..431
+        #[arg(value_name = "RANGE")]
+        range: Span,
+    },
+    /// Put the inbox aside, damaged as it may be, and fetch everything anew from the server
+    #[command(after_help = INBOX)]
+    Rebuild {
+        #[command(flatten)]
+        home: HomeArg,
+        #[command(flatten)]
+        passphrase: PassphraseArg,
+        #[command(flatten)]
+        token: TokenArg,
+        /// First message to ask for; that of the board when the keys were made unless given
+        #[arg(long, value_name = "N")]
+        from: Option<u64>,
+    },
+}
+
+#[derive(clap::Args)]
+pub(crate) struct InboxRead {
+    #[command(flatten)]
+    pub(crate) home: HomeArg,
+    /// Save them in this folder, created where absent, as NUMBER-NAME or NUMBER.bin, and print the paths; - is
+    /// standard output, to which contents go as they are
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print one JSON object for each, with the content where it is text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Numbers of the list
+    #[arg(value_name = "N", required = true)]
+    pub(crate) numbers: Vec<u64>,
+}
+
+pub(crate) const INBOX: &str = "\
+Examples:
+  omr inbox                             # fetch, then list what is new
+  omr inbox --all --offline             # list everything, ask nobody
+  omr inbox read 3
+  omr inbox read 3 4 --out letters
+  omr inbox read 3 --json
+  omr inbox --canary                    # a message to yourself
+  omr inbox --audit
+  omr inbox kept                        # ranges of which messages did not fit
+  omr inbox --raise-bound 80
+  omr inbox again 0..4 --by 2           # a range anew, in small requests
+  omr inbox drop 0..4                   # give up what did not fit there
+  omr inbox history                     # lengths of the board and hashes
+  omr inbox rebuild                     # everything anew from the server
+
+The list is in the order of the board, with the time of the fetch. While `omr watch` runs, `omr inbox --offline`, \
+`omr inbox read` and `omr id export` work beside it.
+
+A fetch asks for all messages since the last one, with the identity's bound, whatever was found before. If a \
+digest holds more messages for you than the bound, its range is kept, with a warning. Nothing need be done: \
+every fetch also asks for a part of the messages of those before it, on a fixed schedule, and what did not fit \
+comes with the next of them; the server cannot tell. A letter of 125 KB, for one, comes with the 14th fetch. `omr inbox \
+kept` says how much came and how many fetches are left. Where none is, as with --spares 0, the exit code is 3.
+
+Asking for a range by hand is another matter. --raise-bound asks again for all that overflowed, --retry-damaged for \
+all that did not decode, `omr inbox again RANGE` for any messages, with --bound or in small ranges with --by. The \
+detector learns that you ask, so that something was amiss; whoever sends crafted messages and learns that can find \
+out your secret, one answer at a time. Think of who may have sent so many. `omr inbox drop RANGE` gives them up and \
+tells nobody.
+
+`omr inbox rebuild` is for a damaged inbox: the file stays under another name, and the server is asked for \
+everything once more. --audit exits with 1 if a canary is missing: the detector left messages out.";
+
+#[derive(Serialize)]
+struct Report {
+    messages: Vec<Listed>,
+    kept: Vec<Kept>,
+    incomplete: Vec<Incomplete>,
+    incomplete_files: usize,
+    unopened: u64,
+    retired: Vec<RetiredReport>,
+}
+
+/// What of letters to a retired identity is not here.
+#[derive(Serialize)]
+struct RetiredReport {
+    name: String,
+    home: PathBuf,
+    kept: Vec<Kept>,
+    incomplete: Vec<Incomplete>,
+    unopened: u64,
+}
+
+#[derive(Serialize)]
+struct CanaryLine {
+    made: u64,
+    index: Option<u64>,
+    state: CanaryState,
+    missing_from: Option<std::ops::Range<u64>>,
+}
+
+/// What a listing shows, and how.
+#[derive(Clone, Copy)]
+pub(super) struct Style {
+    pub(super) all: bool,
+    pub(super) json: bool,
+}
+
+pub(in crate::commands) fn run(args: &InboxArgs, ui: &Ui) -> Result<(), CliError> {
+    let style = Style {
+        all: args.all,
+        json: args.json,
+    };
+    match &args.act {
+        Some(InboxAct::Read(read)) => return self::read(read),
+        Some(InboxAct::Kept { home, json }) => return kept::list(home, *json, ui),
+        Some(InboxAct::History {
+            home,
+            token,
+            compare,
+            json,
+        }) => return history::run((home, token), compare.as_ref(), *json, ui),
+        Some(InboxAct::Again(again)) => return kept::again(again, ui),
+        Some(InboxAct::Drop { home, range }) => return kept::drop_range(home, *range, ui),
+        Some(InboxAct::Rebuild {
+            home,
+            passphrase,
+            token,
+            from,
+        }) => return kept::rebuild((home, passphrase, token), *from, ui),
+        None if args.audit => return audit(args, ui),
+        None => {}
+    }
+    if args.offline {
+        return offline(args, style, ui);
+    }
+    let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, &args.token, ui)?;
+    ask_again(args, &mailbox.mail.identity, &mailbox.mail.inbox, ui)?;
+    fetch(ui, &mailbox, (args.canary, style))
+}
+
+/// Lists what is here; decodes first what an interrupted fetch left, for which alone the secret is needed. Where another
+/// command fetches, that decodes it.
+fn offline(args: &InboxArgs, style: Style, ui: &Ui) -> Result<(), CliError> {
+    let mut identity = Identity::open(&home(&args.home)?)?;
+    let mut inbox = Inbox::beside(&identity.home)?;
+    let (mut retired, mut unread) = Retired::all(&identity.home, Inbox::beside)?;
+    let mut taken = Vec::new();
+    // Who has nothing to decode is in nobody's way.
+    let mut pending = inbox.pending()? > 0 && identity.profile.board_id.is_some();
+    for retired in &retired {
+        pending |= retired.inbox.pending()? > 0;
+    }
+    if pending {
+        match Inbox::open(&identity.home) {
+            Err(MailError::Busy) => {}
+            opened => inbox = opened?,
+        }
+    }
+    if inbox.fetches() {
+        if inbox.pending()? > 0 && identity.profile.board_id.is_some() {
+            identity.home = unlocked(identity.home, &args.passphrase)?;
+            taken = inbox.take_in(&Reader::new(&identity)?)?;
+        }
+        drop(retired);
+        (retired, unread) = Retired::all(&identity.home, Inbox::open)?;
+    }
+    warn_of_unread(&unread, ui);
+    for retired in &retired {
+        taken.extend(retired.take_in(&inbox)?.1);
+    }
+    list(style, ui, &inbox, &retired)?;
+    verdict(&taken, &inbox, &retired, ui)
+}
+
+/// Fetches, takes in what came and lists it.
+pub(super) fn fetch(
+    ui: &Ui,
+    mailbox: &Mailbox,
+    (canary, style): (bool, Style),
+) -> Result<(), CliError> {
+    let Mailbox { mail, token } = mailbox;
+    let mut fetched = block_on(network(canary, ui, mailbox));
+    for retired in &mail.retired {
+        // One that fails holds up no other.
+        fetched = fetched.and(block_on(network_of(retired, token, ui)));
+    }
+    history::report(ui, &mail.inbox)?;
+    for retired in &mail.retired {
+        history::report(ui, &retired.inbox)?;
+    }
+    // What came before a failure is taken in all the same: the server is not spoken to any more.
+    let (taken, _) = mail.take_in()?;
+    list(style, ui, &mail.inbox, &mail.retired)?;
+    fetched?;
+    verdict(&taken, &mail.inbox, &mail.retired, ui)
+}
+
+/// What a person asked for, with what it tells.
+fn ask_again(
+    args: &InboxArgs,
+    identity: &Identity,
+    inbox: &Inbox,
+    ui: &Ui,
+) -> Result<(), CliError> {
+    if let Some(bound) = args.raise_bound {
+        kept::check_bound(identity, &args.token, bound, ui)?;
+        let ranges = inbox.raise_bound(bound)?;
+        ui.warn(&format!(
+            "asking for {ranges} ranges again with bound {bound}: the detector learns that the old bound did \
+             not do"
+        ));
+    }
+    if args.retry_damaged {
+        let ranges = inbox.retry_damaged()?;
+        ui.warn(&format!(
+            "asking for {ranges} ranges again: the detector learns that their digests did not decode"
+        ));
+    }
+    Ok(())
+}
+
+async fn network(canary: bool, ui: &Ui, mailbox: &Mailbox) -> Result<(), CliError> {
+    let Mailbox { mail, token } = mailbox;
+    let (identity, inbox) = (&mail.identity, &mail.inbox);
+    if canary {
+        self::canary(ui, (identity, token), inbox).await?;
+    }
+    let client = own_client(&identity.home, token, ui)?;
+    let bar = ui.bar();
+    let progress = |stage| show(&bar, stage);
+    let collected = collect(&client, identity, inbox.requests(), progress).await?;
+    std::mem::drop(bar);
+    print_report(ui, identity, &collected);
+    keep_published(identity, &client, ui).await;
+    Ok(())
+}
+
+/// The network half for a retired identity, behind that of the one in its place.
+async fn network_of(retired: &Retired, token: &TokenArg, ui: &Ui) -> Result<(), CliError> {
+    let bar = ui.bar();
+    let progress = |stage| show(&bar, stage);
+    let collected = collect_retired(retired, token, ui, progress).await?;
+    std::mem::drop(bar);
+    if let Some(collected) = collected {
+        print_report(ui, &retired.identity, &collected);
+    }
+    Ok(())
+}
+
+/// What the network half of a fetch could not do as the identity has it.
+pub(super) fn print_report(ui: &Ui, identity: &Identity, collected: &Collected) {
+    for (range, reason) in &collected.refused {
+        ui.warn(&format!(
+            "{}..{} is kept: the server refuses it for good ({reason}); `omr inbox again` asks in another form",
+            range.start, range.end
+        ));
+    }
+    for missed in &collected.missed {
+        ui.warn(&format!(
+            "messages {}..{} expired before they were fetched: what was for you in them does not come any more \
+             (`omr inbox drop` forgets them)",
+            missed.start, missed.end
+        ));
+    }
+    if collected.spares == Spares::NotServed {
+        ui.note(
+            "this server cannot ask for every so many-th message: letters longer than the bound do not come whole",
+        );
+    }
+    if let Err(why) = &collected.ordered {
+        ui.note(&format!(
+            "this server works batches when they are asked for, not when they fill: {why}"
+        ));
+    }
+    let (bound, own) = (collected.bound, identity.profile.bound);
+    if bound < own {
+        ui.warn(&format!(
+            "the server or the keys serve a bound of {bound} at most: asked with that, not with {own}"
+        ));
+    }
+}
+
+/// Posts a canary without the token, if the server lets strangers post.
+pub(super) async fn canary(
+    ui: &Ui,
+    (identity, token): (&Identity, &TokenArg),
+    inbox: &Inbox,
+) -> Result<(), CliError> {
+    let server = own_server(&identity.home, token)?;
+    let (client, is_known) = canary_client(&server, |endpoint| connect(endpoint, ui)).await?;
+    if is_known {
+        ui.warn(
+            "the server takes posts with a token only: it can tell this canary from other people's letters",
+        );
+    }
+    Ok(post_canary(&client, identity, inbox).await?)
+}
+
+fn list(style: Style, ui: &Ui, inbox: &Inbox, retired: &[Retired]) -> Result<(), CliError> {
+    let (incomplete, unopened) = inbox.leftovers()?;
+    let has_retired = !retired.is_empty();
+    let retired: Result<Vec<_>, CliError> = retired.iter().map(RetiredReport::new).collect();
+    let report = Report {
+        messages: inbox.list(style.all)?,
+        kept: inbox.kept()?,
+        incomplete_files: incomplete.len(),
+        incomplete,
+        unopened,
+        retired: retired?,
+    };
+    if style.json {
+        return Ok(io::print_json(&report)?);
+    }
+    let columns = Columns::of(&report.messages, has_retired);
+    match report.messages.is_empty() {
+        true => ui.announce(match style.all {
+            true => "no letters here",
+            false => "no new letters: `omr inbox --all` lists those that were read, too",
+        }),
+        false => {
+            let lines = report.messages.iter().map(|message| columns.line(message));
+            io::print(&(columns.heading() + &lines.collect::<String>()))?;
+        }
+    }
+    let incomplete = report.retired.iter().flat_map(|old| &old.incomplete);
+    for letter in report.incomplete.iter().chain(incomplete) {
+        ui.note(&format!(
+            "a letter is on its way: {} of {} parts",
+            letter.here, letter.parts
+        ));
+    }
+    if !report.kept.is_empty() {
+        ui.note(&format!(
+            "of {} ranges not everything is here: `omr inbox kept` lists them",
+            report.kept.len()
+        ));
+    }
+    for old in report.retired.iter().filter(|old| !old.kept.is_empty()) {
+        ui.note(&format!(
+            "of {} ranges not everything is here that was written to the retired identity {}: \
+             `omr inbox kept --home {}` lists them",
+            old.kept.len(),
+            old.name,
+            old.home.display()
+        ));
+    }
+    let unopened = report.retired.iter().map(|old| old.unopened).sum::<u64>() + unopened;
+    if unopened > 0 {
+        ui.note(&format!("{unopened} messages so far could not be opened"));
+    }
+    Ok(())
+}
+
+impl RetiredReport {
+    fn new(retired: &Retired) -> Result<Self, CliError> {
+        let (incomplete, unopened) = retired.inbox.leftovers()?;
+        Ok(Self {
+            name: retired.name.clone(),
+            home: retired.identity.home.dir().to_owned(),
+            kept: retired.inbox.kept()?,
+            incomplete,
+            unopened,
+        })
+    }
+}
+
+/// The columns of a list. What senders wrote is in the last one, where it can imitate no other.
+#[derive(Clone, Copy)]
+pub(super) struct Columns {
+    /// Whether some letters may be to an address that was replaced.
+    retired: bool,
+}
+
+impl Columns {
+    pub(super) fn of(messages: &[Listed], has_retired: bool) -> Self {
+        let retired = has_retired || messages.iter().any(|message| message.retired.is_some());
+        Self { retired }
+    }
+
+    fn heading(self) -> String {
+        let to = if self.retired {
+            "TO                  "
+        } else {
+            ""
+        };
+        format!(" NUMBER     INDEX  FETCHED              BYTES  {to}LETTER\n")
+    }
+
+    /// One line of the list.
+    pub(super) fn line(self, message: &Listed) -> String {
+        let mark = if message.read { ' ' } else { '*' };
+        let text = match (&message.name, &message.first_line) {
+            (Some(name), Some(line)) => format!("{name}  {line}"),
+            (Some(text), None) | (None, Some(text)) => text.clone(),
+            (None, None) => "(no text)".to_owned(),
+        };
+        let to = match &message.retired {
+            _ if !self.retired => String::new(),
+            Some(name) => format!("{:<18}  ", format!("until {name}")),
+            None => format!("{:<18}  ", "now"),
+        };
+        format!(
+            "{mark}{:>6}  {:>8}  {:<16}  {:>8}  {to}{text}\n",
+            message.number,
+            message.index,
+            time(message.fetched),
+            message.bytes
+        )
+    }
+}
+
+/// Exit codes of what a fetch met. Ranges whose letters come by later fetches without a person's doing are told of, and
+/// are no failure.
+pub(super) fn verdict(
+    taken: &[Taken],
+    inbox: &Inbox,
+    retired: &[Retired],
+    ui: &Ui,
+) -> Result<(), CliError> {
+    let kept = |taken: &'_ Taken| match &taken.outcome {
+        Outcome::Kept(kept) => Some(kept.clone()),
+        Outcome::Delivered { .. } => None,
+    };
+    let mut kept: Vec<Kept> = taken.iter().filter_map(kept).collect();
+    if kept.is_empty() {
+        return Ok(());
+    }
+    // As they are known now, with the fetches that are left.
+    let mut known = inbox.kept()?;
+    for retired in retired {
+        known.extend(retired.inbox.kept()?);
+    }
+    kept.retain(|met| {
+        let now = known.iter().find(|now| now.range() == met.range());
+        let Some(coming) = now.filter(|now| now.comes_by_itself()) else {
+            return true;
+        };
+        ui.warn(&format!(
+            "{}..{} holds {} messages for you and one digest carries {}: {}",
+            coming.start,
+            coming.end,
+            coming.overflowed.unwrap_or(0),
+            coming.bound,
+            kept::fetches(coming)
+        ));
+        false
+    });
+    let overflowed = kept
+        .iter()
+        .filter_map(|kept| Some((kept.overflowed?, kept.bound)));
+    if let Some((most, bound)) = overflowed.clone().max() {
+        let groups = overflowed.count();
+        return Err(FullError::Overflowed {
+            groups,
+            most,
+            bound,
+        }
+        .into());
+    }
+    match kept.first() {
+        Some(first) => Err(FullError::Damaged {
+            ranges: kept.len(),
+            reason: first.reason.clone(),
+        }
+        .into()),
+        None => Ok(()),
+    }
+}
+
+fn audit(args: &InboxArgs, ui: &Ui) -> Result<(), CliError> {
+    let audit = Inbox::beside(&Identity::open(&home(&args.home)?)?.home)?.audit()?;
+    let line = |canary: &omr_mail::Canary| CanaryLine {
+        made: canary.made,
+        index: canary.index,
+        state: canary.state,
+        missing_from: canary.missing_from.clone(),
+    };
+    let lines: Vec<CanaryLine> = audit.canaries.iter().map(line).collect();
+    if args.json {
+        io::print_json(&lines)?;
+    } else if lines.is_empty() {
+        ui.announce("no canaries: `omr inbox --canary` posts one");
+    } else {
+        let text = |line: &CanaryLine| {
+            let index = line.index.map_or("-".into(), |index| index.to_string());
+            let state = match line.state {
+                CanaryState::Posting => "posting".into(),
+                CanaryState::Posted => "posted".into(),
+                CanaryState::Returned => "returned".into(),
+                CanaryState::Missing => match &line.missing_from {
+                    Some(range) => format!("MISSING from {}..{}", range.start, range.end),
+                    None => "MISSING".to_owned(),
+                },
+                CanaryState::Gone => "gone: the server went back to an older board".into(),
+            };
+            format!("{}  {index:>8}  {state}\n", time(line.made))
+        };
+        io::print(&lines.iter().map(text).collect::<String>())?;
+    }
+    match audit.count(CanaryState::Missing) {
+        0 => Ok(()),
+        missing => Err(FullError::CanariesMissing(missing).into()),
+    }
+}
+
+/// A letter as programs read it.
+#[derive(Serialize)]
+struct Opened<'a> {
+    #[serde(flatten)]
+    listed: &'a Listed,
+    /// The content, where it is text.
+    text: Option<&'a str>,
+    /// The file that it was saved in.
+    #[serde(serialize_with = "saved")]
+    path: Option<&'a Path>,
+}
+
+fn saved<S: serde::Serializer>(path: &Option<&Path>, to: S) -> Result<S::Ok, S::Error> {
+    match path {
+        Some(path) => io::as_text(path, to),
+        None => to.serialize_none(),
+    }
+}
+
+fn read(args: &InboxRead) -> Result<(), CliError> {
+    let inbox = Inbox::beside(&Identity::open(&home(&args.home)?)?.home)?;
+    let folder = args.out.as_deref().filter(|out| !io::is_standard(out));
+    if let Some(dir) = folder {
+        create_folder(dir)?;
+    }
+    let all = inbox.list(true)?;
+    for &number in &args.numbers {
+        let body = inbox.body(number)?;
+        let listed = all.iter().find(|message| message.number == number);
+        let listed = listed.ok_or(MailError::NoMessage(number))?;
+        let path = folder.map(|dir| dir.join(io::numbered(number, listed.name.as_deref())));
+        if let Some(path) = &path {
+            io::stage_bytes(path, Access::Private, &body)?.commit(false)?;
+        }
+        match (&path, args.json) {
+            (_, true) => io::print_json(&Opened {
+                listed,
+                text: std::str::from_utf8(&body).ok(),
+                path: path.as_deref(),
+            })?,
+            (Some(path), false) => io::print(&format!("{}\n", path.display()))?,
+            (None, false) => print(number, &body, args.out.is_some())?,
+        }
+        inbox.mark_read(&[number])?;
+    }
+    Ok(())
+}
+
+/// Prints a message; at a terminal only what cannot steer it, and without what hides or turns writing around, unless it
+/// was sent there by name.
+fn print(number: u64, body: &[u8], is_named: bool) -> Result<(), CliError> {
+    if is_named || !std::io::stdout().is_terminal() {
+        return Ok(io::write_result(Path::new(io::STANDARD), body)?);
+    }
+    let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t' | '\r');
+    let text = std::str::from_utf8(body).ok();
+    let text = text.filter(|text| text.chars().all(harmless));
+    let text = text.ok_or(FullError::NotText(number))?;
+    Ok(io::print(&shown(text))?)
+}
+
+/// A text as a terminal may show it: line by line, with its tabs.
+fn shown(text: &str) -> String {
+    let tabbed = |line: &str| -> String {
+        let words: Vec<String> = line.split('\t').map(visible).collect();
+        words.join("\t")
+    };
+    let mut shown = String::new();
+    for line in text.split_inclusive('\n') {
+        shown += &tabbed(line);
+        shown += if line.ends_with('\n') { "\n" } else { "" };
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_lines_and_tabs_and_nothing_that_hides() {
+        let letter = "pay\u{202e}lap\r\n\ta\u{200b}b\u{2028}c\n\n\u{645}\u{200c}\u{62e}";
+        assert_eq!(shown(letter), "paylap\n\tabc\n\n\u{645}\u{200c}\u{62e}");
+        assert_eq!(shown("one\n"), "one\n");
+    }
+
+    #[test]
+    fn no_text_imitates_the_mark_of_a_retired_identity() {
+        let message = |retired: Option<&str>, line: &str| Listed {
+            number: 7,
+            index: 12,
+            further: Vec::new(),
+            fetched: 0,
+            bytes: 4,
+            read: true,
+            name: None,
+            retired: retired.map(str::to_owned),
+            first_line: Some(line.to_owned()),
+        };
+        let forged = message(None, "until 2026-11-23  fine");
+        let real = message(Some("2026-11-23"), "fine");
+        let columns = Columns::of(&[forged.clone(), real.clone()], false);
+        let at = columns.heading().find("TO ").unwrap();
+        assert!(columns.line(&forged)[at..].starts_with("now "));
+        assert!(columns.line(&real)[at..].starts_with("until 2026-11-23 "));
+        let text = columns.heading().find("LETTER").unwrap();
+        assert!(columns.line(&forged)[text..].starts_with("until 2026-11-23  fine"));
+        // Nor is there a column where nobody has such an identity.
+        let columns = Columns::of(std::slice::from_ref(&forged), false);
+        let text = columns.heading().find("LETTER").unwrap();
+        assert!(columns.line(&forged)[text..].starts_with("until 2026-11-23  fine"));
+    }
+}

@@ -1,0 +1,342 @@
+//! `omr contact` and `omr send`.
+
+use super::recipient::recipient;
+use super::{block_on, home, own_server, server};
+use crate::commands::full::access::Token;
+use crate::commands::full::mail::{HomeArg, PlaceArgs, ServerArgs};
+use crate::commands::full::network::connect;
+use crate::error::CliError;
+use crate::io;
+use crate::spans::{in_words, spans};
+use omr_console::Ui;
+use omr_mail::{Address, Draft, Home, Letter, MailError, Rules, Sent, Server};
+use omr_protocol::Sealing;
+use serde::Serialize;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Subcommand)]
+pub(crate) enum Contact {
+    /// Keep the address in a file under a name
+    #[command(after_help = CONTACT)]
+    Add {
+        #[command(flatten)]
+        home: HomeArg,
+        /// Letters, digits, '-', '_' and '.'
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// A file with an address, a short address or a clue.key; - is standard input. A short address itself too, or
+        /// another contact's name. For a short address a server is asked
+        #[arg(value_name = "ADDRESS")]
+        file: PathBuf,
+        #[command(flatten)]
+        place: PlaceArgs,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// All names with their fingerprints and servers
+    #[command(after_help = CONTACT)]
+    List {
+        #[command(flatten)]
+        home: HomeArg,
+        /// Print one JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget a name
+    #[command(after_help = CONTACT)]
+    Remove {
+        #[command(flatten)]
+        home: HomeArg,
+        /// The name
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Send {
+    #[command(flatten)]
+    pub(crate) home: HomeArg,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// A file with an address, a short address or a clue.key, - for standard input, a short address itself (omr1..,
+    /// omr1..@URL), or a contact's name. For a short one a server is asked, once: it learns that you want to write to her
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) to: PathBuf,
+    /// How letters are sealed, where the address does not say; letters that are not sealed need `--sealing none`
+    #[arg(long, value_name = "S")]
+    pub(crate) sealing: Option<Sealing>,
+    /// Send no file names
+    #[arg(long)]
+    pub(crate) no_names: bool,
+    /// Post letters of more messages than the address takes: they may never arrive
+    #[arg(long)]
+    pub(crate) large: bool,
+    /// Print one JSON object for each file
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Files to send; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+pub(crate) const CONTACT: &str = "\
+Examples:
+  omr contact add bob bob.txt
+  omr contact list
+  omr contact remove bob";
+
+pub(crate) const SEND: &str = "\
+Examples:
+  omr send --to bob letter.txt photo.jpg
+  omr send --to alice.txt letter.txt
+  echo hello | omr send --to bob -
+  omr send --to alice/clue.key --server http://127.0.0.1:7600 letter.txt
+
+--to takes a file with an address, a short address or a clue.key, - for such on standard input, a short address itself \
+(omr1.., or omr1..@URL with the server that has it), or a contact's name. A short address is looked for among contacts and in what \
+was found before; else that server, --server or your own is asked, without any token. It can exchange nothing, as the \
+short form proves the whole, but it learns that your network address wants to write to this recipient: an \
+address that she gave you as a file tells nobody. \
+Letters go to the address's server; the identity's token, and that in OMR_TOKEN, only to the identity's own or to \
+--server. A letter of more messages than the address takes, and a board that does not seal letters as the address \
+says, is refused before anything is posted. An address does not say which board of its server it is for: where the server \
+was set up anew, letters go to its new board and the recipient learns that hers is gone when she fetches; ask her for \
+her new address. Files keep their names. Prints `INDEX FILE`, or `FIRST..END FILE` for \
+a file in several messages. Files are posted in one go, in as few posts as the server's limits allow; a lost answer \
+never posts anything twice.";
+
+/// Messages that a digest carries unless its recipient wanted otherwise.
+const USUAL_BOUND: u32 = 50;
+
+/// Largest file taken: it is held in memory.
+const MAX_FILE_BYTES: u64 = 1 << 32;
+
+#[derive(Serialize)]
+struct Entry {
+    name: String,
+    fingerprint: String,
+    server: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    #[serde(serialize_with = "io::as_text")]
+    file: &'a Path,
+    messages: u64,
+    ranges: &'a [Range<u64>],
+    /// Its messages, counted from 0, that somebody copied and posted first.
+    copied: &'a [u64],
+}
+
+pub(in crate::commands) fn contact(command: &Contact, ui: &Ui) -> Result<(), CliError> {
+    match command {
+        Contact::Add {
+            home: dir,
+            name,
+            file,
+            place,
+            json,
+        } => {
+            let address = recipient(dir, file, place, ui)?;
+            home(dir)?.add_contact(name, &address)?;
+            let entry = entry((name.clone(), address));
+            match json {
+                true => io::print_json(&entry)?,
+                false => ui.note(&format!("fingerprint {}", entry.fingerprint)),
+            }
+            Ok(())
+        }
+        Contact::List { home: dir, json } => list(&home(dir)?, *json, ui),
+        Contact::Remove { home: dir, name } => Ok(home(dir)?.remove_contact(name)?),
+    }
+}
+
+fn entry((name, address): (String, Address)) -> Entry {
+    Entry {
+        name,
+        fingerprint: address.fingerprint(),
+        server: address.server,
+    }
+}
+
+fn list(home: &Home, json: bool, ui: &Ui) -> Result<(), CliError> {
+    let entries: Vec<Entry> = home.contacts()?.into_iter().map(entry).collect();
+    if json {
+        return Ok(io::print_json(&entries)?);
+    }
+    if entries.is_empty() {
+        ui.announce("no contacts: `omr contact add NAME ADDRESS` keeps one");
+        return Ok(());
+    }
+    let line = |entry: &Entry| {
+        let server = entry.server.as_deref().unwrap_or("-");
+        format!("{:<16} {}  {server}\n", entry.name, entry.fingerprint)
+    };
+    Ok(io::print(&entries.iter().map(line).collect::<String>())?)
+}
+
+/// Where a letter goes: the server told, else the address's, else one's own. One's own token and CA are for
+/// one's own server alone, and so is a token of the environment unless the server is told.
+fn destination(home: &Home, args: &Send, to: &Address, ui: &Ui) -> Result<Server, CliError> {
+    let token = &args.server.token;
+    if let Some(server) = server(&args.server.place, token.text())? {
+        return Ok(server);
+    }
+    let own = match home.server() {
+        Err(MailError::NoServer) => None,
+        _ => Some(own_server(home, token)?),
+    };
+    let is_own = own
+        .as_ref()
+        .is_some_and(|own| to.server.as_ref().is_none_or(|url| *url == own.url));
+    let mut named = Server::named(to.server.as_deref(), own).ok_or(MailError::NoServer)?;
+    if is_own {
+        return Ok(named);
+    }
+    named.token = match token.of_call() {
+        Some(Token::Argument(token)) => Some(token),
+        Some(Token::Environment(_)) => {
+            ui.warn(&format!(
+                "OMR_TOKEN was not shown to {}, which is not your own server: name it with --server to do that",
+                named.url
+            ));
+            None
+        }
+        None => None,
+    };
+    Ok(named)
+}
+
+pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
+    let home = home(&args.home)?;
+    let to = recipient(&args.home, &args.to, &args.server.place, ui)?;
+    let server = destination(&home, args, &to, ui)?;
+    let mut files = Vec::new();
+    for path in &args.files {
+        files.push(Letter {
+            name: io::name(path).filter(|_| !args.no_names),
+            content: io::read_file(path, MAX_FILE_BYTES)?,
+        });
+    }
+    let rules = Rules {
+        sealing: args.sealing,
+        large: args.large,
+    };
+    let bar = ui.bar();
+    bar.at("sending".into(), 0, files.len() as u64);
+    let sent = block_on(async {
+        let client = connect(server.endpoint(), ui)?;
+        let draft = Draft::new(&client, &to, &files, &rules).await?;
+        warn_of_length(args, &to, &draft, ui);
+        Ok(draft.post(&client).await?)
+    })?;
+    drop(bar);
+    for (file, sent) in args.files.iter().zip(&sent) {
+        print_report(args.json, file, sent)?;
+        if let Some(text) = of_copies(file, sent) {
+            ui.warn(&text);
+        }
+    }
+    Ok(())
+}
+
+/// Says before anything is posted what may not arrive at once.
+fn warn_of_length(args: &Send, to: &Address, draft: &Draft, ui: &Ui) {
+    let most = to.terms.map_or(USUAL_BOUND, |terms| terms.parts);
+    for (file, messages) in args.files.iter().zip(draft.messages()) {
+        let file = io::shown(file);
+        match to.terms {
+            _ if messages <= u64::from(most) => {}
+            Some(_) => ui.warn(&format!(
+                "{file} takes {messages} messages, its recipient takes letters of {most}: it arrives over many \
+                 fetches, or not at all"
+            )),
+            None => ui.warn(&format!(
+                "{file} takes {messages} messages, and the address does not say whether its recipient takes more \
+                 than the usual {most}: ask her for what `omr address` prints now"
+            )),
+        }
+    }
+    let all: u64 = draft.messages().sum();
+    if args.files.len() > 1 && all > u64::from(most) {
+        ui.note(&format!(
+            "{all} messages in all: they may arrive over several fetches"
+        ));
+    }
+}
+
+fn print_report(json: bool, file: &Path, sent: &Sent) -> Result<(), CliError> {
+    let ranges = &sent.ranges[..];
+    let messages = ranges.iter().map(|range| range.end - range.start).sum();
+    if json {
+        return Ok(io::print_json(&Report {
+            file,
+            messages,
+            ranges,
+            copied: &sent.copied,
+        })?);
+    }
+    let place = |range: &Range<u64>| match range.end - range.start {
+        1 => range.start.to_string(),
+        _ => format!("{}..{}", range.start, range.end),
+    };
+    let places: Vec<String> = ranges.iter().map(place).collect();
+    Ok(io::print(&format!(
+        "{} {}\n",
+        places.join(","),
+        io::shown(file)
+    ))?)
+}
+
+/// What a person should know of messages that others posted first: whoever can do that reads what she sends.
+fn of_copies(file: &Path, sent: &Sent) -> Option<String> {
+    let copied = sent.copied.len();
+    let all: u64 = sent
+        .ranges
+        .iter()
+        .map(|range| range.end - range.start)
+        .sum();
+    if copied == 0 {
+        return None;
+    }
+    let which = match all {
+        1 => "its message was".into(),
+        _ => {
+            let numbers = in_words(&spans(sent.copied.iter().copied()));
+            let were = if copied == 1 { "was" } else { "were" };
+            format!("{copied} of its {all} messages (numbers {numbers}, from 0) {were}")
+        }
+    };
+    Some(format!(
+        "{}: {which} on the board already: somebody between you and the server copied and posted what you sent, or \
+         the server does; nothing is missing, and the copies cannot be read",
+        io::shown(file)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_told_of_in_words() {
+        let told = |messages: u64, copied: &[u64]| {
+            let copied = copied.to_vec();
+            let ranges = std::iter::once(7..7 + messages).collect();
+            of_copies(Path::new("letter.txt"), &Sent { ranges, copied })
+        };
+        assert_eq!(told(9, &[]), None);
+        let text = told(9, &[1, 2, 3, 6]).unwrap();
+        let start =
+            "letter.txt: 4 of its 9 messages (numbers 1..4, 6, from 0) were on the board already";
+        assert!(text.starts_with(start), "{text}");
+        let text = told(1, &[0]).unwrap();
+        assert!(
+            text.starts_with("letter.txt: its message was on the board"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,59 @@
+//! An identity with its inbox, and the retired ones that are still read, as commands have them.
+
+use super::{home, own_client};
+use crate::commands::full::FullError;
+use crate::commands::full::access::TokenArg;
+use crate::commands::full::mail::{HomeArg, unlocked};
+use crate::commands::passphrase::PassphraseArg;
+use crate::error::CliError;
+use omr_console::{Ui, chain};
+use omr_mail::{Collected, Identity, MailError, Retired, Stage};
+use std::path::PathBuf;
+
+/// What a fetch needs.
+pub(super) struct Mailbox {
+    pub(super) mail: omr_mail::Mailbox,
+    pub(super) token: TokenArg,
+}
+
+/// The identity in a home whose secret can be read.
+pub(super) fn readable(dir: &HomeArg, passphrase: &PassphraseArg) -> Result<Identity, CliError> {
+    Ok(Identity::open(&unlocked(home(dir)?, passphrase)?)?)
+}
+
+impl Mailbox {
+    /// Opens everything, and tells of retired identities that cannot be read.
+    pub(super) fn open(identity: Identity, token: &TokenArg, ui: &Ui) -> Result<Self, CliError> {
+        let mail = omr_mail::Mailbox::open(identity)?;
+        warn_of_unread(&mail.unread, ui);
+        let token = token.clone();
+        Ok(Self { mail, token })
+    }
+}
+
+/// Tells of retired identities that cannot be read.
+pub(super) fn warn_of_unread(unread: &[(PathBuf, MailError)], ui: &Ui) {
+    for (dir, error) in unread {
+        let (dir, why) = (dir.display(), chain(error));
+        ui.warn(&format!("the retired identity in {dir} is not read: {why}"));
+    }
+}
+
+/// The network half of a retired identity's fetch; nothing where its keys are not registered any more.
+pub(super) async fn collect_retired(
+    retired: &Retired,
+    token: &TokenArg,
+    ui: &Ui,
+    progress: impl FnMut(Stage),
+) -> Result<Option<Collected>, CliError> {
+    let connect = |home: &_| own_client(home, token, ui);
+    let collected = retired.collect(connect, progress).await;
+    collected.map_err(|error| match error {
+        CliError::Full(FullError::Mail(source)) => FullError::Retired {
+            name: retired.name.clone(),
+            source,
+        }
+        .into(),
+        other => other,
+    })
+}

@@ -1,0 +1,111 @@
+//! Whom a command writes to.
+
+use super::{MAX_TEXT_BYTES, block_on, home, server};
+use crate::commands::full::RecipientError;
+use crate::commands::full::mail::{HomeArg, PlaceArgs};
+use crate::commands::full::network::connect;
+use crate::error::{CliError, InputError};
+use crate::io::{self, Framed};
+use omr_console::{ReadError, Ui};
+use omr_mail::{Address, Home, MailError, Named, Server, ShortAddress};
+use omr_protocol::frame::{FrameReader, Kind};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use zeroize::Zeroizing;
+
+/// The address that an argument means: of a file or of standard input, as its own text, of a short address, or of a
+/// contact, in this order. A file holds an address, a short address or a clue.key.
+///
+/// Errors: `Input`; `Mail`.
+pub(in crate::commands) fn recipient(
+    dir: &HomeArg,
+    to: &Path,
+    place: &PlaceArgs,
+    ui: &Ui,
+) -> Result<Address, CliError> {
+    if io::is_standard(to) || (to.exists() && !to.is_dir()) {
+        let named = read(to).map_err(CliError::input(to))?;
+        return match named {
+            Named::Whole(address) => Ok(address),
+            Named::Short(short) => resolve(&home(dir)?, &short, place, ui),
+        };
+    }
+    let text = to.to_string_lossy();
+    if text.contains("-----BEGIN") {
+        return Ok(Address::from_text(&text)?);
+    }
+    if ShortAddress::is_meant(&text) {
+        return resolve(&home(dir)?, &text.parse()?, place, ui);
+    }
+    match home(dir)?.contact(&text) {
+        // A folder, such as somebody's home, is no address.
+        Err(MailError::NoContact(_) | MailError::Name(_)) if to.is_dir() => {
+            let inside = to.join(crate::commands::keygen::CLUE_KEY);
+            Err(CliError::input(to)(RecipientError::Folder(inside).into()))
+        }
+        Err(MailError::NoContact(_) | MailError::Name(_)) => {
+            Err(CliError::input(to)(RecipientError::Nobody.into()))
+        }
+        contact => Ok(contact?),
+    }
+}
+
+/// The clue.key of the address that an argument means, as a file.
+///
+/// Errors: those of [`recipient`].
+pub(in crate::commands) fn clue_key(to: &Path, ui: &Ui) -> Result<Framed, CliError> {
+    let usual = HomeArg { home: None };
+    let nowhere = PlaceArgs {
+        server: None,
+        ca: None,
+    };
+    let address = recipient(&usual, to, &nowhere, ui)?;
+    Framed::of_bytes(to, Kind::ClueKey, Zeroizing::new(address.clue_key))
+}
+
+fn read(path: &Path) -> Result<Named, InputError> {
+    let mut bytes = Vec::new();
+    let most = MAX_TEXT_BYTES + 1;
+    match io::is_standard(path) {
+        true => std::io::stdin().take(most).read_to_end(&mut bytes)?,
+        false => File::open(path)?.take(most).read_to_end(&mut bytes)?,
+    };
+    if bytes.starts_with(b"OMRF") {
+        // Another file of ours, however long, is named as what it is.
+        FrameReader::read_header(&bytes[..], Kind::ClueKey, u64::MAX)?;
+    }
+    match bytes.len() as u64 > MAX_TEXT_BYTES {
+        true => Err(ReadError::TooLarge(MAX_TEXT_BYTES).into()),
+        false => Ok(Named::from_file(bytes).map_err(RecipientError::from)?),
+    }
+}
+
+/// The address that a short one stands for: known here, or what a server says if it is that.
+fn resolve(
+    home: &Home,
+    short: &ShortAddress,
+    place: &PlaceArgs,
+    ui: &Ui,
+) -> Result<Address, CliError> {
+    if let Some(known) = home.known(short)? {
+        return Ok(known);
+    }
+    let own = match home.server() {
+        Err(MailError::NoServer) => None,
+        own => Some(own?),
+    };
+    let asked = match server(place, None)? {
+        Some(told) => told,
+        None => Server::named(short.server.as_deref(), own)
+            .ok_or_else(|| MailError::NoResolver(short.to_string()))?,
+    };
+    ui.note(&format!(
+        "asking {} for this address: it learns that you want to write to her",
+        asked.url
+    ));
+    // Whoever asks need not be known.
+    let found = block_on(async { Ok(short.find(&connect(asked.stranger(), ui)?).await?) })?;
+    home.keep_found(&found)?;
+    Ok(found)
+}

@@ -1,0 +1,254 @@
+//! `omr watch`: the network keeps a schedule, decoding has a thread of its own.
+
+use super::identity::keep_published;
+use super::inbox::{Columns, canary, print_report, verdict};
+use super::mailbox::{Mailbox, collect_retired, readable};
+use super::time::clock;
+use super::{block_on, own_client};
+use super::{history, kept};
+use crate::commands::full::FullError;
+use crate::commands::full::access::TokenArg;
+use crate::commands::full::mail::{HomeArg, duration};
+use crate::commands::passphrase::PassphraseArg;
+use crate::error::CliError;
+use crate::io;
+use omr_client::os_rng;
+use omr_console::{Ui, chain};
+use omr_mail::{
+    Grid, Identity, Inbox, Listed, Outcome, Reader, Retired, Taken, close_session, collect, cut,
+    next_canary,
+};
+use omr_remote::Client;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, SystemTime};
+
+#[derive(clap::Args)]
+pub(crate) struct Watch {
+    #[command(flatten)]
+    pub(crate) home: HomeArg,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
+    #[command(flatten)]
+    pub(crate) token: TokenArg,
+    /// Between fetches, such as 500ms, 60s, 5m or 1h
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub(crate) every: Duration,
+    /// Stop after so many ticks
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
+    /// Let the server look at messages as they come, and cut a digest off at every tick
+    #[arg(long)]
+    pub(crate) session: bool,
+    /// Post so many canaries a day on average, at random times
+    #[arg(long, value_name = "P", value_parser = rate)]
+    pub(crate) canaries: Option<f64>,
+    /// Print one JSON object for each message
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate: Result<f64, _> = text.parse();
+    let sensible = rate
+        .ok()
+        .filter(|rate| *rate > 0.0 && *rate <= 10_000_000.0);
+    sensible.ok_or_else(|| format!("expected a number of canaries a day above 0, found {text:?}"))
+}
+
+pub(crate) const WATCH: &str = "\
+Examples:
+  omr watch
+  omr watch --every 300s --canaries 4
+  omr watch --every 10s --session       # needs an instant.key
+  omr watch --every 1s --count 3 --json
+
+Fetches at whole multiples of --every on the clock; a slow fetch skips ticks. Decoding has a thread of its own, \
+and canaries come at random: nothing that the server sees depends on what was found. That is why no command can \
+be run for a message: whatever it did, a detector or a sender could see, and learn your secret from your \
+reactions.";
+
+/// What a watch shares.
+struct Scene<'a> {
+    args: &'a Watch,
+    ui: &'a Ui,
+    identity: &'a Identity,
+    inbox: &'a Inbox,
+    retired: &'a [Retired],
+    token: &'a TokenArg,
+}
+
+pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
+    let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, &args.token, ui)?;
+    let scene = Scene {
+        args,
+        ui,
+        identity: &mailbox.mail.identity,
+        inbox: &mailbox.mail.inbox,
+        retired: &mailbox.mail.retired,
+        token: &mailbox.token,
+    };
+    let (ticks, ticked) = channel();
+    std::thread::scope(|scope| {
+        let decoding = scope.spawn(|| decode(&scene, &mailbox.mail.reader, ticked));
+        // The sender goes with the schedule; the thread then ends.
+        let watched = block_on(schedule(&scene, ticks));
+        let taken = decoding
+            .join()
+            .unwrap_or_else(|_| Err(FullError::Interrupted.into()))?;
+        watched?;
+        verdict(&taken, scene.inbox, scene.retired, ui)
+    })
+}
+
+/// Speaks to the server at every tick; canaries come between.
+async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> {
+    let client = own_client(&scene.identity.home, scene.token, scene.ui)?;
+    let grid = Grid::new(scene.args.every);
+    // What is here from before may be decoded at once.
+    let _ = ticks.send(());
+    let fetches = async {
+        let mut left = scene.args.count;
+        scene.ui.note(&format!(
+            "next fetch at {}, then every {:?}",
+            clock(grid.wait(SystemTime::now())),
+            scene.args.every
+        ));
+        let mut first = true;
+        while left != Some(0) {
+            let wait = grid.wait(SystemTime::now());
+            tokio::time::sleep(wait).await;
+            let is_first = std::mem::take(&mut first);
+            let ticked = tick(scene, &client, is_first).await;
+            for retired in scene.retired {
+                tick_retired(scene, retired, is_first).await;
+            }
+            match ticked {
+                Err(CliError::Full(FullError::Mail(error))) if error.is_passing() => {
+                    scene
+                        .ui
+                        .warn(&format!("{}; trying again at the next tick", chain(&error)));
+                }
+                ended => ended?,
+            }
+            let _ = ticks.send(());
+            left = left.map(|left| left - 1);
+        }
+        Ok::<(), CliError>(())
+    };
+    tokio::select! {
+        ended = fetches => ended?,
+        ended = canaries(scene) => ended?,
+        _ = tokio::signal::ctrl_c() => {}
+    }
+    if scene.args.session {
+        close_session(&client, scene.inbox.requests()).await?;
+    }
+    Ok(())
+}
+
+async fn tick(scene: &Scene<'_>, client: &Client, first: bool) -> Result<(), CliError> {
+    let requests = scene.inbox.requests();
+    let collected = match scene.args.session {
+        true => cut(client, scene.identity, requests).await,
+        false => collect(client, scene.identity, requests, |_| {}).await,
+    };
+    history::report(scene.ui, scene.inbox)?;
+    let collected = collected?;
+    // What holds of every fetch is told once.
+    if first || !collected.refused.is_empty() || !collected.missed.is_empty() {
+        print_report(scene.ui, scene.identity, &collected);
+    }
+    keep_published(scene.identity, client, scene.ui).await;
+    Ok(())
+}
+
+/// The same for a retired identity: one that fails for good holds up no other either.
+async fn tick_retired(scene: &Scene<'_>, retired: &Retired, first: bool) {
+    let collected = collect_retired(retired, scene.token, scene.ui, |_| {}).await;
+    let reported = history::report(scene.ui, &retired.inbox);
+    match collected.and_then(|collected| reported.map(|()| collected)) {
+        Ok(Some(collected))
+            if first || !collected.refused.is_empty() || !collected.missed.is_empty() =>
+        {
+            print_report(scene.ui, &retired.identity, &collected);
+        }
+        Ok(_) => {}
+        Err(error) => {
+            let why = chain(&error);
+            scene
+                .ui
+                .warn(&format!("{why}; trying again at the next tick"));
+        }
+    }
+}
+
+/// Posts canaries at random times; never ends by itself.
+async fn canaries(scene: &Scene<'_>) -> Result<(), CliError> {
+    let Some(rate) = scene.args.canaries else {
+        return std::future::pending().await;
+    };
+    loop {
+        tokio::time::sleep(next_canary(rate, &mut os_rng())).await;
+        match canary(scene.ui, (scene.identity, scene.token), scene.inbox).await {
+            Err(CliError::Full(FullError::Mail(error))) if error.is_passing() => {
+                scene.ui.warn(&format!("canary: {}", chain(&error)));
+            }
+            posted => posted?,
+        }
+    }
+}
+
+/// Takes in what was collected after every tick, and prints it.
+fn decode(
+    scene: &Scene<'_>,
+    reader: &Reader,
+    ticked: Receiver<()>,
+) -> Result<Vec<Taken>, CliError> {
+    let mut all = Vec::new();
+    for () in ticked {
+        for taken in scene.inbox.take_in(reader)? {
+            print(scene, &taken)?;
+            if matches!(taken.outcome, Outcome::Kept(_)) {
+                all.push(taken);
+            }
+        }
+        for retired in scene.retired {
+            let (messages, taken) = retired.take_in(scene.inbox)?;
+            print_messages(scene, &messages)?;
+            for taken in taken
+                .into_iter()
+                .filter(|taken| matches!(taken.outcome, Outcome::Kept(_)))
+            {
+                print(scene, &taken)?;
+                all.push(taken);
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn print(scene: &Scene<'_>, taken: &Taken) -> Result<(), CliError> {
+    match &taken.outcome {
+        Outcome::Kept(kept) => {
+            scene.ui.warn(kept::line(kept).trim_end());
+            Ok(())
+        }
+        Outcome::Delivered { messages, .. } => print_messages(scene, messages),
+    }
+}
+
+fn print_messages(scene: &Scene<'_>, messages: &[u64]) -> Result<(), CliError> {
+    if messages.is_empty() {
+        return Ok(());
+    }
+    let all = scene.inbox.list(true)?;
+    let is_new = |message: &&Listed| messages.contains(&message.number);
+    let columns = Columns::of(&all, !scene.retired.is_empty());
+    for message in all.iter().filter(is_new) {
+        match scene.args.json {
+            true => io::print_json(message)?,
+            false => io::print(&columns.line(message))?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! `omr worker`: makes digests for a server elsewhere.
+
+use crate::commands::full::FullError;
+use crate::commands::full::access::TokenArg;
+use crate::error::CliError;
+use crate::io;
+use omr_console::Ui;
+use omr_console::args::threads;
+use omr_cuda::Choice;
+use omr_ops::TelemetryConfig;
+use omr_protocol::EngineKind;
+use omr_remote::{Endpoint, Waiting};
+use omr_worker::{Settings, Worker};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[derive(clap::Args)]
+pub(crate) struct WorkerArgs {
+    /// The server whose digests it makes
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: String,
+    #[command(flatten)]
+    pub(crate) token: TokenArg,
+    /// Certificate of the server's authority, in PEM
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
+    /// Where digests are made: an NVIDIA card, the processor, or (auto) a card where there is one
+    #[arg(long, value_name = "WHERE", default_value_t = Choice::Auto)]
+    pub(crate) on: Choice,
+    /// Threads; all cores unless given
+    #[arg(long, value_name = "N", value_parser = threads())]
+    pub(crate) threads: Option<u16>,
+    /// Keys kept in memory from one run to the next, 0.3 GB each at full size
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) keys: usize,
+    /// Memory for messages kept from one run to the next: 0.23 GB a full batch
+    #[arg(long, value_name = "SIZE", default_value = "512MB", value_parser = size)]
+    pub(crate) messages: usize,
+    /// Recipients that one run serves at most; as many as the server puts together unless given
+    #[arg(long, value_name = "N")]
+    pub(crate) together: Option<u32>,
+    /// Make digests with this engine alone, sophomr or instantomr: one machine has memory for it, others have for both
+    #[arg(long, value_name = "ENGINE", value_parser = engine)]
+    pub(crate) engine: Option<EngineKind>,
+    /// What the server's log calls it: letters, digits, - _ and .; random unless given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Print the server that it works for as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// What is logged, in the form of RUST_LOG
+    #[arg(long, value_name = "FILTER", default_value = "info")]
+    pub(crate) log: String,
+}
+
+/// Bytes, such as 14GB, 512MB or 0.
+fn size(text: &str) -> Result<usize, String> {
+    let units = [("GB", 30), ("MB", 20), ("KB", 10), ("", 0)];
+    let read = units.iter().find_map(|(unit, bits)| {
+        let number: usize = text.strip_suffix(unit)?.trim().parse().ok()?;
+        number.checked_mul(1 << bits)
+    });
+    read.ok_or_else(|| format!("expected a size such as 14GB or 512MB, found {text:?}"))
+}
+
+/// An engine by its name in small letters.
+fn engine(text: &str) -> Result<EngineKind, String> {
+    let name = |kind: EngineKind| kind.title().to_lowercase();
+    let named = EngineKind::ALL.into_iter().find(|&kind| name(kind) == text);
+    let expected = EngineKind::ALL.map(name).join(" or ");
+    named.ok_or_else(|| format!("expected {expected}, found {text:?}"))
+}
+
+pub(crate) const WORKER: &str = "\
+Examples:
+  omr token add --file omr-data/tokens.toml --name pool --may work
+  omr worker --server https://mail.example.org:7600 --token-file pool.token
+  omr worker --server http://127.0.0.1:7600 --token TOKEN \\
+    --keys 4 --threads 8 --name box-1
+  omr worker --server http://127.0.0.1:7600 --token TOKEN --engine instantomr
+
+It keeps nothing but what is in its memory, and may be stopped at any time: the server gives what it was at to \
+others. docs/operating.md says how many to run, and how the server leaves all work to them.";
+
+pub(super) fn run(args: &WorkerArgs, ui: &Ui) -> Result<(), CliError> {
+    let settings = settings(args)?;
+    let runtime = super::serve::runtime()?;
+    let telemetry = TelemetryConfig {
+        filter: args.log.clone(),
+        json: false,
+        otlp_endpoint: None,
+        service_name: "omr-worker".into(),
+    };
+    let telemetry = runtime.block_on(async { omr_ops::init(&telemetry) })?;
+    let worked = runtime.block_on(work(settings, args, ui));
+    drop(telemetry);
+    runtime.shutdown_background();
+    worked
+}
+
+fn settings(args: &WorkerArgs) -> Result<Settings, CliError> {
+    let certificate = args.ca.as_deref().map(super::data::certificate);
+    let endpoint = Endpoint {
+        ca_certificate: certificate.transpose()?,
+        token: args.token.text(),
+        // A worker may be started before its server.
+        notice: Some(Arc::new(|waiting: &Waiting| {
+            tracing::warn!(
+                url = waiting.url,
+                last = waiting.last,
+                "no answer from the server so far: trying for {} s more",
+                waiting.left.as_secs()
+            );
+        })),
+        ..Endpoint::new(&args.server)
+    };
+    Ok(Settings {
+        endpoint,
+        name: args.name.clone(),
+        on: args.on,
+        threads: args.threads.map_or(0, usize::from),
+        keys: args.keys.max(1),
+        messages_bytes: args.messages,
+        together: args.together.unwrap_or(0),
+        engines: args.engine.into_iter().collect(),
+        build: omr_console::build().to_owned(),
+    })
+}
+
+async fn work(settings: Settings, args: &WorkerArgs, ui: &Ui) -> Result<(), CliError> {
+    let stopped = super::serve::stopped().map_err(FullError::Runtime)?;
+    let mut stopped = Box::pin(stopped);
+    let worker = tokio::select! {
+        () = &mut stopped => return Ok(()),
+        worker = Worker::connect(settings) => worker?,
+    };
+    crate::commands::warn_if_insecure(worker.set().spec(), ui);
+    // Programs that start a worker read this line.
+    let server = &args.server;
+    if args.json {
+        io::print_json(&serde_json::json!({ "server": server }))?;
+    } else {
+        io::print(&format!("working for {server}\n"))?;
+    }
+    let stop = worker.stop();
+    tokio::spawn(async move {
+        stopped.await;
+        stop.stop();
+    });
+    Ok(worker.run().await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_have_names() {
+        let read = ["sophomr", "instantomr"].map(engine);
+        assert_eq!(read, EngineKind::ALL.map(Ok));
+        let wrong = engine("hybrid").unwrap_err();
+        assert_eq!(wrong, "expected sophomr or instantomr, found \"hybrid\"");
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        let read = ["14GB", "512MB", "3 KB", "7", "0"].map(size);
+        let expected = [14 << 30, 512 << 20, 3 << 10, 7, 0];
+        assert_eq!(read, expected.map(Ok));
+        for wrong in ["", "GB", "-1", "1.5GB", "14 apples", "99999999999999999999"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+}
