@@ -39,12 +39,13 @@ impl BucketCode {
     /// Errors: [`CodecError::Bound`] outside `1..=96`.
     pub fn new(seed: &[u8; 32], bound: usize) -> Result<Self, CodecError> {
         let limit = CUBIC_NEWTON_BOUND;
-        match (1..=limit).contains(&bound) {
-            true => Ok(Self {
+        if (1..=limit).contains(&bound) {
+            Ok(Self {
                 key: blake3::derive_key("omr bucket code v1", seed),
                 bound,
-            }),
-            false => Err(CodecError::Bound(Mismatch::new(limit, bound))),
+            })
+        } else {
+            Err(CodecError::Bound(Mismatch::new(limit, bound)))
         }
     }
 
@@ -72,8 +73,7 @@ impl BucketCode {
     fn draws(&self, index: u64) -> impl Iterator<Item = u64> {
         let mut draws = Draws::new(&self.key, index);
         let (rounds, rows) = (ROUNDS, self.rows());
-        let limits = [(rounds, self.buckets() as u64), (rows, P.into())];
-        let limits = limits
+        let limits = [(rounds, self.buckets() as u64), (rows, P.into())]
             .into_iter()
             .flat_map(|(count, limit)| std::iter::repeat_n(limit, count));
         limits.map(move |limit| draws.below(limit))
