@@ -16,7 +16,7 @@ use workspace::{Crate, Use};
 /// The only crates with room for `unsafe`: row operations, calls of a card's driver, a number of the allocator, and two lines
 /// that speak to valgrind.
 const UNSAFE_ROOMS: [&str; 4] = ["cuda", "kernels", "marks", "memory"];
-/// The trust boundary: whatever is drawn, the first never reaches the second.
+/// The trust boundary: the first crate never reaches the second one, even if arrows were drawn.
 const BOUNDARY: (&str, &str) = ("detector", "client");
 /// Every external crate with its reason.
 const REASONS: &str = "docs/dependencies.md";

@@ -9,9 +9,9 @@ use crate::error::XtaskError;
 
 /// A build of the command.
 struct Build {
-    /// Its features.
+    /// The features of the build.
     features: &'static str,
-    /// Most crates that it is made of, ours included.
+    /// The most crates that the build may consist of, those of the workspace included.
     most: usize,
     /// Crates that no other crate may bring back.
     without: &'static [&'static str],
@@ -88,13 +88,14 @@ fn judge(build: &Build, crates: &BTreeSet<String>) -> Result<(), XtaskError> {
     {
         return Err(XtaskError::LeftOut { features, found });
     }
-    match crates.len() <= most {
-        true => Ok(()),
-        false => Err(XtaskError::Crates {
+    if crates.len() <= most {
+        Ok(())
+    } else {
+        Err(XtaskError::Crates {
             features,
             most,
             found: crates.len(),
-        }),
+        })
     }
 }
 

@@ -8,10 +8,10 @@ use serde::Deserialize;
 use crate::ci::{cargo_command, printed};
 use crate::error::XtaskError;
 
-/// What all steps build by, so that they have one set of dependencies between them.
+/// The profile that all steps build with, so that dependencies are compiled once.
 pub(crate) const PROFILE: &str = "tested";
 
-/// What Cargo says of something that it built.
+/// A message of Cargo about an artifact that it built.
 #[derive(Deserialize)]
 struct Built {
     #[serde(default)]
@@ -26,29 +26,28 @@ struct Target {
     kind: Vec<String>,
 }
 
-/// Builds the command and says where it is: as its tests have it, so that nothing is compiled again beside them.
+/// Builds the command as its tests have it, so that nothing is compiled again, and returns its path.
 pub(crate) fn command(root: &Path) -> Result<PathBuf, XtaskError> {
     let args = ["test", "--workspace", "--profile", PROFILE, "--no-run"];
     let args = [&args[..], &["--test", "cli"]].concat();
     program(root, &args, "omr", "bin")
 }
 
-/// Builds a binary of tests, as tests have it, and says where it is.
+/// Builds a binary of tests, as tests have it, and returns its path.
 pub(crate) fn tests(root: &Path, name: &'static str) -> Result<PathBuf, XtaskError> {
     let args = ["test", "--workspace", "--profile", PROFILE, "--no-run"];
     let args = [&args[..], &["--test", name]].concat();
     program(root, &args, name, "test")
 }
 
-/// Builds an example, with the features that it has beside tests, and says where it is.
+/// Builds an example, with the features that it has beside tests, and returns its path.
 pub(crate) fn example(root: &Path, name: &'static str) -> Result<PathBuf, XtaskError> {
     let args = ["build", "--workspace", "--profile", PROFILE];
     let args = [&args[..], &["--example", name]].concat();
     program(root, &args, name, "example")
 }
 
-/// Builds a package's program of the same name as releases have it, but with marks of what is secret, and says where
-/// it is.
+/// Builds a package's program of the same name as for a release, but with secrets marked, and returns its path.
 pub(crate) fn marked(root: &Path, name: &'static str) -> Result<PathBuf, XtaskError> {
     let args = ["build", "--release", "--package", name];
     let args = [&args[..], &["--features", "memcheck"]].concat();
@@ -70,8 +69,9 @@ pub(crate) fn measured(root: &Path) -> Result<PathBuf, XtaskError> {
 
 /// Flags that give the sources of this machine the same names as on every other.
 pub(crate) fn remap(root: &Path) -> String {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    let home = std::env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(std::env::home_dir()?.join(".cargo")));
     let folders = [(Some(root.to_owned()), "/omr"), (home, "/cargo")];
     let flags = folders.iter().filter_map(|(folder, name)| {
         let folder = folder.as_ref()?.display();

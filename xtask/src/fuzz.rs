@@ -12,12 +12,12 @@ use crate::error::XtaskError;
 use crate::npm;
 use report::Report;
 
-/// Seconds of a target unless told otherwise.
+/// The default seconds of a target.
 const SECONDS: u64 = 60;
 /// Seconds of one input and megabytes of the process beyond which libFuzzer calls it a fault.
 const LIMITS: [&str; 2] = ["-timeout=60", "-rss_limit_mb=4096"];
 
-/// What is asked for.
+/// The options of the command.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
     seconds: Option<u64>,
@@ -82,14 +82,16 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> Result<(), XtaskError> {
         eprintln!("{target} ...");
         reports.push(fuzz(&folder, &programs, target, &options.ends())?);
     }
-    match options.json {
-        true => println!("{}", serde_json::to_string_pretty(&reports)?),
-        false => print!("{}", report::table(&reports)),
+    if options.json {
+        println!("{}", serde_json::to_string_pretty(&reports)?)
+    } else {
+        print!("{}", report::table(&reports))
     }
     let found: Vec<String> = reports.iter().filter_map(Report::again).collect();
-    match found.is_empty() {
-        true => Ok(()),
-        false => Err(XtaskError::Fuzz { found }),
+    if found.is_empty() {
+        Ok(())
+    } else {
+        Err(XtaskError::Fuzz { found })
     }
 }
 
@@ -157,8 +159,9 @@ fn fuzz(
     if Path::new("/dev/shm").is_dir() {
         command.env("TMPDIR", "/dev/shm");
     }
-    let output = command.output();
-    let output = output.map_err(|source| start_error(&command, source))?;
+    let output = command
+        .output()
+        .map_err(|source| start_error(&command, source))?;
     let said = String::from_utf8_lossy(&output.stderr);
     let report = Report::of(target, &program, &said, output.status.success());
     if report.broken.is_some() {
@@ -168,11 +171,13 @@ fn fuzz(
     Ok(report)
 }
 
-/// libFuzzer warns of sanitizers that are not linked before the program says anything.
+/// Writes the seeds of a target. libFuzzer may print warnings of sanitizers that are not linked before the program's output.
 fn write_seeds(program: &Path, to: &Path) -> Result<(), XtaskError> {
     let mut command = Command::new(program);
-    let output = command.env("OMR_FUZZ_SEEDS", to).output();
-    let output = output.map_err(|source| start_error(&command, source))?;
+    let output = command
+        .env("OMR_FUZZ_SEEDS", to)
+        .output()
+        .map_err(|source| start_error(&command, source))?;
     if !output.status.success() {
         eprintln!("{}", String::from_utf8_lossy(&output.stderr));
     }

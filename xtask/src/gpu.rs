@@ -1,4 +1,4 @@
-//! A graphics card: what it computes, how fast, and the page that says so.
+//! Tests and measures a graphics card, and writes the page with the results.
 
 mod page;
 
@@ -22,13 +22,13 @@ const SUITES: [(&str, &str); 3] = [
     ("instant", "card::"),
 ];
 
-/// Tools of compute-sanitizer, and where the line begins that says what they found.
+/// Tools of compute-sanitizer, and the beginning of the line with their findings.
 const SANITIZERS: [(&str, &str); 2] = [
     ("memcheck", "========= ERROR SUMMARY: "),
     ("racecheck", "========= RACECHECK SUMMARY: "),
 ];
 
-/// What they look at: every kernel, at dimensions that take seconds.
+/// The command that the tools check: every kernel, at dimensions that take seconds.
 const SMALL: [&str; 6] = [
     "bench",
     "card",
@@ -41,10 +41,10 @@ const SMALL: [&str; 6] = [
 /// Where this machine's programs lie.
 const OWN: &str = "target/gpu";
 
-/// What there is where a driver is, on Linux and below Windows.
+/// The devices that exist where a driver is installed, on Linux and below Windows.
 const DRIVERS: [&str; 2] = ["/dev/nvidiactl", "/dev/dxg"];
 
-/// Measures the first card and writes the page; without one it says so.
+/// Measures the first card and writes the page; without a card it prints so.
 pub(crate) fn measure(root: &Path) -> Result<(), XtaskError> {
     // What is built takes minutes.
     if !DRIVERS.iter().any(|driver| Path::new(driver).exists()) {
@@ -83,8 +83,8 @@ pub(crate) fn with(root: &Path, folder: &Path) -> Result<(), XtaskError> {
     let lab = folder.join("omr-lab");
     let output = Command::new(&lab)
         .args(["bench", "card", "--recipients=8", "--json"])
-        .output();
-    let output = output.map_err(XtaskError::io(&lab))?;
+        .output()
+        .map_err(XtaskError::io(&lab))?;
     if !output.status.success() {
         print!("{}", String::from_utf8_lossy(&output.stdout));
         println!("SKIP gpu: not measured");
@@ -120,7 +120,7 @@ fn suites(folder: &Path) -> Result<u64, XtaskError> {
     }
 }
 
-/// What each tool found, or that it is missing.
+/// Returns the findings of each tool, or that it is missing.
 fn sanitized(lab: &Path) -> Result<Map<String, Value>, XtaskError> {
     let mut found = Map::new();
     for (tool, summary) in SANITIZERS {

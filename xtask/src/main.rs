@@ -88,8 +88,10 @@ fn run() -> Result<(), XtaskError> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     // As `cargo run` sets it: a binary from a copied `target` was compiled in another checkout.
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    let root = manifest.as_deref().and_then(Path::parent);
-    let root = root.unwrap_or(Path::new("."));
+    let root = manifest
+        .as_deref()
+        .and_then(Path::parent)
+        .unwrap_or(Path::new("."));
     match args.as_slice() {
         ["ci"] => ci::ci(root),
         ["test", rest @ ..] => test::run(root, rest),

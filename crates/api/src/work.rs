@@ -7,7 +7,7 @@ pub const WORK_BITS_MAX: u32 = 40;
 
 const DOMAIN: &str = "omr posting work v1";
 
-/// What the work of one post is bound to: the board, the post's id and all it holds.
+/// Hashes everything that the proof of work of one post is bound to: the board, the post's id and its messages.
 struct Bound(blake3::Hasher);
 
 impl Bound {

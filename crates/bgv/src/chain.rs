@@ -18,7 +18,8 @@ impl Chain {
         }
     }
 
-    /// The same chain, on which ciphertexts at the noise floor are cut ([`crate::Evaluator::at_level_from_floor`]).
+    /// Returns the chain with cuts allowed: [`crate::Evaluator::at_level_from_floor`] then leaves out whole primes of
+    /// ciphertexts at the noise floor.
     pub fn with_cuts(self) -> Self {
         Self { cuts: true, ..self }
     }

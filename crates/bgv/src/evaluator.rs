@@ -22,7 +22,7 @@ pub struct Evaluator<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    /// The same, which ends early where `stop` says so.
+    /// Returns an evaluator whose operations end early, with [`EvalError::Stopped`], once `stop` returns true.
     #[must_use]
     pub fn stopped_by(self, stop: &'a (dyn Fn() -> bool + Sync)) -> Self {
         Self {
@@ -33,9 +33,10 @@ impl<'a> Evaluator<'a> {
 
     /// Errors: `Stopped` where the result is wanted no more.
     pub fn go_on(&self) -> Result<(), EvalError> {
-        match self.stop.is_some_and(|stop| stop()) {
-            true => Err(EvalError::Stopped),
-            false => Ok(()),
+        if self.stop.is_some_and(|stop| stop()) {
+            Err(EvalError::Stopped)
+        } else {
+            Ok(())
         }
     }
 
@@ -50,12 +51,13 @@ impl<'a> Evaluator<'a> {
         if a.scale != b.scale {
             return Err(EvalError::Scale(Mismatch::new(a.scale, b.scale)));
         }
-        match a.parts.len() == b.parts.len() {
-            true => Ok(()),
-            false => Err(EvalError::Parts(Mismatch::new(
+        if a.parts.len() == b.parts.len() {
+            Ok(())
+        } else {
+            Err(EvalError::Parts(Mismatch::new(
                 a.parts.len(),
                 b.parts.len(),
-            ))),
+            )))
         }
     }
 
@@ -68,9 +70,10 @@ impl<'a> Evaluator<'a> {
 
     /// Errors: `Exhausted` where the chain has no such level.
     pub fn expect_level(&self, level: usize) -> Result<(), EvalError> {
-        match level < self.chain.len() {
-            true => Ok(()),
-            false => Err(EvalError::Exhausted(Mismatch::new(self.chain.len(), level))),
+        if level < self.chain.len() {
+            Ok(())
+        } else {
+            Err(EvalError::Exhausted(Mismatch::new(self.chain.len(), level)))
         }
     }
 
@@ -354,9 +357,10 @@ impl<'a> Evaluator<'a> {
     /// Moves the ciphertext to a lower level; at its own level it is returned without a copy.
     /// Errors: a level above its own.
     pub fn into_level(&self, ct: Ciphertext, level: usize) -> Result<Ciphertext, EvalError> {
-        match ct.parts.len() == 2 && ct.level == level {
-            true => Ok(ct),
-            false => self.at_level(&ct, level),
+        if ct.parts.len() == 2 && ct.level == level {
+            Ok(ct)
+        } else {
+            self.at_level(&ct, level)
         }
     }
 

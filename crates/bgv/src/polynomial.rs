@@ -60,9 +60,10 @@ impl RangePolynomial {
 
     /// Blocks of powers.
     pub fn blocks(&self) -> usize {
-        match self.has_first_term() {
-            true => self.degree() / self.block,
-            false => self.degree().div_ceil(self.block),
+        if self.has_first_term() {
+            self.degree() / self.block
+        } else {
+            self.degree().div_ceil(self.block)
         }
     }
 
@@ -128,24 +129,26 @@ impl RangePolynomial {
             let half = k.next_power_of_two() / 2;
             let high = &powers[half - 1];
             let other = &powers[k - half - 1];
-            let power = match other.level() == high.level() {
-                true => ev.mul(high, other, key)?,
-                false => {
-                    let lowered = ev.at_level_from_floor(other, high.level())?;
-                    let power = ev.mul(high, &lowered, key)?;
-                    // From there it is cut more often; where nothing is cut, one division is cheaper than two.
-                    if ev.chain.cuts() {
-                        powers[k - half - 1] = lowered;
-                    }
-                    power
+            let power = if other.level() == high.level() {
+                ev.mul(high, other, key)?
+            } else {
+                let lowered = ev.at_level_from_floor(other, high.level())?;
+                let power = ev.mul(high, &lowered, key)?;
+                // From there it is cut more often; where nothing is cut, one division is cheaper than two.
+                if ev.chain.cuts() {
+                    powers[k - half - 1] = lowered;
                 }
+                power
             };
             powers.push(power);
         }
         let level = powers[self.block - 1].level();
-        let at_last = |power: Ciphertext| match power.level() == level {
-            true => Ok(power),
-            false => ev.at_level_from_floor(&power, level),
+        let at_last = |power: Ciphertext| {
+            if power.level() == level {
+                Ok(power)
+            } else {
+                ev.at_level_from_floor(&power, level)
+            }
         };
         powers.into_iter().map(at_last).collect()
     }
@@ -223,9 +226,10 @@ impl RangePolynomial {
     ) -> Result<Ciphertext, EvalError> {
         // The highest block has Y^k too; the first term is no matter of scalars.
         let most = self.coefficients.len() - usize::from(self.has_first_term());
-        let end = match b + 1 == self.blocks() {
-            true => most,
-            false => (b + 1) * self.block,
+        let end = if b + 1 == self.blocks() {
+            most
+        } else {
+            (b + 1) * self.block
         };
         let block = &self.coefficients[b * self.block..end];
         let mut terms: Vec<(u64, &Ciphertext)> = block[1..].iter().copied().zip(powers).collect();

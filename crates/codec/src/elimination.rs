@@ -15,8 +15,9 @@ pub fn eliminate(field: &Field, rows: &mut [Vec<u32>], unknowns: usize) -> Resul
     // Rows are swapped; errors name them by the place they came from.
     let mut names: Vec<usize> = (0..rows.len()).collect();
     for column in 0..unknowns {
-        let pivot = (column..rows.len()).find(|&r| rows[r][column] != 0);
-        let pivot = pivot.ok_or(DecodeError::TooFewSums(Mismatch::new(unknowns, column)))?;
+        let pivot = (column..rows.len())
+            .find(|&r| rows[r][column] != 0)
+            .ok_or(DecodeError::TooFewSums(Mismatch::new(unknowns, column)))?;
         rows.swap(column, pivot);
         names.swap(column, pivot);
         let mut own = std::mem::take(&mut rows[column]);

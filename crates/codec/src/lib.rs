@@ -9,14 +9,14 @@
 //! * [`Symbols`]: payload bytes to base-`p` symbols and back.
 //! * [`Nodes`]: the node of every (batch, slot), and the way back.
 //!
-//! [`CubicCode`] does the same in one piece over the field [`Cubic`] of `97^3` elements, for
-//! digests whose sums are small integers; [`BucketCode`] is the one that InstantOMR's paper has.
-//! Codes of other schemes find [`Draws`] and [`eliminate`] here.
+//! [`CubicCode`] encodes indices and payloads in one code over the field [`Cubic`] of `97^3` elements, for
+//! digests whose sums are small integers; [`BucketCode`] is the code of InstantOMR's paper.
+//! [`Draws`] and [`eliminate`] serve codes of other schemes.
 //!
 //! Sums, nodes and payloads come over a wire: no function panics on their values. What a recipient
-//! runs takes a time that depends on the bound and the number of candidates, not on what the sums
-//! tell: always as many places as the bound allows, filled by choices without branches. Errors are told at
-//! the end. [`BucketCode`] runs in variable time.
+//! runs takes a time that depends on the bound and the number of candidates, not on the
+//! values of the sums: it always fills as many places as the bound allows, by choices without branches. Errors are
+//! reported at the end. [`BucketCode`] runs in variable time.
 
 #![forbid(unsafe_code)]
 

@@ -130,7 +130,7 @@ impl NodeSearch<'_> {
         }
     }
 
-    /// What was found.
+    /// Returns the messages that were found, checked against all sums.
     pub fn finish(self) -> Support<Field> {
         self.search.finish()
     }
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(support.labels(), [1, 3, 5, 0, 0]);
         let expected = [nodes.node(0, 3), nodes.node(1, 70), nodes.node(1, 2), 0, 0];
         assert_eq!(support.nodes(), expected);
-        // A message that is no candidate is missed, and that is told.
+        // A message that is no candidate is missed, and reported.
         let mut search = nodes.search(&sums, 5).unwrap();
         search.batch(0, &[9, 3, 8]);
         search.batch(1, &[70]);

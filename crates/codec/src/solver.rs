@@ -7,10 +7,10 @@ use crate::fixed::FirstDifference;
 use omr_errors::Mismatch;
 use omr_marks::published;
 
-/// The inverse of the Vandermonde matrix of nodes, of which some may be no message's.
+/// The inverse of the Vandermonde matrix of nodes; some nodes may belong to no message.
 ///
-/// A node 0 stands for no message: its symbols come out as 0. Time depends on numbers of nodes and
-/// sums alone, so that who sees it does not learn how many messages there are.
+/// A node 0 stands for no message: its symbols come out as 0. The time depends on the numbers of
+/// nodes and sums alone, so that an observer does not learn the number of messages.
 #[derive(Debug, Clone)]
 pub struct Solver<F: FiniteField = Field> {
     field: F,
@@ -28,7 +28,7 @@ pub struct Solver<F: FiniteField = Field> {
 pub struct Unexplained(FirstDifference);
 
 impl Unexplained {
-    /// That of the sums of one symbol, or where there is none that of the next symbol.
+    /// Returns the first unexplained sum of two symbols: that of the first symbol if there is one, else that of `next`.
     pub fn or(self, next: Self) -> Self {
         Self(self.0.or(next.0))
     }
@@ -206,8 +206,9 @@ mod tests {
         assert_eq!(solver(&[2, 3], 4).solve(&rhs), Ok(vec![5, 7]));
         let cause = Inconsistency::Sum(3, Mismatch::new(229, 228));
         let mut out = [0; 2];
-        let wrong = solver(&[2, 3], 4).solve_into(&[12, 31, 83, 228], &mut out);
-        let wrong = wrong.and_then(Unexplained::check);
+        let wrong = solver(&[2, 3], 4)
+            .solve_into(&[12, 31, 83, 228], &mut out)
+            .and_then(Unexplained::check);
         assert_eq!((wrong, out), (Err(cause.into()), [5, 7]));
     }
 

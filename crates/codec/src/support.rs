@@ -1,7 +1,7 @@
-//! From power sums to the set of nodes they add up, in a time that does not tell the set.
+//! Recovers the set of nodes from its power sums, in a time that is independent of the set.
 //!
 //! Newton's identities give the polynomial of the bound's degree whose roots are the nodes, and
-//! zero as often as messages are fewer. It is evaluated at the node of every message there is, and
+//! 0 for each place without a message. It is evaluated at the node of every message there is, and
 //! those where it vanishes are moved, without branches, to as many places as the bound allows.
 
 use crate::error::{DecodeError, Inconsistency};
@@ -26,7 +26,7 @@ pub fn power_sums<F: FiniteField>(field: &F, nodes: &[F::Element], m: usize) -> 
     sums
 }
 
-/// The pertinent messages that power sums tell of, in `bound` places: those found come first, in
+/// The pertinent messages that power sums determine, in `bound` places: the messages found come first, in
 /// the order of the candidates, and places without a message have node and label 0.
 #[derive(Debug, Clone)]
 pub struct Support<F: FiniteField> {
@@ -36,7 +36,7 @@ pub struct Support<F: FiniteField> {
     verdict: Verdict,
 }
 
-/// What decides how many messages there are, before anybody looks at it.
+/// The figures that decide how many messages there are; kept secret until [`Support::count`].
 #[derive(Debug, Clone, Copy)]
 struct Verdict {
     /// The first sum: the number of messages modulo the characteristic.
@@ -50,7 +50,7 @@ struct Verdict {
 }
 
 impl<F: FiniteField> Support<F> {
-    /// How many messages there are. Time: depends on what was found.
+    /// Returns the number of messages. Time: depends on it.
     ///
     /// Errors: [`DecodeError::Overflow`] where they exceed the bound; [`DecodeError::Inconsistent`]
     /// where no set of candidates has these sums.
@@ -176,7 +176,7 @@ impl<F: FiniteField> Search<F> {
         self.candidates += 1;
     }
 
-    /// What was found, checked against all sums.
+    /// Returns the messages that were found, checked against all sums.
     pub(crate) fn finish(self) -> Support<F> {
         let Self { field, sums, .. } = &self;
         let nodes: Vec<_> = self.nodes.iter().map(|&n| field.element(n)).collect();

@@ -315,12 +315,13 @@ impl Symbols {
     }
 
     fn check_length(&self, found: usize) -> Result<(), CodecError> {
-        match found == self.payload_bytes {
-            true => Ok(()),
-            false => Err(CodecError::PayloadLength(Mismatch::new(
+        if found == self.payload_bytes {
+            Ok(())
+        } else {
+            Err(CodecError::PayloadLength(Mismatch::new(
                 self.payload_bytes,
                 found,
-            ))),
+            )))
         }
     }
 

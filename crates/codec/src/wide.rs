@@ -5,9 +5,10 @@
 /// Compilers call a function for it on WebAssembly, which has no such product; four of half words in place are faster.
 #[inline]
 pub(crate) fn product(a: u64, b: u64) -> u128 {
-    match cfg!(target_family = "wasm") {
-        true => by_halves(a, b),
-        false => u128::from(a) * u128::from(b),
+    if cfg!(target_family = "wasm") {
+        by_halves(a, b)
+    } else {
+        u128::from(a) * u128::from(b)
     }
 }
 

@@ -95,15 +95,16 @@ pub struct Round {
 }
 
 impl Round {
-    /// The sums of round `number` of a shape, of a vector that comes multiplied by `scale` and takes the nodes of
+    /// Returns the sums of round `number` of a shape, of a vector that is multiplied by `scale` and takes the nodes of
     /// `batch`.
     ///
-    /// The codes undo that scale and what sums are multiplied by afterwards, up to a digest.
+    /// The codes undo that scale and the factors that sums are multiplied by afterwards, up to a digest.
     pub fn new(
         setting: Setting,
         shape: SumsShape,
         number: usize,
-        (batch, scale): (usize, u64),
+        batch: usize,
+        scale: u64,
     ) -> Self {
         let p = setting.p();
         let gathered = p.mul(scale, gathered_scale(setting, shape.stride()));
@@ -168,7 +169,7 @@ impl CodeTables {
             .map(|u| self.weights(setting, round, u))
             .collect();
         let mut theta = vec![0; ring.n()];
-        image(setting, &round.theta(setting), (0, 0), &mut theta);
+        image(setting, &round.theta(setting), Exponent::ONE, &mut theta);
         let mut turned: Vec<Vec<Rlwe>> =
             recipients.iter().map(|(_, small)| small.to_vec()).collect();
         for i in 0..half {
@@ -191,7 +192,8 @@ impl CodeTables {
                     || Scratch::new(setting),
                     |scratch, (sign, u)| {
                         let images = if sign == 0 { &turned } else { &swapped };
-                        let rows = scratch.term(self, &weights[u], &theta, images, u, (sign, i));
+                        let g = Exponent { sign, i };
+                        let rows = scratch.term(self, &weights[u], &theta, images, u, g);
                         ((sign * half + i) * classes + u, rows)
                     },
                 )
@@ -272,7 +274,7 @@ impl<'a> Scratch<'a> {
         theta: &[u64],
         images: &[Vec<Rlwe>],
         u: usize,
-        g: (usize, usize),
+        g: Exponent,
     ) -> Vec<Vec<AlignedVec>> {
         self.sums(tables, weights, theta, g);
         image(self.setting, tables.classes.roots(u), g, &mut self.step);
@@ -286,7 +288,7 @@ impl<'a> Scratch<'a> {
         tables: &CodeTables,
         weights: &ClassWeights,
         theta: &[u64],
-        g: (usize, usize),
+        g: Exponent,
     ) {
         let (setting, p) = (self.setting, self.setting.p());
         let kernels = setting.small.kernels();
@@ -339,8 +341,13 @@ impl<'a> Scratch<'a> {
                     .iter()
                     .map(|ct| [&ct.c0, &ct.c1][part].row(limb))
                     .collect();
-                let constants = self.constants.iter().skip(limb).step_by(limbs);
-                let constants: Vec<&[u64]> = constants.map(|row| &row[..]).collect();
+                let constants: Vec<&[u64]> = self
+                    .constants
+                    .iter()
+                    .skip(limb)
+                    .step_by(limbs)
+                    .map(|row| &row[..])
+                    .collect();
                 let m = ring.modulus(limb);
                 ring.kernels().dot(m, &mut self.row, &constants, &factors);
                 let mut row = AlignedVec::zeroed(ring.n());
@@ -356,13 +363,26 @@ fn images(ring: &Ring, cts: &[Rlwe], key: &GaloisKey, p: &Modulus) -> Vec<Rlwe> 
     cts.par_iter().map(|ct| turn(ring, ct, key, p)).collect()
 }
 
-/// The image under `sigma_g`, `g = (-1)^sign 5^i`, of values by slot, over the evaluation domain.
+/// The exponent `g = (-1)^sign 5^i` of an automorphism `sigma_g`.
+#[derive(Clone, Copy)]
+pub(crate) struct Exponent {
+    pub(crate) sign: usize,
+    pub(crate) i: usize,
+}
+
+impl Exponent {
+    /// The exponent of the identity.
+    pub(crate) const ONE: Self = Self { sign: 0, i: 0 };
+}
+
+/// Writes the image under `sigma_g` of values by slot, over the evaluation domain.
 pub(crate) fn image<T: Copy + Into<u64>>(
     setting: Setting,
     values: &[T],
-    (sign, i): (usize, usize),
+    g: Exponent,
     out: &mut [u64],
 ) {
+    let Exponent { sign, i } = g;
     let half = values.len() / 2;
     let positions = setting.small_plain.order().positions().chunks(half);
     for (row, positions) in positions.enumerate() {

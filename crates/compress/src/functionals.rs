@@ -8,7 +8,7 @@
 //! So a symbol takes `width * n / n'` products with plaintexts that all symbols share, and as many key switches as
 //! automorphisms: with `g = +-5^i`, by Horner's rule, `width - 2` turns and one swap, for all batches together.
 
-use crate::codes::{ClassWeights, Scratch, image};
+use crate::codes::{ClassWeights, Exponent, Scratch, image};
 use crate::keys::turn;
 use crate::{CodeTables, Keys, Round, Setting};
 use omr_ring::parallel::{self, *};
@@ -36,7 +36,10 @@ impl CodeTables {
         let of_g = |scratch: &mut Scratch, g: usize| {
             let (sign, i) = (g / half, g % half);
             let mut turned = vec![0; theta.len()];
-            let inverse = (sign, (theta.len() / 2 - i) % (theta.len() / 2));
+            let inverse = Exponent {
+                sign,
+                i: (theta.len() / 2 - i) % (theta.len() / 2),
+            };
             image(setting, &theta, inverse, &mut turned);
             self.constants(setting, &weights, &turned, scratch)
         };
@@ -61,8 +64,8 @@ impl CodeTables {
         let mut values = vec![vec![0; n]; weights.len()];
         let mut step = vec![0; n];
         for (u, weights) in weights.iter().enumerate() {
-            scratch.sums(self, weights, theta, (0, 0));
-            image(setting, self.classes().roots(u), (0, 0), &mut step);
+            scratch.sums(self, weights, theta, Exponent::ONE);
+            image(setting, self.classes().roots(u), Exponent::ONE, &mut step);
             for values in &mut values {
                 kernels.add_assign(p, values, &scratch.value);
                 kernels.mul_assign(p, &mut scratch.value, &step);
@@ -108,10 +111,11 @@ pub fn encrypted_sum(setting: Setting, keys: Keys, batches: &[(&Functionals, &[R
 /// `sum_j D_(g,j) m_j` over all batches.
 fn product(ring: &Ring, batches: &[(&Functionals, &[Rlwe])], g: usize) -> Rlwe {
     let part = |pick: fn(&Rlwe) -> &Poly<Eval>| {
-        let terms = batches
+        let terms: Vec<_> = batches
             .iter()
-            .flat_map(|(functionals, small)| functionals.constants[g].iter().zip(*small));
-        let terms: Vec<_> = terms.map(|(constant, ct)| (constant, pick(ct))).collect();
+            .flat_map(|(functionals, small)| functionals.constants[g].iter().zip(*small))
+            .map(|(constant, ct)| (constant, pick(ct)))
+            .collect();
         ring.sum_of_products(&terms)
     };
     Rlwe::new(part(|ct| &ct.c0), part(|ct| &ct.c1))

@@ -49,8 +49,8 @@ impl KeyUse {
     }
 }
 
-/// Levels of merging that sums of so many exponents a ciphertext (`width`, a power of two) or more need
-/// in dimension `n`.
+/// Returns the levels of merging that sums need in dimension `n` when a ciphertext holds `width` exponents, a power
+/// of two, or more.
 ///
 /// With `width` 1 these are also the levels of oblivious expansion, which goes the same way back.
 ///
@@ -63,7 +63,7 @@ impl KeyUse {
 /// assert_eq!(exponents, [33, 65, 129]);
 /// ```
 ///
-/// Panics: when one of them is 0.
+/// Panics: when `n` or `width` is 0.
 pub fn merge_levels(n: usize, width: usize) -> RangeInclusive<u32> {
     width.ilog2() + 1..=n.ilog2()
 }

@@ -71,8 +71,9 @@ fn check(
     expected: usize,
     found: usize,
 ) -> Result<(), PackedError> {
-    match expected == found {
-        true => Ok(()),
-        false => Err(error(Mismatch::new(expected, found))),
+    if expected == found {
+        Ok(())
+    } else {
+        Err(error(Mismatch::new(expected, found)))
     }
 }

@@ -37,8 +37,8 @@ impl Phases {
         Ok(shape.by_symbol(&parts))
     }
 
-    /// `body + mask * secret` modulo `2^mask_bits` at the kept coefficients, part by part, of the sums of so many
-    /// groups: the sums with their noise.
+    /// Returns `body + mask * secret` modulo `2^mask_bits` at the kept coefficients, part by part, for the sums of
+    /// `groups` groups. These are the sums with their noise.
     ///
     /// Errors: when the ciphertexts have another shape.
     pub fn phases(

@@ -69,17 +69,20 @@ impl Plaintexts {
         );
     }
 
-    /// `len` slots of symbol `index` of those encoded, from column `from` of a slot row on.
-    pub(crate) fn read(
-        &self,
-        index: usize,
-        (class, limb, row): (usize, usize, usize),
-        from: usize,
-        len: usize,
-    ) -> &[u64] {
+    /// Returns `len` slots of symbol `index` of those encoded, starting at column `from` of a slot row.
+    pub(crate) fn read(&self, index: usize, place: Place, from: usize, len: usize) -> &[u64] {
+        let Place { class, limb, row } = place;
         let start = ((class * self.limbs + limb) * 2 + row) * (self.half + self.pad) + from;
         &self.symbols.block(index)[start..start + len]
     }
+}
+
+/// The place of a slot row in the plaintexts of a symbol.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) class: usize,
+    pub(crate) limb: usize,
+    pub(crate) row: usize,
 }
 
 /// Slots that the automorphisms of a shape turn by, at most.

@@ -58,7 +58,7 @@ impl<'a> Setting<'a> {
         self.plain.n()
     }
 
-    /// What the recipient decrypts digests in.
+    /// Returns the ring in which the recipient decrypts digests.
     pub fn last(self) -> FinalRing {
         FinalRing {
             ring: self.final_ring.clone(),

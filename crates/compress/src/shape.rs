@@ -54,19 +54,20 @@ pub struct SumsShape {
 }
 
 impl SumsShape {
-    /// Builds the shape of `bound` exponents of so many symbols, in a small ring of dimension
+    /// Builds the shape of sums with `bound` exponents and `symbols` symbols, in a small ring of dimension
     /// `small_n`: the width is the least power of two that holds the bound, from [`MIN_WIDTH`] to
     /// 64.
     ///
-    /// Errors: `Bound`, `Symbols`; `Dimension` unless it is a power of two that holds the width.
+    /// Errors: `Bound`, `Symbols`; `Dimension` unless `small_n` is a power of two of at least the width.
     pub fn new(small_n: usize, bound: usize, symbols: usize) -> Result<Self, ShapeError> {
         if bound == 0 {
             return Err(ShapeError::Bound(bound));
         }
         // Not by `next_power_of_two`, which has none for the largest bounds.
-        let width = match bound < MAX_WIDTH {
-            true => bound.next_power_of_two().max(MIN_WIDTH),
-            false => MAX_WIDTH,
+        let width = if bound < MAX_WIDTH {
+            bound.next_power_of_two().max(MIN_WIDTH)
+        } else {
+            MAX_WIDTH
         };
         if !small_n.is_power_of_two() || small_n < width {
             let (least, found) = (width, small_n);
@@ -144,13 +145,13 @@ impl SumsShape {
         self.rounds() * self.ciphertexts()
     }
 
-    /// Round and place in it of part `part`; after the last one they begin anew.
+    /// Returns the round of part `part` and its place in the round. Numbers past the last part start again at the first.
     pub fn position(self, part: usize) -> (usize, usize) {
         let part = part % self.parts();
         (part / self.ciphertexts(), part % self.ciphertexts())
     }
 
-    /// Round and place in it of each ciphertext, in order.
+    /// Iterates over the round of each ciphertext and its place in the round, in order.
     pub fn positions(self) -> impl Iterator<Item = (usize, usize)> + use<> {
         (0..self.parts()).map(move |part| self.position(part))
     }

@@ -2,6 +2,7 @@
 
 use crate::merge::pack;
 use crate::pieces::Pieces;
+use crate::plaintexts::Place;
 use crate::{Codes, Keys, Plaintexts, Setting, SumsShape};
 use omr_ring::parallel::*;
 use omr_ring::{AlignedVec, Blocks, Eval, Poly};
@@ -23,7 +24,7 @@ pub struct Sums<'a> {
 }
 
 impl<'a> Sums<'a> {
-    /// Sums of nothing yet, of so many symbols: those of one ciphertext.
+    /// Returns empty sums of `symbols` symbols, those of one ciphertext.
     pub fn new(setting: Setting<'a>, symbols: usize) -> Self {
         let cut = Pieces::new(setting);
         let words = symbols * 2 * cut.len();
@@ -125,12 +126,16 @@ fn add_piece(
     let mut products = AlignedVec::zeroed(4 * len);
     for first in (0..codes.terms()).step_by(TERMS) {
         let terms = first..(first + TERMS).min(codes.terms());
-        let rows = [0, 1].map(|part| codes.rows(index, part, terms.clone()).collect::<Vec<_>>());
-        let rows = rows.each_ref().map(Vec::as_slice);
+        let parts = [0, 1].map(|part| codes.rows(index, part, terms.clone()).collect::<Vec<_>>());
+        let rows = parts.each_ref().map(Vec::as_slice);
         let plain = |symbol: usize| -> Vec<&[u64]> {
             let row_of = |term: usize| {
                 let (sign, i) = (term / per_sign, term % per_sign / classes);
-                let place = (term % classes, limb, row ^ sign);
+                let place = Place {
+                    class: term % classes,
+                    limb,
+                    row: row ^ sign,
+                };
                 plaintexts.read(symbol, place, start + i, len)
             };
             terms.clone().map(row_of).collect()
@@ -142,9 +147,8 @@ fn add_piece(
             let mut two = || Some([parts.next()?, parts.next()?]);
             match (two(), two()) {
                 (Some([a, b]), Some([c, d])) => {
-                    let plain = [plain(2 * pair), plain(2 * pair + 1)];
-                    let plain = plain.each_ref().map(Vec::as_slice);
-                    kernels.dot_square(m, [a, b, c, d], plain, rows);
+                    let both = [plain(2 * pair), plain(2 * pair + 1)];
+                    kernels.dot_square(m, [a, b, c, d], both.each_ref().map(Vec::as_slice), rows);
                 }
                 (Some(last), _) => kernels.dot_pair(m, last, &plain(2 * pair), rows),
                 _ => {}

@@ -1,14 +1,14 @@
-//! What errors of all crates say alike: what was expected, and what was found instead.
+//! The pair of an expected and a found value, which the errors of all crates contain.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 
-/// What was expected, and what was found instead.
+/// The value that was expected and the value that was found instead of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mismatch<E, F = E> {
-    /// What was expected.
+    /// The expected value, or a description of it.
     pub expected: E,
-    /// What was found.
+    /// The value that was found.
     pub found: F,
 }
 

@@ -80,7 +80,7 @@ fn pointwise(c: &mut Criterion) {
     }
 }
 
-/// What a step of a blind rotation with one digit takes: exact, and in double precision.
+/// Times a step of a blind rotation with one digit, in exact arithmetic and in double precision.
 fn steps(c: &mut Criterion) {
     let (m, n) = (modulus(), 1 << 11);
     let (exact, floats) = (NttTable::new(m, n).expect("fits"), FourierTable::new(n));

@@ -19,26 +19,26 @@ pub struct Gadget {
     pub digits: u32,
 }
 
-/// What digits modulo a prime are cut with.
+/// The constants that cut residues modulo a prime into digits.
 pub struct Cut {
     /// `x ratio / 2^52` is `x / q` as a fraction of `bits(q) - 1` bits.
     pub ratio: u64,
-    /// Rounds, and makes all digits positive by `half` each.
+    /// Rounds, and adds `half` to each digit, so that all are positive.
     pub offset: u64,
     /// Distance of the first digit, whose successors lie `bits` lower.
     pub top: u32,
-    /// What digits are too large by.
+    /// The amount by which each digit is too large after `offset` was added.
     pub half: u64,
 }
 
 impl Gadget {
-    /// `round(q / 2^(bits (i + 1)))`: what digit `i` counts.
+    /// The unit of digit `i`: `round(q / 2^(bits (i + 1)))`.
     pub fn unit(&self, m: &Modulus, i: u32) -> u64 {
         let shift = self.bits * (i + 1);
         (m.value() + (1 << (shift - 1))) >> shift
     }
 
-    /// How residues are cut.
+    /// Returns the constants that cut residues modulo `m` into digits.
     ///
     /// Panics: when the digits do not fit the modulus.
     pub fn cut(&self, m: &Modulus) -> Cut {

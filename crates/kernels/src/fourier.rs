@@ -120,19 +120,19 @@ impl FourierTable {
         self.roots[e]
     }
 
-    /// What the values of `X^a` at the lanes of a group's first vector are to that at the first lane.
-    /// The next vectors' are theirs times eighth roots of unity: see [`turn`].
+    /// Returns the ratios between the values of `X^a` at the lanes of a group's first vector and the value at its
+    /// first lane. Values at the other vectors of the group differ from these by eighth roots of unity: see [`turn`].
     #[inline]
     pub(crate) fn pattern(&self, a: u32) -> &[Octet; 2] {
         &self.patterns[a as usize % GROUP]
     }
 }
 
-/// What `turn` by 0 to 3 and by 4 to 7 eighths does to the sign of values of 0 to 3 eighths.
+/// Masks of the sign bit: a turn by 0 to 3 eighths keeps the sign of a value, a turn by 4 to 7 eighths flips it.
 pub(crate) const SIGNS: [f64; 2] = [0.0, -0.0];
 
-/// By how many eighths of a turn the values of `X^a` at vector `v` of a group differ from those at
-/// its first one.
+/// Returns the eighths of a turn by which the values of `X^a` at vector `v` of a group differ from those at the
+/// group's first vector.
 #[inline]
 pub(crate) fn turn(v: usize, a: u32) -> usize {
     const REVERSED: [u32; LANES] = [0, 4, 2, 6, 1, 5, 3, 7];
@@ -152,12 +152,11 @@ fn root(e: usize, turn: usize) -> Complex {
     let quarter = turn / 4;
     let (quarters, rest) = (e / quarter, e % quarter);
     let sin_cos = |e: usize| (2.0 * PI * e as f64 / turn as f64).sin_cos();
-    let (sin, cos) = match 2 * rest > quarter {
-        true => {
-            let (cos, sin) = sin_cos(quarter - rest);
-            (sin, cos)
-        }
-        false => sin_cos(rest),
+    let (sin, cos) = if 2 * rest > quarter {
+        let (cos, sin) = sin_cos(quarter - rest);
+        (sin, cos)
+    } else {
+        sin_cos(rest)
     };
     match quarters {
         0 => [cos, sin],
@@ -167,14 +166,14 @@ fn root(e: usize, turn: usize) -> Complex {
     }
 }
 
-/// How one digit is cut from a fraction of `2^64`.
+/// The constants that cut one digit from a fraction of `2^64`.
 #[derive(Clone, Copy)]
 pub(crate) struct FractionCut {
-    /// Rounds, and makes this and all later digits positive.
+    /// Rounds, and makes this digit and all later ones positive.
     pub(crate) offset: u64,
     /// The digit's bits.
     pub(crate) mask: u64,
-    /// What makes it signed again.
+    /// Half of the digit's range, which is subtracted to make the digit signed again.
     pub(crate) half: u64,
 }
 
@@ -190,7 +189,7 @@ impl FractionCut {
         }
     }
 
-    /// The digit in its place.
+    /// Returns the signed digit of `x`, left in its place.
     #[inline]
     pub(crate) fn digit(self, x: u64) -> i64 {
         (x.wrapping_add(self.offset) & self.mask).wrapping_sub(self.half) as i64

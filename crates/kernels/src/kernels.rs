@@ -44,10 +44,10 @@ pub struct Kernels {
     pub(crate) name: &'static str,
     pub(crate) ntt_forward: Transform,
     pub(crate) ntt_factors: Transform,
-    /// None, or false as the answer: by the operations that it unites.
+    /// Optional: without it, or where it returns false, [`Kernels::encode`] runs the operations it unites one by one.
     pub(crate) encode: Option<Encode>,
     pub(crate) ntt_inverse: Inverse,
-    /// None: a copy, in place.
+    /// Optional: without it, the row is copied and transformed in place.
     pub(crate) ntt_inverse_from: Option<InverseFrom>,
     pub(crate) add: Binary,
     pub(crate) sub: Binary,
@@ -59,14 +59,14 @@ pub struct Kernels {
     pub(crate) sub_scale: BinaryScale,
     pub(crate) sub_scale_add: SubScaleAdd,
     pub(crate) dot: Dot,
-    /// None: by [`Kernels::dot`].
+    /// Optional: [`Kernels::dot`] takes its place.
     pub(crate) dot_pair: Option<DotPair>,
-    /// None: by [`Kernels::dot_pair`].
+    /// Optional: [`Kernels::dot_pair`] takes its place.
     pub(crate) dot_square: Option<DotSquare>,
-    /// None: by [`Kernels::dot`].
+    /// Optional: [`Kernels::dot`] takes its place.
     pub(crate) sliding_dots: Option<SlidingDots>,
     pub(crate) convert: Convert,
-    /// None: by [`Kernels::convert`].
+    /// Optional: [`Kernels::convert`] takes its place.
     pub(crate) convert_many: Option<ConvertMany>,
     pub(crate) quotient: Quotient,
     pub(crate) lift_centered: LiftCentered,
@@ -290,15 +290,17 @@ impl Kernels {
         unsafe { (self.sub_scale)(m, a, b, c) }
     }
 
-    /// `a = (a - b) c + d e` for constants `c, e < q`: a rescaling and what is added to it.
+    /// `a = (a - b) c + d e` for constants `c, e < q`: a rescaling and a scaled row that is added to it.
     ///
     /// Panics: on length mismatch; when `c >= q` or `e >= q`.
     pub fn sub_scale_add_assign(
         &self,
         m: &Modulus,
         a: &mut [u64],
-        (b, c): (&[u64], u64),
-        (d, e): (&[u64], u64),
+        b: &[u64],
+        c: u64,
+        d: &[u64],
+        e: u64,
     ) {
         assert_eq!(a.len(), b.len(), "row lengths differ");
         assert_eq!(a.len(), d.len(), "row lengths differ");
@@ -535,7 +537,7 @@ impl Kernels {
     }
 }
 
-/// What [`Kernels::encode`] transforms and where it goes.
+/// The source and the destination of [`Kernels::encode`].
 #[derive(Debug)]
 pub struct Encoding<'a> {
     /// Residues modulo `p`, in `[0, p)`.
@@ -614,7 +616,9 @@ impl SlidingRows<'_> {
     }
 }
 
-/// What an inverse transform times `c` ends with. Panics: when `c >= q`.
+/// Returns the factors of the last level of an inverse transform whose results are multiplied by `c`.
+///
+/// Panics: when `c >= q`.
 fn scaled_last_factors(t: &NttTable, c: u64) -> [Factor; 2] {
     assert!(
         c < t.modulus().value(),

@@ -7,7 +7,7 @@ pub const MAX_MODULUS_BITS: u32 = 50;
 
 /// An odd prime `q < 2^50` and its Barrett constants.
 ///
-/// The operations take operands in `[0, q)` unless they say otherwise and run in constant time,
+/// The operations take operands in `[0, q)` unless stated otherwise, and run in constant time,
 /// except [`Modulus::pow`] and [`Modulus::inv`] (variable time in the exponent, which is public).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modulus {

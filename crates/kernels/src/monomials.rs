@@ -64,7 +64,7 @@ impl Monomials {
         self.powers[e]
     }
 
-    /// What its lanes are multiplied by.
+    /// Returns the factors of the lanes of a vector: the value of `X^a` at a lane is [`Monomials::base`] times its factor.
     pub(crate) fn pattern(&self, a: u32) -> &[Factor; LANES] {
         &self.patterns[a as usize % LANES]
     }

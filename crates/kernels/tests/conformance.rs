@@ -131,7 +131,7 @@ fn constant_factors() {
                             let d = rng.row(n, m.value());
                             for d in [&d, &b] {
                                 same(k, start, "sub_scale_add", |k, a| {
-                                    k.sub_scale_add_assign(&m, a, (&b, c), (d, e))
+                                    k.sub_scale_add_assign(&m, a, &b, c, d, e)
                                 });
                             }
                         }
@@ -200,9 +200,12 @@ fn conversions_to_several_primes() {
                 for (src, worst) in [(&src, false), (&top, true)] {
                     let coef: Vec<Vec<u64>> = moduli
                         .iter()
-                        .map(|m| match worst {
-                            true => vec![m.value() - 1; terms],
-                            false => rng.row(terms, m.value()),
+                        .map(|m| {
+                            if worst {
+                                vec![m.value() - 1; terms]
+                            } else {
+                                rng.row(terms, m.value())
+                            }
                         })
                         .collect();
                     for k in backends() {
@@ -523,13 +526,13 @@ fn factors_serve_as_digits() {
     }
 }
 
-/// What the operations that take factors make of `row`.
+/// Returns the results of the operations that take factors, applied to `row`.
 fn serve(k: &Kernels, m: &Modulus, row: &[u64], [x, y]: [&[u64]; 2], c: u64) -> [Vec<u64>; 3] {
     let mut dot = vec![0; row.len()];
     k.dot(m, &mut dot, &[row; 3], &[x, y, x]);
     let [mut sub_scale, mut sub_scale_add] = [(); 2].map(|()| x.to_vec());
     k.sub_scale_assign(m, &mut sub_scale, row, c);
-    k.sub_scale_add_assign(m, &mut sub_scale_add, (row, c), (y, c));
+    k.sub_scale_add_assign(m, &mut sub_scale_add, row, c, y, c);
     [dot, sub_scale, sub_scale_add]
 }
 

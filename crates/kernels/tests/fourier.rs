@@ -106,9 +106,10 @@ fn multiply_add(acc: &mut [u64], x: &[i64], y: &[u64]) {
         for (j, &y) in y.iter().enumerate() {
             let term = (x as u64).wrapping_mul(y);
             let sum = &mut acc[(i + j) % n];
-            *sum = match i + j < n {
-                true => sum.wrapping_add(term),
-                false => sum.wrapping_sub(term),
+            *sum = if i + j < n {
+                sum.wrapping_add(term)
+            } else {
+                sum.wrapping_sub(term)
             };
         }
     }
@@ -121,9 +122,10 @@ fn turn_add(acc: &mut [u64], x: &[u64], a: u32) {
         acc[j] = acc[j].wrapping_sub(x);
         let to = (j + a as usize) % (2 * n);
         let sum = &mut acc[to % n];
-        *sum = match to < n {
-            true => sum.wrapping_add(x),
-            false => sum.wrapping_sub(x),
+        *sum = if to < n {
+            sum.wrapping_add(x)
+        } else {
+            sum.wrapping_sub(x)
         };
     }
 }
@@ -150,7 +152,7 @@ fn keys(t: &FourierTable, rng: &mut Rng, count: usize, place: i32) -> (Vec<Vec<u
     (rows.into_iter().map(fractions).collect(), words)
 }
 
-/// What one step adds to body and mask, in integers.
+/// Computes in integers the polynomials that one step adds to body and mask.
 fn exact_step(
     src: &[Vec<u64>; 2],
     gadget: Gadget,

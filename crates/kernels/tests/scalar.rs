@@ -92,7 +92,7 @@ fn rescaling_with_a_term_added() {
             let (a, b, d, constants) = (row(), row(), row(), row());
             let (c, e) = (constants[0], constants[1]);
             let mut out = a.clone();
-            Kernels::scalar().sub_scale_add_assign(&m, &mut out, (&b, c), (&d, e));
+            Kernels::scalar().sub_scale_add_assign(&m, &mut out, &b, c, &d, e);
             for x in 0..n {
                 let difference = wide_mul(a[x] + q - b[x], c, q);
                 assert_eq!(out[x], (difference + wide_mul(d[x], e, q)) % q);

@@ -83,7 +83,7 @@ fn rescaling() {
         (16, 16, 1, q),
     ] {
         refused("a rescaling", |k| {
-            k.sub_scale_add_assign(&m, &mut [0; 16], (&vec![0; b], c), (&vec![0; d], e));
+            k.sub_scale_add_assign(&m, &mut [0; 16], &vec![0; b], c, &vec![0; d], e);
         });
     }
 }

@@ -34,7 +34,7 @@ pub fn hide<T>(values: &[T]) {
     mark(MAKE_MEM_UNDEFINED, values);
 }
 
-/// Marks values as public: whoever attacks sees them or knows them.
+/// Marks values as public: an attacker may see them.
 pub fn publish<T: Copy>(values: &mut [T]) {
     mark(MAKE_MEM_DEFINED, values);
 }
@@ -45,7 +45,7 @@ pub fn hidden<T: Copy>(value: T) -> T {
     marked(MAKE_MEM_UNDEFINED, value)
 }
 
-/// Returns a value, marked as public: whoever attacks sees it or knows it.
+/// Returns a value, marked as public: an attacker may see it.
 #[must_use]
 pub fn published<T: Copy>(value: T) -> T {
     marked(MAKE_MEM_DEFINED, value)

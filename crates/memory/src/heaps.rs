@@ -1,4 +1,4 @@
-//! Heaps of the system's allocator, each of which keeps addresses of its own.
+//! The number of heaps of the system's allocator. Each heap reserves a range of addresses.
 
 /// Makes threads share heaps where the process's addresses are limited (`ulimit -v`), so that they take an eighth of the limit
 /// at most. By default the GNU C library keeps 64 MiB of addresses for each of up to eight threads a core, whether they use

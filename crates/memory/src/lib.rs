@@ -18,8 +18,8 @@ pub struct Memory {
     pub limit: Option<u64>,
     /// Whether the limit is one of the process's own, which count addresses: also of stacks that are hardly used.
     pub addresses: bool,
-    /// What can be taken beside what is used: the least of what the machine, control groups and the process's own limits
-    /// have left. Pages of files that the system would drop count as left.
+    /// Bytes that can still be allocated: the least that the machine, the control groups and the process's own limits
+    /// leave. Pages of files that the system would drop count as free.
     pub available: Option<u64>,
 }
 
@@ -152,7 +152,8 @@ fn roots(mounts: &str, kind: &str, option: &str) -> Vec<PathBuf> {
     mounts.lines().filter_map(mount).collect()
 }
 
-/// What the limits of a process leave to it, by the texts of `/proc/PID/limits` and `/proc/PID/status`.
+/// Returns the bytes that the limits of a process leave to it, from the texts of `/proc/PID/limits` and
+/// `/proc/PID/status`.
 fn own_left(limits: &str, status: &str) -> impl Iterator<Item = u64> {
     let kinds = [
         ("Max address space", "VmSize:"),

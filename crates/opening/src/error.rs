@@ -21,8 +21,9 @@ pub(crate) fn dimension(
     expected: &'static str,
     found: usize,
 ) -> Result<(), OpeningError> {
-    match fits {
-        true => Ok(()),
-        false => Err(OpeningError::Dimension(Mismatch::new(expected, found))),
+    if fits {
+        Ok(())
+    } else {
+        Err(OpeningError::Dimension(Mismatch::new(expected, found)))
     }
 }

@@ -70,13 +70,14 @@ enum Met {
     Beyond,
 }
 
-/// What turn `turn` of the secrets meets: in each column of both rows the values of a part of a mask, and nothing where
-/// an earlier turn has brought the column's part.
+/// Returns the plaintext factors of turn `turn` of the secrets: for each column of both rows the values of a part of a
+/// mask, and `None` where an earlier turn already covers the column's part.
 fn factors<'a>(
     opening: &Opening,
     layout: &[Option<usize>],
     blocks: &'a [Masks],
-    (turn, where_met): (usize, Met),
+    turn: usize,
+    where_met: Met,
 ) -> Vec<Option<&'a [u64]>> {
     let (columns, parts) = (opening.columns(), opening.of_block());
     let factor = |number: usize| {
@@ -89,9 +90,10 @@ fn factors<'a>(
         let (polynomial, residue) = (met / parts, met % parts);
         let (block, own) = (number / parts, number % parts);
         let masks = &blocks[block].0[polynomial * parts..][..parts];
-        Some(match own >= residue {
-            true => &masks[own - residue][1][..],
-            false => &masks[parts + own - residue][0][..],
+        Some(if own >= residue {
+            &masks[own - residue][1][..]
+        } else {
+            &masks[parts + own - residue][0][..]
         })
     };
     (0..2 * columns).map(factor).collect()
@@ -117,7 +119,7 @@ fn diagonals(
     let of = |met, ahead| {
         let diagonal = |turn| {
             ev.go_on()?;
-            let factors = factors(opening, &layout, &masks, (turn, met));
+            let factors = factors(opening, &layout, &masks, turn, met);
             Ok(interpolated(ev, opening, &factors, ahead))
         };
         let turns = (0..opening.turns()).into_par_iter();
@@ -213,7 +215,7 @@ fn sums_of_products(
                 0 => Start::Zero,
                 _ => Start::Present,
             };
-            all_sums((ring.kernels(), ring.modulus(id)), &mut out, &a, &b, start);
+            all_sums(ring.kernels(), ring.modulus(id), &mut out, &a, &b, start);
         }
         Ok(())
     };
@@ -270,7 +272,7 @@ pub(crate) fn sums_of_whole_products(
     plaintexts.iter().map(of_plaintexts).collect()
 }
 
-/// Lists of so many rows of `n` words each.
+/// Splits rows of `n` words each into lists of `each` rows.
 pub(crate) fn lists(rows: &[u64], n: usize, each: usize) -> Vec<Vec<&[u64]>> {
     rows.chunks(n * each)
         .map(|list| list.chunks(n).collect())

@@ -57,7 +57,7 @@ pub(crate) struct KeyRows {
 }
 
 impl KeyRows {
-    /// Draws the masks of so many rows: mask l of row i comes from (`seed`, [`index`, i, l]).
+    /// Draws the masks of `rows` rows: mask l of row i comes from (`seed`, [`index`, i, l]).
     pub(crate) fn masks(
         ring: &Ring,
         (rows, rank): (usize, usize),

@@ -64,9 +64,9 @@ impl NarrowKey {
     }
 }
 
-/// The same messages under the sparse secrets, times p over the packing modulus.
+/// Switches packed messages to the sparse secrets and multiplies them by p over the packing modulus.
 ///
-/// Shape: `keys` as those that packed. Panics: without a key.
+/// Shape: `keys` are of the recipients whose keys packed, in the same order. Panics: without a key.
 pub fn narrow(opening: &Opening, keys: &[&NarrowKey], packed: &ModuleCipher) -> Narrowed {
     let (ring, spec) = (&opening.narrow, opening.spec());
     let (k, m) = (ring.kernels(), ring.modulus(0));

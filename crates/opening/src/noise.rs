@@ -4,14 +4,14 @@ use crate::{ClueShape, OpeningSpec};
 use omr_ring::NarrowGaussian;
 use omr_rlwe::noise::{ERROR_SD, NoiseModel, add, sum};
 
-/// What packing and narrowing add to a phase, in units of p.
+/// The noise that packing and narrowing add to a phase, in units of p.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClueNoise {
-    /// Standard deviation of the errors of both keys and of what digits leave out: sums of so many terms that they
-    /// are normal.
+    /// Standard deviation of the errors of both keys and of the remainders that digits leave out. Each is a sum of many
+    /// terms and thus normal.
     pub normal: f64,
-    /// Roundings, each uniform over one unit: those of masks modulo p, which meet the sparse secret, and that of the
-    /// body.
+    /// Number of roundings, each uniform over one unit: those of masks modulo p, multiplied by the sparse secret, and that
+    /// of the body.
     pub roundings: usize,
 }
 
@@ -27,7 +27,7 @@ impl ClueNoise {
         let packing = residues * NarrowGaussian::new(spec.packing_sigma).sd() * p / q1;
         let masks = spec.packing_rank as f64 * n;
         let digits = (masks * f64::from(spec.gadget.digits)).sqrt();
-        // Balanced digits are uniform over all values of so many bits.
+        // Balanced digits are uniform over all values of their length.
         let digit = uniform(f64::from(1u32 << spec.gadget.bits));
         let key = digits * digit * ERROR_SD * p / q2;
         // A uniform ternary secret has two of three coefficients.

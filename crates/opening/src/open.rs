@@ -24,7 +24,7 @@ impl OpeningKeys<'_> {
         turn(&self.giant)
     }
 
-    /// Zero with so many raised bodies.
+    /// Returns an encryption of zero with `bodies` raised bodies.
     pub(crate) fn zero(&self, ev: &Evaluator, bodies: usize) -> SharedRlwe<Eval> {
         let basis = ev.chain.basis(0);
         let raised = basis.union(self.giant[0].switching_key().shape().special());

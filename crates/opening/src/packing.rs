@@ -15,7 +15,7 @@ const TOGETHER: usize = 64;
 /// them: coordinate c of `a s` is `sum_j a_j s_(c - j)`, with `s_(t - clue_n) = -s_t`.
 pub struct PackingKey {
     rows: KeyRows,
-    /// Of residues that are subtracted from every coordinate alike.
+    /// The number of extra residues, which are subtracted from every coordinate alike.
     extra: usize,
 }
 
@@ -52,9 +52,9 @@ impl PackingKey {
         }
     }
 
-    /// Makes the bodies of [`PackingKey::generate`] one by one, for who writes them and keeps none.
+    /// Makes the bodies of [`PackingKey::generate`] one by one, for callers that write them and keep none.
     ///
-    /// Errors: those of `take`.
+    /// Errors: the errors of `take`.
     pub fn make_bodies<E>(
         opening: &Opening,
         clue: &[i64],
@@ -69,7 +69,7 @@ impl PackingKey {
         KeyRows::encrypted(ring, &secret.polys(ring), at, messages).try_for_each(take)
     }
 
-    /// Draws the masks of a key of so many bodies.
+    /// Draws the masks of a key with `bodies` bodies.
     pub fn masks(opening: &Opening, bodies: usize, at: (&[u8; 32], u64)) -> Masks {
         KeyRows::masks(&opening.packing, (bodies, opening.spec().packing_rank), at)
     }
@@ -85,7 +85,7 @@ impl PackingKey {
         }
     }
 
-    /// Values beside the secret's, of bound clues.
+    /// The number of values beside those of the secret; keys for bound clues have some.
     pub fn extra(&self) -> usize {
         self.extra
     }
@@ -96,7 +96,8 @@ impl PackingKey {
     }
 }
 
-/// What the bodies of a packing key encrypt, each with its noise: zero polynomials, the value is beside the noise.
+/// Iterates over the messages of a packing key's bodies with their noise. The polynomials are zero: the encrypted value is
+/// added to the noise.
 fn messages(
     opening: &Opening,
     clue: &[i64],
@@ -112,9 +113,10 @@ fn messages(
     let n = shape.n as i64;
     let of_secret = (0..opening.packing_bodies(0) as i64).map(move |i| {
         let t = shape.coordinates as i64 - 1 - i;
-        match t >= 0 {
-            true => clue[t as usize] * scale,
-            false => -clue[(t + n) as usize] * scale,
+        if t >= 0 {
+            clue[t as usize] * scale
+        } else {
+            -clue[(t + n) as usize] * scale
         }
     });
     let values = of_secret.chain(extra.iter().map(scaled));
@@ -145,7 +147,7 @@ pub fn pack(
     let mut columns = Columns::new(opening);
     for first in (0..shape.n).step_by(TOGETHER) {
         let count = TOGETHER.min(shape.n - first);
-        let a = columns.of(clues.a, shape.n, (first, count));
+        let a = columns.of(clues.a, shape.n, first, count);
         for (c, sums) in sums.chunks_mut(parts).enumerate() {
             let from = shape.coordinates - 1 - c + first;
             a.add_products(sums, &rows.range(from, count));
@@ -156,7 +158,7 @@ pub fn pack(
     for (sums, extra) in sums.chunks_mut(parts).zip(clues.extra) {
         if !own.is_empty() {
             columns
-                .of(extra, own.len(), (0, own.len()))
+                .of(extra, own.len(), 0, own.len())
                 .add_products(sums, &own);
         }
     }
@@ -208,7 +210,7 @@ impl<'a> Columns<'a> {
     }
 
     /// `count` columns from `first` on of rows of `width` residues.
-    fn of(&mut self, residues: &[u32], width: usize, (first, count): (usize, usize)) -> &mut Self {
+    fn of(&mut self, residues: &[u32], width: usize, first: usize, count: usize) -> &mut Self {
         let (q, clue_q) = (self.ring.modulus(0).value(), self.clue_q);
         // Centred: the errors of the key grow with the residues.
         let lift = |x: u64| x + if x > clue_q / 2 { q - clue_q } else { 0 };

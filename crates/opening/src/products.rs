@@ -23,17 +23,18 @@ pub(crate) fn encoded<'a>(
     rows
 }
 
-/// What sums start from.
+/// The value that sums start from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     Zero,
-    /// What stands in their place.
+    /// The present content of the output.
     Present,
 }
 
 /// `sum_j a[i][j] b[l][j]` for all lists of factors and all lists of rows, in `out[i][l]`, modulo one prime.
 pub(crate) fn all_sums(
-    (k, m): (&Kernels, &Modulus),
+    k: &Kernels,
+    m: &Modulus,
     out: &mut [Vec<&mut [u64]>],
     a: &[Vec<&[u64]>],
     b: &[Vec<&[u64]>],
@@ -49,8 +50,9 @@ pub(crate) fn all_sums(
                 let b = &b[first..(first + 2).min(b.len())];
                 let outs = out
                     .iter_mut()
-                    .flat_map(|row| row[first..].iter_mut().take(b.len()));
-                let outs = outs.map(|row| &mut row[range.clone()]).collect();
+                    .flat_map(|row| row[first..].iter_mut().take(b.len()))
+                    .map(|row| &mut row[range.clone()])
+                    .collect();
                 match start {
                     Start::Zero => square(k, m, outs, a, b),
                     Start::Present => {

@@ -27,19 +27,24 @@ pub fn secret_slots(opening: &Opening, secret: &ModuleSecret) -> Vec<u32> {
         .map(|part| {
             let (polynomial, residue) = (part / opening.of_block(), part % opening.of_block());
             let coeffs = secret.0[polynomial].coeffs();
-            let own = coeffs.iter().skip(residue).step_by(opening.of_block());
-            let mut own: Vec<u64> = own.map(|&s| opening.p().from_i64(s)).collect();
+            let mut own: Vec<u64> = coeffs
+                .iter()
+                .skip(residue)
+                .step_by(opening.of_block())
+                .map(|&s| opening.p().from_i64(s))
+                .collect();
             let values = opening.values(&mut own);
             own.zeroize();
             values
         })
         .collect();
     let (half, columns, layout) = (opening.slots() / 2, opening.columns(), opening.layout());
-    let slots = (0..opening.slots()).map(|slot| {
-        let (point, u) = (slot % half / columns, slot % columns);
-        layout[u].map_or(0, |part| values[part][point] as u32)
-    });
-    let slots = slots.collect();
+    let slots = (0..opening.slots())
+        .map(|slot| {
+            let (point, u) = (slot % half / columns, slot % columns);
+            layout[u].map_or(0, |part| values[part][point] as u32)
+        })
+        .collect();
     values.iter_mut().for_each(Zeroize::zeroize);
     slots
 }

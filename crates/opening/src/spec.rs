@@ -4,7 +4,7 @@ use crate::error::{OpeningError, dimension};
 use omr_bgv::Plain;
 use omr_ring::{Gadget, Kernels, Modulus, NttTable, Ring, primes_below, primes_near};
 
-/// What packing needs to know of clues.
+/// The dimensions of clues that packing depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClueShape {
     /// Residues of a clue's a: the dimension of the clue ring.
@@ -51,8 +51,8 @@ impl OpeningSpec {
         self.rank * self.of_block()
     }
 
-    /// Turns of the encrypted secret in a ring of so many slots, the secret itself among them: every column of slots then
-    /// meets every part.
+    /// Returns the number of turns of the encrypted secret in a ring of `slots` slots, the secret itself included. Over
+    /// all turns, every column of slots is multiplied with every part.
     pub(crate) fn turns(&self, slots: usize) -> usize {
         let (columns, window) = (slots / 2 / self.points, self.window());
         window + (columns % window).div_ceil(columns / window)
@@ -177,8 +177,8 @@ impl Opening {
         self.spec.window()
     }
 
-    /// Which part of the opened secret a column of slots holds, encrypted: all parts one after another, again and again,
-    /// with empty columns between them so that they end with the row.
+    /// Returns the part of the opened secret that each column of slots encrypts: all parts in order, repeated, with empty
+    /// columns between the repeats so that the last one ends with the row.
     pub(crate) fn layout(&self) -> Vec<Option<usize>> {
         let (columns, window) = (self.columns(), self.window());
         let (repeats, empty) = (columns / window, columns % window);
@@ -208,7 +208,7 @@ impl Opening {
         self.spec.baby + crate::transform::TOGETHER
     }
 
-    /// Bodies of a packing key with so many extra values.
+    /// Returns the number of bodies of a packing key with `extra` extra values.
     pub fn packing_bodies(&self, extra: usize) -> usize {
         self.clue.n + self.clue.coordinates - 1 + extra
     }

@@ -129,7 +129,7 @@ fn products(
         let a = lists(&encoded, ring.n(), baby);
         let b: Vec<Vec<&[u64]>> = babies.iter().flat_map(|cts| parts_of(cts, id)).collect();
         let m = ring.modulus(id);
-        all_sums((ring.kernels(), m), &mut out, &a, &b, Start::Zero);
+        all_sums(ring.kernels(), m, &mut out, &a, &b, Start::Zero);
         Ok(())
     };
     let limbs = limbs.into_par_iter().zip(basis.ids());

@@ -9,9 +9,9 @@ pub enum OpsError {
         "log filter: expected directives such as `info,omr_server=debug`, found `{found}`: {source}"
     )]
     Filter {
-        /// What was given.
+        /// The value that was given.
         found: String,
-        /// What is wrong with it.
+        /// The error of the value.
         source: tracing_subscriber::filter::ParseError,
     },
     /// Traces are to go to this endpoint, and this build sends none.
@@ -25,9 +25,9 @@ pub enum OpsError {
         "traces: expected an endpoint such as `http://127.0.0.1:4317`, found `{found}`: {source}"
     )]
     Endpoint {
-        /// What was given.
+        /// The value that was given.
         found: String,
-        /// What is wrong with it.
+        /// The error of the value.
         source: opentelemetry_otlp::ExporterBuildError,
     },
     /// Logs are set up already: once a process is all there is.

@@ -95,7 +95,7 @@ impl Metrics {
         self.0.detection.engine.get_or_create(&label).set(1);
     }
 
-    /// Counts a post of so many messages, acknowledged after so many seconds.
+    /// Counts a post of `messages` messages that was acknowledged after `seconds` seconds.
     pub fn post(&self, messages: u64, seconds: f64) {
         let board = &self.0.board;
         board.posts.inc();
@@ -108,7 +108,7 @@ impl Metrics {
         self.0.board.refused.inc(ReasonLabel { reason });
     }
 
-    /// Counts a commit of so many messages to the disk.
+    /// Counts a commit of `messages` messages to the disk.
     pub fn commit(&self, messages: u64, seconds: f64) {
         let board = &self.0.board;
         board.commit_seconds.observe(seconds);

@@ -23,7 +23,7 @@ const REFRESH_SECONDS: u32 = 30;
 /// The way to the page for letters.
 const MAIL: &str = "<a href=\"mail/\">Letters</a>\n";
 
-/// What the page may load: its own style and an empty icon, nothing else.
+/// Returns the policy for content that the page may load: its own style and an empty icon, nothing else.
 pub(crate) fn content_security_policy() -> String {
     format!(
         "default-src 'none'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; \
@@ -32,7 +32,7 @@ pub(crate) fn content_security_policy() -> String {
     )
 }
 
-/// The status page: HTML without scripts. It loads itself anew only where `refresh` is set.
+/// Returns the status page: HTML without scripts. The page reloads itself only where `refresh` is set.
 pub fn status_page(status: &Status, refresh: bool) -> String {
     Page { status, refresh }.to_string()
 }
@@ -99,7 +99,7 @@ impl Display for Page<'_> {
     }
 }
 
-/// Turns the loading anew on or off: a form, which the policy lets go to this server alone.
+/// Turns reloading on or off: a form, which the policy allows to be sent to this server alone.
 struct Control(bool);
 
 impl Display for Control {

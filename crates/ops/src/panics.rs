@@ -11,9 +11,10 @@ pub fn log_panics() {
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            match tracing::enabled!(tracing::Level::ERROR) {
-                true => log(info),
-                false => before(info),
+            if tracing::enabled!(tracing::Level::ERROR) {
+                log(info)
+            } else {
+                before(info)
             }
         }));
     });

@@ -30,35 +30,49 @@ impl ProcessCollector {
 
 impl Collector for ProcessCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let started = (
+        gauge(
+            &mut encoder,
             "process_start_time",
             "Start of the process",
             Some(Unit::Seconds),
-        );
-        gauge(&mut encoder, started, self.started)?;
+            self.started,
+        )?;
         let memory = Memory::now();
         if let Some(bytes) = memory.used {
-            let name = (
+            gauge(
+                &mut encoder,
                 "process_resident_memory",
                 "Resident memory",
                 Some(Unit::Bytes),
-            );
-            gauge(&mut encoder, name, bytes as f64)?;
+                bytes as f64,
+            )?;
         }
         if let Some(bytes) = memory.limit {
-            let name = ("process_memory_limit", "Most memory", Some(Unit::Bytes));
-            gauge(&mut encoder, name, bytes as f64)?;
+            gauge(
+                &mut encoder,
+                "process_memory_limit",
+                "Most memory",
+                Some(Unit::Bytes),
+                bytes as f64,
+            )?;
         }
         if let Some(open) = open_files() {
             gauge(
                 &mut encoder,
-                ("process_open_fds", "Open file descriptors", None),
+                "process_open_fds",
+                "Open file descriptors",
+                None,
                 open as f64,
             )?;
         }
         if let Some(most) = most_files() {
-            let name = ("process_max_fds", "Most file descriptors", None);
-            gauge(&mut encoder, name, most as f64)?;
+            gauge(
+                &mut encoder,
+                "process_max_fds",
+                "Most file descriptors",
+                None,
+                most as f64,
+            )?;
         }
         Ok(())
     }
@@ -66,7 +80,9 @@ impl Collector for ProcessCollector {
 
 fn gauge(
     encoder: &mut DescriptorEncoder<'_>,
-    (name, help, unit): (&str, &str, Option<Unit>),
+    name: &str,
+    help: &str,
+    unit: Option<Unit>,
     value: f64,
 ) -> Result<(), std::fmt::Error> {
     let gauge = ConstGauge::new(value);

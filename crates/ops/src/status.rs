@@ -29,17 +29,17 @@ pub struct Status {
     pub expire_days: u64,
     /// The board's length over the last hours, oldest first.
     pub growth: Vec<Growth>,
-    /// What is posted.
+    /// The figures of posts.
     pub posting: PostingFigures,
-    /// What clients use.
+    /// The figures of what clients use.
     pub in_use: UseFigures,
-    /// Whether single digests are listed: who looks often sees when somebody fetched, and how much.
+    /// Whether single digests are listed: an observer who looks often then sees the time and size of each fetch.
     pub lists_digests: bool,
     /// Jobs that run, where they are listed.
     pub running_jobs: Vec<RunningJob>,
     /// The last digests, newest first, where they are listed.
     pub digests: Vec<FinishedDigest>,
-    /// What a message costs the detector by the configuration, which nobody has measured.
+    /// The costs of a message for the detector, as configured; not measured.
     pub configured_costs: Vec<Cost>,
     /// Whether the page for letters is below, at `mail/`.
     pub mail: bool,
@@ -109,7 +109,7 @@ pub struct UseFigures {
     pub memory_bytes: Option<u64>,
     /// The most bytes of memory there may be.
     pub memory_limit_bytes: Option<u64>,
-    /// What lies on the disk.
+    /// The use of the disk.
     pub disk: Vec<DiskUse>,
     /// Bytes free on the disk; `None` where the system does not report them.
     pub disk_free_bytes: Option<u64>,
@@ -135,7 +135,7 @@ pub struct JobFigures {
 pub struct RunningJob {
     /// The scheme of the job.
     pub scheme: String,
-    /// What is being done.
+    /// The stage of the work.
     pub stage: String,
     /// Steps of the stage that are done.
     pub stage_done: u64,
@@ -156,7 +156,7 @@ pub struct FinishedDigest {
     pub seconds: f64,
 }
 
-/// What a message costs the detector by the configuration.
+/// The cost of a message for the detector, as configured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// The scheme.
@@ -190,7 +190,7 @@ pub struct DiskUse {
 pub struct Health {
     /// Every check is good.
     pub healthy: bool,
-    /// What was looked at.
+    /// The checks that were made.
     pub checks: Vec<Check>,
 }
 
@@ -207,10 +207,10 @@ impl Health {
 /// One thing that can be wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    /// What was looked at.
+    /// The name of the check.
     pub name: String,
-    /// Nothing is wrong.
+    /// Whether nothing is wrong.
     pub good: bool,
-    /// What was found.
+    /// The state that was found.
     pub found: String,
 }

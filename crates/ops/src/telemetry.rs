@@ -54,7 +54,7 @@ impl Telemetry {
 impl Drop for Telemetry {
     fn drop(&mut self) {
         if let Some(traces) = self.traces.take() {
-            // Nobody is left to be told that the collector did not answer.
+            // An error of the collector could not be logged any more.
             let _ = traces.shutdown();
         }
     }
@@ -72,12 +72,13 @@ pub fn init(config: &TelemetryConfig) -> Result<Telemetry, OpsError> {
         Some(endpoint) => Some(Traces::to(endpoint, &config.service_name)?),
         None => None,
     };
-    let lines = match config.json {
-        true => fmt::layer().json().with_writer(std::io::stderr).boxed(),
-        false => fmt::layer()
+    let lines = if config.json {
+        fmt::layer().json().with_writer(std::io::stderr).boxed()
+    } else {
+        fmt::layer()
             .with_ansi(std::io::stderr().is_terminal())
             .with_writer(std::io::stderr)
-            .boxed(),
+            .boxed()
     };
     tracing_subscriber::registry()
         .with(lines.with_filter(filter))

@@ -50,8 +50,9 @@ impl Answer {
         }
         let (placement, packed) = body.split_at(seed);
         let mut bits = BitReader::new(packed);
-        let groups = (0..groups).map(|_| group(params, shape, &mut bits));
-        let groups = groups.collect::<Result<_, _>>()?;
+        let groups = (0..groups)
+            .map(|_| group(params, shape, &mut bits))
+            .collect::<Result<_, _>>()?;
         bits.finish()?;
         Ok(Self {
             key_id: header.key_id,

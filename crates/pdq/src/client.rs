@@ -53,22 +53,23 @@ impl<'a> Client<'a> {
         // Public: masks follow from it.
         let seed = published(random(rng));
         let mut table = entries(self.schema, query, plan);
-        let bodies = (0..ciphertexts(plan)).map(|i| {
-            let range = constants_of(plan, i);
-            let expanded = range.len().next_power_of_two() as u64;
-            let factor = p.mul(params.leaf_scale(plan.start), p.inv(expanded));
-            let mut coeffs = vec![0; ring.n()];
-            for (coeff, &entry) in coeffs.iter_mut().zip(&table[range]) {
-                *coeff = p.mul(entry.into(), factor) as u32;
-            }
-            let mut message = ring.lift_plain(&coeffs, p.value() as u32, basis);
-            coeffs.zeroize();
-            let mask = mask(ring, basis, &seed, &[i as u64]);
-            let body = encrypt(ring, &secret, &message, p.value(), &mask, rng);
-            message.zeroize();
-            body
-        });
-        let bodies = bodies.collect();
+        let bodies = (0..ciphertexts(plan))
+            .map(|i| {
+                let range = constants_of(plan, i);
+                let expanded = range.len().next_power_of_two() as u64;
+                let factor = p.mul(params.leaf_scale(plan.start), p.inv(expanded));
+                let mut coeffs = vec![0; ring.n()];
+                for (coeff, &entry) in coeffs.iter_mut().zip(&table[range]) {
+                    *coeff = p.mul(entry.into(), factor) as u32;
+                }
+                let mut message = ring.lift_plain(&coeffs, p.value() as u32, basis);
+                coeffs.zeroize();
+                let mask = mask(ring, basis, &seed, &[i as u64]);
+                let body = encrypt(ring, &secret, &message, p.value(), &mask, rng);
+                message.zeroize();
+                body
+            })
+            .collect();
         table.zeroize();
         EncryptedQuery {
             key_id: self.secret.id,

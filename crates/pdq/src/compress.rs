@@ -1,4 +1,4 @@
-//! Compression alone: what an encrypted index marks, as power sums in few ciphertexts.
+//! Compression alone: the rows that an encrypted index marks, as power sums in few ciphertexts.
 //!
 //! Given are blocks of as many rows as the large ring has slots, for each block an encrypted index that is 1 in the
 //! slots of rows that are wanted and 0 in all others, and for each row symbols modulo p in the clear, the first of which
@@ -77,7 +77,7 @@ impl<'a> Compressor<'a> {
     ///
     /// Errors: `Stopped`.
     ///
-    /// Panics: on a batch of other lengths than its fields say.
+    /// Panics: when a batch does not have the lengths that its fields state.
     pub fn add(
         &self,
         sums: &mut [Sums],
@@ -89,7 +89,7 @@ impl<'a> Compressor<'a> {
         let go_on = || !progress.is_stopped();
         let rounds: Vec<Vec<Codes>> = times.of(Stage::Codes, || {
             let scale = self.params.scale(self.params.last_level());
-            let round = |round| Round::new(setting, shape, round, (batch.number, scale));
+            let round = |round| Round::new(setting, shape, round, batch.number, scale);
             let own = [(self.keys, batch.index)];
             let codes = |round| self.tables.codes(setting, &round, &own, &go_on);
             let rounds = (0..shape.rounds()).map(round).map(codes);
@@ -127,7 +127,7 @@ impl<'a> Compressor<'a> {
         sums.into_iter().map(pack)
     }
 
-    /// What is sent of them.
+    /// Returns the packed ciphertexts in the form that is sent.
     pub(crate) fn send(&self, packed: impl Iterator<Item = Rlwe>) -> Vec<PackedCiphertext> {
         let mut finisher = Finisher::new(self.setting(), self.keys.last, self.shape);
         packed.for_each(|packed| finisher.push(&packed));
@@ -175,12 +175,13 @@ pub struct Marked {
     pub symbols: Vec<u32>,
 }
 
-/// The rows that so many batches' sums are of.
+/// Recovers the rows that the sums of `batches` batches add up.
 ///
 /// Errors: sums that no set of at most `bound` rows has.
 pub fn marked(
     params: &Params,
-    (batches, bound): (usize, usize),
+    batches: usize,
+    bound: usize,
     sums: &[Vec<u32>],
 ) -> Result<Vec<Marked>, DecodeError> {
     let (nodes, slots) = (&params.nodes, params.slots());
@@ -195,8 +196,10 @@ pub fn marked(
     let support = search.finish();
     let found = support.count()?;
     let solver = Solver::new(nodes.field(), support.nodes(), bound);
-    let columns = sums[INDEX_SYMBOLS..].iter().map(|sums| solver.solve(sums));
-    let columns = columns.collect::<Result<Vec<Vec<u32>>, _>>()?;
+    let columns = sums[INDEX_SYMBOLS..]
+        .iter()
+        .map(|sums| solver.solve(sums))
+        .collect::<Result<Vec<Vec<u32>>, _>>()?;
     let row = |i: usize| {
         let label = support.labels()[i] as usize;
         Marked {

@@ -53,7 +53,7 @@ fn mask_index(block: usize, symbols: bool, place: usize) -> [u64; 3] {
 impl EncryptedTable {
     /// Encrypts a table under its owner's secret.
     ///
-    /// `progress` is told of each block. Errors: those of [`EncryptedHead::check`]; a row too long.
+    /// `progress` is called for each block. Errors: the errors of [`EncryptedHead::check`]; a row too long.
     pub fn encrypt(
         params: &Params,
         table: &Table,

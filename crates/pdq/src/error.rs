@@ -2,7 +2,7 @@
 
 use omr_protocol::Mismatch;
 
-/// What can be wrong with parameters.
+/// The errors of parameters.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParamsError {
@@ -43,11 +43,11 @@ pub enum PlanError {
     /// The public part of an encrypted table.
     #[error("expected {what} of an encrypted table: {expected}, found {found}")]
     Head {
-        /// Which part.
+        /// The part.
         what: &'static str,
-        /// What it may be.
+        /// The values that are allowed.
         expected: String,
-        /// What it is.
+        /// The value that was found.
         found: usize,
     },
     /// The schema of an encrypted table.
@@ -56,7 +56,7 @@ pub enum PlanError {
     /// An encrypted table has no fingerprints of this column for a pattern.
     #[error(
         "expected a pattern that the encrypted table has fingerprints for, found another one of column {0}: \
-         its owner names patterns when she encrypts it"
+         its owner names patterns when encrypting it"
     )]
     NotIndexed(String),
     /// The index would be too noisy to be compressed.
@@ -95,7 +95,7 @@ impl From<std::io::Error> for KeyError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueryFileError {
-    /// It is shorter or longer than the plan of its public part says.
+    /// The query is shorter or longer than the plan of its public part requires.
     #[error("expected {} bytes of a query, found {}", .0.expected, .0.found)]
     Length(Mismatch<usize>),
     /// The public part is too long.
@@ -104,14 +104,14 @@ pub enum QueryFileError {
     /// The public part is not what this version reads.
     #[error("expected the public part of a query: {0}")]
     Head(serde_json::Error),
-    /// It was made for another table.
+    /// The query was made for another table.
     #[error("expected a query for the table whose schema has the fingerprint {}, found one for {}: \
          fetch the schema again", .0.expected, .0.found)]
     Schema(Mismatch<String>),
-    /// It was made with other parameters than an encrypted table.
+    /// The query was made with parameters other than those of the encrypted table.
     #[error("expected a query with the parameters {} of the encrypted table, found {}", .0.expected, .0.found)]
     Params(Mismatch<&'static str>),
-    /// It was made with other keys.
+    /// The query was made with other keys.
     #[error("expected a query under key {}, found one under {}", .0.expected, .0.found)]
     Key(Mismatch<String>),
     /// The plan of its public part.

@@ -95,7 +95,7 @@ impl Hosted {
         Ok(Self::Encrypted { params, table })
     }
 
-    /// What clients are told.
+    /// Returns the public description, which clients receive.
     pub fn public(&self) -> Public {
         match self {
             Self::Clear { table, .. } => Public::Clear(table.schema().clone()),
@@ -111,7 +111,9 @@ impl Hosted {
         }
     }
 
-    /// The plan of a query that arrived. Errors: another schema than the table's; other parameters; those of planning.
+    /// Returns the plan of a query that arrived.
+    ///
+    /// Errors: a schema or parameters other than the table's; the errors of planning.
     pub fn plan(&self, params: &Params, head: &QueryHead) -> Result<Plan, QueryFileError> {
         match self {
             Self::Clear { table, placement } => clear(params, table, placement).plan(head),
@@ -119,7 +121,7 @@ impl Hosted {
         }
     }
 
-    /// Reads a query's file. Errors: those of [`EncryptedQuery::from_bytes`] and [`Hosted::plan`].
+    /// Reads a query's file. Errors: the errors of [`EncryptedQuery::from_bytes`] and [`Hosted::plan`].
     pub fn read(
         &self,
         params: &Params,
@@ -134,7 +136,8 @@ impl Hosted {
     pub fn answer(
         &self,
         params: &Params,
-        (query, plan): (&EncryptedQuery, &Plan),
+        query: &EncryptedQuery,
+        plan: &Plan,
         key: &EvaluationKey,
         progress: &dyn Progress,
     ) -> Result<Vec<u8>, ServerError> {
@@ -169,11 +172,12 @@ fn encrypted<'a>(
     own: &Params,
     table: &'a EncryptedTable,
 ) -> Result<EncryptedServer<'a>, QueryFileError> {
-    match params.name() == own.name() {
-        true => Ok(EncryptedServer { params, table }),
-        false => Err(QueryFileError::Params(Mismatch::new(
+    if params.name() == own.name() {
+        Ok(EncryptedServer { params, table })
+    } else {
+        Err(QueryFileError::Params(Mismatch::new(
             own.name(),
             params.name(),
-        ))),
+        )))
     }
 }

@@ -152,7 +152,7 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
         }
     }
 
-    /// What the file has of a part.
+    /// Returns the polynomials of a part that the file contains.
     fn bodies(&mut self, part: Part, secret: &SecretKey) -> Vec<Poly<Eval>> {
         let of = |key: &SwitchingKey| key.bodies().cloned().collect();
         match part {
@@ -174,7 +174,8 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
 
     fn switching(
         &mut self,
-        (ring, shape): (&Ring, &KeyShape),
+        ring: &Ring,
+        shape: &KeyShape,
         from: &SecretPoly,
         to: &SecretPoly,
         part: Part,
@@ -195,10 +196,10 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
     }
 
     fn product(&mut self) -> SwitchingKey {
-        let at @ (ring, shape) = Part::Product.switching(self.params);
+        let (ring, shape) = Part::Product.switching(self.params);
         let s = self.large.poly(ring, &shape.extended());
         let square = s.product(ring, &s);
-        self.switching(at, &square, &s, Part::Product)
+        self.switching(ring, shape, &square, &s, Part::Product)
     }
 
     fn zero(&mut self) -> Rlwe {
@@ -212,11 +213,11 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
     }
 
     fn descent(&mut self) -> SwitchingKey {
-        let at @ (ring, shape) = Part::Descent.switching(self.params);
+        let (ring, shape) = Part::Descent.switching(self.params);
         let extended = shape.extended();
         let step = ring.n() / self.params.spec().small_n;
         let from = self.large.poly(ring, &extended);
         let to = self.small.spread(step).poly(ring, &extended);
-        self.switching(at, &from, &to, Part::Descent)
+        self.switching(ring, shape, &from, &to, Part::Descent)
     }
 }

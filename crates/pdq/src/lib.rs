@@ -2,12 +2,12 @@
 //! cannot read, and returns them without learning which they are.
 //!
 //! The *shape* of a query (its columns, operators, numbers of constants) is public, and both sides make the same
-//! [`Plan`] from it. The client encrypts truth tables of her constants ([`Client::encrypt`]); the server looks each
+//! [`Plan`] from it. The client encrypts truth tables of its constants ([`Client::encrypt`]); the server looks each
 //! row's digits up in them, multiplies and adds ([`Server::answer`]), and compresses the rows that are marked as OMR
 //! compresses messages: power sums in the clear ring's slots, solved by the client ([`Client::decode`]).
 //!
 //! Sets with `two-sided` in their name also keep from the client all but the rows that match ([`Flooding`]); with the
-//! others she may learn more of the table. SECURITY.md says what is promised.
+//! others the client may learn more of the table. SECURITY.md states the promises.
 //!
 //! Source: SIMD-aware homomorphic compression and application to private database query (2024), with the table in the
 //! clear as in its Remark 7 and ring switching before compression (Section V-C).

@@ -3,8 +3,8 @@
 //!
 //! The sums of x^e times a symbol, e < bound, of more rows than the bound are linear equations in too few unknowns: any
 //! bound many of the nodes' columns are independent (Vandermonde), so each row's key alone is uniform given the
-//! equations of all keys. Its mask, a hash of the key, is then uniform to whoever did not guess the key (random oracle),
-//! and with it the sums of what is masked. So an answer that overflows tells no values, not even their sums.
+//! equations of all keys. Its mask, a hash of the key, is then uniform to anyone who did not guess the key (random oracle),
+//! and with it the sums of masked symbols. So an answer that overflows reveals no values, not even their sums.
 
 use omr_ring::{Modulus, Xof};
 use rand_core::Rng;

@@ -48,7 +48,8 @@ pub(crate) fn last(spec: &Spec) -> f64 {
     spec.noise_model().floor() + 2.8
 }
 
-/// One coefficient of a packed ciphertext, from an index of noise `index` (an embedding's), for so many exponents and blocks.
+/// Returns the noise of one coefficient of a packed ciphertext of `width` exponents and `blocks` blocks, made from an
+/// index whose embeddings have noise `index`.
 pub(crate) fn compressed(spec: &Spec, index: f64, width: usize, blocks: usize) -> f64 {
     let small: NoiseModel = spec.small_noise_model();
     let [embed, small_embed] = [spec.n, spec.small_n].map(|n| (n as f64).log2() / 2.0);
@@ -56,8 +57,8 @@ pub(crate) fn compressed(spec: &Spec, index: f64, width: usize, blocks: usize) -
     packed(spec, start, width, blocks)
 }
 
-/// One coefficient of a packed ciphertext, from the noise of the small ciphertexts that constants
-/// are multiplied with, for so many exponents and blocks.
+/// Returns the noise of one coefficient of a packed ciphertext of `width` exponents and `blocks` blocks. `start` is the
+/// noise of the small ciphertexts that constants are multiplied with.
 pub(crate) fn packed(spec: &Spec, start: f64, width: usize, blocks: usize) -> f64 {
     let small = spec.small_noise_model();
     let classes = spec.n / spec.small_n;
@@ -68,11 +69,12 @@ pub(crate) fn packed(spec: &Spec, start: f64, width: usize, blocks: usize) -> f6
     noise::sum(small.times_plain(constants) + worst_symbol, terms) + packing.log2()
 }
 
-/// What flooding may take of the half step between sums, log2: 0.277. Rounding a body takes up to 0.281, and what is
-/// left is 8.6 standard deviations of the last steps' noise.
+/// The share of the half step between sums that flooding may take, log2: 0.277. Rounding a body takes up to 0.281, and
+/// the rest is 8.6 standard deviations of the last steps' noise.
 const FLOODING_SHARE: f64 = -1.85;
 
-/// Bits of flooding noise that a modulus of so many bits has room for: uniform in `-2^bits..2^bits`, times p.
+/// Returns the bits of flooding noise that fit a modulus of `modulus` bits. The noise is uniform in `-2^bits..2^bits`,
+/// times p.
 ///
 /// Uniform noise has the least statistical distance from itself shifted, of all that stay within the same bounds.
 pub(crate) fn flooding(spec: &Spec, modulus: f64) -> u32 {
@@ -80,8 +82,8 @@ pub(crate) fn flooding(spec: &Spec, modulus: f64) -> u32 {
     (half_step + FLOODING_SHARE).floor() as u32
 }
 
-/// How far a coefficient of noise `compressed` under flooding of so many bits is from flooding alone: log2 of the mean
-/// statistical distance, `|e| / 2^(bits + 1)` for a normal e.
+/// Returns the distance between a coefficient of noise `compressed` under `flooding` bits of flooding and flooding alone:
+/// log2 of the mean statistical distance, `|e| / 2^(bits + 1)` for a normal e.
 pub(crate) fn distance(spec: &Spec, flooding: u32, compressed: f64) -> f64 {
     let shift = compressed - (spec.p as f64).log2() + std::f64::consts::FRAC_2_PI.log2() / 2.0;
     shift - f64::from(flooding) - 1.0

@@ -166,7 +166,7 @@ impl Params {
         self.scales[level]
     }
 
-    /// What level `level` drops on the way to the next, modulo p.
+    /// Returns the product of the primes that level `level` drops on the way to the next, modulo p.
     pub fn dropped(&self, level: usize) -> u64 {
         let dropped = self.chain.basis(level).minus(self.chain.basis(level + 1));
         self.ring.product_mod(&dropped, self.p())
@@ -199,8 +199,8 @@ impl Params {
         self.two_sided().then_some(bits)
     }
 
-    /// What key switches add to a coefficient before constants are multiplied with it, at so many exponents a
-    /// ciphertext: one to the small ring, then `width / 4` on average, as codes are turned step by step.
+    /// Returns the noise that key switches add to a coefficient before constants are multiplied with it, for ciphertexts of
+    /// `width` exponents: one switch to the small ring, then `width / 4` on average, as codes are turned step by step.
     pub(crate) fn switches(&self, width: usize) -> f64 {
         let spec = &self.spec;
         let modulus = self.small.log2(&self.small_basis);
@@ -217,7 +217,7 @@ impl Params {
         add(descent, sum(turn, width / 4))
     }
 
-    /// What compression works in.
+    /// Returns the rings and shapes that compression works in.
     pub fn compression(&self) -> Setting<'_> {
         Setting {
             plain: &self.plain,

@@ -26,7 +26,7 @@ use std::ops::Range;
 
 /// Most rows that an answer may hold.
 pub const MAX_BOUND: usize = 4096;
-/// Rows that an answer holds unless told otherwise.
+/// The default number of rows that an answer holds.
 const USUAL_BOUND: u64 = 16;
 
 /// The bound of a query: the one that is wanted, else the usual one.
@@ -35,9 +35,10 @@ const USUAL_BOUND: u64 = 16;
 pub fn bound(wanted: Option<u64>) -> Result<usize, PlanError> {
     let wanted = wanted.unwrap_or(USUAL_BOUND);
     let found = usize::try_from(wanted).unwrap_or(usize::MAX);
-    match (1..=MAX_BOUND).contains(&found) {
-        true => Ok(found),
-        false => Err(PlanError::Bound(found)),
+    if (1..=MAX_BOUND).contains(&found) {
+        Ok(found)
+    } else {
+        Err(PlanError::Bound(found))
     }
 }
 
@@ -52,11 +53,11 @@ pub struct Plan {
     pub shape: Shape,
     /// Most rows that the answer can hold.
     pub bound: usize,
-    /// What is computed on each block.
+    /// The circuit that is computed on each block.
     pub circuit: Circuit,
     /// The level that constants are encrypted at: deep circuits begin higher in the chain.
     pub start: usize,
-    /// What a row of the answer is made of: of a table in the clear one piece, of an encrypted one a piece a column.
+    /// The pieces of a row of the answer: one piece for a table in the clear, one for each column of an encrypted table.
     pub pieces: Vec<Piece>,
     /// Blocks of rows.
     pub blocks: usize,
@@ -65,13 +66,13 @@ pub struct Plan {
     /// The flooding noise in sets with two-sided privacy, and how well it hides the rest of the
     /// table from the client; `None` in other sets.
     pub flooding: Option<Flooding>,
-    /// What constants are multiplied with.
+    /// The masks that constants are multiplied with.
     pub(crate) masks: Masks,
-    /// What it takes.
+    /// The predicted cost of the answer.
     pub cost: Cost,
 }
 
-/// What encrypted constants are multiplied with.
+/// The masks that encrypted constants are multiplied with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Masks {
     /// Masks of a table in the clear.
@@ -103,7 +104,7 @@ impl Plan {
             let Some((start, noise)) = settle(params, &circuit) else {
                 continue;
             };
-            let cost = Cost::new(params, &circuit, start, (blocks, sums));
+            let cost = Cost::new(params, &circuit, start, blocks, sums);
             if found
                 .as_ref()
                 .is_none_or(|best| cost.transforms < best.cost.transforms)
@@ -142,7 +143,7 @@ impl Plan {
         shape: &Shape,
         bound: usize,
     ) -> Result<Self, PlanError> {
-        // A server tells the head.
+        // The head comes from the server.
         head.check(params)?;
         let schema = &head.schema;
         check(schema, shape, bound)?;
@@ -171,7 +172,8 @@ impl Plan {
             params,
             &circuit,
             start,
-            (blocks, sums(params, bound, &pieces)),
+            blocks,
+            sums(params, bound, &pieces),
         );
         Ok(Plan {
             shape: shape.clone(),
@@ -253,10 +255,7 @@ impl Piece {
 
 /// Symbols of a row's key, between those of the index and those of the row.
 pub(crate) fn locks(params: &Params) -> usize {
-    match params.two_sided() {
-        true => LOCK_SYMBOLS,
-        false => 0,
-    }
+    if params.two_sided() { LOCK_SYMBOLS } else { 0 }
 }
 
 /// Errors: a bound of 0 or too large; a shape that does not fit the schema.

@@ -2,12 +2,13 @@
 
 use crate::ServerError;
 
-/// Told how far an answer is, and asked whether to go on. Functions of blocks done and blocks are such listeners.
+/// Receives the progress of an answer and decides whether to stop it. Functions of the number of blocks done and the
+/// number of all blocks implement it.
 pub trait Progress: Sync {
-    /// So many blocks are done, of so many.
+    /// Reports that `done` of `blocks` blocks are done.
     fn blocks(&self, done: usize, blocks: usize);
-    /// Whether to stop with [`ServerError::Stopped`]; asked by any thread, at full size
-    /// after 0.8 seconds of two cores at most.
+    /// Returns whether to stop with [`ServerError::Stopped`]. Any thread may call it; at full size two calls are at most
+    /// 0.8 seconds of two cores apart.
     fn is_stopped(&self) -> bool {
         false
     }
@@ -19,7 +20,7 @@ impl<F: Fn(usize, usize) + Sync> Progress for F {
     }
 }
 
-/// Says nothing.
+/// Reports nothing and never stops.
 pub struct Quiet;
 
 impl Progress for Quiet {
@@ -28,8 +29,9 @@ impl Progress for Quiet {
 
 /// Errors: `Stopped`.
 pub(crate) fn check_stopped(progress: &dyn Progress) -> Result<(), ServerError> {
-    match progress.is_stopped() {
-        true => Err(ServerError::Stopped),
-        false => Ok(()),
+    if progress.is_stopped() {
+        Err(ServerError::Stopped)
+    } else {
+        Ok(())
     }
 }

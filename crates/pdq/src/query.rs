@@ -30,12 +30,13 @@ impl QueryHead {
     /// Errors: unless the query was made for this schema.
     pub fn expect_schema(&self, schema: &Schema) -> Result<(), QueryFileError> {
         let expected = schema.fingerprint();
-        match self.schema == expected {
-            true => Ok(()),
-            false => Err(QueryFileError::Schema(Mismatch::new(
+        if self.schema == expected {
+            Ok(())
+        } else {
+            Err(QueryFileError::Schema(Mismatch::new(
                 omr_protocol::hex(&expected[..8]),
                 omr_protocol::hex(&self.schema[..8]),
-            ))),
+            )))
         }
     }
 }
@@ -44,7 +45,7 @@ impl QueryHead {
 pub struct EncryptedQuery {
     /// Names the client's keys.
     pub key_id: [u8; 16],
-    /// What is public.
+    /// The public part.
     pub head: QueryHead,
     /// The seed of all masks.
     pub seed: [u8; 32],
@@ -101,9 +102,10 @@ impl EncryptedQuery {
             let found = from.len();
             let mut bytes = vec![0; expected.min(found)];
             from.read_exact(&mut bytes)?;
-            match found >= expected {
-                true => Ok(bytes),
-                false => Err(QueryFileError::Length(Mismatch::new(expected, found))),
+            if found >= expected {
+                Ok(bytes)
+            } else {
+                Err(QueryFileError::Length(Mismatch::new(expected, found)))
             }
         };
         let length = take(4)?;

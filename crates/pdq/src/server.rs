@@ -50,7 +50,7 @@ pub struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    /// A server of a table, whose rows lie where `placement` says.
+    /// Returns a server of a table; the seed `placement` determines the places of its rows.
     pub const fn new(params: &'a Params, table: &'a Table, placement: [u8; 32]) -> Self {
         Self {
             params,
@@ -71,15 +71,15 @@ impl<'a> Server<'a> {
         EncryptedQuery::from_bytes(self.params, bytes, |head| self.plan(head))
     }
 
-    /// Answers a query. What is computed, and for how long, depends on the plan and the table, not on the constants.
+    /// Answers a query. The computation and its time depend on the plan and the table, not on the constants.
     ///
-    /// In a parameter set with two-sided privacy ([`Plan::two_sided`]) a client who keeps to the protocol learns from
-    /// the answer which rows match, in random order and without their numbers; of more rows than the bound only how many
-    /// there are (in each group). The rest is hidden as [`Flooding`](crate::Flooding) says; what is computed then
-    /// depends on the plan alone. In other sets the noise and the masks of an answer may tell her more of the table.
+    /// In a parameter set with two-sided privacy ([`Plan::two_sided`]) a client that follows the protocol learns from
+    /// the answer which rows match, in random order and without their numbers; if more rows match than the bound, only
+    /// their number (in each group). [`Flooding`](crate::Flooding) describes how the rest is hidden; the computation then
+    /// depends on the plan alone. In other sets the noise and the masks of an answer may reveal more of the table.
     ///
     /// `rng`: one seed is drawn with two-sided privacy; it must be fit for secrets.
-    /// Errors: a key other than the query's, or without what flooding takes; `Stopped`.
+    /// Errors: a key other than the query's, or without the encryption of zero that flooding takes; `Stopped`.
     pub fn answer(
         &self,
         query: &EncryptedQuery,
@@ -88,13 +88,14 @@ impl<'a> Server<'a> {
         rng: &mut impl CryptoRng,
         progress: &dyn Progress,
     ) -> Result<Answer, ServerError> {
-        self.answer_timed((query, plan), key, rng, progress, &Times::new())
+        self.answer_timed(query, plan, key, rng, progress, &Times::new())
     }
 
     /// Answers a query as [`Server::answer`] does, and adds the times of its stages to `times`.
     pub fn answer_timed(
         &self,
-        (query, plan): (&EncryptedQuery, &Plan),
+        query: &EncryptedQuery,
+        plan: &Plan,
         key: &EvaluationKey,
         rng: &mut impl CryptoRng,
         progress: &dyn Progress,
@@ -119,7 +120,7 @@ impl<'a> Server<'a> {
             let packed = compressor.pack(sums).enumerate();
             let hide = |(ct, mut packed)| {
                 if let Some(flooding) = &flooding {
-                    flooding.hide(self.params, (group, ct), &mut packed);
+                    flooding.hide(self.params, group, ct, &mut packed);
                 }
                 packed
             };
@@ -148,7 +149,7 @@ impl Server<'_> {
         }
     }
 
-    /// What flooding takes, with two-sided privacy.
+    /// Returns the seed, key and bits of flooding; `None` without two-sided privacy.
     fn flooding<'b>(
         &self,
         hidden: Option<&'b Hidden>,
@@ -162,7 +163,7 @@ impl Server<'_> {
     }
 }
 
-/// What flooding takes.
+/// The inputs of flooding.
 struct Flood<'a> {
     hidden: &'a Hidden,
     zero: &'a Rlwe,
@@ -170,21 +171,22 @@ struct Flood<'a> {
 }
 
 impl Flood<'_> {
-    /// Hides what the noise of ciphertext `ct` of a group, and its mask, tell of the table.
-    fn hide(&self, params: &Params, (group, ct): (usize, usize), packed: &mut Rlwe) {
+    /// Hides the information on the table in the noise and the mask of ciphertext `ct` of a group.
+    fn hide(&self, params: &Params, group: usize, ct: usize, packed: &mut Rlwe) {
         let mut rng = self.hidden.flood(group, ct);
         flood::flood(params, self.zero, self.bits, packed, &mut rng);
     }
 }
 
-/// Errors: unless the key is the one of this name.
+/// Errors: `Key` unless the key has this name.
 pub(crate) fn expect_key(key: &EvaluationKey, id: &[u8; 16]) -> Result<(), QueryFileError> {
-    match key.id == *id {
-        true => Ok(()),
-        false => Err(QueryFileError::Key(Mismatch::new(
+    if key.id == *id {
+        Ok(())
+    } else {
+        Err(QueryFileError::Key(Mismatch::new(
             omr_protocol::hex(&key.id),
             omr_protocol::hex(id),
-        ))),
+        )))
     }
 }
 
@@ -207,7 +209,7 @@ impl<'a> Run<'a> {
         take: &mut dyn FnMut(usize, Vec<Sums<'a>>),
     ) -> Result<(), ServerError> {
         let (params, plan) = (self.layout.params, self.plan);
-        let mut constants = Constants::new(params, (query, plan), self.key);
+        let mut constants = Constants::new(params, query, plan, self.key);
         let mut sums = None;
         for pass in self.schedule.passes(plan) {
             let blocks: Vec<usize> = pass.collect();
@@ -220,8 +222,8 @@ impl<'a> Run<'a> {
                 let group = plan.group_of(params, block);
                 let of_group = plan.blocks_of(params, group);
                 let sums_of_group = sums.get_or_insert_with(|| self.compressor.sums());
-                let place = (block - of_group.start, block);
-                self.add(sums_of_group, place, &index, progress)?;
+                let number = block - of_group.start;
+                self.add(sums_of_group, number, block, &index, progress)?;
                 progress.blocks(block + 1, plan.blocks);
                 if block + 1 == of_group.end {
                     sums.take().into_iter().for_each(|sums| take(group, sums));
@@ -235,7 +237,8 @@ impl<'a> Run<'a> {
     fn add(
         &self,
         sums: &mut [Sums<'a>],
-        (number, block): (usize, usize),
+        number: usize,
+        block: usize,
         index: &Rlwe,
         progress: &dyn Progress,
     ) -> Result<(), ServerError> {
@@ -243,7 +246,7 @@ impl<'a> Run<'a> {
         let index = times.of(Stage::Descent, || self.compressor.descend(index));
         let places = self.layout.places(block);
         let columns = times.of(Stage::Symbols, || {
-            self.symbols.columns(&self.layout, (number, block), &places)
+            self.symbols.columns(&self.layout, number, block, &places)
         })?;
         let batch = Batch {
             number,
@@ -288,8 +291,14 @@ impl<'a> Run<'a> {
             for ((numbers, some), values) in numbers.zip(values.chunks_mut(together)) {
                 check_stopped(progress)?;
                 self.times.of(Stage::Selections, || {
-                    let of = (plan, &step.selections[..]);
-                    select::select(params, of, constants, (numbers, values), progress)
+                    select::select(
+                        params,
+                        constants,
+                        &step.selections,
+                        numbers,
+                        values,
+                        progress,
+                    )
                 })?;
                 self.times.of(Stage::Products, || {
                     let all = some.par_iter().zip(values);

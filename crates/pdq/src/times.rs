@@ -8,7 +8,7 @@ use std::time::Instant;
 pub enum Stage {
     /// The query's ciphertexts become one for each constant.
     Expansion,
-    /// What rows are compared by, and their entries of encrypted truth tables.
+    /// The numbers that rows are compared by, and their entries of encrypted truth tables.
     Selections,
     /// The circuit: products, sums, complements.
     Products,

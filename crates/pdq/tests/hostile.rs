@@ -314,9 +314,10 @@ proptest! {
     #[test]
     fn random_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..400), framed: bool) {
         for kind in 0..4 {
-            let file = match framed {
-                true => forged(kind, |_, body| *body = bytes.clone()),
-                false => bytes.clone(),
+            let file = if framed {
+                forged(kind, |_, body| *body = bytes.clone())
+            } else {
+                bytes.clone()
             };
             let is_seed = framed && kind == 0 && bytes.len() == 32;
             prop_assert_eq!(WORLD.reads(kind, &file), is_seed);

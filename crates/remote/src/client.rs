@@ -67,11 +67,12 @@ impl Client {
     /// Errors: the server's; `Answer` without a board or limits.
     pub async fn capabilities(&self) -> Result<GetCapabilitiesResponse, RemoteError> {
         let call = "GetCapabilities";
-        let answer = self.unary(call, || async {
-            let mut client = CapabilityServiceClient::new(self.service.clone());
-            client.get_capabilities(GetCapabilitiesRequest {}).await
-        });
-        let answer = answer.await?;
+        let answer = self
+            .unary(call, || async {
+                let mut client = CapabilityServiceClient::new(self.service.clone());
+                client.get_capabilities(GetCapabilitiesRequest {}).await
+            })
+            .await?;
         match (&answer.board, &answer.limits) {
             (Some(_), Some(_)) => Ok(answer),
             _ => Err(RemoteError::answer(call, "a board and limits", "none")),
@@ -107,11 +108,12 @@ impl Client {
         lengths: &[u64],
     ) -> Result<(Board, Vec<Option<[u8; 32]>>), RemoteError> {
         let call = "GetBoard";
-        let answer = self.unary(call, || async {
-            let lengths = lengths.to_vec();
-            self.boards().get_board(GetBoardRequest { lengths }).await
-        });
-        let answer = answer.await?;
+        let answer = self
+            .unary(call, || async {
+                let lengths = lengths.to_vec();
+                self.boards().get_board(GetBoardRequest { lengths }).await
+            })
+            .await?;
         let missing = || RemoteError::answer(call, "a board", "none");
         let board = answer.board.ok_or_else(missing)?;
         if answer.log_hashes.len() != lengths.len() {
@@ -122,8 +124,7 @@ impl Client {
                 answer.log_hashes.len().to_string(),
             ));
         }
-        let hashes = answer.log_hashes.iter();
-        let hashes = hashes.map(|hash| log_hash(call, hash));
+        let hashes = answer.log_hashes.iter().map(|hash| log_hash(call, hash));
         Ok((board, hashes.collect::<Result<_, _>>()?))
     }
 

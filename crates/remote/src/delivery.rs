@@ -1,10 +1,11 @@
-//! A post until all of it is on the board, whoever copies parts of it and is first.
+//! Delivers a post until all of it is on the board, even if others copy parts of it and post them first.
 
 use crate::RemoteError;
 use omr_api::v1::{Message, UsedKey};
 use std::ops::Range;
 
-/// Ids that may be taken from one post in a row: whoever does that could as well keep it from the server.
+/// The number of times in a row that others may use the ids of one post first: an attacker who can do this could also
+/// block the post.
 const MOST_IDS: u32 = 8;
 
 /// The places of posted messages on the board.
@@ -61,7 +62,7 @@ impl Delivery {
         }
     }
 
-    /// What is still to be posted.
+    /// Returns the messages that are still to be posted.
     pub(crate) fn left(&self) -> &[Message] {
         &self.left
     }

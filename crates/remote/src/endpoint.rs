@@ -32,18 +32,18 @@ impl Default for Timeouts {
     }
 }
 
-/// What a client knows while it tries in vain.
+/// The state of a client whose attempts fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// The server's URL.
     pub url: String,
-    /// What became of the last attempt.
+    /// The result of the last attempt.
     pub last: String,
-    /// How long it goes on trying.
+    /// The time for which it continues to try.
     pub left: Duration,
 }
 
-/// Who is told that a client waits: once until the server answers again.
+/// The function that is called when a client waits: once until the server answers again.
 pub type Notice = Arc<dyn Fn(&Waiting) + Send + Sync>;
 
 /// A server as a client sees it.
@@ -119,15 +119,16 @@ impl Endpoint {
         }
     }
 
-    /// What puts the token in front of every call.
+    /// Returns the interceptor that adds the token to every call.
     ///
     /// Errors: `Token`.
     pub(crate) fn bearer(&self) -> Result<Bearer, RemoteError> {
         let Some(token) = &self.token else {
             return Ok(Bearer(None));
         };
-        let value = format!("Bearer {token}").parse();
-        let mut value: MetadataValue<Ascii> = value.map_err(|_| RemoteError::Token)?;
+        let mut value: MetadataValue<Ascii> = format!("Bearer {token}")
+            .parse()
+            .map_err(|_| RemoteError::Token)?;
         value.set_sensitive(true);
         Ok(Bearer(Some(value)))
     }

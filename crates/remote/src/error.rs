@@ -46,7 +46,7 @@ pub enum RemoteError {
         url: String,
         /// How long it was tried.
         waited: Duration,
-        /// What the last attempt said.
+        /// The error of the last attempt.
         last: String,
     },
     /// No connection by TLS comes about: the call, and what is wrong and what to do.
@@ -80,7 +80,7 @@ pub enum RemoteError {
         /// Some or all of them, in the order of the post; at least one.
         used: Vec<UsedKey>,
     },
-    /// What was asked for is there already: an id with other contents.
+    /// The id already exists with other contents.
     #[error("{0}: the server has it already ({1})")]
     Exists(&'static str, String),
     /// The server does not know this call.

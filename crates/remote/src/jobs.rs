@@ -164,7 +164,7 @@ impl From<FetchDigestResponse> for Data {
     }
 }
 
-/// Adds bytes that follow those at hand.
+/// Appends bytes that follow those received so far.
 ///
 /// Errors: `Answer`.
 pub(crate) fn append(

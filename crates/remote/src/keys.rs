@@ -47,10 +47,11 @@ impl Client {
         self.upload(Source::File(path.to_owned()), progress).await
     }
 
-    /// Sends a key while it is made, so that it is nowhere whole, and returns its BLAKE3 hash. It is made once before, to
-    /// be hashed, and anew whenever the network broke off. `progress` as of [`Client::upload_key`].
+    /// Sends a key while it is made, so that the whole key is never stored, and returns its BLAKE3 hash. The key is made
+    /// once before, to be hashed, and again after each interruption of the network. `progress` is called as by
+    /// [`Client::upload_key`].
     ///
-    /// Errors: the server's; `Made`.
+    /// Errors: the errors of the server; `Made`.
     pub async fn upload_made_key(
         &self,
         make: KeyMaker,
@@ -116,7 +117,7 @@ impl Client {
         self.unary("RegisterKey", register).await
     }
 
-    /// Ends the caller's registration of a key; her jobs with it end.
+    /// Ends the caller's registration of a key, and the caller's jobs that use it.
     ///
     /// Errors: the server's.
     pub async fn revoke_key(&self, hash: [u8; 32]) -> Result<(), RemoteError> {
@@ -137,13 +138,14 @@ impl Client {
             self.keys().begin_upload(request).await
         };
         let begun = self.unary("BeginUpload", begin).await?;
-        match begun.next_offset <= upload.bytes {
-            true => Ok(begun),
-            false => Err(RemoteError::answer(
+        if begun.next_offset <= upload.bytes {
+            Ok(begun)
+        } else {
+            Err(RemoteError::answer(
                 "BeginUpload",
                 format!("an offset of at most {}", upload.bytes),
                 begun.next_offset.to_string(),
-            )),
+            ))
         }
     }
 
@@ -204,9 +206,10 @@ impl Upload {
             taken && at < self.bytes
         };
         self.source.read(offset, self.chunk, &mut send)?;
-        match taken && at < self.bytes {
-            true => Err(io::ErrorKind::UnexpectedEof.into()),
-            false => Ok(()),
+        if taken && at < self.bytes {
+            Err(io::ErrorKind::UnexpectedEof.into())
+        } else {
+            Ok(())
         }
     }
 }
@@ -214,8 +217,9 @@ impl Upload {
 /// Hash and length of a key.
 async fn hashed(source: &Source) -> Result<([u8; 32], u64), RemoteError> {
     let own = source.clone();
-    let hashed = tokio::task::spawn_blocking(move || own.hashed()).await;
-    let hashed = hashed.map_err(|_| RemoteError::Task)?;
+    let hashed = tokio::task::spawn_blocking(move || own.hashed())
+        .await
+        .map_err(|_| RemoteError::Task)?;
     hashed.map_err(|error| source.error(error))
 }
 
@@ -238,7 +242,7 @@ mod tests {
         assert_eq!(short.kind(), io::ErrorKind::UnexpectedEof);
     }
 
-    /// Bytes that are sent of a file that had so many.
+    /// Returns the bytes that are sent of a file whose length was `bytes`.
     fn read(file: &tempfile::NamedTempFile, bytes: u64, offset: u64) -> io::Result<usize> {
         let upload = Upload {
             source: Source::File(file.path().to_owned()),

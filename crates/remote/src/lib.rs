@@ -1,8 +1,8 @@
 //! A client of the service: posts, keys, digests, sessions, with retries.
 //!
 //! Every call of the protocol may be made again without harm: posts, jobs and sessions carry random ids,
-//! uploads and digests offsets. So a [`Client`] retries where the server did not say no, for a bounded time,
-//! and what it retries depends on the network alone, never on what a digest holds.
+//! uploads and digests offsets. So a [`Client`] retries calls that the server did not refuse, for a bounded time.
+//! Retries depend on the network alone, never on the content of a digest.
 //!
 //! ```no_run
 //! use omr_remote::v1::Message;

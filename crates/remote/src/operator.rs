@@ -10,7 +10,7 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
-/// What stands around a name in a request.
+/// Bytes around a name in a request.
 const AROUND: usize = 8;
 
 impl Client {
@@ -43,8 +43,10 @@ impl Client {
             client.backup(BackupRequest { have: have.clone() }).await
         });
         Ok(try_unfold(opened.await?, |mut stream| async move {
-            let next = stream.message().await;
-            let next = next.map_err(|status| RemoteError::refusal("Backup", &status))?;
+            let next = stream
+                .message()
+                .await
+                .map_err(|status| RemoteError::refusal("Backup", &status))?;
             Ok(next.map(|piece| (piece, stream)))
         }))
     }

@@ -28,7 +28,7 @@ const QUERY: &str = "Query";
 pub enum Stage {
     /// Others go first.
     Waiting,
-    /// So many blocks of rows are done, of so many.
+    /// The number of blocks of rows that are done, and the number of all blocks.
     Blocks(u64, u64),
 }
 

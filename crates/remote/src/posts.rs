@@ -98,9 +98,10 @@ impl Client {
         post_id: [u8; 16],
         messages: Vec<Message>,
     ) -> Result<PostMessagesRequest, RemoteError> {
-        let bits = match self.has_token {
-            true => 0,
-            false => self.known().await?.posting_work_bits,
+        let bits = if self.has_token {
+            0
+        } else {
+            self.known().await?.posting_work_bits
         };
         let work = match bits {
             0 => 0,
@@ -259,14 +260,11 @@ impl Poster<'_> {
         let wrong = || RemoteError::answer(STREAM, "an answer to a post", "a refusal of none");
         let mut delivery = self.waiting.pop_front().ok_or_else(wrong)?.delivery;
         delivery.refused(RemoteError::refusal(STREAM, status))?;
-        match delivery.is_done() {
-            true => {
-                let _ = self.answers.send(Ok(delivery.end())).await;
-            }
-            false => {
-                let rest = self.waiting(delivery).await?;
-                self.waiting.push_front(rest);
-            }
+        if delivery.is_done() {
+            let _ = self.answers.send(Ok(delivery.end())).await;
+        } else {
+            let rest = self.waiting(delivery).await?;
+            self.waiting.push_front(rest);
         }
         Ok(true)
     }

@@ -31,7 +31,7 @@ impl Default for Retry {
     }
 }
 
-/// How long nobody is told that a call has no success.
+/// The time for which failures of a call are not reported.
 const SILENT: Duration = Duration::from_secs(2);
 
 /// A client's patience, and whether it has ever heard of its server.
@@ -42,8 +42,8 @@ pub(crate) struct Policy {
     url: String,
     notice: Option<Notice>,
     reached: Arc<AtomicBool>,
-    /// Whether somebody was told since the last success.
-    told: Arc<AtomicBool>,
+    /// Whether a failure was reported since the last success.
+    reported: Arc<AtomicBool>,
 }
 
 impl Policy {
@@ -57,7 +57,7 @@ impl Policy {
         }
     }
 
-    /// The server has answered, if only to say no.
+    /// Notes that the server answered, even if it refused.
     fn note_answer(&self) {
         self.reached.store(true, Ordering::Relaxed);
     }
@@ -65,17 +65,17 @@ impl Policy {
     /// A call has got on.
     pub(crate) fn note_success(&self) {
         self.note_answer();
-        self.told.store(false, Ordering::Relaxed);
+        self.reported.store(false, Ordering::Relaxed);
     }
 
-    /// Tells of a call that was tried so long in vain and goes on for longer than nobody is told.
+    /// Reports a call that has failed for `waited` once this exceeds [`SILENT`].
     fn log(&self, status: &Status, waited: Duration, pause: Duration) {
         let Some(notice) = &self.notice else {
             return;
         };
         let total = self.total();
         let due = waited + pause >= SILENT && total > SILENT;
-        if due && !self.told.swap(true, Ordering::Relaxed) {
+        if due && !self.reported.swap(true, Ordering::Relaxed) {
             notice(&Waiting {
                 url: self.url.clone(),
                 last: innermost(status),
@@ -112,7 +112,7 @@ impl<'a> Patience<'a> {
         }
     }
 
-    /// Something arrived: failures are counted anew.
+    /// Notes that data arrived: the count of failures starts again.
     pub(crate) fn progress(&mut self) {
         self.since = Instant::now();
         self.failures = 0;
@@ -145,7 +145,7 @@ impl<'a> Patience<'a> {
     pub(crate) async fn pause(&mut self, status: &Status) -> Result<(), RemoteError> {
         let waited = self.since.elapsed();
         let pause = self.next(status, waited)?;
-        // Before a pause that ends too late to tell then.
+        // Report before a pause that ends after the silent time.
         self.policy.log(status, waited, pause);
         tracing::debug!(call = self.call, ?pause, %status, "calling again");
         sleep(pause).await;
@@ -167,9 +167,10 @@ impl<'a> Patience<'a> {
         let left = self.policy.total().saturating_sub(waited);
         let pause = retry_after(status).unwrap_or_else(|| self.jittered().min(left));
         self.failures += 1;
-        match left.is_zero() || pause > left {
-            true => Err(self.ended(waited, status)),
-            false => Ok(pause),
+        if left.is_zero() || pause > left {
+            Err(self.ended(waited, status))
+        } else {
+            Ok(pause)
         }
     }
 

@@ -8,7 +8,7 @@ const RECIPE: &str = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:pr
                       -addext subjectAltName=DNS:NAME -addext basicConstraints=critical,CA:FALSE -keyout tls.key \
                       -out tls.crt";
 
-/// What is wrong and what to do, where the text of the innermost error of a connection is one of TLS.
+/// Returns the fault and its remedy if the text of a connection's innermost error is one of TLS.
 pub(crate) fn fault(text: &str) -> Option<String> {
     if text.contains("InvalidContentType") {
         return Some("the server does not speak TLS at this address: is it http://?".to_owned());

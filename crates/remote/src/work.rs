@@ -43,7 +43,7 @@ impl Client {
         Ok(self.unary("Lease", lease).await?.unit)
     }
 
-    /// Lets a lease last anew; gives the places of the jobs that are still wanted.
+    /// Renews a lease and returns the places of the jobs that are still wanted.
     ///
     /// Errors: the server's.
     pub async fn renew(&self, request: &RenewRequest) -> Result<Vec<u32>, RemoteError> {
@@ -97,9 +97,9 @@ impl Client {
         self.unary("Fail", fail).await.map(drop)
     }
 
-    /// The file of a key of a unit, of so many bytes; goes on at its offset when the connection breaks.
+    /// Downloads the file of a key of a unit, `bytes` bytes long. After an interruption it continues at its offset.
     ///
-    /// Errors: the server's; `Answer` for another file than the hash names.
+    /// Errors: the errors of the server; `Answer` where the file does not have the hash.
     pub async fn read_key(
         &self,
         worker: &Worker,
@@ -124,13 +124,14 @@ impl Client {
                 }
             }
         }
-        match *blake3::hash(&file).as_bytes() == hash {
-            true => Ok(file),
-            false => Err(RemoteError::answer(
+        if *blake3::hash(&file).as_bytes() == hash {
+            Ok(file)
+        } else {
+            Err(RemoteError::answer(
                 READ_KEY,
                 "the file that the hash names",
                 "another",
-            )),
+            ))
         }
     }
 
@@ -181,8 +182,12 @@ impl Client {
     ) -> Result<(), Broken> {
         let Range { start, end } = range;
         let request = ReadHashesRequest { start, end };
-        let stream = self.workers().read_hashes(request).await;
-        let mut stream = stream.map_err(Broken::Status)?.into_inner();
+        let mut stream = self
+            .workers()
+            .read_hashes(request)
+            .await
+            .map_err(Broken::Status)?
+            .into_inner();
         let mut next = start;
         while let Some(answer) = stream.message().await.map_err(Broken::Status)? {
             let (pieces, rest) = answer.hashes.as_chunks::<HASH_BYTES>();

@@ -78,9 +78,10 @@ impl Ring {
     pub(crate) fn transform_away<D>(&self, backend: &dyn Backend, a: &Poly<D>, inverse: bool) {
         let row = |&id: &usize| RowTransform::in_place(id, a.at(id));
         let rows = a.basis().ids().iter().map(row);
-        match inverse {
-            true => backend.inverse(&rows.map(|row| (row, 1)).collect::<Vec<_>>()),
-            false => backend.forward(&rows.collect::<Vec<_>>()),
+        if inverse {
+            backend.inverse(&rows.map(|row| (row, 1)).collect::<Vec<_>>())
+        } else {
+            backend.forward(&rows.collect::<Vec<_>>())
         }
     }
 
@@ -117,8 +118,7 @@ impl Ring {
             .iter()
             .map(|_| Poly::scratch(self, basis))
             .collect();
-        let rows = out.iter().enumerate();
-        let rows = rows.flat_map(|(polynomial, out)| {
+        let rows = out.iter().enumerate().flat_map(|(polynomial, out)| {
             basis.ids().iter().map(move |&prime| RowLift {
                 polynomial,
                 prime,

@@ -14,7 +14,7 @@ use zeroize::Zeroize;
 /// Nothing here returns an error: from the first failure on a backend does nothing, and what is read is worthless, until
 /// nobody watches it any more ([`Watch`]).
 pub trait Backend: Send + Sync {
-    /// What it is, for people.
+    /// A description of the device, for people.
     fn name(&self) -> String;
 
     /// Begins work whose failures somebody asks for.
@@ -26,7 +26,7 @@ pub trait Backend: Send + Sync {
     /// The failure from which on nothing was done.
     fn failure(&self) -> Option<String>;
 
-    /// Takes memory for so many words, of any content.
+    /// Allocates memory for `words` words, of any content.
     fn take(&self, words: usize) -> u64;
 
     /// Gives memory back.

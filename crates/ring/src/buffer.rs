@@ -38,7 +38,7 @@ static POOL: Mutex<Pool> = Mutex::new(Pool {
 struct Pool {
     buffers: VecDeque<AlignedVec>,
     words: usize,
-    /// What the [`Reservation`]s that live are for.
+    /// The plans of all live [`Reservation`]s.
     plans: Vec<Plan>,
     /// Words that buffers took from the system so far.
     fresh: usize,
@@ -82,8 +82,11 @@ impl Pool {
     }
 
     fn let_go(&mut self, lengths: &[usize]) {
-        let at = self.plans.iter().position(|plan| plan.lengths == lengths);
-        let at = at.expect("a plan is noted for as long as it has holders");
+        let at = self
+            .plans
+            .iter()
+            .position(|plan| plan.lengths == lengths)
+            .expect("a plan is noted for as long as it has holders");
         self.plans[at].holders -= 1;
         if self.plans[at].holders == 0 {
             self.plans.swap_remove(at);
@@ -156,9 +159,10 @@ impl Drop for Reservation {
     fn drop(&mut self) {
         let mut pool = Pool::lock();
         pool.let_go(&self.lengths);
-        let mut old: Vec<AlignedVec> = match pool.plans.is_empty() {
-            true => pool.unused().into(),
-            false => pool.excess(),
+        let mut old: Vec<AlignedVec> = if pool.plans.is_empty() {
+            pool.unused().into()
+        } else {
+            pool.excess()
         };
         // Given back to the system outside the lock.
         drop(pool);

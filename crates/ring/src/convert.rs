@@ -43,9 +43,12 @@ impl Conversion {
             dropped,
             to,
             |m| m.mul(m.inv(m.reduce(p.value())), ring.product_mod(added, m)),
-            |m| match of_added(m) {
-                true => m.neg(m.mul(m.reduce(p.value()), m.inv(ring.product_mod(dropped, m)))),
-                false => m.mul(m.reduce(p.value()), m.inv(ring.product_mod(added, m))),
+            |m| {
+                if of_added(m) {
+                    m.neg(m.mul(m.reduce(p.value()), m.inv(ring.product_mod(dropped, m))))
+                } else {
+                    m.mul(m.reduce(p.value()), m.inv(ring.product_mod(added, m)))
+                }
             },
         )
     }
@@ -98,7 +101,7 @@ impl Conversion {
         out
     }
 
-    /// The same conversion of polynomials in a backend's memory, one group of rows after another.
+    /// Converts polynomials in a backend's memory, one group of rows after another.
     pub fn apply_away(&self, backend: &dyn Backend, groups: &[RowConversion<'_>]) {
         let numbers = ConversionNumbers {
             inverse: &self.inverse,
@@ -108,7 +111,7 @@ impl Conversion {
         backend.convert(&numbers, groups);
     }
 
-    /// The same conversion into `out`: rows of `n` words, one for each target prime.
+    /// Converts rows into `out`: rows of `n` words, one for each target prime.
     pub fn apply_rows<'a>(
         &self,
         ring: &Ring,
@@ -168,12 +171,13 @@ impl Switch {
         let dropped = from.minus(to);
         let added = to.minus(from);
         let conversion = Conversion::division(ring, &dropped, to, &added, p);
-        let factor = match dropped.is_empty() {
-            true => ring.product_mod(&added, p),
-            false => p.mul(
+        let factor = if dropped.is_empty() {
+            ring.product_mod(&added, p)
+        } else {
+            p.mul(
                 ring.product_mod(&added, p),
                 p.inv(ring.product_mod(&dropped, p)),
-            ),
+            )
         };
         Self {
             from: from.clone(),

@@ -14,9 +14,9 @@ mod alone {
     use std::marker::PhantomData;
     use std::slice::{ChunksMut, Iter, IterMut};
 
-    /// What becomes an iterator.
+    /// Collections that are consumed by an iterator.
     pub trait IntoParallelIterator: IntoIterator + Sized {
-        /// Its iterator.
+        /// Returns an iterator over the items.
         fn into_par_iter(self) -> Self::IntoIter {
             self.into_iter()
         }
@@ -26,11 +26,11 @@ mod alone {
 
     /// Slices.
     pub trait ParallelSlice<T> {
-        /// Its elements.
+        /// Returns an iterator over the elements.
         fn par_iter(&self) -> Iter<'_, T>;
-        /// Its elements, to be changed.
+        /// Returns an iterator over the elements that allows changing them.
         fn par_iter_mut(&mut self) -> IterMut<'_, T>;
-        /// Its pieces of a length, to be changed.
+        /// Returns an iterator over pieces of `length` elements that allows changing them.
         fn par_chunks_mut(&mut self, length: usize) -> ChunksMut<'_, T>;
     }
 
@@ -48,15 +48,15 @@ mod alone {
         }
     }
 
-    /// What iterators of rayon have beside those of the standard library.
+    /// The methods of rayon's iterators that iterators of the standard library lack.
     pub trait ParallelIterator: Iterator + Sized {
-        /// Nothing is divided.
+        /// Returns the iterator as it is: nothing is divided.
         #[must_use]
         fn with_max_len(self, _length: usize) -> Self {
             self
         }
 
-        /// What `each` gives, one after another.
+        /// Iterates over the items of each iterator that `each` returns.
         fn flat_map_iter<I: IntoIterator>(
             self,
             each: impl Fn(Self::Item) -> I,
@@ -70,7 +70,7 @@ mod alone {
             self.for_each(|item| each(&mut state, item));
         }
 
-        /// What `each` gives with a state that lasts from item to item.
+        /// Maps items by `each`, which has a state that lasts from item to item.
         fn map_init<S, R>(
             self,
             init: impl Fn() -> S,

@@ -58,8 +58,8 @@ impl Data {
     }
 }
 
-/// The rows of a polynomial lie where its ring says: in this process's memory, or in that of the ring's
-/// [`Backend`](crate::Backend). What gives rows out as slices panics for the latter.
+/// The ring of a polynomial decides where its rows lie: in this process's memory, or in that of the ring's
+/// [`Backend`](crate::Backend). Methods that return rows as slices panic for the latter.
 impl<D> Poly<D> {
     /// The zero polynomial.
     pub fn zero(ring: &Ring, basis: &Basis) -> Self {

@@ -29,7 +29,7 @@ impl Rescale {
     /// `round(x to / from)` modulo `to`, halves upwards, of x below `from`.
     #[must_use]
     pub fn round(&self, x: u64) -> u64 {
-        // Its error is at most a quarter, so this is the quotient or one less: what is left of the sum tells.
+        // Its error is at most a quarter, so this is the quotient or one less: the remainder of the sum decides.
         let guess = (x as f64 * self.ratio) as u64;
         let sum = x.wrapping_mul(self.to).wrapping_add(self.from / 2);
         let left = sum.wrapping_sub(guess.wrapping_mul(self.from));

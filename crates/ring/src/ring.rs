@@ -50,7 +50,7 @@ impl Ring {
         })
     }
 
-    /// The same ring, whose polynomials lie in the memory of a backend, which was made for it.
+    /// Returns this ring with its polynomials in the memory of a backend, which must have been made for this ring.
     #[must_use]
     pub fn with_backend(&self, backend: Arc<dyn Backend>) -> Self {
         Self {
@@ -62,9 +62,10 @@ impl Ring {
     /// Where polynomials lie and are worked on, if not in this process's memory.
     pub fn backend(&self) -> Option<&Arc<dyn Backend>> {
         // Modules for browsers are small: there what backends do is no part of them.
-        match cfg!(target_family = "wasm") {
-            true => None,
-            false => self.backend.as_ref(),
+        if cfg!(target_family = "wasm") {
+            None
+        } else {
+            self.backend.as_ref()
         }
     }
 
@@ -73,7 +74,7 @@ impl Ring {
         Watch::new(self.backend())
     }
 
-    /// What overwrites this ring's polynomials that are no more, where they lie in a backend's memory.
+    /// Returns the object that overwrites dropped polynomials of this ring where they lie in a backend's memory.
     pub fn wiper(&self) -> Wiper {
         Wiper::new(self.backend())
     }
@@ -135,9 +136,10 @@ impl Ring {
 
     /// Calls `f(prime, row)` for every row, on several threads when rows are long.
     pub fn each_row<D>(&self, a: &mut Poly<D>, f: impl Fn(usize, &mut [u64]) + Send + Sync) {
-        match self.is_parallel() {
-            true => a.par_rows_mut().for_each(|(id, row)| f(id, row)),
-            false => a.id_rows_mut().for_each(|(id, row)| f(id, row)),
+        if self.is_parallel() {
+            a.par_rows_mut().for_each(|(id, row)| f(id, row))
+        } else {
+            a.id_rows_mut().for_each(|(id, row)| f(id, row))
         }
     }
 

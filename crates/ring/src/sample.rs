@@ -86,11 +86,13 @@ pub fn fixed_weight(rng: &mut impl CryptoRng, n: usize, weight: usize) -> Vec<i6
         .map(|i| rng.next_u64() & !1 | u64::from(i < weight))
         .collect();
     sort_network(&mut keys);
-    let coeffs = keys.iter().map(|&key| {
-        let (present, sign) = ((key & 1) as i64, (key >> 1 & 1) as i64);
-        present * (1 - 2 * sign)
-    });
-    let coeffs = coeffs.collect();
+    let coeffs = keys
+        .iter()
+        .map(|&key| {
+            let (present, sign) = ((key & 1) as i64, (key >> 1 & 1) as i64);
+            present * (1 - 2 * sign)
+        })
+        .collect();
     keys.zeroize();
     coeffs
 }

@@ -17,16 +17,20 @@ impl Raised<'_> {
     /// The digits modulo a prime.
     fn rows(&self, id: usize) -> impl Iterator<Item = At<'_>> {
         let digits = self.digits.iter();
-        digits.map(move |(own, raised)| match own.contains(id) {
-            true => self.c.at(id),
-            false => raised.at(id),
+        digits.map(move |(own, raised)| {
+            if own.contains(id) {
+                self.c.at(id)
+            } else {
+                raised.at(id)
+            }
         })
     }
 }
 
 /// Cuts polynomials over one basis into digits and raises each to the other primes of `all`.
 pub(crate) fn raised<'a>(
-    (ring, backend): (&Ring, &dyn Backend),
+    ring: &Ring,
+    backend: &dyn Backend,
     inputs: &[&'a Poly<Eval>],
     digits: &[(&'a Basis, &Conversion)],
     all: &Basis,
@@ -53,12 +57,7 @@ pub(crate) fn raised<'a>(
     for &(own, conversion) in digits {
         let others = all.minus(own);
         let raised: Vec<_> = inputs.iter().map(|_| scratch(&others)).collect();
-        convert(
-            backend,
-            conversion,
-            (own, &coefficients),
-            (&others, &raised),
-        );
+        convert(backend, conversion, own, &coefficients, &others, &raised);
         forward(backend, &raised);
         for (out, raised) in out.iter_mut().zip(raised) {
             out.digits.push((own, raised));
@@ -70,8 +69,10 @@ pub(crate) fn raised<'a>(
 fn convert(
     backend: &dyn Backend,
     conversion: &Conversion,
-    (from, sources): (&Basis, &[Poly<Eval>]),
-    (to, targets): (&Basis, &[Poly<Eval>]),
+    from: &Basis,
+    sources: &[Poly<Eval>],
+    to: &Basis,
+    targets: &[Poly<Eval>],
 ) {
     let group = |(source, target)| RowConversion {
         from: rows(from, source),
@@ -134,11 +135,12 @@ impl Division<'_> {
     /// The images of the parts, divided. `special`: the product of the special primes modulo a prime.
     pub(crate) fn apply(
         &self,
-        (ring, backend): (&Ring, &dyn Backend),
+        ring: &Ring,
+        backend: &dyn Backend,
         parts: Vec<Part<'_>>,
         special: impl Fn(&Modulus) -> u64,
     ) -> Vec<Poly<Eval>> {
-        self.add_dropped((ring, backend), &parts, &special);
+        self.add_dropped(ring, backend, &parts, &special);
         let mut rows = Vec::new();
         for part in &parts {
             rows.extend(self.dropped.ids().iter().map(|&prime| {
@@ -156,13 +158,15 @@ impl Division<'_> {
         convert(
             backend,
             self.conversion,
-            (self.dropped, &rest),
-            (self.to, &delta),
+            self.dropped,
+            &rest,
+            self.to,
+            &delta,
         );
         forward(backend, &delta);
         let mut sums = Vec::new();
         for ((kept, add), delta) in kept.iter().zip(&delta) {
-            let sum = |&id: &usize| self.difference(ring, id, (kept, *add, delta), &special);
+            let sum = |&id: &usize| self.difference(ring, id, kept, *add, delta, &special);
             sums.extend(self.to.ids().iter().map(sum));
         }
         backend.combine(&sums);
@@ -177,7 +181,8 @@ impl Division<'_> {
     /// Modulo special primes their product times it is nothing.
     fn add_dropped(
         &self,
-        (ring, backend): (&Ring, &dyn Backend),
+        ring: &Ring,
+        backend: &dyn Backend,
         parts: &[Part<'_>],
         special: &impl Fn(&Modulus) -> u64,
     ) {
@@ -209,19 +214,20 @@ impl Division<'_> {
         &self,
         ring: &Ring,
         id: usize,
-        (kept, add, delta): (&'a Poly<Eval>, Option<&'a Poly<Eval>>, &'a Poly<Eval>),
+        kept: &'a Poly<Eval>,
+        add: Option<&'a Poly<Eval>>,
+        delta: &'a Poly<Eval>,
         special: &impl Fn(&Modulus) -> u64,
     ) -> RowSum<'a> {
         let m = ring.modulus(id);
-        let terms = match self.added.contains(id) {
-            true => vec![(1, delta.at(id))],
-            false => {
-                let divided = m.inv(ring.product_mod(self.dropped, m));
-                let unit = m.mul(divided, ring.product_mod(self.added, m));
-                let mut terms = vec![(unit, kept.at(id)), (m.neg(unit), delta.at(id))];
-                terms.extend(add.map(|add| (m.mul(unit, special(m)), add.at(id))));
-                terms
-            }
+        let terms = if self.added.contains(id) {
+            vec![(1, delta.at(id))]
+        } else {
+            let divided = m.inv(ring.product_mod(self.dropped, m));
+            let unit = m.mul(divided, ring.product_mod(self.added, m));
+            let mut terms = vec![(unit, kept.at(id)), (m.neg(unit), delta.at(id))];
+            terms.extend(add.map(|add| (m.mul(unit, special(m)), add.at(id))));
+            terms
         };
         RowSum {
             prime: id,

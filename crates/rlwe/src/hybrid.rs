@@ -52,7 +52,7 @@ struct Run<'a> {
     ring: &'a Ring,
     switch: &'a KeySwitch<'a>,
     inputs: &'a [SwitchInput<'a>],
-    /// Of fewest primes.
+    /// The key with the fewest primes that serves.
     key: &'a SwitchingKey,
     digits: Vec<Digit<'a>>,
     dropped: Basis,
@@ -104,8 +104,9 @@ fn digits<'a>(key: &'a SwitchingKey, ring: &Ring, basis: &Basis, all: &Basis) ->
 impl Run<'_> {
     fn results(&self, all: &Basis) -> Vec<Rlwe> {
         let (ring, to) = (self.ring, self.switch.to);
-        let digits = self.digits.iter();
-        let digits: Vec<_> = digits
+        let digits: Vec<_> = self
+            .digits
+            .iter()
             .map(|digit| (&digit.own, &digit.conversion))
             .collect();
         if let Some(backend) = ring.backend() {
@@ -143,9 +144,10 @@ impl Run<'_> {
         let mut out: Vec<Poly<Eval>> = scratch(ring, to, parts);
         let both = rows(&mut out).into_iter().zip(rows(&mut delta)).collect();
         each(ring, kept, both, |target, (out, delta)| {
-            match self.added.contains(target.id) {
-                true => self.add_prime(target.id, out, delta),
-                false => self.keep_prime(target, out, delta),
+            if self.added.contains(target.id) {
+                self.add_prime(target.id, out, delta)
+            } else {
+                self.keep_prime(target, out, delta)
             }
         });
         // An image is permuted out of place, into the rows of the differences.
@@ -154,7 +156,7 @@ impl Run<'_> {
         std::iter::from_fn(|| Some(Rlwe::new(parts.next()?, parts.next()?))).collect()
     }
 
-    /// The same where polynomials lie in a backend's memory.
+    /// Computes the results where polynomials lie in a backend's memory.
     fn results_away(
         &self,
         backend: &dyn Backend,
@@ -163,7 +165,7 @@ impl Run<'_> {
     ) -> Vec<Rlwe> {
         let (ring, to) = (self.ring, self.switch.to);
         let inputs: Vec<&Poly<Eval>> = self.inputs.iter().map(|input| input.c).collect();
-        let raised = away::raised((ring, backend), &inputs, digits, all);
+        let raised = away::raised(ring, backend, &inputs, digits, all);
         let stays = to.intersection(all);
         let keys = [
             self.digits.iter().map(|d| d.body).collect::<Vec<_>>(),
@@ -174,8 +176,11 @@ impl Run<'_> {
             kept: Poly::scratch(ring, to),
             add,
         };
-        let parts = self.inputs.iter().flat_map(|input| input.add.map(part));
-        let parts: Vec<Part> = parts.collect();
+        let parts: Vec<Part> = self
+            .inputs
+            .iter()
+            .flat_map(|input| input.add.map(part))
+            .collect();
         let mut sums = Vec::new();
         for (raised, parts) in raised.iter().zip(parts.as_chunks::<2>().0) {
             for (part, key) in parts.iter().zip(&keys) {
@@ -194,7 +199,7 @@ impl Run<'_> {
             image: self.switch.image,
         };
         let special = |m: &Modulus| self.key.special_mod(ring, m);
-        let mut parts = division.apply((ring, backend), parts, special).into_iter();
+        let mut parts = division.apply(ring, backend, parts, special).into_iter();
         std::iter::from_fn(|| Some(Rlwe::new(parts.next()?, parts.next()?))).collect()
     }
 
@@ -264,7 +269,7 @@ impl Run<'_> {
             k.ntt_factors(ring.table(id), delta);
             match self.inputs[i / 2].add[i % 2] {
                 Some(add) => {
-                    k.sub_scale_add_assign(m, row, (delta, unit), (add.row_of(id), factor));
+                    k.sub_scale_add_assign(m, row, delta, unit, add.row_of(id), factor);
                 }
                 None => k.sub_scale_assign(m, row, delta, unit),
             }
@@ -360,12 +365,13 @@ pub(crate) fn each<'a, R: Send>(
 ) {
     assert_eq!(targets.len(), rows.len(), "rows for every target");
     let tasks = targets.into_iter().zip(rows);
-    match ring.is_parallel() {
-        true => tasks
+    if ring.is_parallel() {
+        tasks
             .collect::<Vec<_>>()
             .into_par_iter()
             .with_max_len(1)
-            .for_each(|(target, rows)| f(target, rows)),
-        false => tasks.for_each(|(target, rows)| f(target, rows)),
+            .for_each(|(target, rows)| f(target, rows))
+    } else {
+        tasks.for_each(|(target, rows)| f(target, rows))
     }
 }

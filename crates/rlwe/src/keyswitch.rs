@@ -176,9 +176,11 @@ impl SwitchingKey {
             to,
             p,
         };
-        let bodies = masks.iter().enumerate();
-        let bodies = bodies.map(|(digit, mask)| maker.body(digit, mask, rng));
-        let bodies = bodies.collect();
+        let bodies = masks
+            .iter()
+            .enumerate()
+            .map(|(digit, mask)| maker.body(digit, mask, rng))
+            .collect();
         Self::from_bodies(shape, bodies, masks)
     }
 
@@ -222,8 +224,12 @@ impl SwitchingKey {
         let down = Switch::new(ring, &from, &to, p);
         let lower = |part: &Poly<Eval>| down.apply(ring, &part.restrict(&from));
         let serves = |digit: &Basis| shape.digits.iter().any(|own| digit.contains(own.ids()[0]));
-        let parts = self.shape.digits.iter().zip(self.parts());
-        let parts = parts.filter(|(digit, _)| serves(digit));
+        let parts = self
+            .shape
+            .digits
+            .iter()
+            .zip(self.parts())
+            .filter(|(digit, _)| serves(digit));
         let lowered = parts.map(|(_, (body, mask))| (lower(body), lower(mask)));
         let (bodies, masks): (_, Vec<_>) = lowered.unzip();
         Self::from_bodies(shape, bodies, masks.into())

@@ -1,10 +1,10 @@
-//! What each operation does to the noise, in closed form.
+//! The noise of the results of each operation, in closed form.
 //!
 //! The *noise* of a ciphertext is `v = c0 + c1 s = m + p e` as an integer polynomial. Everything
 //! below is log2 of the root mean square of `|v(zeta)|` over the complex embeddings, for random
 //! inputs (average case). For a polynomial with independent coefficients of standard deviation
-//! `sd`, that is `sd sqrt(n)`. The tests hold each formula to 0.1 bit of the measured noise. What the worst embedding does in a chain of squarings is another matter: see
-//! `reference/squaring_tail.py`.
+//! `sd`, that is `sd sqrt(n)`. The tests hold each formula to 0.1 bit of the measured noise. The worst embedding in a
+//! chain of squarings grows faster: see `reference/squaring_tail.py`.
 
 /// Dimension, plaintext modulus and secret of one ring.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,7 +81,7 @@ impl NoiseModel {
         2.0 * a + 1.0
     }
 
-    /// What a switching key's own noise adds, after division by the special primes: `dnum` digits
+    /// Returns the noise that a switching key's own errors add, after division by the special primes: `dnum` digits
     /// of `digit_bits`, special primes of `special_bits`. A digit's coefficients are uniform.
     pub fn gadget(&self, dnum: usize, digit_bits: f64, special_bits: f64) -> f64 {
         let one = self.p_bits() + ERROR_SD.log2() - 12f64.log2() / 2.0 + 2.0 * self.embed();
@@ -94,7 +94,7 @@ impl NoiseModel {
         self.floor() - self.p_bits() - ERROR_SD.log2() - self.embed()
     }
 
-    /// What a key switch adds: the key's noise and the floor of the division.
+    /// Returns the noise that a key switch adds: the key's noise and the floor of the division.
     pub fn key_switch(&self, dnum: usize, digit_bits: f64, special_bits: f64) -> f64 {
         add(self.gadget(dnum, digit_bits, special_bits), self.floor())
     }

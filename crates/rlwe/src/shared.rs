@@ -16,11 +16,11 @@ pub struct SharedRlwe<D> {
     pub bodies: Vec<Poly<D>>,
 }
 
-/// The shape of a [`SharedKey`]: from how many ciphertexts of which dimension to how many secrets.
+/// The shape of a [`SharedKey`]: the number and dimension of its source ciphertexts, and its number of secrets.
 ///
 /// An element `a` of the larger ring is `sum_c Y^c a_c(Y^components)`: its `components` are
 /// elements of the smaller ring. A *part* is one ciphertext of the larger ring; its components go
-/// to as many bodies.
+/// to one body each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedShape {
     /// Components of a ciphertext: ratio of the dimensions.
@@ -119,9 +119,10 @@ impl SharedKey {
             let factor = shape.gadget(ring.modulus(0).value(), digit);
             let mask = cipher::mask(ring, &basis, seed, &[index, row as u64]);
             let mut body = |i: usize| {
-                let mut message = match i / shape.components == part {
-                    true => shifted(ring, from, k, i % shape.components),
-                    false => Poly::zero(ring, &basis),
+                let mut message = if i / shape.components == part {
+                    shifted(ring, from, k, i % shape.components)
+                } else {
+                    Poly::zero(ring, &basis)
                 };
                 ring.scale_assign(&mut message, |_| factor);
                 let body = cipher::encrypt(ring, &to[i], &message, 1, &mask, rng);

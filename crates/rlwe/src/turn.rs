@@ -22,13 +22,13 @@ pub struct SharedTurn<'a> {
     pub image: &'a Automorphism,
 }
 
-/// What becomes of bodies in a turn.
+/// The treatment of bodies in a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bodies {
-    /// They are divided by the special primes, as masks are.
+    /// Bodies are divided by the special primes, as masks are.
     Divided,
-    /// They come and go multiplied by the special primes, over all primes of the key: no digit is ever taken of a body,
-    /// so one division at the end of many turns serves.
+    /// Bodies enter and leave a turn multiplied by the special primes, over all primes of the key. A body is never cut
+    /// into digits, so one division at the end of many turns suffices.
     Raised,
 }
 
@@ -36,7 +36,7 @@ pub enum Bodies {
 struct Digit {
     own: Basis,
     conversion: Conversion,
-    /// Its number in the keys.
+    /// The index of the digit in the keys.
     number: usize,
 }
 
@@ -69,12 +69,14 @@ impl SharedTurn<'_> {
         let (basis, special) = (inputs[0].mask.basis(), shape.special());
         let all = basis.union(special);
         let own = shape.digits().iter().map(|digit| digit.intersection(basis));
-        let digits = own.enumerate().filter(|(_, own)| !own.is_empty());
-        let digits = digits.map(|(number, own)| Digit {
-            conversion: Conversion::raise(ring, &own, &all.minus(&own)),
-            own,
-            number,
-        });
+        let digits = own
+            .enumerate()
+            .filter(|(_, own)| !own.is_empty())
+            .map(|(number, own)| Digit {
+                conversion: Conversion::raise(ring, &own, &all.minus(&own)),
+                own,
+                number,
+            });
         let run = Run {
             ring,
             turn: self,
@@ -89,12 +91,13 @@ impl SharedTurn<'_> {
 
 impl Run<'_> {
     fn results(&self, basis: &Basis, special: &Basis) -> Vec<SharedRlwe<Eval>> {
-        let digits = self.digits.iter();
-        let digits: Vec<_> = digits
+        let digits: Vec<_> = self
+            .digits
+            .iter()
             .map(|digit| (&digit.own, &digit.conversion))
             .collect();
         if let Some(backend) = self.ring.backend() {
-            return self.results_away(&**backend, &digits, (basis, special));
+            return self.results_away(&**backend, &digits, basis, special);
         }
         let raised = |input: &SharedRlwe<Eval>| raised(self.ring, &input.mask, &digits);
         let mut raised: Vec<Vec<Poly<Coeff>>> = self.inputs.iter().map(raised).collect();
@@ -116,16 +119,17 @@ impl Run<'_> {
         masks.into_iter().map(result).collect()
     }
 
-    /// The same where polynomials lie in a backend's memory.
+    /// Computes the results where polynomials lie in a backend's memory.
     fn results_away(
         &self,
         backend: &dyn Backend,
         digits: &[(&Basis, &Conversion)],
-        (basis, special): (&Basis, &Basis),
+        basis: &Basis,
+        special: &Basis,
     ) -> Vec<SharedRlwe<Eval>> {
         let (ring, all) = (self.ring, basis.union(special));
         let masks: Vec<&Poly<Eval>> = self.inputs.iter().map(|input| &input.mask).collect();
-        let raised = away::raised((ring, backend), &masks, digits, &all);
+        let raised = away::raised(ring, backend, &masks, digits, &all);
         let division = Division {
             conversion: &self.division,
             dropped: special,
@@ -174,7 +178,7 @@ impl Run<'_> {
         drop(sums);
         drop(raised);
         let special_mod = |m: &Modulus| ring.product_mod(special, m);
-        let mut masks = division.apply((ring, backend), parts, special_mod);
+        let mut masks = division.apply(ring, backend, parts, special_mod);
         let bodies = match self.bodies {
             Bodies::Divided => masks.split_off(self.inputs.len()),
             Bodies::Raised => self.images_away(backend, products, &bodies),
@@ -200,12 +204,12 @@ impl Run<'_> {
         }
         let out = products
             .iter()
-            .map(|product| Poly::scratch(ring, product.basis()));
-        let out = out.collect();
+            .map(|product| Poly::scratch(ring, product.basis()))
+            .collect();
         away::images(backend, self.turn.image, &products, out)
     }
 
-    /// Those of a key's polynomials that belong to the digits.
+    /// Selects those polynomials of a key that belong to the digits.
     fn of_digits<'a>(&self, polys: &'a [Poly<Eval>]) -> Vec<&'a Poly<Eval>> {
         self.digits
             .iter()
@@ -303,7 +307,9 @@ impl Run<'_> {
         }
     }
 
-    /// What is subtracted before the division, as coefficients: rows that [`Self::divide`] transforms.
+    /// Returns the differences that are subtracted before the division: rows that [`Self::divide`] transforms.
+    ///
+    /// Shape: `rest` contains coefficients.
     fn differences(&self, rest: Vec<Poly<Coeff>>, basis: &Basis) -> Vec<Poly<Eval>> {
         let difference = |rest: Poly<Coeff>| {
             let sources: Vec<&[u64]> = rest.rows().collect();
@@ -322,7 +328,7 @@ impl Run<'_> {
         let unit = m.inv(ring.product_mod(special, m));
         k.ntt_factors(ring.table(id), row);
         match add {
-            Some(add) => k.sub_scale_add_assign(m, product, (row, unit), (add, m.reduce(1))),
+            Some(add) => k.sub_scale_add_assign(m, product, row, unit, add, m.reduce(1)),
             None => k.sub_scale_assign(m, product, row, unit),
         }
         self.turn.image.apply_row(ring, row, product);
@@ -360,8 +366,10 @@ impl Run<'_> {
             let bodies = bodies.chunks_mut(keys.len() - 1);
             for ((digits, mask), bodies) in factors.iter().zip(masks.iter_mut()).zip(bodies) {
                 let digits = pieces(digits, &range);
-                let out = std::iter::once(mask).chain(bodies);
-                let mut out: Vec<&mut [u64]> = out.map(|row| &mut row[range.clone()]).collect();
+                let mut out: Vec<&mut [u64]> = std::iter::once(mask)
+                    .chain(bodies)
+                    .map(|row| &mut row[range.clone()])
+                    .collect();
                 for (out, keys) in out.chunks_mut(2).zip(keys.chunks(2)) {
                     match out {
                         [x, y] => k.dot_pair(m, [x, y], &digits, [&keys[0], &keys[1]]),

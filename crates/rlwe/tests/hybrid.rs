@@ -201,9 +201,12 @@ fn undivided(t: &Insecure, ct: &Rlwe) -> Rlwe {
         let sources: Vec<&[u64]> = coeffs.rows().collect();
         let others = ring.forward(raise.apply(ring, &sources));
         let mut whole = Poly::zero(ring, &all);
-        ring.each_row(&mut whole, |id, row| match own.contains(id) {
-            true => row.copy_from_slice(ct.c1.row_of(id)),
-            false => row.copy_from_slice(others.row_of(id)),
+        ring.each_row(&mut whole, |id, row| {
+            if own.contains(id) {
+                row.copy_from_slice(ct.c1.row_of(id))
+            } else {
+                row.copy_from_slice(others.row_of(id))
+            }
         });
         let mask = mask(ring, &shape.extended(), &[2; 32], &[0, d as u64]);
         ring.mul_add_assign(&mut sums.c0, &whole, body);

@@ -28,7 +28,7 @@ pub enum BuildError {
         row: u64,
         /// The column.
         column: String,
-        /// What is wrong with it.
+        /// The reason why the value is refused.
         error: ValueError,
     },
 }
@@ -92,7 +92,8 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// The table, with the domains of its values. `salt` keys the fingerprints of text: draw it anew for every table.
+    /// Returns the table, with the domains of its values. `salt` keys the fingerprints of text and must be drawn at random
+    /// for each table.
     pub fn finish(self, salt: [u8; 16]) -> Table {
         Table::new(self.name, salt, self.columns)
     }

@@ -103,7 +103,7 @@ pub(crate) fn parse_timestamp(text: &str) -> Option<Moment> {
     in_years(seconds).then_some(Moment { seconds, fraction })
 }
 
-/// Whether the digits behind a second's point say anything.
+/// Returns whether the digits behind a second's point differ from 0; `None` where they are malformed.
 fn is_fraction(clock: &str, digits: &str) -> Option<bool> {
     let well_formed =
         clock.len() == 8 && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

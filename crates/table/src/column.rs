@@ -112,7 +112,7 @@ impl<'a> Ordinals<'a> {
         &self.data.values
     }
 
-    /// Which values are present: 64 rows a word, the first one lowest, 0 behind the last row.
+    /// Returns the bits of present values: 64 rows a word, the first row lowest, 0 behind the last row.
     pub fn present(self) -> &'a [u64] {
         self.data.present.words()
     }

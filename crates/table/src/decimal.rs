@@ -38,12 +38,12 @@ pub(crate) const MAX_SCALE: u8 = 18;
 /// Digits that fit a coefficient.
 const DIGITS: u32 = 38;
 
-/// Why a number has no place in a column.
+/// The reason why a number does not fit a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Misfit {
-    /// It has more decimal places than the scale.
+    /// The number has more decimal places than the scale.
     Places,
-    /// It has more than 18 digits.
+    /// The number has more than 18 digits.
     Digits,
 }
 

@@ -1,4 +1,4 @@
-//! What in an imported table is perhaps not what its owner means.
+//! Checks an imported table for content that its owner may not have meant.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::import::looks_like_a_code;
 use crate::value_parse::{excerpt, parse_boolean};
 use crate::{ColumnType, Declared, Table};
 
-/// Something in an imported table that is perhaps not what its owner means. `Display` gives a sentence.
+/// Something in an imported table that its owner may not have meant. `Display` prints a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Doubt {
@@ -20,11 +20,11 @@ pub enum Doubt {
         looks: Looks,
         /// The first row, counted from 0, whose value is not written as that type is.
         row: u64,
-        /// The value there, of which at most 60 characters are kept.
+        /// The value in that row, cut to 60 characters.
         value: String,
-        /// How many values are written as that type is.
+        /// The number of values that are written as that type is.
         written: u64,
-        /// How many values there are.
+        /// The number of values that are present.
         present: u64,
     },
     /// Columns have names that could be values of theirs: the file has perhaps no header.
@@ -35,13 +35,13 @@ pub enum Doubt {
     Cut {
         /// The column.
         column: String,
-        /// Its type.
+        /// The type of the column.
         kind: ColumnType,
-        /// The first row of one, counted from 0.
+        /// The first row with a value that was cut, counted from 0.
         row: u64,
-        /// How many.
+        /// The number of values that were cut.
         values: u64,
-        /// How many texts had no character that fits, and are empty.
+        /// The number of texts without a character that fits, which became empty.
         empty: u64,
     },
 }
@@ -258,8 +258,10 @@ fn is_other_number(text: &str) -> bool {
     if looks_like_a_code(text) {
         return false;
     }
-    let text = text.strip_prefix('-').unwrap_or(text);
-    let text = text.trim_start_matches(signs);
+    let text = text
+        .strip_prefix('-')
+        .unwrap_or(text)
+        .trim_start_matches(signs);
     if Written::parse(text).is_some() {
         return true;
     }

@@ -34,16 +34,16 @@ pub enum FileError {
     /// The file was written in a version that this build does not know.
     #[error("table version: {0}")]
     Version(Mismatch<u32>),
-    /// The file is shorter than it says, or than any.
+    /// The file is shorter than its header states, or than the shortest table.
     #[error("table cut off: expected {} bytes, found {}", .0.expected, .0.found)]
     Truncated(Mismatch<u64>),
-    /// The file is longer than it says, or than its schema allows.
+    /// The file is longer than its header states, or than its schema allows.
     #[error("table too long: expected {} bytes, found {}", .0.expected, .0.found)]
     Oversized(Mismatch<u64>),
-    /// The checksum is another one than that of the file's bytes.
+    /// The checksum in the file differs from that of the file's bytes.
     #[error("table corrupted: expected checksum {}, found {}", .0.expected, .0.found)]
     Corrupted(Mismatch<blake3::Hash>),
-    /// The schema is none.
+    /// The schema is invalid.
     #[error(transparent)]
     Schema(#[from] SchemaError),
     /// A column's bytes are no values of it, though the checksum is right.
@@ -51,7 +51,7 @@ pub enum FileError {
     Column {
         /// The column.
         column: String,
-        /// What should be there.
+        /// A description of the bytes that are expected.
         expected: &'static str,
     },
 }

@@ -1,7 +1,8 @@
 //! Tables from CSV, Parquet and Arrow's batches.
 //!
 //! Values are taken as they are or refused with their row and column: nothing is rounded, cut or dropped unless an
-//! option or a declared type says so. Memory is that of the table, plus one row of CSV or one page and one batch of a column of Parquet.
+//! option or a declared type requires it. An import takes the memory of the table, plus one row of CSV or one page and one
+//! batch of a column of Parquet.
 
 #[cfg(feature = "arrow")]
 mod arrays;
@@ -42,9 +43,9 @@ use crate::{ColumnType, MAX_ROWS, SchemaError, Table};
 pub struct ImportOptions {
     /// The table's name.
     pub name: String,
-    /// Keys the fingerprints of text: draw it anew for every table.
+    /// The key of the fingerprints of text, to be drawn at random for each table.
     pub salt: [u8; 16],
-    /// Types of columns; those of others are found out.
+    /// Declared types of columns; the types of other columns are inferred.
     pub declared: Vec<Declared>,
     /// The columns wanted, in that order; `None`: all.
     pub select: Option<Vec<String>>,
@@ -52,8 +53,8 @@ pub struct ImportOptions {
     pub drop: Vec<String>,
     /// Cut texts that are too long, at the end of a character, and fractions of seconds.
     pub truncate: bool,
-    /// What separates fields of CSV; `None`: commas, and a header without one that contains another usual separator is
-    /// refused.
+    /// The character that separates fields of CSV. `None` stands for commas; a header that has no comma, but another usual
+    /// separator, is refused then.
     pub delimiter: Option<u8>,
     /// Refuse more rows.
     pub max_rows: u64,
@@ -65,7 +66,7 @@ pub struct ImportOptions {
 }
 
 impl ImportOptions {
-    /// All columns, types found out, nothing cut, commas, as many rows as a table holds, 1 MiB a row.
+    /// Options for all columns, with types inferred, nothing cut, commas, as many rows as a table holds, 1 MiB a row.
     pub fn new(name: impl Into<String>, salt: [u8; 16]) -> Self {
         ImportOptions {
             name: name.into(),
@@ -82,7 +83,7 @@ impl ImportOptions {
     }
 }
 
-/// A column's type, said beforehand: `fare:decimal(2)`, `name:text(32)`, `when:date`.
+/// The declared type of a column: `fare:decimal(2)`, `name:text(32)`, `when:date`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
     /// The column, in any case.
@@ -91,10 +92,10 @@ pub struct Declared {
     pub wanted: Wanted,
 }
 
-/// What is known of a type beforehand.
+/// The declared part of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// All; numbers are rounded to a decimal's scale.
+    /// The whole type; numbers are rounded to a decimal's scale.
     Exactly(ColumnType),
     /// `text`: as long as the longest value, up to [`crate::MAX_TEXT_BYTES`].
     Text,
@@ -135,7 +136,7 @@ impl FromStr for ColumnNames {
     }
 }
 
-/// What separates fields of CSV: one ASCII character that is no letter, digit, quote or end of a line. `tab` is one.
+/// The separator of fields of CSV: one ASCII character that is no letter, digit, quote or end of a line. `tab` is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delimiter(pub u8);
 
@@ -158,7 +159,7 @@ impl FromStr for Delimiter {
 pub struct Progress {
     /// Work done: bytes of CSV, values of Parquet.
     pub done: u64,
-    /// Work there is, as far as the file tells; CSV whose types are found out is read twice.
+    /// The total work, as far as the file determines it; CSV whose types are inferred is read twice.
     pub total: u64,
 }
 

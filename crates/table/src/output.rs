@@ -26,14 +26,14 @@ pub enum OutputError {
     /// There are more or fewer row numbers than rows.
     #[error("row numbers: {0}")]
     Numbers(Mismatch<usize>),
-    /// A value has no place in its column.
+    /// A value does not fit its column.
     #[error("row {row} of the result, counted from 0, column {column:?}: {error}")]
     Value {
         /// The row.
         row: usize,
         /// The column.
         column: String,
-        /// What is wrong with it.
+        /// The reason why the value is refused.
         error: ValueError,
     },
     /// The file refused.
@@ -56,7 +56,7 @@ pub enum OutputError {
     LeftOut,
 }
 
-/// What a query returns: columns, rows of their values, and perhaps where in the table each row stood.
+/// The result of a query: columns, rows of their values, and optionally the position of each row in the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
     /// The columns selected, in that order.
@@ -144,9 +144,10 @@ impl Rows {
     /// Errors: as [`Rows::write_json`].
     pub fn write_spreadsheet_csv(&self, out: impl Write) -> Result<(), OutputError> {
         self.write_csv_with(out, |text| {
-            match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-                true => format!("'{text}"),
-                false => text.to_owned(),
+            if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+                format!("'{text}")
+            } else {
+                text.to_owned()
             }
         })
     }
@@ -165,12 +166,15 @@ impl Rows {
                 .numbers
                 .iter()
                 .map(|numbers| numbers[place].to_string());
-            let values = self.columns.iter().zip(row);
-            let values = values.map(|(column, value)| match value {
-                Value::Null => String::new(),
-                Value::Text(value) => text(value),
-                value => value.show(column.kind).to_string(),
-            });
+            let values = self
+                .columns
+                .iter()
+                .zip(row)
+                .map(|(column, value)| match value {
+                    Value::Null => String::new(),
+                    Value::Text(value) => text(value),
+                    value => value.show(column.kind).to_string(),
+                });
             writer.write_record(number.chain(values))?;
         }
         Ok(writer.flush()?)

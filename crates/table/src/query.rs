@@ -64,8 +64,8 @@ impl Leaf {
 /// A test with its constants.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Test {
-    /// The ordinal is one of these (distinct, ascending, at least one; those outside the domain match nothing and stay, so
-    /// that their number tells nothing). Equality has one.
+    /// The ordinal is one of these (distinct, ascending, at least one; those outside the domain match nothing and are
+    /// kept, so that the number of constants does not depend on the domain). Equality has one.
     Ordinals(Vec<i64>),
     /// The ordinal lies in an interval, ends included; a missing end is open. `low > high` matches nothing.
     Range {
@@ -101,7 +101,7 @@ pub struct Pattern {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Segment(pub Vec<Option<char>>);
 
-/// What the server sees of a query: everything but the constants.
+/// The part of a query that the server sees: everything but the constants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shape {
     /// The columns that rows are returned with, as in [`Query`].
@@ -134,16 +134,16 @@ pub enum FilterShape {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TestShape {
-    /// The value is one of so many ordinals.
+    /// The value is one of this number of ordinals.
     Ordinals(usize),
-    /// An interval, with which ends.
+    /// The ordinal lies in an interval.
     Range {
         /// There is a lower end.
         low: bool,
         /// There is an upper end.
         high: bool,
     },
-    /// The value is one of so many texts.
+    /// The value is one of this number of texts.
     Texts(usize),
     /// A pattern.
     Like(LikeShape),
@@ -151,18 +151,18 @@ pub enum TestShape {
     Null,
 }
 
-/// [`Pattern`] without its characters: for each place whether a character is asked for.
+/// [`Pattern`] without its characters: for each place whether a certain character is required.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LikeShape {
-    /// As in [`Pattern`].
+    /// Whether the pattern has no `%`, as in [`Pattern`].
     pub exact: bool,
-    /// As in [`Pattern`].
+    /// The places in front of the first `%`.
     pub prefix: Vec<bool>,
-    /// As in [`Pattern`].
+    /// The places between two `%`s.
     pub infix: Vec<bool>,
-    /// As in [`Pattern`].
+    /// The places behind the last `%`.
     pub suffix: Vec<bool>,
-    /// As in [`Pattern`].
+    /// Whether upper and lower case are equal, as in [`Pattern`].
     pub fold: bool,
 }
 

@@ -21,7 +21,7 @@ pub enum RowError {
     /// A column is not there.
     #[error("column {}, counted from 0: expected one of {}", .0.found, .0.expected)]
     NoColumn(Mismatch<usize>),
-    /// The columns are too wide together, so many bytes.
+    /// A row of the columns takes too many bytes: this number.
     #[error("a row of these columns: expected at most {MAX_ROW_BYTES} bytes, found {0}")]
     TooWide(usize),
     /// The table has no such row.
@@ -101,13 +101,14 @@ impl RowCodec {
         }
         // Columns that hold one value each take no bits, but a row is at least a byte.
         let bytes = (number_bits.div_ceil(8) + text_bytes).max(1);
-        match bytes <= MAX_ROW_BYTES {
-            true => Ok(RowCodec {
+        if bytes <= MAX_ROW_BYTES {
+            Ok(RowCodec {
                 fields,
                 number_bits,
                 bytes,
-            }),
-            false => Err(RowError::TooWide(bytes)),
+            })
+        } else {
+            Err(RowError::TooWide(bytes))
         }
     }
 
@@ -178,9 +179,10 @@ impl RowCodec {
     }
 
     fn check_length(&self, found: usize) -> Result<(), RowError> {
-        match found == self.bytes {
-            true => Ok(()),
-            false => Err(RowError::Length(Mismatch::new(self.bytes, found))),
+        if found == self.bytes {
+            Ok(())
+        } else {
+            Err(RowError::Length(Mismatch::new(self.bytes, found)))
         }
     }
 
@@ -301,7 +303,7 @@ fn states(domain: Option<Domain>, nullable: bool) -> u128 {
     }
 }
 
-/// Bits that tell so many states apart.
+/// Returns the number of bits that distinguish `states` states.
 fn bits_of(states: u128) -> u32 {
     u128::BITS - (states - 1).leading_zeros()
 }

@@ -51,7 +51,7 @@ impl Domain {
 pub struct Column {
     /// The column's name, unique in the table but for case.
     pub name: String,
-    /// What it holds.
+    /// The type of its values.
     pub kind: ColumnType,
     /// Whether values may be absent.
     pub nullable: bool,
@@ -59,14 +59,14 @@ pub struct Column {
     pub domain: Option<Domain>,
 }
 
-/// What is public about a table.
+/// The public part of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schema {
     /// The table's name.
     pub name: String,
-    /// How many rows.
+    /// The number of rows.
     pub rows: u64,
-    /// Keys the fingerprints of text, drawn at import: what values are has been settled before.
+    /// The key of the fingerprints of text. It is drawn at import, after the values are fixed.
     pub salt: [u8; 16],
     /// The columns.
     pub columns: Vec<Column>,

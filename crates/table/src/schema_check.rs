@@ -50,7 +50,7 @@ pub enum SchemaError {
     /// No JSON of a schema.
     #[error("schema: {0}")]
     Json(#[from] serde_json::Error),
-    /// Too much JSON, so many bytes.
+    /// The JSON is too long: this number of bytes.
     #[error("schema: expected at most {MAX_SCHEMA_BYTES} bytes of JSON, found {0}")]
     Long(usize),
 }
@@ -100,7 +100,7 @@ impl Schema {
         Ok(schema)
     }
 
-    /// BLAKE3 of all that the schema says, in one encoding: what queries are bound to.
+    /// Returns the BLAKE3 hash of a unique encoding of the whole schema, which queries are bound to.
     pub fn fingerprint(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
         hash_text(&mut hasher, &self.name);
@@ -136,9 +136,10 @@ pub(crate) fn check_columns<'a>(
 
 pub(crate) fn check_name(name: &str) -> Result<(), SchemaError> {
     let valid = (1..=MAX_NAME_BYTES).contains(&name.len()) && !name.chars().any(char::is_control);
-    match valid {
-        true => Ok(()),
-        false => Err(SchemaError::Name(crate::value_parse::excerpt(name))),
+    if valid {
+        Ok(())
+    } else {
+        Err(SchemaError::Name(crate::value_parse::excerpt(name)))
     }
 }
 
@@ -154,13 +155,14 @@ fn check_domain(column: &Column, rows: u64) -> Result<(), SchemaError> {
         Some(domain) => format!("from {} to {}", domain.min, domain.max),
         None => "(none)".into(),
     };
-    match valid {
-        true => Ok(()),
-        false => Err(SchemaError::Domain {
+    if valid {
+        Ok(())
+    } else {
+        Err(SchemaError::Domain {
             column: column.name.clone(),
             kind: column.kind,
             found: found(),
-        }),
+        })
     }
 }
 

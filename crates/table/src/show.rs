@@ -21,7 +21,7 @@ impl ColumnType {
         Some(Domain::new(min, max))
     }
 
-    /// What its values look like, for errors.
+    /// Returns a description of the values of this type, for errors.
     pub(crate) fn wanted(self) -> String {
         match self {
             ColumnType::Boolean => "true or false".into(),
@@ -85,9 +85,10 @@ impl FromStr for ColumnType {
         };
         // Only the two with a number keep their brackets: `date(x)` is no type.
         let whole = argument.is_some() || !lower.contains('(');
-        match kind.is_valid() && whole {
-            true => Ok(kind),
-            false => Err(SchemaError::Type(text.into())),
+        if kind.is_valid() && whole {
+            Ok(kind)
+        } else {
+            Err(SchemaError::Type(text.into()))
         }
     }
 }
@@ -100,7 +101,7 @@ pub struct Shown<'a> {
 }
 
 impl Value {
-    /// The value as text; `kind` says how many places a decimal has.
+    /// Returns the value as text; `kind` determines the number of places of a decimal.
     pub fn show(&self, kind: ColumnType) -> Shown<'_> {
         let scale = match kind {
             ColumnType::Decimal { scale } => scale,

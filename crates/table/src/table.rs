@@ -9,7 +9,7 @@ use crate::{Column, Ordinals, Row, Schema, Texts, Value};
 pub struct Table {
     schema: Schema,
     columns: Vec<ColumnData>,
-    /// What the import of each column cut; no part of the table, and empty unless it was just imported.
+    /// The values that the import cut, for each column. They are not part of the table, and empty unless it was just imported.
     cuts: Vec<Cuts>,
 }
 
@@ -24,8 +24,9 @@ impl Table {
     /// Joins columns that were imported.
     pub(crate) fn imported(name: &str, salt: [u8; 16], columns: Vec<Filled>) -> Self {
         let cuts = columns.iter().map(|column| column.cuts).collect();
-        let columns = columns.into_iter();
-        let columns = columns.map(|column| (column.name, column.kind, column.data));
+        let columns = columns
+            .into_iter()
+            .map(|column| (column.name, column.kind, column.data));
         Table {
             cuts,
             ..Self::new(name.to_owned(), salt, columns.collect())

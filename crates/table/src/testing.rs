@@ -115,7 +115,7 @@ pub fn random_query(rng: &mut impl Rng, schema: &Schema, rows: &impl Rows) -> St
     )
 }
 
-/// A random condition that so many rows pass; `None` if a thousand draws have found none.
+/// Draws a random condition that a number of rows in `passing` pass; `None` if a thousand draws found none.
 pub fn selective_condition(
     rng: &mut impl Rng,
     schema: &Schema,

@@ -48,8 +48,7 @@ impl Value {
                 moment => Ok(Value::Timestamp(moment.seconds)),
             },
             ColumnType::Decimal { scale } => {
-                let number = Written::parse(text).ok_or_else(syntax)?;
-                let number = number.exactly(scale);
+                let number = Written::parse(text).ok_or_else(syntax)?.exactly(scale);
                 number
                     .map(Value::Decimal)
                     .map_err(|misfit| misfit_error(misfit, scale, text))

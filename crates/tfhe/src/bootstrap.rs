@@ -223,7 +223,7 @@ impl BootstrapKey {
             .collect()
     }
 
-    /// What it is made of.
+    /// Returns the dimensions and gadgets of the key.
     pub fn shape(&self) -> &BootstrapShape {
         &self.shape
     }

@@ -31,9 +31,11 @@ pub fn rotation(shape: &BootstrapShape, ring_n: usize, weight: f64, key: f64) ->
     keys + weight * 2.0 * (1.0 + n * TERNARY) * rest
 }
 
-/// What rounding adds to a rotation in double precision ([`crate::FourierKey`]), in dimension `ring_n`.
+/// Returns the noise that rounding adds to a rotation in double precision ([`crate::FourierKey`]), in dimension
+/// `ring_n`.
 ///
-/// Errors are in proportion to sums before they wrap around; those of masks meet the ring secret.
+/// Rounding errors are proportional to the sums before they wrap around; those of masks are multiplied by the ring
+/// secret.
 pub fn rounding(shape: &BootstrapShape, ring_n: usize) -> f64 {
     let (digit, _) = cut(shape.gadget);
     let n = ring_n as f64;
@@ -96,8 +98,8 @@ impl PhaseError {
         Self(power(&unit, weight))
     }
 
-    /// [`crate::Lwe::switch_blocks`] under a secret of `blocks` blocks of `block`, of which `weight` have
-    /// a 1. The error of one block is simulated with a fixed seed.
+    /// [`crate::Lwe::switch_blocks`] under a secret of `blocks` blocks of `block` coordinates, `weight` of
+    /// which have a 1. The error of one block is simulated with a fixed seed.
     pub fn blockwise(blocks: usize, block: usize, weight: usize) -> Self {
         let [full, empty] = block_errors(block);
         Self(convolve(

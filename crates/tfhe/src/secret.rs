@@ -18,7 +18,7 @@ impl BlockSecret {
     /// `n` coordinates in blocks of `block`: each block is empty or has its 1 at any position, all
     /// `block + 1` ways equally likely. Drawn again until the weight lies in `weight`.
     ///
-    /// Time: constant for each draw; the number of draws tells nothing about the last one.
+    /// Time: constant for each draw; the number of draws is independent of the last one.
     pub fn new(
         rng: &mut impl CryptoRng,
         n: usize,

@@ -69,7 +69,8 @@ impl PlainSums {
         }
     }
 
-    /// Parts that so many ciphertexts are added in, side by side, so that all threads have enough to do.
+    /// Returns the number of parts in which `cts` ciphertexts are added side by side, so that all threads have enough
+    /// work.
     fn parts(&self, cts: usize) -> usize {
         let of_threads = (SHARES * current_num_threads()).div_ceil(self.sums.len().max(1));
         of_threads.min(cts / LEAST).max(1)

@@ -34,7 +34,9 @@ pub(super) fn compare(crates: &[Crate], listed: &BTreeSet<String>) -> Vec<Violat
             to: name.clone(),
         })
     });
-    let unused = listed.iter().filter(|name| !used.contains(name));
-    let unused = unused.map(|name| Violation::Unused { name: name.clone() });
+    let unused = listed
+        .iter()
+        .filter(|name| !used.contains(name))
+        .map(|name| Violation::Unused { name: name.clone() });
     unexplained.chain(unused).collect()
 }

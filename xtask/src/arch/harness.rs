@@ -1,4 +1,4 @@
-//! Whether crates say truly that they hold no tests: what says nothing is compiled once more, to run none.
+//! Checks that targets without tests are declared as such: Cargo compiles all others once more, even to run no test.
 
 use std::fs;
 use std::path::Path;
@@ -7,9 +7,9 @@ use super::Violation;
 use super::workspace::{Crate, Root};
 use crate::error::XtaskError;
 
-/// What begins a test.
+/// The attributes that begin a test.
 const TESTS: [&str; 2] = ["#[test]", "#[tokio::test"];
-/// What follows the opening of an example that is compiled.
+/// The texts behind the opening fence of an example that is compiled.
 const EXAMPLES: [&str; 5] = ["", "rust", "no_run", "should_panic", "compile_fail"];
 
 /// Roots whose `test` or `doctest` is other than what their sources hold.

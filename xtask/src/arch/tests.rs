@@ -17,8 +17,9 @@ lab <- kernels, client, detector
 /// Metadata of a workspace with these dependencies: crate, used crate, kind.
 fn forge(names: &[&str], uses: &[(&str, &str, Option<&str>)]) -> Vec<Crate> {
     let package = |name: &&str| {
-        let of = uses.iter().filter(|(from, ..)| from == name);
-        let of: Vec<_> = of
+        let of: Vec<_> = uses
+            .iter()
+            .filter(|(from, ..)| from == name)
             .map(|(_, to, kind)| json!({ "name": to, "kind": kind }))
             .collect();
         let folder = if EVIDENCE.contains(name) {

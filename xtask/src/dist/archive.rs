@@ -1,4 +1,4 @@
-//! Archives that have the same bytes whoever makes them.
+//! Archives whose bytes are the same on every machine.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -18,7 +18,7 @@ pub(super) const TARGETS: [(&str, &str); 3] = [
 ];
 const HOST: &str = "x86_64-unknown-linux-gnu";
 
-/// What an archive has beside the command.
+/// The files of an archive beside the command.
 const TEXTS: [&str; 5] = [
     "README.md",
     "CHANGELOG.md",

@@ -1,4 +1,4 @@
-//! What the command is made of, as CycloneDX.
+//! The components of the command, as CycloneDX.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -27,9 +27,10 @@ pub(super) fn checked(root: &Path, tag: Option<&str>) -> Result<&'static str, Xt
         });
     }
     let changed = git(root, &["status", "--porcelain"])?;
-    match changed.is_empty() {
-        true => Ok(VERSION),
-        false => Err(XtaskError::Changed { found: changed }),
+    if changed.is_empty() {
+        Ok(VERSION)
+    } else {
+        Err(XtaskError::Changed { found: changed })
     }
 }
 
@@ -45,15 +46,16 @@ fn judge(version: &str, tag: Option<&str>, changes: &str) -> Result<(), XtaskErr
     }
     let heading = format!("## [{version}] - ");
     let day = changes.lines().find_map(|line| line.strip_prefix(&heading));
-    match day.is_some_and(|day| tag.is_none() || is_day(day)) {
-        true => Ok(()),
-        false => Err(XtaskError::Changelog {
+    if day.is_some_and(|day| tag.is_none() || is_day(day)) {
+        Ok(())
+    } else {
+        Err(XtaskError::Changelog {
             expected: format!(
                 "{heading}{}",
                 if tag.is_some() { "YYYY-MM-DD" } else { "..." }
             ),
             found: day.unwrap_or("none").to_owned(),
-        }),
+        })
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Report {
     features: u64,
     /// Inputs kept, each for something that no other reaches.
     inputs: u64,
-    /// What to type to run the input that broke it again; of the program where there is no such input.
+    /// The command that runs the failing input again, or the program where there is no such input.
     pub(super) broken: Option<String>,
 }
 

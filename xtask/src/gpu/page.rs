@@ -1,4 +1,4 @@
-//! The page that says what a card computes, and how fast.
+//! Writes the page with the results and speeds of a card.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,10 +12,10 @@ use crate::error::XtaskError;
 const PAGE: &str = "docs/gpu.md";
 /// The figures that the page is made of.
 pub(super) const FIGURES: &str = "docs/gpu.json";
-/// What comes before and after them on the page.
+/// The lines before and after the figures on the page.
 const MARKERS: [&str; 2] = ["<!-- measured -->", "<!-- end -->"];
 
-/// What `omr-lab bench card --json` prints, and what `cargo xtask gpu` adds.
+/// The output of `omr-lab bench card --json`, and the figures that `cargo xtask gpu` adds.
 #[derive(Deserialize)]
 struct Figures {
     commit: String,
@@ -197,7 +197,7 @@ fn table(figures: &Figures) -> String {
     out
 }
 
-/// What InstantOMR's messages cost.
+/// Writes the costs of InstantOMR's messages.
 fn messages(out: &mut String, figures: Option<&Messages>) {
     let mut line = |name: &str, value: Option<String>| {
         let value = value.unwrap_or_else(|| "not measured".into());

@@ -1,4 +1,4 @@
-//! Sums over what the runners of tests say last.
+//! Adds up the last lines of test runners.
 
 use std::fmt;
 

@@ -12,7 +12,7 @@ pub const CUBIC_BOUND: usize = 4096;
 
 /// The largest bound for which as many power sums as messages suffice: Newton's identities divide by the
 /// numbers up to it, modulo 97. Above it there are twice as many, which obey a recurrence; and the first sum,
-/// the number of messages modulo 97, tells little alone: see [`CubicCounters`](crate::CubicCounters).
+/// the number of messages modulo 97, is ambiguous alone: see [`CubicCounters`](crate::CubicCounters).
 pub const CUBIC_NEWTON_BOUND: usize = 96;
 
 /// A sparse-recovery code over [`Cubic`](crate::Cubic) for up to `k` pertinent messages.
@@ -62,9 +62,10 @@ impl CubicCode {
 
     /// The number of power sums of the index: `k`, above [`CUBIC_NEWTON_BOUND`] `2k`.
     pub fn powers(&self) -> usize {
-        match self.bound <= CUBIC_NEWTON_BOUND {
-            true => self.bound,
-            false => 2 * self.bound,
+        if self.bound <= CUBIC_NEWTON_BOUND {
+            self.bound
+        } else {
+            2 * self.bound
         }
     }
 

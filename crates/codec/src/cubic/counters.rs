@@ -16,7 +16,7 @@ const SHARE: u64 = P as u64 - 1;
 pub struct CubicCounters;
 
 impl CubicCounters {
-    /// The counters of so many messages.
+    /// Returns the number of counters that `messages` messages need.
     pub fn of_messages(messages: u64) -> usize {
         messages.div_ceil(SHARE) as usize
     }

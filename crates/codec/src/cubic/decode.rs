@@ -18,15 +18,15 @@ impl CubicCode {
     /// The power sums determine up to `k` nodes by Newton's identities; the counter gives their number
     /// `w`. Random sums have `w` roots with probability about `1 / w!`, and each of
     /// the other `k - w` sums then lets wrong ones through with probability about `97^-3`. With
-    /// `w = k` nothing but the splitting tells.
+    /// `w = k` only the splitting into roots reveals an error.
     ///
     /// The counter wraps: `97 m + w` messages look like `w` whose sums contradict each other, or
-    /// like an overflow by a smaller number. [`CubicCode::find_counted`] knows better.
+    /// like an overflow by a smaller number. [`CubicCode::find_counted`] has exact counters and resolves this.
     ///
     /// Shape:  [`CubicCode::index_weights`] sums.   Range: `[0, 97)`; at most [`CUBIC_MESSAGES`].
     /// Time:   that of `k` steps a message, whatever the sums.
-    /// Errors: [`DecodeError::SumCount`]; [`DecodeError::SumRange`]. What contradicts itself, by damage
-    /// or by more than 96 messages, is told by [`Support::count`].
+    /// Errors: [`DecodeError::SumCount`]; [`DecodeError::SumRange`]. [`Support::count`] reports sums
+    /// that contradict each other, by damage or by more than 96 messages.
     /// Panics: when there are more messages than nodes; when the bound is above [`CUBIC_NEWTON_BOUND`].
     pub fn find_support(&self, sums: &[u8], messages: u64) -> Result<Support<Cubic>, DecodeError> {
         assert!(self.bound() <= CUBIC_NEWTON_BOUND, "a bound with counters");
@@ -65,9 +65,10 @@ impl CubicCode {
         if let Some(total) = total {
             search.counted(total);
         }
-        let locator = match self.bound() <= CUBIC_NEWTON_BOUND {
-            true => search.locator(),
-            false => search.recurrence(),
+        let locator = if self.bound() <= CUBIC_NEWTON_BOUND {
+            search.locator()
+        } else {
+            search.recurrence()
         };
         for first in (0..messages).step_by(BATCH) {
             let count = (messages - first).min(BATCH as u64) as usize;
@@ -97,7 +98,7 @@ impl CubicCode {
     }
 }
 
-/// What payload sums come to.
+/// The payload symbols that sums of payloads decode to.
 #[derive(Debug, Clone)]
 pub struct CubicRows {
     /// One row of symbols for every place of the support, whatever the outcome; zeros in places without

@@ -193,7 +193,7 @@ impl InsecureWorld {
 
     fn codes(&self, shape: SumsShape, round: usize, batch: usize, small: &[Rlwe]) -> Codes {
         let (setting, keys) = (self.setting(), self.keys());
-        let round = Round::new(setting, shape, round, (batch, 1));
+        let round = Round::new(setting, shape, round, batch, 1);
         let codes = self
             .tables
             .codes(setting, &round, &[(keys, small)], &|| true);
@@ -233,7 +233,7 @@ impl InsecureWorld {
         let mut finisher = Finisher::new(setting, &self.last, shape);
         for (round, ciphertext) in shape.positions() {
             let functionals = |batch| {
-                let round = Round::new(setting, shape, round, (batch, 1));
+                let round = Round::new(setting, shape, round, batch, 1);
                 self.tables.functionals(setting, &round)
             };
             let functionals: Vec<Functionals> = (0..products.len()).map(functionals).collect();

@@ -85,8 +85,8 @@ fn multiply<const R: usize>(
     }
 }
 
-/// What the first vector's values become after `eighths` of a turn, less 1. The imaginary part is the
-/// real part two eighths before.
+/// Returns the values of a group's first vector, turned by `eighths` of a turn, minus 1. The imaginary part after
+/// some eighths equals the real part two eighths before.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn factor(turned: &Turned, eighths: usize) -> Complex {

@@ -237,7 +237,7 @@ impl<const T: usize> Products<T> {
         self.high[x] = _mm512_madd52hi_epu64(self.high[x], a, b);
     }
 
-    /// The sums of so many products.
+    /// Stores the sums, each of `terms` products.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn store(&self, wide: &Wide, terms: usize, out: &mut [Block; T]) {

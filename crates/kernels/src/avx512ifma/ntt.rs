@@ -23,13 +23,13 @@ use crate::{
 /// Residues of the last pass.
 pub(super) const LEAF: usize = 64;
 const LEAF_BLOCKS: usize = LEAF / 8;
-/// Results go to tiles so many at a time, from the first-level cache: streaming stores that come
-/// one by one between others hold these up.
+/// The number of blocks that are written to tiles together, from the first-level cache: single streaming stores
+/// between other stores would delay those.
 const SPREAD_BLOCKS: usize = SPREAD / 8;
 const SPREAD: usize = 1024;
 pub(super) type Leaf = [Block; LEAF_BLOCKS];
 
-/// Which levels reduce, counted from the last level, number 0: one of so many.
+/// The period of reductions: counted from the last level, number 0, one level out of each `period` reduces.
 ///
 /// A level that reduces takes first partners to `[0, 2q)` plus `period q`; every level adds to lanes,
 /// or takes away, less than `q`. So they stay below `2 (period + 1) q`; where at most the last level
@@ -124,7 +124,7 @@ struct Work<'a> {
     period: u32,
     /// `-period`: what a level that reduces starts its quotients from.
     slack: __m512i,
-    /// What the first level adds.
+    /// The bias that the first level adds.
     bias: __m512i,
     lift: Lift<'a>,
     tiles: Tiles<'a>,
@@ -134,7 +134,7 @@ struct Work<'a> {
 struct Lift<'a> {
     coeffs: &'a [[u32; 8]],
     half: __m512i,
-    /// What those above `half` are moved by.
+    /// The distance that coefficients above `half` are moved by.
     down: __m512i,
 }
 
@@ -284,8 +284,8 @@ fn leaves<const PERIOD: u32, const RESULTS: u32>(work: &Work, slot: usize, leave
 }
 
 /// The butterflies of a pass, in registers: one line a block, named by its twiddle. Macros because
-/// the body must be unrolled and is too large for the compiler to inline it twice. `MASK` says which
-/// of its levels reduce.
+/// the body must be unrolled and is too large for the compiler to inline it twice. The bits of `MASK`
+/// select the levels that reduce.
 macro_rules! butterflies {
     ($work:expr, $w:expr, $x:ident, 2) => {
         butterflies!($work, $x, 1, $w.splat(0); 0 1);

@@ -59,7 +59,7 @@ fn run(t: &NttTable, row: &mut [u64], source: &[Leaf], last: [Factor; 2]) {
     }
 }
 
-/// What every pass needs.
+/// The tables and rows that all passes of a transform share.
 struct Plan<'a> {
     f: Field,
     twiddles: Twiddles<'a>,
@@ -125,12 +125,12 @@ const fn multiple(all: bool, next_is_light: bool, slot: usize) -> i64 {
     }
 }
 
-/// What a butterfly adds to its results.
+/// The multiples of q that a butterfly adds to its results.
 #[derive(Clone, Copy)]
 struct Bias {
-    /// Where the quotient of the sum starts: one less adds `q`.
+    /// The initial value of the quotient of the sum: a value smaller by one adds `q`.
     quotient: __m512i,
-    /// Where the product starts.
+    /// The initial value of the product.
     product: __m512i,
 }
 
@@ -185,10 +185,10 @@ macro_rules! butterflies {
     };
 }
 
-/// What the butterflies of a pass need.
+/// The twiddles and biases of the butterflies of one pass.
 struct Constants<'a> {
     plan: &'a Plan<'a>,
-    /// By place in the heap below the block, from 1 on.
+    /// Twiddles by their index in the heap below the block, starting at 1.
     w: HeapFactors<'a>,
     biases: [&'a Bias; 7],
 }
@@ -334,7 +334,7 @@ fn leaf_of<const ROOT: bool, const HEAVY: u32>(plan: &Plan, slot: usize, leaf: &
 
 /// Biases of the first three levels of a leaf, whose blocks are lanes.
 struct LaneBiases {
-    /// What the first level adds to first and subtracts from second partners, which are canonical.
+    /// Bias that the first level adds to first partners and subtracts from second ones, which are canonical.
     plus: __m512i,
     minus: __m512i,
     /// Biases for the results of each level, in even and odd pairs of vectors.

@@ -20,7 +20,7 @@ fn add(sums: &mut Sums, x: u64, y: u64) {
     sums[2] += b * d;
 }
 
-/// What the sums of products are modulo a prime.
+/// The constants that reduce sums of products modulo a prime.
 struct Whole {
     f: Field,
     /// `2^50` and `2^25`.

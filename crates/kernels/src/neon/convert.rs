@@ -96,7 +96,7 @@ impl Sums {
     }
 }
 
-/// What reduces [`Sums`].
+/// The constants that reduce [`Sums`].
 struct Wide {
     f: Field,
     /// `2^52 mod q`.

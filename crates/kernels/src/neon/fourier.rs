@@ -119,7 +119,7 @@ fn backward(t: &FourierTable, blocks: &mut [Block]) {
     }
 }
 
-/// Of a slot and its first child; the second child's is i times the first's.
+/// Returns the twiddles of a slot and of its first child; the second child's twiddle is i times the first child's.
 #[inline]
 #[target_feature(enable = "neon")]
 fn twiddles(t: &FourierTable, slot: usize) -> [Complex; 2] {

@@ -69,8 +69,8 @@ fn multiply(
     }
 }
 
-/// What the first vector's values become after `eighths` of a turn, less 1. The imaginary part is the
-/// real part two eighths before.
+/// Returns the values of a group's first vector, turned by `eighths` of a turn, minus 1. The imaginary part after
+/// some eighths equals the real part two eighths before.
 #[inline]
 #[target_feature(enable = "neon")]
 fn factor(turned: &Turned, eighths: usize) -> Complex {

@@ -42,7 +42,7 @@ pub(super) fn forward(t: &NttTable, row: &mut [u64]) {
 
 /// Transforms the block at heap slot `slot` down to the leaves, from within 3.1.
 ///
-/// Of any two passes one reduces its input, to within 0.51: without, they end within 7.1.
+/// One of any two successive passes reduces its input, to within 0.51 q; a pass that does not ends within 7.1 q.
 #[target_feature(enable = "neon")]
 fn descend(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
     match levels_above(block) {

@@ -68,7 +68,7 @@ where
     metric
 }
 
-/// What comes and goes.
+/// Metrics of requests, connections and bytes.
 #[derive(Debug)]
 pub(super) struct TrafficFamilies {
     pub(super) requests: Listed<RequestLabel>,

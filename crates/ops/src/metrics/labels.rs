@@ -9,11 +9,11 @@ pub(super) struct RequestLabel {
     pub(super) code: &'static str,
 }
 
-/// What makes digests.
+/// The engine that makes digests.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub(super) struct EngineLabel {
     pub(super) engine: &'static str,
-    /// As its driver calls it; empty of the processor.
+    /// The card's name by its driver; empty for the processor.
     pub(super) card: String,
 }
 

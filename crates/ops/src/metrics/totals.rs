@@ -31,8 +31,13 @@ impl Metrics {
     pub fn totals(&self) -> Totals {
         let (board, detection) = (&self.0.board, &self.0.detection);
         let refused = board.refused.counts().into_iter();
-        let calls = self.0.traffic.requests.counts().into_iter();
-        let calls = calls.filter(|(label, _)| label.code != "ok");
+        let calls = self
+            .0
+            .traffic
+            .requests
+            .counts()
+            .into_iter()
+            .filter(|(label, _)| label.code != "ok");
         Totals {
             posts: board.posts.get(),
             posted_messages: board.posted.get(),

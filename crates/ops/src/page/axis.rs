@@ -34,7 +34,7 @@ pub(super) struct Tick {
     pub(super) label: String,
 }
 
-/// What an axis reaches over, and its ticks.
+/// The range of an axis, and its ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
     pub(super) low: f64,
@@ -73,8 +73,11 @@ impl Axis {
         let end = end.max(start.saturating_add(1));
         let fits = |step: &u64| (end - start) as f64 / *step as f64 <= MOST - 1.0;
         let mut days = std::iter::successors(Some(DAY), |days| Some(days.saturating_mul(2)));
-        let step = STEPS.into_iter().find(|step| fits(step));
-        let step = step.or_else(|| days.find(fits)).unwrap_or(DAY);
+        let step = STEPS
+            .into_iter()
+            .find(|step| fits(step))
+            .or_else(|| days.find(fits))
+            .unwrap_or(DAY);
         let first = start.div_ceil(step).saturating_mul(step);
         let all = std::iter::successors(Some(first), |at| at.checked_add(step));
         let tick = |at: u64| Tick {

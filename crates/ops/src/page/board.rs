@@ -103,15 +103,17 @@ fn growth(f: &mut Formatter<'_>, points: &[Growth]) -> Result {
     f.write_str("</details>\n")
 }
 
-/// From when to when, and posts a second meanwhile; none where the clock stood still, went back, or the service began
-/// anew.
+/// Returns for each pair of points their times and the posts a second between them; `None` where the clock stood still
+/// or went back, or the service was restarted.
 fn rates(points: &[Growth]) -> Vec<(u64, u64, Option<f64>)> {
     let of = |pair: &[Growth]| {
         let (from, to) = (pair[0], pair[1]);
         let seconds = to.unix_seconds.checked_sub(from.unix_seconds);
         let posts = to.posts.checked_sub(from.posts);
-        let rate = seconds.zip(posts).filter(|(seconds, _)| *seconds > 0);
-        let rate = rate.map(|(seconds, posts)| posts as f64 / seconds as f64);
+        let rate = seconds
+            .zip(posts)
+            .filter(|(seconds, _)| *seconds > 0)
+            .map(|(seconds, posts)| posts as f64 / seconds as f64);
         (from.unix_seconds, to.unix_seconds, rate)
     };
     points.windows(2).map(of).collect()

@@ -10,7 +10,7 @@ pub(super) struct Chart<'a> {
     /// Begins the names of what is in it.
     pub(super) id: &'a str,
     pub(super) title: &'a str,
-    /// What the upright axis counts.
+    /// The unit of the upright axis.
     pub(super) unit: &'a str,
     pub(super) across: Axis,
     pub(super) up: Axis,

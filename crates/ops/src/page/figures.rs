@@ -12,9 +12,10 @@ pub(super) struct Overview<'a>(pub(super) &'a Status);
 impl Display for Overview<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let status = self.0;
-        let (class, word) = match status.health.healthy {
-            true => ("good", "Healthy"),
-            false => ("bad", "Not healthy"),
+        let (class, word) = if status.health.healthy {
+            ("good", "Healthy")
+        } else {
+            ("bad", "Not healthy")
         };
         f.write_str("<section aria-labelledby=\"overview\">\n<h2 id=\"overview\">Overview</h2>\n")?;
         writeln!(f, "<p class=\"{class}\">{word}</p>")?;
@@ -36,9 +37,10 @@ struct Version<'a>(&'a Status);
 impl Display for Version<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let (version, source) = (Escaped(&self.0.version), Escaped(&self.0.source));
-        match self.0.source.starts_with("https://") {
-            true => write!(f, "<a href=\"{source}\">{version}</a>"),
-            false => write!(f, "{version}"),
+        if self.0.source.starts_with("https://") {
+            write!(f, "<a href=\"{source}\">{version}</a>")
+        } else {
+            write!(f, "{version}")
         }
     }
 }

@@ -53,13 +53,25 @@ pub(super) fn table(
     f.write_str("</tbody>\n</table>\n")
 }
 
-/// A table in a section of its own.
+/// The texts at the head of a section with a table.
+struct Heads {
+    id: &'static str,
+    heading: &'static str,
+    caption: &'static str,
+}
+
+/// Writes a table in a section of its own.
 fn section(
     f: &mut Formatter<'_>,
-    (id, heading, caption): (&str, &str, &str),
+    heads: Heads,
     columns: &[Column],
     rows: &[Vec<String>],
 ) -> Result {
+    let Heads {
+        id,
+        heading,
+        caption,
+    } = heads;
     write!(
         f,
         "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{heading}</h2>\n"
@@ -76,7 +88,7 @@ fn text(text: &str) -> String {
     Escaped(text).to_string()
 }
 
-/// What was refused, kind by kind, in words.
+/// Writes a table of the refused requests, kind by kind, in words.
 pub(super) fn refusals(f: &mut Formatter<'_>, id: &str, heading: &str, counts: &[Count]) -> Result {
     writeln!(f, "<h3 id=\"{id}\">{heading}</h3>")?;
     let row = |Count { kind, count }: &Count| {
@@ -88,7 +100,7 @@ pub(super) fn refusals(f: &mut Formatter<'_>, id: &str, heading: &str, counts: &
     table(f, "By kind", &[("Kind", false), ("Count", true)], &rows)
 }
 
-/// What a gRPC code means here.
+/// Returns the meaning of a gRPC code in this service.
 fn words(code: &str) -> Option<&'static str> {
     Some(match code {
         "invalid_argument" => "wrong in itself",
@@ -125,7 +137,11 @@ fn running(f: &mut Formatter<'_>, jobs: &[RunningJob]) -> Result {
         vec![text(&job.scheme), text(&job.stage), done, seconds]
     };
     let rows: Vec<_> = jobs.iter().map(row).collect();
-    let heads = ("running", "Running jobs", "Jobs that run and what they do");
+    let heads = Heads {
+        id: "running",
+        heading: "Running jobs",
+        caption: "Jobs that run and what they do",
+    };
     section(f, heads, &columns, &rows)
 }
 
@@ -138,11 +154,11 @@ fn digests(f: &mut Formatter<'_>, status: &Status) -> Result {
             format!("{:.2}", digest.seconds),
         ]
     });
-    let heads = (
-        "digests",
-        "Last digests",
-        "Digests that were made, newest first",
-    );
+    let heads = Heads {
+        id: "digests",
+        heading: "Last digests",
+        caption: "Digests that were made, newest first",
+    };
     section(f, heads, &columns, &digests.collect::<Vec<_>>())
 }
 
@@ -164,12 +180,17 @@ fn costs(f: &mut Formatter<'_>, status: &Status) -> Result {
 fn checks(f: &mut Formatter<'_>, status: &Status) -> Result {
     let columns = [("Check", false), ("State", false), ("Found", false)];
     let checks = status.health.checks.iter().map(|check| {
-        let state = match check.good {
-            true => "<span class=\"good\">good</span>",
-            false => "<span class=\"bad\">bad</span>",
+        let state = if check.good {
+            "<span class=\"good\">good</span>"
+        } else {
+            "<span class=\"bad\">bad</span>"
         };
         vec![text(&check.name), state.to_owned(), text(&check.found)]
     });
-    let heads = ("health", "Health", "What was looked at");
+    let heads = Heads {
+        id: "health",
+        heading: "Health",
+        caption: "What was looked at",
+    };
     section(f, heads, &columns, &checks.collect::<Vec<_>>())
 }

@@ -42,7 +42,7 @@ impl Traces {
         Ok(Self(provider.build()))
     }
 
-    /// What turns the process's spans into traces.
+    /// Returns the layer that turns the process's spans into traces.
     pub(crate) fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: Subscriber + for<'a> LookupSpan<'a>,

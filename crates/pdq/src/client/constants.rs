@@ -11,7 +11,7 @@ struct Number {
     valid: u32,
 }
 
-/// What a leaf compares with.
+/// The constants that a leaf compares with.
 struct Constants {
     numbers: Vec<Number>,
     /// First number of the interval and first past it, where it has these ends: `0..=largest + 1`.
@@ -106,7 +106,10 @@ fn truth(table: &Table, constants: &Constants, value: u64) -> u32 {
         |number: &Number| u32::from(digit(table, number.value.into()) == value) & number.valid;
     let end = |end: u128| {
         let past = u32::from(end > largest_of(table));
-        (digit(table, end), past)
+        End {
+            digit: digit(table, end),
+            past,
+        }
     };
     match table.truth {
         Truth::Equal(constant) => equal(&constants.numbers[constant]),
@@ -126,14 +129,25 @@ fn truth(table: &Table, constants: &Constants, value: u64) -> u32 {
     }
 }
 
-/// What all digits of a table can say is below an end past them: said by the most significant one.
-fn below(table: &Table, value: u64, (digit, past): (u64, u32)) -> u32 {
-    let most = u32::from(table.digit + 1 == table.digits);
-    (u32::from(value < digit) & (1 - past)) | (past & most)
+/// An end of an interval, as a table sees it.
+#[derive(Clone, Copy)]
+struct End {
+    /// The table's digit of the end.
+    digit: u64,
+    /// 1 where the end lies past all numbers that the digits hold, else 0.
+    past: u32,
 }
 
-fn at(value: u64, (digit, past): (u64, u32)) -> u32 {
-    u32::from(value == digit) & (1 - past)
+/// Returns 1 where the digit `value` is below the end's digit. If the end lies past all digits of the table, every value
+/// is below it, which the most significant digit alone states.
+fn below(table: &Table, value: u64, end: End) -> u32 {
+    let most = u32::from(table.digit + 1 == table.digits);
+    (u32::from(value < end.digit) & (1 - end.past)) | (end.past & most)
+}
+
+/// Returns 1 where the digit `value` equals the end's digit.
+fn at(value: u64, end: End) -> u32 {
+    u32::from(value == end.digit) & (1 - end.past)
 }
 
 /// The largest number that the digits hold.

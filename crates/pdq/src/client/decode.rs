@@ -153,12 +153,13 @@ impl Reader<'_> {
         if found > rows {
             return Err(DecodeError::Count(Mismatch::new(rows, found)));
         }
-        match over {
-            true => Err(DecodeError::Overflow {
+        if over {
+            Err(DecodeError::Overflow {
                 bound: self.plan.bound,
                 found,
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 
@@ -170,7 +171,7 @@ impl Reader<'_> {
     ) -> Result<(), DecodeError> {
         let params = self.client.params;
         let batches = self.plan.blocks_of(params, group).len();
-        for row in marked(params, (batches, self.plan.bound), sums)? {
+        for row in marked(params, batches, self.plan.bound, sums)? {
             let block = group * params.nodes.batches() + row.batch;
             let number = self.label(block, row.slot);
             rows.push((number, self.row(number, row.symbols)?));

@@ -25,11 +25,11 @@ pub struct EncryptedHead {
     pub radix: usize,
     /// Products one after another that its ciphertexts have room for, that with the symbols of rows among them.
     pub depth: usize,
-    /// What has masks.
+    /// The columns and patterns that have masks.
     pub indexed: Vec<Indexed>,
 }
 
-/// Values of a digit unless told otherwise: 3 and 4 take the fewest masks, and 4 the fewer products.
+/// The default number of values of a digit: 3 and 4 take the fewest masks, and 4 the fewer products.
 const DEFAULT_RADIX: usize = 4;
 
 impl EncryptedHead {
@@ -107,7 +107,7 @@ impl EncryptedHead {
         params.depth() - self.depth
     }
 
-    /// What masks are made of, in their order.
+    /// Returns the sources that masks are made of, in the order of the masks.
     pub(crate) fn sources(&self) -> Vec<Source> {
         let source = |(number, entry): (usize, &Indexed)| match entry {
             Indexed::Column(column) => source_of(&self.schema, *column, None, self.radix),
@@ -127,7 +127,7 @@ impl EncryptedHead {
         }
     }
 
-    /// Which of [`Self::sources`] a circuit's source is.
+    /// Returns the index in [`Self::sources`] of a circuit's source; `None` where it has no masks.
     pub(crate) fn place(&self, shape: &Shape, source: &Source) -> Option<usize> {
         let wanted = match &source.kind {
             SourceKind::Like { leaf, .. } => match shape.leaves().get(*leaf)?.test {

@@ -60,14 +60,14 @@ impl EncryptedServer<'_> {
             schedule: Schedule::new(self.params, plan),
             key,
         };
-        let mut constants = Constants::new(self.params, (query, plan), key);
+        let mut constants = Constants::new(self.params, query, plan, key);
         let (mut groups, mut marked) = (Vec::new(), Vec::new());
         for pass in run.schedule.passes(plan) {
             let blocks: Vec<usize> = pass.collect();
             let indices = run.indices(&mut constants, &blocks, progress)?;
             for (&block, index) in blocks.iter().zip(&indices) {
                 check_stopped(progress)?;
-                marked.push(run.mark((block, marked.len()), index, progress)?);
+                marked.push(run.mark(block, marked.len(), index, progress)?);
                 progress.blocks(block + 1, plan.blocks);
                 let group = plan.group_of(self.params, block);
                 if block + 1 == plan.blocks_of(self.params, group).end {
@@ -129,7 +129,8 @@ impl Run<'_> {
         &self,
         block: usize,
         constants: &Constants,
-        (step, values): (&Step, &mut Values),
+        step: &Step,
+        values: &mut Values,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<(), EvalError> {
         let evaluator = self.params.evaluator().stopped_by(stop);
@@ -187,11 +188,13 @@ impl Run<'_> {
         blocks: &[usize],
         progress: &dyn Progress,
     ) -> Result<Vec<Ciphertext>, ServerError> {
-        let present = blocks.iter().map(|&block| {
-            let placement = Placement::new(&self.table.placement, block, self.params.slots());
-            Ok((self.presents(block)?, self.rows(&placement, block)))
-        });
-        let present: Vec<_> = present.collect::<Result<_, EvalError>>()?;
+        let present: Vec<_> = blocks
+            .iter()
+            .map(|&block| {
+                let placement = Placement::new(&self.table.placement, block, self.params.slots());
+                Ok((self.presents(block)?, self.rows(&placement, block)))
+            })
+            .collect::<Result<_, EvalError>>()?;
         let stop = || progress.is_stopped();
         let evaluate: Vec<Block> = present
             .iter()
@@ -208,7 +211,7 @@ impl Run<'_> {
             constants.provide(step, progress)?;
             for ((&block, evaluate), values) in blocks.iter().zip(&evaluate).zip(&mut values) {
                 check_stopped(progress)?;
-                self.select(block, constants, (step, values), &stop)?;
+                self.select(block, constants, step, values, &stop)?;
                 evaluate.advance(step, values)?;
             }
             constants.forget(step);
@@ -225,7 +228,8 @@ impl Run<'_> {
     /// of the small ring.
     fn mark(
         &self,
-        (block, batch): (usize, usize),
+        block: usize,
+        batch: usize,
         index: &Ciphertext,
         progress: &dyn Progress,
     ) -> Result<Vec<Vec<Rlwe>>, ServerError> {
@@ -306,7 +310,7 @@ impl Run<'_> {
         for round in 0..shape.rounds() {
             let functionals: Vec<Functionals> = (0..marked.len())
                 .map(|batch| {
-                    let round = Round::new(setting, shape, round, (batch, scale));
+                    let round = Round::new(setting, shape, round, batch, scale);
                     tables.functionals(setting, &round)
                 })
                 .collect();

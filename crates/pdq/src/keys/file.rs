@@ -138,14 +138,16 @@ impl EvaluationKey {
             seed,
             frame: &mut frame,
         };
-        let expand = (0..EXPANSION_LEVELS as u32).map(|level| parts.galois(Part::Expand(level)));
-        let expand = expand.collect::<Result<_, _>>()?;
+        let expand = (0..EXPANSION_LEVELS as u32)
+            .map(|level| parts.galois(Part::Expand(level)))
+            .collect::<Result<_, _>>()?;
         let product = parts.switching(Part::Product)?;
         let descent = parts.switching(Part::Descent)?;
         let turn = parts.galois(Part::Turn)?;
         let swap = parts.galois(Part::Swap)?;
-        let merge = merge_levels(params).map(|level| parts.galois(Part::Merge(level)));
-        let merge = merge.collect::<Result<_, _>>()?;
+        let merge = merge_levels(params)
+            .map(|level| parts.galois(Part::Merge(level)))
+            .collect::<Result<_, _>>()?;
         let last = SharedKey::from_bodies(
             &params.final_ring,
             params.final_shape,

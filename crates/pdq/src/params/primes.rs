@@ -7,8 +7,9 @@ use omr_protocol::params::largest_log_pq;
 use omr_ring::{Basis, primes_below, primes_near};
 use omr_rlwe::KeyShape;
 
-/// What a product drops above the floor: its own half bit, another for sums of two, and what keeps the noise of six
-/// products one after another within two bits of the floor at all but the worst embeddings, and within ten there.
+/// The bits that a product drops above the floor: half a bit for itself, another half for sums of two, and the rest to
+/// keep the noise of six products one after another within two bits of the floor at all but the worst embeddings, and
+/// within ten there.
 const LEVEL_MARGIN: f64 = 2.6;
 
 /// Largest special prime of products, in bits.

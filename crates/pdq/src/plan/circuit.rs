@@ -90,14 +90,14 @@ pub struct Table {
     pub first: usize,
 }
 
-/// What rows are compared by.
+/// The number of a row that is compared.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SourceKind {
-    /// Ordinal less the domain's least.
+    /// The ordinal minus the domain's least ordinal.
     Ordinal,
     /// Fingerprint of the whole text.
     Text,
-    /// Fingerprint of what a pattern asks for: the leaf's, with the infix at a place.
+    /// Fingerprint of the characters that the leaf's pattern requires, with the infix at a place.
     Like {
         /// The leaf.
         leaf: usize,
@@ -111,7 +111,7 @@ pub enum SourceKind {
 pub struct Source {
     /// The column.
     pub column: usize,
-    /// What of it.
+    /// The number that is derived from the column.
     pub kind: SourceKind,
     /// The largest number.
     pub largest: u64,
@@ -122,7 +122,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// `number`'s digit.
+    /// Returns a digit of `number`.
     pub fn digit(&self, number: u64, digit: usize) -> usize {
         let radix = self.radix as u64;
         // Digits above the last are 0, and their power may not fit.
@@ -144,16 +144,16 @@ impl Source {
     }
 }
 
-/// A circuit. Values stand behind those that they are made of; the last one is the index.
+/// A circuit. Each value follows the values it is computed from; the last one is the index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Circuit {
     /// Values.
     pub ops: Vec<Op>,
     /// The level of each value in the modulus chain.
     pub levels: Vec<usize>,
-    /// What rows are compared by.
+    /// The numbers of rows that are compared.
     pub sources: Vec<Source>,
-    /// What the client encrypts.
+    /// The truth tables that the client encrypts.
     pub tables: Vec<Table>,
 }
 

@@ -31,7 +31,8 @@ impl Cost {
         params: &Params,
         circuit: &Circuit,
         start: usize,
-        (blocks, sums): (usize, SumsShape),
+        blocks: usize,
+        sums: SumsShape,
     ) -> Self {
         let mut cost = Cost {
             depth: circuit.depth(),

@@ -4,11 +4,11 @@ use super::Plan;
 use crate::{Params, noise};
 use serde::Serialize;
 
-/// Two-sided privacy: noise of the server's that hides its own computation's, and how well.
+/// Two-sided privacy: noise that the server adds to hide the noise of its computation, and the quality of this hiding.
 ///
 /// Before an answer leaves the small ring, the server adds an encryption of zero to each packed ciphertext, its noise
-/// uniform in `-2^bits..2^bits` times p. What the client decrypts is then the sums and this noise, but for the
-/// statistical distances below; and the masks are uniform to her under RLWE, whose secret is the server's.
+/// uniform in `-2^bits..2^bits` times p. The client then decrypts the sums plus this noise, up to the
+/// statistical distances below; and the masks look uniform to the client under RLWE, whose secret the server holds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Flooding {
     /// Bits of the noise.

@@ -124,18 +124,20 @@ impl Lowering<'_> {
             return self.equal(source, leaf, 0);
         }
         let constants: Vec<usize> = (0..count).collect();
-        let sums = constants.chunks(PAIRS).map(|some| {
-            let pair = |&constant: &usize| {
-                let factors = self.equal(source, leaf, constant);
-                match self.builder.join(factors, 2)[..] {
-                    [a, b] => (a, b),
-                    _ => unreachable!("two digits or more"),
-                }
-            };
-            let pairs = some.iter().map(pair).collect();
-            self.builder.dot(pairs)
-        });
-        let sums = sums.collect();
+        let sums = constants
+            .chunks(PAIRS)
+            .map(|some| {
+                let pair = |&constant: &usize| {
+                    let factors = self.equal(source, leaf, constant);
+                    match self.builder.join(factors, 2)[..] {
+                        [a, b] => (a, b),
+                        _ => unreachable!("two digits or more"),
+                    }
+                };
+                let pairs = some.iter().map(pair).collect();
+                self.builder.dot(pairs)
+            })
+            .collect();
         vec![self.builder.sum(sums)]
     }
 
@@ -204,7 +206,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The largest fingerprint where each row has so many.
+/// Returns the largest fingerprint where each row has `places` fingerprints.
 fn fingerprints(schema: &Schema, places: u64) -> u64 {
     let all = schema.rows.max(1).saturating_mul(places);
     let bits = (FINGERPRINT_MARGIN + u64::BITS - all.leading_zeros()).min(FINGERPRINT_BITS);

@@ -5,14 +5,14 @@ use crate::Params;
 use omr_ring::{Basis, Coeff, Poly};
 use std::time::Instant;
 
-/// Runs, of which the fastest counts: others wait for the processor.
+/// The number of runs. The fastest one counts, since others may wait for the processor.
 const RUNS: usize = 16;
 
 /// Times of all work over the times of transforms alone: 3.3 to 3.9 in three queries, docs/performance.md.
 const WORK: f64 = 3.6;
 
 impl Cost {
-    /// Seconds of one thread, when a transform takes so many.
+    /// Returns the seconds of one thread, if a transform takes `transform_seconds`.
     pub fn seconds(&self, transform_seconds: f64) -> f64 {
         self.transforms as f64 * transform_seconds * WORK
     }

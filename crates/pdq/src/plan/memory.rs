@@ -32,7 +32,7 @@ pub(super) fn numbers(params: &Params, plan: &Plan) -> usize {
     plan.circuit.sources.len() * each
 }
 
-/// The masks of a digit, of so many blocks.
+/// Returns the bytes of the masks of a digit for `blocks` blocks.
 pub(super) fn masks(params: &Params, plan: &Plan, blocks: usize) -> usize {
     let radix = |op: &Op| match op {
         Op::Select { source, .. } => plan.circuit.sources[*source].radix,
@@ -46,7 +46,7 @@ pub(super) fn masks(params: &Params, plan: &Plan, blocks: usize) -> usize {
     blocks * radix * each
 }
 
-/// What key switches take on the way, in all threads.
+/// Returns the bytes of temporary memory that key switches take, in all threads.
 fn scratch(params: &Params, plan: &Plan) -> usize {
     let (spec, limbs) = (params.spec(), params.chain.basis(plan.start).len());
     let parts = limbs.div_ceil(spec.digit_primes) + 4;

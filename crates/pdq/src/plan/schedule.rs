@@ -23,7 +23,7 @@ const MOST_BLOCKS: usize = 16;
 /// Constants are not dropped before the answer is made where all of them take no more bytes than this.
 const CONSTANTS_BYTES: usize = 1 << 29;
 
-/// What part of its work a query may take more, so that it takes less memory: a twentieth.
+/// A query may take this part of its work more in order to use less memory: a twentieth.
 const MORE_WORK: u64 = 20;
 
 /// The steps of a circuit.
@@ -83,7 +83,7 @@ impl Schedule {
         best
     }
 
-    /// Steps that ask for about one of so many parts of the constants each; of one part, all are kept.
+    /// Returns steps that each use about one of `parts` parts of the constants. With one part, all constants are kept.
     pub(crate) fn of_parts(params: &Params, plan: &Plan, parts: usize) -> Self {
         let circuit = &plan.circuit;
         let sizes = Sizes { params, plan };
@@ -139,7 +139,7 @@ fn uses(ops: &[Op]) -> Vec<u32> {
     uses
 }
 
-/// What each step expands and forgets.
+/// Sets the constants that each step expands and drops.
 fn lifetimes(plan: &Plan, steps: &mut [Step], forget: bool) {
     let tables = |circuit: &Circuit, step: &Step| -> Vec<usize> {
         let table = |&id: &Id| match circuit.ops[id] {
@@ -260,8 +260,10 @@ impl Step {
                 step.selections.push(id);
                 continue;
             }
-            let own = ops[id].operands().into_iter();
-            let own = own.filter_map(|at| Some(waves[at.checked_sub(range.start)?]));
+            let own = ops[id]
+                .operands()
+                .into_iter()
+                .filter_map(|at| Some(waves[at.checked_sub(range.start)?]));
             let wave = own.max().unwrap_or(0);
             waves[id - range.start] = wave + 1;
             step.waves

@@ -18,10 +18,11 @@ pub(crate) struct Constants<'a> {
 }
 
 impl<'a> Constants<'a> {
-    /// None is held yet.
+    /// Returns the constants of a query, none of them expanded yet.
     pub(crate) fn new(
         params: &'a Params,
-        (query, plan): (&'a EncryptedQuery, &'a Plan),
+        query: &'a EncryptedQuery,
+        plan: &'a Plan,
         key: &'a EvaluationKey,
     ) -> Self {
         let (basis, keys) = (params.chain.basis(plan.start), key.expand.iter().collect());
@@ -32,6 +33,11 @@ impl<'a> Constants<'a> {
             expander: Expander::new(&params.ring, basis, params.p(), keys),
             held: vec![None; plan.circuit.constants()],
         }
+    }
+
+    /// The plan of the query.
+    pub(crate) fn plan(&self) -> &'a Plan {
+        self.plan
     }
 
     /// Expands what a step asks for first. Errors: `Stopped`.

@@ -18,13 +18,13 @@ pub(crate) struct Block<'a> {
     pub(crate) plan: &'a Plan,
     /// Relinearisation.
     pub(crate) product: &'a SwitchingKey,
-    /// Which rows have values, by source.
+    /// The rows that have values, by source.
     pub(crate) present: Present<'a>,
-    /// Asked before each product.
+    /// Checked before each product.
     pub(crate) stop: Stop<'a>,
 }
 
-/// What is known of where sources have values.
+/// The form in which the presence of values is known.
 #[derive(Clone, Copy)]
 pub(crate) enum Present<'a> {
     /// Numbers of rows in the clear, by source; and which rows exist.
@@ -77,8 +77,10 @@ impl Block<'_> {
     /// One step of the circuit, whose selections are there.
     pub(crate) fn advance(&self, step: &Step, values: &mut Values) -> Result<(), EvalError> {
         for wave in &step.waves {
-            let made = wave.par_iter().map(|&id| Ok((id, self.value(values, id)?)));
-            let made: Vec<(Id, Ciphertext)> = made.collect::<Result<_, EvalError>>()?;
+            let made: Vec<(Id, Ciphertext)> = wave
+                .par_iter()
+                .map(|&id| Ok((id, self.value(values, id)?)))
+                .collect::<Result<_, EvalError>>()?;
             for (id, value) in made {
                 values.put(id, value);
             }
@@ -143,19 +145,20 @@ impl Block<'_> {
         let mut out = Ciphertext::new(pair, level, params.scale(level));
         match self.present {
             Present::Clear(numbers, exists) => {
-                let rows = numbers[source].iter().zip(exists);
-                let rows = rows.map(|(number, exists)| *exists && number.is_some() == present);
+                let rows = numbers[source]
+                    .iter()
+                    .zip(exists)
+                    .map(|(number, exists)| *exists && number.is_some() == present);
                 let rows = self.encode(rows);
                 self.evaluator().add_plain_assign(&mut out, &rows);
             }
             Present::Encrypted(sources, rows) => {
                 let has_value = sources[source].as_ref().expect("asked for by the circuit");
-                match present {
-                    true => self.evaluator().add_assign(&mut out, has_value)?,
-                    false => {
-                        self.evaluator().add_plain_assign(&mut out, rows);
-                        self.evaluator().sub_assign(&mut out, has_value)?;
-                    }
+                if present {
+                    self.evaluator().add_assign(&mut out, has_value)?
+                } else {
+                    self.evaluator().add_plain_assign(&mut out, rows);
+                    self.evaluator().sub_assign(&mut out, has_value)?;
                 }
             }
         }

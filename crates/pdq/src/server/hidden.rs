@@ -15,7 +15,7 @@ pub(crate) struct Hidden {
 }
 
 impl Hidden {
-    /// Draws a seed, and a permutation of so many places. Panics: for 2^32 places or more.
+    /// Draws a seed, and a permutation of `places` places. Panics: for 2^32 places or more.
     pub(crate) fn new(places: usize, rng: &mut impl CryptoRng) -> Self {
         let mut seed = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *seed);

@@ -12,8 +12,9 @@ fn table(rows: usize, rng: &mut ChaCha20Rng) -> Table {
         ("id", ColumnType::Integer),
         ("age", ColumnType::Integer),
         ("name", ColumnType::Text { max_bytes: 16 }),
-    ];
-    let columns = columns.map(|(name, kind)| (name.to_owned(), kind)).to_vec();
+    ]
+    .map(|(name, kind)| (name.to_owned(), kind))
+    .to_vec();
     let mut builder = TableBuilder::new("people", columns).unwrap();
     for _ in 0..rows {
         let values = vec![
@@ -42,7 +43,7 @@ fn noise_is_what_the_plan_predicts() {
         let (query, _) = Query::parse(sql, table.schema()).unwrap();
         let plan = client.plan(&query, 16).unwrap();
         let sent = client.encrypt(&query, &plan, &mut rng);
-        let mut constants = Constants::new(&params, (&sent, &plan), &key);
+        let mut constants = Constants::new(&params, &sent, &plan, &key);
         let layout = Layout {
             params: &params,
             table: &table,
@@ -61,9 +62,15 @@ fn noise_is_what_the_plan_predicts() {
         let mut values = vec![Values::new(&schedule)];
         for step in &schedule.steps {
             constants.provide(step, &Quiet).unwrap();
-            let of = (&plan, &step.selections[..]);
-            let given = (&numbers[..], &mut values[..]);
-            select::select(&params, of, &constants, given, &Quiet).unwrap();
+            select::select(
+                &params,
+                &constants,
+                &step.selections,
+                &numbers,
+                &mut values,
+                &Quiet,
+            )
+            .unwrap();
             block.advance(step, &mut values[0]).unwrap();
         }
         let index = values.remove(0).into_index();

@@ -12,7 +12,7 @@ use omr_table::{Deriver, Fingerprints, LikeShape, Table, TestShape};
 pub(crate) struct Layout<'a> {
     pub(crate) params: &'a Params,
     pub(crate) table: &'a Table,
-    /// The seed of placements block by block, which the client is told.
+    /// The seed of placements block by block, which the client receives.
     pub(crate) seed: &'a [u8; 32],
     /// With two-sided privacy: where rows lie instead.
     pub(crate) hidden: Option<&'a Hidden>,
@@ -69,15 +69,15 @@ impl Layout<'_> {
         }
     }
 
-    /// What a row's checksum is bound to: its number, or with two-sided privacy its place.
-    pub(crate) fn label(&self, row: usize, (block, slot): (usize, u32)) -> u64 {
+    /// Returns the label that a row's checksum is bound to: the row's number, or with two-sided privacy its place.
+    pub(crate) fn label(&self, row: usize, block: usize, slot: u32) -> u64 {
         match self.hidden {
             Some(_) => (block * self.params.slots()) as u64 + u64::from(slot),
             None => row as u64,
         }
     }
 
-    /// Which slots have a row, in the order of the evaluation domain.
+    /// Returns for each slot whether it has a row, in the order of the evaluation domain.
     pub(crate) fn exists(&self, block: usize) -> Vec<bool> {
         let mut out = vec![false; self.params.slots()];
         let positions = self.params.plain.order().positions();

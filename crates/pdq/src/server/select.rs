@@ -54,11 +54,13 @@ pub(crate) fn digits(plan: &Plan, selections: &[Id]) -> Vec<Digit> {
 /// Errors: `Stopped`.
 pub(super) fn select(
     params: &Params,
-    (plan, selections): (&Plan, &[Id]),
     constants: &Constants,
-    (numbers, values): (&[Vec<Numbers>], &mut [Values]),
+    selections: &[Id],
+    numbers: &[Vec<Numbers>],
+    values: &mut [Values],
     progress: &dyn Progress,
 ) -> Result<(), ServerError> {
+    let plan = constants.plan();
     for digit in digits(plan, selections) {
         check_stopped(progress)?;
         let source = &plan.circuit.sources[digit.source];
@@ -115,15 +117,15 @@ struct Masks(Vec<(usize, Vec<u32>)>);
 
 impl Masks {
     fn new(params: &Params, digits: &[Option<usize>], radix: usize) -> Self {
-        // Time tells of the table what is skipped.
+        // The time reveals which terms are skipped, and thus something of the table.
         if params.two_sided() {
             let all = masks(params, digits, radix).into_iter().enumerate();
             return Self(all.collect());
         }
         let some = masks_that_occur(params, digits, radix)
             .into_iter()
-            .enumerate();
-        let some = some.filter_map(|(value, mask)| Some((value, mask?)));
+            .enumerate()
+            .filter_map(|(value, mask)| Some((value, mask?)));
         Self(some.collect())
     }
 }
@@ -149,8 +151,11 @@ fn choose(
             blocks.into_par_iter().zip(masks).for_each_init(
                 || vec![AlignedVec::zeroed(ring.n()); TOGETHER + 2],
                 |rows, (sums, masks)| {
-                    let limb = (limb, basis.ids()[limb]);
-                    limb_of_block(params, limb, (constants, digit), masks, (sums, rows));
+                    let limb = Limb {
+                        place: limb,
+                        id: basis.ids()[limb],
+                    };
+                    limb_of_block(params, limb, constants, digit, masks, sums, rows);
                 },
             );
         });
@@ -184,16 +189,27 @@ fn by_limb(blocks: &mut [Vec<[Poly<Eval>; 2]>], limbs: usize) -> Vec<Vec<Vec<[&m
     out
 }
 
-/// Adds to the sums of a block, one for each operation, in one limb.
+/// A limb of a level.
+#[derive(Clone, Copy)]
+struct Limb {
+    /// The index of the prime in the level's basis.
+    place: usize,
+    /// The index of the prime in the ring.
+    id: usize,
+}
+
+/// Adds to the sums of a block, one for each operation, in one limb. `rows` is scratch memory.
 fn limb_of_block(
     params: &Params,
-    (limb, id): (usize, usize),
-    (constants, digit): (&Constants, &Digit),
+    limb: Limb,
+    constants: &Constants,
+    digit: &Digit,
     masks: &Masks,
-    (mut sums, rows): (Vec<[&mut [u64]; 2]>, &mut [AlignedVec]),
+    mut sums: Vec<[&mut [u64]; 2]>,
+    rows: &mut [AlignedVec],
 ) {
     let (ring, p) = (&params.ring, params.p().value() as u32);
-    let (kernels, m) = (ring.kernels(), ring.modulus(id));
+    let (kernels, m) = (ring.kernels(), ring.modulus(limb.id));
     let (rows, products) = rows.split_at_mut(TOGETHER);
     let [body, mask] = products else {
         unreachable!("two sums")
@@ -201,18 +217,18 @@ fn limb_of_block(
     for masks in masks.0.chunks(TOGETHER) {
         for ((_, coeffs), row) in masks.iter().zip(rows.iter_mut()) {
             kernels.lift_centered(m, row, coeffs, p);
-            kernels.ntt_forward(ring.table(id), row);
+            kernels.ntt_forward(ring.table(limb.id), row);
         }
         let factors: Vec<&[u64]> = rows[..masks.len()].iter().map(|row| &row[..]).collect();
         for ([c0, c1], &(_, first)) in sums.iter_mut().zip(&digit.ops) {
             let entries = [0, 1].map(|part| -> Vec<&[u64]> {
                 let entry = |(value, _): &(usize, Vec<u32>)| {
-                    constants.at(first + value).parts()[part].row(limb)
+                    constants.at(first + value).parts()[part].row(limb.place)
                 };
                 masks.iter().map(entry).collect()
             });
-            let entries = entries.each_ref().map(Vec::as_slice);
-            kernels.dot_pair(m, [&mut body[..], &mut mask[..]], &factors, entries);
+            let rows = entries.each_ref().map(Vec::as_slice);
+            kernels.dot_pair(m, [&mut body[..], &mut mask[..]], &factors, rows);
             kernels.add_assign(m, c0, body);
             kernels.add_assign(m, c1, mask);
         }

@@ -30,7 +30,8 @@ impl<'a> RowSymbols<'a> {
     pub(super) fn columns(
         &self,
         layout: &Layout,
-        (batch, block): (usize, usize),
+        batch: usize,
+        block: usize,
         places: &Places,
     ) -> Result<Vec<Vec<u32>>, ServerError> {
         let params = self.server.params;
@@ -45,7 +46,7 @@ impl<'a> RowSymbols<'a> {
                     symbols[0] = 1;
                     symbols[1] = params.nodes.node(batch, slot as usize);
                     self.codec.encode(self.server.table, row, bytes)?;
-                    let label = layout.label(row, (block, slot));
+                    let label = layout.label(row, block, slot);
                     self.payload(layout, bytes, label, &mut symbols[INDEX_SYMBOLS..])
                 },
             )?;

@@ -1,4 +1,4 @@
-//! What the client sees of a two-sided answer, with her secrets.
+//! The parts of a two-sided answer that a client sees with its secrets.
 
 use super::*;
 use crate::{Client, Quiet, SecretKey, Spec};
@@ -91,11 +91,13 @@ fn packed(table: &Table, key: i64, bound: usize, draw: u64) -> Packed {
     }
 }
 
-/// What ciphertexts decrypt to, as integers.
+/// Returns the integers that ciphertexts decrypt to.
 fn phase(cts: &[Rlwe]) -> Vec<f64> {
     let params = &*WORLD.params;
-    let secret = WORLD.secret.small(params);
-    let secret = secret.poly(&params.small, params.small_basis());
+    let secret = WORLD
+        .secret
+        .small(params)
+        .poly(&params.small, params.small_basis());
     let of = |ct| centered_f64(&params.small, &decrypt_residues(&params.small, ct, &secret));
     cts.iter().flat_map(of).collect()
 }
@@ -205,7 +207,7 @@ fn phases_deviate_as_predicted() {
     assert!(largest(&found) < uniform.iter().sum::<f64>() + 5.0 * normal);
 }
 
-/// What of the half step between sums is taken, once flooded.
+/// The parts of the half step between sums that are used once an answer is flooded.
 struct LastSteps {
     /// Bounds: flooding, rounding of bodies.
     uniform: [f64; 2],

@@ -137,8 +137,8 @@ impl Table {
         let pool = self::threads(threads)?;
         let answer = run(py, &pool, progress, |watch| {
             let (query, plan) = self.hosted.read(&key.params, &query)?;
-            let of = (&query, &plan);
-            Ok(self.hosted.answer(&key.params, of, &key.key, watch)?)
+            let (params, hosted) = (&key.params, &self.hosted);
+            Ok(hosted.answer(params, &query, &plan, &key.key, watch)?)
         })?;
         Ok(PyBytes::new(py, &answer))
     }

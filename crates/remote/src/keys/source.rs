@@ -1,4 +1,4 @@
-//! Where a key's bytes come from: a file, or whoever makes them while they are sent.
+//! The sources of a key's bytes: a file, or a function that makes them while they are sent.
 
 use crate::RemoteError;
 use std::fs::File;
@@ -128,7 +128,7 @@ mod tests {
         (0..1000u32).flat_map(u32::to_le_bytes).collect()
     }
 
-    /// A file and whoever writes the same in uneven parts.
+    /// Returns a file, and a source that writes its bytes in uneven parts.
     fn sources() -> (tempfile::NamedTempFile, [Source; 2]) {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), key()).unwrap();

@@ -383,9 +383,10 @@ impl BoardService for Fake {
             // Made all the same: the answer is what gets lost.
             let posted = Some(fake.make_post(post)?);
             answered += 1;
-            match answered > breaks {
-                true => Err(Status::unavailable("broken")),
-                false => Ok(StreamPostsResponse { post_id, posted }),
+            if answered > breaks {
+                Err(Status::unavailable("broken"))
+            } else {
+                Ok(StreamPostsResponse { post_id, posted })
             }
         });
         fate.answer(Box::pin(answers))

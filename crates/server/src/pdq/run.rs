@@ -151,7 +151,7 @@ impl Pdq {
             most: self.query_time,
         };
         asker.blocks(0, plan.blocks);
-        let answer = served.answer(params, (&query, &plan), &loaded.key, &asker);
+        let answer = served.answer(params, &query, &plan, &loaded.key, &asker);
         let bytes = answer.map_err(|error| match error {
             ServerError::Stopped => asker.stopped(),
             error => of_answer(&error),

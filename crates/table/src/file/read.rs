@@ -34,8 +34,8 @@ impl Table {
         let columns = schema
             .columns
             .iter()
-            .map(|column| reader.column(column, schema.rows as usize));
-        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+            .map(|column| reader.column(column, schema.rows as usize))
+            .collect::<Result<Vec<_>, _>>()?;
         match reader.left {
             0 => Ok(Table::with_schema(schema, columns)),
             left => Err(FileError::Oversized(Mismatch::new(found - left, found))),
@@ -92,9 +92,10 @@ impl Reader<'_> {
             .read_exact(&mut expected)
             .map_err(|error| self.io(error))?;
         let (expected, found) = (blake3::Hash::from_bytes(expected), hasher.finalize());
-        match expected == found {
-            true => Ok(()),
-            false => Err(FileError::Corrupted(Mismatch::new(expected, found))),
+        if expected == found {
+            Ok(())
+        } else {
+            Err(FileError::Corrupted(Mismatch::new(expected, found)))
         }
     }
 
@@ -105,16 +106,19 @@ impl Reader<'_> {
         }
     }
 
-    /// Before anything is allocated for so many rows: whether the file has a byte for each value.
+    /// Checks that the file has at least a byte for each value. It is called before memory for the rows is allocated.
+    ///
+    /// Errors: `Truncated`.
     fn check_length(&self, schema: &Schema, found: u64) -> Result<(), FileError> {
         let least: u64 = schema
             .columns
             .iter()
             .map(|column| least(column, schema.rows))
             .sum();
-        match self.left >= least {
-            true => Ok(()),
-            false => Err(truncated(found - self.left + least, found)),
+        if self.left >= least {
+            Ok(())
+        } else {
+            Err(truncated(found - self.left + least, found))
         }
     }
 
@@ -183,20 +187,21 @@ impl Reader<'_> {
             end += u64::from(length);
             ends.push(end);
         }
-        let text = String::from_utf8(self.take(end as usize)?);
-        let text = text.map_err(|_| wrong(column, "UTF-8"))?;
+        let text =
+            String::from_utf8(self.take(end as usize)?).map_err(|_| wrong(column, "UTF-8"))?;
         let data = TextData {
             text,
             ends,
             present,
         };
-        match data
+        if data
             .ends
             .iter()
             .all(|&end| data.text.is_char_boundary(end as usize))
         {
-            true => Ok(data),
-            false => Err(wrong(column, "texts that end where a character does")),
+            Ok(data)
+        } else {
+            Err(wrong(column, "texts that end where a character does"))
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::ColumnType;
 use crate::calendar::Moment;
 use crate::decimal::Written;
 
-/// What a column becomes by itself.
+/// The type that a column gets if none is declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Natural {
     Exactly(ColumnType),
@@ -21,7 +21,7 @@ pub(super) enum Natural {
     Text,
 }
 
-/// `None`: nothing of a table's.
+/// Returns the type of a table's column for an Arrow type; `None` where there is none.
 pub(super) fn natural(kind: &DataType) -> Option<Natural> {
     use DataType::*;
     Some(match kind {
@@ -145,12 +145,13 @@ fn entries(array: &dyn Array) -> Option<Box<dyn Iterator<Item = Cell<'_>> + '_>>
     }
     let nulls = dictionary.keys().nulls();
     let keys = dictionary.normalized_keys().into_iter().enumerate();
-    Some(Box::new(keys.map(
-        move |(row, key)| match nulls.is_some_and(|nulls| nulls.is_null(row)) {
-            true => Cell::Null,
-            false => values[key].clone(),
-        },
-    )))
+    Some(Box::new(keys.map(move |(row, key)| {
+        if nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            Cell::Null
+        } else {
+            values[key].clone()
+        }
+    })))
 }
 
 /// Cells of the values that are there.

@@ -26,7 +26,7 @@ pub fn import_batches(
     }
     let rows = batches.iter().map(|batch| batch.num_rows() as u64).sum();
     let source = Batches { schema, batches };
-    fill_all(&source, (&chosen, rows), options, progress)
+    fill_all(&source, &chosen, rows, options, progress)
 }
 
 struct Batches<'a> {
@@ -45,11 +45,13 @@ impl Columns for Batches<'_> {
         take: &mut dyn FnMut(&Cell) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
         for batch in self.batches {
-            let array = batch.columns().get(column.place);
-            let array = array.ok_or_else(|| ImportError::Type {
-                column: column.name.clone(),
-                found: "no column in a batch".into(),
-            })?;
+            let array = batch
+                .columns()
+                .get(column.place)
+                .ok_or_else(|| ImportError::Type {
+                    column: column.name.clone(),
+                    found: "no column in a batch".into(),
+                })?;
             each_cell(column, array, take)?;
         }
         Ok(())

@@ -19,12 +19,12 @@ pub(super) enum Cell<'a> {
     Moment(Moment),
     Number(Written),
     Text(&'a str),
-    /// What no type holds: infinities, numbers of more than 38 digits.
+    /// A value that fits no type, such as infinity or a number of more than 38 digits.
     Odd(String),
 }
 
 impl Cell<'_> {
-    /// What it is, in a word.
+    /// Returns a noun for the kind of the cell, for errors.
     pub(super) fn noun(&self) -> &'static str {
         match self {
             Cell::Null => "null",

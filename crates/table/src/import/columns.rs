@@ -15,7 +15,7 @@ use crate::Table;
 /// Rows between two reports of progress.
 const REPORT: u64 = 8192;
 
-/// What has columns.
+/// A source of columns.
 pub(super) trait Columns {
     /// The type of a column.
     fn kind(&self, place: usize) -> &DataType;
@@ -28,10 +28,11 @@ pub(super) trait Columns {
     ) -> Result<(), ImportError>;
 }
 
-/// The table of the columns chosen; `rows`: as many as there should be, for reports.
+/// Fills a table with the chosen columns. `rows` is the expected number of rows, for reports of progress.
 pub(super) fn fill_all(
     source: &impl Columns,
-    (chosen, rows): (&[Chosen], u64),
+    chosen: &[Chosen],
+    rows: u64,
     options: &ImportOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Table, ImportError> {
@@ -90,7 +91,7 @@ fn fill(
     Ok(filler)
 }
 
-/// The type declared, or the column's own; measured where neither says how many places there are.
+/// Returns the declared type, or else the column's own. Decimal places are measured where neither states their number.
 fn target(
     source: &impl Columns,
     column: &Chosen,
@@ -107,9 +108,10 @@ fn target(
             source.cells(column, &mut |cell| {
                 guess.push(cell);
                 rows += 1;
-                match rows > options.max_rows {
-                    true => Err(ImportError::TooManyRows(options.max_rows)),
-                    false => Ok(()),
+                if rows > options.max_rows {
+                    Err(ImportError::TooManyRows(options.max_rows))
+                } else {
+                    Ok(())
                 }
             })?;
             guess.decimal(&column.name).map(Target::Exactly)

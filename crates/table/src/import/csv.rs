@@ -42,9 +42,10 @@ pub fn import_csv<R: Read + Seek>(
     let known = chosen.iter().all(|column| known_target(column).is_some());
     let total = if known { length } else { 2 * length };
     let mut report = |done| progress(Progress { done, total });
-    let targets = match known {
-        true => chosen.iter().filter_map(known_target).collect(),
-        false => guess(&mut source, options, &chosen, &mut report)?,
+    let targets = if known {
+        chosen.iter().filter_map(known_target).collect()
+    } else {
+        guess(&mut source, options, &chosen, &mut report)?
     };
     let mut fillers: Vec<Filler> = chosen
         .iter()

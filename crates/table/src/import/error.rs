@@ -18,7 +18,7 @@ pub enum ImportError {
     Csv {
         /// The line, counted from 1; of a row of several lines the first, unless the fault is in a later one.
         line: u64,
-        /// What is wrong with it.
+        /// The fault of the line.
         fault: CsvFault,
     },
     /// The file is of a format that is not imported.
@@ -50,7 +50,7 @@ pub enum ImportError {
     ColumnType {
         /// The column.
         column: String,
-        /// What its type lacks.
+        /// The fault of its type.
         error: ::parquet::errors::ParquetError,
     },
     /// Arrow's arrays of a Parquet file are damaged.
@@ -69,7 +69,7 @@ pub enum ImportError {
     /// Columns of Parquet have different numbers of rows.
     #[error("column {:?}: expected {} rows, found {}", .0, .1.expected, .1.found)]
     Rows(String, Mismatch<u64>),
-    /// More rows than so many, which the options allow.
+    /// The source has more rows than the options allow: this number.
     #[error("expected at most {0} rows, found more")]
     TooManyRows(u64),
     /// A row of CSV is too long: perhaps a quote is missing.
@@ -80,7 +80,7 @@ pub enum ImportError {
         /// The limit.
         limit: u64,
     },
-    /// A value has no place in its column.
+    /// A value does not fit its column.
     #[error(
         "row {row}, counted from 0, column {column:?}: {error}{}",
         advice(error)
@@ -90,7 +90,7 @@ pub enum ImportError {
         row: u64,
         /// The column.
         column: String,
-        /// What is wrong with it.
+        /// The reason why the value is refused.
         error: ValueError,
     },
     /// A number of Parquet exceeds the type that its column is annotated with.

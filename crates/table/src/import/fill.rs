@@ -21,18 +21,18 @@ pub(super) struct Filler {
     max_rows: u64,
 }
 
-/// Which values of a column were cut.
+/// The values of a column that were cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cuts {
-    /// The first row of one, counted from 0.
+    /// The first row with a value that was cut, counted from 0.
     pub(crate) first: u64,
-    /// How many.
+    /// The number of values that were cut.
     pub(crate) values: u64,
-    /// How many texts had no character that fits.
+    /// The number of texts without a character that fits.
     pub(crate) empty: u64,
 }
 
-/// What is left of a value where a cut is allowed.
+/// The part of a value that remains where cuts are allowed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Left {
     All,

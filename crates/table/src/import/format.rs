@@ -89,9 +89,10 @@ fn has_controls(head: &[u8]) -> bool {
 
 fn archive(head: &[u8]) -> &'static str {
     let contains = |text: &[u8]| head.windows(text.len()).any(|window| window == text);
-    match contains(b"xl/") || contains(b"opendocument.spreadsheet") {
-        true => WORKBOOK,
-        false => "a zip archive: unpack it first",
+    if contains(b"xl/") || contains(b"opendocument.spreadsheet") {
+        WORKBOOK
+    } else {
+        "a zip archive: unpack it first"
     }
 }
 

@@ -97,15 +97,16 @@ impl Guess {
     ///
     /// Errors: too many digits.
     pub(super) fn decimal(&self, column: &str) -> Result<ColumnType, ImportError> {
-        match self.whole.saturating_add(self.places) <= DIGITS {
-            true => Ok(ColumnType::Decimal {
+        if self.whole.saturating_add(self.places) <= DIGITS {
+            Ok(ColumnType::Decimal {
                 scale: self.places as u8,
-            }),
-            false => Err(ImportError::Digits {
+            })
+        } else {
+            Err(ImportError::Digits {
                 column: column.into(),
                 whole: self.whole,
                 places: self.places,
-            }),
+            })
         }
     }
 }

@@ -45,8 +45,10 @@ pub fn import_parquet(
     // The reader indexes by numbers of the file here and there. All that it leaves behind is dropped with it.
     let import = AssertUnwindSafe(|| import(&file, options, progress));
     catch_unwind(import).unwrap_or_else(|panic| {
-        let message = panic.downcast_ref::<String>().map(String::as_str);
-        let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
+        let message = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied());
         Err(ImportError::Damaged(
             message.unwrap_or("no reason given").into(),
         ))
@@ -72,20 +74,20 @@ fn import(
         metadata: &metadata,
     };
     let rows = u64::try_from(rows).unwrap_or(0);
-    fill_all(&source, (&chosen, rows), options, progress)
+    fill_all(&source, &chosen, rows, options, progress)
 }
 
 /// Reads the file's metadata, with types by which no value is misread.
 ///
-/// All text becomes views: those copy no bytes, however often a dictionary's are referred to. The types that Arrow's
-/// writers add to the file only tell what Parquet has no type for: elsewhere they could state another unit or scale than
-/// Parquet's own type, and the reader would follow them.
+/// All text becomes views, which copy no bytes even if a dictionary's entries are used many times. Types that Arrow's
+/// writers add to the file are used only where Parquet has no such type: elsewhere they could state another unit or scale
+/// than Parquet's own type, and the reader would follow them.
 fn metadata(file: &File) -> Result<ArrowReaderMetadata, ImportError> {
     let file = Ending(file.try_clone()?);
     let own = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let parsed = Arc::new(ParquetMetaDataReader::new().parse_and_finish(&file)?);
-    let own = ArrowReaderMetadata::try_new(parsed.clone(), own);
-    let own = own.map_err(|error| of_column(&parsed, error))?;
+    let own = ArrowReaderMetadata::try_new(parsed.clone(), own)
+        .map_err(|error| of_column(&parsed, error))?;
     let added = ArrowReaderMetadata::try_new(own.metadata().clone(), ArrowReaderOptions::new())?;
     let field = |(own, added): (&Arc<Field>, &Arc<Field>)| {
         let added = added.data_type();
@@ -99,8 +101,13 @@ fn metadata(file: &File) -> Result<ArrowReaderMetadata, ImportError> {
             _ => own.clone(),
         }
     };
-    let fields = own.schema().fields().iter().zip(added.schema().fields());
-    let fields: Vec<_> = fields.map(field).collect();
+    let fields: Vec<_> = own
+        .schema()
+        .fields()
+        .iter()
+        .zip(added.schema().fields())
+        .map(field)
+        .collect();
     let schema = ArrowSchema::new_with_metadata(fields, own.schema().metadata().clone());
     let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
     Ok(ArrowReaderMetadata::try_new(
@@ -181,7 +188,7 @@ impl Columns for Source<'_> {
         let file = Ending(self.file.try_clone()?);
         let kind = self.kind(column.place);
         if let Some(leaf) = raw::leaf(self.metadata.parquet_schema(), column.place, kind) {
-            return raw::cells(file, leaf, (column, kind), take);
+            return raw::cells(file, leaf, column, kind, take);
         }
         let builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());

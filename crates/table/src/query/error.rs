@@ -5,13 +5,13 @@ use thiserror::Error;
 
 use super::ShapeError;
 
-/// What stands before a line and a column in messages of the parser.
+/// The text before a line and a column in messages of the parser.
 pub(super) const PLACE: &str = " at Line: ";
 
-/// How many columns an error names.
+/// The number of columns that an error names.
 pub(super) const NAMED: usize = 16;
 
-/// What helps where a column is not there.
+/// Returns advice for a column that does not exist.
 fn advice(nearest: Option<&str>, columns: &[String]) -> String {
     match nearest {
         Some(name) => format!("; did you mean `{name}`?"),
@@ -19,28 +19,28 @@ fn advice(nearest: Option<&str>, columns: &[String]) -> String {
     }
 }
 
-/// Why a text is no query that can be asked. Pieces of the text are cut to 80 characters.
+/// The reason why a text is not a supported query. Pieces of the text are cut to 80 characters.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum QueryError {
     /// The text is too long.
     #[error("a query of {} bytes: at most {} are read", .0.found, .0.expected)]
     TooLong(Mismatch<usize>),
-    /// More words, operators and parentheses beside the constants of lists than so many.
+    /// The query has more than this number of words, operators and parentheses, constants of lists not counted.
     #[error("a query of more than {0} words and operators")]
     TooManyWords(usize),
-    /// More parentheses or NOTs inside each other than so many.
+    /// Parentheses or NOTs are nested deeper than this number.
     #[error("more than {0} parentheses or NOTs inside each other")]
     TooDeep(usize),
-    /// Not SQL; what the parser says.
+    /// The text is not SQL; contains the parser's message.
     #[error("this is no SQL: {0}")]
     Syntax(String),
-    /// SQL, but none that can be asked.
+    /// The text is SQL that is not supported.
     #[error("`{piece}` is not supported: {expected}")]
     Unsupported {
         /// The piece.
         piece: String,
-        /// What is supported in its place.
+        /// A description of the SQL that is supported in its place.
         expected: &'static str,
     },
     /// Another table.
@@ -66,7 +66,7 @@ pub enum QueryError {
         piece: String,
         /// The column.
         column: String,
-        /// What can.
+        /// A description of the constants that can be compared with it.
         expected: &'static str,
     },
     /// A date or a moment that does not exist.
@@ -74,7 +74,7 @@ pub enum QueryError {
     Moment {
         /// The text.
         piece: String,
-        /// What it should be.
+        /// A description of the expected text.
         expected: &'static str,
     },
     /// A pattern with more than one part between `%`s.
@@ -90,7 +90,7 @@ pub enum QueryError {
          there twice"
     )]
     NoRoom(String),
-    /// The system gives no thread to parse on with a stack of so many bytes.
+    /// The system refuses to start a parsing thread with a stack of this number of bytes.
     #[error("no thread with a stack of {0} bytes to parse on")]
     NoStack(usize),
     /// The query breaks a rule of all questions.

@@ -68,8 +68,9 @@ fn deep<T>(work: impl FnOnce() -> Result<T, QueryError>) -> Result<T, QueryError
 fn deep<T: Send>(work: impl FnOnce() -> Result<T, QueryError> + Send) -> Result<T, QueryError> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK);
-        let running = thread.spawn_scoped(scope, work);
-        let running = running.map_err(|_| QueryError::NoStack(STACK))?;
+        let running = thread
+            .spawn_scoped(scope, work)
+            .map_err(|_| QueryError::NoStack(STACK))?;
         running
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))

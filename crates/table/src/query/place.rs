@@ -5,10 +5,10 @@ use super::error::PLACE;
 use std::ops::Range;
 
 impl QueryError {
-    /// The bytes of the query that the error is about, as far as they can be told.
+    /// Returns the range of the query's bytes that the error is about; `None` where it cannot be determined.
     pub fn place(&self, sql: &str) -> Option<Range<usize>> {
         match self {
-            Self::Syntax(message) => told(message, sql),
+            Self::Syntax(message) => in_message(message, sql),
             Self::Unsupported { piece, .. }
             | Self::Constant { piece, .. }
             | Self::Moment { piece, .. } => find(piece, sql),
@@ -26,7 +26,7 @@ impl QueryError {
 }
 
 /// The word at the line and column that the parser's message ends in, or the query's end where more should follow.
-fn told(message: &str, sql: &str) -> Option<Range<usize>> {
+fn in_message(message: &str, sql: &str) -> Option<Range<usize>> {
     let place = message.rsplit_once(PLACE).and_then(|(_, place)| {
         let (line, column) = place.split_once(", Column: ")?;
         Some((line.parse::<usize>().ok()?, column.parse::<usize>().ok()?))
@@ -74,16 +74,17 @@ fn find(piece: &str, sql: &str) -> Option<Range<usize>> {
     let quotes = |place: &Range<usize>| text[..place.start].matches('\'').count();
     let outside = |place: &Range<usize>| quotes(place).is_multiple_of(2);
     let first = places.clone().next();
-    match bare {
-        true => places.find(outside).or(first),
-        false => first,
+    if bare {
+        places.find(outside).or(first)
+    } else {
+        first
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::error::cut_message;
-    use super::told;
+    use super::in_message;
     use crate::{Column, ColumnType, Query, Schema};
 
     fn schema() -> Schema {
@@ -104,7 +105,7 @@ mod tests {
         }
     }
 
-    /// What the error of a query points at.
+    /// Returns the part of a query that its error points at.
     fn pointed(sql: &str) -> Option<String> {
         let error = Query::parse(sql, &schema()).unwrap_err();
         let place = error.place(sql)?;
@@ -142,7 +143,7 @@ mod tests {
         let long = "x".repeat(500);
         let message = cut_message(&format!("found {long} at Line: 2, Column: 3"));
         assert!(message.len() < 200, "{message}");
-        assert_eq!(told(&message, "SELECT\nä FROM x"), Some(10..14));
-        assert_eq!(told("unterminated", "SELECT"), None);
+        assert_eq!(in_message(&message, "SELECT\nä FROM x"), Some(10..14));
+        assert_eq!(in_message("unterminated", "SELECT"), None);
     }
 }

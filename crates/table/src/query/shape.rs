@@ -21,13 +21,13 @@ pub enum ShapeError {
     /// No such column.
     #[error("column {} does not exist: the table has {}", .0.found, .0.expected)]
     NoColumn(Mismatch<usize>),
-    /// An AND or OR of so many, fewer than two.
+    /// An AND or OR has this number of conditions, fewer than two.
     #[error("AND or OR of {0} conditions: at least 2 expected")]
     TooFewParts(usize),
-    /// More leaves than so many.
+    /// The query has more than this number of leaves.
     #[error("more than {0} conditions")]
     TooManyLeaves(usize),
-    /// More ANDs and ORs inside each other than so many.
+    /// ANDs and ORs are nested deeper than this number.
     #[error("more than {0} ANDs and ORs inside each other")]
     TooDeep(usize),
     /// A list of no or too many constants.
@@ -41,7 +41,7 @@ pub enum ShapeError {
     WrongType {
         /// The column's place.
         column: usize,
-        /// What it holds.
+        /// The column's type.
         kind: ColumnType,
     },
     /// A pattern without `%` has a prefix alone.

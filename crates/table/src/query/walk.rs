@@ -14,7 +14,7 @@ pub struct LeafShape<'a> {
 }
 
 impl Query {
-    /// What the server sees.
+    /// Returns the part of the query that the server sees.
     #[must_use]
     pub fn shape(&self) -> Shape {
         Shape {

@@ -32,7 +32,7 @@ impl<G: Rng, R: Rows> Draw<'_, G, R> {
         self.below(self.schema.columns.len())
     }
 
-    /// A column whose values differ, as far as a few of them tell.
+    /// Draws a column whose values differ, judged by a few of them.
     fn varied_column(&mut self) -> usize {
         const TRIES: usize = 8;
         for _ in 0..TRIES {

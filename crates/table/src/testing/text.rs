@@ -26,9 +26,10 @@ impl<G: Rng, R: Rows> Draw<'_, G, R> {
                     self.pick(&["=", "<>", "!="])
                 };
                 let (name, constant) = (self.name(column), self.string(column).sql);
-                Twin::same(match self.chance(25) {
-                    true => format!("{constant} {operator} {name}"),
-                    false => format!("{name} {operator} {constant}"),
+                Twin::same(if self.chance(25) {
+                    format!("{constant} {operator} {name}")
+                } else {
+                    format!("{name} {operator} {constant}")
                 })
             }
             _ => self.like(column, narrow),

@@ -60,9 +60,10 @@ fn texts(kind: ColumnType, least: usize) -> BoxedStrategy<Value> {
     ];
     let cut = move |text: String| {
         let text = &text[..text.floor_char_boundary(max_bytes.into())];
-        match text.len() < least {
-            true => Value::Text("x".into()),
-            false => Value::Text(text.into()),
+        if text.len() < least {
+            Value::Text("x".into())
+        } else {
+            Value::Text(text.into())
         }
     };
     vec(characters, 0..=64)
@@ -76,9 +77,12 @@ pub(crate) fn tables(least: usize) -> impl Strategy<Value = Table> {
     vec((kinds(), any::<bool>()), 1..=5).prop_flat_map(move |columns| {
         let row: Vec<_> = columns
             .iter()
-            .map(|&(kind, nullable)| match nullable {
-                true => prop_oneof![1 => Just(Value::Null), 2 => values(kind, least)].boxed(),
-                false => values(kind, least),
+            .map(|&(kind, nullable)| {
+                if nullable {
+                    prop_oneof![1 => Just(Value::Null), 2 => values(kind, least)].boxed()
+                } else {
+                    values(kind, least)
+                }
             })
             .collect();
         vec(row, 0..=30).prop_map(move |rows| {

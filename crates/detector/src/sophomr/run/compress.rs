@@ -82,7 +82,7 @@ impl Run<'_> {
             let of_batch = |batch: usize| {
                 // One circuit has brought all of them to one scale.
                 let scale = pertinent[0][batch].1;
-                let round = Round::new(setting, plan.sums(), round, (before + batch, scale));
+                let round = Round::new(setting, plan.sums(), round, before + batch, scale);
                 let small = pertinent.iter().map(|batches| &batches[batch].0[..]);
                 let recipients: Vec<(Keys, &[Rlwe])> = keys.iter().copied().zip(small).collect();
                 let go_on = || {

@@ -21,8 +21,10 @@ pub(super) fn ranges(sizes: &Sizes, constants: usize) -> Vec<Range<Id>> {
             return ranges;
         }
         let early = end - (end - start) / 4;
-        let cut = (early..=end).rev().min_by_key(|&at| carried[at]);
-        let cut = cut.expect("the end is one of them");
+        let cut = (early..=end)
+            .rev()
+            .min_by_key(|&at| carried[at])
+            .expect("the end is one of them");
         ranges.push(start..cut);
         start = cut;
     }

@@ -1,4 +1,4 @@
-//! What is held, in steps on paper.
+//! The memory that schedules hold, compared with steps worked out on paper.
 
 use super::*;
 use crate::PlanError;
@@ -52,8 +52,9 @@ fn neither_places_nor_constants_add_much_to_what_is_held() {
     let columns = [
         ("id", ColumnType::Integer),
         ("text", ColumnType::Text { max_bytes: 64 }),
-    ];
-    let columns = columns.map(|(name, kind)| (name.to_owned(), kind)).to_vec();
+    ]
+    .map(|(name, kind)| (name.to_owned(), kind))
+    .to_vec();
     let mut builder = TableBuilder::new("t", columns).unwrap();
     for id in [0, i64::from(u32::MAX)] {
         let text = Value::Text("x".repeat(64));
@@ -73,7 +74,7 @@ fn neither_places_nor_constants_add_much_to_what_is_held() {
     }
 }
 
-/// A query for one of so many numbers, far apart.
+/// Returns the plan of a query for one of `numbers` numbers that are far apart.
 fn one_of(params: &Params, rows: u64, numbers: i64) -> Plan {
     let columns = vec![("id".to_owned(), ColumnType::Integer)];
     let mut builder = TableBuilder::new("t", columns).unwrap();

@@ -10,7 +10,7 @@ use std::io::{self, Read};
 const BUFFER: usize = 1 << 18;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// What is malformed in a line of CSV. Fields are counted from 1.
+/// A fault in a line of CSV. Fields are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CsvFault {
@@ -28,7 +28,7 @@ pub enum CsvFault {
     AfterQuote {
         /// The field.
         field: usize,
-        /// What follows.
+        /// The character that follows.
         found: char,
     },
     /// Spaces precede an opening quote, which then does not quote.
@@ -53,7 +53,7 @@ pub enum CsvFault {
     /// The file contains no line but blank ones.
     #[error("expected a header with the names of the columns, found the end of the file")]
     NoHeader,
-    /// A single column's name contains what separates fields elsewhere.
+    /// The name of the only column contains a usual separator of fields.
     #[error(
         "expected fields with commas between, found the one name {name:?}, which contains {separator:?}: choose the \
          delimiter"
@@ -61,7 +61,7 @@ pub enum CsvFault {
     Delimiter {
         /// The name.
         name: String,
-        /// What may separate fields.
+        /// The character in the name that may be the separator.
         separator: char,
     },
     /// The header contains zero bytes, as text in UTF-16 does.
@@ -236,8 +236,10 @@ impl<R: Read> Records<R> {
                 Some(byte) if byte == self.delimiter => return Ok(()),
                 Some(_) => self.rest(),
             };
-            let found = String::from_utf8_lossy(&found[..found.len().min(4)]);
-            let found = found.chars().next().unwrap_or_default();
+            let found = String::from_utf8_lossy(&found[..found.len().min(4)])
+                .chars()
+                .next()
+                .unwrap_or_default();
             return Err(self.fault(CsvFault::AfterQuote { field, found }));
         }
     }
@@ -295,9 +297,10 @@ impl<R: Read> Records<R> {
     }
 
     fn check_length(&self, record: &Record) -> Result<(), RecordError> {
-        match (record.bytes.len() + record.ends.len()) as u64 > self.limit {
-            true => Err(RecordError::TooLong),
-            false => Ok(()),
+        if (record.bytes.len() + record.ends.len()) as u64 > self.limit {
+            Err(RecordError::TooLong)
+        } else {
+            Ok(())
         }
     }
 

@@ -1,4 +1,4 @@
-//! A file whose end is an error for whoever reads past it.
+//! A file that returns an error to a reader that reads past its end.
 
 use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::reader::{ChunkReader, Length};

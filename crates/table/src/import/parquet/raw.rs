@@ -49,7 +49,8 @@ fn range(kind: &DataType) -> Option<(i32, i32)> {
 pub(super) fn cells(
     file: Ending,
     leaf: usize,
-    (column, kind): (&Chosen, &DataType),
+    column: &Chosen,
+    kind: &DataType,
     take: &mut dyn FnMut(&Cell) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
     let file = SerializedFileReader::new(file)?;

@@ -14,7 +14,7 @@ use crate::{Column, ColumnType, Schema};
 const CONDITION: &str = "conditions are a column with = <> < <= > >= BETWEEN IN LIKE ILIKE IS NULL, TRUE or FALSE, joined by \
      AND, OR, NOT";
 
-/// Which of SQL's three truth values rows are wanted for.
+/// The ones of SQL's three truth values for which rows are returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     True,
@@ -26,7 +26,7 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
-    /// What NOT asks of the condition behind it.
+    /// Returns the truth values that NOT requires of the condition behind it.
     fn inverted(self) -> Self {
         match self {
             Self::True => Self::False,

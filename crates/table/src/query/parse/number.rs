@@ -30,7 +30,7 @@ impl Exact {
         Self { floor, ..self }
     }
 
-    /// The next coarser unit, `factor` of which make one: seconds to days.
+    /// Converts to the next coarser unit, which is `factor` times as long, such as seconds to days.
     pub(super) fn coarser(self, factor: i128) -> Self {
         let whole = self.whole && self.floor.rem_euclid(factor) == 0;
         Self {

@@ -11,7 +11,7 @@ use crate::Schema;
 
 const FORM: &str = "SELECT * or columns FROM table WHERE condition [LIMIT n] is";
 
-/// What a statement says.
+/// The parts of a statement.
 pub(super) struct Statement {
     /// Columns by their places.
     pub(super) select: Vec<usize>,
@@ -43,7 +43,7 @@ pub(super) fn read(mut query: Query, schema: &Schema) -> Result<Statement, Query
     })
 }
 
-/// What stands behind WHERE: moved, since copies and comparisons of whole statements are a lot of code.
+/// Returns the condition behind WHERE. It is moved, since copies and comparisons of whole statements compile to much code.
 fn condition(query: Query) -> Option<Expr> {
     match *query.body {
         SetExpr::Select(select) => select.selection,
@@ -121,7 +121,7 @@ fn is_plain(query: &Query) -> bool {
         && pipe_operators.is_empty()
 }
 
-/// The same for what is inside, beside what is read.
+/// Returns whether the SELECT inside has no clauses but those that are read.
 fn is_plain_select(select: &Select) -> bool {
     let Select {
         select_token: _,

@@ -169,7 +169,7 @@ impl CompressBench {
         blocks: usize,
     ) -> Result<BTreeMap<usize, u32>, PdqBenchError> {
         let sums = decrypt(&self.params, secret, shape, packed)?;
-        let found = marked(&self.params, (blocks, self.bound), &sums)?;
+        let found = marked(&self.params, blocks, self.bound, &sums)?;
         let row = |row: omr_pdq::compress::Marked| {
             (row.batch * self.params.slots() + row.slot, row.symbols[0])
         };

@@ -100,8 +100,7 @@ impl QueryBench {
         let (times, yardstick) = (Times::new(), Yardstick::start(true));
         let (answer, answer_s) = timed(|| -> Result<Vec<u8>, PdqBenchError> {
             let (received, plan) = server.read(&sent)?;
-            let answer =
-                server.answer_timed((&received, &plan), &key, &mut rng, progress, &times)?;
+            let answer = server.answer_timed(&received, &plan, &key, &mut rng, progress, &times)?;
             Ok(answer.to_bytes(params)?)
         });
         let answer = answer?;

@@ -87,7 +87,7 @@ pub(super) fn answer(
     let (query, plan) = table.read(params, query)?;
     let bar = ui.bar();
     let told = |done: usize, blocks: usize| bar.at("answer".into(), done as u64, blocks as u64);
-    Ok(table.answer(params, (&query, &plan), key, &told)?)
+    Ok(table.answer(params, &query, &plan, key, &told)?)
 }
 
 /// What a query took.
