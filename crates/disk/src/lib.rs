@@ -10,16 +10,10 @@ pub mod guard;
 pub mod temporary;
 
 #[cfg(all(unix, feature = "record"))]
-mod database;
-#[cfg(all(unix, feature = "record"))]
-mod recording;
-#[cfg(all(unix, feature = "record"))]
-mod replay;
+mod record;
 
 #[cfg(all(unix, feature = "record"))]
-pub use recording::{Recording, Site};
-#[cfg(all(unix, feature = "record"))]
-pub use replay::{History, Loss};
+pub use record::{History, Loss, Recording, Site};
 
 use std::fs::File;
 use std::io;
@@ -31,7 +25,7 @@ use std::path::Path;
 #[track_caller]
 pub fn sync(file: &File) -> io::Result<()> {
     #[cfg(all(unix, feature = "record"))]
-    if recording::synced(file)? {
+    if record::synced(file)? {
         return Ok(());
     }
     file.sync_all()
@@ -94,5 +88,5 @@ pub fn database(file: File) -> Result<impl redb::StorageBackend, redb::DatabaseE
 /// Errors: those of redb.
 #[cfg(all(unix, feature = "record"))]
 pub fn database(file: File) -> Result<impl redb::StorageBackend, redb::DatabaseError> {
-    database::Recorded::new(file)
+    record::Recorded::new(file)
 }

@@ -16,7 +16,6 @@ use crate::config::BoardConfig;
 use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{LOG, State, bad_row, config_body, index_key, index_of, open_row, seal_row};
 use crate::log::Log;
-#[cfg(feature = "server")]
 use crate::meta::Outcome;
 use crate::tables::{View, Writing};
 
@@ -143,7 +142,6 @@ pub(crate) fn hash_at(log: &impl Log, length: u64) -> Result<Option<Hash>, Store
 /// Whether a message is the one that was appended at an index. None where damage took one of the hashes that say so.
 ///
 /// Errors: those of the database.
-#[cfg(feature = "server")]
 pub(crate) fn is_own(
     view: &View,
     index: u64,
@@ -196,7 +194,6 @@ pub(crate) fn hash_before_expiry(log: &impl Log, length: u64) -> Result<Hash, St
 }
 
 /// Puts the hashes of a range of messages into as few rows as can be. A damaged row stays as it is.
-#[cfg(feature = "server")]
 pub(crate) fn join(writing: &Writing<'_>, range: Range<u64>) -> Result<(), StoreError> {
     let mut hashes: Vec<Hash> = Vec::new();
     {
@@ -260,7 +257,6 @@ pub(crate) fn drop_before(
 /// missing until the next hash that is known.
 ///
 /// Errors: those of the database and of segments.
-#[cfg(feature = "server")]
 pub(crate) fn mend(log: &impl Log) -> Result<(), StoreError> {
     let meta = log.meta();
     let mut gaps = Vec::new();
@@ -295,7 +291,6 @@ pub(crate) fn mend(log: &impl Log) -> Result<(), StoreError> {
 }
 
 /// Damaged rows: none of them loses a message, since all hashes follow from the messages.
-#[cfg(feature = "server")]
 pub(crate) fn faults(view: &View) -> Result<Vec<StoreError>, StoreError> {
     let mut out = Vec::new();
     view.each(LOG, &[], |key, row| {

@@ -53,7 +53,6 @@ pub(crate) const KEYS_CONFIG: [&[u8]; 2] = [b"config", b"config, again"];
 pub(crate) const KEYS_STATE: [&[u8]; 2] = [b"state", b"state, again"];
 pub(crate) const KEYS_HISTORY: [&[u8]; 2] = [b"history", b"history, again"];
 const KEY_STATE: &[u8] = KEYS_STATE[0];
-#[cfg(feature = "server")]
 const KEY_HISTORY: &[u8] = KEYS_HISTORY[0];
 
 const CRC_BYTES: usize = 4;
@@ -307,7 +306,6 @@ pub struct History {
 }
 
 impl History {
-    #[cfg(feature = "server")]
     const BYTES: usize = 32;
 
     /// The history of a board that is made now.
@@ -320,7 +318,6 @@ impl History {
     }
 
     /// The history of a store that is restored from the state of a backup.
-    #[cfg(feature = "server")]
     pub(crate) fn restored(id: [u8; 16], state: &State) -> Self {
         Self {
             id,
@@ -338,7 +335,6 @@ impl History {
     }
 
     /// The histories of a board, oldest first; at least one.
-    #[cfg(feature = "server")]
     pub(crate) fn decode_all(value: &[u8]) -> Result<Vec<Self>, StoreError> {
         let (all, rest) = value.as_chunks::<{ Self::BYTES }>();
         if all.is_empty() || !rest.is_empty() {

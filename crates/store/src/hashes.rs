@@ -351,7 +351,6 @@ pub(crate) fn faults(view: &View, layout: &Layout) -> Result<Vec<StoreError>, St
 }
 
 /// Removes all damaged rows: whoever reads those messages next keeps their hashes again.
-#[cfg(feature = "server")]
 pub(crate) fn drop_damaged(meta: &Meta) -> Result<(), StoreError> {
     meta.transact(|writing, _| {
         let mut table = writing.table(HASHES)?;

@@ -12,7 +12,6 @@ use tokio::sync::watch;
 
 use crate::database::{Access, Guarded, Handle, Source, guarded};
 use crate::error::{Evidence, Foreign, Redb, StoreError};
-#[cfg(feature = "server")]
 use crate::format::History;
 use crate::format::{
     EARLIER_META, KEYS_CONFIG, KEYS_VERSION, Layout, META, META_VERSION, State, bad_row,
@@ -28,7 +27,6 @@ pub(crate) struct Meta {
     pub(crate) config: BoardConfig,
     pub(crate) layout: Layout,
     /// The board's histories, oldest first; at least one.
-    #[cfg(feature = "server")]
     pub(crate) histories: Vec<History>,
     /// One transaction at a time, and none during opening.
     writer: Mutex<()>,
@@ -69,7 +67,6 @@ impl Meta {
         let loaded = guarded(|| load(&source, database.get()?))?;
         let (config, state) = (loaded.config, loaded.state);
         Ok(Self {
-            #[cfg(feature = "server")]
             histories: loaded.histories,
             source,
             access,
@@ -94,7 +91,6 @@ impl Meta {
     }
 
     /// The history that the board is in.
-    #[cfg(feature = "server")]
     pub(crate) fn history(&self) -> History {
         let last = self.histories.last();
         last.copied().unwrap_or(History::first(&self.config))
@@ -236,7 +232,6 @@ impl Meta {
     }
 
     /// Times the meta file was opened anew.
-    #[cfg(feature = "server")]
     pub(crate) fn epoch(&self) -> u64 {
         self.slot().epoch
     }
@@ -307,7 +302,6 @@ impl Meta {
 struct Loaded {
     config: BoardConfig,
     state: State,
-    #[cfg(feature = "server")]
     histories: Vec<History>,
 }
 
@@ -354,7 +348,6 @@ fn load(source: &Source, database: &Handle) -> Result<Loaded, StoreError> {
     view.seed = Layout::new(&config).seed;
     Ok(Loaded {
         state: view.state()?,
-        #[cfg(feature = "server")]
         histories: view.histories()?,
         config,
     })

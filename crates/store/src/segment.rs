@@ -41,7 +41,6 @@ impl Segment {
     }
 
     /// The value of its row.
-    #[cfg(feature = "server")]
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = crate::format::pack([self.count, self.bytes]);
         out.extend_from_slice(&self.hash);

@@ -71,14 +71,12 @@ fn state_by(
 pub(crate) type StoredRow = (Vec<u8>, Vec<u8>);
 
 /// The rows of a table.
-#[cfg(feature = "server")]
 pub(crate) struct List<T> {
     pub(crate) intact: Vec<T>,
     /// What is wrong with the others.
     pub(crate) faults: Vec<StoreError>,
 }
 
-#[cfg(feature = "server")]
 impl<T> List<T> {
     /// All rows.
     ///
@@ -105,7 +103,6 @@ impl View {
     }
 
     /// The histories of the board, oldest first.
-    #[cfg(feature = "server")]
     pub(crate) fn histories(&self) -> Result<Vec<History>, StoreError> {
         let [first, again] = KEYS_HISTORY.map(|key| match self.get(META, key)? {
             Some(value) => History::decode_all(&value),
@@ -168,7 +165,6 @@ impl View {
     }
 
     /// The rows of a table as `decode` makes them of key and value, and the faults of those that are damaged.
-    #[cfg(feature = "server")]
     pub(crate) fn list<T>(
         &self,
         rows: Rows,
@@ -294,7 +290,6 @@ impl<'t> Writing<'t> {
     }
 
     /// Removes the rows whose checksums are wrong.
-    #[cfg(feature = "server")]
     pub(crate) fn drop_damaged(&self, rows: Rows) -> Result<(), StoreError> {
         let (seed, name) = (self.seed, short(&rows));
         let mut table = self.table(rows)?;
@@ -304,7 +299,6 @@ impl<'t> Writing<'t> {
     }
 
     /// Removes a row and returns whether it was there.
-    #[cfg(feature = "server")]
     pub(crate) fn remove(&self, rows: Rows, key: &[u8]) -> Result<bool, StoreError> {
         let mut table = self.table(rows)?;
         Ok(table.remove(key).map_err(Redb)?.is_some())

@@ -127,13 +127,11 @@ pub(crate) fn most_in_run(layout: &Layout) -> u64 {
 }
 
 /// Bytes of a full run.
-#[cfg(feature = "server")]
 pub(crate) fn run_bytes(layout: &Layout) -> usize {
     most_in_run(layout) as usize * layout.record_bytes()
 }
 
 /// The error of a message that no row of the tail has.
-#[cfg(feature = "server")]
 pub(crate) fn lost_record(index: u64) -> StoreError {
     damaged_tail(
         index,

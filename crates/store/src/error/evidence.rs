@@ -131,7 +131,6 @@ impl StoreError {
 }
 
 impl Evidence {
-    #[cfg(feature = "server")]
     pub(crate) fn hash(hash: [u8; 32]) -> Self {
         Self::Hash(Box::new(hash))
     }

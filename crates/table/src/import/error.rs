@@ -94,7 +94,6 @@ pub enum ImportError {
         error: ValueError,
     },
     /// A number of Parquet exceeds the type that its column is annotated with.
-    #[cfg(feature = "parquet")]
     #[error(
         "row {row}, counted from 0, column {column:?}: expected a number of type {expected}, found {found}"
     )]

@@ -1,6 +1,6 @@
 //! A recorded folder as a power failure could have left it.
 
-use crate::recording::{Content, Names, Node, Site, Tree};
+use super::recording::{Content, Names, Node, Site, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;

@@ -1,6 +1,6 @@
 //! A folder as it is at every sync of a file or of a folder in it.
 
-use crate::replay::{History, Moment};
+use super::replay::{History, Moment};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;

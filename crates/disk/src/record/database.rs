@@ -1,6 +1,6 @@
 //! The storage of a database, with syncs that a recording sees.
 
-use crate::recording;
+use super::recording;
 use redb::backends::FileBackend;
 use redb::{BackendError, DatabaseError, StorageBackend};
 use std::fs::File;
