@@ -168,12 +168,12 @@ fn costs(f: &mut Formatter<'_>, status: &Status) -> Result {
         let milliseconds = format!("{:.3}", cost.milliseconds_a_message);
         vec![text(&cost.scheme), milliseconds]
     });
-    let heads = (
-        "costs",
-        "Configured costs",
-        "What the configuration says a message costs the detector: not measured here. Where a hybrid digest is split, \
-         and which job is next, follows from it",
-    );
+    let heads = Heads {
+        id: "costs",
+        heading: "Configured costs",
+        caption: "What a message costs the detector by the configuration, not measured here. Where a hybrid digest is \
+                  split, and which job is next, follows from it",
+    };
     section(f, heads, &columns, &costs.collect::<Vec<_>>())
 }
 

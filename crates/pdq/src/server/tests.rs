@@ -78,7 +78,7 @@ fn packed(table: &Table, key: i64, bound: usize, draw: u64) -> Packed {
     let mut after = before.clone();
     for (ct, packed) in after.iter_mut().enumerate() {
         let flooding = flooding.as_ref().expect("a set with flooding");
-        flooding.hide(params, (0, ct), packed);
+        flooding.hide(params, 0, ct, packed);
     }
     let answer = server
         .answer(&sent, &plan, &WORLD.key, &mut rng(draw), &Quiet)
