@@ -18,7 +18,7 @@ pub enum EvalError {
     /// No level is left below.
     #[error("expected a level below {}, found {}: the modulus chain is used up", .0.expected, .0.found)]
     Exhausted(Mismatch<usize>),
-    /// Whoever waits for the result wants it no more ([`crate::Evaluator::stop`]).
+    /// The computation was stopped, as its result is not needed any more ([`crate::Evaluator::stop`]).
     #[error("stopped before the result was there")]
     Stopped,
 }

@@ -161,7 +161,7 @@ fn range_polynomial_and_fermat_make_an_indicator() {
     }
 }
 
-/// The same slots at the same scale, with no more noise; where nothing is cut, what a division leaves.
+/// Cutting keeps slots and scale and adds no noise; where nothing is cut, a division gives the same slots.
 #[test]
 fn ciphertexts_at_the_floor_are_cut() {
     let mut t = scheme(6, 7);

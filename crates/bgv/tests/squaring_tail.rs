@@ -99,7 +99,7 @@ fn relin(t: &mut Insecure) -> SwitchingKey {
     t.relin(t.chain.basis(0).len().div_ceil(2))
 }
 
-/// Which embeddings leave `|v| < q` at some step, and the largest `|v| / q` met.
+/// Returns for each embedding whether it leaves `|v| < q` at some step, and the largest `|v| / q`.
 fn run_chain(t: &mut Insecure, key: &SwitchingKey, q: f64, steps: usize) -> (Vec<bool>, f64) {
     let mut x = t.floor();
     let mut gone = vec![false; N / 2];

@@ -2,8 +2,8 @@
 //!
 //! Given are encrypted vectors `v` (*batches*), a *node* `x` for every entry, and for every entry
 //! some *symbols* in the clear (or encrypted). A digest holds, for each symbol `L` and all `e < bound`, the sum of
-//! `x^e * L * v` over all entries of all batches, modulo p. Whoever holds the key finds from the sums of `L = 1` which
-//! entries are not zero, and from the others their symbols (`omr-codec`).
+//! `x^e * L * v` over all entries of all batches, modulo p. The holder of the key finds from the sums of `L = 1` which
+//! entries are not zero, and from the other sums their symbols (`omr-codec`).
 //!
 //! 1. A batch comes as the small ciphertexts that ring switching gives
 //!    ([`Descent`](omr_rlwe::Descent)). [`CodeTables::codes`] makes its [`Codes`].

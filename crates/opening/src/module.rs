@@ -146,7 +146,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// So many of them.
+    /// Selects `count` rows, starting at row `first`.
     pub(crate) fn range(&self, first: usize, count: usize) -> Self {
         let of = |bodies: &&'a [Poly<Eval>]| &bodies[first..][..count];
         Self {

@@ -1,4 +1,4 @@
-//! What is counted comes out as OpenMetrics text under documented names.
+//! Counts are exported as OpenMetrics text under documented names.
 
 use std::collections::BTreeSet;
 

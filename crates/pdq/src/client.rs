@@ -21,7 +21,7 @@ pub struct Client<'a> {
     pub params: &'a Params,
     /// The table's schema.
     pub schema: &'a Schema,
-    /// Her secret.
+    /// The secret key of the client.
     pub secret: &'a SecretKey,
 }
 

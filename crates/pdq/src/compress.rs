@@ -1,8 +1,8 @@
 //! Compression alone: the rows that an encrypted index marks, as power sums in few ciphertexts.
 //!
 //! Given are blocks of as many rows as the large ring has slots, for each block an encrypted index that is 1 in the
-//! slots of rows that are wanted and 0 in all others, and for each row symbols modulo p in the clear, the first of which
-//! is 1 and the second the row's node. A query's answer is made in this way; benchmarks and tests give indices of
+//! slots of rows that are wanted and 0 in all others, and for each row symbols modulo p in the clear: first 1, then
+//! the row's node, then its values. A query's answer is made in this way; benchmarks and tests pass indices of
 //! their own ([`encrypt_index`]).
 
 use crate::keys::{EvaluationKey, random};

@@ -31,7 +31,7 @@ struct World {
     plan: Plan,
     /// By kind: secret key, key, query, answer.
     files: [Vec<u8>; 4],
-    /// What the answer holds.
+    /// The rows of the answer.
     expected: Vec<(u64, Vec<Value>)>,
 }
 
@@ -171,7 +171,7 @@ fn bodies_of_other_lengths_are_refused() {
     }
 }
 
-/// What a query says of itself may be anything.
+/// The public part of a query may contain anything.
 #[test]
 fn heads_of_queries_are_checked() {
     let world = &*WORLD;
@@ -221,7 +221,7 @@ fn heads_of_queries_are_checked() {
     assert!(!world.reads(2, &with_head(&deep, deep.len() as u32)));
 }
 
-/// What a server tells of an encrypted table may be anything, and is planned with before anything else.
+/// The head of an encrypted table may contain anything, and is planned with before anything else.
 #[test]
 fn heads_of_encrypted_tables_are_checked() {
     let world = &*WORLD;
@@ -279,7 +279,7 @@ fn another_placement_gives_no_rows() {
     }
 }
 
-/// All sums 0: an answer that anyone can make. It holds no row, which cannot be told from none that match.
+/// All sums 0: an answer that anyone can make. It holds no row, which looks as if no row matched.
 #[test]
 fn a_blank_answer_has_no_rows() {
     let blank = forged(3, |_, body| body[32..].fill(0));

@@ -414,7 +414,7 @@ fn encrypted_tables_answer_as_tables_in_the_clear() {
     assert!(error.to_string().contains("city"), "{error}");
 }
 
-/// Goes on so many times.
+/// Stops after this number of calls.
 struct Impatient(AtomicUsize);
 
 impl Progress for Impatient {
@@ -458,7 +458,7 @@ fn answers_stop_when_they_are_told_to() {
     stopped_everywhere(encrypted);
 }
 
-/// An answer is asked about in all its parts, and ends wherever it is told to.
+/// All parts of an answer check for a stop, and end there.
 fn stopped_everywhere(mut answer: impl FnMut(&Impatient) -> Result<(), ServerError>) {
     let never = Impatient(AtomicUsize::new(usize::MAX));
     answer(&never).unwrap();

@@ -62,7 +62,7 @@ pub struct Endpoint {
     /// Time after which a call fails as long as the server never answered, where that is sooner: somebody who waits
     /// at a screen wants to hear of a wrong URL at once.
     pub unreached: Option<Duration>,
-    /// Told once a call has had no success for two seconds and goes on.
+    /// Called once a call has failed for two seconds and is still retried.
     pub notice: Option<Notice>,
 }
 

@@ -26,7 +26,7 @@ fn letters(count: u8) -> Vec<Message> {
     (0..count).map(letter).collect()
 }
 
-/// Passes connections on; the first ones break after so many bytes from the server or to it.
+/// Passes connections on; the first ones break after `limits` bytes from the server or to it.
 async fn breaking(to: SocketAddr, limits: &'static [u64]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

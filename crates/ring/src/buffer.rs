@@ -60,7 +60,7 @@ impl Pool {
         POOL.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whoever reserves works in the same memory as others, one after another.
+    /// Returns the number of words that are kept: all holders of reservations share this memory, one after another.
     fn limit(&self) -> usize {
         let most = self.plans.iter().map(|plan| plan.words).max();
         POOL_WORDS + most.unwrap_or(0)

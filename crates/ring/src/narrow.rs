@@ -73,8 +73,8 @@ impl NarrowGaussian {
         }
     }
 
-    /// The thresholds that docs/wire.md has for parameter `s`: magnitude `x` is drawn by 63 bits that are at least
-    /// `x` of them. Whoever makes a clue of the same seed again must draw the same errors.
+    /// Returns the thresholds that docs/wire.md lists for parameter `s`: the magnitude is the number of thresholds that 63
+    /// random bits reach. Two senders that make a clue of one seed must draw the same errors.
     pub fn published(s: f64) -> Option<&'static [u64]> {
         let found = PUBLISHED.iter().find(|(parameter, _)| *parameter == s);
         found.map(|(_, thresholds)| *thresholds)

@@ -87,7 +87,7 @@ pub struct SharedInput {
 /// Switches ciphertexts of a larger ring to one ciphertext with a shared mask in a smaller one.
 ///
 /// The row of part t, component k and digit d encrypts, with a single mask, `gadget_d` times
-/// component c of `Y^k s` in body `t components + c` for all c, and 0 in the bodies of the other
+/// component c of `Y^k s` in body `t components + c` for all c, and 0 in the bodies of all other
 /// parts: so one digit of the mask serves all components at once. Messages and errors are integers
 /// modulo q, the message in the high part.
 ///

@@ -1,4 +1,4 @@
-//! What a key switch does beside switching: several inputs, primes dropped, an image.
+//! Key switches with several inputs, primes dropped, and an image.
 use chacha20::ChaCha20Rng;
 use omr_ring::*;
 use omr_rlwe::*;

@@ -73,7 +73,7 @@ impl Insecure {
         )
     }
 
-    /// Switches a fresh ciphertext from another secret, with so many of the key's special primes.
+    /// Switches a fresh ciphertext from another secret, with `left` of the key's special primes.
     fn key_switched(&mut self, dnum: usize, special: &Basis, left: usize) -> Rlwe {
         let shape = KeyShape::new(&Self::all(), dnum, special);
         let other = Secret::uniform_ternary(&mut self.rng, self.ring.n());

@@ -62,7 +62,7 @@ impl Insecure {
         turn.apply(&self.ring, inputs, bodies, &self.p)
     }
 
-    /// What a recipient's key makes of her body and the mask.
+    /// Switches a recipient's body and the mask by the recipient's key alone.
     fn alone(&self, input: &SharedRlwe<Eval>, recipient: usize) -> Rlwe {
         let switch = KeySwitch {
             key: &self.keys[recipient],

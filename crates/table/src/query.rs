@@ -78,7 +78,7 @@ pub enum Test {
     Texts(Vec<String>),
     /// The text matches a pattern.
     Like(Pattern),
-    /// The value is absent. Tells the server all: it has no constant. Negated: is present.
+    /// The value is absent, or if negated present. The server sees the whole test, as it has no constant.
     Null,
 }
 

@@ -1,4 +1,4 @@
-//! What one message costs, by the number of messages in flight: three rotations with one digit, the
+//! The cost of one message, by the number of messages in flight: three rotations with one digit, the
 //! switch to the block secret, one rotation with two digits, the trace.
 
 #[allow(dead_code, reason = "tests use the rest")]

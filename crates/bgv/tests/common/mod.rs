@@ -10,7 +10,7 @@ use rand_core::SeedableRng;
 
 pub(crate) const P: u64 = 786_433;
 
-/// What to build.
+/// The dimensions of a scheme.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub(crate) n: usize,

@@ -202,7 +202,7 @@ fn numbers_beyond_the_counter_never_give_wrong_messages() {
     assert_eq!(sums.decode(&SMALL), Err(overflow));
 }
 
-/// However many there are, an overflow is told with their exact number.
+/// An overflow is reported with the exact number of messages, for any number.
 #[test]
 fn counters_tell_every_overflow_with_its_number() {
     let wide = CubicCode::new(&SEED, 100).unwrap();

@@ -17,7 +17,7 @@ fn identity() -> Vec<u32> {
     (0..512).collect()
 }
 
-/// Vectors and symbols of so many batches, all random modulo p: sums are linear, sparse or not.
+/// Draws vectors and symbols of a number of batches, all random modulo p: sums are linear, sparse or not.
 fn random(
     world: &mut InsecureWorld,
     shape: SumsShape,

@@ -1,6 +1,6 @@
 //! Negacyclic transforms, two levels a pass, depth first.
 //!
-//! The tree of blocks is that of the other back ends: the block at heap slot `s` (root 1) splits into
+//! The tree of blocks is the same in all back ends: the block at heap slot `s` (root 1) splits into
 //! slots `2s` and `2s + 1`, and its butterflies take twiddle `s`. Between the first and the last pass
 //! a row holds the bits of doubles, of either sign. Bounds on them are given as multiples of `q`;
 //! every integer below `8q < 2^53` is exact.

@@ -81,12 +81,12 @@ impl<'a> Counter<'a> {
         Self { params, start }
     }
 
-    /// So many masks encoded, and transformed modulo every prime.
+    /// Returns the transforms of encoding `count` masks modulo every prime.
     pub(super) fn masks(&self, count: usize) -> usize {
         count * (1 + self.limbs(0))
     }
 
-    /// So many constants expanded.
+    /// Returns the transforms of expanding `constants` constants.
     pub(super) fn expansion(&self, constants: usize) -> usize {
         constants * self.relinearisation(0)
     }

@@ -1,4 +1,4 @@
-//! A server in memory that fails when it is told to.
+//! A server in memory that fails on command.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 mod addresses;
@@ -28,17 +28,17 @@ use tonic::{Code, Request, Response, Status, Streaming};
 pub(crate) enum Fault {
     /// Before anything is done.
     Refuse(Code),
-    /// Fails before anything is done, and asks for a pause of so many milliseconds.
+    /// Fails before anything is done, and asks for a pause of this number of milliseconds.
     Busy(u64),
     /// Done, but the answer is lost.
     LoseAnswer,
-    /// A stream breaks after so many messages.
+    /// A stream breaks after this number of messages.
     BreakAfter(usize),
-    /// The same, and is silent for so long before.
+    /// A stream breaks after this number of messages, and is silent for this time before.
     SilentAfter(usize, Duration),
 }
 
-/// What makes a digest of messages.
+/// A function that makes a digest of messages.
 pub(crate) type Maker = dyn Fn(&CreateJobRequest, &[Message]) -> Vec<u8> + Send + Sync;
 
 impl State {
@@ -104,7 +104,7 @@ pub(crate) struct Fake {
 
 type Boxed<T> = BoxStream<'static, Result<T, Status>>;
 
-/// What becomes of a call.
+/// The planned result of a call.
 pub(crate) struct Fate {
     lost: Option<Status>,
     breaks: Option<usize>,

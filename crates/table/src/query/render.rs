@@ -100,7 +100,7 @@ impl LeafShape<'_> {
     }
 }
 
-/// So many `?`; of a long list its length, whatever length a stranger names.
+/// Returns `count` question marks. A long list is written as its length, which may come from a stranger.
 fn marks(count: usize) -> String {
     if count > LONG_LIST {
         return format!("{count} x ?");

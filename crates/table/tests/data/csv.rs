@@ -131,7 +131,7 @@ fn text_is_cut_only_if_that_is_asked_for() {
     assert_eq!(kinds(&table), ["text(7)"]);
 }
 
-/// What was cut is reported with its first row, and that a character too long for the column left nothing.
+/// Cuts are reported with their first row, and texts that became empty because no character fits.
 #[test]
 fn cuts_are_reported() {
     let mut cut = declared(&["a:text(1)", "t:timestamp"]);

@@ -12,7 +12,7 @@ pub(crate) fn options() -> ImportOptions {
     ImportOptions::new("test", SALT)
 }
 
-/// The same with these columns declared.
+/// Returns the options with these columns declared.
 pub(crate) fn declared(columns: &[&str]) -> ImportOptions {
     let mut options = options();
     options.declared = columns

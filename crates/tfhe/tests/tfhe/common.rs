@@ -157,7 +157,7 @@ impl Keys {
 /// Plaintext modulus.
 pub(crate) const P: u64 = 97;
 
-/// What the rotations look for: a coordinate near 0; all coordinates hit.
+/// The windows of the rotations: a coordinate near 0, and all coordinates inside.
 pub(crate) fn windows(q: u64) -> [Window; 2] {
     let first = Window {
         centre: 0,
