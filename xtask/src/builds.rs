@@ -30,7 +30,7 @@ const BUILDS: [Build; 2] = [
     },
 ];
 
-/// What the evidence alone is made of.
+/// Crates that only the evidence may depend on.
 const EVIDENCE: [&str; 4] = ["plotters", "maud", "tfhe", "tfhe-ntt"];
 
 /// Lints both builds, and counts the crates that they are made of.

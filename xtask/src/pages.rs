@@ -1,4 +1,7 @@
-//! Checks columns and links of the Markdown pages, and the first line of each Rust file, which describes its content.
+//! Checks columns and links of the Markdown pages, the first line of each Rust file, which describes its content, and
+//! words of documentation comments.
+
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -36,6 +39,12 @@ pub(crate) enum Fault {
     Unlisted { page: PathBuf },
     /// A Rust file that does not begin with what is in it.
     Nameless { source: PathBuf },
+    /// A documentation comment contains a word of [`words`], or begins with one.
+    Word {
+        source: PathBuf,
+        line: usize,
+        word: &'static str,
+    },
 }
 
 impl fmt::Display for Fault {
@@ -55,6 +64,13 @@ impl fmt::Display for Fault {
             Self::Nameless { source } => {
                 let source = source.display();
                 write!(f, "{source}:1: expected `//! ` and what is in the file")
+            }
+            Self::Word { source, line, word } => {
+                let source = source.display();
+                write!(
+                    f,
+                    "{source}:{line}: expected a sentence of plain words with a subject, found `{word}`"
+                )
             }
             Self::Unlisted { page } => {
                 let page = page.display();
@@ -88,6 +104,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     }
     found.extend(faults(&pages, &|path| root.join(path).exists()));
     found.extend(nameless(&sources));
+    found.extend(words::faults(&sources));
     if found.is_empty() {
         gpu::page(root, false)
     } else {
