@@ -31,7 +31,7 @@ const FIRST: [&str; 7] = [
     "The same", "Its", "Those", "That of", "Which", "What", "None",
 ];
 
-/// Words that have a plainer one: "reports" for "tells", "again" for "anew", "a number of" for "so many".
+/// Words that have plainer ones, such as "reports", "again" or "a number of".
 const ANYWHERE: [&str; 9] = [
     "told",
     "tells",
