@@ -267,13 +267,6 @@ pub(crate) enum BoardCommand {
     /// Remove the oldest messages for good
     #[command(after_help = examples::BOARD)]
     Expire(BoardExpire),
-    /// Make a board of an earlier format one of this format; the earlier file is kept beside it
-    #[command(after_help = examples::BOARD)]
-    Convert {
-        /// The board's folder
-        #[arg(value_name = "DIR")]
-        dir: PathBuf,
-    },
 }
 
 #[derive(Args)]

@@ -94,11 +94,8 @@ Examples:
   omr board stat board --json
   omr board verify board
   omr board expire board --keep 100000
-  omr board convert board
 
 All payloads of a board have one size: shorter files are padded, longer ones split.
-
-A board that an earlier version made is refused until it is converted.
 
 Messages that stay when others expire keep their indices, one-time keys stay used, and what asks for a message that \
 expired is refused. A board keeps no times: to expire by age, note from time to time how many messages there are.";

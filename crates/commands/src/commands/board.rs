@@ -10,7 +10,7 @@ use omr_console::Ui;
 use omr_console::chain;
 use omr_detector::Progress;
 use omr_protocol::{ClueKind, ClueParams, ParamSet, Sealing};
-use omr_store::{Board, EARLIER_FILE, Stat, StoreError, Structure};
+use omr_store::{Board, Stat, StoreError, Structure};
 use serde::Serialize;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -44,7 +44,6 @@ pub(super) fn run(command: &BoardCommand, ui: &Ui) -> Result<(), CliError> {
         BoardCommand::Stat { dir, json } => stat(dir, *json, ui),
         BoardCommand::Verify { dir } => verify(dir, ui),
         BoardCommand::Expire(args) => expire(args, ui),
-        BoardCommand::Convert { dir } => convert(dir, ui),
     }
 }
 
@@ -263,16 +262,6 @@ fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
         messages: there,
     };
     Err(CliError::input(dir)(unsound))
-}
-
-/// Errors: `Input`.
-fn convert(dir: &Path, ui: &Ui) -> Result<(), CliError> {
-    let board = patiently(ui, || Board::convert(dir)).map_err(CliError::input(dir))?;
-    ui.note(&format!(
-        "{} messages converted; the earlier file is kept as {EARLIER_FILE}",
-        omr_console::thousands(board.len() - board.first()),
-    ));
-    Ok(())
 }
 
 #[derive(Serialize)]
