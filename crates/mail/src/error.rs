@@ -3,6 +3,7 @@
 use omr_client::letter::LetterError;
 use omr_client::locked::LockError;
 use omr_client::{DecodeError, MakeKeyError, SecretKeyError};
+use omr_errors::OtherVersion;
 use omr_inbox::InboxError;
 use omr_protocol::Mismatch;
 use omr_protocol::frame::FrameError;
@@ -195,20 +196,11 @@ pub enum MailError {
     /// The inbox's database.
     #[error("the inbox: {0}")]
     Database(#[source] Box<redb::Error>),
-    /// A table of the inbox's file whose keys or values have other types than this version writes.
+    /// An inbox of another version of its format.
     #[error(
-        "the inbox was made by an earlier development version, whose files this one does not read (table {table}: \
-         expected {expected}, found {found}): `omr inbox rebuild` fetches it anew from the server and keeps the file \
-         under another name"
+        "the inbox: {0}: `omr inbox rebuild` fetches it from the server and keeps the file under another name"
     )]
-    OtherTypes {
-        /// The name of the table.
-        table: String,
-        /// The types of keys and values of this version.
-        expected: String,
-        /// The types in the file.
-        found: String,
-    },
+    Version(OtherVersion),
     /// The inbox's file is not as it was written; what the database found, if it says.
     #[error(
         "the inbox is damaged: `omr inbox rebuild` fetches it anew from the server and keeps the damaged file \

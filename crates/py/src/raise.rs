@@ -251,7 +251,7 @@ fn mail(error: MailError) -> Result<Class, std::io::Error> {
         MailError::Busy => bare("InboxBusyError"),
         MailError::Database(_)
         | MailError::Damaged(_)
-        | MailError::OtherTypes { .. }
+        | MailError::Version(_)
         | MailError::Record(_) => bare("InboxError"),
         MailError::NoMessage(_) | MailError::Range(_) | MailError::NotKept(_) => bare("InboxError"),
         MailError::OtherSealing(sealings) => both("BoardError", sealings),

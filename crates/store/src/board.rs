@@ -103,7 +103,7 @@ impl Board {
 
     /// Opens the board in the folder `dir` for reading and appending; recovers it after a crash.
     ///
-    /// Errors: [`StoreError::Missing`], [`StoreError::NotABoard`], [`StoreError::EarlierBoard`],
+    /// Errors: [`StoreError::Missing`], [`StoreError::NotABoard`],
     /// [`StoreError::Version`], [`StoreError::Locked`] while any other handle has it open, and
     /// those of damage.
     pub fn open(dir: impl AsRef<Path>) -> Result<Self, StoreError> {

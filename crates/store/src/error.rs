@@ -4,7 +4,7 @@ mod evidence;
 
 pub(crate) use evidence::hex;
 pub use evidence::{ConfigField, Evidence, Foreign, Holder, Part};
-use omr_errors::Mismatch;
+use omr_errors::{Mismatch, OtherVersion};
 
 use std::io;
 use std::path::PathBuf;
@@ -57,19 +57,13 @@ pub enum StoreError {
         /// What it is instead.
         what: Foreign,
     },
-    /// This file is a local board of format 1 to 3, which builds before this one wrote.
-    #[error("{} is a board of an earlier format, and nothing of it is lost: make it one of this format by `omr board convert`",
-        .0.display())]
-    EarlierBoard(PathBuf),
-    /// The store, a segment or a backup has a version that this build does not know.
-    #[error("version of {what}: expected {expected}, found {found}")]
+    /// A board, a segment or a backup of another version of its format.
+    #[error("{what}: {version}")]
     Version {
         /// What was read.
         what: &'static str,
-        /// The version this build reads and writes.
-        expected: u32,
-        /// The version found.
-        found: u32,
+        /// The versions.
+        version: OtherVersion,
     },
     /// Another handle, in this process or another, has the board open.
     #[error("{} is held by another process or handle, {holder}", path.display())]
@@ -260,6 +254,11 @@ pub struct UsedKey {
 }
 
 impl StoreError {
+    pub(crate) const fn version(what: &'static str, expected: u32, found: u32) -> Self {
+        let version = OtherVersion { expected, found };
+        Self::Version { what, version }
+    }
+
     /// Whether the database may refuse all work after this error.
     pub(crate) fn poisons(&self) -> bool {
         matches!(

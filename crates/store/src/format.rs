@@ -8,7 +8,7 @@ use redb::TableDefinition;
 use crate::error::{Evidence, StoreError};
 
 /// The version of the meta file that this build reads and writes.
-pub const META_VERSION: u32 = 5;
+pub const META_VERSION: u32 = 1;
 /// The name of the file in the folder of a local board.
 pub const BOARD_FILE: &str = "board.redb";
 
@@ -23,11 +23,9 @@ pub(crate) const ORDER: Rows = TableDefinition::new("omr.store.order");
 pub(crate) const KEYS: Rows = TableDefinition::new("omr.store.keys");
 pub(crate) const UPLOADS: Rows = TableDefinition::new("omr.store.uploads");
 pub(crate) const RECORDS: Rows = TableDefinition::new("omr.store.records");
-/// The meta table of local boards of format 1 to 3.
-pub(crate) const EARLIER_META: &str = "omr.meta";
 /// On boards of bound clues alone.
 pub(crate) const ONCE: Rows = TableDefinition::new("omr.store.once");
-/// Hashes of messages, on boards of bound clues alone; absent in files of builds that kept none.
+/// Hashes of messages, on boards of bound clues alone.
 pub(crate) const HASHES: Rows = TableDefinition::new("omr.store.hashes");
 /// One-time keys of messages that expired: used for good, though nothing else is left of them.
 pub(crate) const SPENT: Rows = TableDefinition::new("omr.store.spent");
@@ -395,7 +393,6 @@ pub(crate) fn decode_body(body: &[u8]) -> Option<BoardConfig> {
         clue_bytes: u32_at(body, 16)?,
         payload_bytes: u32_at(body, 20)?,
         clues: match rest {
-            [] => Clues::Plain,
             [tag] => Clues::from_tag(*tag)?,
             _ => return None,
         },

@@ -17,7 +17,6 @@ mod board;
 mod chain;
 mod config;
 mod database;
-mod earlier;
 mod error;
 mod format;
 mod hashes;
@@ -39,7 +38,6 @@ mod tests;
 
 pub use board::{Board, Stat};
 pub use config::{BoardConfig, Clues, Message, POST_KEY_BYTES};
-pub use earlier::EARLIER_FILE;
 pub use error::{ConfigField, Evidence, Foreign, Holder, Part, StoreError, UsedKey};
 pub use format::{BOARD_FILE, History, META_VERSION};
 pub use hashes::{Gathered, MessageHashes, Take};

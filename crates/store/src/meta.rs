@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::config::BoardConfig;
 use omr_errors::Mismatch;
-use redb::{TableError, TableHandle};
+use redb::TableError;
 #[cfg(feature = "server")]
 use tokio::sync::watch;
 
@@ -14,8 +14,7 @@ use crate::database::{Access, Guarded, Handle, Source, guarded};
 use crate::error::{Evidence, Foreign, Redb, StoreError};
 use crate::format::History;
 use crate::format::{
-    EARLIER_META, KEYS_CONFIG, KEYS_VERSION, Layout, META, META_VERSION, State, bad_row,
-    decode_config,
+    KEYS_CONFIG, KEYS_VERSION, Layout, META, META_VERSION, State, bad_row, decode_config,
 };
 use crate::tables::{View, Writing};
 
@@ -317,9 +316,6 @@ fn load(source: &Source, database: &Handle) -> Result<Loaded, StoreError> {
         what: Foreign::OtherDatabase,
     };
     match view.transaction.open_table(META) {
-        Err(TableError::TableDoesNotExist(_)) if has_earlier_board(&view)? => {
-            return Err(StoreError::EarlierBoard(source.path()));
-        }
         Err(
             TableError::TableDoesNotExist(_)
             | TableError::TableTypeMismatch { .. }
@@ -334,11 +330,7 @@ fn load(source: &Source, database: &Handle) -> Result<Loaded, StoreError> {
     }
     if !versions.contains(&META_VERSION) {
         let found = *versions.first().ok_or_else(not_a_board)?;
-        return Err(StoreError::Version {
-            what: "the board",
-            expected: META_VERSION,
-            found,
-        });
+        return Err(StoreError::version("the board", META_VERSION, found));
     }
     let mut config = None;
     for key in KEYS_CONFIG {
@@ -351,10 +343,4 @@ fn load(source: &Source, database: &Handle) -> Result<Loaded, StoreError> {
         histories: view.histories()?,
         config,
     })
-}
-
-/// Whether a database is a local board of format 1 to 3.
-fn has_earlier_board(view: &View) -> Result<bool, StoreError> {
-    let mut tables = view.transaction.list_tables().map_err(Redb)?;
-    Ok(tables.any(|table| table.name() == EARLIER_META))
 }

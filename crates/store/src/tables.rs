@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use crate::config::{BoardConfig, Clues};
 use omr_errors::Mismatch;
 use redb::{
-    Database, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, TableError,
-    TableHandle, WriteTransaction,
+    Database, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, TableHandle,
+    WriteTransaction,
 };
 
 use crate::error::{Evidence, Redb, StoreError};
@@ -140,9 +140,10 @@ impl View {
     }
 
     /// Whether a table is there.
+    #[cfg(test)]
     pub(crate) fn has(&self, rows: Rows) -> Result<bool, StoreError> {
         match self.transaction.open_table(rows) {
-            Err(TableError::TableDoesNotExist(_)) => Ok(false),
+            Err(redb::TableError::TableDoesNotExist(_)) => Ok(false),
             other => Ok(other.map(|_| true).map_err(Redb)?),
         }
     }

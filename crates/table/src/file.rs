@@ -8,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::{Domain, SchemaError};
-use omr_errors::Mismatch;
+use omr_errors::{Mismatch, OtherVersion};
 
 const MAGIC: [u8; 8] = *b"OMRTABLE";
 const VERSION: u32 = 1;
@@ -31,9 +31,9 @@ pub enum FileError {
         String::from_utf8_lossy(.0)
     )]
     NotATable(Vec<u8>),
-    /// The file was written in a version that this build does not know.
-    #[error("table version: {0}")]
-    Version(Mismatch<u32>),
+    /// A file of another version of its format.
+    #[error("the table: {0}")]
+    Version(OtherVersion),
     /// The file is shorter than its header states, or than the shortest table.
     #[error("table cut off: expected {} bytes, found {}", .0.expected, .0.found)]
     Truncated(Mismatch<u64>),

@@ -112,16 +112,6 @@ fn old_messages_expire_and_the_others_are_found() {
     );
 }
 
-#[test]
-fn a_board_of_this_format_is_not_converted() {
-    let scene = Scene::new("none", PAYLOAD);
-    let convert = |dir| scene.run(&["board", "convert", dir]);
-    convert("board").refused(1, &["board/board.redb exists: open it"]);
-    convert("nowhere").refused(1, &["no board at"]);
-    let stat = scene.run(&["board", "stat", "board", "--json"]).json();
-    assert_eq!(stat["messages"], 0);
-}
-
 /// The messages of a board.
 fn all(board: &Board) -> Vec<Message> {
     let (mut clues, mut payloads) = (Vec::new(), Vec::new());

@@ -247,9 +247,6 @@ impl Stage {
         } else if line.starts_with("omr inbox drop") {
             // Nothing overflowed here: what is dropped is tested with the inbox.
             self.refused(&line, "no range is kept within 0..4");
-        } else if line.starts_with("omr board convert") {
-            // The board here is not of an earlier format: conversions are tested with boards.
-            self.refused(&line, "exists: open it");
         } else if watch || line.contains("--follow") {
             self.lasting(&line);
         } else {

@@ -10,7 +10,7 @@ use omr_console::{Ui, chain};
 use omr_detector::Progress;
 use omr_protocol::params::DEFAULT;
 use omr_protocol::{ClueKind, ClueParams, ParamSet, Sealing};
-use omr_store::{Board, EARLIER_FILE, Stat, StoreError, Structure};
+use omr_store::{Board, Stat, StoreError, Structure};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -23,11 +23,8 @@ Examples:
   omr board stat board --json
   omr board verify board
   omr board expire board --keep 100000
-  omr board convert board
 
 All payloads of a board have one size: shorter files are padded, longer ones split.
-
-A board that an earlier version made is refused until it is converted.
 
 Messages that stay when others expire keep their indices, one-time keys stay used, and what asks for a message that \
 expired is refused. A board keeps no times: to expire by age, note from time to time how many messages there are.";
@@ -57,13 +54,6 @@ pub(crate) enum BoardCommand {
     /// Remove the oldest messages for good
     #[command(after_help = BOARD)]
     Expire(BoardExpire),
-    /// Make a board of an earlier format one of this format; the earlier file is kept beside it
-    #[command(after_help = BOARD)]
-    Convert {
-        /// The board's folder
-        #[arg(value_name = "DIR")]
-        dir: PathBuf,
-    },
 }
 
 #[derive(clap::Args)]
@@ -135,7 +125,6 @@ pub(super) fn run(command: &BoardCommand, ui: &Ui) -> Result<(), CliError> {
         BoardCommand::Stat { dir, json } => stat(dir, *json, ui),
         BoardCommand::Verify { dir } => verify(dir, ui),
         BoardCommand::Expire(args) => expire(args, ui),
-        BoardCommand::Convert { dir } => convert(dir, ui),
     }
 }
 
@@ -354,16 +343,6 @@ fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
         messages: there,
     };
     Err(CliError::input(dir)(unsound))
-}
-
-/// Errors: `Input`.
-fn convert(dir: &Path, ui: &Ui) -> Result<(), CliError> {
-    let board = patiently(ui, || Board::convert(dir)).map_err(CliError::input(dir))?;
-    ui.note(&format!(
-        "{} messages converted; the earlier file is kept as {EARLIER_FILE}",
-        omr_console::thousands(board.len() - board.first()),
-    ));
-    Ok(())
 }
 
 #[derive(Serialize)]

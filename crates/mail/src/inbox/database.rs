@@ -3,12 +3,17 @@
 use crate::MailError;
 use omr_disk::guard::{Guarded, guarded};
 use omr_disk::temporary::{Access, Unfinished, folder_of, sweep, temporary};
-use redb::{Builder, ConcurrencyMode, Database, ReadTransaction};
+use omr_errors::OtherVersion;
+use redb::{Builder, ConcurrencyMode, Database, ReadTransaction, TableDefinition, TableError};
 use redb::{ReadableDatabase, WriteTransaction};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// The version of the file that this program reads and writes.
+const VERSION: u32 = 1;
+/// The version, under an empty key.
+const FORMAT: TableDefinition<(), u32> = TableDefinition::new("format");
 /// Bytes that the database may keep in memory.
 const CACHE_BYTES: usize = 64 << 20;
 
@@ -23,7 +28,7 @@ impl Store {
     /// Opens the file; makes an empty one where there is none. Every page is compared with its checksum.
     ///
     /// Time:   that of reading the file.
-    /// Errors: `File`, `Busy`, `Damaged`, `Database`.
+    /// Errors: `File`, `Busy`, `Damaged`, `Database`, `Version`.
     pub(super) fn open(path: &Path) -> Result<Self, MailError> {
         match fs::metadata(path) {
             // Made under another name and then renamed: no moment leaves an empty file.
@@ -36,14 +41,26 @@ impl Store {
             let storage = omr_disk::database(file.map_err(MailError::file(path))?)?;
             let mut db = Guarded::new(builder().create_with_backend(storage)?);
             match db.get_mut()?.check_integrity()? {
-                true => Ok(Self {
-                    db,
-                    changed: AtomicBool::new(false),
-                }),
+                true => {}
                 // What could be mended was; nobody knows what is missing.
-                false => Err(MailError::Damaged(None)),
+                false => return Err(MailError::Damaged(None)),
             }
+            let store = Self {
+                db,
+                changed: AtomicBool::new(false),
+            };
+            OtherVersion::check(VERSION, store.version()?).map_err(MailError::Version)?;
+            Ok(store)
         })
+    }
+
+    /// Returns the version that the file states; 0 where it states none.
+    fn version(&self) -> Result<u32, MailError> {
+        match self.db.get()?.begin_read()?.open_table(FORMAT) {
+            Ok(table) => Ok(table.get(())?.map_or(0, |version| version.value())),
+            Err(TableError::TableDoesNotExist(_) | TableError::TableTypeMismatch { .. }) => Ok(0),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Looks at one state of the database.
@@ -96,7 +113,10 @@ fn create(path: &Path) -> Result<(), MailError> {
     let file = staged.file().try_clone().map_err(MailError::file(path))?;
     guarded(|| {
         let storage = omr_disk::database(file)?;
-        drop(Guarded::new(builder().create_with_backend(storage)?));
+        let db = Guarded::new(builder().create_with_backend(storage)?);
+        let tx = db.get()?.begin_write()?;
+        tx.open_table(FORMAT)?.insert((), VERSION)?;
+        tx.commit()?;
         Ok::<(), MailError>(())
     })?;
     match staged.persist(path, false) {

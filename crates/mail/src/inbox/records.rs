@@ -5,8 +5,8 @@ use crate::MailError;
 use omr_inbox::Table;
 use omr_inbox::storage::{Edit, Entry, Look, Storage};
 use redb::{
-    Key, ReadTransaction, ReadableTable, ReadableTableMetadata, TableDefinition, TableError,
-    TableHandle, TypeName, Value, WriteTransaction,
+    Key, ReadTransaction, ReadableTable, ReadableTableMetadata, TableDefinition, Value,
+    WriteTransaction,
 };
 use std::ops::RangeInclusive;
 
@@ -40,31 +40,11 @@ macro_rules! within {
     ($tx:expr, $table:expr, $open:ident => $run:expr, $($name:ident $definition:ident),*) => {
         match $table {
             $(Table::$name => {
-                let opened = $tx.open_table($definition);
-                let $open = opened.map_err(|error| not_opened($definition, error))?;
+                let $open = $tx.open_table($definition)?;
                 $run
             })*
         }
     };
-}
-
-/// Why a table was not opened.
-fn not_opened<K: Key + 'static, V: Value + 'static>(
-    definition: TableDefinition<'_, K, V>,
-    error: TableError,
-) -> MailError {
-    match error {
-        TableError::TableTypeMismatch { key, value, .. } => MailError::OtherTypes {
-            table: definition.name().to_owned(),
-            expected: types(&K::type_name(), &V::type_name()),
-            found: types(&key, &value),
-        },
-        error => error.into(),
-    }
-}
-
-fn types(key: &TypeName, value: &TypeName) -> String {
-    format!("{} to {}", key.name(), value.name())
 }
 
 /// A type of the database's as bytes that sort in the same way.

@@ -115,30 +115,33 @@ async fn a_damaged_inbox_comes_anew_from_the_server() {
 }
 
 #[test]
-fn a_file_whose_tables_have_other_types_is_named_and_put_aside() {
+fn an_inbox_of_another_version_is_refused_and_put_aside() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::new(dir.path());
-    for (name, expected) in [("seen", "u64 to &[u8]"), ("adopted", "(&[u8],u64) to u64")] {
-        let path = home.path("inbox.redb");
+    let path = home.path("inbox.redb");
+    // A file that states no version, and one of a version that this program does not read.
+    for (stated, found) in [(None, 0), (Some(7), 7)] {
         let database = redb::Database::create(&path).unwrap();
         let tx = database.begin_write().unwrap();
-        let table = redb::TableDefinition::<&str, u64>::new(name);
-        tx.open_table(table).unwrap();
+        let records = redb::TableDefinition::<&str, u64>::new("state");
+        tx.open_table(records).unwrap();
+        if let Some(version) = stated {
+            let format = redb::TableDefinition::<(), u32>::new("format");
+            tx.open_table(format).unwrap().insert((), version).unwrap();
+        }
         tx.commit().unwrap();
         drop(database);
         for open in [Inbox::open, Inbox::beside] {
-            let error = open(&home).err().unwrap();
-            let found = format!(
-                "an earlier development version, whose files this one does not read (table {name}: expected {expected}, \
-                 found &str to u64): `omr inbox rebuild`"
-            );
-            assert!(error.to_string().contains(&found), "{error}");
+            let error = open(&home).err().unwrap().to_string();
+            let versions = format!("found format version {found}, this one reads 1");
+            assert!(error.contains(&versions), "{error}");
+            assert!(error.contains("`omr inbox rebuild`"), "{error}");
         }
         let aside = Inbox::rebuild(&home, 3).unwrap().unwrap();
         assert!(aside.exists());
         let inbox = Inbox::open(&home).unwrap();
         assert_eq!(inbox.requests().cursor().unwrap(), 3);
         drop(inbox);
-        std::fs::remove_file(path).unwrap();
+        std::fs::remove_file(&path).unwrap();
     }
 }

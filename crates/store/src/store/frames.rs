@@ -15,7 +15,7 @@ use crate::segment::Segment;
 use crate::tables::short;
 
 /// The version of backups that this build reads and writes.
-pub const BACKUP_VERSION: u32 = 5;
+pub const BACKUP_VERSION: u32 = 1;
 pub(crate) const MAGIC: [u8; 8] = *b"omr-bak\n";
 const HEADER_BYTES: usize = 12;
 /// Longest key and value accepted; a run of the tail is one message or 256 KiB.
@@ -136,11 +136,7 @@ impl Frames {
         }
         let version = u32_at(&header, 8).unwrap_or_default();
         if version != BACKUP_VERSION {
-            return Err(StoreError::Version {
-                what: "the backup",
-                expected: BACKUP_VERSION,
-                found: version,
-            });
+            return Err(StoreError::version("the backup", BACKUP_VERSION, version));
         }
         let config = frames.next_of(KIND_CONFIG)?;
         let malformed =

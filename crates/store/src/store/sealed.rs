@@ -133,11 +133,7 @@ pub(crate) fn described(
 
 fn check_version(found: u32) -> Result<(), StoreError> {
     if found != SEGMENT_VERSION {
-        return Err(StoreError::Version {
-            what: "a segment",
-            expected: SEGMENT_VERSION,
-            found,
-        });
+        return Err(StoreError::version("a segment", SEGMENT_VERSION, found));
     }
     Ok(())
 }

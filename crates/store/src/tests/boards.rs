@@ -1,6 +1,5 @@
 //! Local boards over a simulated disk and over real files.
 
-mod convert;
 mod crash;
 mod damage;
 mod expire;

@@ -80,10 +80,9 @@ fn configuration_and_state() {
     let mut expected = b"0123456789abcdef\x03\0\0\0\x02\0\0\0\x03toy\x02no\x01".to_vec();
     expected.extend(crc(&expected));
     assert_eq!(bytes, expected);
-    // Version 1 has no kind of clues: they are plain.
-    let mut old = expected[..expected.len() - 5].to_vec();
-    old.extend(crc(&old));
-    assert_eq!(decode_config(&old), Some(config()));
+    let mut without_kind = expected[..expected.len() - 5].to_vec();
+    without_kind.extend(crc(&without_kind));
+    assert_eq!(decode_config(&without_kind), None);
     let bound = BoardConfig {
         clues: Clues::Bound,
         clue_bytes: 100,
@@ -155,7 +154,7 @@ fn a_row_of_a_segment() {
 
 #[test]
 fn a_frame() {
-    assert_eq!(header(), b"omr-bak\n\x05\0\0\0");
+    assert_eq!(header(), b"omr-bak\n\x01\0\0\0");
     let mut frame = Vec::new();
     push_frame(16, &[7], &[1, 2], &mut frame);
     let mut expected = vec![16, 1, 0, 0, 0, 2, 0, 0, 0, 7, 1, 2];

@@ -253,25 +253,6 @@ fn edit(path: &std::path::Path, change: impl FnOnce(&WriteTransaction)) {
     transaction.commit().unwrap();
 }
 
-/// Files of builds that kept none.
-#[test]
-fn a_file_without_the_table_is_read_and_gets_it() {
-    let dir = tempfile::tempdir().unwrap();
-    let (config, store) = sealed(&dir);
-    drop(store);
-    edit(&config.dir.join(META_FILE), |transaction| {
-        assert!(transaction.delete_table(HASHES).unwrap());
-    });
-    let store = Store::open(&config).unwrap();
-    assert!(kept(&store, 0..30).is_empty());
-    assert!(store.verify(&mut |_, _| {}).unwrap().is_sound());
-    append(&store, 30..33).unwrap();
-    assert_eq!(kept(&store, 0..33), [30, 31, 32]);
-    store.expire(Expiry::Keep(22)).unwrap();
-    assert_eq!(gather(&store, 8..33), 22);
-    assert_eq!(gather(&store, 8..33), 0);
-}
-
 #[test]
 fn backups_leave_them_out() {
     let dir = tempfile::tempdir().unwrap();

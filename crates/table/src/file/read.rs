@@ -8,7 +8,7 @@ use super::{CHECKSUM_BYTES, FileError, HEAD_BYTES, MAGIC, ROWS_AT_ONCE, VERSION,
 use crate::bits::Bits;
 use crate::column::{ColumnData, OrdinalData, TextData};
 use crate::{Column, ColumnType, MAX_SCHEMA_BYTES, Schema, Table};
-use omr_errors::Mismatch;
+use omr_errors::{Mismatch, OtherVersion};
 
 impl Table {
     /// Reads a table's file and checks all of it: checksum, schema, every value.
@@ -66,9 +66,7 @@ impl Reader<'_> {
             return Err(truncated(least, found));
         }
         let version = u32::from_le_bytes(self.array()?);
-        if version != VERSION {
-            return Err(FileError::Version(Mismatch::new(VERSION, version)));
-        }
+        OtherVersion::check(VERSION, version).map_err(FileError::Version)?;
         let schema = u32::from_le_bytes(self.array()?) as usize;
         let expected = u64::from_le_bytes(self.array()?);
         match expected {

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::LazyLock;
 use std::time::Instant;
 
-use omr_errors::Mismatch;
+use omr_errors::{Mismatch, OtherVersion};
 use omr_table::{
     BuildError, ColumnType, Domain, FileError, MAX_ROWS, Schema, Table, TableBuilder, Value,
     ValueError,
@@ -106,7 +106,7 @@ fn errors_say_what_was_expected_and_found() {
     newer[8] = 2;
     assert!(matches!(
         opened(&newer),
-        Err(FileError::Version(Mismatch {
+        Err(FileError::Version(OtherVersion {
             expected: 1,
             found: 2
         }))
