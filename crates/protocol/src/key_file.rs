@@ -1,10 +1,10 @@
 //! What key files of every scheme share: polynomials at the exact width of their residues.
 
-use crate::ParamsError;
-use crate::frame::{FrameError, pack_bits, packed_len, unpack_bits};
+use crate::frame::{FrameError, Opened, pack_bits, packed_len, unpack_bits};
+use crate::{EngineKind, ParamSet, ParamsError};
 use omr_errors::Mismatch;
 use omr_ring::{Basis, Eval, Poly, Ring};
-use std::io::{Read, Write};
+use std::io::{Chain, Cursor, Read, Write};
 
 /// A detection key that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,41 @@ pub enum DetectionKeyError {
 impl From<std::io::Error> for DetectionKeyError {
     fn from(error: std::io::Error) -> Self {
         Self::Frame(error.into())
+    }
+}
+
+impl DetectionKeyError {
+    /// Whether the file could not be read, which may pass, rather than held no such key.
+    #[must_use]
+    pub fn is_unread(&self) -> bool {
+        matches!(self, Self::Frame(FrameError::Io(_)))
+    }
+}
+
+/// The file of a detection key whose header was read.
+pub struct KeyFile<R> {
+    /// The engine that the key is for.
+    pub kind: EngineKind,
+    /// The key's id, which stands in the digests that are made with it.
+    pub key_id: [u8; 16],
+    /// The whole file, its header again.
+    pub reader: Chain<Cursor<Vec<u8>>, R>,
+}
+
+impl<R: Read> KeyFile<R> {
+    /// Reads the header of the file of a key of a set.
+    ///
+    /// Errors: `Frame` for a file that cannot be read, is no detection key, or is one of another set.
+    pub fn open(file: R, set: &ParamSet) -> Result<Self, DetectionKeyError> {
+        let kinds = EngineKind::ALL.map(EngineKind::key_file);
+        let Opened { header, reader, .. } = Opened::new::<DetectionKeyError>(file, &kinds)?;
+        header.expect_params(set.name())?;
+        let other = Mismatch::new(kinds[0], header.kind);
+        Ok(Self {
+            kind: EngineKind::of_key_file(header.kind).ok_or(FrameError::Kind(other))?,
+            key_id: header.key_id,
+            reader,
+        })
     }
 }
 

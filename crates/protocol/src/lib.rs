@@ -23,7 +23,7 @@ pub use address::{FINGERPRINT_BYTES, address_fingerprint};
 pub use clue::{Clue, ClueError, ClueKey, ClueKind, ClueParser};
 pub use digest::{DigestError, DigestHeader};
 pub use hex::{from_hex, hex};
-pub use key_file::DetectionKeyError;
+pub use key_file::{DetectionKeyError, KeyFile};
 pub use omr_compress::{PackedCiphertext, SlotClasses};
 pub use omr_errors::Mismatch;
 pub use order::order_batch_id;

@@ -1,12 +1,43 @@
 //! Detection keys in memory.
 
-use crate::{KeyError, KeyFile, KeyRef, Supplies};
-use omr_cuda::Cards;
+use crate::{KeyRef, Supplies};
+use omr_cuda::{Cards, CardsError};
 use omr_detector::engine::Loaded;
-use omr_protocol::{Mismatch, ParamSet};
+use omr_protocol::{DetectionKeyError, EngineKind, KeyFile, Mismatch, ParamSet};
 use std::collections::VecDeque;
+use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// Why a key cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The key could not be read.
+    #[error("reading the key: {0}")]
+    Read(#[from] std::io::Error),
+    /// The file is no key of the set.
+    #[error(transparent)]
+    Key(#[from] DetectionKeyError),
+    /// There is no engine on the card that was asked for.
+    #[error(transparent)]
+    Cards(#[from] CardsError),
+    /// The key is for another engine than the unit states.
+    #[error("expected a key for {}, found one for {}", .0.expected, .0.found)]
+    Kind(Mismatch<EngineKind>),
+}
+
+impl KeyError {
+    /// Whether the key could not be read, which may pass.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Read(_) => true,
+            Self::Key(error) => error.is_unread(),
+            Self::Cards(_) | Self::Kind(_) => false,
+        }
+    }
+}
 
 /// Keys read lately.
 #[derive(Default)]
@@ -66,12 +97,12 @@ impl Keys {
 
 /// The file of a key, which is of the kind that its unit says.
 ///
-/// Errors: `Read`, `Frame`, `Kind`.
+/// Errors: `Read`, `Key`, `Kind`.
 pub(crate) fn opened(
     key: &KeyRef,
     supplies: &dyn Supplies,
     set: &ParamSet,
-) -> Result<KeyFile, KeyError> {
+) -> Result<KeyFile<Box<dyn Read + Send>>, KeyError> {
     let file = KeyFile::open(supplies.key(key)?, set)?;
     match file.kind == key.kind {
         true => Ok(file),

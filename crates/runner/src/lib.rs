@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 mod causes;
-mod keyfile;
 mod keys;
 mod leases;
 mod needs;
@@ -14,8 +13,7 @@ mod run;
 mod unit;
 mod version;
 
-pub use keyfile::{KeyError, KeyFile};
-pub use keys::Keys;
+pub use keys::{KeyError, Keys};
 pub use leases::{Failure, Leased, Leases, Made, Supplies};
 pub use needs::{Needs, in_words, room, works_here};
 pub use parts::batches;

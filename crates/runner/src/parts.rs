@@ -7,7 +7,7 @@ use omr_detector::engine::Loaded;
 use omr_detector::sophomr::{Detector, PartialOutput, Wanted, finish, partials};
 use omr_detector::{DetectorError, Progress, Watching};
 use omr_protocol::sophomr::{DetectionKey, DigestPlan, FinalKey, Params, Partial};
-use omr_protocol::{EngineKind, ParamSet, Response};
+use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, Response};
 use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
@@ -135,7 +135,8 @@ impl Worker<'_> {
 
     fn final_key(&self, key: &KeyRef) -> Result<FinalKey, KeyError> {
         let file = opened(key, self.supplies, self.set)?;
-        Ok(DetectionKey::read_final(self.set.sophomr()?, file.reader)?)
+        let params = self.set.sophomr().map_err(DetectionKeyError::from)?;
+        Ok(DetectionKey::read_final(params, file.reader)?)
     }
 
     /// The key of a job that is still wanted.

@@ -27,6 +27,7 @@ pub use stored::{StoredJob, drop_jobs, stored_jobs};
 use crate::caller::Caller;
 use crate::error::ServerError;
 use crate::refuse;
+use crate::registrations::Registrations;
 use crate::room::Room;
 use crate::share::Full;
 use finished::Finished;
@@ -134,6 +135,7 @@ impl Inner {
 /// All jobs. Records are on the disk before anybody hears of them.
 pub(crate) struct Jobs {
     store: Store,
+    keys: Arc<Registrations>,
     inner: Mutex<Inner>,
     more: Condvar,
     /// The same for those who wait without a thread.
@@ -200,11 +202,13 @@ impl Jobs {
     pub(crate) fn open(
         store: Store,
         set: Arc<ParamSet>,
+        keys: Arc<Registrations>,
         bounds: Bounds,
         metrics: Metrics,
     ) -> Result<Self, ServerError> {
         let jobs = Self {
             store,
+            keys,
             inner: Mutex::default(),
             more: Condvar::new(),
             changed: watch::Sender::new(()),

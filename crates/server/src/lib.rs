@@ -14,7 +14,6 @@ mod error;
 mod front;
 mod gate;
 mod jobs;
-mod keyfile;
 mod listening;
 mod mail;
 mod orders;

@@ -8,6 +8,7 @@ use crate::gate::Gate;
 use crate::jobs::{Bounds, Jobs, Keep, Local, Together};
 use crate::orders::Orders;
 use crate::private;
+use crate::registrations::Registrations;
 use crate::room::Room;
 use crate::sessions::{Sessions, Tools};
 use crate::tokens::Tokens;
@@ -138,6 +139,7 @@ pub(crate) struct Parts {
     pub(crate) config: Arc<Config>,
     pub(crate) set: Arc<ParamSet>,
     pub(crate) store: Store,
+    pub(crate) registrations: Arc<Registrations>,
     pub(crate) sealing: Sealing,
     pub(crate) metrics: Metrics,
     pub(crate) damage: Arc<Damage>,
@@ -180,6 +182,10 @@ impl Parts {
                 batch_s: config.detector.batch_seconds,
                 message_s: config.detector.message_seconds,
             },
+            registrations: Arc::new(Registrations::open(
+                store.clone(),
+                config.limits.all_keys as usize,
+            )?),
             config: Arc::new(config),
             set,
             store,
@@ -208,7 +214,8 @@ impl Parts {
             room: self.room.clone(),
         };
         let (store, set) = (self.store.clone(), self.set.clone());
-        Jobs::open(store, set, bounds, self.metrics.clone())
+        let keys = self.registrations.clone();
+        Jobs::open(store, set, keys, bounds, self.metrics.clone())
     }
 
     /// The orders; none are taken where the set has no batches.

@@ -11,16 +11,27 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tonic::Status;
 
-/// Table of registrations: hash, then account; the value is the kind of key, then when it was last used, 8 bytes of the
-/// store's clock. Older rows have the kind alone.
+/// Table of registrations: hash, then account. The value: the tag of the key's engine, 1 byte; when the key was last used,
+/// 8 bytes of the store's clock; the key's id, 16 bytes; the seed of the masks that it shares, 32 bytes, or nothing.
 const TABLE: &str = "registrations";
 /// Milliseconds of the store's clock after which a use is written down: the disk need not know of each.
 const NOTED_MS: u64 = 24 * 3600 * 1000;
 
+/// What the head of a key's file states. It is read once, when the key is registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    /// The engine that the key is for.
+    pub(crate) kind: EngineKind,
+    /// The id that stands in digests made with the key.
+    pub(crate) id: [u8; 16],
+    /// The seed of the masks that it shares with keys which one run serves; `None` for a key that is served alone.
+    pub(crate) masks: Option<[u8; 32]>,
+}
+
 /// A key's registration by an account.
 #[derive(Clone, Copy)]
 struct Registration {
-    kind: EngineKind,
+    key: Key,
     /// Who registered it, as far as this process knows.
     client: u64,
     /// When it was last used, by the store's clock, and what the disk knows of that.
@@ -81,33 +92,46 @@ fn record_key(hash: &[u8; 32], account: &str) -> Vec<u8> {
 }
 
 /// Writes a registration down.
-fn note(hash: &[u8; 32], account: &str, kind: EngineKind, used: u64) -> Change {
+fn note(hash: &[u8; 32], account: &str, key: &Key, used: u64) -> Change {
+    let masks = key.masks.as_ref().map_or(&[][..], |masks| &masks[..]);
     Change::Put {
         table: TABLE.into(),
         key: record_key(hash, account),
-        value: [&[kind.tag()][..], &used.to_le_bytes()].concat(),
+        value: [&[key.kind.tag()][..], &used.to_le_bytes(), &key.id, masks].concat(),
     }
+}
+
+/// Reads a row: the key, and when it was last used. `None` for bytes that are no row.
+fn noted(row: &[u8]) -> Option<(Key, u64)> {
+    let (tag, rest) = row.split_first()?;
+    let (used, rest) = rest.split_first_chunk()?;
+    let (id, masks) = rest.split_first_chunk()?;
+    let key = Key {
+        kind: EngineKind::from_tag(*tag)?,
+        id: *id,
+        masks: match masks {
+            [] => None,
+            masks => Some(masks.try_into().ok()?),
+        },
+    };
+    Some((key, u64::from_le_bytes(*used)))
 }
 
 impl Registrations {
     /// Errors: `Store`.
     pub(crate) fn open(store: Store, limit: usize) -> Result<Self, ServerError> {
         let mut known = Known::default();
-        let now = store.clock();
-        for (key, value) in store.scan(TABLE)? {
-            let Some((hash, account)) = key.split_first_chunk::<32>() else {
+        for (place, row) in store.scan(TABLE)? {
+            let (Some((hash, account)), Some((key, used))) =
+                (place.split_first_chunk::<32>(), noted(&row))
+            else {
                 continue;
             };
-            let Some(kind) = value.first().and_then(|tag| EngineKind::from_tag(*tag)) else {
-                continue;
-            };
-            let noted = value.get(1..).and_then(|used| used.try_into().ok());
-            let noted = noted.map(u64::from_le_bytes);
             let registration = Registration {
-                kind,
+                key,
                 client: 0,
-                used: noted.unwrap_or(now),
-                noted: noted.unwrap_or(0),
+                used,
+                noted: used,
             };
             known.insert(*hash, &String::from_utf8_lossy(account), registration);
         }
@@ -138,12 +162,12 @@ impl Registrations {
             ));
         }
         found.used = self.store.clock();
-        Ok(found.kind)
+        Ok(found.key.kind)
     }
 
-    /// Whether anybody has registered a key.
-    pub(crate) fn has(&self, hash: &[u8; 32]) -> Option<EngineKind> {
-        self.lock().first(hash).map(|found| found.kind)
+    /// Returns what is known of a key that anybody has registered.
+    pub(crate) fn key(&self, hash: &[u8; 32]) -> Option<Key> {
+        self.lock().first(hash).map(|found| found.key)
     }
 
     /// Errors: FAILED_PRECONDITION where there is no room for another key.
@@ -164,19 +188,14 @@ impl Registrations {
     }
 
     /// Errors: those of the store.
-    pub(crate) fn add(
-        &self,
-        caller: &Caller,
-        hash: &[u8; 32],
-        kind: EngineKind,
-    ) -> Result<(), Status> {
+    pub(crate) fn add(&self, caller: &Caller, hash: &[u8; 32], key: Key) -> Result<(), Status> {
         let mut known = self.lock();
         let now = self.store.clock();
         self.store
-            .write(&[note(hash, &caller.account, kind, now)])
+            .write(&[note(hash, &caller.account, &key, now)])
             .map_err(|error| refuse::store(&error))?;
         let registration = Registration {
-            kind,
+            key,
             client: caller.client,
             used: now,
             noted: now,
@@ -200,8 +219,8 @@ impl Registrations {
             for ((hash, account), one) in known.all.iter_mut() {
                 if now.saturating_sub(one.used) >= age {
                     old.push((*hash, account.clone()));
-                } else if one.used.saturating_sub(one.noted) >= NOTED_MS || one.noted == 0 {
-                    changes.push(note(hash, account, one.kind, one.used));
+                } else if one.used.saturating_sub(one.noted) >= NOTED_MS {
+                    changes.push(note(hash, account, &one.key, one.used));
                     one.noted = one.used;
                 }
             }
@@ -248,6 +267,32 @@ mod tests {
     use super::*;
     use crate::records::test_store;
 
+    fn key(kind: EngineKind) -> Key {
+        Key {
+            kind,
+            id: [7; 16],
+            masks: None,
+        }
+    }
+
+    #[test]
+    fn what_a_key_states_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let alone = key(EngineKind::Instantomr);
+        let shared = Key {
+            masks: Some([9; 32]),
+            ..key(EngineKind::Sophomr)
+        };
+        let keys = Registrations::open(test_store(&dir), 8).unwrap();
+        keys.add(&Caller::test("ann", 9), &[1; 32], alone).unwrap();
+        keys.add(&Caller::test("ann", 9), &[2; 32], shared).unwrap();
+        drop(keys);
+        let keys = Registrations::open(test_store(&dir), 8).unwrap();
+        assert_eq!(keys.key(&[1; 32]), Some(alone));
+        assert_eq!(keys.key(&[2; 32]), Some(shared));
+        assert_eq!(keys.key(&[3; 32]), None);
+    }
+
     #[test]
     fn a_key_that_nobody_uses_is_forgotten() {
         let dir = tempfile::tempdir().unwrap();
@@ -261,7 +306,7 @@ mod tests {
         let (used, session, unused) = (stored(b"used"), stored(b"session"), stored(b"unused"));
         let keys = Registrations::open(store, 8).unwrap();
         for hash in [used, session, unused] {
-            keys.add(&Caller::test("ann", 1), &hash, EngineKind::Instantomr)
+            keys.add(&Caller::test("ann", 1), &hash, key(EngineKind::Instantomr))
                 .unwrap();
         }
         keys.tidy(Duration::from_secs(60), &[]);
@@ -287,7 +332,7 @@ mod tests {
         let (first, second) = ([1; 32], [2; 32]);
         let keys = Registrations::open(test_store(&dir), 8).unwrap();
         for caller in [&ann, &bob, &ann] {
-            keys.add(caller, &first, EngineKind::Sophomr).unwrap();
+            keys.add(caller, &first, key(EngineKind::Sophomr)).unwrap();
         }
         assert_eq!(keys.len(), 2);
         drop(keys);
@@ -298,9 +343,9 @@ mod tests {
         assert_eq!(full.code(), tonic::Code::FailedPrecondition);
         keys.remove("ann", &first).unwrap();
         assert!(keys.room(&ann, &second).is_ok() && keys.room(&bob, &second).is_err());
-        assert_eq!(keys.has(&first), Some(EngineKind::Sophomr));
+        assert_eq!(keys.key(&first), Some(key(EngineKind::Sophomr)));
         keys.remove("bob", &first).unwrap();
-        assert_eq!((keys.has(&first), keys.len()), (None, 0));
+        assert_eq!((keys.key(&first), keys.len()), (None, 0));
         assert!(keys.room(&bob, &second).is_ok());
     }
 }

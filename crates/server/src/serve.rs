@@ -8,7 +8,6 @@ use crate::listening::{FAREWELL, Listening, allow_many_files};
 use crate::mail;
 use crate::parts::Parts;
 use crate::posting::Posting;
-use crate::registrations::Registrations;
 use crate::routes::routes;
 use crate::sessions::Sessions;
 use crate::share::Places;
@@ -60,7 +59,7 @@ impl Server {
         }
         let shared = Arc::new(Shared {
             orders: parts.orders()?,
-            registrations: Registrations::open(parts.store.clone(), limits.all_keys as usize)?,
+            registrations: parts.registrations.clone(),
             addresses: Addresses::open(parts.store.clone(), limits.all_addresses as usize)?,
             streams: Places::new(limits.streams),
             uploads: Uploads::new(limits.upload_bytes),

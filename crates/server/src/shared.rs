@@ -34,7 +34,7 @@ pub(crate) struct Shared {
     /// None: the board's set has no InstantOMR.
     pub(crate) sessions: Option<Arc<Sessions>>,
     pub(crate) orders: Orders,
-    pub(crate) registrations: Registrations,
+    pub(crate) registrations: Arc<Registrations>,
     pub(crate) addresses: Addresses,
     pub(crate) metrics: Metrics,
     pub(crate) damage: Arc<Damage>,

@@ -3,10 +3,10 @@
 use super::leases::WorkerId;
 use super::queue::{First, Item, Kinds};
 use super::{Ending, Entry, Id, Inner, JobRecord, Jobs, State, Work};
-use crate::keyfile::{self, KeyError};
 use omr_detector::placement_seed;
 use omr_protocol::{EngineKind, Scheme};
 use omr_runner::{KeyRef, Seed, Unit, in_words};
+use omr_store::StoreError;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -106,7 +106,7 @@ impl Jobs {
                 Next::Until(at) => return Lent::Until(at),
                 Next::Jobs(jobs) => jobs,
             };
-            // Keys' files are looked at without the lock.
+            // Keys are looked up without the lock.
             if let Some((unit, ids)) = self.unit(&asking.who, jobs) {
                 let unit = Arc::new(unit);
                 let mut inner = self.lock();
@@ -318,12 +318,8 @@ impl Jobs {
                     keys.push(own);
                     record.get_or_insert((work.record, scheme));
                 }
-                Err(error) => {
-                    tracing::warn!(%error, "a digest failed");
-                    let ending = match error.may_pass() {
-                        true => Ending::Attempt(error.to_string()),
-                        false => Ending::Final(error.to_string()),
-                    };
+                Err(ending) => {
+                    tracing::warn!(?ending, "a digest failed");
                     self.end(&mut self.lock(), &work.id, who, ending);
                 }
             }
@@ -348,13 +344,18 @@ impl Jobs {
     }
 
     /// The keys of a job that a scheme needs. Others, which may take seconds to load, are left out.
-    fn keys(&self, record: &JobRecord, scheme: Scheme) -> Result<Vec<KeyRef>, KeyError> {
+    ///
+    /// Errors: what becomes of the job where a key is gone, or the store cannot be read.
+    fn keys(&self, record: &JobRecord, scheme: Scheme) -> Result<Vec<KeyRef>, Ending> {
         let mut keys = Vec::new();
-        for hash in &record.keys {
-            let kind = keyfile::kind(&self.store, *hash, &self.set)?;
-            if scheme.engines().contains(&kind) {
-                let bytes = self.store.key_bytes(*hash)?.unwrap_or(0);
-                let hash = *hash;
+        for &hash in &record.keys {
+            let gone = || Ending::Final(StoreError::NoKey(hash).to_string());
+            let key = self.keys.key(&hash).ok_or_else(gone)?;
+            let bytes = self.store.key_bytes(hash);
+            let bytes = bytes.map_err(|error| Ending::Attempt(error.to_string()))?;
+            let bytes = bytes.ok_or_else(gone)?;
+            if scheme.engines().contains(&key.kind) {
+                let kind = key.kind;
                 keys.push(KeyRef { hash, kind, bytes });
             }
         }

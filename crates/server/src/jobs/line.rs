@@ -3,7 +3,6 @@
 use super::queue::{Group, Item, Kinds};
 use super::retries::Retry;
 use super::{Id, Inner, JobRecord, Jobs, State};
-use crate::keyfile;
 use omr_protocol::{EngineKind, Scheme};
 use std::time::Instant;
 use tokio::sync::watch;
@@ -85,13 +84,13 @@ impl Jobs {
 
     /// The jobs that one run serves with a job: those over the same messages whose keys have the same masks. `None` for a
     /// job that runs alone: one without SophOMR, one that failed before and would harm the others, and one whose key
-    /// cannot be read; what is wrong with that key is found when it runs.
+    /// has masks of its own.
     pub(super) fn group(&self, record: &JobRecord) -> Option<Group> {
         let scheme = self.narrowed(record);
         if record.attempts > 0 || !scheme.engines().contains(&EngineKind::Sophomr) {
             return None;
         }
-        let masks = |hash: &[u8; 32]| keyfile::masks(&self.store, *hash, &self.set).ok()?;
+        let masks = |hash: &[u8; 32]| self.keys.key(hash)?.masks;
         Some(Group {
             stride: record.stride(),
             bound: record.bound,

@@ -1,11 +1,13 @@
 //! Jobs over a store whose messages and keys mean nothing, for tests.
 
 use super::{Asking, Bounds, Id, JobRecord, Jobs, Keep, Kinds, Together};
+use crate::caller::Caller;
+use crate::registrations::{Key, Registrations};
 use crate::room::Room;
 use omr_detector::engines::Costs;
 use omr_ops::Metrics;
 use omr_protocol::frame::{FrameHeader, FrameWriter, Kind};
-use omr_protocol::{ParamSet, Scheme, Sealing};
+use omr_protocol::{EngineKind, ParamSet, Scheme, Sealing};
 use omr_store::Store;
 use std::io::Write;
 use std::sync::Arc;
@@ -28,10 +30,18 @@ pub(crate) fn jobs(store: &Store, keep: Keep) -> Jobs {
         lease: Duration::from_secs(60),
         room: Arc::new(Room::boundless(&set)),
     };
-    Jobs::open(store.clone(), set, bounds, Metrics::new("0", "toy")).unwrap()
+    let keys = Registrations::open(store.clone(), 8).unwrap();
+    Jobs::open(
+        store.clone(),
+        set,
+        Arc::new(keys),
+        bounds,
+        Metrics::new("0", "toy"),
+    )
+    .unwrap()
 }
 
-/// A key's file of which the header alone means something, put into a store: its hash.
+/// A registered key's file of which the header alone means something, put into a store: its hash.
 pub(crate) fn put_key(store: &Store) -> [u8; 32] {
     let header = FrameHeader::new(Kind::DetectionKey, SET, [4; 16]);
     let mut file = Vec::new();
@@ -41,6 +51,13 @@ pub(crate) fn put_key(store: &Store) -> [u8; 32] {
     let hash = *blake3::hash(&file).as_bytes();
     store.upload(hash, file.len() as u64).unwrap();
     store.upload_chunk(hash, 0, &file).unwrap();
+    let key = Key {
+        kind: EngineKind::Sophomr,
+        id: [4; 16],
+        masks: None,
+    };
+    let keys = Registrations::open(store.clone(), 8).unwrap();
+    keys.add(&Caller::test("ann", 1), &hash, key).unwrap();
     hash
 }
 

@@ -1,14 +1,16 @@
 //! The calls that upload and register detection keys.
 
 use crate::caller::Caller;
-use crate::keyfile::{self, KeyError};
 use crate::refuse::{self, blocking};
+use crate::registrations::Key;
 use crate::shared::Shared;
 use crate::tokens::Right;
 use omr_api::v1;
 use omr_api::v1::key_service_server::KeyService;
-use omr_protocol::EngineKind;
+use omr_protocol::sophomr::DetectionKey;
+use omr_protocol::{DetectionKeyError, EngineKind, KeyFile, ParamSet};
 use omr_store::Upload;
+use std::io::Read;
 use std::sync::Arc;
 use tonic::{Request, Response, Status, Streaming};
 
@@ -66,23 +68,23 @@ impl Keys {
         let caller = shared.caller(&request, Right::Detect)?;
         let hash = refuse::hash("key_hash", &request.get_ref().key_hash)?;
         shared.registrations.room(&caller, &hash)?;
-        let kind = match shared.registrations.has(&hash) {
-            Some(kind) => kind,
+        let key = match shared.registrations.key(&hash) {
+            Some(key) => key,
             None => self.check(hash).await?,
         };
         let own = self.0.clone();
-        blocking(move || own.registrations.add(&caller, &hash, kind)).await?;
+        blocking(move || own.registrations.add(&caller, &hash, key)).await?;
         shared.metrics.upload();
         shared.metrics.keys(shared.registrations.len() as u64);
         Ok(v1::RegisterKeyResponse {
             params_id: shared.set.name().to_owned(),
             // The numbers of `KeyKind` are those of engines.
-            kind: kind.tag().into(),
+            kind: key.kind.tag().into(),
         })
     }
 
-    /// Reads a key whole; one that is none is thrown away.
-    async fn check(&self, hash: [u8; 32]) -> Result<EngineKind, Status> {
+    /// Reads a key whole and checks it; a file that is no key is thrown away.
+    async fn check(&self, hash: [u8; 32]) -> Result<Key, Status> {
         let permit = self.0.checks.acquire().await;
         let _permit = permit.map_err(|_| Status::unavailable("the server stops"))?;
         self.0.room.check_key()?;
@@ -97,12 +99,10 @@ impl Keys {
                     "expected an uploaded key, found none of this hash: upload it first",
                 ));
             }
-            match keyfile::check(store, hash, &shared.set) {
-                Ok(kind) => Ok(kind),
-                Err(KeyError::Store(error)) => Err(refuse::store(&error)),
-                Err(KeyError::File(omr_runner::KeyError::Read(error))) => {
-                    Err(Status::data_loss(error.to_string()))
-                }
+            let opened = || store.open_key(hash).map_err(|error| refuse::store(&error));
+            match read(&shared.set, opened()?, opened()?) {
+                Ok(key) => Ok(key),
+                Err(error) if error.is_unread() => Err(Status::data_loss(error.to_string())),
                 Err(error) => {
                     if let Err(error) = store.delete_key(hash) {
                         tracing::warn!(%error, "a file that is no key stays");
@@ -113,6 +113,27 @@ impl Keys {
         })
         .await
     }
+}
+
+/// Reads what the head of a key's file states, and checks the whole file.
+///
+/// Errors: those of reading it.
+fn read(set: &ParamSet, head: impl Read, whole: impl Read) -> Result<Key, DetectionKeyError> {
+    let KeyFile {
+        kind,
+        key_id,
+        reader,
+    } = KeyFile::open(head, set)?;
+    let masks = match kind {
+        EngineKind::Sophomr => Some(DetectionKey::read_masks(set.sophomr()?, reader)?),
+        EngineKind::Instantomr => None,
+    };
+    set.check_key_file(kind, whole)?;
+    Ok(Key {
+        kind,
+        id: key_id,
+        masks,
+    })
 }
 
 #[tonic::async_trait]

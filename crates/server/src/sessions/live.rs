@@ -2,12 +2,11 @@
 
 use super::{Cut, SessionRecord, Sessions, Slot, Tools, lock, record};
 use crate::jobs::Id;
-use crate::keyfile;
 use crate::refuse;
 use crate::source::StoreSource;
 use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Quiet, placement_seed};
-use omr_protocol::instantomr::{InstantPlan, OtherHistory, Seen, SessionFile};
+use omr_protocol::instantomr::{InstantKey, InstantPlan, OtherHistory, Seen, SessionFile};
 use omr_protocol::{DigestHeader, Request};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -125,9 +124,14 @@ impl Live {
         let seen = file.as_ref().map(SessionFile::seen);
         let seen = seen.unwrap_or(Place::start(&slot.record).seen);
         tools.check_history(&seen).map_err(|e| text(&e))?;
-        let on = (&*tools.set, &*tools.cards);
-        let detector = keyfile::load_instant(&tools.store, slot.record.key, on);
-        let detector = detector.map_err(|e| text(&e))?;
+        let params = tools.set.instantomr().map_err(|e| text(&e))?;
+        let key = tools
+            .store
+            .open_key(slot.record.key)
+            .map_err(|e| text(&e))?;
+        let key = InstantKey::read(params, key).map_err(|e| text(&e))?;
+        let detector = tools.cards.instant(&tools.set, key);
+        let detector = Arc::new(detector.map_err(|e| text(&e))?);
         let session = match file {
             None => new(tools, slot, detector).map_err(|e| text(&e))?,
             Some(file) => Session::resume(detector, file).map_err(|e| text(&e))?,

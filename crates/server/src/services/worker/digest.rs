@@ -2,7 +2,6 @@
 
 use super::{Workers, refused};
 use crate::jobs::{Ending, WorkerId};
-use crate::keyfile;
 use crate::parts::clue_kind;
 use crate::refuse::{self, blocking};
 use crate::shared::Shared;
@@ -128,6 +127,9 @@ fn take(
 
 /// The ids of a job's keys. One that is gone by now was revoked, and its job with it.
 fn key_ids(shared: &Shared, keys: &[KeyRef]) -> Vec<(EngineKind, [u8; 16])> {
-    let id = |key: &KeyRef| keyfile::id(&shared.store, key.hash, &shared.set).ok();
+    let id = |key: &KeyRef| {
+        let known = shared.registrations.key(&key.hash)?;
+        Some((known.kind, known.id))
+    };
     keys.iter().filter_map(id).collect()
 }
