@@ -25,8 +25,8 @@ const OLD: &str = "2026-11-27";
 /// The files of an identity, without keys that the server has and without locks.
 const FILES: [&str; 5] = ["identity", "secret.key", "clue.key", "server", "inbox.redb"];
 /// All tables of an inbox.
-const TABLES: [&str; 18] = [
-    "adopted", "bodies", "canaries", "copies", "digests", "forks", "found", "heads", "jobs",
+const TABLES: [&str; 19] = [
+    "adopted", "bodies", "canaries", "copies", "digests", "forks", "format", "found", "heads", "jobs",
     "kept", "marks", "messages", "pieces", "records", "seen", "spares", "state", "unopened",
 ];
 
