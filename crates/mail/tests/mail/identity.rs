@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// New keys are not made for sets below 128 bits; keys that are there already are taken over.
 #[test]
-fn no_new_identity_of_an_old_set() {
+fn no_new_identity_of_an_unknown_set() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::new(dir.path().join("alice"));
     let new = NewIdentity {
@@ -18,7 +18,7 @@ fn no_new_identity_of_an_old_set() {
         ..wanted()
     };
     let error = Identity::create(&home, &new).unwrap_err();
-    assert!(error.to_string().contains("use instantomr-v2"), "{error}");
+    assert!(error.to_string().contains("found \"instantomr-v1\""), "{error}");
     assert!(!home.dir().exists());
 }
 
