@@ -18,7 +18,10 @@ fn no_new_identity_of_an_unknown_set() {
         ..wanted()
     };
     let error = Identity::create(&home, &new).unwrap_err();
-    assert!(error.to_string().contains("found \"instantomr-v1\""), "{error}");
+    assert!(
+        error.to_string().contains("found \"instantomr-v1\""),
+        "{error}"
+    );
     assert!(!home.dir().exists());
 }
 

@@ -26,8 +26,9 @@ const OLD: &str = "2026-11-27";
 const FILES: [&str; 5] = ["identity", "secret.key", "clue.key", "server", "inbox.redb"];
 /// All tables of an inbox.
 const TABLES: [&str; 19] = [
-    "adopted", "bodies", "canaries", "copies", "digests", "forks", "format", "found", "heads", "jobs",
-    "kept", "marks", "messages", "pieces", "records", "seen", "spares", "state", "unopened",
+    "adopted", "bodies", "canaries", "copies", "digests", "forks", "format", "found", "heads",
+    "jobs", "kept", "marks", "messages", "pieces", "records", "seen", "spares", "state",
+    "unopened",
 ];
 
 fn kept(name: &str) -> PathBuf {
