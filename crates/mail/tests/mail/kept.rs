@@ -3,7 +3,7 @@
 //! `cargo test -p omr-mail --test mail kept::write_files -- --ignored` wrote them. After a release a format gets a folder
 //! of its own.
 
-use crate::common::{BOARD, PAYLOAD, Scene, copy, wanted};
+use crate::common::{BOARD, PARAMS, PAYLOAD, Scene, copy, wanted};
 use omr_client::letter::{Place, Writer};
 use omr_client::locked::{Passphrase, lock, unlock};
 use omr_mail::{
@@ -19,8 +19,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
-/// The set of the files.
-const PARAMS: &str = "insecure-tiny-hybrid-v1";
 const OLD: &str = "2026-11-27";
 /// The files of an identity, without keys that the server has and without locks.
 const FILES: [&str; 5] = ["identity", "secret.key", "clue.key", "server", "inbox.redb"];
