@@ -29,11 +29,10 @@ macro_rules! frozen {
     };
 }
 
-pub(crate) const FILES: [Frozen; 4] = [
+pub(crate) const FILES: [Frozen; 3] = [
     frozen!(0, "opened-v4/", "digest.bin"),
     frozen!(1, "instant-v4/", "digest.bin"),
     frozen!(1, "instant-v4/", "digest-97.bin"),
-    frozen!(1, "instant-v4/", "digest-buckets.bin"),
 ];
 
 /// Parameter sets by number.

@@ -18,8 +18,6 @@ use std::hint::black_box;
 pub(crate) const BULK: &str = "insecure-tiny-v4";
 /// Small rings of the default set of servers, `hybrid-v4`: rounded clues with two secrets in blocks.
 pub(crate) const HYBRID: &str = "insecure-tiny-hybrid-v4";
-/// A set that opens no clues.
-const EARLIER: &str = "insecure-tiny-v2";
 
 pub(crate) const BOARD: [u8; 16] = [3; 16];
 
@@ -43,7 +41,6 @@ pub(crate) fn all() -> Vec<Case> {
         }),
         Case::new("keys of SophOMR", || keys(BULK, Sophomr)),
         Case::new("keys of SophOMR in hybrid sets", || keys(HYBRID, Sophomr)),
-        Case::new("keys of SophOMR without opening", || keys(EARLIER, Sophomr)),
         Case::new("keys of InstantOMR", || keys(HYBRID, Instantomr)),
     ]
 }

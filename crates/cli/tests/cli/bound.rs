@@ -173,7 +173,7 @@ fn the_same_with_every_digest_of_instantomr() {
         .run(&["keygen", "--out", "alice", "--params", HYBRID])
         .quietly();
     with_hostile_posts(&scene, HYBRID);
-    for scheme in ["instantomr", "instantomr-buckets", "sophomr", "hybrid"] {
+    for scheme in ["instantomr", "sophomr", "hybrid"] {
         let key = match scheme {
             "sophomr" => "alice/detection.key",
             _ => "alice/instant.key",

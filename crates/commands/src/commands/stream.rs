@@ -56,7 +56,7 @@ pub(crate) struct StreamRun {
     /// Indices without payloads
     #[arg(long)]
     pub(crate) indices_only: bool,
-    /// instantomr or instantomr-buckets, or the forms for indices alone
+    /// instantomr, or instantomd for indices alone
     #[arg(long, value_name = "SCHEME", default_value_t = Scheme::Instantomr)]
     pub(crate) scheme: Scheme,
     /// Go on with messages as they reach the board, until killed

@@ -21,7 +21,7 @@ pub(crate) fn noise(params: &Params, secret: &Secret, clue: &Clue) -> Vec<i64> {
         let terms = secret.coeffs().iter().enumerate().map(|(j, &s)| {
             let wraps = j > i;
             let a = value(clue.a[i + usize::from(wraps) * spec.n - j]);
-            i64::from(s) * if wraps { -a } else { a }
+            s * if wraps { -a } else { a }
         });
         let difference = (value(b) - terms.sum::<i64>()).rem_euclid(modulus);
         if 2 * difference > modulus {

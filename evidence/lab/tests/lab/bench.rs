@@ -181,7 +181,7 @@ fn instantomr_is_measured() {
     let scene = Scene::empty();
     let set = ["--params", "insecure-tiny-hybrid-v4"];
     let small = ["--payload-bytes", "40", "--pertinent", "9", "--bound", "9"];
-    for scheme in ["instantomr", "instantomd", "instantomr-buckets"] {
+    for scheme in ["instantomr", "instantomd"] {
         let args = ["bench", "digest", "--messages", "90", "--scheme", scheme];
         let figures = scene
             .run(&[&args[..], &set, &small, &["--json"]].concat())
