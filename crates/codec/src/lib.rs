@@ -10,13 +10,13 @@
 //! * [`Nodes`]: the node of every (batch, slot), and the way back.
 //!
 //! [`CubicCode`] encodes indices and payloads in one code over the field [`Cubic`] of `97^3` elements, for
-//! digests whose sums are small integers; [`BucketCode`] is the code of InstantOMR's paper.
+//! digests whose sums are small integers.
 //! [`Draws`] and [`eliminate`] serve codes of other schemes.
 //!
 //! Sums, nodes and payloads come over a wire: no function panics on their values. What a recipient
 //! runs takes a time that depends on the bound and the number of candidates, not on the
 //! values of the sums: it always fills as many places as the bound allows, by choices without branches. Errors are
-//! reported at the end. [`BucketCode`] runs in variable time.
+//! reported at the end.
 
 #![forbid(unsafe_code)]
 

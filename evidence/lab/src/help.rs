@@ -51,7 +51,7 @@ Examples:
   omr-lab bench digest --scheme sophomr --messages 65536 --pertinent 50 \\
     --bound 50 --threads 1 --json
   omr-lab bench digest --scheme sophomd --runs 20 --json
-  omr-lab bench digest --recipients 16 --keep-baby-steps --threads 1 --json
+  omr-lab bench digest --recipients 16 --threads 1 --json
   omr-lab bench decode --rounds 1000
   omr-lab bench decode --scheme instantomr --messages 2000
   omr-lab bench post --messages 65536 --json
@@ -172,7 +172,8 @@ A design that exceeds the Alveo U55C, of which it may use 80 % of DSP slices, lo
 pub(crate) const FPGA_DETECT: &str = "\
 Examples:
   omr-lab fpga detect
-  omr-lab fpga detect --params insecure-tiny-sophomr-affine-v1 --messages 2048 --json
+  omr-lab fpga detect --params insecure-tiny-sophomr-affine-v1 \\
+    --messages 2048 --json
 
 Exits with 1 unless the pertinent messages are found, and no others.";
 

@@ -21,13 +21,6 @@ pub(crate) fn tiny() -> &'static Arc<Params> {
     &TINY
 }
 
-/// A set that opens no clues.
-pub(crate) fn affine() -> &'static Arc<Params> {
-    static AFFINE: LazyLock<Arc<Params>> =
-        LazyLock::new(|| Params::named("insecure-tiny-v2").unwrap());
-    &AFFINE
-}
-
 /// A board in memory, message by message.
 #[derive(Clone)]
 pub(crate) struct Board {

@@ -187,9 +187,6 @@ pub enum BenchError {
     /// A card computes something else than the processor.
     #[error(transparent)]
     Check(#[from] omr_cuda::checks::CheckError),
-    /// A set that is not one for cards.
-    #[error("expected a set whose clues are opened in slots, found {0}")]
-    CardSet(String),
 }
 
 /// What comes of keys, whatever the engine.

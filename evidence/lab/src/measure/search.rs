@@ -279,7 +279,7 @@ mod tests {
             .collect();
         let expected = [
             ("hybrid-v4", 65_536),
-            ("instantomr-v2", 65_536),
+            ("instantomr-v2", 32_768),
             ("instantomr-v2", 32_768),
         ];
         assert_eq!(best, expected);

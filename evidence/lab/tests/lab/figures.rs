@@ -111,7 +111,7 @@ fn bench_post_counts_durable_messages() {
 #[test]
 fn params_search_finds_the_sets_with_instantomr() {
     let scene = Scene::empty();
-    let args = ["params", "search", "--scheme", "instantomr", "--quick"];
+    let args = ["params", "search", "--quick"];
     let found = scene.run(&[&args[..], &["--json"]].concat()).json();
     let sets = found["sets"].as_array().unwrap();
     let names: Vec<_> = sets.iter().map(|set| &set["published"]).collect();
@@ -139,7 +139,7 @@ fn help_has_examples() {
         &["bench", "all"],
         &["bench", "compare"],
         &["compare"],
-        &["fpga", "digest"],
+        &["fpga", "detect"],
     ];
     for command in commands {
         let help = scene.run(&[command, &["--help"]].concat()).quietly();
