@@ -2,18 +2,14 @@
 
 use crate::card::made;
 use crate::packed;
-use crate::world::{Board, SLOTS, World, affine};
 use chacha20::ChaCha20Rng;
 use omr_detector::sophomr::Detector;
 use omr_detector::{DetectorError, Progress, Quiet};
-use omr_protocol::sophomr::{DetectionKey, DigestPlan};
-use omr_protocol::{ClueKey, ClueKind, SEED_BYTES, Sealing};
+use omr_protocol::{ClueKey, ClueKind};
 use rand_core::SeedableRng;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-const PAYLOAD_BYTES: usize = 40;
 
 /// Stops at a question, and counts those of each stage.
 struct Stops {
