@@ -86,7 +86,7 @@ def test_what_does_not_fit_is_told(world):
     with pytest.raises(ValueError, match="unit of work"):
         Unit(TINY, b"\xff")
     with pytest.raises(omr.OtherParamsError):
-        Maker("insecure-tiny-v4").make(unit, {}, [])
+        Maker("insecure-tiny-hybrid-v4").make(unit, {}, [])
     ((nothing, error),), _ = maker.make(unit, {}, [], batches=range(1))
     assert nothing is None and "expected the key of a job" in error
     key = leases.key(hash, size)

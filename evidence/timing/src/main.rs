@@ -23,7 +23,7 @@ struct Case {
 enum Expected {
     /// Nothing.
     Nothing,
-    /// This many branches of a library on something public, which it computes from a secret.
+    /// This many branches, of a library and its callers, on something public that the library computes from a secret.
     Public(u64, &'static str),
     /// At least one fault.
     Leak,

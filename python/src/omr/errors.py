@@ -83,11 +83,9 @@ class DigestOverflowError(DecodeError):
     end: int
     """One past its last."""
     count: int
-    """How many of them are the recipient's; where not `exact`, at least so many."""
+    """How many of them are the recipient's."""
     bound: int
     """How many fit."""
-    exact: bool
-    """Whether `count` is exact."""
 
 
 class OtherKeyError(DecodeError):

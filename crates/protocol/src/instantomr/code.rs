@@ -196,8 +196,13 @@ fn cubic(payload_bytes: usize, fingerprints: bool) -> Result<CubicSymbols, Codec
 
 /// The checksum digits of message `index` with its payload.
 fn checksum(index: u64, payload: &[u8]) -> [u8; CHECKSUM_DIGITS] {
-    let word = checksum_word(index, payload);
-    std::array::from_fn(|i| (word / 97u64.pow(i as u32) % 97) as u8)
+    // Divided by a constant each time, which is a product: hardware divides in a time that depends on the payload.
+    let mut rest = checksum_word(index, payload);
+    std::array::from_fn(|_| {
+        let digit = (rest % 97) as u8;
+        rest /= 97;
+        digit
+    })
 }
 
 fn elements(digits: [u8; CHECKSUM_DIGITS]) -> impl Iterator<Item = CubicElement> {
