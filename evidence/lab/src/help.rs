@@ -146,7 +146,7 @@ pub(crate) const FPGA: &str = "\
 Examples:
   omr-lab fpga explore
   omr-lab fpga predict --cores 3 --sum-lanes 96 --each-reduced
-  omr-lab fpga digest --messages 65536 --threads 1
+  omr-lab fpga detect --messages 65536 --threads 1
 
 docs/fpga.md has the model and its figures.";
 
