@@ -26,12 +26,6 @@ pub trait MessageSource {
     fn hashes(&mut self, _range: Range<u64>) -> Result<Option<KeptHashes>, SourceError> {
         Ok(None)
     }
-
-    /// Whether its numbers are not those of the board, so that the work on its messages must not be
-    /// shared with digests of the board: see [`crate::Strided`].
-    fn is_private(&self) -> bool {
-        false
-    }
 }
 
 /// The hashes of a range, where a source has those of this set and this board.

@@ -144,7 +144,7 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     let lost = source.lost(range);
     // The detector passes over them as over clues that cannot be read.
     answer.unusable_clues = answer.unusable_clues.saturating_sub(lost.len());
-    deliver(args, ui, (&set, &out), (answer, lost))
+    deliver(args, ui, &set, &out, answer, lost)
 }
 
 /// Names messages that are lost, if there are any.
@@ -200,8 +200,10 @@ pub(super) fn expect_there(board: &Board, range: &Range<u64>) -> Result<(), Stor
 fn deliver(
     args: &Digest,
     ui: &Ui,
-    (set, out): (&ParamSet, &Output),
-    (answer, lost): (Answer, Vec<u64>),
+    set: &ParamSet,
+    out: &Output,
+    answer: Answer,
+    lost: Vec<u64>,
 ) -> Result<(), CliError> {
     let bytes = answer.response.to_bytes(set);
     let bytes = bytes.map_err(|error| CliError::write(out.path(), error))?;

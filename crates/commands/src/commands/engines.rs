@@ -16,7 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What makes digests.
+/// The hardware that a command makes digests on, as its option `--engine` names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum EngineName {
     Auto,
@@ -35,7 +35,8 @@ impl EngineName {
     }
 }
 
-/// What `omr-lab bench crossover --json` prints of the engines.
+/// Figures in the output of `omr-lab bench crossover --json`: seconds for a batch of SophOMR and for a message of
+/// InstantOMR.
 #[derive(Deserialize)]
 struct Measured {
     batch_s: f64,

@@ -10,9 +10,8 @@ pub const LEAST_BITS: f64 = 128.0;
 /// Its key switch hides them under the clue's secret, with errors as wide in proportion as those of `hybrid-v1`.
 pub const ROTATION_KEY_BITS: f64 = 128.2;
 
-/// Bits of security of the detection keys of sets that open clues: those of the packing key, a module of rank 4 over
-/// dimension 512 with the modulus, secret and errors of [`ROTATION_KEY_BITS`]. The large ring's keys have 129.3 there: up
-/// to 1719.3 bits, where other sets have 1736.3 and 128.0.
+/// Bits of security of SophOMR's detection keys: those of the packing key, a module of rank 4 over dimension 512 with the
+/// modulus, secret and errors of [`ROTATION_KEY_BITS`]. The keys of the large ring have 129.3 at up to 1719.3 bits.
 pub const PACKING_KEY_BITS: f64 = 128.2;
 
 /// Bits of security of one secret, attack by attack: MATZOV's costs, memory free. The set's are the least.

@@ -1,4 +1,4 @@
-//! Levels of few primes, of sets that open clues in slots.
+//! Tests of levels whose moduli are products of few primes.
 
 use omr_protocol::params::{SOPHOMR, SetSpec};
 use omr_protocol::sophomr::{Outline, Params, ParamsSpec};

@@ -1,4 +1,4 @@
-//! Files of sets that open clues, written once: today's reader takes them, today's writer makes them again bit for
+//! Tests of SophOMR files that were written once: today's reader takes them, today's writer makes them again bit for
 //! bit.
 //!
 //! To freeze them anew (a break of the format): `cargo test -p omr-e2e --test detector -- --ignored freeze`.

@@ -17,9 +17,9 @@ pub(crate) enum FullError {
     /// Letters to a retired identity could not be fetched.
     #[error("the retired identity {name}")]
     Retired {
-        /// Its name.
+        /// The name of the retired identity.
         name: String,
-        /// Why.
+        /// Why the fetch failed.
         source: MailError,
     },
     /// The last fetch of letters to an identity that is to be forgotten failed.
@@ -51,13 +51,13 @@ pub(crate) enum FullError {
         home.display()
     )]
     Unfinished {
-        /// Which identity.
+        /// The identity, as the message names it.
         whose: String,
-        /// What is missing.
+        /// The ranges and letters that are still to be fetched.
         unfinished: omr_mail::Unfinished,
-        /// Its folder.
+        /// The folder that holds the identity.
         home: PathBuf,
-        /// What else can be done.
+        /// The other way out, as the end of the message.
         instead: String,
     },
     /// This secret has no passphrase to take away.
@@ -85,9 +85,9 @@ pub(crate) enum FullError {
          for them again"
     )]
     Damaged {
-        /// How many.
+        /// The number of ranges whose digests did not decode.
         ranges: usize,
-        /// Why the first one did not.
+        /// The reason why the first digest did not decode.
         reason: String,
     },
     /// The running hashes of two histories of one board.
@@ -116,7 +116,7 @@ pub(crate) enum FullError {
         /// The board's length.
         messages: u64,
     },
-    /// How many canaries are missing that a digest should have held.
+    /// A digest lacks this many of the canaries that it should contain.
     #[error("{0} canaries are missing: the detector left messages out")]
     CanariesMissing(usize),
     /// A thread of ours broke off.
@@ -143,7 +143,7 @@ pub(crate) enum FullError {
     /// A server did not answer as hoped.
     #[error(transparent)]
     Remote(#[from] omr_remote::RemoteError),
-    /// How much of what a server keeps is damaged.
+    /// A check found this many faults in the data that a server keeps.
     #[error("expected no damage, found {0} faults: a warning names each")]
     Faults(u64),
     /// A stopped server has no job of this id.

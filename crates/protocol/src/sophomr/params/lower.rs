@@ -17,7 +17,7 @@ pub(super) struct Lower {
     pub(super) digits: Vec<Vec<usize>>,
     /// Size of the first level's modulus.
     pub(super) bits: f64,
-    /// Whether ciphertexts at the noise floor are cut; digests of older sets are made without.
+    /// Whether ciphertexts at the noise floor are cut.
     pub(super) cuts: bool,
 }
 
