@@ -194,7 +194,7 @@ pub enum StoreError {
     /// No upload of the key of this hash is under way.
     #[error("no upload of {} is under way: begin it", hex(.0))]
     NoUpload([u8; 32]),
-    /// A chunk does not continue an upload; expected is the number of bytes received so far.
+    /// A chunk begins beyond what has been received of an upload; expected is the number of bytes received so far.
     #[error("chunk at {}: expected the one at {}", .0.found, .0.expected)]
     UploadOffset(Mismatch<u64>),
     /// The size of an upload is 0, differs from what was announced, or is exceeded by a chunk.

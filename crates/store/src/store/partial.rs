@@ -49,16 +49,24 @@ impl Partial {
         }
     }
 
+    /// Returns the part of a chunk that has not been received, when `next` bytes of the key have been.
+    ///
     /// Errors: [`StoreError::UploadOffset`], [`StoreError::UploadSize`].
-    pub(crate) fn check(&self, next: u64, offset: u64, bytes: u64) -> Result<(), StoreError> {
-        if offset != next {
+    pub(crate) fn missing<'a>(
+        &self,
+        next: u64,
+        offset: u64,
+        data: &'a [u8],
+    ) -> Result<&'a [u8], StoreError> {
+        if offset > next {
             return Err(StoreError::UploadOffset(Mismatch::new(next, offset)));
         }
-        let end = offset.saturating_add(bytes);
+        let end = offset.saturating_add(data.len() as u64);
         if end > self.total {
             return Err(StoreError::UploadSize(Mismatch::new(self.total, end)));
         }
-        Ok(())
+        let received = usize::try_from(next - offset).unwrap_or(usize::MAX);
+        Ok(&data[received.min(data.len())..])
     }
 }
 

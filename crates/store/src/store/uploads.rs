@@ -184,6 +184,9 @@ impl Store {
     /// Takes the chunk of an upload that begins at `offset`. With the last one the hash is tested
     /// and the key becomes an object, durable when this returns.
     ///
+    /// Bytes that have been received are skipped, whatever they are: the hash of the whole key is tested at the end. A
+    /// sender whose call broke off may so go on while the last chunk of that call is still being written.
+    ///
     /// What was received is kept while the process lives; after a crash, all but the last 16 MiB.
     ///
     /// Errors: [`StoreError::NoUpload`], [`StoreError::UploadOffset`], [`StoreError::UploadSize`]
@@ -204,11 +207,10 @@ impl Store {
             let bytes = self.key_bytes(hash)?.ok_or(StoreError::NoUpload(hash))?;
             return Ok(complete(bytes));
         }
-        partial.check(progress.next, offset, data.len() as u64)?;
-        self.inner()
-            .uploads
-            .check_more(&partial, data.len() as u64)?;
-        progress.write(&partial.path, data)?;
+        let missing = partial.missing(progress.next, offset, data)?;
+        let uploads = &self.inner().uploads;
+        uploads.check_more(&partial, missing.len() as u64)?;
+        progress.write(&partial.path, missing)?;
         partial.received.store(progress.next, Relaxed);
         progress.touched = self.inner().meta.clock();
         if progress.next == partial.total {
