@@ -9,9 +9,10 @@ use omr_protocol::{ClueKind, ParamsError, hex};
 
 /// What to do about so many messages.
 fn advice(count: usize) -> String {
-    match count <= MAX_BOUND {
-        true => format!("ask for a digest with a bound of at least {count}, or for smaller ranges"),
-        false => format!("ask for smaller ranges: no digest has a bound above {MAX_BOUND}"),
+    if count <= MAX_BOUND {
+        format!("ask for a digest with a bound of at least {count}, or for smaller ranges")
+    } else {
+        format!("ask for smaller ranges: no digest has a bound above {MAX_BOUND}")
     }
 }
 
@@ -104,13 +105,15 @@ pub(crate) fn check_clues(
     payload_bytes: Option<usize>,
     fingerprints: bool,
 ) -> Result<(), DecodeError> {
-    let found = match fingerprints {
-        true => ClueKind::Bound,
-        false => ClueKind::Plain,
+    let found = if fingerprints {
+        ClueKind::Bound
+    } else {
+        ClueKind::Plain
     };
-    match payload_bytes.is_some() && expected != found {
-        true => Err(DecodeError::Clues(Mismatch::new(expected, found))),
-        false => Ok(()),
+    if payload_bytes.is_some() && expected != found {
+        Err(DecodeError::Clues(Mismatch::new(expected, found)))
+    } else {
+        Ok(())
     }
 }
 

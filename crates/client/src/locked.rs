@@ -245,13 +245,14 @@ fn asked(kind: Kind, head: &[u8]) -> Result<Cost, LockError> {
     }
     let number = |at: usize, what, expected: RangeInclusive<u32>| {
         let found = u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        match expected.contains(&found) {
-            true => Ok(found),
-            false => Err(LockError::Cost {
+        if expected.contains(&found) {
+            Ok(found)
+        } else {
+            Err(LockError::Cost {
                 what,
                 expected,
                 found,
-            }),
+            })
         }
     };
     Ok(Cost {

@@ -212,8 +212,9 @@ fn clue_secrets(params: &ClueParams, bytes: &[u8]) -> Result<Vec<Secret>, Secret
     let secrets: Option<Vec<Secret>> = words.chunks(spec.n).map(secret).collect();
     let secrets = secrets.ok_or(SecretKeyError::Coefficients)?;
     let mut pairs = secrets.iter().zip(spec.secrets());
-    match pairs.all(|(secret, own)| is_of(own.spec, secret)) {
-        true => Ok(secrets),
-        false => Err(SecretKeyError::Coefficients),
+    if pairs.all(|(secret, own)| is_of(own.spec, secret)) {
+        Ok(secrets)
+    } else {
+        Err(SecretKeyError::Coefficients)
     }
 }

@@ -92,9 +92,12 @@ fn steps(params: &ClueParams, clue_key: &[u8], secret_key: &[u8]) -> Value {
     let mut stream = Xof::stream("omr bound clue randomness v1", &sample_key, &[]);
     let x = fixed_weight(&mut stream, spec.n, spec.weight);
     let errors = NarrowGaussian::new(spec.sigma);
-    let mut draw = |count| match spec.draws_errors() {
-        true => errors.sample(&mut stream, count),
-        false => vec![0; count],
+    let mut draw = |count| {
+        if spec.draws_errors() {
+            errors.sample(&mut stream, count)
+        } else {
+            vec![0; count]
+        }
     };
     let (e1, e2) = (draw(spec.n), draw(spec.coordinates));
     let a = sample(params, key.alpha(params), &x, &e1);

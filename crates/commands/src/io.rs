@@ -44,9 +44,10 @@ impl Framed {
     }
 
     fn open_inner(path: &Path, kinds: &[Kind]) -> Result<Self, InputError> {
-        let reader: Box<dyn Read> = match is_standard(path) {
-            true => Box::new(io::stdin()),
-            false => Box::new(File::open(path)?),
+        let reader: Box<dyn Read> = if is_standard(path) {
+            Box::new(io::stdin())
+        } else {
+            Box::new(File::open(path)?)
         };
         let opened = Opened::new::<InputError>(reader, kinds)?;
         if SECRETS.contains(&opened.header.kind) && !is_standard(path) {
@@ -109,11 +110,12 @@ impl Framed {
     ///
     /// Errors: `Input`.
     pub(crate) fn bytes_up_to(self, limit: u64) -> Result<Zeroizing<Vec<u8>>, CliError> {
-        match self.file_len > limit {
-            true => Err(CliError::input(self.path)(
+        if self.file_len > limit {
+            Err(CliError::input(self.path)(
                 ReadError::TooLarge(limit).into(),
-            )),
-            false => self.bytes(),
+            ))
+        } else {
+            self.bytes()
         }
     }
 

@@ -19,9 +19,12 @@ pub fn is_standard(path: &Path) -> bool {
 #[must_use]
 pub fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
-    let one = |c: char| match c.is_control() {
-        true => c.escape_default().to_string(),
-        false => c.into(),
+    let one = |c: char| {
+        if c.is_control() {
+            c.escape_default().to_string()
+        } else {
+            c.into()
+        }
     };
     text.chars().map(one).collect()
 }
@@ -39,13 +42,15 @@ pub fn as_text<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
 pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, ConsoleError> {
     let read = || -> Result<Vec<u8>, ReadError> {
         let mut bytes = Vec::new();
-        let found = match is_standard(path) {
-            true => io::stdin().take(limit + 1).read_to_end(&mut bytes)?,
-            false => File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?,
+        let found = if is_standard(path) {
+            io::stdin().take(limit + 1).read_to_end(&mut bytes)?
+        } else {
+            File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?
         };
-        match found as u64 > limit {
-            true => Err(ReadError::TooLarge(limit)),
-            false => Ok(bytes),
+        if found as u64 > limit {
+            Err(ReadError::TooLarge(limit))
+        } else {
+            Ok(bytes)
         }
     };
     read().map_err(|source| ConsoleError::Read(path.to_owned(), source))

@@ -107,9 +107,10 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 /// Where a link points, so that it keeps pointing there.
 fn target(path: &Path) -> Result<PathBuf, ConsoleError> {
-    match path.exists() {
-        true => fs::canonicalize(path).map_err(|error| ConsoleError::write(path, error)),
-        false => Ok(path.to_owned()),
+    if path.exists() {
+        fs::canonicalize(path).map_err(|error| ConsoleError::write(path, error))
+    } else {
+        Ok(path.to_owned())
     }
 }
 

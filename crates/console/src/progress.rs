@@ -24,20 +24,20 @@ pub fn line(text: &str) {
 
 /// An error that is no command's, as for example wrong use.
 pub fn error(code: Code, message: &str) {
-    line(&match speaks_json() {
-        true => {
-            let (code, exit_code) = (code.word(), code.exit());
-            json!({"error": {"code": code, "exit_code": exit_code, "message": message}}).to_string()
-        }
-        false => format!("omr: {message}"),
+    line(&if speaks_json() {
+        let (code, exit_code) = (code.word(), code.exit());
+        json!({"error": {"code": code, "exit_code": exit_code, "message": message}}).to_string()
+    } else {
+        format!("omr: {message}")
     });
 }
 
 /// Something that a script should see too, though the command goes on.
 pub fn warn(text: &str) {
-    line(&match speaks_json() {
-        true => json!({"warning": {"message": text}}).to_string(),
-        false => format!("omr: warning: {text}"),
+    line(&if speaks_json() {
+        json!({"warning": {"message": text}}).to_string()
+    } else {
+        format!("omr: warning: {text}")
     });
 }
 
@@ -101,9 +101,10 @@ impl Ui {
 
     /// A bar that starts empty; it draws nothing where no person looks.
     pub fn bar(&self) -> Bar {
-        let target = match self.chatty {
-            true => ProgressDrawTarget::stderr(),
-            false => ProgressDrawTarget::hidden(),
+        let target = if self.chatty {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(0), target);
         set_style(&bar, STEPS);

@@ -128,9 +128,10 @@ impl CudaRing {
     fn transform(&self, kernels: [Kernel; 2], distant_first: bool, rows: usize, call: &[u64]) {
         let [high, low] = self.logs().map(|log| 1 << log);
         // Tiles of 16 columns with a thread a row, tiles of 16 rows with a thread a column.
-        let grids = match distant_first {
-            true => [[low / 16, rows, high], [high / 16, rows, low]],
-            false => [[high / 16, rows, low], [low / 16, rows, high]],
+        let grids = if distant_first {
+            [[low / 16, rows, high], [high / 16, rows, low]]
+        } else {
+            [[high / 16, rows, low], [low / 16, rows, high]]
         };
         for (kernel, grid) in kernels.into_iter().zip(grids) {
             self.launch(kernel, grid, call);

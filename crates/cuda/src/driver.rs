@@ -165,9 +165,10 @@ impl Card {
             sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO;
         let mut singles = 0;
         call!(cuDeviceGetAttribute(&mut singles, ratio, self.device))?;
-        Ok(match singles < FEW_DOUBLES {
-            true => Arithmetic::Floating,
-            false => Arithmetic::Whole,
+        Ok(if singles < FEW_DOUBLES {
+            Arithmetic::Floating
+        } else {
+            Arithmetic::Whole
         })
     }
 

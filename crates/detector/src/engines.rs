@@ -91,9 +91,10 @@ impl Costs {
     ) -> Scheme {
         let parts = self.parts(scheme, range, batch);
         let engines: Vec<EngineKind> = parts.into_iter().map(|(engine, _)| engine).collect();
-        match engines[..] == *scheme.engines() {
-            true => scheme,
-            false => Scheme::of_engines(&engines, payloads).unwrap_or(scheme),
+        if engines[..] == *scheme.engines() {
+            scheme
+        } else {
+            Scheme::of_engines(&engines, payloads).unwrap_or(scheme)
         }
     }
 }

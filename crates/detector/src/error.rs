@@ -68,11 +68,12 @@ pub(crate) fn check_len(
     expected: usize,
     found: usize,
 ) -> Result<(), DetectorError> {
-    match expected == found {
-        true => Ok(()),
-        false => Err(DetectorError::SourceLength {
+    if expected == found {
+        Ok(())
+    } else {
+        Err(DetectorError::SourceLength {
             what,
             bytes: Mismatch::new(expected, found),
-        }),
+        })
     }
 }

@@ -22,9 +22,10 @@ pub trait Progress: Sync {
 /// Errors: `Stopped`.
 pub(crate) fn check_stopped(progress: &dyn Progress) -> Result<(), DetectorError> {
     progress.give_way();
-    match progress.is_stopped() {
-        true => Err(DetectorError::Stopped),
-        false => Ok(()),
+    if progress.is_stopped() {
+        Err(DetectorError::Stopped)
+    } else {
+        Ok(())
     }
 }
 

@@ -37,9 +37,10 @@ pub fn sync(file: &File) -> io::Result<()> {
 #[track_caller]
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     // Other systems neither need it nor open folders as files.
-    match cfg!(unix) {
-        true => sync(&File::open(folder)?),
-        false => Ok(()),
+    if cfg!(unix) {
+        sync(&File::open(folder)?)
+    } else {
+        Ok(())
     }
 }
 

@@ -130,13 +130,14 @@ impl<E: Display> Cut<E> {
         let request = (self.answered)(&self.recipient.agreed.params, digest)?;
         let range = request.range;
         let follows = range.start == next && next <= range.end && range.end <= messages;
-        match follows && request.bound == bound as usize {
-            true => Ok(range),
-            false => Err(InboxError::answer(
+        if follows && request.bound == bound as usize {
+            Ok(range)
+        } else {
+            Err(InboxError::answer(
                 "CutSession",
                 format!("a digest from {next} on, within {messages}, of bound {bound}"),
                 format!("one of {range:?}, bound {}", request.bound),
-            )),
+            ))
         }
     }
 

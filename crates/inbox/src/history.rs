@@ -52,15 +52,16 @@ impl Display for Fork {
             messages,
             ..
         } = self;
-        match self.differs {
-            true => write!(
+        if self.differs {
+            write!(
                 f,
                 "the board has another history than the one that was fetched before"
-            )?,
-            false => write!(
+            )?
+        } else {
+            write!(
                 f,
                 "the server does not show that the board is the one that was fetched before"
-            )?,
+            )?
         }
         write!(
             f,

@@ -180,10 +180,7 @@ pub(crate) fn keep<T: Edit>(
         covered: Vec::new(),
     };
     // Two parts of one digest may be kept: the second under a number of its own.
-    let place = match KEPT.has(tx, &at)? {
-        true => fresh(tx)?,
-        false => at,
-    };
+    let place = if KEPT.has(tx, &at)? { fresh(tx)? } else { at };
     // Spare digests that came before the range was known to be kept.
     for (_, Read { of, found, .. }) in SPARES.all(tx)? {
         add_read(tx, place, &mut keeping, &stride(of), &found)?;

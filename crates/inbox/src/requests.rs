@@ -122,9 +122,10 @@ impl<'a, S: Storage> Requests<'a, S> {
                 job.request_id = id;
                 job.failures += 1;
             })?;
-            match job.is_some_and(|job| job.spare && job.failures >= TRIES) {
-                true => JOBS.remove(tx, &number),
-                false => Ok(()),
+            if job.is_some_and(|job| job.spare && job.failures >= TRIES) {
+                JOBS.remove(tx, &number)
+            } else {
+                Ok(())
             }
         })
     }

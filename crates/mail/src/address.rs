@@ -177,9 +177,10 @@ impl Address {
             .ok_or_else(|| bad("a fingerprint", "none"))?;
         let found = address.fingerprint();
         let digits = |text: &str| text.replace(' ', "").to_ascii_lowercase();
-        match digits(&expected) == digits(&found) {
-            true => Ok(address),
-            false => Err(MailError::Fingerprint(Mismatch::new(expected, found))),
+        if digits(&expected) == digits(&found) {
+            Ok(address)
+        } else {
+            Err(MailError::Fingerprint(Mismatch::new(expected, found)))
         }
     }
 

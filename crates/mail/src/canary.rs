@@ -19,9 +19,10 @@ pub async fn canary_client<E: From<MailError>>(
     let stranger = connect(server.stranger())?;
     let capabilities = stranger.capabilities().await.map_err(MailError::from)?;
     let may_post = capabilities.rights.is_some_and(|rights| rights.post);
-    match may_post || server.token.is_none() {
-        true => Ok((stranger, false)),
-        false => Ok((connect(server.endpoint())?, true)),
+    if may_post || server.token.is_none() {
+        Ok((stranger, false))
+    } else {
+        Ok((connect(server.endpoint())?, true))
     }
 }
 

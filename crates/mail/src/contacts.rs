@@ -73,9 +73,10 @@ impl Home {
 fn file_of(name: &str) -> Result<String, MailError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let fits = (1..=64).contains(&name.len()) && !name.starts_with('.') && name.chars().all(plain);
-    match fits {
-        true => Ok(format!("{FOLDER}/{name}")),
-        false => Err(MailError::Name(name.to_owned())),
+    if fits {
+        Ok(format!("{FOLDER}/{name}"))
+    } else {
+        Err(MailError::Name(name.to_owned()))
     }
 }
 

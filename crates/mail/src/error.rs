@@ -39,10 +39,7 @@ pub enum MailError {
     )]
     Keys(PathBuf, Mismatch<String>),
     /// A bound that the server does not serve.
-    #[error("the server makes digests of a bound of at most {most}, found {found}: {}", match fixed {
-        true => "make an identity with a smaller --bound in another --home",
-        false => "give a smaller --bound",
-    })]
+    #[error("the server makes digests of a bound of at most {most}, found {found}: {}", if *fixed { "make an identity with a smaller --bound in another --home" } else { "give a smaller --bound" })]
     ServerBound {
         /// The server's limit.
         most: u32,
@@ -330,9 +327,10 @@ impl From<omr_disk::guard::Gone> for MailError {
 impl MailError {
     fn database(error: redb::Error) -> Self {
         let source = Box::new(error);
-        match is_damage(&source) {
-            true => Self::Damaged(Some(source)),
-            false => Self::Database(source),
+        if is_damage(&source) {
+            Self::Damaged(Some(source))
+        } else {
+            Self::Database(source)
         }
     }
 }

@@ -222,9 +222,10 @@ fn check_identity(
         header.expect_key(&address.id)?;
     }
     let secret = file(SECRET_KEY)?;
-    let kind = match is_locked(secret) {
-        true => Kind::Locked,
-        false => Kind::SecretKey,
+    let kind = if is_locked(secret) {
+        Kind::Locked
+    } else {
+        Kind::SecretKey
     };
     let secret = FrameReader::read_header(secret, kind, u64::MAX)?;
     secret.header().expect_params(set.name())?;

@@ -118,9 +118,10 @@ impl Identity {
             params: set.name().to_owned(),
             scheme: new.scheme.map_or(0, Scheme::tag),
             bound: new.bound,
-            spares: match new.batches {
-                true => 0,
-                false => new.spares.min(MAX_LEVELS),
+            spares: if new.batches {
+                0
+            } else {
+                new.spares.min(MAX_LEVELS)
             },
             begins: 0,
             board_id: None,
@@ -244,9 +245,10 @@ impl Identity {
             Err(MailError::NoInstant) => None,
             hash => Some(hash?),
         };
-        let batch = match profile.batches {
-            true => Some(self.set()?.sophomr_recipient()?.slots() as u64),
-            false => None,
+        let batch = if profile.batches {
+            Some(self.set()?.sophomr_recipient()?.slots() as u64)
+        } else {
+            None
         };
         Ok(Recipient {
             agreed: self.agreed(),
@@ -338,9 +340,10 @@ impl Profile {
 /// Errors: `NoBatches`; `Params`.
 fn check_batches(set: &ParamSet, new: &NewIdentity) -> Result<(), MailError> {
     let scheme = new.scheme.map_or_else(|| set.spec().scheme(true), Ok)?;
-    match new.batches && !scheme.engines().contains(&EngineKind::Sophomr) {
-        true => Err(MailError::NoBatches(scheme)),
-        false => Ok(()),
+    if new.batches && !scheme.engines().contains(&EngineKind::Sophomr) {
+        Err(MailError::NoBatches(scheme))
+    } else {
+        Ok(())
     }
 }
 

@@ -89,9 +89,10 @@ pub(crate) fn complete(
     set: &ParamSet,
     new: &NewIdentity,
 ) -> Result<Vec<KeyFile>, MailError> {
-    let secret = match home.has(SECRET_KEY) {
-        true => fitting_secret(home, set, new)?,
-        false => new_secret(home, set, new)?,
+    let secret = if home.has(SECRET_KEY) {
+        fitting_secret(home, set, new)?
+    } else {
+        new_secret(home, set, new)?
     };
     complete_address(home, set, &secret)?;
     let epoch = epoch(new.own_masks, new.board_id);

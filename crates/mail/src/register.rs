@@ -68,16 +68,13 @@ pub async fn register(
             None => {
                 let tell = |sent, total| progress(&key.name, sent, total);
                 // Asked again where it is registered already: the server may have lost it.
-                let hash = match identity.home.has(&key.name) {
-                    true => {
-                        client
-                            .upload_key(&identity.home.path(&key.name), tell)
-                            .await?
-                    }
-                    false => {
-                        let make = detection_maker(identity, &key.name)?;
-                        client.upload_made_key(make, tell).await?
-                    }
+                let hash = if identity.home.has(&key.name) {
+                    client
+                        .upload_key(&identity.home.path(&key.name), tell)
+                        .await?
+                } else {
+                    let make = detection_maker(identity, &key.name)?;
+                    client.upload_made_key(make, tell).await?
                 };
                 client.register_key(hash).await?;
                 hash
@@ -112,9 +109,10 @@ async fn registered_before(
 pub fn check_limits(limits: &v1::Limits, bound: u32, fixed: bool) -> Result<(), MailError> {
     let (most, found) = (limits.bound, bound);
     // A server that tells no limit says 0.
-    match most > 0 && found > most {
-        true => Err(MailError::ServerBound { most, found, fixed }),
-        false => Ok(()),
+    if most > 0 && found > most {
+        Err(MailError::ServerBound { most, found, fixed })
+    } else {
+        Ok(())
     }
 }
 

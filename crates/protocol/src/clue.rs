@@ -211,9 +211,10 @@ pub fn check_head(
         return Err(ClueError::Params(Mismatch::new(expected, found)));
     }
     let (expected, found) = (length, bytes.len());
-    match expected == found {
-        true => Ok(()),
-        false => Err(ClueError::Length(Mismatch::new(expected, found))),
+    if expected == found {
+        Ok(())
+    } else {
+        Err(ClueError::Length(Mismatch::new(expected, found)))
     }
 }
 

@@ -125,9 +125,10 @@ impl DigestHeader<Request> {
             )));
         }
         let (scheme, fingerprints) = scheme_of(body[0])?;
-        let clues = match fingerprints {
-            true => ClueKind::Bound,
-            false => ClueKind::Plain,
+        let clues = if fingerprints {
+            ClueKind::Bound
+        } else {
+            ClueKind::Plain
         };
         let word = |at: usize| u64::from_le_bytes(body[at..at + 8].try_into().expect("in range"));
         let half = |at: usize| u32::from_le_bytes(body[at..at + 4].try_into().expect("in range"));

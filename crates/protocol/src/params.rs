@@ -67,9 +67,10 @@ pub enum ParamsError {
 
 /// Errors: `Dimension` unless `ok`.
 pub fn dimension(ok: bool, expected: &'static str, found: usize) -> Result<(), ParamsError> {
-    match ok {
-        true => Ok(()),
-        false => Err(ParamsError::Dimension(Mismatch::new(expected, found))),
+    if ok {
+        Ok(())
+    } else {
+        Err(ParamsError::Dimension(Mismatch::new(expected, found)))
     }
 }
 

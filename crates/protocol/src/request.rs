@@ -58,9 +58,10 @@ pub enum PlanError {
 
 /// What to do about a bound above a limit.
 fn advice(limit: usize) -> String {
-    match limit < MAX_BOUND {
-        true => format!("ask for smaller ranges, or for SophOMR, which takes up to {MAX_BOUND}"),
-        false => "ask for smaller ranges".to_owned(),
+    if limit < MAX_BOUND {
+        format!("ask for smaller ranges, or for SophOMR, which takes up to {MAX_BOUND}")
+    } else {
+        "ask for smaller ranges".to_owned()
     }
 }
 
@@ -88,9 +89,10 @@ impl Request {
     /// Errors: `LongRange`.
     pub(crate) fn check_length(&self) -> Result<(), PlanError> {
         let (limit, found) = (1 << 32, self.range.end - self.range.start);
-        match found > limit {
-            true => Err(PlanError::LongRange(Mismatch::new(limit, found))),
-            false => Ok(()),
+        if found > limit {
+            Err(PlanError::LongRange(Mismatch::new(limit, found)))
+        } else {
+            Ok(())
         }
     }
 }

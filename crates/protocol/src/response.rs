@@ -147,9 +147,10 @@ impl Response {
             && sophomr.header.sealing == instantomr.header.sealing
             && sophomr.header.plan.payload_bytes() == instantomr.header.plan.payload_bytes()
             && sophomr.header.plan.has_fingerprints() == instantomr.header.plan.has_fingerprints();
-        match follows {
-            true => Ok(Self::Hybrid(sophomr, instantomr)),
-            false => Err(DigestError::Parts),
+        if follows {
+            Ok(Self::Hybrid(sophomr, instantomr))
+        } else {
+            Err(DigestError::Parts)
         }
     }
 }

@@ -238,12 +238,11 @@ fn checked(digest: Digest, board: &v1::Board, range: &Range<u64>) -> Result<Dige
         let found = omr_protocol::hex(&id);
         return Err(RemoteError::answer("FetchDigest", "a digest of the board", found).into());
     }
-    match found == *range {
-        true => Ok(digest),
-        false => {
-            let found = format!("one of {}..{}", found.start, found.end);
-            Err(RemoteError::answer("FetchDigest", "a digest of the range", found).into())
-        }
+    if found == *range {
+        Ok(digest)
+    } else {
+        let found = format!("one of {}..{}", found.start, found.end);
+        Err(RemoteError::answer("FetchDigest", "a digest of the range", found).into())
     }
 }
 

@@ -277,12 +277,13 @@ impl From<MakeKeyError> for Fault {
 
 /// Errors: `OtherParams` unless both names are the same.
 pub(crate) fn check_params(expected: &str, found: &str) -> Result<(), Fault> {
-    match expected == found {
-        true => Ok(()),
-        false => Err(Fault::OtherParams(Mismatch::new(
+    if expected == found {
+        Ok(())
+    } else {
+        Err(Fault::OtherParams(Mismatch::new(
             expected.to_owned(),
             found.to_owned(),
-        ))),
+        )))
     }
 }
 

@@ -382,9 +382,10 @@ impl Inbox {
     /// Errors: `InboxClosed`; `Beside` where another program did so when this inbox was opened.
     fn fetching(&self) -> Result<Arc<Office>, Fault> {
         let office = self.inner()?;
-        match office.mailbox.inbox.fetches() {
-            true => Ok(office),
-            false => Err(Fault::Beside),
+        if office.mailbox.inbox.fetches() {
+            Ok(office)
+        } else {
+            Err(Fault::Beside)
         }
     }
 }

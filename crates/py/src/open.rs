@@ -18,9 +18,10 @@ pub(crate) fn opened(
 ) -> Result<Board, Fault> {
     let start = Instant::now();
     loop {
-        let opened = match writable {
-            true => Board::open(path),
-            false => Board::open_read_only(path),
+        let opened = if writable {
+            Board::open(path)
+        } else {
+            Board::open_read_only(path)
         };
         match opened {
             Err(StoreError::NeedsRecovery(_)) => drop(Board::open(path)?),

@@ -114,9 +114,10 @@ pub(crate) fn writer(
     let header = header_of(to, &[Kind::ClueKey])?;
     check_params(set.name(), &header.params_id)?;
     let key = ClueKey::from_bytes(set.clue(), to)?;
-    match key.kind == kind {
-        true => Ok(Writer::new(set.clue(), &key, place.clone())?),
-        false => Err(Fault::ClueKind(Mismatch::new(kind, key.kind))),
+    if key.kind == kind {
+        Ok(Writer::new(set.clue(), &key, place.clone())?)
+    } else {
+        Err(Fault::ClueKind(Mismatch::new(kind, key.kind)))
     }
 }
 
@@ -125,8 +126,9 @@ pub(crate) fn writer(
 /// Errors: `Letter`, `TooManyParts`.
 pub(crate) fn parts(writer: &Writer, post: &Post) -> Result<Vec<Vec<u8>>, Fault> {
     let shape = writer.shape(post.name, post.data.len() as u64)?;
-    match shape.parts > MAX_PARTS {
-        true => Err(Fault::TooManyParts(Mismatch::new(MAX_PARTS, shape.parts))),
-        false => Ok(writer.named_parts(post.name, post.data, &mut os_rng())?),
+    if shape.parts > MAX_PARTS {
+        Err(Fault::TooManyParts(Mismatch::new(MAX_PARTS, shape.parts)))
+    } else {
+        Ok(writer.named_parts(post.name, post.data, &mut os_rng())?)
     }
 }

@@ -53,9 +53,10 @@ impl Watch {
 
     /// Errors: `Stopped` once the caller wants no more.
     pub(crate) fn check(&self) -> Result<(), Fault> {
-        match self.is_stopped() {
-            true => Err(Fault::Stopped),
-            false => Ok(()),
+        if self.is_stopped() {
+            Err(Fault::Stopped)
+        } else {
+            Ok(())
         }
     }
 }

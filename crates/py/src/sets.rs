@@ -36,9 +36,10 @@ pub(crate) struct ParameterSet {
 #[pymethods]
 impl ParameterSet {
     fn __repr__(&self) -> String {
-        let bits = match self.insecure {
-            true => "insecure, for tests".to_owned(),
-            false => format!("{:.1} bits", self.security_bits),
+        let bits = if self.insecure {
+            "insecure, for tests".to_owned()
+        } else {
+            format!("{:.1} bits", self.security_bits)
         };
         format!("<omr.ParameterSet {}: {bits}>", self.name)
     }

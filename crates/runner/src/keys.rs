@@ -104,8 +104,9 @@ pub(crate) fn opened(
     set: &ParamSet,
 ) -> Result<KeyFile<Box<dyn Read + Send>>, KeyError> {
     let file = KeyFile::open(supplies.key(key)?, set)?;
-    match file.kind == key.kind {
-        true => Ok(file),
-        false => Err(KeyError::Kind(Mismatch::new(key.kind, file.kind))),
+    if file.kind == key.kind {
+        Ok(file)
+    } else {
+        Err(KeyError::Kind(Mismatch::new(key.kind, file.kind)))
     }
 }

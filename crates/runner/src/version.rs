@@ -4,9 +4,10 @@
 #[must_use]
 pub fn version(build: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
-    match build.is_empty() || build == version {
-        true => version.to_owned(),
-        false => format!("{version}+{build}"),
+    if build.is_empty() || build == version {
+        version.to_owned()
+    } else {
+        format!("{version}+{build}")
     }
 }
 

@@ -136,14 +136,16 @@ impl Callers {
         right: Right,
     ) -> Result<Caller, Status> {
         let caller = self.of(request)?;
-        match caller.may(right) {
-            true => Ok(caller),
-            false if caller.is_anonymous() => Err(Status::unauthenticated(format!(
+        if caller.may(right) {
+            Ok(caller)
+        } else if caller.is_anonymous() {
+            Err(Status::unauthenticated(format!(
                 "expected a token with the right {right}, found none"
-            ))),
-            false => Err(Status::permission_denied(format!(
+            )))
+        } else {
+            Err(Status::permission_denied(format!(
                 "expected a token with the right {right}, found one without"
-            ))),
+            )))
         }
     }
 
@@ -170,9 +172,12 @@ impl Callers {
         let [post, detect] = self.config.anonymous();
         let address = request.remote_addr().map(|address| address.ip());
         let is_local = address.is_none_or(|address| address.to_canonical().is_loopback());
-        let most = |each, all: u32| match is_local {
-            true => of_one_stranger(all as usize) as u32,
-            false => each,
+        let most = |each, all: u32| {
+            if is_local {
+                of_one_stranger(all as usize) as u32
+            } else {
+                each
+            }
         };
         Caller {
             account: ANONYMOUS.into(),

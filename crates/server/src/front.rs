@@ -130,12 +130,11 @@ impl Rules {
     }
 
     fn expected(&self) -> String {
-        match self.pages.is_empty() {
-            true => "expected a call by gRPC, as this server has no pages".to_owned(),
-            false => {
-                let pages = self.pages.join(", ");
-                format!("expected a call by gRPC or one of the pages {pages}")
-            }
+        if self.pages.is_empty() {
+            "expected a call by gRPC, as this server has no pages".to_owned()
+        } else {
+            let pages = self.pages.join(", ");
+            format!("expected a call by gRPC or one of the pages {pages}")
         }
     }
 
@@ -223,9 +222,10 @@ fn cors(access: &Access) -> Result<Option<CorsLayer>, ServerError> {
         .iter()
         .map(|origin| HeaderValue::from_str(origin).map_err(|_| not_an_origin(origin)))
         .collect::<Result<_, _>>()?;
-    let origin = match every {
-        true => AllowOrigin::any(),
-        false => AllowOrigin::list(origins),
+    let origin = if every {
+        AllowOrigin::any()
+    } else {
+        AllowOrigin::list(origins)
     };
     let told = [
         "grpc-status",

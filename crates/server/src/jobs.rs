@@ -325,11 +325,12 @@ impl Jobs {
         let group = self.group(&record);
         let mut inner = self.lock();
         if let Some(known) = self.known(&inner, &id)? {
-            return match known.is_same_request(&record) {
-                true => Ok(()),
-                false => Err(Status::already_exists(
+            return if known.is_same_request(&record) {
+                Ok(())
+            } else {
+                Err(Status::already_exists(
                     "expected a new request id, found that of another job",
-                )),
+                ))
             };
         }
         let taken = inner.tally.taken(caller);
@@ -374,11 +375,12 @@ impl Jobs {
         let needs = Kinds::of(engines);
         let able =
             self.room.able().include(needs) || inner.workers.values().any(|hand| hand.can(needs));
-        match able {
-            true => Ok(()),
-            false => Err(Status::failed_precondition(format!(
+        if able {
+            Ok(())
+        } else {
+            Err(Status::failed_precondition(format!(
                 "{shortage}, and no worker elsewhere is there: ask the server's operator"
-            ))),
+            )))
         }
     }
 
@@ -498,9 +500,10 @@ impl Jobs {
 /// Finished jobs that give way to a new one: the caller's oldest, so that nobody pushes out another's, and strangers'
 /// oldest where those are too many together.
 fn oldest_finished(inner: &Inner, caller: &Caller) -> Vec<tally::Place> {
-    let most = match caller.is_local {
-        true => STRANGERS_FINISHED / 2,
-        false => FINISHED,
+    let most = if caller.is_local {
+        STRANGERS_FINISHED / 2
+    } else {
+        FINISHED
     };
     inner.tally.oldest(caller, most, STRANGERS_FINISHED)
 }

@@ -114,11 +114,12 @@ impl Orders {
         let mut inner = self.lock();
         if let Some(known) = inner.all.get_mut(&id) {
             known.used = Instant::now();
-            return match known.record.is_same_request(&record) {
-                true => Ok(known.record.next),
-                false => Err(Status::already_exists(
+            return if known.record.is_same_request(&record) {
+                Ok(known.record.next)
+            } else {
+                Err(Status::already_exists(
                     "expected a new request id, found that of another order",
-                )),
+                ))
             };
         }
         match inner

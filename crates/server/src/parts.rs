@@ -72,12 +72,13 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
     let (bytes, wanted) = (config.board.payload_bytes, wanted.unwrap_or(clues));
     let expected = names(set.name(), sealing.name(), bytes, wanted);
     let found = names(&board.params_id, &board.sealing, board.payload_bytes, clues);
-    match expected == found {
-        true => Ok(store),
-        false => Err(ServerError::OtherBoard(
+    if expected == found {
+        Ok(store)
+    } else {
+        Err(ServerError::OtherBoard(
             config.data.clone(),
             Mismatch::new(expected, found),
-        )),
+        ))
     }
 }
 
@@ -95,13 +96,14 @@ fn check_payload(found: u32, sealing: Sealing, clues: ClueKind) -> Result<(), Se
         ClueKind::Plain => 0,
     };
     let least = sealing.overhead() + seed + PART_BYTES;
-    match sealing == Sealing::None || found as usize >= least {
-        true => Ok(()),
-        false => Err(ServerError::setting(
+    if sealing == Sealing::None || found as usize >= least {
+        Ok(())
+    } else {
+        Err(ServerError::setting(
             "board.payload_bytes",
             format!("at least {least}, so that letters sealed with {sealing} fit"),
             found,
-        )),
+        ))
     }
 }
 

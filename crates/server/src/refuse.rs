@@ -38,11 +38,12 @@ pub(crate) fn over_quota(what: &str, limit: impl std::fmt::Display) -> Status {
 /// Errors: OUT_OF_RANGE.
 pub(crate) fn expired(store: &Store, start: u64) -> Result<(), Status> {
     let first = store.first();
-    match start < first {
-        true => Err(Status::out_of_range(format!(
+    if start < first {
+        Err(Status::out_of_range(format!(
             "messages {start}..{first} expired: the board begins at {first}"
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 

@@ -47,9 +47,10 @@ struct Least {
 
 impl Least {
     fn of(set: &ParamSet, memory: Memory) -> Result<Self, ServerError> {
-        let stacks = match memory.addresses {
-            true => cores() as u64 * STACKS,
-            false => 0,
+        let stacks = if memory.addresses {
+            cores() as u64 * STACKS
+        } else {
+            0
         };
         let tables = table_bytes(set.spec())?;
         Ok(Self {
@@ -174,13 +175,15 @@ impl Room {
             },
             keys: detector.keys_in_memory,
         };
-        let mut able = match config.detector.local_worker {
-            true => set.spec().engines(),
-            false => Vec::new(),
+        let mut able = if config.detector.local_worker {
+            set.spec().engines()
+        } else {
+            Vec::new()
         };
-        let limit = match counts {
-            true => memory.limit.unwrap_or(u64::MAX),
-            false => u64::MAX,
+        let limit = if counts {
+            memory.limit.unwrap_or(u64::MAX)
+        } else {
+            u64::MAX
         };
         let mut shortage = None;
         loop {
@@ -298,9 +301,10 @@ impl Room {
     ///
     /// Errors: what is short.
     pub(crate) fn check_session(&self) -> Result<(), String> {
-        match self.counts {
-            true => self.check(self.session_key, "a session's key"),
-            false => Ok(()),
+        if self.counts {
+            self.check(self.session_key, "a session's key")
+        } else {
+            Ok(())
         }
     }
 

@@ -115,9 +115,10 @@ impl Watched {
             in_use: self.in_use.figures(shared, &totals),
             lists_digests: digests,
             running_jobs: running.map(running_job).collect(),
-            digests: match digests {
-                true => shared.jobs.last_digests(),
-                false => Vec::new(),
+            digests: if digests {
+                shared.jobs.last_digests()
+            } else {
+                Vec::new()
             },
             configured_costs: configured_costs(shared),
             mail: shared.config.page.mail.is_some(),
@@ -138,9 +139,10 @@ impl Watched {
 /// What this program was built for, and what of it this machine runs.
 fn build(shared: &Shared) -> String {
     use std::env::consts::{ARCH, OS};
-    let profile = match cfg!(debug_assertions) {
-        true => "debug",
-        false => "release",
+    let profile = if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
     };
     let sophomr = shared.set.sophomr().ok();
     let kernels = sophomr.map(|params| params.ring.kernels().name());

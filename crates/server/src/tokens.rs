@@ -266,9 +266,10 @@ mod tests {
                 None => &nothing,
             };
             let after = known.get(done).map_or(before, |(_, names)| names);
-            match names == *before || names == *after {
-                true => Ok(()),
-                false => Err(format!("expected {before:?} or {after:?}, found {names:?}")),
+            if names == *before || names == *after {
+                Ok(())
+            } else {
+                Err(format!("expected {before:?} or {after:?}, found {names:?}"))
             }
         });
         checked.unwrap();

@@ -83,9 +83,10 @@ impl Uploads {
     ///
     /// Errors: RESOURCE_EXHAUSTED.
     pub(crate) fn room(&self, store: &Store, caller: &Caller, bytes: usize) -> Result<(), Status> {
-        match caller.is_anonymous() {
-            true => self.check(arrived(store, &self.lock()), bytes as u64),
-            false => Ok(()),
+        if caller.is_anonymous() {
+            self.check(arrived(store, &self.lock()), bytes as u64)
+        } else {
+            Ok(())
         }
     }
 

@@ -47,12 +47,13 @@ impl MessageHashes {
     ///
     /// Errors: [`StoreError::HashCount`].
     pub(crate) fn check(&self, messages: usize) -> Result<(), StoreError> {
-        match self.hashes.len() == messages {
-            true => Ok(()),
-            false => Err(StoreError::HashCount(Mismatch::new(
+        if self.hashes.len() == messages {
+            Ok(())
+        } else {
+            Err(StoreError::HashCount(Mismatch::new(
                 messages,
                 self.hashes.len(),
-            ))),
+            )))
         }
     }
 }
@@ -342,9 +343,10 @@ pub(crate) fn faults(view: &View, layout: &Layout) -> Result<Vec<StoreError>, St
     }
     view.each(HASHES, &[], |key, row| {
         out.extend(open(view.seed, key, row).err());
-        Ok(match out.len() < MAX_LISTED {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
+        Ok(if out.len() < MAX_LISTED {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
         })
     })?;
     Ok(out)

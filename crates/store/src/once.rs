@@ -154,9 +154,10 @@ pub(crate) fn check_listed(
         None => Evidence::Missing,
     };
     let expected = Evidence::Number(index);
-    match found == expected {
-        true => Ok(()),
-        false => Err(StoreError::row("once", key, Mismatch::new(expected, found))),
+    if found == expected {
+        Ok(())
+    } else {
+        Err(StoreError::row("once", key, Mismatch::new(expected, found)))
     }
 }
 
@@ -192,9 +193,10 @@ pub(crate) fn check_count(view: &View, layout: &Layout) -> Result<(), StoreError
     }
     let state = view.state()?;
     let (expected, found) = (state.len - state.first, view.count(ONCE)?);
-    match expected == found {
-        true => Ok(()),
-        false => Err(StoreError::KeyCount(Mismatch::new(expected, found))),
+    if expected == found {
+        Ok(())
+    } else {
+        Err(StoreError::KeyCount(Mismatch::new(expected, found)))
     }
 }
 

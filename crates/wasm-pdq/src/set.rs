@@ -16,9 +16,10 @@ impl Set {
     /// Errors: `Insecure`; for a set that is not known.
     pub fn named(name: &str, insecure: bool) -> Result<Set, JsValue> {
         let params = Params::named(name).map_err(other)?;
-        match params.spec().insecure && !insecure {
-            true => Err(other(WasmError::Insecure(params.name()))),
-            false => Ok(Self(params)),
+        if params.spec().insecure && !insecure {
+            Err(other(WasmError::Insecure(params.name())))
+        } else {
+            Ok(Self(params))
         }
     }
 

@@ -275,9 +275,10 @@ impl Blocks {
         // Of 12 sources and a quotient.
         let shared = few.plus(weighing.times(1.0 / LANES_OF_WEIGHING as f64));
         let conversion = self.bconv_sums.map_or(shared, |block| block.lane(shared));
-        match summed {
-            true => [butterfly, conversion, product, sum],
-            false => [butterfly, weighing, product, product],
+        if summed {
+            [butterfly, conversion, product, sum]
+        } else {
+            [butterfly, weighing, product, product]
         }
     }
 

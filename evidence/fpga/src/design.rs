@@ -168,13 +168,16 @@ impl Design {
     }
 
     fn check(&self, circuit: &Circuit) -> Result<(), FpgaError> {
-        let part = |good: bool, part, expected, found| match good {
-            true => Ok(()),
-            false => Err(FpgaError::Part {
-                part,
-                expected,
-                found,
-            }),
+        let part = |good: bool, part, expected, found| {
+            if good {
+                Ok(())
+            } else {
+                Err(FpgaError::Part {
+                    part,
+                    expected,
+                    found,
+                })
+            }
         };
         let power = |x: usize| x.is_power_of_two();
         let (n, baby) = (circuit.n, circuit.baby);
@@ -213,13 +216,16 @@ impl Design {
 
 impl Resources {
     fn check(&self, device: &Device) -> Result<(), FpgaError> {
-        let limit = |resource, most: f64, found: f64| match found <= most {
-            true => Ok(()),
-            false => Err(FpgaError::Limit {
-                resource,
-                most: most as u64,
-                found: found as u64,
-            }),
+        let limit = |resource, most: f64, found: f64| {
+            if found <= most {
+                Ok(())
+            } else {
+                Err(FpgaError::Limit {
+                    resource,
+                    most: most as u64,
+                    found: found as u64,
+                })
+            }
         };
         limit("DSP slices", device.dsp.into(), self.dsp.into())?;
         limit("LUTs", device.lut.into(), self.lut.into())?;

@@ -56,9 +56,10 @@ impl Explored {
     /// Milliseconds of a point by which the front was kept.
     #[must_use]
     pub fn ms(&self, point: &Point) -> f64 {
-        match self.new_board {
-            true => point.cold.ms,
-            false => point.warm.ms,
+        if self.new_board {
+            point.cold.ms
+        } else {
+            point.warm.ms
         }
     }
 }
@@ -231,9 +232,10 @@ pub fn explore(
     let front = front(points, |(_, time)| (time.resources.dsp, time.cycles));
     let front = front.into_iter().map(|(design, time)| {
         let other = predict(circuit, blocks, &design, device, !grid.new_board)?;
-        let (warm, cold) = match grid.new_board {
-            true => (other, time),
-            false => (time, other),
+        let (warm, cold) = if grid.new_board {
+            (other, time)
+        } else {
+            (time, other)
         };
         Ok(Point {
             design,

@@ -118,9 +118,10 @@ fn run(choice: usize, rest: &[u8]) {
         fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
         fs::write(to, content).expect("written");
     }
-    match backup {
-        true => restore(&folder, &of),
-        false => look(&of),
+    if backup {
+        restore(&folder, &of)
+    } else {
+        look(&of)
     }
 }
 

@@ -58,9 +58,10 @@ use omr_detector::{DetectorError, Progress};
 
 /// Errors: `Stopped`.
 fn check_stopped(progress: &dyn Progress) -> Result<(), DetectorError> {
-    match progress.is_stopped() {
-        true => Err(DetectorError::Stopped),
-        false => Ok(()),
+    if progress.is_stopped() {
+        Err(DetectorError::Stopped)
+    } else {
+        Ok(())
     }
 }
 

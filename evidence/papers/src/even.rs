@@ -236,11 +236,11 @@ fn combinations<D: Sync + Send>(
                 let tile: Vec<&[u64]> = tile.chunks(piece + PAD).map(|row| &row[..piece]).collect();
                 for (out, scalars) in out.iter_mut().zip(&scalars) {
                     let out = &mut out[start..start + piece];
-                    match scalars.is_empty() {
-                        true => out.fill(0),
-                        false => ring
-                            .kernels()
-                            .convert(m, out, &tile[..scalars.len()], scalars),
+                    if scalars.is_empty() {
+                        out.fill(0)
+                    } else {
+                        ring.kernels()
+                            .convert(m, out, &tile[..scalars.len()], scalars)
                     }
                 }
             }
@@ -259,9 +259,10 @@ fn powers(
     let mut powers = vec![y];
     for k in 2..=count {
         let (high, low) = (&powers[k.div_ceil(2) - 1], &powers[k / 2 - 1]);
-        let power = match low.level() == high.level() {
-            true => ev.mul(high, low, key)?,
-            false => ev.mul(high, &ev.at_level(low, high.level())?, key)?,
+        let power = if low.level() == high.level() {
+            ev.mul(high, low, key)?
+        } else {
+            ev.mul(high, &ev.at_level(low, high.level())?, key)?
         };
         powers.push(power);
         progress();

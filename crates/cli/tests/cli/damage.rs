@@ -240,9 +240,10 @@ fn damage_beside_the_messages_is_not_told_as_messages() {
         }
         assert!(!done.stderr.contains(" 0 of "), "{at}: {done:?}");
         let readable = "all 10 messages can be read, but the database under them is at fault";
-        match done.stderr.contains(readable) {
-            true => beside += 1,
-            false => within += 1,
+        if done.stderr.contains(readable) {
+            beside += 1
+        } else {
+            within += 1
         }
     }
     assert!(beside > 0 && within > 0, "{beside} beside, {within} within");

@@ -399,12 +399,11 @@ fn servers_and_their_data() {
     );
     // Health is asked of the server that the page starts first.
     for example in examples(&help(&stage.scene, "serve")) {
-        match example.starts_with("omr health") {
-            true => {
-                let _server = Server::start(&stage, "omr serve");
-                stage.ok(&example);
-            }
-            false => stage.example(&example),
+        if example.starts_with("omr health") {
+            let _server = Server::start(&stage, "omr serve");
+            stage.ok(&example);
+        } else {
+            stage.example(&example)
         }
     }
     let stage = Stage::empty();

@@ -34,9 +34,12 @@ fn files_come_back(sealing: &str, payload_bytes: usize, capacity: usize) {
     let decoded = scene.decode(&["--sealing", sealing, "--strict"]).quietly();
     let indices = [1, 2, 3, 4, 6, end];
     // What nobody seals has no name, nor has what fits one message without it alone.
-    let name = |(seed, index)| match sealing == "none" || seed == 2 {
-        true => format!("{index:06}.bin"),
-        false => format!("{index:06}-f{seed}"),
+    let name = |(seed, index)| {
+        if sealing == "none" || seed == 2 {
+            format!("{index:06}.bin")
+        } else {
+            format!("{index:06}-f{seed}")
+        }
     };
     let names: Vec<String> = indices.into_iter().enumerate().map(name).collect();
     let paths: Vec<String> = names.iter().map(|name| format!("out/{name}\n")).collect();

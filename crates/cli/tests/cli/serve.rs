@@ -53,12 +53,11 @@ fn the_files_of_a_server_are_its_users_alone() {
         assert_eq!(mode(&folder), 0o700, "{}", folder.display());
         for entry in std::fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => folders.push(path),
-                false => {
-                    assert_eq!(mode(&path), 0o600, "{}", path.display());
-                    seen += 1;
-                }
+            if path.is_dir() {
+                folders.push(path)
+            } else {
+                assert_eq!(mode(&path), 0o600, "{}", path.display());
+                seen += 1;
             }
         }
     }

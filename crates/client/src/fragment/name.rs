@@ -29,9 +29,10 @@ fn without_end(name: &str) -> &str {
 }
 
 fn no_device(name: String) -> String {
-    match is_device(&name) {
-        true => format!("_{name}"),
-        false => name,
+    if is_device(&name) {
+        format!("_{name}")
+    } else {
+        name
     }
 }
 

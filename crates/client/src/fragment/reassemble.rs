@@ -174,8 +174,9 @@ impl Partial {
 }
 
 fn whole(marked: bool, bytes: Vec<u8>) -> Result<Whole, FragmentError> {
-    match marked {
-        true => opened(&bytes),
-        false => Ok(Whole { name: None, bytes }),
+    if marked {
+        opened(&bytes)
+    } else {
+        Ok(Whole { name: None, bytes })
     }
 }

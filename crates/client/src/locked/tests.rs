@@ -105,9 +105,10 @@ fn every_way_in_gives_one_passphrase() {
     }
     for (text, empty) in [("\u{feff}", true), ("\r\n", true), ("one\ntwo", false)] {
         let refused = Passphrase::new(Zeroizing::new(text.into())).unwrap_err();
-        match empty {
-            true => assert!(matches!(refused, LockError::Empty), "{text:?}"),
-            false => assert!(matches!(refused, LockError::Lines), "{text:?}"),
+        if empty {
+            assert!(matches!(refused, LockError::Empty), "{text:?}")
+        } else {
+            assert!(matches!(refused, LockError::Lines), "{text:?}")
         }
     }
 }

@@ -90,9 +90,10 @@ fn every_truncation_is_refused() {
         let good = sealed(sealing, b"", b"hi");
         let expected = sealing.overhead();
         for found in 0..good.len() {
-            let error = match found < expected {
-                true => SealError::Truncated(Mismatch::new(expected, found)),
-                false => SealError::Rejected,
+            let error = if found < expected {
+                SealError::Truncated(Mismatch::new(expected, found))
+            } else {
+                SealError::Rejected
             };
             assert_eq!(open(&secret(1), sealing, b"", &good[..found]), Err(error));
         }

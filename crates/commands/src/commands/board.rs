@@ -220,9 +220,10 @@ fn stat(dir: &Path, json: bool, ui: &Ui) -> Result<(), CliError> {
         .map_err(InputError::from)
         .map_err(CliError::input(dir))?;
     let report = Report::new(stat, log_hash).map_err(CliError::input(dir))?;
-    match json {
-        true => Ok(io::print_json(&report)?),
-        false => Ok(io::print(&report.text())?),
+    if json {
+        Ok(io::print_json(&report)?)
+    } else {
+        Ok(io::print(&report.text())?)
     }
 }
 
@@ -279,12 +280,13 @@ impl Report {
 
     /// What `ls` shows, where it is more.
     fn holes(&self) -> String {
-        match self.file_bytes > self.bytes_on_disk {
-            true => format!(
+        if self.file_bytes > self.bytes_on_disk {
+            format!(
                 " (a file of {}, with holes)",
                 omr_console::thousands(self.file_bytes)
-            ),
-            false => String::new(),
+            )
+        } else {
+            String::new()
         }
     }
 }

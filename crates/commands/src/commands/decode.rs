@@ -254,9 +254,10 @@ fn collect(
     retrieved: &[Retrieved],
     all: &mut Letters,
 ) {
-    match digest.request().payload_bytes.is_none() || args.raw {
-        true => all.take(retrieved),
-        false => all.open(set, secret, digest, retrieved),
+    if digest.request().payload_bytes.is_none() || args.raw {
+        all.take(retrieved)
+    } else {
+        all.open(set, secret, digest, retrieved)
     }
 }
 
@@ -344,14 +345,14 @@ fn verdict(args: &Decode, report: &Report) -> Result<(), CliError> {
         .collect();
     let (left_out, pertinent) = (left_out.len(), report.pertinent);
     let nothing = left_out == pertinent;
-    match left_out > 0 && (nothing || args.strict) {
-        true => Err(CliError::LeftOut {
+    if left_out > 0 && (nothing || args.strict) {
+        Err(CliError::LeftOut {
             left_out,
             pertinent,
-        }),
-        false if args.strict && !report.incomplete.is_empty() => {
-            Err(CliError::NotWhole(report.incomplete.len()))
-        }
-        false => Ok(()),
+        })
+    } else if args.strict && !report.incomplete.is_empty() {
+        Err(CliError::NotWhole(report.incomplete.len()))
+    } else {
+        Ok(())
     }
 }

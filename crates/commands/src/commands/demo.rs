@@ -180,9 +180,10 @@ fn report(
 }
 
 fn print_report(args: &Demo, report: &Report) -> Result<(), CliError> {
-    match args.json {
-        true => io::print_json(report)?,
-        false => io::print(&report.text())?,
+    if args.json {
+        io::print_json(report)?
+    } else {
+        io::print(&report.text())?
     }
     let Outcome {
         payloads_exact: exact,
@@ -190,13 +191,14 @@ fn print_report(args: &Demo, report: &Report) -> Result<(), CliError> {
         ..
     } = report.outcome;
     let expected = report.pertinent;
-    match exact == expected && false_positives == 0 {
-        true => Ok(()),
-        false => Err(CliError::Inexact {
+    if exact == expected && false_positives == 0 {
+        Ok(())
+    } else {
+        Err(CliError::Inexact {
             expected,
             exact,
             false_positives,
-        }),
+        })
     }
 }
 

@@ -187,13 +187,14 @@ fn range(args: &Digest, board: &Board) -> Result<Range<u64>, InputError> {
 /// Errors: `Board` where messages of the range have expired.
 pub(super) fn expect_there(board: &Board, range: &Range<u64>) -> Result<(), StoreError> {
     let first = board.first();
-    match range.start < first {
-        true => Err(StoreError::Expired {
+    if range.start < first {
+        Err(StoreError::Expired {
             start: range.start,
             end: range.end.clamp(range.start, first),
             first,
-        }),
-        false => Ok(()),
+        })
+    } else {
+        Ok(())
     }
 }
 

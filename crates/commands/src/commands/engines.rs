@@ -218,14 +218,15 @@ pub(super) fn check_board(
     set: &ParamSet,
 ) -> Result<(), CliError> {
     let expected = &board.config().params_id;
-    match expected == set.name() {
-        true => Ok(()),
-        false => Err(CliError::OtherParams {
+    if expected == set.name() {
+        Ok(())
+    } else {
+        Err(CliError::OtherParams {
             first: dir.to_owned(),
             expected: expected.clone(),
             second: key.to_owned(),
             found: set.name().to_owned(),
-        }),
+        })
     }
 }
 
@@ -240,9 +241,10 @@ pub(super) fn costs(path: Option<&Path>) -> Result<Costs, CliError> {
         let Measured { batch_s, message_s } =
             serde_json::from_slice(&fs::read(path)?).map_err(InputError::Costs)?;
         let positive = |x: f64| x.is_finite() && x > 0.0;
-        match positive(batch_s) && positive(message_s) {
-            true => Ok(Costs { batch_s, message_s }),
-            false => Err(InputError::CostsRange),
+        if positive(batch_s) && positive(message_s) {
+            Ok(Costs { batch_s, message_s })
+        } else {
+            Err(InputError::CostsRange)
         }
     };
     read().map_err(CliError::input(path))

@@ -88,9 +88,10 @@ pub(super) fn run(args: &Keygen, ui: &Ui) -> Result<(), CliError> {
     if !args.force {
         refuse_existing(&args.out)?;
     }
-    let clues = match args.plain_clues {
-        true => ClueKind::Plain,
-        false => ClueKind::Bound,
+    let clues = if args.plain_clues {
+        ClueKind::Plain
+    } else {
+        ClueKind::Bound
     };
     let passphrase = wanted(&args.locking, &args.out.join(SECRET_KEY))?;
     let wanted = Wanted {
@@ -130,14 +131,15 @@ fn board_id(board: &Path, set: &ParamSet, out: &Path, ui: &Ui) -> Result<[u8; 16
     }
     let opened = super::board::open(board, ui)?;
     let config = opened.config();
-    match config.params_id == set.name() {
-        true => Ok(config.board_id),
-        false => Err(CliError::OtherParams {
+    if config.params_id == set.name() {
+        Ok(config.board_id)
+    } else {
+        Err(CliError::OtherParams {
             first: board.to_owned(),
             expected: config.params_id.clone(),
             second: out.to_owned(),
             found: set.name().to_owned(),
-        }),
+        })
     }
 }
 

@@ -187,9 +187,10 @@ fn show(args: &ParamsShow) -> Result<(), CliError> {
             None => None,
         },
     };
-    match args.json {
-        true => Ok(io::print_json(&shown)?),
-        false => Ok(io::print(&shown.text())?),
+    if args.json {
+        Ok(io::print_json(&shown)?)
+    } else {
+        Ok(io::print(&shown.text())?)
     }
 }
 

@@ -87,9 +87,10 @@ impl<'a> Given<'a> {
         let first = Passphrase::new(self.typed(what, "New passphrase of")?)?;
         // Before it is typed again.
         first.check_length()?;
-        match Passphrase::new(self.typed(what, "The same again, of")?)? == first {
-            true => Ok(first),
-            false => Err(CliError::OtherPassphrase),
+        if Passphrase::new(self.typed(what, "The same again, of")?)? == first {
+            Ok(first)
+        } else {
+            Err(CliError::OtherPassphrase)
         }
     }
 }
@@ -99,11 +100,12 @@ fn first_line(path: &Path) -> Result<Zeroizing<String>, CliError> {
     let read = || -> Result<Zeroizing<String>, InputError> {
         // Reserved at once, so that no copies are left behind.
         let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_BYTES as usize + 64));
-        match is_standard(path) {
-            true => io::stdin().take(MAX_BYTES + 1).read_to_end(&mut bytes)?,
-            false => File::open(path)?
+        if is_standard(path) {
+            io::stdin().take(MAX_BYTES + 1).read_to_end(&mut bytes)?
+        } else {
+            File::open(path)?
                 .take(MAX_BYTES + 1)
-                .read_to_end(&mut bytes)?,
+                .read_to_end(&mut bytes)?
         };
         if bytes.len() as u64 > MAX_BYTES {
             return Err(ReadError::TooLarge(MAX_BYTES).into());

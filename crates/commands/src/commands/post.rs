@@ -123,9 +123,10 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     drop(board);
     let place = omr_board::place(&config).map_err(InputError::from);
     let place = place.map_err(on_board())?;
-    let most = match args.raw {
-        true => u64::from(MAX_PARTS) * u64::from(config.payload_bytes),
-        false => most_bytes(MAX_PARTS, place.capacity(key.kind)),
+    let most = if args.raw {
+        u64::from(MAX_PARTS) * u64::from(config.payload_bytes)
+    } else {
+        most_bytes(MAX_PARTS, place.capacity(key.kind))
     };
     let writer = Writer::new(params, &key, place).map_err(InputError::from);
     let writer = writer.map_err(CliError::input(&args.to))?;
@@ -173,9 +174,10 @@ impl<'a> Shaping<'a> {
                     (content.len() as u64, Some(content))
                 }
             };
-            let name = match self.args.raw || self.args.no_names {
-                true => None,
-                false => io::name(path),
+            let name = if self.args.raw || self.args.no_names {
+                None
+            } else {
+                io::name(path)
             };
             Ok(Letter {
                 path,
@@ -193,9 +195,10 @@ impl<'a> Shaping<'a> {
 
     /// Errors: `Input`: the file takes too many messages, or is no payload.
     fn shape(&self, path: &Path, name: Option<&str>, bytes: u64) -> Result<Shape, CliError> {
-        let shape = match self.args.raw {
-            true => raw_shape(bytes, self.payload_bytes),
-            false => shape(self.writer, name, bytes),
+        let shape = if self.args.raw {
+            raw_shape(bytes, self.payload_bytes)
+        } else {
+            shape(self.writer, name, bytes)
         };
         shape.map_err(CliError::input(path))
     }
@@ -209,9 +212,10 @@ impl<'a> Shaping<'a> {
         // It may have grown, or shrunk, since it was looked at.
         let name = letter.name.as_deref();
         letter.shape = self.shape(letter.path, name, bytes.len() as u64)?;
-        let parts = match self.args.raw {
-            true => Ok(vec![bytes]),
-            false => self.writer.named_parts(name, &bytes, &mut os_rng()),
+        let parts = if self.args.raw {
+            Ok(vec![bytes])
+        } else {
+            self.writer.named_parts(name, &bytes, &mut os_rng())
         };
         let parts = parts.map_err(InputError::from);
         parts.map_err(CliError::input(letter.path))
@@ -232,14 +236,15 @@ fn raw_shape(bytes: u64, payload_bytes: u32) -> Result<Shape, InputError> {
 
 fn shape(writer: &Writer, name: Option<&str>, bytes: u64) -> Result<Shape, InputError> {
     let shape = writer.shape(name, bytes)?;
-    match shape.parts > MAX_PARTS {
-        false => Ok(shape),
-        true => Err(InputError::TooManyParts {
+    if shape.parts > MAX_PARTS {
+        Err(InputError::TooManyParts {
             limit: MAX_PARTS.into(),
             found: shape.parts.into(),
             bytes,
             each: shape.bytes as u64,
-        }),
+        })
+    } else {
+        Ok(shape)
     }
 }
 

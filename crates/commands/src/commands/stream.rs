@@ -275,13 +275,14 @@ fn check(args: &StreamRun, board: &Board, session: &Session) -> Result<(), CliEr
         && request.bound == args.bound as usize
         && request.payload_bytes.is_none() == indices(args)
         && (args.room.is_none() || args.room == session.room());
-    match same {
-        true => Ok(()),
-        false => Err(CliError::input(&args.state)(InputError::OtherSession {
+    if same {
+        Ok(())
+    } else {
+        Err(CliError::input(&args.state)(InputError::OtherSession {
             bound: request.bound,
             indices: request.payload_bytes.is_none(),
             room: session.room(),
-        })),
+        }))
     }
 }
 
@@ -419,18 +420,18 @@ fn print_report(
         unusable_clues: session.unusable_clues.saturating_sub(lost.len()),
         lost,
     };
-    match args.json {
-        true => Ok(io::print_json(&report)?),
-        false => {
-            let full = match session.next() == session.end() {
-                true => ", full: omr stream cut makes room",
-                false => "",
-            };
-            Ok(io::print(&format!(
-                "{}..{}{full}\n",
-                report.start, report.next
-            ))?)
-        }
+    if args.json {
+        Ok(io::print_json(&report)?)
+    } else {
+        let full = if session.next() == session.end() {
+            ", full: omr stream cut makes room"
+        } else {
+            ""
+        };
+        Ok(io::print(&format!(
+            "{}..{}{full}\n",
+            report.start, report.next
+        ))?)
     }
 }
 
@@ -458,19 +459,18 @@ fn cut(args: &StreamCut, ui: &Ui) -> Result<(), CliError> {
     let state = State::new(&args.state, set.instantomr()?, &detector);
     let (lock, mut session) = begun(&state, &args.state)?;
     let number = args.number.unwrap_or(session.cuts());
-    let bytes = match args.peek {
-        true => session
+    let bytes = if args.peek {
+        session
             .digest()
             .to_bytes(set.instantomr()?)
-            .map_err(|error| CliError::write(&args.out, error))?,
-        false => {
-            let cut = session.cut(number, omr_detector::placement_seed());
-            let bytes = cut.map_err(InputError::from);
-            let bytes = bytes.map_err(CliError::input(&args.state))?;
-            // Kept before it is handed out: who asks again gets the same.
-            state.write(&lock, &session)?;
-            bytes
-        }
+            .map_err(|error| CliError::write(&args.out, error))?
+    } else {
+        let cut = session.cut(number, omr_detector::placement_seed());
+        let bytes = cut.map_err(InputError::from);
+        let bytes = bytes.map_err(CliError::input(&args.state))?;
+        // Kept before it is handed out: who asks again gets the same.
+        state.write(&lock, &session)?;
+        bytes
     };
     drop(lock);
     out.write(&bytes)?;

@@ -109,9 +109,10 @@ fn answer(
     let first = keys.remove(0);
     let task = job.task(first.kind(), request);
     let watching = Watching(group.iter().map(|&i| all[i].progress).collect());
-    let made = match keys.is_empty() {
-        true => first.answer(scheme, task, &watching).map(|one| vec![one]),
-        false => first.answer_together(&keys, scheme, task, &watching),
+    let made = if keys.is_empty() {
+        first.answer(scheme, task, &watching).map(|one| vec![one])
+    } else {
+        first.answer_together(&keys, scheme, task, &watching)
     };
     match made {
         Ok(answers) => {

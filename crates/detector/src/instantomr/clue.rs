@@ -51,13 +51,12 @@ impl Clues {
             let usable = parser.parse_into(bytes, words).is_ok();
             let mut rows = vec![[0; OFFSET_LEN]; clue.spec().coordinates];
             let mut fingerprint = 0;
-            match usable {
-                true => {
-                    let hashed = to.hashed(clue, message, bytes);
-                    hashed.rows_into(clue, &mut rows);
-                    fingerprint = to.fingerprint(&hashed);
-                }
-                false => far(clue, words),
+            if usable {
+                let hashed = to.hashed(clue, message, bytes);
+                hashed.rows_into(clue, &mut rows);
+                fingerprint = to.fingerprint(&hashed);
+            } else {
+                far(clue, words)
             }
             let coordinates = bare_coordinates(params, words, &rows, key);
             (coordinates, usable, Some(fingerprint))
@@ -105,9 +104,10 @@ fn bare_coordinates(
     let rows = &rows[params.secret().coordinates];
     let exact = exact(params, words).into_iter().zip(rows);
     let bare = |(ct, row): (Lwe, &[u32; OFFSET_LEN])| {
-        let mut ct = match own == modulus {
-            true => ct,
-            false => ct.switch(own, modulus),
+        let mut ct = if own == modulus {
+            ct
+        } else {
+            ct.switch(own, modulus)
         };
         key.take_off(params, row, (modulus, &mut ct));
         to_turn(params, modulus, &ct)
@@ -137,8 +137,9 @@ fn exact(params: &InstantParams, words: &[u32]) -> Vec<Lwe> {
 /// From a modulus to a turn of the ring's rotations.
 fn to_turn(params: &InstantParams, modulus: u64, ct: &Lwe) -> Lwe {
     let (turn, (block, _)) = (2 * params.ring.n() as u64, params.blocks());
-    match params.rounds_blocks() {
-        true => ct.switch_blocks(modulus, turn, block),
-        false => ct.switch(modulus, turn),
+    if params.rounds_blocks() {
+        ct.switch_blocks(modulus, turn, block)
+    } else {
+        ct.switch(modulus, turn)
     }
 }

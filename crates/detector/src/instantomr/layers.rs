@@ -100,9 +100,10 @@ impl Evaluation {
 
     /// Messages looked at together.
     pub(super) fn together(&self) -> u64 {
-        match self.is_away() {
-            true => TOGETHER_AWAY,
-            false => TOGETHER,
+        if self.is_away() {
+            TOGETHER_AWAY
+        } else {
+            TOGETHER
         }
     }
 }

@@ -61,9 +61,10 @@ impl<'a> Line<'a> {
         progress: &dyn Progress,
     ) -> Result<Option<Judged<'a>>, DetectorError> {
         let alone = |lot| Self::alone(detector, lot, progress);
-        match detector.evaluation.is_away() {
-            true => self.step(detector, lot),
-            false => lot.map(alone).transpose(),
+        if detector.evaluation.is_away() {
+            self.step(detector, lot)
+        } else {
+            lot.map(alone).transpose()
         }
     }
 
@@ -140,9 +141,10 @@ impl<'a> Begun<'a> {
         ) = self.done(detector, "second_layer")?;
         let (ring, trace) = (&detector.params.ring, &detector.key.trace);
         let traced = |ct| trace.apply(ring, ct);
-        let verdicts = match detector.evaluation.is_away() {
-            true => all,
-            false => stages.time("trace", || all.into_par_iter().map(traced).collect()),
+        let verdicts = if detector.evaluation.is_away() {
+            all
+        } else {
+            stages.time("trace", || all.into_par_iter().map(traced).collect())
         };
         let found = Verdicts {
             verdicts,

@@ -38,9 +38,10 @@ impl StorageBackend for Recorded {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        match recording::synced(&self.file)? {
-            true => Ok(()),
-            false => self.backend.sync_data(),
+        if recording::synced(&self.file)? {
+            Ok(())
+        } else {
+            self.backend.sync_data()
         }
     }
 

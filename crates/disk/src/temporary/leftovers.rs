@@ -148,9 +148,10 @@ impl Unfinished {
         let Some(file) = self.file.take() else {
             return Ok(());
         };
-        let named = match force {
-            true => file.persist(path),
-            false => file.persist_noclobber(path),
+        let named = if force {
+            file.persist(path)
+        } else {
+            file.persist_noclobber(path)
         };
         // A file that got no name is removed with the error.
         named.map_err(|error| error.error)?;

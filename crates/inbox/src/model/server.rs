@@ -194,12 +194,13 @@ impl Server {
                 }
                 let id = job.request_id.to_vec();
                 let known = self.jobs.entry(id.clone()).or_insert_with(|| job.clone());
-                match *known == job {
-                    true => Ok(Answer::Job {
+                if *known == job {
+                    Ok(Answer::Job {
                         id,
                         log_hash: self.hash_at(job.end),
-                    }),
-                    false => fails(Failure::Exists),
+                    })
+                } else {
+                    fails(Failure::Exists)
                 }
             }
             Call::WatchJob(_) => Ok(Answer::Watched),

@@ -79,9 +79,10 @@ fn convert_targets(moduli: &[&Modulus], out: &mut [&mut [u64]], src: &[&[u64]], 
         for t in 0..TARGETS {
             let row = out[t].as_chunks_mut::<8>().0;
             for k in 0..2 {
-                let sum = match short {
-                    true => wide[t].reduce_short(low[t][k], high[t][k]),
-                    false => wide[t].reduce(low[t][k], high[t][k]),
+                let sum = if short {
+                    wide[t].reduce_short(low[t][k], high[t][k])
+                } else {
+                    wide[t].reduce(low[t][k], high[t][k])
                 };
                 store(&mut row[2 * x + k], sum);
             }
@@ -163,10 +164,7 @@ pub(super) fn lift_centered(m: &Modulus, out: &mut [u64], src: &[u32], p: u32) {
     for (out, src) in out.iter_mut().zip(src) {
         let v = load_u32(src);
         let negative = _mm512_cmpgt_epu64_mask(v, half);
-        let residue = match fits {
-            true => v,
-            false => f.canonical(f.reduce(v)),
-        };
+        let residue = if fits { v } else { f.canonical(f.reduce(v)) };
         let sum = _mm512_add_epi64(residue, _mm512_maskz_mov_epi64(negative, down));
         store(out, f.fold(sum));
     }

@@ -242,9 +242,10 @@ impl<const T: usize> Products<T> {
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn store(&self, wide: &Wide, terms: usize, out: &mut [Block; T]) {
         for ((out, &low), &high) in out.iter_mut().zip(&self.low).zip(&self.high) {
-            match terms <= SHORT_TERMS_OF_FACTORS {
-                true => store(out, wide.reduce_short(low, high)),
-                false => store(out, wide.reduce(low, high)),
+            if terms <= SHORT_TERMS_OF_FACTORS {
+                store(out, wide.reduce_short(low, high))
+            } else {
+                store(out, wide.reduce(low, high))
             }
         }
     }

@@ -328,9 +328,10 @@ fn pass<const R: usize, const MASK: u32, const LIFT: bool>(
             let i = j + k * stride;
             // SAFETY: j < stride and k < R, so i < R stride <= block.len(), which is the number of
             // coefficients where they are lifted.
-            *x = match LIFT {
-                true => unsafe { work.lift.load_at(i) },
-                false => unsafe { load_at(block, i) },
+            *x = if LIFT {
+                unsafe { work.lift.load_at(i) }
+            } else {
+                unsafe { load_at(block, i) }
             };
         }
         match R {

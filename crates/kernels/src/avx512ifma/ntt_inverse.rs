@@ -53,9 +53,10 @@ fn run(t: &NttTable, row: &mut [u64], source: &[Leaf], last: [Factor; 2]) {
         lanes: LaneBiases::new(&f, !lazy),
         f,
     };
-    match lazy {
-        true => ascend::<true, true>(&plan, 1, blocks),
-        false => ascend::<true, false>(&plan, 1, blocks),
+    if lazy {
+        ascend::<true, true>(&plan, 1, blocks)
+    } else {
+        ascend::<true, false>(&plan, 1, blocks)
     }
 }
 
@@ -261,9 +262,10 @@ fn butterfly(
     bias: &Bias,
 ) -> (__m512i, __m512i) {
     let (sum, difference) = (_mm512_add_epi64(x, y), _mm512_sub_epi64(x, y));
-    let sum = match reduces {
-        true => f.reduce_from(bias.quotient, sum),
-        false => sum,
+    let sum = if reduces {
+        f.reduce_from(bias.quotient, sum)
+    } else {
+        sum
     };
     (sum, f.mul_acc(bias.product, difference, w))
 }
@@ -290,9 +292,10 @@ fn root_butterfly(
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn leaf<const ROOT: bool, const LAZY: bool>(plan: &Plan, slot: usize, leaf: &mut Leaf) {
-    match LAZY {
-        true => leaf_of::<ROOT, LIGHT_FIRST>(plan, slot, leaf),
-        false => leaf_of::<ROOT, ALL>(plan, slot, leaf),
+    if LAZY {
+        leaf_of::<ROOT, LIGHT_FIRST>(plan, slot, leaf)
+    } else {
+        leaf_of::<ROOT, ALL>(plan, slot, leaf)
     }
 }
 

@@ -102,9 +102,10 @@ fn last_pass_4<const REDUCE: bool>(
 #[inline]
 #[target_feature(enable = "neon")]
 fn input<const REDUCE: bool>(f: &Field, x: &Block) -> float64x2_t {
-    match REDUCE {
-        true => f.reduce(load_float(x)),
-        false => load_float(x),
+    if REDUCE {
+        f.reduce(load_float(x))
+    } else {
+        load_float(x)
     }
 }
 

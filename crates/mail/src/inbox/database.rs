@@ -40,10 +40,9 @@ impl Store {
             let file = fs::File::options().read(true).write(true).open(path);
             let storage = omr_disk::database(file.map_err(MailError::file(path))?)?;
             let mut db = Guarded::new(builder().create_with_backend(storage)?);
-            match db.get_mut()?.check_integrity()? {
-                true => {}
-                // What could be mended was; nobody knows what is missing.
-                false => return Err(MailError::Damaged(None)),
+            if !db.get_mut()?.check_integrity()? {
+                // The database was repaired as far as possible; nobody knows what is missing.
+                return Err(MailError::Damaged(None));
             }
             let store = Self {
                 db,

@@ -153,9 +153,10 @@ async fn requests_do_not_tell_an_overflow_apart_while_messages_expire() {
         let scene = Scene::with_spares(2).await;
         let letters: [&[u8]; 6] = [b"1", b"2", b"3", b"4", b"5", b"6"];
         for round in 0..12u64 {
-            match overflows && round < 8 {
-                true => scene.write(&letters).await,
-                false => scene.write_to_others(6).await,
+            if overflows && round < 8 {
+                scene.write(&letters).await
+            } else {
+                scene.write_to_others(6).await
             }
             if round % 3 == 2 {
                 scene.expire((round - 1) * 6 + 3);

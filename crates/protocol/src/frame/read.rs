@@ -209,9 +209,10 @@ fn read_full(inner: &mut impl Read, out: &mut [u8]) -> Result<usize, FrameError>
 
 fn short_prefix(bytes: &[u8]) -> FrameError {
     let found = &bytes[..bytes.len().min(MAGIC.len())];
-    match is_prefix_of_magic(found) {
-        true => truncated(PREFIX_BYTES as u64, bytes.len() as u64),
-        false => FrameError::NotOmr(found.to_vec()),
+    if is_prefix_of_magic(found) {
+        truncated(PREFIX_BYTES as u64, bytes.len() as u64)
+    } else {
+        FrameError::NotOmr(found.to_vec())
     }
 }
 

@@ -198,9 +198,10 @@ impl InstantKey {
                 .collect()
         };
         let key = Self::from_bodies(params, [0; 16], &seed, next)?;
-        let offset = match bound {
-            true => Some(read_offset(params, &seed, &mut frame)?),
-            false => None,
+        let offset = if bound {
+            Some(read_offset(params, &seed, &mut frame)?)
+        } else {
+            None
         };
         let id = frame.finish()?.key_id;
         Ok(Self { id, offset, ..key })

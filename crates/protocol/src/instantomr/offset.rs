@@ -146,9 +146,10 @@ fn digits(q: i64, gadget: Gadget, row: &[u32; OFFSET_LEN]) -> Vec<i64> {
             residue
         };
         for t in 1..=count {
-            let digit = match t == count {
-                true => rest,
-                false => (rest + base / 2).rem_euclid(base) - base / 2,
+            let digit = if t == count {
+                rest
+            } else {
+                (rest + base / 2).rem_euclid(base) - base / 2
             };
             rest = (rest - digit) / base;
             out.push(digit);

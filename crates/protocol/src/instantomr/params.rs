@@ -228,9 +228,10 @@ impl InstantParams {
     pub fn phase_error(&self, weight: usize) -> ClueError {
         let (grid, _) = self.grid();
         let (block, _) = self.blocks();
-        let rounding = match self.rounds_blocks() {
-            true => PhaseError::blockwise(self.clue.spec().n / block, block, weight),
-            false => PhaseError::uniform(weight),
+        let rounding = if self.rounds_blocks() {
+            PhaseError::blockwise(self.clue.spec().n / block, block, weight)
+        } else {
+            PhaseError::uniform(weight)
         };
         let sd = self
             .clue

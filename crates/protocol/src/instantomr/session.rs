@@ -164,9 +164,10 @@ impl Layout {
 /// Errors: `Room`.
 fn checked_room(plan: &InstantPlan, room: u64) -> Result<u64, SessionError> {
     let found = plan.range().end - plan.range().start;
-    match found <= room {
-        true => Ok(room),
-        false => Err(SessionError::Room(Mismatch::new(room, found))),
+    if found <= room {
+        Ok(room)
+    } else {
+        Err(SessionError::Room(Mismatch::new(room, found)))
     }
 }
 

@@ -45,9 +45,10 @@ impl SetSpec {
 
     /// Bits of security; `None` for a set without any.
     pub fn security(&self) -> Option<Security> {
-        let [clue_key, randomness] = match self.insecure {
-            true => return None,
-            false => self.clue.security()?,
+        let [clue_key, randomness] = if self.insecure {
+            return None;
+        } else {
+            self.clue.security()?
         };
         Some(Security {
             clue_key,

@@ -249,9 +249,10 @@ fn read_batches(
         }
         batches.push(range);
     }
-    match batches.is_empty() {
-        true => Err(PartialError::Batches(Mismatch::new(plan.batches(), 0..0))),
-        false => Ok(batches),
+    if batches.is_empty() {
+        Err(PartialError::Batches(Mismatch::new(plan.batches(), 0..0)))
+    } else {
+        Ok(batches)
     }
 }
 

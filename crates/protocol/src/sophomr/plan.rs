@@ -216,9 +216,10 @@ impl DigestPlan {
 ///
 /// Errors: the code's.
 pub fn packing(p: u64, payload_bytes: usize, fingerprints: bool) -> Result<Symbols, CodecError> {
-    match fingerprints {
-        true => Symbols::marked(p as u32, payload_bytes),
-        false => Symbols::new(p as u32, payload_bytes),
+    if fingerprints {
+        Symbols::marked(p as u32, payload_bytes)
+    } else {
+        Symbols::new(p as u32, payload_bytes)
     }
 }
 

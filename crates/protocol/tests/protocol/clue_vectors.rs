@@ -54,9 +54,12 @@ impl Arithmetic<'_> {
         assert_eq!(spec.modulus() as i64, 2 * q);
         let value = |posted: u32| i64::from(spec.stands_for(posted));
         let distance = |(i, &b): (usize, &u32)| {
-            let term = |j: usize| match j <= i {
-                true => s[j] * value(clue.a[i - j]),
-                false => -s[j] * value(clue.a[spec.n + i - j]),
+            let term = |j: usize| {
+                if j <= i {
+                    s[j] * value(clue.a[i - j])
+                } else {
+                    -s[j] * value(clue.a[spec.n + i - j])
+                }
             };
             let difference = value(b) - (0..spec.n).map(term).sum::<i64>();
             (difference + q).rem_euclid(2 * q) - q

@@ -511,9 +511,10 @@ fn instant_sets_that_do_not_fit_are_refused() {
     let error = InstantParams::new(weak, Kernels::detect()).err().unwrap();
     assert!(matches!(error, ParamsError::Insecure { .. }), "{error}");
     for (name, bulk) in [("instantomr-v2", true), ("sophomr-v5", false)] {
-        let missing = match bulk {
-            true => Params::named(name).err(),
-            false => InstantParams::named(name).err(),
+        let missing = if bulk {
+            Params::named(name).err()
+        } else {
+            InstantParams::named(name).err()
         };
         assert!(matches!(missing, Some(ParamsError::NoEngine { .. })));
     }

@@ -70,9 +70,10 @@ impl Office {
 
     /// Errors: `Fetching` while another fetch or a watch is at work.
     pub(super) fn turn(&self) -> Result<Turn<'_>, Fault> {
-        match self.busy.swap(true, Ordering::Acquire) {
-            true => Err(Fault::Fetching),
-            false => Ok(Turn(&self.busy)),
+        if self.busy.swap(true, Ordering::Acquire) {
+            Err(Fault::Fetching)
+        } else {
+            Ok(Turn(&self.busy))
         }
     }
 
@@ -96,9 +97,10 @@ impl Office {
         let (identity, requests) = (&self.mailbox.identity, self.mailbox.inbox.requests());
         let client = self.client()?;
         let progress = |stage| show(watch, stage);
-        let fetched = match session {
-            true => cut(&client, identity, requests).await,
-            false => collect(&client, identity, requests, progress).await,
+        let fetched = if session {
+            cut(&client, identity, requests).await
+        } else {
+            collect(&client, identity, requests, progress).await
         };
         let mut told = Vec::new();
         for retired in &self.mailbox.retired {
@@ -148,11 +150,12 @@ impl Office {
             kept = self.mailbox.inbox.kept()?;
             kept.retain(|kept| ranges.contains(&kept.range()));
         }
-        let letters = match numbers.is_empty() {
-            true => Vec::new(),
-            false => letters_of(&self.mailbox.inbox, true, |number| {
+        let letters = if numbers.is_empty() {
+            Vec::new()
+        } else {
+            letters_of(&self.mailbox.inbox, true, |number| {
                 numbers.contains(&number)
-            })?,
+            })?
         };
         Ok(Decoded {
             letters,

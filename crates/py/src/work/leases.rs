@@ -168,9 +168,10 @@ impl Leases {
             let hashes = inner.read_hashes(range.clone());
             let hashes = passing(self.client.wait(watch, hashes))?;
             // What clues are bound to is in their hashes.
-            let payloads = match unit.unit.indices_only && hashes.is_some() {
-                true => Vec::new(),
-                false => part(Part::Payloads, unit.unit.payload_bytes)?,
+            let payloads = if unit.unit.indices_only && hashes.is_some() {
+                Vec::new()
+            } else {
+                part(Part::Payloads, unit.unit.payload_bytes)?
             };
             Ok((part(Part::Clues, unit.clue_bytes)?, payloads, hashes))
         })?;

@@ -151,9 +151,12 @@ impl Maker {
             let given = given(keys, Vec::new(), watch, unit.unit.jobs.len());
             let worker = self.worker(&given);
             let jobs = parts.iter().enumerate();
-            let finish = |(job, parts): (usize, &Vec<Vec<u8>>)| match parts.is_empty() {
-                true => Err(Failure::Stopped),
-                false => worker.finish(&self.pool, (&unit.unit, job), parts, &mut hot.keys),
+            let finish = |(job, parts): (usize, &Vec<Vec<u8>>)| {
+                if parts.is_empty() {
+                    Err(Failure::Stopped)
+                } else {
+                    worker.finish(&self.pool, (&unit.unit, job), parts, &mut hot.keys)
+                }
             };
             let made: Vec<_> = jobs.map(finish).collect();
             watch.check()?;

@@ -16,9 +16,10 @@ pub(super) struct Shared(Arc<Array>);
 impl Shared {
     /// Errors: `BufferError` for an array with gaps.
     pub(super) fn new(array: Array) -> PyResult<Self> {
-        match array.is_c_contiguous() {
-            true => Ok(Self(Arc::new(array))),
-            false => Err(PyBufferError::new_err("expected an array without gaps")),
+        if array.is_c_contiguous() {
+            Ok(Self(Arc::new(array)))
+        } else {
+            Err(PyBufferError::new_err("expected an array without gaps"))
         }
     }
 

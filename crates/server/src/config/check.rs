@@ -80,13 +80,14 @@ impl Config {
 
 impl Detector {
     fn check_lease(&self) -> Result<(), ServerError> {
-        match (1..=MOST_LEASE_SECONDS).contains(&self.lease_seconds) {
-            true => Ok(()),
-            false => Err(ServerError::setting(
+        if (1..=MOST_LEASE_SECONDS).contains(&self.lease_seconds) {
+            Ok(())
+        } else {
+            Err(ServerError::setting(
                 "detector.lease_seconds",
                 format!("1 to {MOST_LEASE_SECONDS}"),
                 self.lease_seconds,
-            )),
+            ))
         }
     }
 
@@ -100,13 +101,14 @@ impl Detector {
             ));
         }
         let seconds = self.together_seconds;
-        match (0.0..=MOST_TOGETHER_SECONDS).contains(&seconds) {
-            true => Ok(()),
-            false => Err(ServerError::setting(
+        if (0.0..=MOST_TOGETHER_SECONDS).contains(&seconds) {
+            Ok(())
+        } else {
+            Err(ServerError::setting(
                 "detector.together_seconds",
                 format!("0 to {MOST_TOGETHER_SECONDS}"),
                 seconds,
-            )),
+            ))
         }
     }
 }

@@ -187,11 +187,11 @@ impl Jobs {
         }
         self.close(&mut inner, (who, unit, job), Slot::Closed);
         let entry = inner.entries.get(&id);
-        match entry.is_some_and(|entry| !entry.record.state.is_final()) {
-            false => self.metrics.job_finished("cancelled"),
-            // It went back when the lease ran out.
-            true if ended => {}
-            true => self.end(&mut inner, &id, who, ending),
+        if entry.is_none_or(|entry| entry.record.state.is_final()) {
+            self.metrics.job_finished("cancelled");
+        } else if !ended {
+            // A lease that has run out has given the job back already.
+            self.end(&mut inner, &id, who, ending);
         }
         Ok(())
     }

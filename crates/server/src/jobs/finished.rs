@@ -40,9 +40,10 @@ impl Default for Finished {
 
 impl Finished {
     fn of(&mut self, ordered: bool) -> &mut VecDeque<Ended> {
-        match ordered {
-            true => &mut self.ordered,
-            false => &mut self.asked,
+        if ordered {
+            &mut self.ordered
+        } else {
+            &mut self.asked
         }
     }
 
@@ -75,10 +76,7 @@ impl Finished {
 
 impl Keep {
     fn of(self, ordered: bool) -> Duration {
-        match ordered {
-            true => self.ordered,
-            false => self.asked,
-        }
+        if ordered { self.ordered } else { self.asked }
     }
 }
 

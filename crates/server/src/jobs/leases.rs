@@ -113,9 +113,10 @@ impl Table {
     /// A worker's lease, also one that ended.
     pub(super) fn of(&mut self, unit: &UnitId, who: &WorkerId) -> Result<&mut Lease, Refusal> {
         let lease = self.all.get_mut(unit).ok_or(Refusal::Unknown)?;
-        match *lease.who == *who {
-            true => Ok(lease),
-            false => Err(Refusal::Stranger),
+        if *lease.who == *who {
+            Ok(lease)
+        } else {
+            Err(Refusal::Stranger)
         }
     }
 

@@ -181,9 +181,10 @@ impl Jobs {
             return Next::Until(retry_from.into_iter().chain(ends).min());
         };
         let most = self.together.most.min(asking.most.max(1));
-        let most = match asking.is_local() {
-            true => self.fitting(&inner.entries, &first, most),
-            false => most,
+        let most = if asking.is_local() {
+            self.fitting(&inner.entries, &first, most)
+        } else {
+            most
         };
         if most == 0 {
             inner.memory_rests = Some(now + MEMORY);

@@ -239,13 +239,12 @@ impl Queue {
             return;
         };
         line.spent -= seconds;
-        match line.jobs.is_empty() {
-            true => self.idle.note(client, line.spent),
-            false => {
-                for needs in line.by_needs.keys() {
-                    let turns = self.turns.entry(*needs).or_default();
-                    turns.note(client, line.spent);
-                }
+        if line.jobs.is_empty() {
+            self.idle.note(client, line.spent)
+        } else {
+            for needs in line.by_needs.keys() {
+                let turns = self.turns.entry(*needs).or_default();
+                turns.note(client, line.spent);
             }
         }
         if let Some(members) = self.groups.get_mut(group) {

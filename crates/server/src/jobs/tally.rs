@@ -40,9 +40,10 @@ impl Tally {
                 return;
             }
         }
-        match record.ordered {
-            true => self.ordered += 1,
-            false => self.unfinished.add(owner),
+        if record.ordered {
+            self.ordered += 1
+        } else {
+            self.unfinished.add(owner)
         }
     }
 
@@ -56,9 +57,10 @@ impl Tally {
             _ if record.ordered => return,
             _ => return self.remove_finished(&record.account, &(record.number, *id)),
         }
-        match record.ordered {
-            true => self.ordered -= 1,
-            false => self.unfinished.remove(&owner),
+        if record.ordered {
+            self.ordered -= 1
+        } else {
+            self.unfinished.remove(&owner)
         }
     }
 

@@ -198,11 +198,12 @@ impl Arrival {
     ///
     /// Errors: DATA_LOSS.
     pub(super) fn checked(self) -> Result<Upload, Status> {
-        match *self.upload.hasher.finalize().as_bytes() == self.hash {
-            true => Ok(self.upload),
-            false => Err(Status::data_loss(
+        if *self.upload.hasher.finalize().as_bytes() == self.hash {
+            Ok(self.upload)
+        } else {
+            Err(Status::data_loss(
                 "expected parts of a file of this hash, found those of another: send them again",
-            )),
+            ))
         }
     }
 

@@ -56,9 +56,10 @@ pub(super) enum Owner {
 
 impl Owner {
     pub(super) fn of(caller: &Caller) -> Self {
-        match caller.is_anonymous() {
-            true => Self::Stranger(caller.client),
-            false => Self::Account(account_tag(&caller.account)),
+        if caller.is_anonymous() {
+            Self::Stranger(caller.client)
+        } else {
+            Self::Account(account_tag(&caller.account))
         }
     }
 

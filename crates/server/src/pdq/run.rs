@@ -99,13 +99,14 @@ struct Asker<'a> {
 impl Asker<'_> {
     /// Why the work was stopped. Another attempt would end as this one did.
     fn stopped(&self) -> Status {
-        match self.answers.is_closed() {
-            true => Status::cancelled("the client is gone"),
-            false => Status::failed_precondition(format!(
+        if self.answers.is_closed() {
+            Status::cancelled("the client is gone")
+        } else {
+            Status::failed_precondition(format!(
                 "expected a query that takes at most {} s, found one that takes longer: ask for fewer conditions at \
                  once, or of fewer rows",
                 self.most.as_secs()
-            )),
+            ))
         }
     }
 }
@@ -170,13 +171,14 @@ impl Pdq {
     /// A stranger's shape may ask for more than there is memory.
     fn check_memory(&self, params: &Params, plan: &Plan) -> Result<(), Status> {
         let found = plan.memory_bytes(params);
-        match found <= self.query_memory {
-            true => Ok(()),
-            false => Err(Status::failed_precondition(format!(
+        if found <= self.query_memory {
+            Ok(())
+        } else {
+            Err(Status::failed_precondition(format!(
                 "a query of {} constants: expected at most {} bytes of memory, found {found}: ask for fewer \
                  conditions at once",
                 plan.cost.constants, self.query_memory
-            ))),
+            )))
         }
     }
 

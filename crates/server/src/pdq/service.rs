@@ -31,12 +31,11 @@ pub(super) struct Service(pub(super) Arc<Pdq>);
 /// Checks a message's part of a file of which so many bytes are missing.
 fn check_chunk(data: &[u8], left: u64) -> Result<(), Status> {
     let most = left.min(CHUNK_BYTES as u64);
-    match (1..=most).contains(&(data.len() as u64)) {
-        true => Ok(()),
-        false => {
-            let expected = format!("1 to {most} bytes");
-            Err(refuse::invalid("data", expected, data.len()))
-        }
+    if (1..=most).contains(&(data.len() as u64)) {
+        Ok(())
+    } else {
+        let expected = format!("1 to {most} bytes");
+        Err(refuse::invalid("data", expected, data.len()))
     }
 }
 
@@ -52,13 +51,14 @@ async fn grown(mut upload: Upload, total: u64, data: Bytes) -> Result<Upload, St
 
 /// Checks how long something is to be.
 fn check_total(found: u64, most: u64) -> Result<(), Status> {
-    match (1..=most).contains(&found) {
-        true => Ok(()),
-        false => Err(refuse::invalid(
+    if (1..=most).contains(&found) {
+        Ok(())
+    } else {
+        Err(refuse::invalid(
             "total_bytes",
             format!("1 to {most}"),
             found,
-        )),
+        ))
     }
 }
 
@@ -185,9 +185,10 @@ impl Service {
     fn known(&self, table: &str, key_hash: &[u8]) -> Result<(Arc<Hosted>, Hash), Status> {
         let served = self.0.tables.named(table)?;
         let key = refuse::hash("key_hash", key_hash)?;
-        match self.0.keys.find(&key) {
-            true => Ok((served, key)),
-            false => Err(no_key()),
+        if self.0.keys.find(&key) {
+            Ok((served, key))
+        } else {
+            Err(no_key())
         }
     }
 

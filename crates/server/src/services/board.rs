@@ -177,9 +177,12 @@ fn messages(
     part: v1::Part,
 ) -> Result<Vec<v1::Message>, Status> {
     let mut out = Vec::with_capacity((range.end - range.start) as usize);
-    let take = |wanted: bool, bytes: &[u8]| match wanted {
-        true => Bytes::copy_from_slice(bytes),
-        false => Bytes::new(),
+    let take = |wanted: bool, bytes: &[u8]| {
+        if wanted {
+            Bytes::copy_from_slice(bytes)
+        } else {
+            Bytes::new()
+        }
     };
     let read = shared.store.read(range, &mut |index, clue, payload| {
         if clue.is_empty() {

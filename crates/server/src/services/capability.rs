@@ -47,9 +47,10 @@ impl CapabilityService for Capability {
                 batch_s: config.detector.batch_seconds,
                 message_s: config.detector.message_seconds,
             };
-            let work = match caller.is_anonymous() {
-                true => config.access.posting_work_bits,
-                false => 0,
+            let work = if caller.is_anonymous() {
+                config.access.posting_work_bits
+            } else {
+                0
             };
             let schemes = shared.schemes();
             let has_batches = shared.orders.batch() <= limits.digest_messages;

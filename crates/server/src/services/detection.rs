@@ -28,9 +28,10 @@ impl Detection {
             .check_bound(scheme, bound as usize)
             .map_err(text)?;
         let most = self.0.config.limits.bound;
-        match bound <= most {
-            true => Ok(()),
-            false => Err(refuse::invalid("bound", format_args!("1 to {most}"), bound)),
+        if bound <= most {
+            Ok(())
+        } else {
+            Err(refuse::invalid("bound", format_args!("1 to {most}"), bound))
         }
     }
 }

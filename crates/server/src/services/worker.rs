@@ -147,9 +147,10 @@ impl Workers {
         let who = self.who(&request, request.get_ref().worker.as_ref())?;
         let request = request.into_inner();
         let unit = refuse::id("unit_id", &request.unit_id)?;
-        let ending = match request.given_back {
-            true => Ending::GivenBack,
-            false => Ending::Attempt(visible(&request.error, ERROR)),
+        let ending = if request.given_back {
+            Ending::GivenBack
+        } else {
+            Ending::Attempt(visible(&request.error, ERROR))
         };
         let shared = self.0.clone();
         blocking(move || {
@@ -164,16 +165,17 @@ impl Workers {
 fn named(account: String, worker: Option<&v1::Worker>) -> Result<WorkerId, Status> {
     let worker = worker.map_or("", |worker| &worker.worker_id);
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    match (1..=NAME).contains(&worker.len()) && worker.chars().all(is_part) {
-        true => Ok(WorkerId {
+    if (1..=NAME).contains(&worker.len()) && worker.chars().all(is_part) {
+        Ok(WorkerId {
             account,
             worker: worker.to_owned(),
-        }),
-        false => Err(refuse::invalid(
+        })
+    } else {
+        Err(refuse::invalid(
             "worker_id",
             format_args!("1 to {NAME} letters, digits, - _ or ."),
             format_args!("{worker:?}"),
-        )),
+        ))
     }
 }
 

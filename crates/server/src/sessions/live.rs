@@ -188,17 +188,19 @@ impl Live {
 
     /// Saves it if it has changed a while ago.
     pub(super) fn save_if_due(&mut self, tools: &Tools, slot: &Slot) -> Result<(), String> {
-        match self.session.next() > self.saved && self.saved_at.elapsed() >= SAVE_AFTER {
-            true => self.save(tools, slot),
-            false => Ok(()),
+        if self.session.next() > self.saved && self.saved_at.elapsed() >= SAVE_AFTER {
+            self.save(tools, slot)
+        } else {
+            Ok(())
         }
     }
 
     /// Saves it if it has changed.
     pub(super) fn save_if_changed(&mut self, tools: &Tools, slot: &Slot) -> Result<(), String> {
-        match self.session.next() > self.saved {
-            true => self.save(tools, slot),
-            false => Ok(()),
+        if self.session.next() > self.saved {
+            self.save(tools, slot)
+        } else {
+            Ok(())
         }
     }
 

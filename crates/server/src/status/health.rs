@@ -9,9 +9,10 @@ const LITTLE_DISK: u64 = 16 << 30;
 
 pub(super) fn health(shared: &Shared) -> Health {
     let stopping = *shared.stopping.borrow();
-    let serving = match stopping {
-        true => "stopping",
-        false => "open to requests",
+    let serving = if stopping {
+        "stopping"
+    } else {
+        "open to requests"
     };
     let mut checks = vec![check("serving", !stopping, serving.into())];
     if let Some(free) = disk_free(shared) {

@@ -123,12 +123,13 @@ impl Store {
             for (post, hash) in posts.iter().zip(&hashes) {
                 if let Some(known) = ids.find(&post.id)? {
                     let repeated = true;
-                    out.push(match known.is_of(hash) {
-                        true => Ok(Appended {
+                    out.push(if known.is_of(hash) {
+                        Ok(Appended {
                             range: known.range,
                             repeated,
-                        }),
-                        false => Err(Refusal::OtherPost),
+                        })
+                    } else {
+                        Err(Refusal::OtherPost)
                     });
                     continue;
                 }

@@ -155,14 +155,18 @@ impl Copier<'_, '_> {
         };
         push_start(&meta.config, &state, &meta.histories, &mut rows_out.frames);
         for (kind, rows) in KINDS {
-            let mut from = Some(match rows.name() == TAIL.name() {
-                true => index_key(state.sealed).to_vec(),
-                false => Vec::new(),
+            let mut from = Some(if rows.name() == TAIL.name() {
+                index_key(state.sealed).to_vec()
+            } else {
+                Vec::new()
             });
             while let Some(key) = from {
-                from = guarded(|| match rows.name() == TAIL.name() {
-                    true => some_runs(view, &layout, kind, &key, state.len, &mut rows_out),
-                    false => some_rows(view, kind, rows, &key, &mut rows_out),
+                from = guarded(|| {
+                    if rows.name() == TAIL.name() {
+                        some_runs(view, &layout, kind, &key, state.len, &mut rows_out)
+                    } else {
+                        some_rows(view, kind, rows, &key, &mut rows_out)
+                    }
                 })?;
                 hasher.update(&rows_out.frames);
                 file.push(&rows_out.frames)?;

@@ -276,12 +276,13 @@ pub(crate) fn precedes(name: &str, histories: &[History]) -> Result<(), StoreErr
     };
     let at = histories.iter().position(|history| history.id == id);
     let ended = at.map(|at| histories.get(at + 1).map_or(u64::MAX, |next| next.sequence));
-    match ended.is_some_and(|ended| sequence <= ended) {
-        true => Ok(()),
-        false => Err(StoreError::OtherHistory {
+    if ended.is_some_and(|ended| sequence <= ended) {
+        Ok(())
+    } else {
+        Err(StoreError::OtherHistory {
             name: name.to_owned(),
             history: histories.last().map_or([0; 16], |history| history.id),
-        }),
+        })
     }
 }
 

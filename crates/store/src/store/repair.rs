@@ -176,12 +176,13 @@ impl Store {
                 Ok(Outcome::Commit(()))
             })?;
             for key in damaged {
-                done.push(match mended.iter().any(|(hash, _)| hash[..] == key[..]) {
-                    true => format!("row of key {}", hex(&key)),
-                    false => format!(
+                done.push(if mended.iter().any(|(hash, _)| hash[..] == key[..]) {
+                    format!("row of key {}", hex(&key))
+                } else {
+                    format!(
                         "row of key {}, dropped: its owner registers it again",
                         hex(&key)
-                    ),
+                    )
                 });
             }
             self.count()?;

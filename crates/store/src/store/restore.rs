@@ -121,9 +121,10 @@ impl Store {
             records: manifest.records,
             board: manifest.board,
             file: manifest.file,
-            lost: match faults.is_empty() {
-                true => Vec::new(),
-                false => store.lost()?,
+            lost: if faults.is_empty() {
+                Vec::new()
+            } else {
+                store.lost()?
             },
             faults,
         })
@@ -487,9 +488,10 @@ fn put_run(
 ) -> Result<u64, StoreError> {
     let (mut out, mut next) = (Vec::new(), first);
     for record in run.chunks(layout.record_bytes()) {
-        match is_intact(layout, next, record) {
-            true => out.extend_from_slice(record),
-            false => layout.push_lost(next, &mut out),
+        if is_intact(layout, next, record) {
+            out.extend_from_slice(record)
+        } else {
+            layout.push_lost(next, &mut out)
         }
         next += 1;
     }

@@ -123,9 +123,10 @@ impl Uploads {
 
     fn check_space(&self, found: u64) -> Result<(), StoreError> {
         let limit = self.limit;
-        match found <= limit {
-            true => Ok(()),
-            false => Err(StoreError::UploadSpace(Mismatch::new(limit, found))),
+        if found <= limit {
+            Ok(())
+        } else {
+            Err(StoreError::UploadSpace(Mismatch::new(limit, found)))
         }
     }
 }

@@ -56,10 +56,7 @@ fn step(store: &Store, number: u64) -> Result<(), StoreError> {
 }
 
 fn ensure(holds: bool, fault: impl FnOnce() -> String) -> Result<(), String> {
-    match holds {
-        true => Ok(()),
-        false => Err(fault()),
-    }
+    if holds { Ok(()) } else { Err(fault()) }
 }
 
 /// Tests a store after a crash, and that it goes on.

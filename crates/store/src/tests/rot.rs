@@ -114,9 +114,10 @@ fn flips(bytes: &[u8]) -> Vec<Flip> {
             let (key, len) = (key.value().to_vec(), value.value().len());
             let in_key = [0, key.len() - 1].map(|at| (true, at));
             let in_value = [0, len / 3, len / 2, len - 1].map(|at| (false, at));
-            let places = match few {
-                true => [&in_key[..], &in_value[..]].concat(),
-                false => vec![in_key[number % 2], in_value[number % 4]],
+            let places = if few {
+                [&in_key[..], &in_value[..]].concat()
+            } else {
+                vec![in_key[number % 2], in_value[number % 4]]
             };
             out.extend(places.into_iter().map(|(in_key, at)| Flip {
                 table,
@@ -138,9 +139,10 @@ fn flipped(bytes: &[u8], flip: &Flip) -> Disk {
         let mut table = transaction.open_table(flip.rows).unwrap();
         let row = table.remove(flip.key.as_slice()).unwrap();
         let (mut key, mut value) = (flip.key.clone(), row.unwrap().value().to_vec());
-        match flip.in_key {
-            true => key[flip.at] ^= 1 << (flip.at % 8),
-            false => value[flip.at] ^= 1 << (flip.at % 8),
+        if flip.in_key {
+            key[flip.at] ^= 1 << (flip.at % 8)
+        } else {
+            value[flip.at] ^= 1 << (flip.at % 8)
         }
         table.insert(key.as_slice(), value.as_slice()).unwrap();
     }

@@ -71,10 +71,12 @@ impl<G: Rng, R: Rows> Draw<'_, G, R> {
         if self.chance(90) {
             behind = behind.trim_end_matches('0');
         }
-        let sign = match units < 0 {
-            true => "-",
-            false if self.chance(5) => "+",
-            false => "",
+        let sign = if units < 0 {
+            "-"
+        } else if self.chance(5) {
+            "+"
+        } else {
+            ""
         };
         let point = if behind.is_empty() { "" } else { "." };
         format!("{sign}{whole}{point}{behind}")

@@ -60,9 +60,10 @@ impl Board {
             payloads: Vec::new(),
         };
         for index in 0..messages as u64 {
-            let clue = match pertinent.contains(&index) {
-                true => sender.gen_clue(rng),
-                false => stranger(tiny(), rng),
+            let clue = if pertinent.contains(&index) {
+                sender.gen_clue(rng)
+            } else {
+                stranger(tiny(), rng)
             };
             board.clues.push(clue.to_bytes(&tiny().clue));
             let mut payload = vec![0; payload_bytes];

@@ -35,9 +35,10 @@ pub(crate) fn payload(i: u64) -> Vec<u8> {
 
 /// Whose a message is: each recipient has every few hundredth, the first one [`OWN`], a stranger the rest.
 fn recipient_of(message: u64) -> Option<usize> {
-    match OWN.contains(&message) {
-        true => Some(0),
-        false => (1..=TOGETHER).find(|&i| message % 700 == 11 * i as u64),
+    if OWN.contains(&message) {
+        Some(0)
+    } else {
+        (1..=TOGETHER).find(|&i| message % 700 == 11 * i as u64)
     }
 }
 

@@ -134,9 +134,10 @@ impl MessageSource for Counted {
         &mut self,
         range: Range<u64>,
     ) -> Result<Option<KeptHashes>, Box<dyn Error + Send + Sync>> {
-        match self.kept {
-            true => self.board.hashes(range),
-            false => Ok(None),
+        if self.kept {
+            self.board.hashes(range)
+        } else {
+            Ok(None)
         }
     }
 }

@@ -176,9 +176,10 @@ impl MessageSource for Fails<'_> {
         &mut self,
         range: Range<u64>,
     ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
-        match range.end > self.1 {
-            true => Err("the disk broke".into()),
-            false => self.0.clues(range),
+        if range.end > self.1 {
+            Err("the disk broke".into())
+        } else {
+            self.0.clues(range)
         }
     }
 

@@ -35,9 +35,12 @@ fn an_error_leaves_what_was_taken() {
     let world = World::new(22);
     let mut board = world.board(150, 4);
     let mut session = world.session(0, true);
-    let full = |session: &Session| match session.next() < 100 {
-        true => Ok(()),
-        false => Err(DetectorError::Source("the disk is full".into())),
+    let full = |session: &Session| {
+        if session.next() < 100 {
+            Ok(())
+        } else {
+            Err(DetectorError::Source("the disk is full".into()))
+        }
     };
     let error = session.advance(&mut board, 150, &Quiet, full).unwrap_err();
     assert!(error.to_string().contains("the disk is full"));

@@ -50,9 +50,12 @@ fn of_batch(keys: &[[u8; 32]], start: u64) -> v1::CreateJobRequest {
 /// Posts messages until there are `len`; those at `hers` are for `person`.
 async fn fill(client: &mut Client, from: u64, len: u64, person: &Person, hers: &[u64]) {
     let stranger = Person::new(99);
-    let message = |index: u64| match hers.contains(&index) {
-        true => person.message(index, index as u8),
-        false => stranger.message(index, 0),
+    let message = |index: u64| {
+        if hers.contains(&index) {
+            person.message(index, index as u8)
+        } else {
+            stranger.message(index, 0)
+        }
     };
     let messages: Vec<_> = (from..len).map(message).collect();
     for (i, lot) in messages.chunks(500).enumerate() {

@@ -243,9 +243,12 @@ impl Person {
 /// `count` messages, of which those at `hers` are for `person` and hold their index.
 pub(crate) fn messages(count: u64, person: &Person, hers: &[u64]) -> Vec<v1::Message> {
     let stranger = Person::new(99);
-    let message = |index: u64| match hers.contains(&index) {
-        true => person.message(index, index as u8),
-        false => stranger.message(index, 0),
+    let message = |index: u64| {
+        if hers.contains(&index) {
+            person.message(index, index as u8)
+        } else {
+            stranger.message(index, 0)
+        }
     };
     (0..count).map(message).collect()
 }

@@ -183,9 +183,10 @@ impl<'a> Machine<'a> {
         let first_prime = self.image.primes.len();
         for &id in all.ids() {
             let m = ring.modulus(id);
-            let unit = match special.contains(id) {
-                true => 0,
-                false => montgomery(m, m.inv(ring.product_mod(&special, m))),
+            let unit = if special.contains(id) {
+                0
+            } else {
+                montgomery(m, m.inv(ring.product_mod(&special, m)))
             };
             let twiddles = self.twiddles(id) as u64;
             let entry = [m.value(), unit, twiddles];

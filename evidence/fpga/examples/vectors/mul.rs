@@ -96,9 +96,10 @@ pub(crate) fn write(path: &Path, set: &str, width: u32, primes: &[u64]) -> Outco
         ];
         for i in 0..COUNT {
             let squared = corners.len() * corners.len();
-            let [a, b] = match i < squared {
-                true => [corners[i / corners.len()], corners[i % corners.len()]].map(|x| x % q),
-                false => [rng.next_u64() % q, rng.next_u64() % q],
+            let [a, b] = if i < squared {
+                [corners[i / corners.len()], corners[i % corners.len()]].map(|x| x % q)
+            } else {
+                [rng.next_u64() % q, rng.next_u64() % q]
             };
             for x in [a, b, product(product(a, b, q), unit, q)] {
                 out.word(x)?;

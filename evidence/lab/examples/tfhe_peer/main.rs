@@ -185,9 +185,10 @@ fn print(report: &Report) {
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let report = one.install(measure)?;
-    match std::env::args().any(|arg| arg == "--json") {
-        true => println!("{}", serde_json::to_string(&report)?),
-        false => print(&report),
+    if std::env::args().any(|arg| arg == "--json") {
+        println!("{}", serde_json::to_string(&report)?)
+    } else {
+        print(&report)
     }
     Ok(())
 }

@@ -118,16 +118,18 @@ pub(super) fn run(command: &BenchCommand, out: &Output<'_>) -> Result<(), LabErr
 }
 
 pub(super) fn enough_messages(messages: u64, pertinent: usize) -> Result<(), LabError> {
-    match pertinent as u64 <= messages {
-        true => Ok(()),
-        false => Err(LabError::Pertinent(Mismatch::new(messages, pertinent))),
+    if pertinent as u64 <= messages {
+        Ok(())
+    } else {
+        Err(LabError::Pertinent(Mismatch::new(messages, pertinent)))
     }
 }
 
 pub(super) fn all_exact(exact: u64, digests: u64) -> Result<(), LabError> {
-    match exact == digests {
-        true => Ok(()),
-        false => Err(LabError::InexactDigests { exact, digests }),
+    if exact == digests {
+        Ok(())
+    } else {
+        Err(LabError::InexactDigests { exact, digests })
     }
 }
 
@@ -137,12 +139,13 @@ pub(super) fn just_pertinent(
     exact: usize,
     strangers: usize,
 ) -> Result<(), LabError> {
-    match exact == expected && strangers == 0 {
-        true => Ok(()),
-        false => Err(LabError::Inexact {
+    if exact == expected && strangers == 0 {
+        Ok(())
+    } else {
+        Err(LabError::Inexact {
             expected,
             exact,
             false_positives: strangers,
-        }),
+        })
     }
 }

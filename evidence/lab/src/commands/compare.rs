@@ -72,9 +72,10 @@ pub(super) fn run(args: &Compare, ui: &Ui) -> Result<(), LabError> {
             i + 1,
             chosen.len()
         ));
-        let done = match args.in_process {
-            true => in_process(&mut all, contender, ui),
-            false => apart(&mut all, contender, args),
+        let done = if args.in_process {
+            in_process(&mut all, contender, ui)
+        } else {
+            apart(&mut all, contender, args)
         };
         if let Err(reason) = done {
             ui.warn(&format!("{}: {reason}", contender.name()));
@@ -85,9 +86,10 @@ pub(super) fn run(args: &Compare, ui: &Ui) -> Result<(), LabError> {
     if let Some(dir) = &args.out {
         write(dir, &all)?;
     }
-    let text = match args.json {
-        true => files::json_line(&all)?,
-        false => markdown::document(&all),
+    let text = if args.json {
+        files::json_line(&all)?
+    } else {
+        markdown::document(&all)
     };
     files::print(&text)?;
     super::bench::all_exact(

@@ -98,9 +98,10 @@ impl Predict {
             sum_lanes: self.sum_lanes,
             block: self.block,
             hoisted: self.hoisted,
-            diagonals: match self.on_the_fly {
-                true => Diagonals::OnTheFly,
-                false => Diagonals::Cached,
+            diagonals: if self.on_the_fly {
+                Diagonals::OnTheFly
+            } else {
+                Diagonals::Cached
             },
             summed: !self.each_reduced,
         }

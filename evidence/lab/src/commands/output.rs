@@ -19,9 +19,10 @@ impl Output<'_> {
     /// Errors: `Console`.
     pub(super) fn show(&self, figures: &impl Serialize) -> Result<(), LabError> {
         let line = files::json_line(figures)?;
-        let text = match self.json {
-            true => line,
-            false => table::text(&line).map_err(|error| ConsoleError::Output(error.into()))?,
+        let text = if self.json {
+            line
+        } else {
+            table::text(&line).map_err(|error| ConsoleError::Output(error.into()))?
         };
         Ok(files::print(&text)?)
     }

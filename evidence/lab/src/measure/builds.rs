@@ -157,9 +157,10 @@ fn collect(name: &str, value: &Value, figures: &mut Figures) {
 fn ratios(pairs: &[(Figures, Figures)]) -> Result<Vec<BuildRatio>, BuildError> {
     let names = pairs.first().into_iter().flat_map(|(old, _)| old.keys());
     let ratios: Vec<_> = names.filter_map(|name| ratio(name, pairs)).collect();
-    match ratios.is_empty() {
-        true => Err(BuildError::NoFigures),
-        false => Ok(ratios),
+    if ratios.is_empty() {
+        Err(BuildError::NoFigures)
+    } else {
+        Ok(ratios)
     }
 }
 

@@ -36,16 +36,15 @@ pub(crate) fn distances(
     let odd = parity(params);
     let distance = |(&b, &x): (&u64, &u64)| {
         let known = q.to_centered(q.sub(b, x));
-        match known & 1 == odd {
-            true => known,
-            false => {
-                known
-                    - if known > 0 {
-                        q.value() as i64
-                    } else {
-                        -(q.value() as i64)
-                    }
-            }
+        if known & 1 == odd {
+            known
+        } else {
+            known
+                - if known > 0 {
+                    q.value() as i64
+                } else {
+                    -(q.value() as i64)
+                }
         }
     };
     b.iter().zip(product.row(0)).map(distance).collect()

@@ -255,9 +255,10 @@ impl Moments {
 
     fn welch(&self, other: &Self) -> f64 {
         let difference = self.mean - other.mean;
-        match difference == 0.0 {
-            true => 0.0,
-            false => difference / (self.variance + other.variance).sqrt(),
+        if difference == 0.0 {
+            0.0
+        } else {
+            difference / (self.variance + other.variance).sqrt()
         }
     }
 }

@@ -131,9 +131,10 @@ impl DigestFigures {
 
     /// Pertinent messages that came out as they should.
     pub fn exact(&self) -> usize {
-        match self.scheme.is_for_indices() {
-            false => self.payloads_exact,
-            true => self.found,
+        if self.scheme.is_for_indices() {
+            self.found
+        } else {
+            self.payloads_exact
         }
     }
 }
@@ -233,16 +234,18 @@ impl DigestBench {
             board: [0; 16],
             number: 0,
         };
-        match self.own_masks {
-            false => keygen_in_epoch(params, self.kind(), &epoch, rng),
-            true => keygen(params, self.kind(), rng),
+        if self.own_masks {
+            keygen(params, self.kind(), rng)
+        } else {
+            keygen_in_epoch(params, self.kind(), &epoch, rng)
         }
     }
 
     pub(crate) fn kind(&self) -> ClueKind {
-        match self.setting.plain_clues {
-            false => ClueKind::Bound,
-            true => ClueKind::Plain,
+        if self.setting.plain_clues {
+            ClueKind::Plain
+        } else {
+            ClueKind::Bound
         }
     }
 
@@ -257,9 +260,10 @@ impl DigestBench {
         let (pertinent, bytes) = (self.pertinent, shape.payload_bytes);
         let params = params.clone();
         let board = Workload::for_recipients(params, keys, *messages, pertinent, bytes, start.seed);
-        match self.setting.plain_clues {
-            false => board.bound_to([0; 16]),
-            true => board,
+        if self.setting.plain_clues {
+            board
+        } else {
+            board.bound_to([0; 16])
         }
     }
 

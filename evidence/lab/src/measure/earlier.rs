@@ -300,9 +300,10 @@ impl Run<'_> {
                 };
                 found.map_or(indices_only, same)
             };
-            match own.len() == bundle.count as usize && !own.is_empty() {
-                true => exact += own.iter().filter(right).count(),
-                false => wrong += 1,
+            if own.len() == bundle.count as usize && !own.is_empty() {
+                exact += own.iter().filter(right).count()
+            } else {
+                wrong += 1
             }
         }
         (exact, wrong)

@@ -204,9 +204,10 @@ impl RecipientsBench {
     ) -> Result<bool, BenchError> {
         let decoded = Recipient::new(shared.params.recipient(), secret).decode(digest)?;
         let score = Score::new(&shared.board, recipient, &decoded);
-        let right = match self.digest.setting.scheme.is_for_indices() {
-            false => score.exact,
-            true => score.found,
+        let right = if self.digest.setting.scheme.is_for_indices() {
+            score.found
+        } else {
+            score.exact
         };
         Ok(right == self.digest.pertinent && score.false_positives == 0)
     }

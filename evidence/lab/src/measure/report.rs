@@ -208,13 +208,14 @@ impl Report {
     fn comparable(&self, new: &Self) -> Result<(), Incomparable> {
         let same = |field, old: &dyn ToString, new: &dyn ToString| {
             let (expected, found) = (old.to_string(), new.to_string());
-            match expected == found {
-                true => Ok(()),
-                false => Err(Incomparable {
+            if expected == found {
+                Ok(())
+            } else {
+                Err(Incomparable {
                     field,
                     expected,
                     found,
-                }),
+                })
             }
         };
         same("document format", &self.format, &new.format)?;

@@ -62,9 +62,10 @@ pub struct InstantFound {
 
 /// Coordinates, moduli of clues as posted, bits of digits.
 fn shapes(base: &SetSpec, quick: bool) -> Vec<(usize, u64, u32)> {
-    let (most, mut roundings, digits) = match quick {
-        true => (5, vec![base.clue.q, 1 << 10], 16..=17),
-        false => (6, vec![base.clue.q, 1 << 11, 1 << 10], 15..=18),
+    let (most, mut roundings, digits) = if quick {
+        (5, vec![base.clue.q, 1 << 10], 16..=17)
+    } else {
+        (6, vec![base.clue.q, 1 << 11, 1 << 10], 15..=18)
     };
     if base.clue.second.is_some() {
         roundings.truncate(1); // Clues that SophOMR opens are posted as they are.
@@ -172,9 +173,10 @@ fn candidate(
 ) -> Result<Option<InstantCandidate>, ParamsError> {
     let with = |half: u32, group: u64| SetSpec {
         clue: ClueSpec {
-            posting: match rounded == base.clue.q {
-                true => base.clue.posting,
-                false => Posting::Rounded(rounded),
+            posting: if rounded == base.clue.q {
+                base.clue.posting
+            } else {
+                Posting::Rounded(rounded)
             },
             ..with_coordinates(with_secret(&base.clue, secret), coordinates)
         },

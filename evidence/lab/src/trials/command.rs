@@ -16,16 +16,15 @@ pub(crate) fn checked(what: &'static str, command: &mut Command) -> Result<Vec<u
 ///
 /// Errors: `Command`.
 pub(crate) fn succeeded(what: &'static str, out: Output) -> Result<Vec<u8>, TrialError> {
-    match out.status.success() {
-        true => Ok(out.stdout),
-        false => {
-            let text = String::from_utf8_lossy(&out.stderr).trim().to_owned();
-            let said = text.lines().last().unwrap_or_default().to_owned();
-            Err(TrialError::Command {
-                what,
-                status: out.status,
-                said,
-            })
-        }
+    if out.status.success() {
+        Ok(out.stdout)
+    } else {
+        let text = String::from_utf8_lossy(&out.stderr).trim().to_owned();
+        let said = text.lines().last().unwrap_or_default().to_owned();
+        Err(TrialError::Command {
+            what,
+            status: out.status,
+            said,
+        })
     }
 }

@@ -52,9 +52,10 @@ impl TrialError {
 
     /// Errors: `Broken` with all faults, if there are any.
     pub(crate) fn unless_none(faults: &[String]) -> Result<(), Self> {
-        match faults.is_empty() {
-            true => Ok(()),
-            false => Err(Self::Broken(faults.join("; "))),
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(Self::Broken(faults.join("; ")))
         }
     }
 

@@ -85,9 +85,10 @@ impl LweParams {
             ),
             LweKind::Integers { .. } => return check_norm(&clue.a, self.spec().q.into()),
         };
-        match clue.a[free..].iter().any(|&x| x != 0) {
-            true => Ok(()),
-            false => Err(ClueError::Universal(expected)),
+        if clue.a[free..].iter().any(|&x| x != 0) {
+            Ok(())
+        } else {
+            Err(ClueError::Universal(expected))
         }
     }
 }

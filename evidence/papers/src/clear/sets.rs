@@ -184,12 +184,13 @@ impl EarlierSet {
         let unknown = SetError::Unknown(Mismatch::new(known.join(", "), name.to_owned()));
         let set = sets.find(|set| set.name == name);
         let set = set.ok_or(unknown)?;
-        match set.insecure && !allow_insecure {
-            true => Err(SetError::Weak {
+        if set.insecure && !allow_insecure {
+            Err(SetError::Weak {
                 name: set.name,
                 bits: set.clue_bits,
-            }),
-            false => Ok(set),
+            })
+        } else {
+            Ok(set)
         }
     }
 

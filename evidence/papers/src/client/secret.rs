@@ -146,14 +146,13 @@ fn coefficients(params: &LweParams, words: &[u64]) -> Option<Zeroizing<Vec<i64>>
         let x = word as i64; // at most 24 bits
         right &= x < q;
         let minus_one = i64::from(x == q - 1);
-        match i % spec.n < ternary {
-            true => {
-                let own = x - q * minus_one;
-                right &= (-1..=1).contains(&own);
-                weight += usize::from(own != 0);
-                own
-            }
-            false => x,
+        if i % spec.n < ternary {
+            let own = x - q * minus_one;
+            right &= (-1..=1).contains(&own);
+            weight += usize::from(own != 0);
+            own
+        } else {
+            x
         }
     };
     let all = Zeroizing::new(

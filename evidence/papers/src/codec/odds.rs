@@ -16,9 +16,10 @@ impl Factorials {
 
     /// log2 of the number of ways to choose `k` of `n`.
     pub(super) fn choose(&self, n: usize, k: usize) -> f64 {
-        match k <= n {
-            true => self.0[n] - self.0[k] - self.0[n - k],
-            false => f64::NEG_INFINITY,
+        if k <= n {
+            self.0[n] - self.0[k] - self.0[n - k]
+        } else {
+            f64::NEG_INFINITY
         }
     }
 }

@@ -20,9 +20,10 @@ impl Bundles {
     pub fn new(params: &Params, size: usize) -> Result<Self, EarlierError> {
         let slots = params.slots();
         let largest = (slots / 256).min(16);
-        match size.is_power_of_two() && size <= largest {
-            true => Ok(Self { slots, size }),
-            false => Err(EarlierError::BundleSize(Mismatch::new(largest, size))),
+        if size.is_power_of_two() && size <= largest {
+            Ok(Self { slots, size })
+        } else {
+            Err(EarlierError::BundleSize(Mismatch::new(largest, size)))
         }
     }
 

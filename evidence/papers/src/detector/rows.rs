@@ -183,13 +183,14 @@ fn columns(p: u64, bundles: usize, width: usize, fill: &Values) -> Result<Vec<u3
 }
 
 fn residue(p: u64, bundle: usize, value: u32) -> Result<(), EarlierError> {
-    match u64::from(value) < p {
-        true => Ok(()),
-        false => Err(EarlierError::Residue {
+    if u64::from(value) < p {
+        Ok(())
+    } else {
+        Err(EarlierError::Residue {
             bundle,
             modulus: p,
             found: value.into(),
-        }),
+        })
     }
 }
 

@@ -149,9 +149,10 @@ fn payloads_come_back_byte_for_byte() {
         twice[9] = twice[8];
         for (support, inconsistent) in [(&support[1..], true), (&wrong, true), (&twice, false)] {
             let error = code.solve(support, 306, &sums).unwrap_err();
-            match inconsistent {
-                true => assert!(matches!(error, DecodeError::Inconsistent(_))),
-                false => assert!(matches!(error, DecodeError::TooFewSums(_))),
+            if inconsistent {
+                assert!(matches!(error, DecodeError::Inconsistent(_)))
+            } else {
+                assert!(matches!(error, DecodeError::TooFewSums(_)))
             }
         }
         let many: Vec<Bundle> = support.iter().copied().chain([more]).collect();

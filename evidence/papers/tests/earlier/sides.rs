@@ -16,11 +16,12 @@ const RECIPIENTS: [&str; 6] = [
 ];
 
 fn sources(path: &Path, found: &mut Vec<PathBuf>) {
-    match path.is_dir() {
-        true => fs::read_dir(path)
+    if path.is_dir() {
+        fs::read_dir(path)
             .unwrap()
-            .for_each(|entry| sources(&entry.unwrap().path(), found)),
-        false => found.push(path.to_owned()),
+            .for_each(|entry| sources(&entry.unwrap().path(), found))
+    } else {
+        found.push(path.to_owned())
     }
 }
 

@@ -151,9 +151,10 @@ impl Cast {
     }
 
     fn recipient(&self, message: u64) -> usize {
-        match self.pertinent.contains(&message) {
-            true => 0,
-            false => 1 + (message % (self.addresses.len() as u64 - 1)) as usize,
+        if self.pertinent.contains(&message) {
+            0
+        } else {
+            1 + (message % (self.addresses.len() as u64 - 1)) as usize
         }
     }
 }

@@ -112,9 +112,10 @@ impl Report {
                 source.note
             );
         }
-        let repeated = match self.messages > self.records as u64 {
-            true => ", repeated with a counter in their last 8 bytes",
-            false => "",
+        let repeated = if self.messages > self.records as u64 {
+            ", repeated with a counter in their last 8 bytes"
+        } else {
+            ""
         };
         text + &format!("  {:>6} in all{repeated}\n", thousands(self.records as u64))
     }

@@ -35,9 +35,10 @@ pub(super) fn run(args: &DataJobs, ui: &Ui) -> Result<(), CliError> {
         return Err(FullError::NoJob(wanted.clone()).into());
     }
     drop_jobs(&store, &dropped)?;
-    match args.json {
-        true => io::print_json(&dropped)?,
-        false => ui.announce(&format!("{} jobs dropped", dropped.len())),
+    if args.json {
+        io::print_json(&dropped)?
+    } else {
+        ui.announce(&format!("{} jobs dropped", dropped.len()))
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ pub(super) fn run(args: &Health) -> Result<(), CliError> {
             .as_deref()
             .map(super::data::certificate)
             .transpose()?,
-        // Whoever asks wants to know about now.
+        // The question is whether it serves now.
         retry: Retry {
             total: Duration::ZERO,
             ..Retry::default()
@@ -36,12 +36,13 @@ pub(super) fn run(args: &Health) -> Result<(), CliError> {
     };
     let serves = super::serve::runtime()?
         .block_on(async { Client::connect(&endpoint)?.is_serving().await })?;
-    match serves {
-        true if args.json => {
-            let answer = serde_json::json!({ "url": args.url, "serving": true });
-            Ok(io::print_json(&answer)?)
-        }
-        true => Ok(io::print("serving\n")?),
-        false => Err(FullError::NotServing(args.url.clone()).into()),
+    if !serves {
+        return Err(FullError::NotServing(args.url.clone()).into());
     }
+    if args.json {
+        io::print_json(&serde_json::json!({ "url": args.url, "serving": true }))?;
+    } else {
+        io::print("serving\n")?;
+    }
+    Ok(())
 }

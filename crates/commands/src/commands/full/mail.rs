@@ -135,14 +135,11 @@ fn show(bar: &omr_console::Bar, stage: Stage) {
 ///
 /// Errors: `Mail`, `Input`, `Lock`, `NoPassphrase`.
 fn unlocked(home: Home, arg: &PassphraseArg) -> Result<Home, CliError> {
-    match home.is_locked()? {
-        true => {
-            let passphrase = known(arg, &home.path(crate::commands::keygen::SECRET_KEY))?;
-            Ok(home.with_passphrase(passphrase))
-        }
-        false => {
-            io::warn_if_shared(&home.path(crate::commands::keygen::SECRET_KEY));
-            Ok(home)
-        }
+    if home.is_locked()? {
+        let passphrase = known(arg, &home.path(crate::commands::keygen::SECRET_KEY))?;
+        Ok(home.with_passphrase(passphrase))
+    } else {
+        io::warn_if_shared(&home.path(crate::commands::keygen::SECRET_KEY));
+        Ok(home)
     }
 }

@@ -41,11 +41,12 @@ impl Lot<'static> {
             ClueKind::Plain => None,
             ClueKind::Bound => stages.time("read", || kept_hashes(source, of, range.clone()))?,
         };
-        let payloads = match needs_payloads(detector, &session.header, kept.is_some()) {
-            false => Vec::new(),
-            true => stages
+        let payloads = if needs_payloads(detector, &session.header, kept.is_some()) {
+            stages
                 .time("read", || source.payloads(range.clone()))
-                .map_err(DetectorError::Source)?,
+                .map_err(DetectorError::Source)?
+        } else {
+            Vec::new()
         };
         let count = (range.end - range.start) as usize;
         check_len("clues", count * clue_bytes, clues.len())?;
@@ -78,9 +79,10 @@ impl<'a> Lot<'a> {
         let at = (&session.header.board_id, &session.header.seed);
         let bytes = session.header.plan.payload_bytes();
         let detector = &session.detector;
-        let to = match needs_payloads(detector, &session.header, kept.is_some()) {
-            true => BoundTo::new(at, &payloads, count, bytes)?,
-            false => BoundTo::new(at, &[], 0, None)?,
+        let to = if needs_payloads(detector, &session.header, kept.is_some()) {
+            BoundTo::new(at, &payloads, count, bytes)?
+        } else {
+            BoundTo::new(at, &[], 0, None)?
         };
         let to = kept.map_or(to, |hashes| BoundTo::kept(at, hashes));
         let clues = detector.read_clues(clues, clue_bytes, &to, &mut session.stages);

@@ -130,9 +130,10 @@ impl Primes {
     pub(super) fn chain(&self) -> Chain {
         let lower = self.lower.levels.iter().map(|level| self.lower(level));
         let chain = Chain::new([self.top_basis()].into_iter().chain(lower).collect());
-        match self.lower.cuts {
-            true => chain.with_cuts(),
-            false => chain,
+        if self.lower.cuts {
+            chain.with_cuts()
+        } else {
+            chain
         }
     }
 
@@ -197,9 +198,10 @@ impl Primes {
             let (modulus, special) = (self.lower(&places), self.special(count));
             (count > 0).then(|| self.product_shape().lowered(&modulus, &special))
         });
-        match self.lower.cuts {
-            true => lowered.collect(),
-            false => Vec::new(),
+        if self.lower.cuts {
+            lowered.collect()
+        } else {
+            Vec::new()
         }
     }
 }

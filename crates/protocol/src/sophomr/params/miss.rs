@@ -69,9 +69,10 @@ pub(super) fn packed(clue: &ClueSpec, added: &ClueNoise, p: u64, range: u64) -> 
     let (mut low, mut high) = (0.0, 64.0);
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
-        match cumulants(middle).0[1] < beyond {
-            true => low = middle,
-            false => high = middle,
+        if cumulants(middle).0[1] < beyond {
+            low = middle
+        } else {
+            high = middle
         }
     }
     let Cumulants([k, _, variance]) = cumulants(low);

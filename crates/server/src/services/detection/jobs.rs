@@ -112,12 +112,11 @@ impl Detection {
             tag => u8::try_from(tag).ok().and_then(Scheme::from_tag),
         };
         let scheme = scheme.ok_or_else(unknown)?;
-        match scheme.engines() == has {
-            true => Ok(scheme),
-            false => {
-                let expected = engines(scheme.engines());
-                Err(refuse::invalid("key_hashes", &expected, engines(&has)))
-            }
+        if scheme.engines() == has {
+            Ok(scheme)
+        } else {
+            let expected = engines(scheme.engines());
+            Err(refuse::invalid("key_hashes", &expected, engines(&has)))
         }
     }
 

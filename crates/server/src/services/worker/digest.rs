@@ -53,13 +53,14 @@ impl Workers {
     fn measure(&self, unit: &Unit, brought: &Brought) -> Result<(), Status> {
         let most = unit.digest_bytes(&self.0.set, clues(&self.0));
         let most = most.map_err(|error| Status::internal(error.to_string()))?;
-        match brought.bytes as u64 <= most {
-            true => Ok(()),
-            false => Err(refuse::invalid(
+        if brought.bytes as u64 <= most {
+            Ok(())
+        } else {
+            Err(refuse::invalid(
                 "total_bytes",
                 format_args!("at most {most}"),
                 brought.bytes,
-            )),
+            ))
         }
     }
 
@@ -84,11 +85,12 @@ impl Workers {
         if found > brought.bytes {
             return Ok(Err(refuse::invalid("data", brought.bytes, found)));
         }
-        match *blake3::hash(&digest).as_bytes() == brought.hash {
-            true => Ok(Ok(digest)),
-            false => Err(Status::data_loss(
+        if *blake3::hash(&digest).as_bytes() == brought.hash {
+            Ok(Ok(digest))
+        } else {
+            Err(Status::data_loss(
                 "the digest did not arrive as its hash says: bring it again",
-            )),
+            ))
         }
     }
 }

@@ -113,9 +113,10 @@ fn a_flip_in_a_message_is_found_by_reading_and_by_verification() {
     board
         .read(0..LEN, &mut |index, clue, payload| {
             let expected = message(&config(), index);
-            match clue.is_empty() {
-                true => lost.push(index),
-                false => assert!(clue == expected.clue && payload == expected.payload),
+            if clue.is_empty() {
+                lost.push(index)
+            } else {
+                assert!(clue == expected.clue && payload == expected.payload)
             }
             ControlFlow::Continue(())
         })

@@ -179,9 +179,10 @@ fn read(path: &Path, params: Option<&str>) -> Result<ClusterCosts, LabError> {
         expected: params.unwrap_or("a set with SophOMR").to_owned(),
     };
     let costs: ClusterCosts = serde_json::from_str(&text).map_err(|_| other())?;
-    match costs.is_sound() && params.is_none_or(|params| params == costs.params) {
-        true => Ok(costs),
-        false => Err(other()),
+    if costs.is_sound() && params.is_none_or(|params| params == costs.params) {
+        Ok(costs)
+    } else {
+        Err(other())
     }
 }
 

@@ -78,9 +78,10 @@ fn measure_in(
     dir: &Path,
     out: &Output<'_>,
 ) -> Result<PostFigures, LabError> {
-    let kind = match args.bound_clues {
-        true => ClueKind::Bound,
-        false => ClueKind::Plain,
+    let kind = if args.bound_clues {
+        ClueKind::Bound
+    } else {
+        ClueKind::Plain
     };
     let (clue_bytes, payload_bytes) = (kind.bytes(&params.clue), args.payload_bytes as usize);
     let mut rng = omr_client::os_rng();

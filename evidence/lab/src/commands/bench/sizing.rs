@@ -66,9 +66,10 @@ fn read(path: &Path, text: &str, set: &ParamSet) -> Result<MeasuredCosts, LabErr
         expected: set.name().to_owned(),
     };
     let costs: MeasuredCosts = serde_json::from_str(text).map_err(|_| other())?;
-    match costs.is_sound() && costs.params == set.name() {
-        true => Ok(costs),
-        false => Err(other()),
+    if costs.is_sound() && costs.params == set.name() {
+        Ok(costs)
+    } else {
+        Err(other())
     }
 }
 

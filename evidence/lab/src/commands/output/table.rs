@@ -149,9 +149,10 @@ fn title(name: &str) -> String {
 
 /// Four significant digits, and all before the point.
 fn significant(number: f64) -> String {
-    let digits = match number == 0.0 {
-        true => 0,
-        false => (3 - number.abs().log10().floor() as i64).clamp(0, 9) as usize,
+    let digits = if number == 0.0 {
+        0
+    } else {
+        (3 - number.abs().log10().floor() as i64).clamp(0, 9) as usize
     };
     format!("{number:.digits$}")
 }

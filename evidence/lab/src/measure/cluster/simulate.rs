@@ -222,9 +222,10 @@ pub(super) fn queue(
         };
         // A node that was idle when others took what came with it.
         let now = now.max(run.at_us);
-        let messages = match std::mem::replace(&mut hot[node as usize], run.piece) == run.piece {
-            true => 0,
-            false => run.messages * costs.message_bytes,
+        let messages = if std::mem::replace(&mut hot[node as usize], run.piece) == run.piece {
+            0
+        } else {
+            run.messages * costs.message_bytes
         };
         let keys = run.recipients * costs.key_bytes;
         let work_s = core_s(run, costs) / (machines.node_cores as f64 * machines.efficiency);

@@ -55,9 +55,10 @@ impl EarlierKeys {
         set: &EarlierSet,
         seed: u64,
     ) -> Result<(Self, Secret), EarlierBenchError> {
-        let kind = match set.published {
-            true => ClueKind::Plain,
-            false => ClueKind::Bound,
+        let kind = if set.published {
+            ClueKind::Plain
+        } else {
+            ClueKind::Bound
         };
         let start = Instant::now();
         let earlier = Arc::new(set.params()?);

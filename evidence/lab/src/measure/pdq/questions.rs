@@ -100,9 +100,10 @@ fn question(table: &Table, sql: String, random: bool) -> Question {
 }
 
 fn table_of(sql: &str) -> Option<&str> {
-    match sql.starts_with("--") {
-        true => None,
-        false => sql.split_once(" FROM ")?.1.split_whitespace().next(),
+    if sql.starts_with("--") {
+        None
+    } else {
+        sql.split_once(" FROM ")?.1.split_whitespace().next()
     }
 }
 
@@ -138,12 +139,13 @@ fn random_questions(
         let sql = format!("SELECT {select} FROM {name} WHERE {}", condition.sql);
         found.push(question(table, sql, true));
     }
-    match found.len() == random.count {
-        true => Ok(found),
-        false => Err(PdqBenchError::TooFew(Mismatch::new(
+    if found.len() == random.count {
+        Ok(found)
+    } else {
+        Err(PdqBenchError::TooFew(Mismatch::new(
             random.count,
             found.len(),
-        ))),
+        )))
     }
 }
 
@@ -152,9 +154,10 @@ fn select(rng: &mut ChaCha20Rng, table: &Table) -> String {
     let columns = table.schema().columns.iter();
     let some = columns.filter(|_| rng.next_u32().is_multiple_of(2));
     let names: Vec<&str> = some.map(|column| column.name.as_str()).collect();
-    match names.is_empty() {
-        true => "*".to_owned(),
-        false => names.join(", "),
+    if names.is_empty() {
+        "*".to_owned()
+    } else {
+        names.join(", ")
     }
 }
 

@@ -115,9 +115,10 @@ impl QueryBench {
             .iter()
             .map(|&row| values(&table, row as usize))
             .collect();
-        let exact = match numbered {
-            true => rows.numbers == expected && rows.values == values,
-            false => in_any_order(&rows.values) == in_any_order(&values),
+        let exact = if numbered {
+            rows.numbers == expected && rows.values == values
+        } else {
+            in_any_order(&rows.values) == in_any_order(&values)
         };
         Ok(QueryFigures {
             params: params.name(),

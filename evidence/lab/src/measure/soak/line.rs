@@ -108,9 +108,10 @@ impl Verdict {
         }
         for &index in board.pertinent() {
             if found.binary_search_by_key(&index, |m| m.index).is_err() {
-                match pertinent(index) {
-                    true => verdict.missed += 1,
-                    false => verdict.outside += 1,
+                if pertinent(index) {
+                    verdict.missed += 1
+                } else {
+                    verdict.outside += 1
                 }
             }
         }

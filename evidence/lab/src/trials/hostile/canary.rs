@@ -79,10 +79,11 @@ async fn check(client: &Client, range: Range<u64>, expected: &[Message]) -> Resu
         let piece = piece.map_err(|error| format!("the canary's reading: {error}"))?;
         found.extend(piece.messages);
     }
-    match found == expected {
-        true => Ok(()),
-        false => Err(format!(
+    if found == expected {
+        Ok(())
+    } else {
+        Err(format!(
             "the canary's post at {range:?} reads as something else"
-        )),
+        ))
     }
 }

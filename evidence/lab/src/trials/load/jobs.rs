@@ -196,12 +196,13 @@ impl JobLoad {
     /// Places in the range for all recipients' messages, far from each other.
     fn places(&self, recipients: u64) -> Result<Vec<u64>, TrialError> {
         let all = recipients * PERTINENT;
-        match self.messages >= all {
-            true => Ok((0..all).map(|i| i * self.messages / all).collect()),
-            false => Err(TrialError::Broken(format!(
+        if self.messages >= all {
+            Ok((0..all).map(|i| i * self.messages / all).collect())
+        } else {
+            Err(TrialError::Broken(format!(
                 "expected at least {all} messages for {recipients} recipients, found {}",
                 self.messages
-            ))),
+            )))
         }
     }
 }
@@ -286,13 +287,14 @@ fn judge(set: &ParamSet, recipient: &Recipient, digest: &[u8]) -> Result<(), Str
         .iter()
         .filter(|(at, payload)| expected.get(at) == Some(payload));
     let exact = exact.count();
-    match exact == expected.len() && found.len() == exact {
-        true => Ok(()),
-        false => Err(format!(
+    if exact == expected.len() && found.len() == exact {
+        Ok(())
+    } else {
+        Err(format!(
             "expected {} messages, found {exact} of them and {} others",
             expected.len(),
             found.len() - exact
-        )),
+        ))
     }
 }
 

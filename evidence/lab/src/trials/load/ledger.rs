@@ -72,13 +72,14 @@ impl Ledger {
             return;
         };
         let at = number as usize;
-        match std::mem::replace(&mut self.seen[at], true) {
-            true => self.found.doubled += 1,
-            false => match self.indices[at] {
+        if std::mem::replace(&mut self.seen[at], true) {
+            self.found.doubled += 1
+        } else {
+            match self.indices[at] {
                 Some(acknowledged) if acknowledged == index => self.found.exact += 1,
                 Some(_) => self.found.misplaced += 1,
                 None => self.found.unacknowledged += 1,
-            },
+            }
         }
     }
 

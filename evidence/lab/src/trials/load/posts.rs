@@ -188,9 +188,10 @@ impl PostLoad {
         let drive = |(first, client)| {
             let run = run.clone();
             tokio::spawn(async move {
-                match run.load.stream {
-                    true => run.stream(client, first as u64).await,
-                    false => run.calls(client, first as u64).await,
+                if run.load.stream {
+                    run.stream(client, first as u64).await
+                } else {
+                    run.calls(client, first as u64).await
                 }
             })
         };

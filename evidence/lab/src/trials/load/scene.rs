@@ -171,9 +171,10 @@ impl Scene {
     /// Errors: `Io`.
     pub(crate) fn key_disk_bytes(&self) -> Result<u64, TrialError> {
         let keys = self.place.data().join("objects/keys");
-        match keys.is_dir() {
-            true => folder_bytes(&keys).map_err(TrialError::io("measuring the server's keys")),
-            false => Ok(0),
+        if keys.is_dir() {
+            folder_bytes(&keys).map_err(TrialError::io("measuring the server's keys"))
+        } else {
+            Ok(0)
         }
     }
 
@@ -208,9 +209,10 @@ fn folder_bytes(dir: &Path) -> std::io::Result<u64> {
         let Ok(found) = path.symlink_metadata() else {
             continue;
         };
-        bytes += match found.is_dir() {
-            true => folder_bytes(&path)?,
-            false => found.len(),
+        bytes += if found.is_dir() {
+            folder_bytes(&path)?
+        } else {
+            found.len()
         };
     }
     Ok(bytes)

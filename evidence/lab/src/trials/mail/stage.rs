@@ -47,11 +47,12 @@ impl Stage<'_> {
     /// Errors: `Broken` where there is none; `Remote`.
     fn bound(&self) -> Result<usize, TrialError> {
         let bound = most_messages(&self.letters, self.payload_bytes()?).max(BOUND);
-        match bound <= MAX_BOUND {
-            true => Ok(bound),
-            false => Err(TrialError::Broken(format!(
+        if bound <= MAX_BOUND {
+            Ok(bound)
+        } else {
+            Err(TrialError::Broken(format!(
                 "expected letters of at most {MAX_BOUND} messages for each recipient, found {bound}"
-            ))),
+            )))
         }
     }
 

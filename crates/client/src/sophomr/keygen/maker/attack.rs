@@ -82,9 +82,10 @@ fn solved(m: &Modulus, mut equations: Vec<Vec<u64>>, unknowns: usize) -> Option<
         for (row, equation) in equations.iter_mut().enumerate() {
             let factor = equation[column];
             for (x, &y) in equation.iter_mut().zip(&pivot) {
-                *x = match row == column {
-                    true => y,
-                    false => m.sub(*x, m.mul(factor, y)),
+                *x = if row == column {
+                    y
+                } else {
+                    m.sub(*x, m.mul(factor, y))
                 };
             }
         }
@@ -141,9 +142,10 @@ fn clue_secret(opening: &Opening, keys: [&DetectionKey; 2]) -> Option<Vec<i64>> 
         }
         let phase = m.to_centered(ring.inverse(phase).row(0)[0]);
         let value = -(phase as f64 / scale).round() as i64;
-        match row < shape.coordinates {
-            true => clue[shape.coordinates - 1 - row] = value,
-            false => clue[shape.n + shape.coordinates - 1 - row] = -value,
+        if row < shape.coordinates {
+            clue[shape.coordinates - 1 - row] = value
+        } else {
+            clue[shape.n + shape.coordinates - 1 - row] = -value
         }
     }
     Some(clue)

@@ -280,9 +280,10 @@ async fn plan(
     server: Option<&Server>,
     ui: &Ui,
 ) -> Result<(NewIdentity, Option<Mark>), CliError> {
-    let clues = match args.plain_clues {
-        true => ClueKind::Plain,
-        false => ClueKind::Bound,
+    let clues = if args.plain_clues {
+        ClueKind::Plain
+    } else {
+        ClueKind::Bound
     };
     let params = args.params.as_deref();
     let new = NewIdentity {
@@ -441,9 +442,10 @@ fn print_report(identity: &Identity, json: bool) -> Result<(), CliError> {
         shown.bound,
         shown.sealing.unwrap_or("any but none"),
         shown.letter_parts,
-        match shown.batches {
-            true => ", fetched when their batch is full",
-            false => "",
+        if shown.batches {
+            ", fetched when their batch is full"
+        } else {
+            ""
         },
         shown.server.as_deref().unwrap_or("none"),
         shown.board.as_deref().unwrap_or("none"),

@@ -411,15 +411,15 @@ fn list(style: Style, ui: &Ui, inbox: &Inbox, retired: &[Retired]) -> Result<(),
         return Ok(io::print_json(&report)?);
     }
     let columns = Columns::of(&report.messages, has_retired);
-    match report.messages.is_empty() {
-        true => ui.announce(match style.all {
-            true => "no letters here",
-            false => "no new letters: `omr inbox --all` lists those that were read, too",
-        }),
-        false => {
-            let lines = report.messages.iter().map(|message| columns.line(message));
-            io::print(&(columns.heading() + &lines.collect::<String>()))?;
-        }
+    if report.messages.is_empty() {
+        ui.announce(if style.all {
+            "no letters here"
+        } else {
+            "no new letters: `omr inbox --all` lists those that were read, too"
+        })
+    } else {
+        let lines = report.messages.iter().map(|message| columns.line(message));
+        io::print(&(columns.heading() + &lines.collect::<String>()))?;
     }
     let incomplete = report.retired.iter().flat_map(|old| &old.incomplete);
     for letter in report.incomplete.iter().chain(incomplete) {

@@ -77,11 +77,12 @@ pub(super) fn line(kept: &Kept) -> String {
 /// When the rest of a range comes by itself.
 pub(super) fn fetches(kept: &Kept) -> String {
     let (expected, most) = (kept.fetches_expected, kept.fetches_left);
-    match expected < most {
-        true => format!(
+    if expected < most {
+        format!(
             "the rest comes with the next {expected} fetches, with {most} at most where much else comes meanwhile"
-        ),
-        false => format!("the rest comes with the next {most} fetches"),
+        )
+    } else {
+        format!("the rest comes with the next {most} fetches")
     }
 }
 

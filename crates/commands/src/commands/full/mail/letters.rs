@@ -143,9 +143,10 @@ pub(in crate::commands) fn contact(command: &Contact, ui: &Ui) -> Result<(), Cli
             let address = recipient(dir, file, place, ui)?;
             home(dir)?.add_contact(name, &address)?;
             let entry = entry((name.clone(), address));
-            match json {
-                true => io::print_json(&entry)?,
-                false => ui.note(&format!("fingerprint {}", entry.fingerprint)),
+            if *json {
+                io::print_json(&entry)?
+            } else {
+                ui.note(&format!("fingerprint {}", entry.fingerprint))
             }
             Ok(())
         }

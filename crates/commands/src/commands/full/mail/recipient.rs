@@ -67,17 +67,19 @@ pub(in crate::commands) fn clue_key(to: &Path, ui: &Ui) -> Result<Framed, CliErr
 fn read(path: &Path) -> Result<Named, InputError> {
     let mut bytes = Vec::new();
     let most = MAX_TEXT_BYTES + 1;
-    match io::is_standard(path) {
-        true => std::io::stdin().take(most).read_to_end(&mut bytes)?,
-        false => File::open(path)?.take(most).read_to_end(&mut bytes)?,
+    if io::is_standard(path) {
+        std::io::stdin().take(most).read_to_end(&mut bytes)?
+    } else {
+        File::open(path)?.take(most).read_to_end(&mut bytes)?
     };
     if bytes.starts_with(b"OMRF") {
         // Another file of ours, however long, is named as what it is.
         FrameReader::read_header(&bytes[..], Kind::ClueKey, u64::MAX)?;
     }
-    match bytes.len() as u64 > MAX_TEXT_BYTES {
-        true => Err(ReadError::TooLarge(MAX_TEXT_BYTES).into()),
-        false => Ok(Named::from_file(bytes).map_err(RecipientError::from)?),
+    if bytes.len() as u64 > MAX_TEXT_BYTES {
+        Err(ReadError::TooLarge(MAX_TEXT_BYTES).into())
+    } else {
+        Ok(Named::from_file(bytes).map_err(RecipientError::from)?)
     }
 }
 

@@ -148,9 +148,10 @@ async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> 
 
 async fn tick(scene: &Scene<'_>, client: &Client, first: bool) -> Result<(), CliError> {
     let requests = scene.inbox.requests();
-    let collected = match scene.args.session {
-        true => cut(client, scene.identity, requests).await,
-        false => collect(client, scene.identity, requests, |_| {}).await,
+    let collected = if scene.args.session {
+        cut(client, scene.identity, requests).await
+    } else {
+        collect(client, scene.identity, requests, |_| {}).await
     };
     history::report(scene.ui, scene.inbox)?;
     let collected = collected?;
@@ -245,9 +246,10 @@ fn print_messages(scene: &Scene<'_>, messages: &[u64]) -> Result<(), CliError> {
     let is_new = |message: &&Listed| messages.contains(&message.number);
     let columns = Columns::of(&all, !scene.retired.is_empty());
     for message in all.iter().filter(is_new) {
-        match scene.args.json {
-            true => io::print_json(message)?,
-            false => io::print(&columns.line(message))?,
+        if scene.args.json {
+            io::print_json(message)?
+        } else {
+            io::print(&columns.line(message))?
         }
     }
     Ok(())

@@ -93,9 +93,10 @@ pub(crate) enum PdqError {
 
 /// What to do about so many rows.
 fn advice(found: u64) -> String {
-    match found <= MAX_BOUND as u64 {
-        true => format!("ask again with --bound {found}, or a narrower condition"),
-        false => format!("ask with a narrower condition, an answer holds at most {MAX_BOUND} rows"),
+    if found <= MAX_BOUND as u64 {
+        format!("ask again with --bound {found}, or a narrower condition")
+    } else {
+        format!("ask with a narrower condition, an answer holds at most {MAX_BOUND} rows")
     }
 }
 

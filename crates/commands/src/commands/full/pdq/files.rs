@@ -23,9 +23,10 @@ pub(super) fn keys(dir: &Path) -> [PathBuf; 2] {
 
 /// Where a table will go: into a file, never to standard output.
 pub(super) fn table_output(path: &Path, force: bool) -> Result<Output, CliError> {
-    match io::is_standard(path) {
-        true => Err(PdqError::Standard.into()),
-        false => Ok(Output::file(path, force)?),
+    if io::is_standard(path) {
+        Err(PdqError::Standard.into())
+    } else {
+        Ok(Output::file(path, force)?)
     }
 }
 

@@ -114,9 +114,10 @@ impl Source {
         }
         let file = File::open(path).map_err(input)?;
         let kind = file.metadata().map_err(input)?.file_type();
-        match kind.is_file() || kind.is_dir() {
-            true => Ok(Self { file, _copy: None }),
-            false => Self::copy(path, file),
+        if kind.is_file() || kind.is_dir() {
+            Ok(Self { file, _copy: None })
+        } else {
+            Self::copy(path, file)
         }
     }
 

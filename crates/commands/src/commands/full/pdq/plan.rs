@@ -71,9 +71,10 @@ pub(super) fn run(args: &PdqPlan) -> Result<(), CliError> {
     let params = files::params(&args.params)?;
     let (query, bound) = super::parse(&args.sql, schema, args.bound)?;
     let plan = super::planned(&public, &params, &query, bound)?;
-    match args.json {
-        true => Ok(io::print_json(&report(&params, schema, &plan))?),
-        false => Ok(io::print(&format!("{}\n", words(&params, schema, &plan)))?),
+    if args.json {
+        Ok(io::print_json(&report(&params, schema, &plan))?)
+    } else {
+        Ok(io::print(&format!("{}\n", words(&params, schema, &plan)))?)
     }
 }
 

@@ -37,9 +37,10 @@ fn is_url(text: &str) -> bool {
 
 pub(super) fn run(args: &PdqSchema, ui: &Ui) -> Result<(), CliError> {
     let out = Output::file(&args.out, args.force)?.apart_from([&args.from])?;
-    let public = match is_url(&args.from) {
-        true => remote::public(&args.from, &args.access, args.table.as_deref(), ui)?,
-        false => files::table(Path::new(&args.from))?.public(),
+    let public = if is_url(&args.from) {
+        remote::public(&args.from, &args.access, args.table.as_deref(), ui)?
+    } else {
+        files::table(Path::new(&args.from))?.public()
     };
     Ok(out.write(format!("{}\n", public.to_json()).as_bytes())?)
 }

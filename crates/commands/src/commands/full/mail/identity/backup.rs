@@ -111,10 +111,7 @@ pub(super) fn passphrase(args: &IdPassphrase, ui: &Ui) -> Result<(), CliError> {
     };
     let new = given.new_passphrase(&path)?;
     home.set_passphrase(Some(&new))?;
-    ui.note(match was_locked {
-        true => "the secret is under the new passphrase; exports made before are under the old one",
-        false => "the secret is under the passphrase: nobody can restore it without; letters in the inbox are not",
-    });
+    ui.note(if was_locked { "the secret is under the new passphrase; exports made before are under the old one" } else { "the secret is under the passphrase: nobody can restore it without; letters in the inbox are not" });
     Ok(())
 }
 
@@ -149,9 +146,10 @@ pub(super) fn export(args: &IdExport, ui: &Ui) -> Result<(), CliError> {
 }
 
 fn write(args: &IdExport, output: &Output, bytes: &[u8]) -> Result<(), CliError> {
-    match io::is_standard(output.path()) {
-        true => Ok(io::write_result(Path::new(STANDARD), bytes)?),
-        false => Ok(io::stage_bytes(output.path(), Access::Private, bytes)?.commit(args.force)?),
+    if io::is_standard(output.path()) {
+        Ok(io::write_result(Path::new(STANDARD), bytes)?)
+    } else {
+        Ok(io::stage_bytes(output.path(), Access::Private, bytes)?.commit(args.force)?)
     }
 }
 
