@@ -34,7 +34,7 @@ mod tests {
         };
         let mut input = 9u64.to_le_bytes().to_vec();
         input.extend(b"https://a\x01\x32\0\0\0\xfa\0\0\0key");
-        let expected = &blake3::derive_key("omr address v2", &input)[..16];
+        let expected = &blake3::derive_key("omr address v1", &input)[..16];
         assert_eq!(address_fingerprint(&address).unwrap(), expected);
         let change: [&dyn Fn(&mut Address); 5] = [
             &|a| a.server.push('/'),

@@ -1,10 +1,10 @@
 //! The fingerprint of an address: what stands for it in a short one.
 
-/// Bytes of a fingerprint. Whoever wants another address under a fingerprint that people have tries 2^128 of them; that
-/// an owner finds two addresses of her own of one fingerprint, by 2^64 trials, serves nobody but her.
+/// Bytes of a fingerprint. Finding a second address for a given fingerprint takes 2^128 trials. An owner can find two
+/// addresses of their own with one fingerprint in 2^64 trials, which harms nobody else.
 pub const FINGERPRINT_BYTES: usize = 16;
 
-const DOMAIN: &str = "omr address v2";
+const DOMAIN: &str = "omr address v1";
 
 /// The fingerprint of an address: the URL of its server, empty where it has none, the tag of its sealing, the messages
 /// that a digest and a letter take, and the file of its clue key.

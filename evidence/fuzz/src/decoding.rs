@@ -23,8 +23,8 @@ macro_rules! frozen {
     ($set:expr, $folder:literal, $digest:literal) => {
         Frozen {
             set: $set,
-            secret: include_bytes!(concat!("../../../testdata/wire/v2/", $folder, "secret.key")),
-            digest: include_bytes!(concat!("../../../testdata/wire/v2/", $folder, $digest)),
+            secret: include_bytes!(concat!("../../../testdata/wire/v1/", $folder, "secret.key")),
+            digest: include_bytes!(concat!("../../../testdata/wire/v1/", $folder, $digest)),
         }
     };
 }

@@ -10,7 +10,7 @@ use omr_protocol::instantomr::{InstantDigest, SessionFile};
 /// This target.
 pub const TARGET: Target = Target::new("sessions", run, seeds);
 
-const FILE: &[u8] = include_bytes!("../../../testdata/wire/v2/instant-v4/session.bin");
+const FILE: &[u8] = include_bytes!("../../../testdata/wire/v1/instant-v4/session.bin");
 /// Any body, from here on; else a right one with changes.
 const ANY: usize = 128;
 

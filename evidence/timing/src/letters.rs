@@ -32,15 +32,15 @@ pub(crate) fn all() -> Vec<Case> {
         Case::new("digests of SophOMR decoded", || {
             decoded(
                 BULK,
-                include_bytes!("../../../testdata/wire/v2/opened-v4/secret.key"),
-                include_bytes!("../../../testdata/wire/v2/opened-v4/digest.bin"),
+                include_bytes!("../../../testdata/wire/v1/opened-v4/secret.key"),
+                include_bytes!("../../../testdata/wire/v1/opened-v4/digest.bin"),
             );
         }),
         Case::new("digests of InstantOMR decoded", || {
             decoded(
                 HYBRID,
-                include_bytes!("../../../testdata/wire/v2/instant-v4/secret.key"),
-                include_bytes!("../../../testdata/wire/v2/instant-v4/digest.bin"),
+                include_bytes!("../../../testdata/wire/v1/instant-v4/secret.key"),
+                include_bytes!("../../../testdata/wire/v1/instant-v4/digest.bin"),
             );
         }),
         Case::new("files under a passphrase", unlocked).expecting(Expected::Public(2, TAG)),
@@ -124,7 +124,7 @@ fn decoded(name: &str, secret: &[u8], digest: &[u8]) {
 
 /// Unlocks a file whose key is marked as soon as it is derived.
 fn unlocked() {
-    let file = include_bytes!("../../../testdata/wire/v2/plain-v4/secret.key.locked");
+    let file = include_bytes!("../../../testdata/wire/v1/plain-v4/secret.key.locked");
     let passphrase = Zeroizing::new("correct horse battery staple".to_owned());
     let passphrase = Passphrase::new(passphrase).expect("a passphrase");
     let within = unlock(Kind::SecretKey, file, &passphrase).expect("a frozen file");

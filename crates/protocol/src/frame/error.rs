@@ -1,7 +1,7 @@
 //! What can be wrong with a file.
 
 use crate::hex;
-use omr_errors::Mismatch;
+use omr_errors::{Mismatch, OtherVersion};
 use std::io;
 
 use super::header::{FORMAT_VERSION, Kind, MAX_PARAMS_ID_BYTES};
@@ -23,7 +23,7 @@ pub enum FrameError {
     #[error("not an omr file: expected it to begin with \"OMRF\", found \"{}\"", .0.escape_ascii())]
     NotOmr(Vec<u8>),
     /// The file has this format, which the program does not read.
-    #[error("expected file format version {FORMAT_VERSION}, found version {0}")]
+    #[error("{}", OtherVersion { expected: FORMAT_VERSION.into(), found: (*.0).into() })]
     Version(u16),
     /// The file is well formed but holds another thing.
     #[error("{0}")]
