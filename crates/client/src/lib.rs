@@ -33,7 +33,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Every party's part, with a detector too (`evidence/e2e/examples/retrieval.rs`):
+//! Every party's part, with a detector too (`examples/retrieval.rs`):
 //!
 //! ```ignore
 #![doc = include_str!("../retrieval.rs")]

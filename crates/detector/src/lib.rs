@@ -5,7 +5,7 @@
 //!
 //! An [`engine::Engine`] makes detection keys ready; [`engines::Engines`] holds the ready keys of a recipient, such as a
 //! [`sophomr::Detector`] or an [`instantomr::InstantDetector`], and answers a request about the messages of a
-//! [`MessageSource`], such as [`Messages`]. Every party's part (`evidence/e2e/examples/retrieval.rs`):
+//! [`MessageSource`], such as [`Messages`]. Every party's part (`examples/retrieval.rs`):
 //!
 //! ```ignore
 #![doc = include_str!("../retrieval.rs")]
