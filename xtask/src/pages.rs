@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::XtaskError;
+use crate::figures;
 use crate::gpu;
 
 /// Longest line, but for rows of tables, which cannot be broken.
@@ -106,6 +107,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     found.extend(nameless(&sources));
     found.extend(words::faults(&sources));
     if found.is_empty() {
+        figures::check(root)?;
         gpu::page(root, false)
     } else {
         Err(XtaskError::Pages(found))

@@ -27,6 +27,7 @@ mod workload;
 mod yardstick;
 
 pub use attacks::{AttackLine, AttackTable, attacks};
+pub(crate) use builds::printed;
 pub use builds::{BuildError, BuildRatio, compare_builds};
 pub use card::{CardBench, CardFigures, CardTimes, MessageBench, MessageFigures, MessageTimes};
 pub use crossover::{Crossover, Point};
@@ -36,7 +37,7 @@ pub use earlier::{EarlierBench, EarlierBenchError, EarlierFigures, EarlierKeys};
 pub use instant::InstantUnits;
 pub use median::median;
 pub use recipients::{RecipientsBench, RecipientsFigures, RecipientsTimes};
-pub use report::{Compared, Figure, Incomparable, Machine, Report, Subject};
+pub use report::{Compared, Incomparable, Machine, Measurement, Rates, Report, Subject};
 pub(crate) use setting::schemes;
 pub use setting::{Setting, Shape, Start};
 pub use soak::{Soak, SoakDigest, SoakLine, SoakTally, Strain, failure_log2};
