@@ -27,7 +27,7 @@
 //! are one subtree of the expansion, and their rows need
 //! transforms of length `n / (v M)` alone (`rows`), so that no more than a block of rows is ever held.
 //!
-//! Sizes and noise: `docs/earlier.md`; the alternative with a matrix: `docs/notebook.md`.
+//! Sizes and noise: `docs/comparison.md`; the alternative with a matrix: `docs/notebook.md`.
 
 mod affine;
 mod batch;
