@@ -36,6 +36,13 @@ pub(crate) enum Fault {
         line: usize,
         link: String,
     },
+    /// A link to a source file whose text names something that the file does not define.
+    Undefined {
+        page: PathBuf,
+        line: usize,
+        name: String,
+        link: String,
+    },
     /// A page that the book leaves out.
     Unlisted { page: PathBuf },
     /// A Rust file that does not begin with what is in it.
@@ -73,6 +80,18 @@ impl fmt::Display for Fault {
                     "{source}:{line}: expected a sentence of plain words with a subject, found `{word}`"
                 )
             }
+            Self::Undefined {
+                page,
+                line,
+                name,
+                link,
+            } => {
+                let page = page.display();
+                write!(
+                    f,
+                    "{page}:{line}: expected that {link} defines `{name}`, found no such item"
+                )
+            }
             Self::Unlisted { page } => {
                 let page = page.display();
                 write!(f, "{CONTENTS}: expected {page}, found it nowhere")
@@ -104,6 +123,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
         read(root, Path::new(folder), "rs", true, &mut sources)?;
     }
     found.extend(faults(&pages, &|path| root.join(path).exists()));
+    found.extend(undefined(&pages, &sources));
     found.extend(nameless(&sources));
     found.extend(words::faults(&sources));
     if found.is_empty() {
@@ -181,6 +201,44 @@ fn faults(pages: &BTreeMap<PathBuf, String>, exists: &dyn Fn(&Path) -> bool) -> 
         }
     }
     found
+}
+
+/// Links such as ``[`Writer::parts`](../crates/client/src/letter.rs)`` to source files that do not define the name.
+fn undefined(
+    pages: &BTreeMap<PathBuf, String>,
+    sources: &BTreeMap<PathBuf, String>,
+) -> Vec<Fault> {
+    let mut found = Vec::new();
+    for (page, text) in pages {
+        for (line, text) in (1..).zip(text.lines()) {
+            for (before, rest) in text.match_indices("`](").map(|(at, _)| text.split_at(at)) {
+                let name = before.rsplit(['`', ':']).next().unwrap_or_default();
+                let link = links(rest).next().unwrap_or_default();
+                let source = sources.get(&plain(&page.with_file_name(link)));
+                if source.is_some_and(|source| !defines(source, name)) {
+                    found.push(Fault::Undefined {
+                        page: page.clone(),
+                        line,
+                        name: name.to_owned(),
+                        link: link.to_owned(),
+                    });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Whether a source file defines a function, type or trait of this name.
+fn defines(source: &str, name: &str) -> bool {
+    let kinds = ["fn", "struct", "enum", "trait", "type", "const"];
+    kinds.iter().any(|kind| {
+        let item = format!("{kind} {name}");
+        source.match_indices(&item).any(|(at, _)| {
+            let next = source[at + item.len()..].chars().next();
+            !next.is_some_and(|c| c.is_alphanumeric() || c == '_')
+        })
+    })
 }
 
 /// Targets of the links `[text](target)` of a line.
@@ -278,6 +336,26 @@ mod tests {
         }
         let code = "```text\n[x](nothing.md)\n```\n";
         assert_eq!(of(&[("a.md", code)]), []);
+    }
+
+    #[test]
+    fn links_with_names_lead_to_files_that_define_them() {
+        let page = |name: &str| {
+            let text = format!("# Tour\n\nSee [`{name}`](../crates/a/src/b.rs).\n");
+            BTreeMap::from([(PathBuf::from("docs/tour.md"), text)])
+        };
+        let source = "/// A row.\npub struct Row;\nimpl Row { pub(crate) fn of(self) {} }\n";
+        let sources = BTreeMap::from([(PathBuf::from("crates/a/src/b.rs"), source.to_owned())]);
+        for name in ["Row", "of", "Row::of"] {
+            assert_eq!(undefined(&page(name), &sources), [], "{name}");
+        }
+        let fault = Fault::Undefined {
+            page: "docs/tour.md".into(),
+            line: 3,
+            name: "Ro".into(),
+            link: "../crates/a/src/b.rs".into(),
+        };
+        assert_eq!(undefined(&page("Ro"), &sources), [fault]);
     }
 
     #[test]

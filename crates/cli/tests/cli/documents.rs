@@ -164,7 +164,7 @@ struct Block {
     printed_by: Option<String>,
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
@@ -210,7 +210,7 @@ fn blocks(page: &str) -> Vec<Block> {
 }
 
 /// The names of all documents below the folder `name` of the repository.
-fn pages(name: &str) -> Vec<String> {
+pub(crate) fn pages(name: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root().join(name)).unwrap() {
         let entry = entry.unwrap();
