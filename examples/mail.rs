@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let server = Server::start(config).await?;
     let client = Client::connect(&Endpoint::new(format!("http://{}", server.address()?)))?;
     tokio::spawn(server.run(std::future::pending()));
-    // Alice's keys and letters lie in a folder of hers. She registers the detection keys and publishes `address`.
+    // Alice's keys and letters lie in a folder. The server gets the detection keys, everybody gets `address`.
     let home = Home::new(folder.path().join("alice"));
     let new = NewIdentity {
         params: "insecure-tiny-hybrid-v4".to_owned(),
@@ -52,12 +52,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [letter] = &letters[..] else {
         return Err(format!("expected one letter, found {letters:?}").into());
     };
-    let text = inbox.body(letter.number)?;
-    assert_eq!(text, b"hello Alice");
-    println!(
-        "letter {}: {}",
-        letter.number,
-        String::from_utf8_lossy(&text)
-    );
+    let text = String::from_utf8(inbox.body(letter.number)?)?;
+    assert_eq!(text, "hello Alice");
+    println!("letter {}: {text}", letter.number);
     Ok(())
 }

@@ -21,16 +21,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Alice keeps `secret`, gives `address` to everybody who writes to her, and `key` to the detector.
     let mut rng = os_rng();
     let (secret, address) = identity(set.clue(), ClueKind::Bound, &mut rng);
-    let mut key = Vec::new();
-    write_detection_key(&set, EngineKind::Sophomr, &secret, None, &mut rng, &mut key)?;
+    let (engine, mut key) = (EngineKind::Sophomr, Vec::new());
+    write_detection_key(&set, engine, &secret, None, &mut rng, &mut key)?;
     // Senders seal letters and add clues; the board shows both to everybody.
     let (_, bob) = identity(set.clue(), ClueKind::Bound, &mut rng);
     let (mut clues, mut payloads) = (Vec::new(), Vec::new());
-    for (to, text) in [
-        (&bob, "for Bob"),
-        (&address, "hello Alice"),
-        (&bob, "for Bob"),
-    ] {
+    for (to, text) in [(&bob, "hi"), (&address, "hello Alice"), (&bob, "hi")] {
         let writer = Writer::new(set.clue(), to, board.clone())?;
         let parts = writer.parts(text.as_bytes(), &mut rng)?;
         let message = writer.message(&mut rng, &parts[0])?;
@@ -45,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         sealing: board.sealing,
         seed: placement_seed(),
     };
-    let loaded = on_cpu(&set, EngineKind::Sophomr)?.load(&mut &key[..])?;
+    let loaded = on_cpu(&set, engine)?.load(&mut &key[..])?;
     let answer = loaded.answer(Scheme::Sophomr, task, &Quiet)?;
     let digest = answer.response.to_bytes(&set)?;
     // Alice finds her messages in the digest and opens them.
@@ -56,9 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err(format!("expected one letter, found {opened:?}").into());
     };
     assert_eq!(letter.bytes[..], *b"hello Alice");
-    println!(
-        "message {number}: {}",
-        String::from_utf8_lossy(&letter.bytes)
-    );
+    let text = String::from_utf8_lossy(&letter.bytes);
+    println!("message {number}: {text}");
     Ok(())
 }

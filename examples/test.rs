@@ -27,7 +27,7 @@ fn mail() {
 
 #[test]
 fn stream() {
-    let expected = "messages 0..3: \"first\"\nmessages 3..5: \"second\"\n";
+    let expected = "messages 0..2: first\nmessages 2..4: second\n";
     assert_eq!(run("stream"), expected);
 }
 

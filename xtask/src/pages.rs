@@ -15,7 +15,7 @@ use crate::gpu;
 /// Longest line, but for rows of tables, which cannot be broken.
 const COLUMNS: usize = 120;
 /// Folders of pages, beside the workspace's root.
-const FOLDERS: [&str; 2] = ["docs", "reference"];
+const FOLDERS: [&str; 3] = ["docs", "hw", "reference"];
 /// The book's contents, in a folder that leads to all pages.
 const CONTENTS: &str = "book/src/SUMMARY.md";
 /// Folders of Rust files.
@@ -36,12 +36,12 @@ pub(crate) enum Fault {
         line: usize,
         link: String,
     },
-    /// A link to a source file whose text names something that the file does not define.
+    /// A name with a source file that does not define it.
     Undefined {
         page: PathBuf,
         line: usize,
         name: String,
-        link: String,
+        file: String,
     },
     /// A page that the book leaves out.
     Unlisted { page: PathBuf },
@@ -84,12 +84,12 @@ impl fmt::Display for Fault {
                 page,
                 line,
                 name,
-                link,
+                file,
             } => {
                 let page = page.display();
                 write!(
                     f,
-                    "{page}:{line}: expected that {link} defines `{name}`, found no such item"
+                    "{page}:{line}: expected that crates/{file} defines `{name}`, found no such item"
                 )
             }
             Self::Unlisted { page } => {
@@ -203,26 +203,31 @@ fn faults(pages: &BTreeMap<PathBuf, String>, exists: &dyn Fn(&Path) -> bool) -> 
     found
 }
 
-/// Links such as ``[`Writer::parts`](../crates/client/src/letter.rs)`` to source files that do not define the name.
+/// Names such as `` `Writer::parts` (`client/src/letter.rs`) `` that the source file does not define. Files are named from
+/// the folder of crates.
 fn undefined(
     pages: &BTreeMap<PathBuf, String>,
     sources: &BTreeMap<PathBuf, String>,
 ) -> Vec<Fault> {
     let mut found = Vec::new();
     for (page, text) in pages {
-        for (line, text) in (1..).zip(text.lines()) {
-            for (before, rest) in text.match_indices("`](").map(|(at, _)| text.split_at(at)) {
-                let name = before.rsplit(['`', ':']).next().unwrap_or_default();
-                let link = links(rest).next().unwrap_or_default();
-                let source = sources.get(&plain(&page.with_file_name(link)));
-                if source.is_some_and(|source| !defines(source, name)) {
-                    found.push(Fault::Undefined {
-                        page: page.clone(),
-                        line,
-                        name: name.to_owned(),
-                        link: link.to_owned(),
-                    });
-                }
+        // A line may end between a name and its file.
+        let flat = text.replace('\n', " ");
+        for (at, _) in flat.match_indices("` (`") {
+            let (before, rest) = flat.split_at(at);
+            let name = before.rsplit(['`', ':']).next().unwrap_or_default();
+            let file = rest["` (`".len()..].split('`').next().unwrap_or_default();
+            if !file.ends_with(".rs") {
+                continue;
+            }
+            let source = sources.get(&Path::new("crates").join(file));
+            if !source.is_some_and(|source| defines(source, name)) {
+                found.push(Fault::Undefined {
+                    page: page.clone(),
+                    line: text[..at].lines().count(),
+                    name: name.to_owned(),
+                    file: file.to_owned(),
+                });
             }
         }
     }
@@ -339,23 +344,26 @@ mod tests {
     }
 
     #[test]
-    fn links_with_names_lead_to_files_that_define_them() {
-        let page = |name: &str| {
-            let text = format!("# Tour\n\nSee [`{name}`](../crates/a/src/b.rs).\n");
-            BTreeMap::from([(PathBuf::from("docs/tour.md"), text)])
+    fn names_are_defined_in_the_files_beside_them() {
+        let of = |name: &str, file: &str| {
+            let text = format!("# Tour\n\nA `{name}`\n(`{file}`) and `this` (`x.sv`).\n");
+            let pages = BTreeMap::from([(PathBuf::from("docs/tour.md"), text)]);
+            let source = "/// A row.\npub struct Row;\nimpl Row { pub(crate) fn of(self) {} }\n";
+            let sources = BTreeMap::from([(PathBuf::from("crates/a/b.rs"), source.to_owned())]);
+            undefined(&pages, &sources)
         };
-        let source = "/// A row.\npub struct Row;\nimpl Row { pub(crate) fn of(self) {} }\n";
-        let sources = BTreeMap::from([(PathBuf::from("crates/a/src/b.rs"), source.to_owned())]);
         for name in ["Row", "of", "Row::of"] {
-            assert_eq!(undefined(&page(name), &sources), [], "{name}");
+            assert_eq!(of(name, "a/b.rs"), [], "{name}");
         }
-        let fault = Fault::Undefined {
-            page: "docs/tour.md".into(),
-            line: 3,
-            name: "Ro".into(),
-            link: "../crates/a/src/b.rs".into(),
-        };
-        assert_eq!(undefined(&page("Ro"), &sources), [fault]);
+        for (name, file) in [("Ro", "a/b.rs"), ("Row", "a/c.rs")] {
+            let fault = Fault::Undefined {
+                page: "docs/tour.md".into(),
+                line: 3,
+                name: name.into(),
+                file: file.into(),
+            };
+            assert_eq!(of(name, file), [fault]);
+        }
     }
 
     #[test]
