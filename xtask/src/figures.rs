@@ -103,7 +103,11 @@ impl Document<'_> {
     /// Returns the peak of memory of a measurement.
     fn memory(&self, name: &str) -> Result<String, XtaskError> {
         let bytes = self.figure(name, "/peak_rss_bytes")?;
-        Ok(format!("{:.1} GB", bytes / 1e9))
+        if bytes < 1e9 {
+            Ok(format!("{:.0} MB", bytes / 1e6))
+        } else {
+            Ok(format!("{:.1} GB", bytes / 1e9))
+        }
     }
 
     /// Returns where and when the document was measured.
@@ -116,22 +120,6 @@ impl Document<'_> {
             self.text("/build")?,
             self.text("/date")?,
         ))
-    }
-
-    /// Returns the commands of all measurements, one a line.
-    fn commands(&self) -> Result<String, XtaskError> {
-        let all = self.0["measurements"].as_array().into_iter().flatten();
-        let mut lines = String::new();
-        for one in all {
-            let one = Document(one);
-            let _ = writeln!(
-                lines,
-                "{:<22} {}",
-                one.text("/name")?,
-                one.text("/command")?
-            );
-        }
-        Ok(lines)
     }
 }
 
@@ -211,7 +199,7 @@ fn readme(document: &Value, card: &Value) -> Result<String, XtaskError> {
         ),
     );
     Ok(format!(
-        "\nSet `{}`, {} messages of {} bytes, {} of them for the recipient. {}.\n\n{}\n",
+        "\nSet `{}`, {} messages of {} bytes, {} of them for the recipient.\n{}.\n\n{}\n",
         all.text("/set/params")?,
         thousands(all.figure("digest", "/messages")?),
         all.figure("digest", "/payload_bytes")?,
@@ -325,7 +313,7 @@ fn performance(document: &Value) -> Result<String, XtaskError> {
             let damaged = class.0["damaged"] == true;
             rows.add(
                 &format!(
-                    "{engine}, {} messages{}",
+                    "{engine}: {} pertinent{}",
                     class.number("/pertinent")?,
                     if damaged { ", damaged" } else { "" }
                 ),
@@ -447,7 +435,7 @@ mod tests {
         });
         let table = readme(&document(), &card).unwrap();
         for row in [
-            "Set `hybrid-v4`, 65,536 messages of 612 bytes, 50 of them for the recipient. A processor, 2 cores",
+            "Set `hybrid-v4`, 65,536 messages of 612 bytes, 50 of them for the recipient.\nA processor, 2 cores",
             "commit `0123456789ab`, 2026-11-27.\n\n|  |  |\n|---|---|\n",
             "| Digest: one thread; two threads | 21.1 s; 21.1 s |",
             "| Sizes: digest; clue with its signature | 41,180; 2,805 bytes |",
@@ -458,10 +446,11 @@ mod tests {
         }
         let tables = performance(&document()).unwrap();
         for row in [
-            "digest_two_threads     bench digest_two_threads\n",
+            "Set `hybrid-v4`, payloads of 612 bytes, 50 of 65,536 messages pertinent.\nA processor",
             "| range check | 3.90 |",
             "| SophOMR costs less from so many messages on | 733 |",
-            "| SophOMR, 0 messages, damaged | 4400 us; 0.5 |",
+            "| SophOMR: 0 pertinent, damaged | 4400 us; 0.5 |",
+            "| equality of a text: answer; memory | 4.4 s; 693 MB |",
             "| equality of a text: key; query; answer | 38,625,391; 491,874; 8,459 bytes |",
             "| durable posts a second | 102,000 |",
         ] {

@@ -205,10 +205,7 @@ fn faults(pages: &BTreeMap<PathBuf, String>, exists: &dyn Fn(&Path) -> bool) -> 
 
 /// Names such as `` `Writer::parts` (`client/src/letter.rs`) `` that the source file does not define. Files are named from
 /// the folder of crates.
-fn undefined(
-    pages: &BTreeMap<PathBuf, String>,
-    sources: &BTreeMap<PathBuf, String>,
-) -> Vec<Fault> {
+fn undefined(pages: &BTreeMap<PathBuf, String>, sources: &BTreeMap<PathBuf, String>) -> Vec<Fault> {
     let mut found = Vec::new();
     for (page, text) in pages {
         // A line may end between a name and its file.
