@@ -213,11 +213,13 @@ fn readme(document: &Value, card: &Value) -> Result<String, XtaskError> {
 fn performance(document: &Value) -> Result<String, XtaskError> {
     let all = Document(document);
     let mut text = format!(
-        "\n{}, set `{}`.\n",
-        all.machine()?,
-        all.text("/set/params")?
+        "\nSet `{}`, payloads of {} bytes, {} of {} messages pertinent.\n{}.\n",
+        all.text("/set/params")?,
+        all.figure("digest", "/payload_bytes")?,
+        all.figure("digest", "/pertinent")?,
+        thousands(all.figure("digest", "/messages")?),
+        all.machine()?
     );
-    let _ = writeln!(text, "\n```text\n{}```", all.commands()?);
     let mut rows = Rows::default();
     rows.add("digest", "s".to_owned());
     for (name, what) in [
