@@ -22,7 +22,7 @@
 //! in the domains `omr pdq large secret v1` and `omr pdq small secret v1` with i = 0, and `omr pdq answer secret v1`
 //! with i for each body that shares a mask.
 //!
-//! **`pdq-evaluation.key`** (kind 9): a mask seed of 32 bytes, then parts without gaps as in section 9 with the masks
+//! **`pdq-evaluation.key`** (kind 9): a mask seed of 32 bytes, then parts without gaps as in `detection.key` with the masks
 //! `Mask(seed, (index, digit))`. [`Part`] has the parts and indices, `params/primes.rs` the primes.
 //!
 //! **Query** (kind 10):

@@ -9,7 +9,7 @@
 //! 8 each  first batch and one past the last, u32 each, counted from 0 over all groups, in ascending order with a gap
 //!         between two ranges
 //!         for each group with batches in a range, ascending, and each part of a group: body and mask of the packed
-//!         ciphertext in the small ring, rows as in `docs/wire.md`, section 9
+//!         ciphertext in the small ring, rows as in `key.rs`
 //! ```
 
 use super::{Digest, DigestPlan, Params};
