@@ -23,7 +23,7 @@
 //! with i for each body that shares a mask.
 //!
 //! **`pdq-evaluation.key`** (kind 9): a mask seed of 32 bytes, then parts without gaps as in `detection.key` with the masks
-//! `Mask(seed, (index, digit))`. [`Part`] has the parts and indices, `params/primes.rs` the primes.
+//! `Mask(seed, (index, digit))`, as the key of SophOMR's detector has them. [`Part`] has the parts and indices, `params/primes.rs` the primes.
 //!
 //! **Query** (kind 10):
 //!

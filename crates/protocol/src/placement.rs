@@ -42,8 +42,9 @@ impl Placement {
         }
     }
 
-    /// For each slot: whether the clue in it is negated before it is packed, by a bit of a stream of its own. The range
-    /// check takes both alike, and what packing makes of clues is nobody's to know beforehand: see docs/security/failures.md.
+    /// Returns for each slot `z` whether the clue in it (a, b and h) is negated before it is packed: bit `z mod 8` of
+    /// byte `floor(z / 8)` of `Xof("omr clue signs v1", seed, (batch))` (`docs/wire.md`, section 3). The range check
+    /// treats both signs alike, and nobody can predict what packing makes of a clue: see docs/security/failures.md.
     pub fn negated(&self) -> Vec<bool> {
         let mut stream = Xof::stream("omr clue signs v1", &self.seed, &[self.batch]);
         let mut bytes = vec![0; self.slot.len().div_ceil(8)];

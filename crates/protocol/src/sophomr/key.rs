@@ -2,9 +2,27 @@
 //!
 //! # File
 //!
-//! `docs/wire.md` defines the notation, the sections that are named here, and what precedes these parts (section 9).
-//! Each part has its bodies `c0` without gaps: `pack(bits(q); row)` for each prime of the part, in the evaluation
-//! domain. Masks `c1 = Mask(seed, index)` are not stored.
+//! `docs/wire.md` defines the rest of the notation, the sections that are named here, and what precedes these parts
+//! (section 9). Each part has its bodies `c0` without gaps: `pack(bits(q); row)` for each prime of the part, in the
+//! evaluation domain. Masks `c1 = Mask(seed, index)` are not stored.
+//!
+//! **Evaluation domain.** In dimension `m` modulo a prime `q` = 1 mod 2m let `psi = x^((q-1)/2m)` for the least
+//! `x >= 2` with `psi^m = -1`. Entry `j` of a row is the value at `psi^(2 brv(j) + 1)`, where `brv` reverses `log2 m`
+//! bits. A polynomial has one row for each prime of its list.
+//!
+//! **Masks.** `Mask(seed, index)` is the polynomial in the evaluation domain whose row modulo `q` is
+//! `Uniform(q; "omr rlwe mask v1", seed, index || q)`.
+//!
+//! **Slots** of a plaintext in dimension `m` form two rows of `m/2`. Slot (row `r`, column `c`), number `r m/2 + c`,
+//! is the value at `psi^e`, `e = (-1)^r 5^c mod 2m`, with `psi` as above modulo `p`. `X -> X^(5^k)` rotates both rows
+//! left by `k`; `X -> X^(2m-1)` swaps them.
+//!
+//! **Ciphertexts** are pairs of a body `c0` and a mask `c1` with `c0 + c1 s = m + p e`, except those of the final ring.
+//!
+//! **Secrets and errors** of a key come from the ChaCha20 stream of `KDF("omr detection key v1"; r || linear seed, or
+//! 32 zero bytes for own masks || seed of the digest's secrets || V(file name of the key) || V(name of the set) ||
+//! V(offset w, LE32 each; empty for plain clues) || V(coefficients of the clue secret, LE64 each))` with 32 random
+//! bytes `r` and `V(x) = LE64(bytes of x) || x`, also those of `instant.key`.
 //!
 //! ```text
 //! part                                            ring     primes, in order      digits              mask index
@@ -38,7 +56,7 @@
 //! - Narrow: row `13 l + d` has `m = round(q_2 / 2^(2 (d + 1))) u_l`; `e` is centred binomial.
 //!
 //! **Secret** encrypts the sparse secret by slots. With `c` = 128 points (tiny: 16), `k = f / c`, and `omega` the
-//! least root of section 4 for dimension `c` modulo `p`, part `k l + r` of the secret is the polynomial of the
+//! least root `psi` for dimension `c` modulo `p`, part `k l + r` of the secret is the polynomial of the
 //! coefficients `r, r + k, r + 2 k, ..` of `v_l`. Slot `i n/2c + u` of both slot rows, `u < n / 2c`, holds part
 //! `P(u)` at `omega^(2 i + 1)`, or 0. `P` runs through all `3 k` parts repeatedly and leaves columns empty after each
 //! run, equally many after each except one more after the first ones, so that all columns are used (256 columns of 12
