@@ -69,8 +69,8 @@
 //! 16. For each entry of `indexed`, each digit and each value of the digit, in order, there is a mask: the polynomial
 //! that is 1 in the slots of rows with that value, at level `D - depth` (D: the products that the set has). Symbols
 //! are one level above the last, in the order of columns, the payload and checksum of each column by itself, and so
-//! are the pieces of an answer. Ciphertext k of block b has the mask `Mask(seed, (b, 0, k))`, symbol k `Mask(seed, (b,
-//! 1, k))`.
+//! are the pieces of an answer. Ciphertext k of block b has the mask `Mask(seed, (b, 0, k))`, symbol k
+//! `Mask(seed, (b, 1, k))`.
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -22,8 +22,7 @@
 //! `Uniform(q; "omr instant offset v1", mask seed, (T i + t))`, `e` has the parameter of the errors of the secret's
 //! beta, and `B` = 4 (`instantomr-v2` 32).
 //!
-//! The secrets of Last, `z_0 .. z_9`, are those of section 6 in dimension `N` with the domain `omr instant digest
-//! secret v1`.
+//! The secrets of Last, `z_0 .. z_9`, are defined in section 16.
 
 use super::OffsetKey;
 use crate::frame::{

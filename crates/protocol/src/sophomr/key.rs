@@ -19,10 +19,14 @@
 //!
 //! **Ciphertexts** are pairs of a body `c0` and a mask `c1` with `c0 + c1 s = m + p e`, except those of the final ring.
 //!
-//! **Secrets and errors** of a key come from the ChaCha20 stream of `KDF("omr detection key v1"; r || linear seed, or
-//! 32 zero bytes for own masks || seed of the digest's secrets || V(file name of the key) || V(name of the set) ||
-//! V(offset w, LE32 each; empty for plain clues) || V(coefficients of the clue secret, LE64 each))` with 32 random
-//! bytes `r` and `V(x) = LE64(bytes of x) || x`, also those of `instant.key`.
+//! **Secrets and errors** of a key, also those of `instant.key`, come from the ChaCha20 stream of the following, with 32
+//! random bytes `r` and `V(x) = LE64(bytes of x) || x`:
+//!
+//! ```text
+//! KDF("omr detection key v1"; r || linear seed, or 32 zero bytes for own masks || seed of the digest's secrets
+//!     || V(file name of the key) || V(name of the set) || V(offset w, LE32 each; empty for plain clues)
+//!     || V(coefficients of the clue secret, LE64 each))
+//! ```
 //!
 //! ```text
 //! part                                            ring     primes, in order      digits              mask index
@@ -69,9 +73,9 @@
 //! The length of the body shows whether it has rows for bound clues. Without them it has 129,958,592 bytes (tiny:
 //! 3,533,840).
 //!
-//! **Switching keys** from `s1` to `s2` have for each digit `d`, a run of primes, the body `c0 = g_d s1 + p e - c1
-//! s2`. `g_d` is the product `P` of the special primes (those after all digits) modulo the digit's primes, and 0
-//! modulo all others.
+//! **Switching keys** from `s1` to `s2` have for each digit `d`, a run of primes, the body
+//! `c0 = g_d s1 + p e - c1 s2`. `g_d` is the product `P` of the special primes (those after all digits) modulo the
+//! digit's primes, and 0 modulo all others.
 //!
 //! ```text
 //! part                                            from s1              to s2
