@@ -80,6 +80,31 @@
 //! 32                      hash of all bytes before; also in the name
 //! ```
 //!
+//! # One-time keys
+//!
+//! A board of bound clues takes one message for each one-time key, the 32 bytes before the last 64 of the clue. The
+//! transaction that appends a message adds its key to `once`. Missing rows are rebuilt from the kept messages before
+//! the next append. If `spent` has fewer rows than messages expired, nothing can be appended.
+//!
+//! # Hashes
+//!
+//! `hashes` keeps the hash `S` of each bound clue and payload (`docs/wire.md`, section 8), computed when the
+//! signature of the post is tested, with the tag `t` of the parameter set. It only saves time: a digest recomputes
+//! hashes that are missing, damaged or of another tag, and stores them on a local board that nobody else has open. If
+//! rows overlap, the later one counts. Backups omit the table.
+//!
+//! # Uploads of keys
+//!
+//! Every 16 MiB the partial file is synced and its row written; an upload continues from there. At the end the file
+//! is hashed and copied into its object, and one transaction replaces the row.
+//!
+//! # Post ids
+//!
+//! A post id (about 190 bytes) is remembered for at least `post_id_memory` during which the store was open. Each
+//! append forgets at most 64 expired ids and two for each of its posts. A remembered id with another hash is refused;
+//! the hash is `KDF("omr store v1 post"; LE64(bytes of the account's name) || the name || clue and payload of every
+//! message in order)`.
+//!
 //! # Backups
 //!
 //! `meta-….bak` begins with the 8 bytes `omr-bak\n` and `u32` version 1. Frames follow: kind (1 byte), `LE32(K)`,
