@@ -107,7 +107,7 @@ class BoundClues(unittest.TestCase):
 
 
 class Locked(unittest.TestCase):
-    """The example of docs/wire.md, section 22."""
+    """The example of docs/wire.md, section 21."""
 
     def test_the_passphrase_opens_it_and_no_other_does(self):
         folder = TESTDATA / "wire" / "v1" / "plain-v4"

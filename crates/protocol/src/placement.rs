@@ -9,7 +9,7 @@ pub const SEED_BYTES: usize = 32;
 /// A random permutation of the slots of one batch.
 ///
 /// Senders fix their bytes before the detector draws the seed, so that they choose what a batch
-/// holds but not where: see SECURITY.md.
+/// holds but not where: see docs/security/failures.md.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     slot: Vec<u32>,
@@ -42,8 +42,9 @@ impl Placement {
         }
     }
 
-    /// For each slot: whether the clue in it is negated before it is packed, by a bit of a stream of its own. The range
-    /// check takes both alike, and what packing makes of clues is nobody's to know beforehand: see SECURITY.md.
+    /// Returns for each slot `z` whether the clue in it (a, b and h) is negated before it is packed: bit `z mod 8` of
+    /// byte `floor(z / 8)` of `Xof("omr clue signs v1", seed, (batch))` (`docs/wire.md`, section 3). The range check
+    /// treats both signs alike, and nobody can predict what packing makes of a clue: see docs/security/failures.md.
     pub fn negated(&self) -> Vec<bool> {
         let mut stream = Xof::stream("omr clue signs v1", &self.seed, &[self.batch]);
         let mut bytes = vec![0; self.slot.len().div_ceil(8)];

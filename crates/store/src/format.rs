@@ -1,4 +1,125 @@
-//! Records, rows and tables as bytes; `docs/storage.md` has them all.
+//! Records, rows, tables, segments and backups as bytes; `docs/storage.md` explains them.
+//!
+//! Integers are little-endian unless stated otherwise. `CRC` is CRC-32C (Castagnoli), 4 bytes; `hash` is BLAKE3, 32
+//! bytes.
+//!
+//! # Meta file
+//!
+//! The meta file is a redb database of file format 3 whose tables map bytes to bytes. Indices in keys are 8 bytes,
+//! big-endian. Every value except those of `tail`, `version` and `config` ends with a checksum, which the sizes below
+//! omit; the short name of a table is what follows `omr.store.`:
+//!
+//! `CRC(board id || LE32(bytes of the short name) || short name || LE32(bytes of the key) || key || value)`
+//!
+//! ```text
+//! table               key                                      value
+//! omr.store.meta      version                                  u32: 1; a file of another version is refused
+//!                     config                                   below
+//!                     state                                    104 bytes: transactions, messages N, messages in
+//!                                                              segments S, clock in ms, first kept message F, u64
+//!                                                              each; the running hashes at lengths F and N
+//!                     history                                  32 bytes each, oldest first: id, 16 bytes; messages and
+//!                                                              transactions when it began, u64 each
+//! omr.store.tail      index                                    a run: records one after another, the first of that
+//!                                                              index
+//! omr.store.segments  first index                              56 bytes: messages u64, bytes of the object u64, hash,
+//!                                                              clock in ms at sealing u64 (absent where the row was
+//!                                                              damaged and made again from the object)
+//! omr.store.posts     post id, 16 bytes                        56 bytes: first index, messages, clock in ms, u64 each;
+//!                                                              hash of the post
+//! omr.store.order     first index                              16 bytes: post id
+//! omr.store.keys      hash                                     8 bytes: bytes of the key
+//! omr.store.uploads   hash                                     24 bytes: announced bytes, synced bytes, clock in ms;
+//!                                                              u64 each
+//! omr.store.records   u8 bytes of the table's name, name, key  the record
+//! omr.store.log       index                                    32 bytes for each of 1 to 4,000 messages, the first of
+//!                                                              that index: the running hash after it
+//! omr.store.once      one-time key, 32 bytes                   8 bytes: index of its message; on boards of bound clues
+//!                                                              alone
+//! omr.store.spent     one-time key, 32 bytes                   the same, of messages that expired
+//! omr.store.hashes    index                                    tag, 4 bytes, then 32 bytes for each of 1 to 4,000
+//!                                                              messages, the first of that index; on boards of bound
+//!                                                              clues alone
+//! ```
+//!
+//! `config` is also the content of the object `board`:
+//!
+//! ```text
+//! bytes  field
+//! 16     board id
+//! 4      clue bytes C, 1 to 2^26
+//! 4      payload bytes D, 0 to 2^26
+//! 1 + P  u8 P up to 64, parameter id in UTF-8
+//! 1 + S  u8 S up to 32, sealing id in UTF-8
+//! 1      kind of the clues: 1 plain, 2 bound
+//! 4      CRC of all bytes before
+//! ```
+//!
+//! A record of message `i` has `C + D + 4` bytes: clue, payload, `CRC(board id || LE64(i) || clue || payload)`. Runs
+//! cover messages `S` to `N` in order, without gaps. A run has at most 256 KiB less 128 bytes, or one record. The
+//! record of a lost message has zeros for clue and payload, and every bit of their `CRC` inverted.
+//!
+//! The four rows of `meta` exist twice, the second time as `version, again`, `config, again`, `state, again` and
+//! `history, again`. If one is damaged, the other is used.
+//!
+//! # Segments
+//!
+//! Segments cover messages `F` to `S`:
+//!
+//! ```text
+//! bytes                   field
+//! 8                       omr-seg\n
+//! 4                       version: 1
+//! 16                      board id
+//! 8                       first index
+//! 8                       messages
+//! 4                       clue bytes
+//! 4                       payload bytes
+//! 4                       CRC of the 52 bytes before
+//! messages × (C + D + 4)  records
+//! 32                      hash of all bytes before; also in the name
+//! ```
+//!
+//! # One-time keys
+//!
+//! A board of bound clues takes one message for each one-time key, the 32 bytes before the last 64 of the clue. The
+//! transaction that appends a message adds its key to `once`. Missing rows are rebuilt from the kept messages before
+//! the next append. If `spent` has fewer rows than messages expired, nothing can be appended.
+//!
+//! # Hashes
+//!
+//! `hashes` keeps the hash `S` of each bound clue and payload (`docs/wire.md`, section 8), computed when the
+//! signature of the post is tested, with the tag `t` of the parameter set. It only saves time: a digest recomputes
+//! hashes that are missing, damaged or of another tag, and stores them on a local board that nobody else has open. If
+//! rows overlap, the later one counts. Backups omit the table.
+//!
+//! # Uploads of keys
+//!
+//! Every 16 MiB the partial file is synced and its row written; an upload continues from there. At the end the file
+//! is hashed and copied into its object, and one transaction replaces the row.
+//!
+//! # Post ids
+//!
+//! A post id (about 190 bytes) is remembered for at least `post_id_memory` during which the store was open. Each
+//! append forgets at most 64 expired ids and two for each of its posts. A remembered id with another hash is refused;
+//! the hash is `KDF("omr store v1 post"; LE64(bytes of the account's name) || the name || clue and payload of every
+//! message in order)`.
+//!
+//! # Backups
+//!
+//! `meta-….bak` begins with the 8 bytes `omr-bak\n` and `u32` version 1. Frames follow: kind (1 byte), `LE32(K)`,
+//! `LE32(V)`, key (`K` bytes, at most 2^20), value (`V` bytes, at most 2^28), `CRC` of all previous bytes of the
+//! frame. A file without its last frame is incomplete.
+//!
+//! ```text
+//! kind      contents
+//! 1         first: no key, config
+//! 2         second: no key, the bytes of state
+//! 3         third: no key, the bytes of history
+//! 16 to 23  rows of segments, keys, tail, posts, order, records, spent, log, in this order and that of
+//!           their keys; values with their checksums
+//! 255       last: no key, hash of all bytes of the file before this frame
+//! ```
 
 use crate::chain::{self, HASH_BYTES, Hash};
 use crate::config::{BoardConfig, Clues};

@@ -4,8 +4,8 @@
 //! of one server, in a folder of its own and, where wanted, a bucket: the same log, whose older
 //! messages are in immutable objects. An acknowledged [`Board::append`] or [`Store::append`]
 //! survives a crash; an unfinished one is never read in part. Everything carries a checksum or a
-//! hash that is tested when it is read. Bytes and the argument for durability are in
-//! `docs/storage.md`.
+//! hash that is tested when it is read. The module `format` defines the bytes, `docs/storage.md`
+//! has the argument for durability.
 //!
 //! The crate knows nothing of cryptography but hashes: clues, payloads, keys and records are
 //! opaque.

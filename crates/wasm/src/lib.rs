@@ -1,7 +1,7 @@
 //! A recipient and her senders in a browser: client, inbox and protocol for JavaScript. No logic of its own.
 //!
 //! Secrets come as arrays that are moved in and wiped, and leave in one copy that JavaScript owns; what engines do with
-//! their own copies and with time is in SECURITY.md.
+//! their own copies and with time is in docs/security/implementation.md.
 #![forbid(unsafe_code)]
 
 mod address;

@@ -51,7 +51,7 @@ pub struct Wanted<'a> {
     pub board_id: [u8; 16],
     /// How its payloads are sealed.
     pub sealing: Sealing,
-    /// Decides where messages lie: random, and drawn after they were posted (SECURITY.md). All parts have the same.
+    /// Decides where messages lie: random, and drawn after they were posted (docs/security/failures.md). All parts have the same.
     pub seed: [u8; SEED_BYTES],
 }
 
@@ -61,7 +61,7 @@ pub const TOGETHER: usize = 8;
 
 impl Detector {
     /// The digest of the plan's messages. `seed` decides where they lie; it must be random, and
-    /// drawn after the messages were posted: see SECURITY.md.
+    /// drawn after the messages were posted: see docs/security/failures.md.
     ///
     /// Errors: the source's; `ClueKind` where clues are of another kind than the key takes.
     pub fn digest(

@@ -8,7 +8,7 @@ pub const EPOCH_DAYS: u64 = 91;
 /// A board and a time, whose recipients draw the masks of their detection keys up to the opened clues from one public
 /// seed. A detector then serves them together.
 ///
-/// Nobody chooses the seed: it is a hash of public labels. SECURITY.md says what sharing costs.
+/// Nobody chooses the seed: it is a hash of public labels. docs/security/parameters.md says what sharing costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
     /// The board.

@@ -1,4 +1,4 @@
-//! The bytes of `docs/storage.md`, written out by hand.
+//! The bytes that the documentation of `format.rs` defines, written out by hand.
 
 use crate::format::{History, Layout, State, decode_config, encode_config, open_row, seal_row};
 use crate::store::frames::{header, push_frame};
