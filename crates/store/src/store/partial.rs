@@ -15,20 +15,20 @@ pub(crate) struct Partial {
     pub(crate) hash: [u8; 32],
     pub(crate) path: PathBuf,
     pub(crate) total: u64,
-    /// `Progress::next`, for those who need not wait.
+    /// A copy of `Progress::next` that can be read without the lock.
     pub(crate) received: AtomicU64,
     pub(crate) state: Mutex<Progress>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// Bytes received, and those of them that are synced and recorded.
+    /// The number of bytes received, and the number of those that are synced and recorded.
     pub(crate) next: u64,
     pub(crate) durable: u64,
     /// The store's clock at the last chunk.
     pub(crate) touched: u64,
     pub(crate) file: Option<File>,
-    /// Complete or dropped: no longer in the map.
+    /// Whether the upload is complete or deleted, and no longer in the map.
     pub(crate) over: bool,
 }
 
@@ -49,7 +49,7 @@ impl Partial {
         }
     }
 
-    /// Returns the part of a chunk that has not been received, when `next` bytes of the key have been.
+    /// Returns the part of a chunk that was not received before; `next` bytes of the key were received so far.
     ///
     /// Errors: [`StoreError::UploadOffset`], [`StoreError::UploadSize`].
     pub(crate) fn missing<'a>(

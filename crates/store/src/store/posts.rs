@@ -1,8 +1,8 @@
-//! Ids of posts, remembered so that a repeated post is not made again.
+//! The ids of posts, remembered so that a repeated post is not appended again.
 //!
-//! The clock is the time that the store has been open in its life, counted by the monotonic clock
-//! and stored with every transaction. The wall clock has no part in it, so none of its jumps can
-//! make an id forgotten early; time during which the store is closed does not count.
+//! The clock counts the time for which the store has been open, by the monotonic clock, and is stored with every
+//! transaction. It does not depend on the wall clock, whose jumps could make the store forget an id too early. Time
+//! during which the store is closed does not count.
 
 use std::ops::Range;
 
@@ -13,14 +13,14 @@ use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{ORDER, POSTS, bad_row, index_key, numbers, open_row, pack, seal_row};
 use crate::tables::{Open, Writing};
 
-/// Bytes of a row's numbers: first index, count, time. The hash follows.
+/// The length of a row's numbers (first index, count, time) in bytes. The hash follows them.
 const NUMBERS: u64 = 24;
 
-/// A post that is remembered.
+/// A remembered post.
 pub(crate) struct Known {
     pub(crate) range: Range<u64>,
     time: u64,
-    /// Of its contents and account.
+    /// The hash of the post's account and contents.
     hash: [u8; 32],
 }
 
@@ -38,13 +38,14 @@ impl Known {
         })
     }
 
-    /// Whether a post of this hash is this one.
+    /// Returns whether a post with this hash is the remembered one.
     pub(crate) fn is_of(&self, hash: &[u8; 32]) -> bool {
         self.hash == *hash
     }
 }
 
-/// The hash of a post's account and contents; every message of a board has the same lengths.
+/// Returns the hash of a post's account and contents. Lengths of messages are not hashed, as they are the same for all
+/// messages of a board.
 pub(crate) fn contents(post: &Post) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("omr store v1 post");
     hasher.update(&(post.account.len() as u64).to_le_bytes());
@@ -58,9 +59,9 @@ pub(crate) fn contents(post: &Post) -> [u8; 32] {
 
 /// The two tables of ids in a transaction.
 pub(crate) struct Ids<'t> {
-    /// Id to first index, count, time and hash.
+    /// The table from an id to first index, count, time and hash.
     posts: Open<'t>,
-    /// First index to id.
+    /// The table from a first index to an id.
     order: Open<'t>,
     seed: u32,
 }
@@ -74,7 +75,7 @@ impl<'t> Ids<'t> {
         })
     }
 
-    /// The post of an id, if it is remembered. A damaged row is not.
+    /// Returns the remembered post with an id. A damaged row counts as forgotten.
     pub(crate) fn find(&self, id: &[u8; 16]) -> Result<Option<Known>, StoreError> {
         let found = self.posts.get(id.as_slice()).map_err(Redb)?;
         let Some(row) = found else {
@@ -109,7 +110,7 @@ impl<'t> Ids<'t> {
         Ok(())
     }
 
-    /// Forgets at most `most` ids from before `time`, the oldest first, and what is damaged on the way.
+    /// Removes at most `most` ids from before `time`, the oldest first, including damaged rows.
     pub(crate) fn forget(&mut self, time: u64, most: usize) -> Result<(), StoreError> {
         for _ in 0..most {
             let Some(oldest) = self.oldest()? else {
@@ -153,12 +154,12 @@ impl<'t> Ids<'t> {
     }
 }
 
-/// The oldest post that is remembered.
+/// The oldest remembered post.
 struct Oldest {
-    /// Its key in the order.
+    /// The post's key in the table of the order.
     key: Vec<u8>,
-    /// Unknown where the row of the order is damaged.
+    /// The id; `None` where the row of the order is damaged.
     id: Option<[u8; 16]>,
-    /// When it was posted, or what hides it.
+    /// The time of the post, or the damage that hides it.
     time: Result<u64, StoreError>,
 }

@@ -12,26 +12,27 @@ use crate::database::{remove_if_present, sync_dir};
 use crate::error::StoreError;
 use crate::segment::SEGMENTS_PREFIX;
 
-/// In the names of files under way, and in no object's.
+/// A character that occurs in the names of unfinished files only.
 const DRAFT: char = '#';
 
 /// A folder of objects.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
-    /// Files begun so far.
+    /// The number of files begun so far.
     drafts: AtomicU64,
 }
 
 impl Folder {
-    /// Opens the folder, made where absent; what a crash left of objects under way goes.
+    /// Opens the folder, and creates it if it does not exist. Removes unfinished files that a crash left.
     pub(super) fn open(path: PathBuf) -> Result<Self, StoreError> {
         for folder in [SEGMENTS_PREFIX, KEYS_PREFIX] {
             fs::create_dir_all(path.join(folder)).map_err(StoreError::file)?;
             remove_drafts(&path.join(folder))?;
         }
         remove_drafts(&path)?;
-        // Their names are synced with the marker's. The folder must have its own before the meta file has one.
+        // The names of these folders are synced with that of the marker. The folder itself must be durable before the
+        // meta file.
         if let Some(parent) = path.parent() {
             sync_dir(parent)?;
         }
@@ -87,7 +88,7 @@ impl Backend for Folder {
     }
 }
 
-/// Turns a missing file into none.
+/// Turns the error of a missing file into `None`.
 fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -103,7 +104,7 @@ fn list(path: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
         let Some(name) = name.to_str().filter(|name| !name.contains(DRAFT)) else {
             continue;
         };
-        // One that goes meanwhile is none.
+        // A file that is removed meanwhile is left out.
         let metadata = found(fs::metadata(entry.path()))?;
         if let Some(metadata) = metadata.filter(fs::Metadata::is_file) {
             out.push((format!("{folder}/{name}"), metadata.len()));
@@ -123,7 +124,7 @@ fn remove_drafts(folder: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A file under way, under another name.
+/// An unfinished file, under another name.
 struct FileDraft {
     name: String,
     file: File,
@@ -158,12 +159,12 @@ impl Draft for FileDraft {
 
 impl Drop for FileDraft {
     fn drop(&mut self) {
-        // Published, it has another name; left behind, it goes at the next opening.
+        // A published file has another name; a file that stays here is removed at the next opening.
         let _ = fs::remove_file(&self.draft);
     }
 }
 
-/// Reads a file.
+/// A reader of a file.
 struct FilePieces {
     name: String,
     file: File,
