@@ -1,6 +1,6 @@
-//! A board and a detector behind a network: the service of `proto/omr/v1`.
+//! A board and a detector behind a network: the services of `proto/omr/v1`.
 //!
-//! It knows ciphertexts, clues and detection keys; it cannot name a secret key.
+//! The server handles ciphertexts, clues and detection keys. It cannot name a secret key.
 #![forbid(unsafe_code)]
 
 mod addresses;

@@ -1,4 +1,4 @@
-//! What a server is made of, in the order in which the parts depend on each other.
+//! The parts of a server, in the order in which they depend on each other.
 
 use crate::caller::Callers;
 use crate::config::Config;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Where and how a configuration's store is.
+/// Returns the place and the limits of a configuration's store.
 pub fn store_config(config: &Config) -> StoreConfig {
     let mut store = StoreConfig::new(&config.data);
     if let Some(url) = &config.objects.url {
@@ -82,12 +82,12 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
     }
 }
 
-/// Bytes of the least part of a file beside one byte of it, as `omr_client::letter` makes them, and of a bound clue's
-/// seed: a sealed payload holds them.
+/// The bytes of a file's smallest part in a letter without its content, as `omr_client::letter` writes it, and the
+/// bytes of a bound clue's seed. A sealed payload contains both.
 const PART_BYTES: usize = 7;
 const SEED_BYTES: usize = 32;
 
-/// Checks that a new board's payloads can hold a letter. Without sealing they may be anything.
+/// Checks that a letter fits into the payloads of a new board. Payloads without sealing may have any length.
 ///
 /// Errors: `Setting`.
 fn check_payload(found: u32, sealing: Sealing, clues: ClueKind) -> Result<(), ServerError> {
@@ -107,7 +107,7 @@ fn check_payload(found: u32, sealing: Sealing, clues: ClueKind) -> Result<(), Se
     }
 }
 
-/// What a board asks of clues of a kind.
+/// Returns the condition that a board sets for clues of a kind.
 fn rule(clues: ClueKind) -> Clues {
     match clues {
         ClueKind::Plain => Clues::Plain,
@@ -115,7 +115,7 @@ fn rule(clues: ClueKind) -> Clues {
     }
 }
 
-/// The kind of a board's clues.
+/// Returns the kind of a board's clues.
 pub(crate) fn clue_kind(board: &BoardConfig) -> ClueKind {
     match board.clues {
         Clues::Plain => ClueKind::Plain,
@@ -130,13 +130,13 @@ fn pool(threads: usize, name: &'static str) -> Result<rayon::ThreadPool, ServerE
         .build()?)
 }
 
-/// Without a job for a while, the server gives back the memory that digests work in.
+/// Returns the memory of digests to the system, after a while without a job.
 fn release() {
     let bytes = omr_detector::release_memory();
     tracing::debug!(bytes, "idle: memory is released");
 }
 
-/// The parts that the others are made from.
+/// The parts from which the other parts are made.
 pub(crate) struct Parts {
     pub(crate) config: Arc<Config>,
     pub(crate) set: Arc<ParamSet>,
@@ -147,12 +147,12 @@ pub(crate) struct Parts {
     pub(crate) damage: Arc<Damage>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) costs: Costs,
-    /// Where digests and sessions are made.
+    /// The devices that make digests and sessions.
     cards: Arc<Cards>,
     pub(crate) room: Arc<Room>,
 }
 
-/// What makes digests and sessions, told in a line and as a metric where anything is made here.
+/// Opens the devices that make digests and sessions, and logs them and sets a metric if this server makes any.
 fn cards(config: &Config, set: &ParamSet, metrics: &Metrics) -> Result<Arc<Cards>, ServerError> {
     let detector = &config.detector;
     if !detector.local_worker && set.spec().instantomr.is_none() {
@@ -220,7 +220,7 @@ impl Parts {
         Jobs::open(store, set, keys, bounds, self.metrics.clone())
     }
 
-    /// The orders; none are taken where the set has no batches.
+    /// Opens the orders. No order is accepted if the set has no batches.
     pub(crate) fn orders(&self) -> Result<Orders, ServerError> {
         let params = self.set.sophomr();
         let batch = params.map_or(u64::MAX, |params| params.slots() as u64);
@@ -231,7 +231,7 @@ impl Parts {
         )
     }
 
-    /// The thread that makes digests here, unless that is left to workers elsewhere.
+    /// Starts the thread that makes digests in this process, unless only other workers make them.
     pub(crate) fn worker(&self, jobs: &Arc<Jobs>) -> Result<Option<JoinHandle<()>>, ServerError> {
         let detector = &self.config.detector;
         let engines = self.room.able();
@@ -283,7 +283,7 @@ impl Parts {
         Ok(Some(Arc::new(Sessions::open(tools)?)))
     }
 
-    /// Bytes of the longest key that recipients of the board have.
+    /// Returns the bytes of the longest key file that recipients of the board may have.
     pub(crate) fn longest_key(&self) -> u64 {
         let clues = clue_kind(self.store.board());
         let bytes = |engine| self.set.key_file_bytes(engine, clues).ok();

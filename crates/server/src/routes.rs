@@ -1,4 +1,4 @@
-//! Where calls and pages go.
+//! The routes of methods and pages.
 
 use crate::config::MetricsAt;
 use crate::error::ServerError;
@@ -16,10 +16,11 @@ use tokio::net::TcpListener;
 use tonic::service::Routes;
 use tonic_health::server::HealthReporter;
 
-/// Bytes of the longest request that holds but ids and numbers, which decode to many times as much, or an address.
+/// The length in bytes of the longest request that contains only ids and numbers, which grow many times when decoded,
+/// or an address.
 const SMALL: usize = 64 << 10;
 
-/// The services and pages of a server, and what says whether it serves.
+/// Returns the services and pages of a server, and the reporter of its health.
 pub(crate) async fn routes(
     shared: &Arc<Shared>,
     watched: &Arc<Watched>,
@@ -81,7 +82,7 @@ pub(crate) async fn routes(
     Ok((reporter, Routes::from(router)))
 }
 
-/// Metrics at an address of their own.
+/// Serves metrics at an address of their own.
 pub(crate) async fn serve_metrics(listener: TcpListener, metrics: Metrics) {
     if let Err(error) = axum::serve(listener, omr_ops::metrics_router(metrics)).await {
         tracing::error!(%error, "metrics are served no more");

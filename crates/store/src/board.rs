@@ -243,10 +243,11 @@ impl Board {
     /// Errors: [`StoreError::ReadOnly`], [`StoreError::DiskFull`], [`StoreError::Row`] where the list of one-time keys
     /// is damaged, and those of the database.
     pub fn expire(&self, before: u64) -> Result<Range<u64>, StoreError> {
-        let (start, before) = (self.first(), before.min(self.len()));
+        let start = self.first();
+        let last = before.min(self.len());
         let mut next = start;
-        while next < before {
-            let end = before.min(next.saturating_add(TOGETHER));
+        while next < last {
+            let end = last.min(next.saturating_add(TOGETHER));
             self.with_keys(|| self.remove(next..end))?;
             next = end;
         }

@@ -177,13 +177,12 @@ fn require_redb(path: &Path) -> Result<(), StoreError> {
 }
 
 fn opening(path: &Path, access: Access, error: DatabaseError) -> StoreError {
-    let path = path.to_owned();
     match error {
-        DatabaseError::DatabaseAlreadyOpen => {
-            let holder = holder(&path, access);
-            StoreError::Locked { path, holder }
-        }
-        DatabaseError::RepairAborted => StoreError::NeedsRecovery(path),
+        DatabaseError::DatabaseAlreadyOpen => StoreError::Locked {
+            path: path.to_owned(),
+            holder: holder(path, access),
+        },
+        DatabaseError::RepairAborted => StoreError::NeedsRecovery(path.to_owned()),
         // The magic number was right, so another part of the header is damaged.
         DatabaseError::Storage(StorageError::Io(source))
             if source.kind() == io::ErrorKind::InvalidData =>

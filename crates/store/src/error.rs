@@ -119,8 +119,8 @@ pub enum StoreError {
         end: u64,
     },
     /// The list of one-time keys has another length than the board.
-    #[error("corrupt list of one-time keys: expected {} as there are messages, found {}; the next start, or \
-         the next post to a local board, makes it anew", .0.expected, .0.found)]
+    #[error("list of one-time keys damaged: expected one for each of {} messages, found {}; the next start, or \
+         the next post to a local board, makes it again", .0.expected, .0.found)]
     KeyCount(Mismatch<u64>),
     /// Some of the messages to read have expired.
     #[error("messages {start}..{end} expired: the board begins at {first}")]

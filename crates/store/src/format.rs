@@ -110,8 +110,10 @@ impl Layout {
             return Ok((&[], &[]));
         }
         if expected != found {
-            let (expected, found) = (Evidence::Checksum(expected), Evidence::Checksum(found));
-            return Err(Mismatch::new(expected, found));
+            return Err(Mismatch::new(
+                Evidence::Checksum(expected),
+                Evidence::Checksum(found),
+            ));
         }
         Ok(body.split_at(self.clue_bytes))
     }
@@ -257,12 +259,12 @@ impl State {
     }
 
     pub(crate) fn decode(value: &[u8]) -> Result<Self, StoreError> {
-        let expected = 8 * Self::NUMBERS + 2 * HASH_BYTES;
-        let split = value.split_at_checked(8 * Self::NUMBERS);
-        let (counts, hashes) = split.filter(|_| value.len() == expected).ok_or_else(|| {
-            let expected = Evidence::Bytes(expected as u64);
-            bad_row("meta", KEY_STATE, expected, value.len())
-        })?;
+        let bytes = 8 * Self::NUMBERS + 2 * HASH_BYTES;
+        if value.len() != bytes {
+            let expected = Evidence::Bytes(bytes as u64);
+            return Err(bad_row("meta", KEY_STATE, expected, value.len()));
+        }
+        let (counts, hashes) = value.split_at(8 * Self::NUMBERS);
         let [sequence, len, sealed, clock, first] = numbers("meta", KEY_STATE, counts)?;
         for (most, found) in [(len, sealed), (sealed, first)] {
             if found > most {
@@ -384,15 +386,15 @@ pub(crate) fn decode_config(bytes: &[u8]) -> Option<BoardConfig> {
 
 /// Decodes a configuration whose checksum was tested. Returns `None` if the bytes are malformed.
 pub(crate) fn decode_body(body: &[u8]) -> Option<BoardConfig> {
-    let (params_id, rest) = read_text(body.get(24..)?)?;
-    let (sealing, rest) = read_text(rest)?;
+    let (params_id, after_params) = read_text(body.get(24..)?)?;
+    let (sealing, tags) = read_text(after_params)?;
     let config = BoardConfig {
         board_id: *body.first_chunk()?,
         params_id,
         sealing,
         clue_bytes: u32_at(body, 16)?,
         payload_bytes: u32_at(body, 20)?,
-        clues: match rest {
+        clues: match tags {
             [tag] => Clues::from_tag(*tag)?,
             _ => return None,
         },
@@ -402,6 +404,6 @@ pub(crate) fn decode_body(body: &[u8]) -> Option<BoardConfig> {
 
 fn read_text(bytes: &[u8]) -> Option<(String, &[u8])> {
     let (&len, rest) = bytes.split_first()?;
-    let (text, rest) = rest.split_at_checked(usize::from(len))?;
-    Some((str::from_utf8(text).ok()?.to_owned(), rest))
+    let (text, behind) = rest.split_at_checked(usize::from(len))?;
+    Some((str::from_utf8(text).ok()?.to_owned(), behind))
 }

@@ -164,8 +164,9 @@ fn open<'a>(
 ) -> Result<(u64, [u8; 4], &'a [Hash]), StoreError> {
     let value = open_row(seed, NAME, key, row)?;
     let first = index_of(NAME, key)?;
-    let split = value.split_first_chunk::<4>();
-    let split = split.map(|(tag, hashes)| (tag, hashes.as_chunks::<HASH_BYTES>()));
+    let split = value
+        .split_first_chunk::<4>()
+        .map(|(tag, hashes)| (tag, hashes.as_chunks::<HASH_BYTES>()));
     match split {
         Some((tag, (hashes, []))) if !hashes.is_empty() => Ok((first, *tag, hashes)),
         _ => Err(bad_row(NAME, key, Evidence::Present, value.len())),
@@ -184,8 +185,8 @@ fn kept(
         return Ok(out);
     }
     let start = index_key(range.start);
-    let from = view.last_to(HASHES, &start)?;
-    let from = from.map_or(start.to_vec(), |(key, _)| key);
+    let before = view.last_to(HASHES, &start)?;
+    let from = before.map_or(start.to_vec(), |(key, _)| key);
     view.each(HASHES, &from, |key, row| {
         if key >= &index_key(range.end)[..] {
             return Ok(ControlFlow::Break(()));
@@ -228,14 +229,15 @@ pub(crate) fn gather(
     take: &mut Take<'_>,
 ) -> Result<Gathered, StoreError> {
     let mut found = kept_of(log, &range, tag)?;
-    let ends = found.iter().position(Option::is_none);
-    let ends = ends.zip(found.iter().rposition(Option::is_none));
-    let mut missing = ends.map(|(first, last)| first..last + 1);
+    let first_missing = found.iter().position(Option::is_none);
+    let last_missing = found.iter().rposition(Option::is_none);
+    let mut missing = first_missing
+        .zip(last_missing)
+        .map(|(first, last)| first..last + 1);
     let mut lost = false;
-    if let Some(missing) = &missing {
-        let at = |place: usize| range.start + place as u64;
+    if let Some(places) = &missing {
         log.read_range(
-            at(missing.start)..at(missing.end),
+            range.start + places.start as u64..range.start + places.end as u64,
             &mut |index, clue, payload| {
                 let hash = &mut found[(index - range.start) as usize];
                 if clue.is_empty() {
@@ -269,12 +271,12 @@ pub(crate) fn keep_again(
     first: u64,
     hashes: &MessageHashes,
 ) -> Result<(), StoreError> {
-    let (layout, end) = (
-        &meta.layout,
-        first.saturating_add(hashes.hashes.len() as u64),
-    );
+    let layout = &meta.layout;
     meta.transact(|writing, state| {
-        let (start, end) = (first.max(state.first), end.min(state.len));
+        let start = first.max(state.first);
+        let end = first
+            .saturating_add(hashes.hashes.len() as u64)
+            .min(state.len);
         if start >= end || layout.clues == Clues::Plain {
             return Ok(Outcome::Nothing(()));
         }
@@ -320,7 +322,9 @@ pub(crate) fn drop_before(
                 let (key, row) = last.map_err(Redb)?;
                 if let Ok((first, tag, hashes)) = open(writing.seed(), key.value(), row.value()) {
                     let left = hashes.get((end - first) as usize..).unwrap_or_default();
-                    rest = Some((tag, left.to_vec())).filter(|(_, left)| !left.is_empty());
+                    if !left.is_empty() {
+                        rest = Some((tag, left.to_vec()));
+                    }
                 }
             }
         }

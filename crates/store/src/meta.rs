@@ -202,8 +202,8 @@ impl Meta {
     ) -> Result<Option<T>, StoreError> {
         let mut transaction = {
             let slot = self.slot();
-            let database = slot.database.as_ref().ok_or(StoreError::Suspended)?;
-            let database = database.get()?.writable()?;
+            let handle = slot.database.as_ref().ok_or(StoreError::Suspended)?;
+            let database = handle.get()?.writable()?;
             database.begin_write().map_err(Redb)?
         };
         // Quick repair commits with two syncs and recovers fast. Without it, recovery would rely on redb's checksums
@@ -282,7 +282,7 @@ impl Meta {
         slot.database = None;
         slot.epoch += 1;
         #[cfg(feature = "server")]
-        tracing::warn!(path = %self.source.path().display(), "opening the meta file anew");
+        tracing::warn!(path = %self.source.path().display(), "opening the meta file again");
         let database = self.source.open(self.access)?;
         let Loaded { config, state, .. } = guarded(|| load(&self.source, database.get()?))?;
         if config != self.config {
@@ -326,18 +326,21 @@ fn load(source: &Source, database: &Handle) -> Result<Loaded, StoreError> {
     }
     let mut versions = Vec::new();
     for key in KEYS_VERSION {
-        let row = view.raw(META, key)?;
-        versions.extend(row.and_then(|row| Some(u32::from_le_bytes(row.try_into().ok()?))));
+        if let Some(row) = view.raw(META, key)?
+            && let Ok(version) = row.try_into()
+        {
+            versions.push(u32::from_le_bytes(version));
+        }
     }
     if !versions.contains(&META_VERSION) {
         let found = *versions.first().ok_or_else(not_a_board)?;
         return Err(StoreError::version("the board", META_VERSION, found));
     }
-    let mut config = None;
+    let mut intact = None;
     for key in KEYS_CONFIG {
-        config = config.or(view.raw(META, key)?.and_then(|row| decode_config(&row)));
+        intact = intact.or(view.raw(META, key)?.and_then(|row| decode_config(&row)));
     }
-    let config = config.ok_or_else(|| bad_row("meta", KEYS_CONFIG[0], Evidence::Present, 0))?;
+    let config = intact.ok_or_else(|| bad_row("meta", KEYS_CONFIG[0], Evidence::Present, 0))?;
     view.seed = Layout::new(&config).seed;
     Ok(Loaded {
         state: view.state()?,

@@ -76,16 +76,17 @@ impl<'t> Once<'t> {
                 continue;
             };
             let own = first + position as u64;
-            let row = spent.get(key.as_slice()).map_err(Redb)?;
-            let known = match row {
+            let known = match spent.get(key.as_slice()).map_err(Redb)? {
                 Some(row) => Some(spent_by(self.seed, key, row.value())),
                 None => list(table, self.seed, key, own)?,
             };
-            // A damaged row still shows that its key was used, but not by which message.
-            let known = known.map(|holder| holder.unwrap_or(own));
             match known {
                 None => taken.push(key),
-                Some(index) => used.push(UsedKey { position, index }),
+                Some(holder) => used.push(UsedKey {
+                    position,
+                    // A damaged row still shows that its key was used, but not by which message.
+                    index: holder.unwrap_or(own),
+                }),
             }
         }
         if !used.is_empty() {
@@ -168,10 +169,10 @@ pub(crate) fn keys_of(view: &View, lost: &[u64]) -> Result<Vec<Listed>, StoreErr
     let mut keys: BTreeMap<u64, [u8; POST_KEY_BYTES]> =
         lost.iter().map(|index| (*index, nobodys(*index))).collect();
     view.each(ONCE, &[], |key, row| {
-        if let (Ok(index), Ok(key)) = (holder(view.seed, key, row), key.try_into())
+        if let (Ok(index), Ok(found)) = (holder(view.seed, key, row), key.try_into())
             && let Some(listed) = keys.get_mut(&index)
         {
-            *listed = key;
+            *listed = found;
         }
         Ok(ControlFlow::Continue(()))
     })?;

@@ -211,7 +211,7 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let named = meta.view(Named::of)?;
         for fault in named.faults() {
-            tracing::error!(%fault, "a row is set aside; `omr data verify` says what to do");
+            tracing::error!(%fault, "a damaged row is set aside; run `omr data verify`");
         }
         require_place(&place, &meta.config, &named)?;
         mend::segments(&meta, &place)?;
@@ -355,10 +355,10 @@ impl Store {
         if named.faults().next().is_some() {
             return Ok(0);
         }
-        let named = named.names();
+        let names = named.names();
         for folder in [SEGMENTS_PREFIX, KEYS_PREFIX] {
             for (name, _) in inner.place.list(folder)? {
-                if !named.contains(&name) {
+                if !names.contains(&name) {
                     inner.place.delete(&name)?;
                     removed += 1;
                 }
@@ -478,8 +478,9 @@ fn require_place(place: &Place, board: &BoardConfig, named: &Named) -> Result<()
             .reader(name)?
             .map(|mut reader| reader.next())
             .transpose()?;
-        let found = head.and_then(|head| sealed::board_of(&head));
-        if let Some(found) = found.filter(|found| *found != board.board_id) {
+        if let Some(found) = head.and_then(|bytes| sealed::board_of(&bytes))
+            && found != board.board_id
+        {
             return Err(StoreError::OtherBoard(Mismatch::new(board.board_id, found)));
         }
     }

@@ -44,8 +44,7 @@ pub(crate) fn check_structure(source: &Source) -> Result<Structure, StoreError> 
 
 fn check_view(view: Overlay<impl StorageBackend>) -> Result<bool, StoreError> {
     guarded(|| {
-        let database = builder().create_with_backend(view).map_err(Redb)?;
-        let mut database = Guarded::new(database);
+        let mut database = Guarded::new(builder().create_with_backend(view).map_err(Redb)?);
         let checked: Result<bool, DatabaseError> = database.get_mut()?.check_integrity();
         Ok(checked.map_err(Redb)?)
     })

@@ -188,9 +188,13 @@ impl View {
     /// Returns the last row whose key is at most `key`, as it is stored.
     pub(crate) fn last_to(&self, rows: Rows, key: &[u8]) -> Result<Option<StoredRow>, StoreError> {
         let table = self.transaction.open_table(rows).map_err(Redb)?;
-        let found = table.range(..=key).map_err(Redb)?.next_back();
-        let found = found.transpose().map_err(Redb)?;
-        Ok(found.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())))
+        match table.range(..=key).map_err(Redb)?.next_back() {
+            Some(found) => {
+                let (last, value) = found.map_err(Redb)?;
+                Ok(Some((last.value().to_vec(), value.value().to_vec())))
+            }
+            None => Ok(None),
+        }
     }
 
     /// Returns the number of rows as the database counts it.

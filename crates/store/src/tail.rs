@@ -140,34 +140,39 @@ pub(crate) fn lost_record(index: u64) -> StoreError {
     )
 }
 
-/// Returns records of the tail from message `at` on, up to [`STEP_BYTES`]. A message that no row contains intact is
+/// Returns records of the tail from message `at` on, up to [`STEP_BYTES`] and to message `limit`. A message that no row contains intact is
 /// lost.
 pub(crate) fn tail_piece(
     view: &View,
     layout: &Layout,
     at: u64,
-    end: u64,
+    limit: u64,
 ) -> Result<Piece, StoreError> {
     let most = (STEP_BYTES / layout.record_bytes()).max(1) as u64;
-    let end = end.min(at.saturating_add(most));
+    let end = limit.min(at.saturating_add(most));
     let mut records = Vec::new();
     for index in at..end {
         layout.push_lost(index, &mut records);
     }
     let mut missing = vec![true; (end - at) as usize];
-    let nearest = view.last_to(TAIL, &index_key(at))?;
-    let nearest = nearest.map_or(index_key(at).to_vec(), |(key, _)| key);
+    let nearest = match view.last_to(TAIL, &index_key(at))? {
+        Some((key, _)) => key,
+        None => index_key(at).to_vec(),
+    };
     take_intact(view, layout, at..end, &nearest, &mut missing, &mut records)?;
     if missing.contains(&true) {
         // A row with a damaged key may lie between a message and the key of its run.
         let from = index_key(at.saturating_sub(most_in_run(layout)));
         take_intact(view, layout, at..end, &from, &mut missing, &mut records)?;
     }
-    let lost = (at..end).zip(&missing).filter(|(_, missing)| **missing);
+    let lost = (at..end)
+        .zip(missing)
+        .filter_map(|(index, missing)| missing.then_some(index))
+        .collect();
     Ok(Piece {
         first: at,
         records: Bytes::from(records),
-        lost: lost.map(|(index, _)| index).collect(),
+        lost,
         segment: None,
     })
 }
@@ -190,8 +195,8 @@ fn take_intact(
             return Ok(ControlFlow::Break(()));
         }
         let skip = usize::try_from(range.start.saturating_sub(first)).unwrap_or(usize::MAX);
-        let run = run.chunks_exact(bytes).skip(skip);
-        for (index, record) in (first.max(range.start)..range.end).zip(run) {
+        let wanted = run.chunks_exact(bytes).skip(skip);
+        for (index, record) in (first.max(range.start)..range.end).zip(wanted) {
             let place = (index - range.start) as usize;
             if missing[place] && layout.open_record(index, record).is_ok() {
                 records[place * bytes..(place + 1) * bytes].copy_from_slice(record);

@@ -1,4 +1,4 @@
-//! The server's own thread: the first of the workers, without a network between.
+//! The server's own thread: a worker in the same process.
 
 use super::ends::Ending;
 use super::leases::WorkerId;
@@ -18,10 +18,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// How the log and leases call it.
+/// The thread's name in the log and in leases.
 const NAME: &str = "local";
 
-/// What the thread works with.
+/// The parts that the thread uses.
 pub(crate) struct Local {
     pub(crate) store: Store,
     pub(crate) set: Arc<ParamSet>,
@@ -94,7 +94,7 @@ impl Leases for Local {
         let ending = match failure {
             Failure::Stopped => Ending::GivenBack,
             Failure::Refused(error) => Ending::Final(error),
-            // As of a worker elsewhere: another attempt may do.
+            // Another attempt may succeed, as for a worker elsewhere.
             Failure::Unread(error) | Failure::Card(error) => Ending::Attempt(error),
             Failure::Panicked => {
                 Ending::Attempt("internal error of the detector; please report it".to_owned())
@@ -131,9 +131,9 @@ impl Supplies for Local {
     }
 }
 
-/// Tells watchers of a job how far it is, and lets urgent work go first.
+/// Reports the progress of a job to its watchers, and gives way to urgent work.
 struct JobProgress<'a> {
-    /// `None` of a job that was cancelled.
+    /// The view and the mark of cancellation; `None` for a job that was cancelled.
     watched: Option<(watch::Sender<View>, Arc<AtomicBool>)>,
     jobs: &'a Jobs,
     gate: &'a Gate,

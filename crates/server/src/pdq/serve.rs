@@ -1,4 +1,4 @@
-//! Starts a server of tables, keeps it going, and stops it in order.
+//! The start, the run and the orderly stop of a server of tables.
 
 use super::arrivals::Arrivals;
 use super::keys::{Keys, Room};
@@ -24,14 +24,14 @@ use tokio::sync::{Semaphore, watch};
 use tonic::service::Routes;
 use tonic_health::server::HealthReporter;
 
-/// Folder of clients' keys in the data folder.
+/// The name of the folder of clients' keys, in the data folder.
 const KEYS: &str = "pdq-keys";
-/// Unfinished uploads may have the bytes of so many of the longest files together.
+/// The number of longest files whose bytes are the limit for all unfinished uploads.
 const UPLOADS: u64 = 8;
-/// How often what is old is forgotten.
+/// The time between two removals of old data.
 const TIDY: Duration = Duration::from_secs(30);
 
-/// A server of tables that listens.
+/// A listening server of tables.
 pub struct PdqServer {
     pdq: Arc<Pdq>,
     listening: Listening,
@@ -39,10 +39,10 @@ pub struct PdqServer {
 }
 
 impl PdqServer {
-    /// Reads tables and keys and listens. Of the configuration it takes address, data folder, TLS, access, the
-    /// page, limits of connections and idle time, logs and metrics. Needs a tokio runtime.
+    /// Reads tables and keys, and listens. Uses these parts of the configuration: address, data folder, TLS, access,
+    /// the page, limits of connections and idle time, logs and metrics. Must be called in a tokio runtime.
     ///
-    /// Errors: any `ServerError` but those of the network later on.
+    /// Errors: all of `ServerError` except later errors of the network.
     pub async fn start(mut config: Config, pdq: PdqConfig) -> Result<Self, ServerError> {
         allow_many_files(&mut config.limits);
         let (stop, stopping) = watch::channel(false);
@@ -55,14 +55,14 @@ impl PdqServer {
         })
     }
 
-    /// Where it listens; tells the port where 0 was asked for.
+    /// Returns the address at which the server listens. It contains the actual port if the configuration has port 0.
     ///
     /// Errors: `Listen`.
     pub fn address(&self) -> Result<SocketAddr, ServerError> {
         self.listening.address(&self.pdq.config)
     }
 
-    /// All that it answers, without the network, as [`Server::router`](crate::Server::router).
+    /// Returns the routes of the server without the network, as [`Server::router`](crate::Server::router) does.
     ///
     /// Errors: `Setting`, `Reflection`.
     pub async fn router(&self) -> Result<axum::Router, ServerError> {
@@ -70,7 +70,8 @@ impl PdqServer {
         Ok(routes.prepare().into_axum_router())
     }
 
-    /// Serves until `stop` is ready. Queries that wait are then refused, those that run have some seconds.
+    /// Serves until `stop` is ready. After that, waiting queries are refused, and running ones have some seconds to
+    /// finish.
     ///
     /// Errors: `Transport`.
     pub async fn run(
@@ -97,7 +98,7 @@ impl PdqServer {
     }
 }
 
-/// Forgets what is old, for as long as the server runs.
+/// Removes old data while the server runs.
 async fn tidy(pdq: Arc<Pdq>) {
     let mut due = tokio::time::interval(TIDY);
     loop {
@@ -153,7 +154,7 @@ fn open(
 }
 
 impl Pdq {
-    /// What it serves, for people.
+    /// Returns the page with the tables, for people.
     fn page(&self) -> String {
         let table = |served: &omr_pdq::Hosted| {
             let schema = served.schema();
@@ -172,7 +173,7 @@ impl Pdq {
     }
 }
 
-/// The services and pages, and what says whether the server serves.
+/// Returns the services and pages, and the reporter of the server's health.
 async fn routes(pdq: &Arc<Pdq>) -> Result<(HealthReporter, Routes), ServerError> {
     let (reporter, mut builder) = common_services().await?;
     builder

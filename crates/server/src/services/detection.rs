@@ -1,4 +1,4 @@
-//! The calls for digests: jobs, sessions and orders.
+//! The methods for digests: jobs, sessions and orders.
 
 mod jobs;
 mod orders;
@@ -19,7 +19,7 @@ use tonic::{Request, Response, Status};
 pub(crate) struct Detection(pub(crate) Arc<Shared>);
 
 impl Detection {
-    /// What the set's engines serve, and the configuration allows.
+    /// Checks that the set's engines serve a bound and that the configuration allows it.
     fn check_bound(&self, scheme: Scheme, bound: u32) -> Result<(), Status> {
         let text = |error: PlanError| Status::invalid_argument(format!("bound: {error}"));
         self.0

@@ -1,4 +1,4 @@
-//! The calls that upload and register detection keys.
+//! The methods that upload and register detection keys.
 
 use crate::caller::Caller;
 use crate::refuse::{self, blocking};
@@ -83,7 +83,7 @@ impl Keys {
         })
     }
 
-    /// Reads a key whole and checks it; a file that is no key is thrown away.
+    /// Reads a whole key and checks it. Deletes a file that is not a key.
     async fn check(&self, hash: [u8; 32]) -> Result<Key, Status> {
         let permit = self.0.checks.acquire().await;
         let _permit = permit.map_err(|_| Status::unavailable("the server stops"))?;
@@ -115,9 +115,9 @@ impl Keys {
     }
 }
 
-/// Reads what the head of a key's file states, and checks the whole file.
+/// Reads the head of a key's file, and checks the whole file.
 ///
-/// Errors: those of reading it.
+/// Errors: those of reading the file.
 fn read(set: &ParamSet, head: impl Read, whole: impl Read) -> Result<Key, DetectionKeyError> {
     let KeyFile {
         kind,
@@ -221,7 +221,7 @@ impl KeyService for Keys {
             let shared = self.0.clone();
             blocking(move || {
                 shared.registrations.kind(&caller.account, &hash)?;
-                // First, so that nothing new is asked for.
+                // Orders are deleted first, so that they request nothing more.
                 shared.orders.revoke(&caller.account, &hash)?;
                 shared.jobs.revoke(&caller.account, &hash)?;
                 if let Some(sessions) = &shared.sessions {

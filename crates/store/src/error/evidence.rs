@@ -139,15 +139,15 @@ impl Evidence {
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Present => f.write_str("it to be there"),
-            Self::Missing => f.write_str("none"),
+            Self::Present => f.write_str("intact data"),
+            Self::Missing => f.write_str("nothing"),
             Self::Bytes(bytes) => write!(f, "{bytes} bytes"),
             Self::Checksum(crc) => write!(f, "checksum {crc:08x}"),
             Self::Hash(hash) => write!(f, "hash {}", hex(&hash[..])),
             Self::Board(id) => write!(f, "board {}", hex(id)),
             Self::Number(number) => write!(f, "{number}"),
             Self::Magic(bytes) => write!(f, "first bytes {}", hex(bytes)),
-            Self::Malformed => f.write_str("what cannot be understood"),
+            Self::Malformed => f.write_str("malformed data"),
         }
     }
 }

@@ -46,8 +46,10 @@ impl Post {
     /// these messages: a wrong hash makes digests wrong.
     #[must_use]
     pub fn with_hashes(self, hashes: MessageHashes) -> Self {
-        let hashes = Some(hashes);
-        Self { hashes, ..self }
+        Self {
+            hashes: Some(hashes),
+            ..self
+        }
     }
 }
 
@@ -98,7 +100,7 @@ impl Store {
     pub fn append(&self, posts: &[Post]) -> Result<Vec<Result<Appended, Refusal>>, StoreError> {
         match self.try_append(posts) {
             Err(StoreError::KeyCount(count)) => {
-                tracing::warn!(?count, "listing the one-time keys anew");
+                tracing::warn!(?count, "listing the one-time keys again");
                 self.list_all(&mut |_, _| {})?;
                 self.try_append(posts)
             }

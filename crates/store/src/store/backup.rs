@@ -38,7 +38,11 @@ pub struct Piece<'a> {
 type Each<'e> = dyn FnMut(Piece<'_>) -> Result<(), StoreError> + 'e;
 
 /// The segments and keys of one moment.
-type Names = (Vec<Segment>, Vec<([u8; 32], u64)>);
+struct Names {
+    segments: Vec<Segment>,
+    /// The hash and the length in bytes of each key.
+    keys: Vec<([u8; 32], u64)>,
+}
 
 impl Store {
     /// Calls `each` with everything that the store contains, except unfinished uploads, as files. These are the
@@ -69,9 +73,8 @@ impl Store {
         // Most objects are copied without a view, which would keep the meta file from reusing its pages.
         let early = self.inner().meta.view(names)?;
         copier.objects(&early)?;
-        let view = self.inner().meta.begin_view()?;
         // `each` belongs to another crate, so only calls to the database are guarded.
-        let view = Guarded::new(view);
+        let view = Guarded::new(self.inner().meta.begin_view()?);
         let all = guarded(|| names(view.get()?))?;
         copier.objects(&all)?;
         copier.tables(view.get()?)?;
@@ -80,7 +83,10 @@ impl Store {
 }
 
 fn names(view: &View) -> Result<Names, StoreError> {
-    Ok((sealed::list(view)?.intact, keys::list(view)?.intact))
+    Ok(Names {
+        segments: sealed::list(view)?.intact,
+        keys: keys::list(view)?.intact,
+    })
 }
 
 struct Copier<'s, 'e> {
@@ -93,14 +99,14 @@ struct Copier<'s, 'e> {
 }
 
 impl Copier<'_, '_> {
-    fn objects(&mut self, (segments, keys): &Names) -> Result<(), StoreError> {
-        for segment in segments {
+    fn objects(&mut self, names: &Names) -> Result<(), StoreError> {
+        for segment in &names.segments {
             if self.done.insert(segment.name()) {
                 let copied = self.segment(segment);
                 self.note(copied)?;
             }
         }
-        for (hash, bytes) in keys {
+        for (hash, bytes) in &names.keys {
             if self.done.insert(key_name(hash)) {
                 let copied = self.key(*hash, *bytes);
                 self.note(copied)?;

@@ -56,11 +56,16 @@ impl Store {
                         newest = false;
                     }
                     let layout = (manifest.layout, manifest.board.board_id);
-                    let new = manifest.segments.into_iter();
-                    let new = new.filter(|segment| seen.insert(segment.name()));
-                    segments.extend(new.map(|segment| (layout, segment)));
-                    let new = manifest.keys.into_iter();
-                    keys.extend(new.filter(|(hash, _)| seen.insert(key_name(hash))));
+                    for segment in manifest.segments {
+                        if seen.insert(segment.name()) {
+                            segments.push((layout, segment));
+                        }
+                    }
+                    for (hash, bytes) in manifest.keys {
+                        if seen.insert(key_name(&hash)) {
+                            keys.push((hash, bytes));
+                        }
+                    }
                 }
                 Err(fault @ StoreError::Io(_)) => return Err(fault),
                 Err(fault) => report.faults.push(fault),
@@ -85,7 +90,7 @@ impl Store {
         Ok(report)
     }
 
-    /// Removes all backups of a folder except the newest `keep`, of which at least one stays. Then removes the objects
+    /// Removes all backups of a folder except the newest `keep`, and at least one. Then removes the objects
     /// that no remaining backup names, such as expired segments and revoked keys.
     ///
     /// Errors: [`StoreError::NoBackup`], [`StoreError::OtherHistory`]; the fault of a backup that stays but cannot be

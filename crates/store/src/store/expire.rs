@@ -117,8 +117,8 @@ fn expiring(segments: &[Segment], what: Expiry, len: u64, now: u64) -> usize {
             segments.partition_point(|segment| segment.end() <= last)
         }
         Expiry::OlderThan(age) => {
-            let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
-            let Some(limit) = now.checked_sub(age) else {
+            let millis = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+            let Some(limit) = now.checked_sub(millis) else {
                 return 0;
             };
             let young = |segment: &Segment| segment.sealed_at.is_some_and(|at| at > limit);

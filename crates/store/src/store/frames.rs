@@ -138,14 +138,13 @@ impl Frames {
         if version != BACKUP_VERSION {
             return Err(StoreError::version("the backup", BACKUP_VERSION, version));
         }
-        let config = frames.next_of(KIND_CONFIG)?;
         let malformed =
             |frames: &Self| frames.bad(Mismatch::new(Evidence::Present, Evidence::Malformed));
-        let config = decode_config(&config).ok_or_else(|| malformed(&frames))?;
-        let state = frames.next_of(KIND_STATE)?;
-        let state = State::decode(&state).map_err(|_| malformed(&frames))?;
-        let histories = frames.next_of(KIND_HISTORY)?;
-        let histories = History::decode_all(&histories).map_err(|_| malformed(&frames))?;
+        let config =
+            decode_config(&frames.next_of(KIND_CONFIG)?).ok_or_else(|| malformed(&frames))?;
+        let state = State::decode(&frames.next_of(KIND_STATE)?).map_err(|_| malformed(&frames))?;
+        let histories =
+            History::decode_all(&frames.next_of(KIND_HISTORY)?).map_err(|_| malformed(&frames))?;
         let start = Start {
             config,
             state,
@@ -206,8 +205,10 @@ impl Frames {
         let expected = crc32c::crc32c(&bytes[..9 + body]);
         let found = u32_at(&bytes, 9 + body).unwrap_or_default();
         if expected != found {
-            let (expected, found) = (Evidence::Checksum(expected), Evidence::Checksum(found));
-            return Ok(Err(Mismatch::new(expected, found)));
+            return Ok(Err(Mismatch::new(
+                Evidence::Checksum(expected),
+                Evidence::Checksum(found),
+            )));
         }
         let value = bytes[9 + key as usize..9 + body].to_vec();
         bytes.truncate(9 + key as usize);
@@ -230,8 +231,10 @@ impl Frames {
     /// Reads `count` bytes. Memory is allocated for bytes that the file has, not for the number that it states.
     fn take(&mut self, count: usize) -> Result<Vec<u8>, StoreError> {
         let mut out = Vec::new();
-        let read = (&mut self.file).take(count as u64).read_to_end(&mut out);
-        let read = read.map_err(StoreError::file)?;
+        let read = (&mut self.file)
+            .take(count as u64)
+            .read_to_end(&mut out)
+            .map_err(StoreError::file)?;
         if read < count {
             let bytes = |count: usize| Evidence::Bytes(self.offset + count as u64);
             return Err(self.bad(Mismatch::new(bytes(count), bytes(read))));
@@ -253,8 +256,8 @@ impl Frames {
 
 /// Returns the name of the file of the meta tables after `sequence` transactions of a history.
 pub(crate) fn backup_name(sequence: u64, history: &[u8; 16]) -> String {
-    let history = u128::from_be_bytes(*history);
-    format!("meta-{sequence:020}-{history:032x}.bak")
+    let id = u128::from_be_bytes(*history);
+    format!("meta-{sequence:020}-{id:032x}.bak")
 }
 
 /// Returns the number of transactions and the history in the name of a file of the meta tables. Returns `None` for
@@ -262,9 +265,11 @@ pub(crate) fn backup_name(sequence: u64, history: &[u8; 16]) -> String {
 pub(crate) fn named(name: &str) -> Option<(u64, [u8; 16])> {
     let rest = name.strip_prefix("meta-")?.strip_suffix(".bak")?;
     let (sequence, history) = rest.split_once('-')?;
-    let whole = sequence.len() == 20 && history.len() == 32;
-    let history = u128::from_str_radix(history, 16).ok().filter(|_| whole)?;
-    Some((sequence.parse().ok()?, history.to_be_bytes()))
+    if sequence.len() != 20 || history.len() != 32 {
+        return None;
+    }
+    let id = u128::from_str_radix(history, 16).ok()?;
+    Some((sequence.parse().ok()?, id.to_be_bytes()))
 }
 
 /// Tests that a file of the meta tables is an earlier state of a board with these histories.
@@ -275,16 +280,16 @@ pub(crate) fn precedes(name: &str, histories: &[History]) -> Result<(), StoreErr
     let Some((sequence, id)) = named(name) else {
         return Ok(());
     };
-    let at = histories.iter().position(|history| history.id == id);
-    let ended = at.map(|at| histories.get(at + 1).map_or(u64::MAX, |next| next.sequence));
-    if ended.is_some_and(|ended| sequence <= ended) {
-        Ok(())
-    } else {
-        Err(StoreError::OtherHistory {
-            name: name.to_owned(),
-            history: histories.last().map_or([0; 16], |history| history.id),
-        })
+    if let Some(at) = histories.iter().position(|history| history.id == id) {
+        let end = histories.get(at + 1).map_or(u64::MAX, |next| next.sequence);
+        if sequence <= end {
+            return Ok(());
+        }
     }
+    Err(StoreError::OtherHistory {
+        name: name.to_owned(),
+        history: histories.last().map_or([0; 16], |history| history.id),
+    })
 }
 
 /// Tests that the files of the meta tables are earlier states of a board in `state` with these histories. Files newer
@@ -297,8 +302,10 @@ pub(crate) fn one_history(
     histories: &[History],
 ) -> Result<(), StoreError> {
     for file in files {
-        let name = file.file_name().and_then(|name| name.to_str());
-        let name = name.unwrap_or_default();
+        let name = file
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
         if named(name).is_some_and(|(sequence, _)| sequence <= state.sequence) {
             precedes(name, histories)?;
         }
@@ -326,8 +333,8 @@ pub(crate) fn newest_first(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
         entries => entries.map_err(StoreError::file)?,
     };
     for entry in entries {
-        let name = entry?.file_name();
-        let name = name.to_str().unwrap_or_default();
+        let file_name = entry?.file_name();
+        let name = file_name.to_str().unwrap_or_default();
         found.extend(named(name).map(|(sequence, _)| (sequence, name.to_owned())));
     }
     if found.is_empty() {

@@ -39,19 +39,17 @@ impl Store {
     ///
     /// Errors: those of the database.
     pub fn key_bytes(&self, hash: [u8; 32]) -> Result<Option<u64>, StoreError> {
-        self.inner().meta.view(|view| {
-            let value = match view.get(KEYS, &hash) {
-                Err(fault @ StoreError::Row { .. }) => {
-                    tracing::error!(%fault, "a key is set aside: its owner has to register it again");
-                    None
-                }
-                other => other?,
-            };
-            let Some(value) = value else {
-                return Ok(None);
-            };
-            let [bytes] = numbers("keys", &hash, &value)?;
-            Ok(Some(bytes))
+        self.inner().meta.view(|view| match view.get(KEYS, &hash) {
+            Err(fault @ StoreError::Row { .. }) => {
+                tracing::error!(%fault, "a key is set aside: its owner has to register it again");
+                Ok(None)
+            }
+            Err(other) => Err(other),
+            Ok(None) => Ok(None),
+            Ok(Some(value)) => {
+                let [bytes] = numbers("keys", &hash, &value)?;
+                Ok(Some(bytes))
+            }
         })
     }
 

@@ -38,7 +38,7 @@ pub(crate) fn segments(meta: &Meta, place: &Place) -> Result<(), StoreError> {
     })?;
     tracing::warn!(
         rows = found.len(),
-        "rows of segments are made anew of the objects"
+        "damaged rows of segments are made again from the objects"
     );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The one-time keys of a server's messages, some of which are in segments.
+//! The one-time keys of a server's messages, which are in segments and in the tail.
 
 use super::Store;
 use crate::error::StoreError;

@@ -73,9 +73,14 @@ impl Partial {
 impl Progress {
     pub(crate) fn file(&mut self, path: &Path) -> Result<&mut File, StoreError> {
         if self.file.is_none() {
-            let mut options = OpenOptions::new();
-            let options = options.read(true).write(true).create(true).truncate(false);
-            self.file = Some(options.open(path).map_err(StoreError::file)?);
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)
+                .map_err(StoreError::file)?;
+            self.file = Some(file);
             if let Some(dir) = path.parent() {
                 sync_dir(dir)?;
             }

@@ -99,14 +99,17 @@ impl<'t> Ids<'t> {
         time: u64,
         hash: &[u8; 32],
     ) -> Result<(), StoreError> {
-        let mut post = pack([range.start, range.end - range.start, time]);
-        post.extend_from_slice(hash);
-        let post = seal_row(self.seed, "posts", id, &post);
-        let (posts, order) = (&mut self.posts, &mut self.order);
-        posts.insert(id.as_slice(), post.as_slice()).map_err(Redb)?;
-        let key = index_key(range.start);
-        let id = seal_row(self.seed, "order", &key, id);
-        order.insert(key.as_slice(), id.as_slice()).map_err(Redb)?;
+        let mut value = pack([range.start, range.end - range.start, time]);
+        value.extend_from_slice(hash);
+        let post = seal_row(self.seed, "posts", id, &value);
+        self.posts
+            .insert(id.as_slice(), post.as_slice())
+            .map_err(Redb)?;
+        let first = index_key(range.start);
+        let order = seal_row(self.seed, "order", &first, id);
+        self.order
+            .insert(first.as_slice(), order.as_slice())
+            .map_err(Redb)?;
         Ok(())
     }
 
@@ -130,27 +133,34 @@ impl<'t> Ids<'t> {
     }
 
     fn oldest(&self) -> Result<Option<Oldest>, StoreError> {
-        let Some((key, row)) = self.order.first().map_err(Redb)? else {
+        let Some((first, row)) = self.order.first().map_err(Redb)? else {
             return Ok(None);
         };
-        let key = key.value().to_vec();
-        let id = open_row(self.seed, "order", &key, row.value()).and_then(|value| {
-            let id: Result<[u8; 16], _> = value.try_into();
-            id.map_err(|_| bad_row("order", &key, Evidence::Bytes(16), value.len()))
+        let key = first.value().to_vec();
+        let named = open_row(self.seed, "order", &key, row.value()).and_then(|value| {
+            <[u8; 16]>::try_from(value)
+                .map_err(|_| bad_row("order", &key, Evidence::Bytes(16), value.len()))
         });
-        let (id, time) = match id {
-            Err(fault) => (None, Err(fault)),
-            Ok(id) => {
-                let post = self.posts.get(id.as_slice()).map_err(Redb)?;
-                let time = match &post {
-                    None => Err(bad_row("posts", &id, Evidence::Present, 0)),
-                    Some(post) => open_row(self.seed, "posts", &id, post.value())
-                        .and_then(|value| Ok(Known::decode(&id, value)?.time)),
-                };
-                (Some(id), time)
+        let id = match named {
+            Ok(id) => id,
+            Err(fault) => {
+                return Ok(Some(Oldest {
+                    key,
+                    id: None,
+                    time: Err(fault),
+                }));
             }
         };
-        Ok(Some(Oldest { key, id, time }))
+        let time = match self.posts.get(id.as_slice()).map_err(Redb)? {
+            None => Err(bad_row("posts", &id, Evidence::Present, 0)),
+            Some(post) => open_row(self.seed, "posts", &id, post.value())
+                .and_then(|value| Ok(Known::decode(&id, value)?.time)),
+        };
+        Ok(Some(Oldest {
+            key,
+            id: Some(id),
+            time,
+        }))
     }
 }
 

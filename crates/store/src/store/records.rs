@@ -36,8 +36,10 @@ pub enum Change {
 /// Errors: [`StoreError::TableName`].
 pub(crate) fn full_key(table: &str, key: &[u8]) -> Result<Vec<u8>, StoreError> {
     let found = table.len();
-    let len = u8::try_from(found).ok().filter(|len| *len > 0);
-    let len = len.ok_or(StoreError::TableName(found))?;
+    let len = match u8::try_from(found) {
+        Ok(len) if len > 0 => len,
+        _ => return Err(StoreError::TableName(found)),
+    };
     let mut out = Vec::with_capacity(1 + found + key.len());
     out.push(len);
     out.extend_from_slice(table.as_bytes());
@@ -50,8 +52,8 @@ impl Store {
     ///
     /// Errors: [`StoreError::TableName`], [`StoreError::Row`] where the record is damaged, and those of the database.
     pub fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let key = full_key(table, key)?;
-        self.inner().meta.view(|view| view.get(RECORDS, &key))
+        let full = full_key(table, key)?;
+        self.inner().meta.view(|view| view.get(RECORDS, &full))
     }
 
     /// Returns the records of a table in the order of their keys. Damaged records are logged and left out.

@@ -162,11 +162,13 @@ impl Store {
             }
             let mut mended = Vec::new();
             for hash in hashes {
-                let bytes = match self.object_bytes(&hash)? {
+                let found = match self.object_bytes(&hash)? {
                     Some(bytes) => Some(bytes),
                     None => self.fetch_key(&hash, from)?,
                 };
-                mended.extend(bytes.map(|bytes| (hash, bytes)));
+                if let Some(bytes) = found {
+                    mended.push((hash, bytes));
+                }
             }
             inner.meta.transact(|writing, _| {
                 // Rows that are still damaged have no object: the owner has to register the key again.
@@ -255,9 +257,11 @@ impl Store {
         let mut found = Vec::new();
         each_frame(from, &meta.config.board_id, &mut |table, key, row| {
             let intact = open_row(meta.layout.seed, table, key, row).is_ok();
-            if table == short(&RECORDS) && intact {
-                let place = damaged.iter().position(|damaged| damaged == key);
-                found.extend(place.map(|at| (damaged.swap_remove(at), row.to_vec())));
+            if table == short(&RECORDS)
+                && intact
+                && let Some(at) = damaged.iter().position(|other| other == key)
+            {
+                found.push((damaged.swap_remove(at), row.to_vec()));
             }
             !damaged.is_empty()
         })?;
@@ -353,8 +357,7 @@ impl Store {
         let (layout, board_id) = (&meta.layout, &meta.config.board_id);
         let mut found = BTreeMap::new();
         let mut take = |first: u64, records: &[u8]| {
-            let records = records.chunks_exact(layout.record_bytes());
-            for (index, record) in (first..).zip(records) {
+            for (index, record) in (first..).zip(records.chunks_exact(layout.record_bytes())) {
                 let Ok((clue, payload)) = layout.open_record(index, record) else {
                     continue;
                 };
@@ -415,14 +418,11 @@ impl Store {
             all[at..at + layout.record_bytes()].copy_from_slice(record);
         }
         let board = &inner.meta.config.board_id;
-        let (anew, bytes) = sealed::build(layout, board, segment.first, &all);
-        inner.place.put(&anew.name(), bytes)?;
-        let anew = Segment {
-            sealed_at: segment.sealed_at,
-            ..anew
-        };
+        let (mut mended, bytes) = sealed::build(layout, board, segment.first, &all);
+        mended.sealed_at = segment.sealed_at;
+        inner.place.put(&mended.name(), bytes)?;
         inner.meta.transact(|writing, _| {
-            writing.put(SEGMENTS, &index_key(anew.first), &anew.encode())?;
+            writing.put(SEGMENTS, &index_key(mended.first), &mended.encode())?;
             Ok(Outcome::Commit(()))
         })
     }
@@ -433,11 +433,11 @@ impl Store {
             let mut table = writing.table(TAIL)?;
             for (index, record) in records.range(state.sealed..state.len) {
                 let key = index_key(*index);
-                let run = table.get(key.as_slice()).map_err(Redb)?;
+                let mut run = record.clone();
                 // A run may begin at this message; its other records stay.
-                let rest =
-                    run.map(|run| run.value().get(record.len()..).unwrap_or_default().to_vec());
-                let run = [record.as_slice(), &rest.unwrap_or_default()].concat();
+                if let Some(old) = table.get(key.as_slice()).map_err(Redb)? {
+                    run.extend_from_slice(old.value().get(record.len()..).unwrap_or_default());
+                }
                 table.insert(key.as_slice(), run.as_slice()).map_err(Redb)?;
             }
             Ok(Outcome::Commit(()))
@@ -557,8 +557,7 @@ fn each_frame(
             continue;
         }
         while let Ok(Some(frame)) = frames.next() {
-            let rows = KINDS.iter().find(|(kind, _)| *kind == frame.kind);
-            if let Some((_, rows)) = rows
+            if let Some((_, rows)) = KINDS.iter().find(|(kind, _)| *kind == frame.kind)
                 && !each(short(rows), &frame.key, &frame.value)
             {
                 return Ok(false);

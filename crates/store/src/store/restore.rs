@@ -248,11 +248,13 @@ impl Manifest {
 ///
 /// Errors: [`StoreError::Backup`].
 fn table_of(frames: &Frames, frame: &Frame) -> Result<Rows, StoreError> {
-    let rows = KINDS.iter().find(|(kind, _)| *kind == frame.kind);
-    rows.map(|(_, rows)| *rows).ok_or_else(|| {
-        let found = Evidence::Number(u64::from(frame.kind));
-        frames.bad(Mismatch::new(Evidence::Present, found))
-    })
+    match KINDS.iter().find(|(kind, _)| *kind == frame.kind) {
+        Some((_, rows)) => Ok(*rows),
+        None => {
+            let found = Evidence::Number(u64::from(frame.kind));
+            Err(frames.bad(Mismatch::new(Evidence::Present, found)))
+        }
+    }
 }
 
 fn is_intact(layout: &Layout, index: u64, record: &[u8]) -> bool {
@@ -354,15 +356,18 @@ pub(crate) fn copy_key(
     from: &Path,
 ) -> Result<(), StoreError> {
     // The object is begun only once there is something to copy.
-    let mut writer = None;
+    let mut begun = None;
     key_in(hash, bytes, from, &mut |data| {
-        let writer = match &mut writer {
+        let writer = match &mut begun {
             Some(writer) => writer,
             none => none.insert(place.writer(&key_name(hash))?),
         };
         writer.write(data)
     })?;
-    writer.map_or(Ok(()), |writer| writer.finish())
+    match begun {
+        Some(writer) => writer.finish(),
+        None => Ok(()),
+    }
 }
 
 /// Calls `each` with the bytes of a backup's key. None of them may be used unless this returns without an error.

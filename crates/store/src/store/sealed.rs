@@ -73,8 +73,9 @@ pub(crate) fn check(
     let magic = body.first_chunk::<8>().copied().unwrap_or_default();
     let board = body.get(12..28).and_then(|bytes| bytes.try_into().ok());
     let sizes = sizes_word(layout.clue_bytes as u32, layout.payload_bytes as u32);
-    let found_sizes = u32_at(body, 44).zip(u32_at(body, 48));
-    let found_sizes = found_sizes.map_or(0, |(clue, payload)| sizes_word(clue, payload));
+    let found_sizes = u32_at(body, 44)
+        .zip(u32_at(body, 48))
+        .map_or(0, |(clue, payload)| sizes_word(clue, payload));
     let sealed = *blake3::hash(body).as_bytes();
     let records = segment.count.saturating_mul(layout.record_bytes() as u64);
     let whole = records.saturating_add((HEADER_BYTES + HASH_BYTES) as u64);
@@ -154,9 +155,9 @@ pub(crate) fn fetch(
     board_id: &[u8; 16],
     segment: &Segment,
 ) -> Result<Bytes, StoreError> {
-    let bytes = place.get(&segment.name())?;
-    let missing = || segment.damaged(Mismatch::new(Evidence::Present, Evidence::Missing));
-    let bytes = bytes.ok_or_else(missing)?;
+    let Some(bytes) = place.get(&segment.name())? else {
+        return Err(segment.damaged(Mismatch::new(Evidence::Present, Evidence::Missing)));
+    };
     check(layout, board_id, segment, &bytes)?;
     Ok(bytes)
 }
@@ -185,21 +186,22 @@ impl Cache {
         fetch: impl FnOnce() -> Result<Bytes, StoreError>,
     ) -> Result<Bytes, StoreError> {
         let slot = self.slot(segment);
-        let mut records = lock(&slot);
-        if let Some(records) = &*records {
+        let mut held = lock(&slot);
+        if let Some(records) = &*held {
             return Ok(records.clone());
         }
-        let fetched = fetch()?;
-        *records = Some(fetched.clone());
-        Ok(fetched)
+        let records = fetch()?;
+        *held = Some(records.clone());
+        Ok(records)
     }
 
     /// Returns the slot of `segment`, and makes it the most recent. The oldest slots are evicted.
     fn slot(&self, segment: &Segment) -> Slot {
         let mut slots = lock(&self.slots);
         let known = slots.iter().position(|(held, _)| held == segment);
-        let entry = known.and_then(|at| slots.remove(at));
-        let entry = entry.unwrap_or_else(|| (*segment, Slot::default()));
+        let entry = known
+            .and_then(|at| slots.remove(at))
+            .unwrap_or_else(|| (*segment, Slot::default()));
         let slot = entry.1.clone();
         slots.push_front(entry);
         let mut bytes = 0usize;

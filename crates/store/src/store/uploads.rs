@@ -249,7 +249,7 @@ impl Store {
         empty_older_than: Duration,
     ) -> Result<u64, StoreError> {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let [age, empty_age] = [older_than, empty_older_than].map(millis);
+        let [begun_age, empty_age] = [older_than, empty_older_than].map(millis);
         let now = self.inner().meta.clock();
         let live: Vec<_> = lock(&self.inner().uploads.live).values().cloned().collect();
         let mut purged = 0;
@@ -258,7 +258,11 @@ impl Store {
             let Ok(mut progress) = partial.state.try_lock() else {
                 continue;
             };
-            let age = if progress.next == 0 { empty_age } else { age };
+            let age = if progress.next == 0 {
+                empty_age
+            } else {
+                begun_age
+            };
             if !progress.over && now.saturating_sub(progress.touched) >= age {
                 self.drop_upload(&partial, &mut progress)?;
                 purged += 1;

@@ -29,9 +29,11 @@ impl Store {
             ..tables.report()
         };
         report.faults.extend(marker_fault(&inner.place)?);
-        let bytes = segments.iter().map(|segment| segment.bytes);
-        let bytes = bytes.chain(keys.iter().map(|(_, bytes)| *bytes));
-        let total = bytes.fold(0, u64::saturating_add);
+        let total = segments
+            .iter()
+            .map(|segment| segment.bytes)
+            .chain(keys.iter().map(|(_, bytes)| *bytes))
+            .fold(0, u64::saturating_add);
         let mut done = 0u64;
         for segment in &segments {
             match self.fetch(segment) {
@@ -63,12 +65,14 @@ impl Store {
     /// Returns the messages of a segment that are marked as lost.
     pub(super) fn marks(&self, segment: &Segment, records: &[u8]) -> Vec<u64> {
         let layout = self.inner().meta.layout;
-        let records = records.chunks_exact(layout.record_bytes());
-        let marked = (segment.first..).zip(records).filter(|(index, record)| {
-            let opened = layout.open_record(*index, record);
-            opened.is_ok_and(|(clue, _)| clue.is_empty())
-        });
-        marked.map(|(index, _)| index).collect()
+        (segment.first..)
+            .zip(records.chunks_exact(layout.record_bytes()))
+            .filter(|(index, record)| {
+                let opened = layout.open_record(*index, record);
+                opened.is_ok_and(|(clue, _)| clue.is_empty())
+            })
+            .map(|(index, _)| index)
+            .collect()
     }
 
     /// Tests that the one-time keys of a segment's messages are listed.

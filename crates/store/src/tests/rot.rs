@@ -152,7 +152,7 @@ fn flipped(bytes: &[u8], flip: &Flip) -> Disk {
     Disk::from_bytes(disk.bytes())
 }
 
-/// Asserts that the content of the other tables is intact.
+/// Asserts that all other tables are intact.
 fn check_rest(store: &Store, flip: &Flip) {
     let (bytes, hash) = key(KEY_BYTES, 1);
     if flip.table != "keys" {

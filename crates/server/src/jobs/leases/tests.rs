@@ -30,7 +30,7 @@ fn unit(id: u8, jobs: usize) -> Arc<Unit> {
     })
 }
 
-/// Unit 1 with jobs 1 and 2, leased by "a" for ten seconds.
+/// Returns unit 1 with jobs 1 and 2, leased by "a" for ten seconds.
 fn granted() -> (Table, Instant) {
     let (mut table, now) = (Table::default(), Instant::now());
     let jobs = vec![[1; 16], [2; 16]];
@@ -47,7 +47,7 @@ fn a_lease_lasts_from_each_renewal_on() {
     assert!(table.expire(now + 18 * SECOND).is_empty());
     let ran_out = table.expire(now + 19 * SECOND);
     assert_eq!(ran_out, [(who("a"), vec![[1; 16], [2; 16]])]);
-    // Once, and it cannot be had back.
+    // A lease expires once, and cannot be renewed after that.
     assert!(table.expire(now + 30 * SECOND).is_empty());
     let late = table.renew(&[1; 16], &who("a"), now + 30 * SECOND);
     assert_eq!(late.err(), Some(Refusal::RanOut));

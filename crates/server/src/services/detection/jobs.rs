@@ -1,4 +1,4 @@
-//! Jobs of the protocol: what is asked for, checked, and how a job is told.
+//! Jobs in the protocol: requests are checked, and jobs are turned into responses.
 
 use super::Detection;
 use crate::caller::Caller;
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Status};
 
-/// Keys by what they are for.
+/// Returns a description of the keys for some engines.
 fn engines(engines: &[EngineKind]) -> String {
     match engines {
         [engine] => format!("one for {engine}"),
@@ -83,7 +83,8 @@ impl Detection {
         })
     }
 
-    /// The scheme asked for, or what the keys serve; the keys must be what it takes.
+    /// Returns the requested scheme, or the scheme that the keys serve if none is requested. The keys must be those
+    /// that the scheme needs.
     pub(super) fn scheme(
         &self,
         caller: &Caller,
@@ -157,7 +158,7 @@ impl Detection {
             let mut stopping = shared.stopping.clone();
             loop {
                 let now = view.borrow_and_update().clone();
-                // The line is looked at only while it matters: steps of a digest are many.
+                // The place in the queue is computed only for queued jobs, as a running digest sends many updates.
                 let ahead = match now.state {
                     State::Queued => shared.jobs.ahead(&id),
                     _ => 0,

@@ -1,4 +1,4 @@
-//! Orders of the protocol: what is asked for, checked, and how an order is told.
+//! Orders in the protocol: requests are checked, and orders are turned into responses.
 
 use super::Detection;
 use crate::caller::Caller;
@@ -12,6 +12,8 @@ use omr_protocol::EngineKind;
 use tonic::{Request, Status};
 
 impl Detection {
+    /// Returns the response for an order.
+    ///
     /// Errors: those of the store.
     pub(super) fn order(&self, id: &Id, next: u64) -> Result<v1::Order, Status> {
         Ok(v1::Order {

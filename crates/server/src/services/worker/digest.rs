@@ -1,4 +1,4 @@
-//! A digest that a worker brings: measured before it is read, tested before it is kept.
+//! A digest that a worker sends: its length is checked before it is read, and its content before it is stored.
 
 use super::{Workers, refused};
 use crate::jobs::{Ending, WorkerId};
@@ -11,7 +11,7 @@ use omr_protocol::{ClueKind, EngineKind};
 use omr_runner::{KeyRef, Unit, UnitId};
 use tonic::{Request, Status, Streaming};
 
-/// What the first message says.
+/// The content of the first message.
 struct Brought {
     who: WorkerId,
     unit: UnitId,
@@ -21,12 +21,12 @@ struct Brought {
 }
 
 impl Workers {
-    /// Takes a digest; false: nobody wants it any more.
+    /// Receives a digest. Returns `false` if it is not wanted any more.
     pub(super) async fn take_digest(
         &self,
         request: Request<Streaming<v1::CompleteRequest>>,
     ) -> Result<bool, Status> {
-        // Before anything is read.
+        // The token is checked before anything is read.
         let caller = self.0.caller(&request, Right::Work)?;
         let _room = self.0.stream(&caller)?;
         let mut pieces = request.into_inner();
@@ -49,7 +49,9 @@ impl Workers {
         blocking(move || take(&shared, &unit, &brought, read)).await
     }
 
-    /// Errors: INVALID_ARGUMENT where it is longer than a digest of the unit.
+    /// Checks the length of a digest.
+    ///
+    /// Errors: INVALID_ARGUMENT where it is longer than any digest of the unit.
     fn measure(&self, unit: &Unit, brought: &Brought) -> Result<(), Status> {
         let most = unit.digest_bytes(&self.0.set, clues(&self.0));
         let most = most.map_err(|error| Status::internal(error.to_string()))?;
@@ -64,7 +66,8 @@ impl Workers {
         }
     }
 
-    /// The whole digest, or what is wrong with it. Broken streams are no fault of its content.
+    /// Reads the whole digest. The inner error is a wrong content; the outer one is a broken stream, which is not the
+    /// worker's fault.
     async fn read(
         &self,
         first: bytes::Bytes,
@@ -99,7 +102,7 @@ fn clues(shared: &Shared) -> ClueKind {
     clue_kind(shared.store.board())
 }
 
-/// Keeps a digest that is what its unit asks for; another one is a failed attempt.
+/// Stores a digest that fits its unit. Another digest is a failed attempt.
 fn take(
     shared: &Shared,
     unit: &Unit,
@@ -127,7 +130,7 @@ fn take(
     }
 }
 
-/// The ids of a job's keys. One that is gone by now was revoked, and its job with it.
+/// Returns the ids of a job's keys. A missing key was revoked together with its job.
 fn key_ids(shared: &Shared, keys: &[KeyRef]) -> Vec<(EngineKind, [u8; 16])> {
     let id = |key: &KeyRef| {
         let known = shared.registrations.key(&key.hash)?;

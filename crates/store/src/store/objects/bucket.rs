@@ -48,8 +48,8 @@ impl Bucket {
     pub(super) fn open(url: &str, options: &BTreeMap<String, String>) -> Result<Self, StoreError> {
         let bad = || StoreError::BucketUrl(url.to_owned());
         let rest = url.strip_prefix("s3://").ok_or_else(bad)?;
-        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-        let prefix = ObjectPath::parse(prefix).map_err(|_| bad())?;
+        let (bucket, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let prefix = ObjectPath::parse(path).map_err(|_| bad())?;
         if bucket.is_empty() {
             return Err(bad());
         }
@@ -58,8 +58,10 @@ impl Bucket {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = AmazonS3Builder::new().with_bucket_name(bucket);
         for (name, value) in options {
-            let key = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>();
-            let key = key.map_err(|_| StoreError::BucketOption(name.clone()))?;
+            let key = name
+                .to_ascii_lowercase()
+                .parse::<AmazonS3ConfigKey>()
+                .map_err(|_| StoreError::BucketOption(name.clone()))?;
             builder = builder.with_config(key, value);
         }
         let store = builder.build().map_err(|source| failed(url, source))?;
@@ -146,9 +148,11 @@ impl Backend for Bucket {
             0 => 0,
             bytes => bytes + 1,
         };
-        let name = |path: &ObjectPath| path.as_ref().get(skip..).unwrap_or_default().to_owned();
-        let listed = listed.map_err(|source| failed(folder, source))?;
-        let named = listed.iter().map(|meta| (name(&meta.location), meta.size));
+        let objects = listed.map_err(|source| failed(folder, source))?;
+        let named = objects.iter().map(|meta| {
+            let name = meta.location.as_ref().get(skip..).unwrap_or_default();
+            (name.to_owned(), meta.size)
+        });
         Ok(named.collect())
     }
 
@@ -251,8 +255,8 @@ impl Pieces for Streamed {
         let Some(stream) = self.stream.take() else {
             return Ok(Bytes::new());
         };
-        let (stream, taken) = self.bucket.wait(gather(stream))?;
-        self.stream = stream;
+        let (rest, taken) = self.bucket.wait(gather(stream))?;
+        self.stream = rest;
         taken.map_err(|source| failed(&self.name, source))
     }
 }

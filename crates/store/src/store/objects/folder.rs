@@ -98,15 +98,19 @@ fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 
 fn list(path: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
     let mut out = Vec::new();
-    for entry in found(fs::read_dir(path))?.into_iter().flatten() {
-        let entry = entry?;
-        let name = entry.file_name();
-        let Some(name) = name.to_str().filter(|name| !name.contains(DRAFT)) else {
+    let Some(entries) = found(fs::read_dir(path))? else {
+        return Ok(out);
+    };
+    for entry in entries {
+        let file = entry?;
+        let file_name = file.file_name();
+        let Some(name) = file_name.to_str().filter(|name| !name.contains(DRAFT)) else {
             continue;
         };
         // A file that is removed meanwhile is left out.
-        let metadata = found(fs::metadata(entry.path()))?;
-        if let Some(metadata) = metadata.filter(fs::Metadata::is_file) {
+        if let Some(metadata) = found(fs::metadata(file.path()))?
+            && metadata.is_file()
+        {
             out.push((format!("{folder}/{name}"), metadata.len()));
         }
     }
@@ -116,9 +120,10 @@ fn list(path: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
 fn remove_drafts(folder: &Path) -> Result<(), StoreError> {
     let entries = found(fs::read_dir(folder)).map_err(StoreError::file)?;
     for entry in entries.into_iter().flatten() {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().contains(DRAFT) {
-            remove_if_present(&entry.path())?;
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default();
+        if name.to_string_lossy().contains(DRAFT) {
+            remove_if_present(&path)?;
         }
     }
     Ok(())
