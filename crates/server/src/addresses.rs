@@ -108,8 +108,10 @@ impl Addresses {
     ///
     /// Errors: NOT_FOUND, and those of the store.
     pub(crate) fn find(&self, fingerprint: &Id) -> Result<Vec<u8>, Status> {
-        let found = self.store.get(TEXTS, fingerprint);
-        let found = found.map_err(|error| refuse::store(&error))?;
+        let found = self
+            .store
+            .get(TEXTS, fingerprint)
+            .map_err(|error| refuse::store(&error))?;
         found.ok_or_else(|| {
             Status::not_found(
                 "expected the fingerprint of a published address, found another, or of one that was not published \
@@ -140,8 +142,9 @@ impl Addresses {
     }
 
     fn write(&self, changes: &[Change]) -> Result<(), Status> {
-        let written = self.store.write(changes);
-        written.map_err(|error| refuse::store(&error))
+        self.store
+            .write(changes)
+            .map_err(|error| refuse::store(&error))
     }
 }
 

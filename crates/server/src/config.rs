@@ -248,8 +248,10 @@ fn listen<'de, D: serde::Deserializer<'de>>(value: D) -> Result<SocketAddr, D::E
 ///
 /// Errors: `Address`.
 pub fn address(text: &str) -> Result<SocketAddr, ServerError> {
-    let found = text.to_socket_addrs().map(Iterator::collect::<Vec<_>>);
-    let found = found.unwrap_or_default();
+    let found = text
+        .to_socket_addrs()
+        .map(Iterator::collect::<Vec<_>>)
+        .unwrap_or_default();
     // A name may have several addresses. Most clients try IPv4.
     let first = found
         .iter()

@@ -223,8 +223,9 @@ pub(crate) fn accept(
 
 /// Listens at an address.
 pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, ServerError> {
-    let listener = TcpListener::bind(address).await;
-    listener.map_err(|source| ServerError::Listen { address, source })
+    TcpListener::bind(address)
+        .await
+        .map_err(|source| ServerError::Listen { address, source })
 }
 
 #[cfg(test)]

@@ -67,8 +67,13 @@ impl Damage {
             ));
         }
         if !found.lost.is_empty() {
-            let named = found.lost.iter().take(NAMED).map(u64::to_string);
-            let named = named.collect::<Vec<_>>().join(", ");
+            let named = found
+                .lost
+                .iter()
+                .take(NAMED)
+                .map(u64::to_string)
+                .collect::<Vec<_>>()
+                .join(", ");
             let more = if found.lost.len() > NAMED {
                 ", ..."
             } else {

@@ -76,8 +76,9 @@ impl Rules {
     /// Errors: a description of the fault.
     fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), String> {
         let authority = authority(headers, uri);
-        let origin = headers.get(ORIGIN);
-        let origin = origin.map(|origin| origin.to_str().unwrap_or_default().to_lowercase());
+        let origin = headers
+            .get(ORIGIN)
+            .map(|origin| origin.to_str().unwrap_or_default().to_lowercase());
         if let Some(origin) = &origin
             && self.may_call(origin, authority.as_deref())
         {

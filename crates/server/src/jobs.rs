@@ -450,11 +450,10 @@ impl Jobs {
                 "expected a finished job, found one that is {state:?}"
             )));
         }
-        let bytes = self
-            .store
+        self.store
             .get(DIGESTS, id)
-            .map_err(|error| refuse::store(&error))?;
-        bytes.ok_or_else(|| Status::not_found("the digest is not kept any more: ask for it anew"))
+            .map_err(|error| refuse::store(&error))?
+            .ok_or_else(|| Status::not_found("the digest is not kept any more: ask for it anew"))
     }
 
     /// Cancels and deletes an unfinished job, or deletes a finished one.

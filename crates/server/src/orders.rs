@@ -134,8 +134,9 @@ impl Orders {
         }
         record.next = self.begins(record.next);
         let next = record.next;
-        let written = self.store.write(&[record.change(&id)]);
-        written.map_err(|error| refuse::store(&error))?;
+        self.store
+            .write(&[record.change(&id)])
+            .map_err(|error| refuse::store(&error))?;
         inner.insert(id, record, caller.client);
         Ok(next)
     }
@@ -150,11 +151,13 @@ impl Orders {
     /// Errors: NOT_FOUND.
     pub(crate) fn next(&self, account: &str, id: &Id) -> Result<u64, Status> {
         let mut inner = self.lock();
-        let known = inner.all.get_mut(id);
-        let known = known.filter(|known| known.record.account == account);
-        let known = known.ok_or_else(|| {
-            Status::not_found("expected one of the caller's orders, found none of this id")
-        })?;
+        let known = inner
+            .all
+            .get_mut(id)
+            .filter(|known| known.record.account == account)
+            .ok_or_else(|| {
+                Status::not_found("expected one of the caller's orders, found none of this id")
+            })?;
         known.used = Instant::now();
         Ok(known.record.next)
     }
@@ -205,8 +208,9 @@ impl Orders {
     pub(crate) fn keys(&self) -> Vec<([u8; 32], String)> {
         let inner = self.lock();
         let records = inner.all.values().map(|known| &known.record);
-        let keys = records.flat_map(|of| of.keys.iter().map(|key| (*key, of.account.clone())));
-        keys.collect()
+        records
+            .flat_map(|of| of.keys.iter().map(|key| (*key, of.account.clone())))
+            .collect()
     }
 
     /// Returns whether a batch is full whose digest is ordered and not queued.

@@ -222,8 +222,10 @@ impl Parts {
 
     /// Opens the orders. No order is accepted if the set has no batches.
     pub(crate) fn orders(&self) -> Result<Orders, ServerError> {
-        let params = self.set.sophomr();
-        let batch = params.map_or(u64::MAX, |params| params.slots() as u64);
+        let batch = self
+            .set
+            .sophomr()
+            .map_or(u64::MAX, |params| params.slots() as u64);
         Orders::open(
             self.store.clone(),
             self.config.limits.all_orders as usize,

@@ -124,8 +124,10 @@ fn write(store: &Store, group: Vec<Pending>, metrics: &Metrics) {
     let appended = store.append(&posts);
     match appended {
         Ok(appended) => {
-            let written = posts.iter().zip(&appended);
-            let written = written.filter(|(_, appended)| appended.is_ok());
+            let written = posts
+                .iter()
+                .zip(&appended)
+                .filter(|(_, appended)| appended.is_ok());
             let messages = written.map(|(post, _)| post.messages.len() as u64).sum();
             metrics.commit(messages, start.elapsed().as_secs_f64());
             for ((answer, _), appended) in answers.into_iter().zip(appended) {

@@ -73,9 +73,12 @@ fn of_machine(named: IpAddr, peer: IpAddr) -> IpAddr {
 
 /// Parses the address of a client. Some proxies write its port as well.
 fn address(text: &str) -> Option<IpAddr> {
-    let address = text.parse().map(|socket: SocketAddr| socket.ip());
-    let address = address.or_else(|_| text.parse()).ok()?;
-    let address: IpAddr = address.to_canonical();
+    let address: IpAddr = text
+        .parse()
+        .map(|socket: SocketAddr| socket.ip())
+        .or_else(|_| text.parse())
+        .ok()?
+        .to_canonical();
     let usable = !address.is_unspecified() && !address.is_multicast();
     usable.then_some(address)
 }

@@ -387,8 +387,7 @@ fn lowerable(config: &Config) -> [(&'static str, u64); 5] {
 /// Returns the number of messages in a batch, or 1 if a set has no batches. It is taken from the specification, since
 /// tables would need memory.
 fn slots(set: &ParamSet) -> u64 {
-    let sophomr = set.spec().sophomr.as_ref();
-    sophomr.map_or(1, |spec| spec.n as u64)
+    set.spec().sophomr.as_ref().map_or(1, |spec| spec.n as u64)
 }
 
 fn engines(able: &[EngineKind]) -> String {

@@ -162,8 +162,9 @@ impl Slot {
             return Ok(());
         }
         let attempts = self.attempts.load(Ordering::Relaxed) + 1;
-        let written = store.write(&[record::attempts(&self.id, attempts)]);
-        written.map_err(|error| error.to_string())?;
+        store
+            .write(&[record::attempts(&self.id, attempts)])
+            .map_err(|error| error.to_string())?;
         self.attempts.store(attempts, Ordering::Relaxed);
         self.begun.store(true, Ordering::Relaxed);
         Ok(())
@@ -272,8 +273,10 @@ impl Sessions {
                 return Err(refuse::over_quota("sessions of all clients", most));
             }
         }
-        let written = self.tools.store.write(&[record.change(&id)]);
-        written.map_err(|error| refuse::store(&error))?;
+        self.tools
+            .store
+            .write(&[record.change(&id)])
+            .map_err(|error| refuse::store(&error))?;
         let place = Place::start(&record);
         let slot = Slot::new(id, record, caller.client, place);
         let view = slot.view();
@@ -285,8 +288,11 @@ impl Sessions {
 
     fn of(&self, account: &str, id: &Id) -> Result<Arc<Slot>, Status> {
         let slots = lock(&self.slots);
-        let slot = slots.get(id).filter(|slot| slot.record.account == account);
-        let slot = slot.cloned().ok_or_else(not_found)?;
+        let slot = slots
+            .get(id)
+            .filter(|slot| slot.record.account == account)
+            .cloned()
+            .ok_or_else(not_found)?;
         *lock(&slot.used) = Instant::now();
         Ok(slot)
     }
@@ -320,8 +326,8 @@ impl Sessions {
             .tools
             .pool
             .install(|| session.cut(&self.tools, &slot, number));
-        let got_on = slot.gets_on(&self.tools.store, Vec::new());
-        got_on.map_err(|error| refuse::store(&error))?;
+        slot.gets_on(&self.tools.store, Vec::new())
+            .map_err(|error| refuse::store(&error))?;
         // A full session continues after a cut.
         self.wake();
         if session.is_ahead() {
@@ -343,8 +349,10 @@ impl Sessions {
         let id = &slot.id;
         // The runner must not write the session again.
         let mut live = lock(&slot.live);
-        let forgotten = self.tools.store.write(&record::forget(id));
-        forgotten.map_err(|error| refuse::store(&error))?;
+        self.tools
+            .store
+            .write(&record::forget(id))
+            .map_err(|error| refuse::store(&error))?;
         slot.closed.store(true, Ordering::Relaxed);
         *live = None;
         let mut slots = lock(&self.slots);

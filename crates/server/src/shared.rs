@@ -66,8 +66,7 @@ impl Shared {
     ///
     /// Errors: RESOURCE_EXHAUSTED.
     pub(crate) fn stream(&self, caller: &Caller) -> Result<Place, Status> {
-        let room = self.streams.take(caller);
-        room.ok_or_else(|| {
+        self.streams.take(caller).ok_or_else(|| {
             refuse::busy(
                 "too many open streams: try again later",
                 Duration::from_secs(10),
@@ -121,8 +120,9 @@ pub(crate) async fn observe<T>(
 ///
 /// Errors: DEADLINE_EXCEEDED, and those of the stream.
 pub(crate) async fn next<T>(stream: &mut Streaming<T>, idle: u64) -> Result<Option<T>, Status> {
-    let next = tokio::time::timeout(Duration::from_secs(idle), stream.message()).await;
-    let next = next.map(|next| next.map_err(crate::requests::of_stream));
+    let next = tokio::time::timeout(Duration::from_secs(idle), stream.message())
+        .await
+        .map(|next| next.map_err(crate::requests::of_stream));
     next.unwrap_or_else(|_| {
         Err(Status::deadline_exceeded(format!(
             "expected the next message of the stream within {idle} s, found none"

@@ -77,8 +77,9 @@ impl MessageSource for StoreSource<'_> {
         }
         let of = HashesOf::new(self.params, &board.board_id);
         // Without hashes the detector reads the messages, and reports what is wrong with them.
-        let gathered = self.gather(range, of);
-        let gathered = gathered.inspect_err(|error| self.damage.note(error));
+        let gathered = self
+            .gather(range, of)
+            .inspect_err(|error| self.damage.note(error));
         Ok(gathered.ok().map(|all| KeptHashes::new(of, all.hashes)))
     }
 }

@@ -222,8 +222,9 @@ pub(crate) fn join(writing: &Writing<'_>, range: Range<u64>) -> Result<(), Store
     {
         let mut table = writing.table(LOG)?;
         let (from, to) = (index_key(range.start), index_key(range.end));
-        let dropped = table.retain_in(from.as_slice()..to.as_slice(), |_, _| false);
-        dropped.map_err(Redb)?;
+        table
+            .retain_in(from.as_slice()..to.as_slice(), |_, _| false)
+            .map_err(Redb)?;
     }
     let (own, behind) = hashes.split_at((range.end - range.start) as usize);
     put(writing, range.start, own)?;
@@ -248,8 +249,9 @@ pub(crate) fn drop_before(
                 rest = left.unwrap_or_default().to_vec();
             }
         }
-        let dropped = table.retain_in(..to.as_slice(), |_, _| false);
-        dropped.map_err(Redb)?;
+        table
+            .retain_in(..to.as_slice(), |_, _| false)
+            .map_err(Redb)?;
     }
     if !rest.is_empty() {
         put(writing, end, &rest)?;
@@ -267,8 +269,9 @@ pub(crate) fn mend(log: &impl Log) -> Result<(), StoreError> {
     let mut gaps = Vec::new();
     meta.transact(|writing, state| {
         let mut table = writing.table(LOG)?;
-        let intact = table.retain(|key, row| open(writing.seed(), key, row).is_ok());
-        intact.map_err(Redb)?;
+        table
+            .retain(|key, row| open(writing.seed(), key, row).is_ok())
+            .map_err(Redb)?;
         let mut next = state.first;
         for row in table.iter().map_err(Redb)? {
             let (key, row) = row.map_err(Redb)?;

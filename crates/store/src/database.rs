@@ -213,8 +213,7 @@ pub(crate) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
 ///
 /// Errors: [`StoreError::NotAFolder`], and those of the disk.
 pub(crate) fn create_folder(path: &Path) -> Result<(), StoreError> {
-    let created = omr_disk::create_folders(path);
-    created.map_err(|error| match error.kind() {
+    omr_disk::create_folders(path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
             StoreError::NotAFolder(path.to_owned())
         }

@@ -185,8 +185,9 @@ fn kept(
         return Ok(out);
     }
     let start = index_key(range.start);
-    let before = view.last_to(HASHES, &start)?;
-    let from = before.map_or(start.to_vec(), |(key, _)| key);
+    let from = view
+        .last_to(HASHES, &start)?
+        .map_or(start.to_vec(), |(key, _)| key);
     view.each(HASHES, &from, |key, row| {
         if key >= &index_key(range.end)[..] {
             return Ok(ControlFlow::Break(()));
@@ -293,8 +294,9 @@ pub(crate) fn keep_again(
                     from = index_key(first);
                 }
             }
-            let rows = table.retain_in(from.as_slice()..to.as_slice(), |_, _| false);
-            rows.map_err(Redb)?;
+            table
+                .retain_in(from.as_slice()..to.as_slice(), |_, _| false)
+                .map_err(Redb)?;
         }
         let mut keeper = Keeper::new(writing, layout);
         let own = &hashes.hashes[(start - first) as usize..(end - first) as usize];
@@ -328,8 +330,9 @@ pub(crate) fn drop_before(
                 }
             }
         }
-        let dropped = table.retain_in(..to.as_slice(), |_, _| false);
-        dropped.map_err(Redb)?;
+        table
+            .retain_in(..to.as_slice(), |_, _| false)
+            .map_err(Redb)?;
         // A row that begins at `end` has these hashes, too.
         if table.get(to.as_slice()).map_err(Redb)?.is_some() {
             rest = None;
@@ -363,8 +366,9 @@ pub(crate) fn drop_damaged(meta: &Meta) -> Result<(), StoreError> {
     meta.transact(|writing, _| {
         let mut table = writing.table(HASHES)?;
         let seed = writing.seed();
-        let kept = table.retain(|key, row| open(seed, key, row).is_ok());
-        kept.map_err(Redb)?;
+        table
+            .retain(|key, row| open(seed, key, row).is_ok())
+            .map_err(Redb)?;
         Ok(Outcome::Commit(()))
     })
 }

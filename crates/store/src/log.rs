@@ -35,8 +35,9 @@ pub(crate) trait Log {
                 if at == range.end {
                     break;
                 }
-                let opened = layout.open_record(at, record);
-                let (clue, payload) = opened.map_err(|evidence| piece.damaged(at, evidence))?;
+                let (clue, payload) = layout
+                    .open_record(at, record)
+                    .map_err(|evidence| piece.damaged(at, evidence))?;
                 if visit(at, clue, payload).is_break() {
                     return Ok(());
                 }

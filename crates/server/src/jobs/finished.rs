@@ -104,8 +104,7 @@ impl Jobs {
     ///
     /// Errors: those of the store.
     pub(super) fn known(&self, inner: &Inner, id: &Id) -> Result<Option<JobRecord>, Status> {
-        let record = self.record(inner, id);
-        record.map_err(|error| match error {
+        self.record(inner, id).map_err(|error| match error {
             ServerError::Store(error) => refuse::store(&error),
             error => {
                 tracing::error!(%error, "a job");
@@ -118,11 +117,11 @@ impl Jobs {
     ///
     /// Errors: NOT_FOUND, and those of the store.
     pub(super) fn own(&self, inner: &Inner, account: &str, id: &Id) -> Result<JobRecord, Status> {
-        let record = self.known(inner, id)?;
-        let record = record.filter(|record| record.account == account);
-        record.ok_or_else(|| {
-            Status::not_found("expected one of the caller's jobs, found none of this id")
-        })
+        self.known(inner, id)?
+            .filter(|record| record.account == account)
+            .ok_or_else(|| {
+                Status::not_found("expected one of the caller's jobs, found none of this id")
+            })
     }
 
     /// Deletes digests after their time, and forgets workers that have not asked for work for long.

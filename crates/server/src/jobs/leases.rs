@@ -57,8 +57,10 @@ pub(crate) enum Refusal {
 impl Lease {
     /// Returns the id and the state of a job.
     pub(super) fn job(&self, place: usize) -> Result<(Id, Slot), Refusal> {
-        let job = self.jobs.get(place).copied();
-        job.ok_or(Refusal::Job(self.jobs.len()))
+        self.jobs
+            .get(place)
+            .copied()
+            .ok_or(Refusal::Job(self.jobs.len()))
     }
 
     /// Returns places and ids of the jobs that are still open.
@@ -168,8 +170,7 @@ impl Table {
 
     /// Returns the time at which the next lease expires.
     pub(super) fn next(&self) -> Option<Instant> {
-        let live = self.live().filter_map(|lease| lease.until);
-        live.min()
+        self.live().filter_map(|lease| lease.until).min()
     }
 
     /// Returns the leases that have not ended.

@@ -354,9 +354,11 @@ impl Jobs {
         for &hash in &record.keys {
             let gone = || Ending::Final(StoreError::NoKey(hash).to_string());
             let key = self.keys.key(&hash).ok_or_else(gone)?;
-            let bytes = self.store.key_bytes(hash);
-            let bytes = bytes.map_err(|error| Ending::Attempt(error.to_string()))?;
-            let bytes = bytes.ok_or_else(gone)?;
+            let bytes = self
+                .store
+                .key_bytes(hash)
+                .map_err(|error| Ending::Attempt(error.to_string()))?
+                .ok_or_else(gone)?;
             if scheme.engines().contains(&key.kind) {
                 let kind = key.kind;
                 keys.push(KeyRef { hash, kind, bytes });

@@ -118,8 +118,9 @@ impl Leases for Local {
 
 impl Supplies for Local {
     fn key(&self, key: &KeyRef) -> Result<Box<dyn Read + Send>, KeyError> {
-        let opened = self.store.open_key(key.hash);
-        opened.map_err(|error| KeyError::Read(std::io::Error::other(error)))
+        self.store
+            .open_key(key.hash)
+            .map_err(|error| KeyError::Read(std::io::Error::other(error)))
     }
 
     fn messages(&self, _: &Unit) -> Box<dyn MessageSource + Send + '_> {

@@ -99,8 +99,10 @@ impl Tally {
     /// `strangers`.
     pub(super) fn oldest(&self, caller: &Caller, most: usize, strangers: usize) -> Vec<Place> {
         let owner = Owner::new(&caller.account, caller.client);
-        let own = self.finished.get(&owner);
-        let mut old = own.map_or(Vec::new(), |own| beyond(own.iter(), most));
+        let mut old = self
+            .finished
+            .get(&owner)
+            .map_or(Vec::new(), |own| beyond(own.iter(), most));
         if caller.is_anonymous() {
             old.extend(beyond(self.strangers.keys(), strangers));
             old.sort_unstable();

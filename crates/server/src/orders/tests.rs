@@ -132,7 +132,10 @@ fn orders_are_limited_and_end_when_nobody_asks_for_them() {
     give("ann", [1; 16]).unwrap();
     assert!(give("ann", [2; 16]).is_err(), "ann has as many as allowed");
     give("bea", [3; 16]).unwrap();
-    assert!(give("cas", [4; 16]).is_err(), "all clients have as many as allowed");
+    assert!(
+        give("cas", [4; 16]).is_err(),
+        "all clients have as many as allowed"
+    );
     std::thread::sleep(Duration::from_millis(30));
     assert!(own.next("ann", &[3; 16]).is_err(), "bea's order");
     own.next("ann", &[1; 16]).unwrap();

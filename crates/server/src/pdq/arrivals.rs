@@ -169,15 +169,17 @@ impl Upload {
     pub(super) fn read(self) -> Result<Vec<u8>, Status> {
         let (mut file, _) = self.whole()?;
         let mut bytes = Vec::new();
-        let read = file.as_file_mut().read_to_end(&mut bytes);
-        read.map_err(|error| disk(&error))?;
+        file.as_file_mut()
+            .read_to_end(&mut bytes)
+            .map_err(|error| disk(&error))?;
         Ok(bytes)
     }
 
     /// Returns the file from its beginning, and its hash.
     pub(super) fn whole(mut self) -> Result<(NamedTempFile, Hash), Status> {
-        let start = self.file.seek(SeekFrom::Start(0));
-        start.map_err(|error| disk(&error))?;
+        self.file
+            .seek(SeekFrom::Start(0))
+            .map_err(|error| disk(&error))?;
         Ok((self.file, *self.hasher.finalize().as_bytes()))
     }
 }

@@ -152,11 +152,12 @@ impl Pdq {
             most: self.query_time,
         };
         asker.blocks(0, plan.blocks);
-        let answer = served.answer(params, &query, &plan, &loaded.key, &asker);
-        let bytes = answer.map_err(|error| match error {
-            ServerError::Stopped => asker.stopped(),
-            error => of_answer(&error),
-        })?;
+        let bytes = served
+            .answer(params, &query, &plan, &loaded.key, &asker)
+            .map_err(|error| match error {
+                ServerError::Stopped => asker.stopped(),
+                error => of_answer(&error),
+            })?;
         tracing::info!(
             table = served.schema().name,
             blocks = plan.blocks,

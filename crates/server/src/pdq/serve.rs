@@ -46,8 +46,9 @@ impl PdqServer {
     pub async fn start(mut config: Config, pdq: PdqConfig) -> Result<Self, ServerError> {
         allow_many_files(&mut config.limits);
         let (stop, stopping) = watch::channel(false);
-        let opened = tokio::task::spawn_blocking(move || open(config, &pdq, stopping));
-        let pdq = opened.await.map_err(|_| ServerError::Opening)??;
+        let pdq = tokio::task::spawn_blocking(move || open(config, &pdq, stopping))
+            .await
+            .map_err(|_| ServerError::Opening)??;
         Ok(Self {
             listening: Listening::open(&pdq.config).await?,
             pdq: Arc::new(pdq),

@@ -66,8 +66,7 @@ async fn within<T>(
     most: Duration,
     work: impl Future<Output = Result<T, Status>>,
 ) -> Result<T, Status> {
-    let done = tokio::time::timeout(most, work).await;
-    done.unwrap_or_else(|_| {
+    tokio::time::timeout(most, work).await.unwrap_or_else(|_| {
         Err(Status::deadline_exceeded(format!(
             "expected all of it within {} s, found less",
             most.as_secs()
@@ -77,8 +76,9 @@ async fn within<T>(
 
 impl Service {
     async fn next<T>(&self, stream: &mut Streaming<T>) -> Result<T, Status> {
-        let message = next(stream, self.0.config.limits.idle_seconds).await?;
-        message.ok_or_else(|| refuse::invalid("stream", "more messages", "its end"))
+        next(stream, self.0.config.limits.idle_seconds)
+            .await?
+            .ok_or_else(|| refuse::invalid("stream", "more messages", "its end"))
     }
 
     async fn upload(
@@ -121,8 +121,9 @@ impl Service {
             let (mut file, hash) = upload.whole()?;
             let loaded = load(file.as_file_mut(), &pdq.sets).map_err(|error| of_key(&error))?;
             let params_id = loaded.params.name().to_owned();
-            let kept = pdq.keys.add(file, (hash, owner), Arc::new(loaded));
-            kept.map_err(|error| disk(&error))?;
+            pdq.keys
+                .add(file, (hash, owner), Arc::new(loaded))
+                .map_err(|error| disk(&error))?;
             pdq.metrics.upload();
             pdq.metrics.keys(pdq.keys.count() as u64);
             Ok((hash, params_id))
@@ -194,8 +195,7 @@ impl Service {
 
     /// Reserves a place for a query.
     fn room(&self, caller: &Caller) -> Result<Place, Status> {
-        let room = self.0.room.take(caller);
-        room.ok_or_else(|| {
+        self.0.room.take(caller).ok_or_else(|| {
             refuse::busy("too many queries are here already: try again later", AGAIN)
         })
     }

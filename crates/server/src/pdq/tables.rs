@@ -44,8 +44,10 @@ impl Tables {
     pub(super) fn named(&self, name: &str) -> Result<Arc<Hosted>, Status> {
         let found = self.0.get(&name.to_lowercase());
         found.cloned().ok_or_else(|| {
-            let known = self.all().map(|served| served.schema().name.as_str());
-            let known: Vec<&str> = known.collect();
+            let known: Vec<&str> = self
+                .all()
+                .map(|served| served.schema().name.as_str())
+                .collect();
             let name: String = name.chars().take(128).collect();
             Status::not_found(format!(
                 "expected one of the tables {}, found {name:?}",
@@ -72,8 +74,10 @@ impl Sets {
     }
 
     pub(super) fn names(&self) -> Vec<String> {
-        let names = self.0.iter().map(|(set, _)| set.name().to_owned());
-        names.collect()
+        self.0
+            .iter()
+            .map(|(set, _)| set.name().to_owned())
+            .collect()
     }
 
     pub(super) fn transform_seconds(&self) -> Vec<f64> {
@@ -87,7 +91,10 @@ impl Sets {
 
     /// Returns the length of the longest key in bytes.
     pub(super) fn longest_key(&self) -> u64 {
-        let bytes = self.0.iter().map(|(set, _)| EvaluationKey::bytes_of(set));
-        bytes.max().unwrap_or(0)
+        self.0
+            .iter()
+            .map(|(set, _)| EvaluationKey::bytes_of(set))
+            .max()
+            .unwrap_or(0)
     }
 }

@@ -40,8 +40,8 @@ impl Addresses {
         }
         ClueKey::from_bytes(self.0.set.clue(), &address.clue_key)
             .map_err(|error| Status::invalid_argument(format!("clue_key: {error}")))?;
-        let fingerprint = address_fingerprint(address);
-        fingerprint.ok_or_else(|| refuse::invalid("sealing", "0, 1 or 2", address.sealing))
+        address_fingerprint(address)
+            .ok_or_else(|| refuse::invalid("sealing", "0, 1 or 2", address.sealing))
     }
 }
 

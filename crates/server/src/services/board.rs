@@ -111,16 +111,17 @@ impl Board {
         let shared = self.0.clone();
         blocking(move || {
             let check = |(at, message)| {
-                let checked = check_clue(&shared.set, &shared.store, message);
-                checked.map_err(|error| Status::invalid_argument(format!("message {at}: {error}")))
+                check_clue(&shared.set, &shared.store, message)
+                    .map_err(|error| Status::invalid_argument(format!("message {at}: {error}")))
             };
             let hashes: Option<Vec<[u8; 32]>> = match &post.messages[..] {
                 // A single message is checked faster here than on another thread.
                 [only] => check((0, only))?.map(|hash| vec![hash]),
-                all => {
-                    let hashes = all.par_iter().enumerate().map(check);
-                    hashes.collect::<Result<Option<_>, _>>()?
-                }
+                all => all
+                    .par_iter()
+                    .enumerate()
+                    .map(check)
+                    .collect::<Result<Option<_>, _>>()?,
             };
             Ok(match hashes {
                 Some(hashes) => {

@@ -57,8 +57,7 @@ impl DetectionService for Detection {
             let caller = self.0.caller(&request, Right::Detect)?;
             let id = refuse::id("job_id", &request.get_ref().job_id)?;
             let shared = self.0.clone();
-            let found = blocking(move || shared.jobs.find(&caller.account, &id));
-            let (view, ahead) = found.await?;
+            let (view, ahead) = blocking(move || shared.jobs.find(&caller.account, &id)).await?;
             let job = Some(job(&id, &view.borrow(), ahead));
             Ok(Response::new(v1::GetJobResponse { job }))
         };

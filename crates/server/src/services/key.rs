@@ -52,8 +52,10 @@ impl Keys {
         }
         let shared = self.0.clone();
         blocking(move || {
-            let taken = shared.store.upload_chunk(hash, chunk.offset, &chunk.data);
-            let taken = taken.map_err(|error| refuse::store(&error))?;
+            let taken = shared
+                .store
+                .upload_chunk(hash, chunk.offset, &chunk.data)
+                .map_err(|error| refuse::store(&error))?;
             shared.uploads.note(&hash, &taken);
             Ok(taken)
         })
@@ -156,8 +158,9 @@ impl KeyService for Keys {
             let upload = blocking(move || {
                 let store = &own.store;
                 own.uploads.begin(store, &caller, &hash)?;
-                let upload = store.upload(hash, total);
-                let upload = upload.map_err(|error| refuse::store(&error))?;
+                let upload = store
+                    .upload(hash, total)
+                    .map_err(|error| refuse::store(&error))?;
                 own.uploads.note(&hash, &upload);
                 Ok(upload)
             })

@@ -154,8 +154,10 @@ impl Workers {
         };
         let shared = self.0.clone();
         blocking(move || {
-            let heard = shared.jobs.fail(&who, &unit, request.job as usize, ending);
-            heard.map_err(refused)
+            shared
+                .jobs
+                .fail(&who, &unit, request.job as usize, ending)
+                .map_err(refused)
         })
         .await
     }
@@ -218,8 +220,11 @@ impl WorkerService for Workers {
             let steps = request.progress.into_iter().map(step).collect();
             let shared = self.0.clone();
             let renew = move || shared.jobs.renew(&who, &unit, steps).map_err(refused);
-            let wanted = blocking(renew).await?;
-            let wanted = wanted.into_iter().map(|job| job as u32).collect();
+            let wanted = blocking(renew)
+                .await?
+                .into_iter()
+                .map(|job| job as u32)
+                .collect();
             Ok(Response::new(v1::RenewResponse { wanted }))
         };
         self.0.observe("Renew", answer).await

@@ -124,8 +124,10 @@ impl Live {
                 Some(SessionFile::from_bytes(params, &bytes).map_err(|e| text(&e))?)
             }
         };
-        let seen = file.as_ref().map(SessionFile::seen);
-        let seen = seen.unwrap_or(Place::start(&slot.record).seen);
+        let seen = file
+            .as_ref()
+            .map(SessionFile::seen)
+            .unwrap_or(Place::start(&slot.record).seen);
         tools.check_history(&seen).map_err(|e| text(&e))?;
         let params = tools.set.instantomr().map_err(|e| text(&e))?;
         let key = tools
@@ -215,8 +217,8 @@ impl Live {
             .to_file()
             .to_bytes(params)
             .map_err(|error| error.to_string())?;
-        let written = slot.gets_on(&tools.store, vec![record::save(&slot.id, bytes)]);
-        written.map_err(|error| error.to_string())?;
+        slot.gets_on(&tools.store, vec![record::save(&slot.id, bytes)])
+            .map_err(|error| error.to_string())?;
         self.saved = self.session.next();
         self.saved_at = Instant::now();
         Ok(())
@@ -225,8 +227,10 @@ impl Live {
     /// Cuts off a digest, and saves the rest of the session before anybody gets the digest.
     pub(super) fn cut(&mut self, tools: &Tools, slot: &Slot, number: u64) -> Result<Cut, Status> {
         let before = self.session.cuts();
-        let digest = self.session.cut(number, placement_seed());
-        let digest = digest.map_err(|error| Status::failed_precondition(error.to_string()))?;
+        let digest = self
+            .session
+            .cut(number, placement_seed())
+            .map_err(|error| Status::failed_precondition(error.to_string()))?;
         if self.session.cuts() > before {
             self.ahead = true;
             self.save(tools, slot).map_err(|error| {

@@ -124,10 +124,10 @@ fn expiring(segments: &[Segment], what: Expiry, len: u64, now: u64) -> usize {
             let young = |segment: &Segment| segment.sealed_at.is_some_and(|at| at > limit);
             let old = segments.iter().position(young).unwrap_or(segments.len());
             // A segment without a time is at least as old as the next segment that has one.
-            let timed = segments[..old]
+            segments[..old]
                 .iter()
-                .rposition(|segment| segment.sealed_at.is_some());
-            timed.map_or(0, |at| at + 1)
+                .rposition(|segment| segment.sealed_at.is_some())
+                .map_or(0, |at| at + 1)
         }
     }
 }

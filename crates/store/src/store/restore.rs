@@ -448,8 +448,9 @@ fn fill(database: &Database, manifest: &Manifest) -> Result<(), StoreError> {
             }
             if check_row(layout.seed, rows, &frame.key, &frame.value).is_ok() {
                 let mut table = writing.table(rows)?;
-                let row = table.insert(frame.key.as_slice(), frame.value.as_slice());
-                row.map_err(Redb)?;
+                table
+                    .insert(frame.key.as_slice(), frame.value.as_slice())
+                    .map_err(Redb)?;
             }
         }
         if !more {

@@ -61,8 +61,11 @@ impl Queue {
             Some(known) => known,
             None => Forecast::new(self.clone(), most),
         };
-        let ahead = forecast.ahead.get(id).copied();
-        let ahead = ahead.or_else(|| Some(forecast.until(self.until(client, number)?)));
+        let ahead = forecast
+            .ahead
+            .get(id)
+            .copied()
+            .or_else(|| Some(forecast.until(self.until(client, number)?)));
         self.forecast = Some(forecast);
         ahead
     }

@@ -148,8 +148,7 @@ impl Detection {
         let caller = self.0.caller(&request, Right::Detect)?;
         let id = refuse::id("job_id", &request.get_ref().job_id)?;
         let (shared, account) = (self.0.clone(), caller.account.clone());
-        let found = blocking(move || shared.jobs.find(&account, &id));
-        let (mut view, _) = found.await?;
+        let (mut view, _) = blocking(move || shared.jobs.find(&account, &id)).await?;
         let room = self.0.stream(&caller)?;
         let (to, answers) = mpsc::channel(READY);
         let shared = self.0.clone();

@@ -30,8 +30,11 @@ impl Workers {
         let caller = self.0.caller(&request, Right::Work)?;
         let _room = self.0.stream(&caller)?;
         let mut pieces = request.into_inner();
-        let first = self.0.next(&mut pieces).await?;
-        let first = first.ok_or_else(|| refuse::invalid("pieces", "at least one", 0))?;
+        let first = self
+            .0
+            .next(&mut pieces)
+            .await?
+            .ok_or_else(|| refuse::invalid("pieces", "at least one", 0))?;
         let brought = Brought {
             who: super::named(caller.account, first.worker.as_ref())?,
             unit: refuse::id("unit_id", &first.unit_id)?,
@@ -39,8 +42,11 @@ impl Workers {
             bytes: usize::try_from(first.total_bytes).unwrap_or(usize::MAX),
             hash: refuse::hash("hash", &first.hash)?,
         };
-        let unit = self.0.jobs.leased(&brought.who, &brought.unit, brought.job);
-        let (unit, _) = unit.map_err(refused)?;
+        let (unit, _) = self
+            .0
+            .jobs
+            .leased(&brought.who, &brought.unit, brought.job)
+            .map_err(refused)?;
         let read = match self.measure(&unit, &brought) {
             Ok(()) => self.read(first.data, &mut pieces, &brought).await?,
             Err(status) => Err(status),
@@ -53,8 +59,9 @@ impl Workers {
     ///
     /// Errors: INVALID_ARGUMENT where it is longer than any digest of the unit.
     fn measure(&self, unit: &Unit, brought: &Brought) -> Result<(), Status> {
-        let most = unit.digest_bytes(&self.0.set, clues(&self.0));
-        let most = most.map_err(|error| Status::internal(error.to_string()))?;
+        let most = unit
+            .digest_bytes(&self.0.set, clues(&self.0))
+            .map_err(|error| Status::internal(error.to_string()))?;
         if brought.bytes as u64 <= most {
             Ok(())
         } else {
@@ -111,16 +118,16 @@ fn take(
 ) -> Result<bool, Status> {
     let checked = read.and_then(|digest| {
         let ids = key_ids(shared, &unit.jobs[brought.job]);
-        let misfit = unit.check(&shared.set, clues(shared), brought.job, &ids, &digest);
-        misfit.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        unit.check(&shared.set, clues(shared), brought.job, &ids, &digest)
+            .map_err(|error| Status::invalid_argument(error.to_string()))?;
         Ok(digest)
     });
     let Brought { who, unit, job, .. } = brought;
     match checked {
-        Ok(digest) => {
-            let taken = shared.jobs.complete(who, unit, *job, digest, None);
-            taken.map_err(refused)
-        }
+        Ok(digest) => shared
+            .jobs
+            .complete(who, unit, *job, digest, None)
+            .map_err(refused),
         Err(status) => {
             tracing::warn!(worker = who.worker, token = who.account, %status, "a digest is refused");
             let ending = Ending::Attempt("its worker brought no digest of this job".to_owned());

@@ -35,8 +35,10 @@ impl Workers {
         tokio::task::spawn_blocking(move || {
             let _room = room;
             let sent = |answer| to.blocking_send(answer).is_ok();
-            let total = shared.store.key_bytes(hash);
-            let total = total.and_then(|total| total.ok_or(omr_store::StoreError::NoKey(hash)));
+            let total = shared
+                .store
+                .key_bytes(hash)
+                .and_then(|total| total.ok_or(omr_store::StoreError::NoKey(hash)));
             let opened = total.and_then(|total| Ok((total, shared.store.open_key(hash)?)));
             let (total, mut file) = match opened {
                 Ok(opened) => opened,
@@ -79,8 +81,9 @@ impl Workers {
                         damage: &shared.damage,
                         params: shared.set.clue(),
                     };
-                    let kept = source.hashes(piece);
-                    kept.map_err(|error| Status::data_loss(error.to_string()))
+                    source
+                        .hashes(piece)
+                        .map_err(|error| Status::data_loss(error.to_string()))
                 });
                 let answer = match read.await {
                     Ok(None) => return,

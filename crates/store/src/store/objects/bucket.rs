@@ -188,10 +188,9 @@ impl Parts {
             Some(upload) => upload,
             None => {
                 let (store, path) = (self.bucket.store.clone(), self.bucket.path(&self.name));
-                let begun = self
-                    .bucket
-                    .wait(async move { store.put_multipart(&path).await })?;
-                begun.map_err(|source| failed(&self.name, source))?
+                self.bucket
+                    .wait(async move { store.put_multipart(&path).await })?
+                    .map_err(|source| failed(&self.name, source))?
             }
         };
         let (upload, sent) = self.bucket.wait(async move {

@@ -153,8 +153,9 @@ impl FileDraft {
 
 impl Draft for FileDraft {
     fn write(&mut self, data: &[u8]) -> Result<(), StoreError> {
-        let written = self.file.write_all(data);
-        written.map_err(|error| failed(&self.name, error))
+        self.file
+            .write_all(data)
+            .map_err(|error| failed(&self.name, error))
     }
 
     fn finish(self: Box<Self>) -> Result<(), StoreError> {
