@@ -170,7 +170,7 @@ impl Doors {
     /// Accepts a connection, or closes it.
     fn admit(&self, stream: TcpStream, remote: SocketAddr) -> Option<Connection> {
         let Some(place) = self.place(remote.ip()) else {
-            tracing::debug!("a connection too many");
+            tracing::debug!("too many connections");
             self.metrics.connection_refused();
             return None;
         };
@@ -231,7 +231,7 @@ pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, ServerErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::front::guarded;
+    use crate::host_rules::guarded;
     use crate::tokens::{self, Token, Tokens};
     use axum::Router;
     use axum::body::Body;

@@ -40,7 +40,7 @@ impl Damage {
         let mut found = self.found();
         if found.objects.insert(object, error.to_string()).is_none() {
             self.metrics.damaged(kind, 1);
-            tracing::error!(%error, "damage; stop the server and run `omr data verify`, which says what to do");
+            tracing::error!(%error, "damage; stop the server and run `omr data verify`, which lists what to do");
         }
     }
 
@@ -103,13 +103,13 @@ mod tests {
         assert_eq!(damage.summary().unwrap(), "2 messages lost: 4, 30");
         damage.note(&StoreError::Panicked);
         (0..17).for_each(|index| damage.lost(index));
-        let told = damage.summary().unwrap();
-        assert!(told.starts_with("1 damaged, among them: "), "{told}");
+        let text = damage.summary().unwrap();
+        assert!(text.starts_with("1 damaged, among them: "), "{text}");
         assert!(
-            told.ends_with(
+            text.ends_with(
                 "; 18 messages lost: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, ..."
             ),
-            "{told}"
+            "{text}"
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Jobs: digests that clients requested.
 
+mod completion;
 mod ended;
-mod ends;
 mod finished;
 mod leases;
 mod lend;
@@ -16,7 +16,7 @@ mod tally;
 #[cfg(test)]
 pub(crate) mod trial;
 
-pub(crate) use ends::{ATTEMPTS, Ending, Step};
+pub(crate) use completion::{ATTEMPTS, Ending, Step};
 pub(crate) use leases::{Refusal, WorkerId};
 pub(crate) use lend::{Asking, Lent};
 pub(crate) use local::Local;
@@ -55,7 +55,7 @@ const STRANGERS_FINISHED: usize = 16 * FINISHED;
 const ORDERED: u64 = 256;
 
 /// The error of an attempt that ended with the server's process.
-const ENDED: &str = "the server's process ended while it made the digest, as it does where memory runs out: its operator \
+const ENDED: &str = "the server's process ended while it made the digest, perhaps for lack of memory: its operator \
      can lower detector.together or limits.digest_messages, have `omr worker` make digests on a larger machine, or \
      choose a smaller parameter set";
 
@@ -151,7 +151,7 @@ pub(crate) struct Jobs {
     lease: Duration,
     room: Arc<Room>,
     /// The time at which the log last mentioned that memory is short.
-    told_shortage: Mutex<Option<Instant>>,
+    shortage_logged: Mutex<Option<Instant>>,
     metrics: Metrics,
     /// Whether writes to the disk fail.
     #[cfg(test)]
@@ -222,7 +222,7 @@ impl Jobs {
             sealing: bounds.sealing,
             lease: bounds.lease,
             room: bounds.room,
-            told_shortage: Mutex::default(),
+            shortage_logged: Mutex::default(),
             limit: bounds.unfinished,
             keep: bounds.keep,
             metrics,
@@ -249,7 +249,7 @@ impl Jobs {
                     "the last process ended while it made a digest"
                 );
                 if record.attempts >= ATTEMPTS {
-                    record.fail(ends::exhausted(ENDED));
+                    record.fail(completion::exhausted(ENDED));
                     failed.push(record.change(&id));
                 }
             }
@@ -375,8 +375,8 @@ impl Jobs {
         };
         let engines = self.narrowed(record).engines().iter().copied();
         let needs = Kinds::of(engines);
-        let able =
-            self.room.able().include(needs) || inner.workers.values().any(|hand| hand.can(needs));
+        let able = self.room.able().include(needs)
+            || inner.workers.values().any(|worker| worker.can(needs));
         if able {
             Ok(())
         } else {
@@ -453,7 +453,7 @@ impl Jobs {
         self.store
             .get(DIGESTS, id)
             .map_err(|error| refuse::store(&error))?
-            .ok_or_else(|| Status::not_found("the digest is not kept any more: ask for it anew"))
+            .ok_or_else(|| Status::not_found("the digest is no longer stored: request it again"))
     }
 
     /// Cancels and deletes an unfinished job, or deletes a finished one.

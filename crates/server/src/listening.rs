@@ -25,6 +25,12 @@ const CONNECTION_STREAMS: u32 = 64;
 /// The time for open requests to end when the server stops.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(20);
 
+/// The routes of a server, and the reporter of its health.
+pub(crate) struct Site {
+    pub(crate) reporter: HealthReporter,
+    pub(crate) routes: Routes,
+}
+
 /// The addresses of a server, and the transport of connections to them.
 pub(crate) struct Listening {
     transport: Server,
@@ -73,7 +79,7 @@ impl Listening {
         config: &Config,
         callers: Arc<Callers>,
         metrics: &Metrics,
-        (reporter, routes): (HealthReporter, Routes),
+        site: Site,
         stop: impl Future<Output = ()> + Send + 'static,
         stopping: impl FnOnce() + Send + 'static,
     ) -> Result<(), ServerError> {
@@ -86,7 +92,7 @@ impl Listening {
         let farewell = async move {
             stop.await;
             tracing::info!("stopping");
-            reporter
+            site.reporter
                 .set_service_status("", tonic_health::ServingStatus::NotServing)
                 .await;
             stopping();
@@ -97,7 +103,7 @@ impl Listening {
             .map(|listener| tokio::spawn(serve_metrics(listener, metrics.clone())));
         let serving = self
             .transport
-            .add_routes(routes)
+            .add_routes(site.routes)
             .serve_with_incoming_shutdown(incoming, farewell);
         let served = tokio::select! {
             served = serving => served,

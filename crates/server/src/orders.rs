@@ -199,7 +199,7 @@ impl Orders {
         let old = self.of(|known| known.used.elapsed() >= unused);
         match self.end_all(&old) {
             Ok(()) if old.is_empty() => {}
-            Ok(()) => tracing::info!(orders = old.len(), "orders that nobody asks for end"),
+            Ok(()) => tracing::info!(orders = old.len(), "unused orders are ended"),
             Err(error) => tracing::warn!(%error, "old orders stay"),
         }
     }

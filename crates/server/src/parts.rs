@@ -4,10 +4,10 @@ use crate::caller::Callers;
 use crate::config::Config;
 use crate::damage::Damage;
 use crate::error::ServerError;
-use crate::gate::Gate;
-use crate::jobs::{Bounds, Jobs, Keep, Local, Together};
+use crate::file_modes;
+use crate::jobs::{Asking, Bounds, Jobs, Keep, Local, Together};
 use crate::orders::Orders;
-use crate::private;
+use crate::priority::Priority;
 use crate::registrations::Registrations;
 use crate::room::Room;
 use crate::sessions::{Sessions, Tools};
@@ -62,7 +62,7 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
     }
     let store = Store::open(&at).map_err(ServerError::data(&config.data))?;
     if store.index_keys(&mut |_, _| {})? {
-        tracing::warn!("the list of one-time keys was made anew");
+        tracing::warn!("the list of one-time keys was made again");
     }
     let board = store.board();
     let names = |params: &str, sealing: &str, bytes: u32, clues: ClueKind| {
@@ -145,7 +145,7 @@ pub(crate) struct Parts {
     pub(crate) sealing: Sealing,
     pub(crate) metrics: Metrics,
     pub(crate) damage: Arc<Damage>,
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) priority: Arc<Priority>,
     pub(crate) costs: Costs,
     /// The devices that make digests and sessions.
     cards: Arc<Cards>,
@@ -172,7 +172,7 @@ impl Parts {
         let set = Arc::new(ParamSet::named(&config.board.params)?);
         let sealing: Sealing = config.board.sealing.parse()?;
         let store = open_store(&config, &set, sealing)?;
-        private::close(&config.data)?;
+        file_modes::close(&config.data)?;
         let metrics = Metrics::new(env!("CARGO_PKG_VERSION"), set.name());
         let cards = cards(&config, &set, &metrics)?;
         let (kind, here) = (clue_kind(store.board()), works_here(&cards));
@@ -194,7 +194,7 @@ impl Parts {
             sealing,
             damage: Arc::new(Damage::new(metrics.clone())),
             metrics,
-            gate: Arc::default(),
+            priority: Arc::default(),
         })
     }
 
@@ -241,9 +241,15 @@ impl Parts {
             return Ok(None);
         }
         let pool = pool(detector.threads, "digest")?;
-        let (store, set) = (self.store.clone(), self.set.clone());
-        let told = (self.metrics.clone(), self.damage.clone());
-        let local = Local::new((store, set), jobs.clone(), self.gate.clone(), told, engines);
+        let local = Local {
+            store: self.store.clone(),
+            set: self.set.clone(),
+            jobs: jobs.clone(),
+            priority: self.priority.clone(),
+            metrics: self.metrics.clone(),
+            damage: self.damage.clone(),
+            asking: Asking::local(engines),
+        };
         let keys = detector.keys_in_memory;
         let cards = self.cards.clone();
         let work = move || {
@@ -274,7 +280,7 @@ impl Parts {
             set: self.set.clone(),
             cards: self.cards.clone(),
             sealing: self.sealing,
-            gate: self.gate.clone(),
+            priority: self.priority.clone(),
             metrics: self.metrics.clone(),
             damage: self.damage.clone(),
             in_memory: detector.session_keys_in_memory,

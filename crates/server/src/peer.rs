@@ -1,6 +1,6 @@
 //! The client of a request, and the requests of a connection.
 
-use crate::front::refused;
+use crate::host_rules::refused;
 use crate::proxies::{Proxies, Unnamed};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
@@ -101,7 +101,7 @@ impl Peers {
             Unnamed::Malformed(_) => malformed,
         };
         if !logged.swap(true, Ordering::Relaxed) {
-            tracing::warn!(proxy = %peer.ip(), "{unnamed}; said once");
+            tracing::warn!(proxy = %peer.ip(), "{unnamed}; logged once");
         }
     }
 

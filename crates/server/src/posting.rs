@@ -80,7 +80,7 @@ impl Posting {
 
 /// Returns the status of a refused post, with the details that its client needs to post the rest.
 fn refused(refusal: &Refusal) -> Status {
-    let told = match refusal {
+    let details = match refusal {
         Refusal::UsedKeys(keys) => {
             let key = |used: &omr_store::UsedKey| v1::UsedKey {
                 position: used.position as u32,
@@ -96,7 +96,7 @@ fn refused(refusal: &Refusal) -> Status {
             used_keys: Vec::new(),
         },
     };
-    omr_api::with_post_refusal(Status::already_exists(refusal.to_string()), &told)
+    omr_api::with_post_refusal(Status::already_exists(refusal.to_string()), &details)
 }
 
 fn write_all(store: &Store, mut pending: mpsc::UnboundedReceiver<Pending>, metrics: &Metrics) {

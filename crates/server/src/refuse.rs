@@ -77,13 +77,13 @@ pub(crate) fn store(error: &StoreError) -> Status {
     }
     match code {
         // Paths and causes are only in the log.
-        Code::Internal => Status::internal("the store failed; the server's log says why"),
+        Code::Internal => Status::internal("the store failed; see the server's log"),
         Code::ResourceExhausted => busy(text, Duration::from_secs(5)),
         code => Status::new(code, text),
     }
 }
 
-/// Runs blocking work on a thread for such work.
+/// Runs blocking work on a thread for blocking work.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Status> + Send + 'static,
 ) -> Result<T, Status> {

@@ -185,8 +185,8 @@ impl Registrations {
         match taken.check(caller.is_anonymous(), caller.keys as usize, self.limit) {
             Ok(()) => Ok(()),
             Err(Full::Own(most)) => Err(Status::failed_precondition(format!(
-                "registered keys: expected at most {most}, found as many already: `omr id forget` gives those of \
-                 addresses back that were replaced, `omr id revoke` those of an identity"
+                "registered keys: expected at most {most}, found as many already: `omr id forget` removes those \
+                 of replaced addresses, `omr id revoke` those of an identity"
             ))),
             Err(Full::All(most)) => Err(refuse::over_quota("registered keys of all clients", most)),
         }
@@ -238,7 +238,7 @@ impl Registrations {
         }
         for (hash, account) in old {
             match self.remove(&account, &hash) {
-                Ok(()) => tracing::info!("a key that nobody used any more is forgotten"),
+                Ok(()) => tracing::info!("an unused key is deleted"),
                 Err(error) => tracing::warn!(%error, "an unused key stays"),
             }
         }

@@ -459,10 +459,10 @@ mod tests {
         let whole = Config::default();
         assert_eq!(config.detector, whole.detector, "for workers elsewhere");
         assert_eq!(config.limits.digest_messages, whole.limits.digest_messages);
-        let told = room.shortage().unwrap();
+        let text = room.shortage().unwrap();
         assert!(
-            told.contains("SophOMR") && told.contains(" GB of memory"),
-            "{told}"
+            text.contains("SophOMR") && text.contains(" GB of memory"),
+            "{text}"
         );
         // InstantOMR alone fits where both engines do not.
         let (config, room) = of("hybrid-v4", || has(1_500 * MB));
@@ -503,10 +503,10 @@ mod tests {
         assert!((8 << 20..30 << 20).contains(&posting), "{posting}");
         assert!((25_000_000..30_000_000).contains(&requests), "{requests}");
         assert!(refused(|| has(120 * MB)).is_none());
-        let told = refused(|| has(100 * MB)).unwrap().to_string();
+        let text = refused(|| has(100 * MB)).unwrap().to_string();
         assert!(
-            told.contains("insecure-tiny-v4 takes at least 113 MB") && told.contains("is 100 MB"),
-            "{told}"
+            text.contains("insecure-tiny-v4 takes at least 113 MB") && text.contains("is 100 MB"),
+            "{text}"
         );
         // Keys of InstantOMR are read whole. Tables are counted before they are made.
         let full = Arc::new(ParamSet::named("hybrid-v4").unwrap());

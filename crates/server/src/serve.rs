@@ -105,8 +105,8 @@ impl Server {
     /// Errors: `Setting`, `Reflection`.
     pub async fn router(&self) -> Result<axum::Router, ServerError> {
         let watched = Arc::new(Watched::new());
-        let (_, routes) = routes(&self.shared, &watched).await?;
-        Ok(routes.prepare().into_axum_router())
+        let site = routes(&self.shared, &watched).await?;
+        Ok(site.routes.prepare().into_axum_router())
     }
 
     /// Serves until `stop` is ready. Then ends requests, saves sessions and stops jobs, which the next start continues.
@@ -124,7 +124,7 @@ impl Server {
             stop: stopping,
         } = self;
         let watched = Arc::new(Watched::new());
-        let routes = routes(&shared, &watched).await?;
+        let site = routes(&shared, &watched).await?;
         let chores = tokio::spawn(chores(shared.clone(), watched));
         let jobs = shared.jobs.clone();
         let stopping = move || {
@@ -133,7 +133,7 @@ impl Server {
         };
         let (config, callers) = (shared.config.clone(), shared.callers.clone());
         let served = listening
-            .serve(&config, callers, &shared.metrics, routes, stop, stopping)
+            .serve(&config, callers, &shared.metrics, site, stop, stopping)
             .await;
         // The chores end by themselves.
         let _ = chores.await;

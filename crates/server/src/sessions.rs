@@ -9,8 +9,8 @@ pub(crate) use record::SessionRecord;
 use crate::caller::{ANONYMOUS, Caller};
 use crate::damage::Damage;
 use crate::error::ServerError;
-use crate::gate::Gate;
 use crate::jobs::{ATTEMPTS, Id};
+use crate::priority::Priority;
 use crate::refuse;
 use crate::room::Room;
 use crate::share::{Full, Taken};
@@ -26,8 +26,8 @@ use std::time::{Duration, Instant};
 use tonic::Status;
 
 /// The error of a session that is not continued.
-const ENDED: &str = "the server's process ended each of the last times that it went on with this session, as it does \
-     where memory runs out: close it and ask for digests, or have the operator lower detector.session_keys_in_memory";
+const ENDED: &str = "the server's process ended during each of the last attempts to continue this session, perhaps for lack \
+     of memory: close it and request digests, or have the operator lower detector.session_keys_in_memory";
 
 /// The parts that all sessions use.
 pub(crate) struct Tools {
@@ -35,7 +35,7 @@ pub(crate) struct Tools {
     pub(crate) set: Arc<ParamSet>,
     pub(crate) cards: Arc<Cards>,
     pub(crate) sealing: Sealing,
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) priority: Arc<Priority>,
     pub(crate) metrics: Metrics,
     pub(crate) damage: Arc<Damage>,
     /// The greatest number of sessions whose keys are in memory.
@@ -190,7 +190,7 @@ impl Slot {
     /// Notes that an attempt failed without ending the process, which does not count.
     fn has_failed(&self, store: &Store) {
         if let Err(error) = self.gets_on(store, Vec::new()) {
-            tracing::warn!(%error, "on the disk a session stays at work");
+            tracing::warn!(%error, "a session stays marked on the disk as being at work");
         }
     }
 
@@ -200,7 +200,7 @@ impl Slot {
     }
 
     fn fail(&self, error: &str) {
-        tracing::warn!(error, "a session does not go on");
+        tracing::warn!(error, "a session cannot continue");
         *lock(&self.error) = error.to_owned();
     }
 }
@@ -309,7 +309,7 @@ impl Sessions {
     /// Errors: NOT_FOUND; FAILED_PRECONDITION for a wrong number or a session that cannot continue; those of the store.
     pub(crate) fn cut(&self, account: &str, id: &Id, number: u64) -> Result<Cut, Status> {
         let slot = self.of(account, id)?;
-        let _urgent = self.tools.gate.urgent();
+        let _urgent = self.tools.priority.urgent();
         let mut live = lock(&slot.live);
         if slot.closed.load(Ordering::Relaxed) {
             return Err(not_found());
@@ -366,7 +366,7 @@ impl Sessions {
         let old: Vec<Arc<Slot>> = lock(&self.slots).values().filter(is_old).cloned().collect();
         for slot in old {
             match self.end(&slot) {
-                Ok(()) => tracing::info!("a session that nobody asked for any more is closed"),
+                Ok(()) => tracing::info!("an unused session is closed"),
                 Err(error) => tracing::warn!(%error, "an old session stays"),
             }
         }

@@ -2,9 +2,8 @@
 
 mod evidence;
 
-pub(crate) use evidence::hex;
 pub use evidence::{ConfigField, Evidence, Foreign, Holder, Part};
-use omr_errors::{Mismatch, OtherVersion};
+use omr_errors::{Mismatch, OtherVersion, hex};
 
 use std::io;
 use std::path::PathBuf;
@@ -213,7 +212,7 @@ pub enum StoreError {
     #[error(
         "the backup {name} is of another history of the board than {}: expected one from before the board was restored, \
          or one made since; use another folder",
-        evidence::hex(history)
+        hex(history)
     )]
     OtherHistory {
         /// The name of the backup's file.

@@ -1,9 +1,9 @@
 //! The rows of segments. A segment is an immutable object of consecutive messages, which only a server's store has.
 
-use crate::error::{Evidence, StoreError, hex};
+use crate::error::{Evidence, StoreError};
 use crate::format::{SEGMENTS, bad_row, index_key, index_of, numbers};
 use crate::tables::View;
-use omr_errors::Mismatch;
+use omr_errors::{Mismatch, hex};
 
 /// The folder of segments among the objects.
 pub(crate) const SEGMENTS_PREFIX: &str = "segments";

@@ -2,7 +2,7 @@
 
 use super::{Config, Detector};
 use crate::error::ServerError;
-use crate::front::check_origins;
+use crate::host_rules::check_origins;
 use crate::proxies::Proxies;
 use omr_detector::sophomr::TOGETHER;
 

@@ -49,7 +49,7 @@ impl Jobs {
         // After another lease expired, the job may be in the queue, or another worker may be making its digest.
         inner.leave_line(id);
         if let Err(error) = self.write(&changes) {
-            tracing::error!(%error, "what became of a digest waits to be written");
+            tracing::error!(%error, "the result of a job waits to be written");
             self.set_unwritten(inner, id, outcome);
             return None;
         }

@@ -108,7 +108,7 @@ impl Jobs {
             ServerError::Store(error) => refuse::store(&error),
             error => {
                 tracing::error!(%error, "a job");
-                Status::internal("the store failed; the server's log says why")
+                Status::internal("the store failed; see the server's log")
             }
         })
     }

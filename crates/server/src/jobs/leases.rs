@@ -94,7 +94,8 @@ impl Table {
     /// Leases a unit to a worker. The lease expires `lasts` after its grant and each renewal, or never.
     pub(super) fn grant(
         &mut self,
-        (unit, jobs): (Arc<Unit>, Vec<Id>),
+        unit: Arc<Unit>,
+        jobs: Vec<Id>,
         who: Arc<WorkerId>,
         now: Instant,
         lasts: Option<Duration>,

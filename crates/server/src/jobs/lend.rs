@@ -120,8 +120,9 @@ impl Jobs {
                     ids.iter().for_each(|id| self.requeue(&mut inner, id));
                     return Lent::Until(inner.disk_rests);
                 }
-                let leased = (unit.clone(), ids);
-                inner.leases.grant(leased, who, now, asking.lasts);
+                inner
+                    .leases
+                    .grant(unit.clone(), ids, who, now, asking.lasts);
                 self.count(&inner);
                 return Lent::Unit(unit);
             }
@@ -211,19 +212,19 @@ impl Jobs {
         let batches = record.stride().count().div_ceil(self.slots);
         let fitting = self.room.recipients(engines, most, batches);
         if fitting == 0 {
-            self.tell_shortage(self.room.run(engines, batches), record.stride().count());
+            self.log_shortage(self.room.run(engines, batches), record.stride().count());
         }
         fitting
     }
 
     /// Logs that a digest waits for memory, at most once a minute.
-    fn tell_shortage(&self, needs: u64, messages: u64) {
-        let mut told = self
-            .told_shortage
+    fn log_shortage(&self, needs: u64, messages: u64) {
+        let mut logged = self
+            .shortage_logged
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if told.is_none_or(|at| at.elapsed() >= PRESENT) {
-            *told = Some(Instant::now());
+        if logged.is_none_or(|at| at.elapsed() >= PRESENT) {
+            *logged = Some(Instant::now());
             let needs = in_words(needs);
             tracing::warn!(needs, messages, "a digest waits for memory");
         }

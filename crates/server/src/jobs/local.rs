@@ -1,11 +1,11 @@
 //! The server's own thread: a worker in the same process.
 
-use super::ends::Ending;
+use super::completion::Ending;
 use super::leases::WorkerId;
 use super::lend::{Asking, Lent};
 use super::{Jobs, Kinds, View};
 use crate::damage::Damage;
-use crate::gate::Gate;
+use crate::priority::Priority;
 use crate::source::StoreSource;
 use omr_detector::{MessageSource, Progress, Stages};
 use omr_ops::Metrics;
@@ -26,37 +26,25 @@ pub(crate) struct Local {
     pub(crate) store: Store,
     pub(crate) set: Arc<ParamSet>,
     pub(crate) jobs: Arc<Jobs>,
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) priority: Arc<Priority>,
     pub(crate) metrics: Metrics,
     pub(crate) damage: Arc<Damage>,
-    asking: Asking,
+    /// The thread's request for work.
+    pub(crate) asking: Asking,
 }
 
-impl Local {
-    pub(crate) fn new(
-        (store, set): (Store, Arc<ParamSet>),
-        jobs: Arc<Jobs>,
-        gate: Arc<Gate>,
-        (metrics, damage): (Metrics, Arc<Damage>),
-        engines: Kinds,
-    ) -> Self {
+impl Asking {
+    /// Returns the request of the server's own thread, which has these engines.
+    pub(crate) fn local(engines: Kinds) -> Self {
         let who = WorkerId {
             account: String::new(),
             worker: NAME.into(),
         };
         Self {
-            store,
-            set,
-            jobs,
-            gate,
-            metrics,
-            damage,
-            asking: Asking {
-                who: Arc::new(who),
-                most: usize::MAX,
-                engines,
-                lasts: None,
-            },
+            who: Arc::new(who),
+            most: usize::MAX,
+            engines,
+            lasts: None,
         }
     }
 }
@@ -75,7 +63,7 @@ impl Leases for Local {
         Box::new(JobProgress {
             watched,
             jobs: &self.jobs,
-            gate: &self.gate,
+            priority: &self.priority,
         })
     }
 
@@ -137,7 +125,7 @@ struct JobProgress<'a> {
     /// The view and the mark of cancellation; `None` for a job that was cancelled.
     watched: Option<(watch::Sender<View>, Arc<AtomicBool>)>,
     jobs: &'a Jobs,
-    gate: &'a Gate,
+    priority: &'a Priority,
 }
 
 impl Progress for JobProgress<'_> {
@@ -156,7 +144,7 @@ impl Progress for JobProgress<'_> {
     }
 
     fn give_way(&self) {
-        self.gate.let_urgent_work_go_first();
+        self.priority.let_urgent_work_go_first();
     }
 
     fn is_stopped(&self) -> bool {

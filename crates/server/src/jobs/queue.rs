@@ -1,15 +1,15 @@
 //! The order in which jobs run. Clients share the detector's time fairly, and jobs of one group run together.
 
+mod fair_order;
 mod forecast;
 mod kinds;
-mod turns;
 
 pub(crate) use kinds::Kinds;
 
+use fair_order::FairOrder;
 use forecast::Forecast;
 use omr_protocol::Stride;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use turns::FairOrder;
 
 /// The cost of a further recipient in a run, as a part of the cost of the first one. Measured values are a quarter to a
 /// half.

@@ -109,7 +109,7 @@ impl Share {
             || taken + more > of_kind as u64
             || used.all + more > self.room.limit;
         if is_full {
-            let what = "the bytes of unfinished uploads are as many as may be: try again later";
+            let what = "too many bytes of unfinished uploads: try again later";
             return Err(refuse::busy(what, AGAIN));
         }
         used.all += more;
@@ -223,6 +223,17 @@ impl Arrival {
     }
 }
 
+/// A part of a file.
+pub(super) struct Part<'a> {
+    /// The hash of the whole file.
+    pub(super) hash: Hash,
+    /// The length of the whole file in bytes.
+    pub(super) total: u64,
+    /// The offset of the part in the file.
+    pub(super) offset: u64,
+    pub(super) data: &'a [u8],
+}
+
 /// The client and the hash of a file. Nobody can continue a file of another client.
 type Whose = (u64, Hash);
 
@@ -273,23 +284,22 @@ impl Arrivals {
     pub(super) fn take(
         &self,
         keys: &Keys,
-        (caller, hash): (&Caller, Hash),
-        (total, offset): (u64, u64),
-        data: &[u8],
+        caller: &Caller,
+        part: &Part<'_>,
     ) -> Result<u64, Status> {
-        let mut arrival = match offset {
-            0 => self.begin(keys, caller, hash, total)?,
-            _ => self.go_on((caller.client, hash), (total, offset))?,
+        let mut arrival = match part.offset {
+            0 => self.begin(keys, caller, part.hash, part.total)?,
+            _ => self.go_on((caller.client, part.hash), part)?,
         };
-        let bytes = arrival.upload.bytes + data.len() as u64;
+        let bytes = arrival.upload.bytes + part.data.len() as u64;
         let room = arrival.upload.share.grow(bytes);
         if room.is_ok() {
             // After an error of the disk, the partly written file is dropped.
-            arrival.upload.take(data)?;
+            arrival.upload.take(part.data)?;
             arrival.at = Instant::now();
         }
         // If there is no room, the file stays as it was.
-        self.lock().insert((caller.client, hash), arrival);
+        self.lock().insert((caller.client, part.hash), arrival);
         room.map(|()| bytes)
     }
 
@@ -309,17 +319,17 @@ impl Arrivals {
         })
     }
 
-    fn go_on(&self, whose: Whose, (total, offset): (u64, u64)) -> Result<Arrival, Status> {
+    fn go_on(&self, whose: Whose, part: &Part<'_>) -> Result<Arrival, Status> {
         let mut files = self.lock();
         let arrival = files.remove(&whose).ok_or_else(none)?;
-        let expected = (arrival.total, arrival.upload.bytes);
-        if (total, offset) == expected {
+        let (bytes, next) = (arrival.total, arrival.upload.bytes);
+        if part.total == bytes && part.offset == next {
             return Ok(arrival);
         }
         files.insert(whose, arrival);
-        let (bytes, next) = expected;
         Err(Status::out_of_range(format!(
-            "expected the part at {next} of {bytes} bytes, found the one at {offset} of {total}"
+            "expected the part at {next} of {bytes} bytes, found the one at {} of {}",
+            part.offset, part.total
         )))
     }
 

@@ -174,7 +174,8 @@ impl Keys {
     pub(super) fn add(
         &self,
         file: NamedTempFile,
-        (hash, owner): (Hash, Owner),
+        hash: Hash,
+        owner: Owner,
         loaded: Arc<Loaded>,
     ) -> io::Result<()> {
         let mut inner = self.keep(file, hash, owner)?;

@@ -217,7 +217,7 @@ fn of_answer(error: &ServerError) -> Status {
 
 fn internal(error: &dyn std::error::Error) -> Status {
     tracing::error!(%error, "answering a query");
-    Status::internal("the query could not be answered; the server's log says why")
+    Status::internal("the query could not be answered; see the server's log")
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use super::{LONGEST_QUERY, Pdq, PdqConfig};
 use crate::caller::Callers;
 use crate::config::{Config, MetricsAt};
 use crate::error::ServerError;
-use crate::front::guarded;
-use crate::listening::{Listening, allow_many_files, called, common_services};
+use crate::host_rules::guarded;
+use crate::listening::{Listening, Site, allow_many_files, called, common_services};
 use crate::mail;
 use crate::requests::{CHUNK, ROOM};
 use crate::share::Places;
@@ -22,7 +22,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 use tonic::service::Routes;
-use tonic_health::server::HealthReporter;
 
 /// The name of the folder of clients' keys, in the data folder.
 const KEYS: &str = "pdq-keys";
@@ -67,8 +66,8 @@ impl PdqServer {
     ///
     /// Errors: `Setting`, `Reflection`.
     pub async fn router(&self) -> Result<axum::Router, ServerError> {
-        let (_, routes) = routes(&self.pdq).await?;
-        Ok(routes.prepare().into_axum_router())
+        let site = routes(&self.pdq).await?;
+        Ok(site.routes.prepare().into_axum_router())
     }
 
     /// Serves until `stop` is ready. After that, waiting queries are refused, and running ones have some seconds to
@@ -84,14 +83,14 @@ impl PdqServer {
             listening,
             stop: stopping,
         } = self;
-        let routes = routes(&pdq).await?;
+        let site = routes(&pdq).await?;
         let stopping = move || {
             stopping.send_replace(true);
         };
         let callers = pdq.callers.clone();
         let tidying = tokio::spawn(tidy(pdq.clone()));
         let served = listening
-            .serve(&pdq.config, callers, &pdq.metrics, routes, stop, stopping)
+            .serve(&pdq.config, callers, &pdq.metrics, site, stop, stopping)
             .await;
         tidying.abort();
         tracing::info!("stopped");
@@ -175,7 +174,7 @@ impl Pdq {
 }
 
 /// Returns the services and pages, and the reporter of the server's health.
-async fn routes(pdq: &Arc<Pdq>) -> Result<(HealthReporter, Routes), ServerError> {
+async fn routes(pdq: &Arc<Pdq>) -> Result<Site, ServerError> {
     let (reporter, mut builder) = common_services().await?;
     builder
         .add_service(PdqServiceServer::new(Service(pdq.clone())).max_decoding_message_size(CHUNK));
@@ -191,6 +190,9 @@ async fn routes(pdq: &Arc<Pdq>) -> Result<(HealthReporter, Routes), ServerError>
         pages.extend(mail::PATHS);
         router = router.merge(mail::router(folder));
     }
-    let router = guarded(router, &pdq.config, pages)?;
-    Ok((reporter, Routes::from(router)))
+    let guarded_router = guarded(router, &pdq.config, pages)?;
+    Ok(Site {
+        reporter,
+        routes: Routes::from(guarded_router),
+    })
 }

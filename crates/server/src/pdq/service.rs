@@ -1,6 +1,6 @@
 //! The methods of `PdqService`.
 
-use super::arrivals::{Upload, disk};
+use super::arrivals::{Part, Upload, disk};
 use super::keys::{Hash, LoadError, Owner, load};
 use super::run::{AGAIN, Asked, no_key, run};
 use super::{LONGEST_QUERY, Pdq};
@@ -28,7 +28,7 @@ const READY: usize = 4;
 
 pub(super) struct Service(pub(super) Arc<Pdq>);
 
-/// Checks the length of a chunk of a file of which `left` bytes are missing.
+/// Checks the length of a chunk of a file that lacks `left` bytes.
 fn check_chunk(data: &[u8], left: u64) -> Result<(), Status> {
     let most = left.min(CHUNK_BYTES as u64);
     if (1..=most).contains(&(data.len() as u64)) {
@@ -122,7 +122,7 @@ impl Service {
             let loaded = load(file.as_file_mut(), &pdq.sets).map_err(|error| of_key(&error))?;
             let params_id = loaded.params.name().to_owned();
             pdq.keys
-                .add(file, (hash, owner), Arc::new(loaded))
+                .add(file, hash, owner, Arc::new(loaded))
                 .map_err(|error| disk(&error))?;
             pdq.metrics.upload();
             pdq.metrics.keys(pdq.keys.count() as u64);
@@ -142,9 +142,13 @@ impl Service {
         check_chunk(&part.data, part.total_bytes.saturating_sub(part.offset))?;
         let caller = caller.clone();
         let next_offset = blocking(move || {
-            let of = (part.total_bytes, part.offset);
-            pdq.arrivals
-                .take(&pdq.keys, (&caller, hash), of, &part.data)
+            let part = Part {
+                hash,
+                total: part.total_bytes,
+                offset: part.offset,
+                data: &part.data,
+            };
+            pdq.arrivals.take(&pdq.keys, &caller, &part)
         });
         Ok(v1::UploadPartResponse {
             next_offset: next_offset.await?,
@@ -195,9 +199,10 @@ impl Service {
 
     /// Reserves a place for a query.
     fn room(&self, caller: &Caller) -> Result<Place, Status> {
-        self.0.room.take(caller).ok_or_else(|| {
-            refuse::busy("too many queries are here already: try again later", AGAIN)
-        })
+        self.0
+            .room
+            .take(caller)
+            .ok_or_else(|| refuse::busy("too many queries wait already: try again later", AGAIN))
     }
 
     /// Starts a query.

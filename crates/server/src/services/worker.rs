@@ -33,17 +33,17 @@ pub(crate) struct Workers(pub(crate) Arc<Shared>);
 fn refused(refusal: Refusal) -> Status {
     match refusal {
         Refusal::Unknown => Status::not_found(
-            "expected a unit that was leased since the server started, found another: its jobs are in line again",
+            "expected a unit that was leased since the server started, found another: its jobs are queued again",
         ),
         Refusal::Stranger => {
             Status::permission_denied("expected a unit of this worker, found another worker's")
         }
         Refusal::RanOut => Status::failed_precondition(
-            "expected a lease that lasts, found one that ran out: its jobs are in line again",
+            "expected a valid lease, found an expired one: its jobs are queued again",
         ),
         Refusal::Job(jobs) => refuse::invalid("job", format_args!("less than {jobs}"), "more"),
         Refusal::Other => Status::already_exists(
-            "expected the digest that was brought before, found another for the same job",
+            "expected the digest that was sent before, found another for the same job",
         ),
     }
 }
@@ -116,7 +116,7 @@ impl Workers {
                 Lent::Until(until) => until,
                 Lent::Unit(unit) => {
                     let clue_bytes = self.0.store.board().clue_bytes;
-                    let unit = Some(unit::told(&unit, clue_bytes));
+                    let unit = Some(unit::message(&unit, clue_bytes));
                     return Ok(v1::LeaseResponse { unit });
                 }
             };

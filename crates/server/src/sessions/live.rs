@@ -103,7 +103,7 @@ impl Tools {
             let message = seen.next.length;
             tracing::warn!(
                 message,
-                "the running hash of the log is lost at a session's next message: it goes on"
+                "the running hash of the log is lost at a session's next message; the session continues"
             );
         }
         Ok(())
@@ -166,10 +166,10 @@ impl Live {
             params: tools.set.clue(),
         };
         let before = self.session.next();
-        let told =
-            |error: &DetectorError| tracing::warn!(%error, "a session goes on on the processor");
+        let log =
+            |error: &DetectorError| tracing::warn!(%error, "a session continues on the processor");
         let (session, insists) = (&mut self.session, tools.cards.insists());
-        let advanced = session.advance_or_here(&mut source, end, &Quiet, insists, told);
+        let advanced = session.advance_or_here(&mut source, end, &Quiet, insists, log);
         let count = self.session.next() - before;
         if count > 0 {
             let hash = tools.log_hash(self.session.next());
@@ -234,8 +234,11 @@ impl Live {
         if self.session.cuts() > before {
             self.ahead = true;
             self.save(tools, slot).map_err(|error| {
-                tracing::warn!(error, "a cut digest could not be kept");
-                refuse::busy("the digest could not be kept: try again later", SAVE_AFTER)
+                tracing::warn!(error, "a cut digest could not be stored");
+                refuse::busy(
+                    "the digest could not be stored: try again later",
+                    SAVE_AFTER,
+                )
             })?;
             self.ahead = false;
             slot.stands(Place::of(&self.session));

@@ -60,7 +60,7 @@ impl Sessions {
 
     /// Runs one turn of a session. Returns `false` after a failure.
     fn take_turn(&self, slot: &Arc<Slot>, urgent: bool) -> bool {
-        let _urgent = urgent.then(|| self.tools.gate.urgent());
+        let _urgent = urgent.then(|| self.tools.priority.urgent());
         let mut live = lock(&slot.live);
         if slot.closed.load(Ordering::Relaxed) {
             return true;

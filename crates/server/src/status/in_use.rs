@@ -21,12 +21,12 @@ impl InUse {
         if shared.config.watch.digests {
             return count(shared, totals, Duration::ZERO);
         }
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*told {
+        let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*shown {
             Some((at, figures)) if at.elapsed() < EVERY => figures.clone(),
             _ => {
                 let figures = count(shared, totals, EVERY);
-                *told = Some((Instant::now(), figures.clone()));
+                *shown = Some((Instant::now(), figures.clone()));
                 figures
             }
         }

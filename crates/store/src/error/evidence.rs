@@ -1,7 +1,7 @@
 //! The values that errors contain: fields, parts, holders, and expected and found properties.
 
 use super::StoreError;
-use omr_errors::Mismatch;
+use omr_errors::{Mismatch, hex};
 use std::fmt;
 
 /// A field of a configuration.
@@ -150,13 +150,4 @@ impl fmt::Display for Evidence {
             Self::Malformed => f.write_str("malformed data"),
         }
     }
-}
-
-/// Returns bytes in lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

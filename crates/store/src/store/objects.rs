@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::error::{StoreError, hex};
+use crate::error::StoreError;
 use folder::Folder;
+use omr_errors::hex;
 
 /// The number of bytes that a reader reads at a time.
 const READ_BYTES: usize = 1 << 20;

@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
 use crate::database::sync_dir;
-use crate::error::{StoreError, hex};
-use omr_errors::Mismatch;
+use crate::error::StoreError;
+use omr_errors::{Mismatch, hex};
 
 #[derive(Debug)]
 pub(crate) struct Partial {

@@ -15,7 +15,7 @@ use super::restore::{copy_key, copy_segment};
 use super::{Named, Store, marker_fault, sealed};
 use crate::chain;
 use crate::config::Clues;
-use crate::error::{Redb, StoreError, hex};
+use crate::error::{Redb, StoreError};
 use crate::format::{
     KEYS, KEYS_CONFIG, META, ORDER, POSTS, RECORDS, SEGMENTS, SPENT, TAIL, encode_config,
     index_key, index_of, open_row, pack, seal_row,
@@ -27,6 +27,7 @@ use crate::segment::{SEGMENTS_PREFIX, Segment};
 use crate::tables::short;
 use crate::tail::tail_piece;
 use crate::verify::{Report, Tables, meta_faults};
+use omr_errors::hex;
 
 impl Store {
     /// Mends what is damaged: the marker of the objects from the meta file; rows of keys from their objects; segments,

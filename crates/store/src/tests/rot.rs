@@ -13,9 +13,9 @@ use super::{
     Simulated, append, back_up, back_up_what_is_left, config, key, message, read_key, upload,
 };
 use crate::database::builder;
-use crate::error::hex;
 use crate::format::{HASHES, ONCE, Rows, TABLES};
 use crate::{Change, Expiry, Store, StoreConfig};
+use omr_errors::hex;
 
 /// Asserts that a message has the content with which it was appended.
 pub(super) fn check_message(store: &Store, index: u64) {

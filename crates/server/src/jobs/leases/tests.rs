@@ -34,7 +34,7 @@ fn unit(id: u8, jobs: usize) -> Arc<Unit> {
 fn granted() -> (Table, Instant) {
     let (mut table, now) = (Table::default(), Instant::now());
     let jobs = vec![[1; 16], [2; 16]];
-    table.grant((unit(1, 2), jobs), who("a"), now, Some(10 * SECOND));
+    table.grant(unit(1, 2), jobs, who("a"), now, Some(10 * SECOND));
     (table, now)
 }
 
@@ -108,7 +108,7 @@ fn a_lease_ends_with_its_last_job_and_is_remembered_for_a_while() {
 #[test]
 fn a_lease_of_the_servers_own_thread_never_runs_out() {
     let (mut table, now) = (Table::default(), Instant::now());
-    table.grant((unit(1, 1), vec![[1; 16]]), Arc::default(), now, None);
+    table.grant(unit(1, 1), vec![[1; 16]], Arc::default(), now, None);
     assert_eq!(table.next(), None);
     assert!(table.expire(now + 1000 * PAST).is_empty());
     assert!(

@@ -305,7 +305,7 @@ fn numbered(number: u64, group: Option<Group>) -> Item {
 /// Adds many jobs of many shapes. All jobs from `asking` on ask for their place when they arrive, and all jobs once
 /// when all are there. Then some are removed, and the others run. Returns the number of entries looked at.
 fn looks_at(jobs: u64, clients: u64, groups: u64, asking: u64) -> u64 {
-    let before = turns::LOOKS.get();
+    let before = fair_order::LOOKS.get();
     let group = |number: u64| match groups {
         0 => None,
         groups => Some(Group {
@@ -334,7 +334,7 @@ fn looks_at(jobs: u64, clients: u64, groups: u64, asking: u64) -> u64 {
         ran += 1 + queue.batch_mates(&first, MOST).len() as u64;
     }
     assert_eq!(ran, jobs - jobs.div_ceil(10));
-    turns::LOOKS.get() - before
+    fair_order::LOOKS.get() - before
 }
 
 #[test]

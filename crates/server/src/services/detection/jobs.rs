@@ -66,8 +66,7 @@ impl Detection {
             ));
         }
         let keys = refuse::hashes("key_hashes", &request.key_hashes)?;
-        let asked = (request.scheme, request.indices_only);
-        let scheme = self.scheme(caller, asked, &keys)?;
+        let scheme = self.scheme(caller, request.scheme, request.indices_only, &keys)?;
         self.check_bound(scheme, request.bound)?;
         Ok(JobRecord {
             account: caller.account.clone(),
@@ -88,7 +87,8 @@ impl Detection {
     pub(super) fn scheme(
         &self,
         caller: &Caller,
-        (scheme, indices_only): (i32, bool),
+        tag: i32,
+        indices_only: bool,
         keys: &[[u8; 32]],
     ) -> Result<Scheme, Status> {
         if keys.is_empty() {
@@ -104,15 +104,14 @@ impl Detection {
             has.push(engine);
         }
         has.sort_unstable();
-        let unknown = || {
-            let expected = format!("0 to {}", Scheme::ALL.len());
-            refuse::invalid("scheme", &expected, scheme)
-        };
-        let scheme = match scheme {
+        let found = match tag {
             0 => Scheme::of_engines(&has, !indices_only),
             tag => u8::try_from(tag).ok().and_then(Scheme::from_tag),
         };
-        let scheme = scheme.ok_or_else(unknown)?;
+        let Some(scheme) = found else {
+            let expected = format!("0 to {}", Scheme::ALL.len());
+            return Err(refuse::invalid("scheme", &expected, tag));
+        };
         if scheme.engines() == has {
             Ok(scheme)
         } else {

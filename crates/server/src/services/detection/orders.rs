@@ -30,8 +30,7 @@ impl Detection {
         request: &v1::CreateOrderRequest,
     ) -> Result<OrderRecord, Status> {
         let keys = refuse::hashes("key_hashes", &request.key_hashes)?;
-        let asked = (request.scheme, request.indices_only);
-        let scheme = self.scheme(caller, asked, &keys)?;
+        let scheme = self.scheme(caller, request.scheme, request.indices_only, &keys)?;
         if !scheme.engines().contains(&EngineKind::Sophomr) {
             let expected = "one that works batch by batch";
             return Err(refuse::invalid("scheme", expected, scheme));

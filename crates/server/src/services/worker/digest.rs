@@ -99,7 +99,7 @@ impl Workers {
             Ok(Ok(digest))
         } else {
             Err(Status::data_loss(
-                "the digest did not arrive as its hash says: bring it again",
+                "expected a digest with the announced hash, found another: send it again",
             ))
         }
     }
@@ -130,7 +130,7 @@ fn take(
             .map_err(refused),
         Err(status) => {
             tracing::warn!(worker = who.worker, token = who.account, %status, "a digest is refused");
-            let ending = Ending::Attempt("its worker brought no digest of this job".to_owned());
+            let ending = Ending::Attempt("its worker sent no digest of this job".to_owned());
             shared.jobs.fail(who, unit, *job, ending).map_err(refused)?;
             Err(status)
         }

@@ -5,7 +5,7 @@ use omr_api::v1;
 use omr_runner::{KeyRef, Unit};
 
 /// Returns a unit of a board whose clues have `clue_bytes` bytes.
-pub(super) fn told(unit: &Unit, clue_bytes: u32) -> v1::WorkUnit {
+pub(super) fn message(unit: &Unit, clue_bytes: u32) -> v1::WorkUnit {
     let seed = |seed: &omr_runner::Seed| v1::PlacementSeed {
         engine: kind(seed.engine),
         seed: seed.seed.to_vec().into(),

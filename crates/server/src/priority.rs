@@ -8,15 +8,15 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The number of urgent tasks in progress.
 #[derive(Default)]
-pub(crate) struct Gate {
+pub(crate) struct Priority {
     urgent: Mutex<usize>,
     free: Condvar,
 }
 
 /// An urgent task in progress.
-pub(crate) struct Urgent<'a>(&'a Gate);
+pub(crate) struct Urgent<'a>(&'a Priority);
 
-impl Gate {
+impl Priority {
     /// Begins an urgent task.
     pub(crate) fn urgent(&self) -> Urgent<'_> {
         *self.urgent.lock().unwrap_or_else(PoisonError::into_inner) += 1;

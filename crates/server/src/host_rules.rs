@@ -31,7 +31,7 @@ pub(crate) fn guarded(
     config: &Config,
     pages: Vec<&'static str>,
 ) -> Result<Router, ServerError> {
-    let rules = Front::new(config, pages);
+    let rules = HostRules::new(config, pages);
     let router = router.layer(axum::middleware::from_fn_with_state(rules, front));
     let router = match cors(&config.access)? {
         Some(cors) => router.layer(cors),
@@ -43,7 +43,7 @@ pub(crate) fn guarded(
 
 /// The rules for requests that a server answers.
 #[derive(Clone, Debug)]
-struct Front(Arc<Rules>);
+struct HostRules(Arc<Rules>);
 
 #[derive(Debug)]
 struct Rules {
@@ -57,7 +57,7 @@ struct Rules {
     pages: Vec<&'static str>,
 }
 
-impl Front {
+impl HostRules {
     /// Returns the rules of a configuration, for a server with these pages.
     fn new(config: &Config, pages: Vec<&'static str>) -> Self {
         let lower = |names: &[String]| names.iter().map(|name| name.to_lowercase()).collect();
@@ -201,7 +201,7 @@ fn is_grpc(headers: &HeaderMap) -> bool {
 
 /// Refuses a request for another host, one from a page of another origin, and one that is neither a call nor for a
 /// page.
-async fn front(State(front): State<Front>, request: Request, next: Next) -> Response {
+async fn front(State(front): State<HostRules>, request: Request, next: Next) -> Response {
     let rules = &front.0;
     let (headers, uri) = (request.headers(), request.uri());
     let grpc = is_grpc(headers);
@@ -233,7 +233,7 @@ fn cors(access: &Access) -> Result<Option<CorsLayer>, ServerError> {
     } else {
         AllowOrigin::list(origins)
     };
-    let told = [
+    let exposed = [
         "grpc-status",
         "grpc-message",
         "retry-after-ms",
@@ -244,7 +244,7 @@ fn cors(access: &Access) -> Result<Option<CorsLayer>, ServerError> {
         .allow_methods([Method::GET, Method::POST])
         // Headers are mirrored one by one, since `*` would not include `authorization`.
         .allow_headers(AllowHeaders::mirror_request())
-        .expose_headers(told.map(HeaderName::from_static));
+        .expose_headers(exposed.map(HeaderName::from_static));
     Ok(Some(layer))
 }
 
@@ -276,18 +276,18 @@ fn not_an_origin(found: &str) -> ServerError {
 mod tests {
     use super::*;
 
-    fn rules(listen: &str, hosts: &[&str], origins: &[&str]) -> Front {
+    fn rules(listen: &str, hosts: &[&str], origins: &[&str]) -> HostRules {
         let mut config = Config {
             listen: listen.parse().unwrap(),
             ..Config::default()
         };
         let all = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         (config.access.hosts, config.access.origins) = (all(hosts), all(origins));
-        Front::new(&config, vec!["/"])
+        HostRules::new(&config, vec!["/"])
     }
 
     /// Returns whether a page is shown under a host, or a call from a page of an origin is answered.
-    fn is_taken(front: &Front, host: &str, origin: Option<&str>) -> bool {
+    fn is_taken(front: &HostRules, host: &str, origin: Option<&str>) -> bool {
         let mut headers = HeaderMap::new();
         if origin.is_some() {
             headers.insert(CONTENT_TYPE, "application/grpc-web+proto".parse().unwrap());
@@ -391,7 +391,7 @@ mod tests {
 
     #[test]
     fn pages_are_named_one_by_one_or_by_their_folder() {
-        let front = Front::new(&Config::default(), vec!["/", "/mail", "/mail/"]);
+        let front = HostRules::new(&Config::default(), vec!["/", "/mail", "/mail/"]);
         for path in ["/", "/mail", "/mail/", "/mail/sw.js"] {
             assert!(front.0.is_page(path), "{path}");
         }

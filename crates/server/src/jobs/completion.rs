@@ -140,18 +140,20 @@ impl Jobs {
             .filter(|entry| !entry.record.state.is_final());
         let Some(scheme) = wanted.map(|entry| entry.record.scheme_name()) else {
             self.metrics.job_finished("cancelled");
-            self.close(&mut inner, (who, unit, job), Slot::Closed);
+            self.close(&mut inner, who, unit, job, Slot::Closed);
             return Ok(false);
         };
         let seconds = seconds.unwrap_or(since);
         let ended = self.finish(&mut inner, &id, Ok(digest));
         let kept = ended.as_ref().is_some_and(Ended::is_done);
-        if let Some(hand) = inner.workers.get_mut(who) {
-            hand.note_digest();
+        if let Some(worker) = inner.workers.get_mut(who) {
+            worker.note_digest();
         }
         self.close(
             &mut inner,
-            (who, unit, job),
+            who,
+            unit,
+            job,
             if kept { Slot::Done(hash) } else { Slot::Closed },
         );
         self.metrics.digest(scheme, seconds);
@@ -186,7 +188,7 @@ impl Jobs {
         if slot != Slot::Open {
             return Ok(());
         }
-        self.close(&mut inner, (who, unit, job), Slot::Closed);
+        self.close(&mut inner, who, unit, job, Slot::Closed);
         let entry = inner.entries.get(&id);
         if entry.is_none_or(|entry| entry.record.state.is_final()) {
             self.metrics.job_finished("cancelled");
@@ -223,8 +225,8 @@ impl Jobs {
             Ending::GivenBack => {}
             Ending::Final(error) => return drop(self.finish(inner, id, Err(error))),
             Ending::Attempt(error) => {
-                if let Some(hand) = inner.workers.get_mut(who) {
-                    hand.note_failure(Instant::now());
+                if let Some(worker) = inner.workers.get_mut(who) {
+                    worker.note_failure(Instant::now());
                 }
                 entry.record.attempts += 1;
                 entry.failed_by.push(who.clone());
@@ -254,7 +256,7 @@ impl Jobs {
             }
         }
         if let Err(error) = self.write(&changes) {
-            tracing::warn!(%error, "how often jobs were tried is not kept");
+            tracing::warn!(%error, "the attempts of jobs are not stored");
         }
     }
 
@@ -289,7 +291,7 @@ impl Jobs {
     }
 
     /// Sets the state of a job of a lease, and counts the run with its last job.
-    fn close(&self, inner: &mut Inner, (who, unit, job): (&WorkerId, &UnitId, usize), slot: Slot) {
+    fn close(&self, inner: &mut Inner, who: &WorkerId, unit: &UnitId, job: usize, slot: Slot) {
         let Ok(lease) = inner.leases.of(unit, who) else {
             return;
         };
