@@ -1,5 +1,6 @@
 //! Why a file, standard output or the threads could not be used.
 
+pub use omr_errors::chain;
 use std::io;
 use std::path::PathBuf;
 
@@ -59,19 +60,4 @@ impl ConsoleError {
     pub fn write(path: impl Into<PathBuf>, source: impl Into<WriteError>) -> Self {
         Self::Write(path.into(), source.into())
     }
-}
-
-/// An error with the chain of its causes, each told once: "board: not found".
-#[must_use]
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.ends_with(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
 }

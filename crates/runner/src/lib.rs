@@ -4,7 +4,6 @@
 //! A unit says all that a digest depends on, its seeds among it: whoever does it, the bytes are the same.
 #![forbid(unsafe_code)]
 
-mod causes;
 mod keys;
 mod leases;
 mod needs;

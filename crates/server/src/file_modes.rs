@@ -1,4 +1,4 @@
-//! Files that nobody else on the machine may read: keys of clients, names of tokens, whose session is where.
+//! Files that other users of the machine must not read: keys of clients, names of tokens, and the owners of sessions.
 
 use crate::error::ServerError;
 use omr_store::{META_FILE, OBJECTS_DIR, UPLOADS_DIR};
@@ -7,13 +7,13 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Makes all files that this process creates from now on its user's alone. For commands, at their start.
+/// Makes all files that this process creates from now on private to its user. Commands call this at their start.
 pub fn create_private_files() {
     use rustix::fs::Mode;
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
 }
 
-/// Closes what an earlier start may have left open to others.
+/// Removes permissions of other users that an earlier start may have left.
 ///
 /// Errors: `Write`.
 pub(crate) fn close(data: &Path) -> Result<(), ServerError> {

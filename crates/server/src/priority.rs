@@ -1,29 +1,29 @@
-//! Lets sessions, which wait for a message each, go before digests, which take seconds.
+//! Priority of sessions, which process single messages, over digests, which take seconds.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Longest that a digest waits at a time: sessions that never end must not stop it for ever.
+/// The longest wait of a digest at a time. Endless sessions must not stop it for ever.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Counts those at urgent work.
+/// The number of urgent tasks in progress.
 #[derive(Default)]
-pub(crate) struct Gate {
+pub(crate) struct Priority {
     urgent: Mutex<usize>,
     free: Condvar,
 }
 
-/// Urgent work while it lasts.
-pub(crate) struct Urgent<'a>(&'a Gate);
+/// An urgent task in progress.
+pub(crate) struct Urgent<'a>(&'a Priority);
 
-impl Gate {
-    /// Begins urgent work.
+impl Priority {
+    /// Begins an urgent task.
     pub(crate) fn urgent(&self) -> Urgent<'_> {
         *self.urgent.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         Urgent(self)
     }
 
-    /// Waits while there is urgent work, for a second at most.
+    /// Waits while there are urgent tasks, at most a second.
     pub(crate) fn let_urgent_work_go_first(&self) {
         let until = Instant::now() + PATIENCE;
         let mut urgent = self.urgent.lock().unwrap_or_else(PoisonError::into_inner);

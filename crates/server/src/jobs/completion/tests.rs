@@ -1,4 +1,4 @@
-//! What counts as an attempt, and what a job that ends its process leaves behind.
+//! Failed attempts, and jobs whose process ended.
 
 use super::*;
 use crate::caller::Caller;
@@ -15,7 +15,7 @@ const LONG: Keep = Keep {
     ordered: Duration::from_secs(3600),
 };
 
-/// A store with a key and one job of this key.
+/// Creates a store with a key and one job of this key.
 fn scene() -> (TempDir, Store, JobRecord) {
     let dir = tempfile::tempdir().unwrap();
     let store = test_store(&dir);
@@ -49,7 +49,7 @@ fn elsewhere(worker: &str) -> Asking {
     }
 }
 
-/// What the disk says of the job.
+/// Returns the record of the job on the disk.
 fn kept(store: &Store) -> JobRecord {
     records::get(store, &id(0)).unwrap().unwrap()
 }
@@ -69,7 +69,7 @@ fn a_job_that_ends_the_process_fails_with_the_third_attempt() {
         let unit = lent(&own, &local());
         assert_eq!(unit.jobs.len(), 1);
         assert_eq!(kept(&store).state, State::Running);
-        // The process ends here: nothing more is written.
+        // The process ends here, so that nothing more is written.
     }
     let own = jobs(&store, LONG);
     let failed = seen(&own);
@@ -84,7 +84,7 @@ fn a_job_that_ends_the_process_fails_with_the_third_attempt() {
     }
     assert!(matches!(own.lend(&local()), Lent::Until(_)));
     assert_eq!(own.lock().tally.unfinished(), [0, 0]);
-    // It is on the disk, and is kept and forgotten as others.
+    // The failure is on the disk, and is kept and deleted like others.
     assert_eq!(kept(&store).state, State::Failed);
     own.cancel("ann", &id(0)).unwrap();
     drop(own);
@@ -102,7 +102,7 @@ fn a_server_that_stops_in_order_counts_no_attempt() {
             0 => own
                 .fail(&local().who, &unit.id, 0, Ending::GivenBack)
                 .unwrap(),
-            // The thread is still at it when the process ends.
+            // The thread is still making the digest when the process ends.
             _ => own.let_go(),
         }
         assert_eq!(
@@ -137,7 +137,7 @@ fn a_failed_attempt_is_on_the_disk_with_the_job_in_line() {
         (State::Queued, 1)
     );
     assert_eq!(seen(&own).state, State::Queued);
-    // Somebody else has it at once.
+    // Another worker gets the job at once.
     lent(&own, &elsewhere("box"));
 }
 
@@ -162,7 +162,7 @@ fn a_worker_that_only_fails_is_left_without_work_for_a_while() {
         panic!("work for one that only fails");
     };
     assert!(until > Instant::now());
-    // An honest one has both.
+    // An honest worker gets both jobs.
     lent(&own, &elsewhere("honest"));
     lent(&own, &elsewhere("honest"));
 }
@@ -192,7 +192,7 @@ fn a_digest_that_cannot_be_written_is_no_failure_and_is_kept_once_it_can() {
 }
 
 #[test]
-fn a_job_that_waits_for_the_disk_may_be_cancelled_or_begin_anew_but_never_failed_first() {
+fn a_job_that_waits_for_the_disk_may_be_cancelled_or_repeated_but_never_failed_first() {
     let (_dir, store, _) = scene();
     let own = jobs(&store, LONG);
     let unit = lent(&own, &local());
@@ -223,7 +223,7 @@ fn no_digest_is_begun_whose_attempt_cannot_be_noted() {
     assert!(matches!(own.lend(&local()), Lent::Until(Some(_))));
     assert_eq!(seen(&own).state, State::Queued);
     own.disk_fails.store(false, Ordering::Relaxed);
-    // Not at once, lest it be tried without end.
+    // The job is not lent at once, since it would be tried without end.
     assert!(matches!(own.lend(&local()), Lent::Until(Some(_))));
     own.lock().disk_rests = None;
     lent(&own, &local());

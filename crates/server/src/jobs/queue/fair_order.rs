@@ -1,9 +1,9 @@
-//! Clients by what they have had, the one with least first.
+//! Clients in the order of their charged seconds, the fewest first.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 
-/// Seconds, in their order.
+/// Seconds with a total order.
 #[derive(Clone, Copy, Debug)]
 struct Seconds(f64);
 
@@ -27,23 +27,24 @@ impl Ord for Seconds {
     }
 }
 
-/// Clients with what they had when they were noted. Whoever is wanted has one entry that counts, which is not above what
-/// she has had now: it moves up once it comes to the front. Those that do not count are dropped there.
+/// Clients with their charged seconds at the time of an entry. Each client that may be chosen has one valid entry,
+/// whose seconds are at most the present ones. At the front an outdated entry is replaced by the present seconds, and
+/// an invalid entry is removed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FairOrder {
     heap: BinaryHeap<Reverse<(Seconds, u64)>>,
-    /// The entries that count.
+    /// The valid entry of each client.
     noted: HashMap<u64, Seconds>,
 }
 
 #[cfg(test)]
 thread_local! {
-    /// Entries that this thread has looked at.
+    /// The number of entries that this thread has looked at.
     pub(super) static LOOKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
 impl FairOrder {
-    /// Says what a client has had, unless less is noted.
+    /// Adds an entry for a client, unless its valid entry has no more seconds.
     pub(super) fn note(&mut self, client: u64, spent: f64) {
         let spent = Seconds(spent);
         if self.noted.get(&client).is_none_or(|noted| *noted > spent) {
@@ -52,7 +53,8 @@ impl FairOrder {
         }
     }
 
-    /// The client who has had least, by `spent`, which knows those who are wanted alone.
+    /// Returns the client with the fewest seconds. `spent` returns the present seconds of clients that may be chosen,
+    /// and `None` for others.
     pub(super) fn least(&mut self, spent: impl Fn(u64) -> Option<f64>) -> Option<u64> {
         loop {
             #[cfg(test)]

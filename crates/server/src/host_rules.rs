@@ -1,9 +1,9 @@
-//! What a request must say before anything looks at it: the host it is for and the page it comes from.
+//! The tests of a request before anything else: the host to which it is sent, and the page from which it comes.
 //!
-//! A browser sends requests for every page that it shows. A page of another site must not use a server because it is
-//! on the user's machine or in the user's network, nor reach it under a name of its own that it has resolve to the
-//! server's address. Without `access.hosts` a browser therefore reaches a server by an address or as localhost alone:
-//! nobody but the server's machine answers for those.
+//! A browser sends requests for every page that it shows. A page of another site must not use a server only because the
+//! server is on the user's machine or network. Nor may it reach the server under a name of that site which it lets
+//! resolve to the server's address. Without `access.hosts` a browser therefore reaches a server only by an address or
+//! as localhost, since no other machine answers for these.
 
 use crate::config::{Access, Config};
 use crate::error::ServerError;
@@ -20,10 +20,10 @@ use std::sync::Arc;
 use tonic::Status;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
-/// Stands for every origin.
+/// The configured origin that stands for every origin.
 const EVERY: &str = "*";
 
-/// Puts a configuration's rules before everything that a server answers; `pages` are the paths of its own pages.
+/// Puts a configuration's rules before all routes of a server. `pages` are the paths of the server's pages.
 ///
 /// Errors: `Setting`.
 pub(crate) fn guarded(
@@ -31,7 +31,7 @@ pub(crate) fn guarded(
     config: &Config,
     pages: Vec<&'static str>,
 ) -> Result<Router, ServerError> {
-    let rules = Front::new(config, pages);
+    let rules = HostRules::new(config, pages);
     let router = router.layer(axum::middleware::from_fn_with_state(rules, front));
     let router = match cors(&config.access)? {
         Some(cors) => router.layer(cors),
@@ -41,24 +41,24 @@ pub(crate) fn guarded(
     Ok(router.layer(axum::middleware::from_fn_with_state(peers, known)))
 }
 
-/// Whom a server answers.
+/// The rules for requests that a server answers.
 #[derive(Clone, Debug)]
-struct Front(Arc<Rules>);
+struct HostRules(Arc<Rules>);
 
 #[derive(Debug)]
 struct Rules {
-    /// Names that the server goes by.
+    /// The names of the server.
     hosts: Vec<String>,
-    /// Whether it listens at a loopback address alone.
+    /// Whether the server listens at a loopback address only.
     local: bool,
-    /// Origins of pages that may call.
+    /// The origins of pages that may call.
     origins: Vec<String>,
-    /// Paths of its own pages; one that ends in `/` stands for what is below it.
+    /// The paths of the server's pages. A path that ends with `/` includes everything below it.
     pages: Vec<&'static str>,
 }
 
-impl Front {
-    /// The rules of a configuration, for a server with these pages.
+impl HostRules {
+    /// Returns the rules of a configuration, for a server with these pages.
     fn new(config: &Config, pages: Vec<&'static str>) -> Self {
         let lower = |names: &[String]| names.iter().map(|name| name.to_lowercase()).collect();
         Self(Arc::new(Rules {
@@ -71,17 +71,20 @@ impl Front {
 }
 
 impl Rules {
-    /// Errors: what is wrong, in words.
+    /// Checks the host and the origin of a request.
+    ///
+    /// Errors: a description of the fault.
     fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), String> {
         let authority = authority(headers, uri);
-        let origin = headers.get(ORIGIN);
-        let origin = origin.map(|origin| origin.to_str().unwrap_or_default().to_lowercase());
+        let origin = headers
+            .get(ORIGIN)
+            .map(|origin| origin.to_str().unwrap_or_default().to_lowercase());
         if let Some(origin) = &origin
             && self.may_call(origin, authority.as_deref())
         {
             return self.check_host(authority.as_deref(), false);
         }
-        // Every call of a browser has an origin: only reading a page comes without.
+        // Every call of a browser has an origin. Only requests for pages may come without.
         let from_browser = origin.is_some() || !is_grpc(headers);
         self.check_host(authority.as_deref(), from_browser)?;
         match origin {
@@ -93,7 +96,9 @@ impl Rules {
         }
     }
 
-    /// Errors: the host is none of the server's, in words.
+    /// Checks the host of a request.
+    ///
+    /// Errors: a description of a host that does not belong to the server.
     fn check_host(&self, authority: Option<&str>, from_browser: bool) -> Result<(), String> {
         match authority {
             Some(authority) if !self.is_own(host_of(authority), from_browser) => Err(format!(
@@ -104,7 +109,7 @@ impl Rules {
         }
     }
 
-    /// Whether pages of an origin may call a server that they know by this authority.
+    /// Returns whether pages of an origin may call the server under this authority.
     fn may_call(&self, origin: &str, authority: Option<&str>) -> bool {
         let listed = |known: &String| known == EVERY || known == origin;
         if self.origins.iter().any(listed) {
@@ -114,8 +119,8 @@ impl Rules {
         own == authority && authority.is_some_and(|authority| self.is_own(host_of(authority), true))
     }
 
-    /// Whether the server goes by this name. A program may call it by any where the operator lists none, as no page of
-    /// another site is behind it.
+    /// Returns whether a host is a name of the server. Where the operator lists no names, a program may use any, since
+    /// no page of another site is behind it.
     fn is_own(&self, host: &str, from_browser: bool) -> bool {
         if is_local(host) || self.hosts.iter().any(|name| name == host) {
             return true;
@@ -148,14 +153,14 @@ impl Rules {
     }
 }
 
-/// The host and port that a request is for, in lower case; none where it does not say.
+/// Returns the host and port of a request in lower case, or `None` if there is none.
 fn authority(headers: &HeaderMap, uri: &Uri) -> Option<String> {
     let named = headers.get(HOST).and_then(|host| host.to_str().ok());
     let authority = uri.authority().map(|authority| authority.as_str());
     authority.or(named).map(str::to_lowercase)
 }
 
-/// The host of an authority, without its port.
+/// Returns the host of an authority, without its port.
 fn host_of(authority: &str) -> &str {
     let end = match authority.rfind(']') {
         Some(bracket) => bracket + 1,
@@ -164,7 +169,7 @@ fn host_of(authority: &str) -> &str {
     &authority[..end]
 }
 
-/// The address that a host is, if it is no name.
+/// Returns the address in a host, if the host is not a name.
 fn address(host: &str) -> Option<IpAddr> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     bare.parse().ok()
@@ -178,7 +183,7 @@ fn is_local(host: &str) -> bool {
     host == "localhost" || address(host).is_some_and(|address| address.is_loopback())
 }
 
-/// A refusal in words, as an answer to a call or to a request for a page.
+/// Returns a refusal, as a response to a call or to a request for a page.
 pub(crate) fn refused(headers: &HeaderMap, code: StatusCode, text: String) -> Response {
     if !is_grpc(headers) {
         return (code, text + "\n").into_response();
@@ -194,8 +199,9 @@ fn is_grpc(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.starts_with(b"application/grpc"))
 }
 
-/// Refuses what is for another host, from a page of another origin, or neither a call nor a page.
-async fn front(State(front): State<Front>, request: Request, next: Next) -> Response {
+/// Refuses a request for another host, one from a page of another origin, and one that is neither a call nor for a
+/// page.
+async fn front(State(front): State<HostRules>, request: Request, next: Next) -> Response {
     let rules = &front.0;
     let (headers, uri) = (request.headers(), request.uri());
     let grpc = is_grpc(headers);
@@ -209,7 +215,7 @@ async fn front(State(front): State<Front>, request: Request, next: Next) -> Resp
     next.run(request).await
 }
 
-/// What lets pages of the configured origins call, none where there is no origin.
+/// Returns the layer that lets pages of the configured origins call, or `None` if there are no origins.
 ///
 /// Errors: `Setting`.
 fn cors(access: &Access) -> Result<Option<CorsLayer>, ServerError> {
@@ -227,7 +233,7 @@ fn cors(access: &Access) -> Result<Option<CorsLayer>, ServerError> {
     } else {
         AllowOrigin::list(origins)
     };
-    let told = [
+    let exposed = [
         "grpc-status",
         "grpc-message",
         "retry-after-ms",
@@ -236,13 +242,13 @@ fn cors(access: &Access) -> Result<Option<CorsLayer>, ServerError> {
     let layer = CorsLayer::new()
         .allow_origin(origin)
         .allow_methods([Method::GET, Method::POST])
-        // Named one by one: `*` would leave out `authorization`.
+        // Headers are mirrored one by one, since `*` would not include `authorization`.
         .allow_headers(AllowHeaders::mirror_request())
-        .expose_headers(told.map(HeaderName::from_static));
+        .expose_headers(exposed.map(HeaderName::from_static));
     Ok(Some(layer))
 }
 
-/// Checks that origins are such.
+/// Checks that the configured origins are origins.
 ///
 /// Errors: `Setting`.
 pub(crate) fn check_origins(access: &Access) -> Result<(), ServerError> {
@@ -270,18 +276,18 @@ fn not_an_origin(found: &str) -> ServerError {
 mod tests {
     use super::*;
 
-    fn rules(listen: &str, hosts: &[&str], origins: &[&str]) -> Front {
+    fn rules(listen: &str, hosts: &[&str], origins: &[&str]) -> HostRules {
         let mut config = Config {
             listen: listen.parse().unwrap(),
             ..Config::default()
         };
         let all = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         (config.access.hosts, config.access.origins) = (all(hosts), all(origins));
-        Front::new(&config, vec!["/"])
+        HostRules::new(&config, vec!["/"])
     }
 
-    /// Whether a page is shown under a host, or a call of an origin's page is answered.
-    fn is_taken(front: &Front, host: &str, origin: Option<&str>) -> bool {
+    /// Returns whether a page is shown under a host, or a call from a page of an origin is answered.
+    fn is_taken(front: &HostRules, host: &str, origin: Option<&str>) -> bool {
         let mut headers = HeaderMap::new();
         if origin.is_some() {
             headers.insert(CONTENT_TYPE, "application/grpc-web+proto".parse().unwrap());
@@ -314,7 +320,7 @@ mod tests {
         ] {
             assert!(!is_taken(&front, host, None), "{host}");
         }
-        // In HTTP/2 the host stands in the URI, and that is what counts.
+        // In HTTP/2 the host is in the URI, which takes precedence.
         let uri = Uri::from_static("http://evil.example/");
         assert!(front.0.check(&HeaderMap::new(), &uri).is_err());
     }
@@ -334,7 +340,7 @@ mod tests {
                 "{host}"
             );
         }
-        // A name of somebody's own that resolves to the server's address.
+        // These names of another site resolve to the server's address.
         for host in ["rebound.example:7600", "192.0.2.1.rebound.example", "board"] {
             assert!(!is_taken(&open, host, None), "{host}");
             assert!(
@@ -342,7 +348,7 @@ mod tests {
                 "{host}"
             );
         }
-        // Programs, which no page of another site is behind.
+        // No page of another site is behind a program.
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, "application/grpc".parse().unwrap());
         headers.insert(HOST, "board.example".parse().unwrap());
@@ -385,7 +391,7 @@ mod tests {
 
     #[test]
     fn pages_are_named_one_by_one_or_by_their_folder() {
-        let front = Front::new(&Config::default(), vec!["/", "/mail", "/mail/"]);
+        let front = HostRules::new(&Config::default(), vec!["/", "/mail", "/mail/"]);
         for path in ["/", "/mail", "/mail/", "/mail/sw.js"] {
             assert!(front.0.is_page(path), "{path}");
         }
@@ -395,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_origin_is_refused() {
+    fn texts_that_are_not_origins_are_refused() {
         for origin in [
             "app.example",
             "https://",

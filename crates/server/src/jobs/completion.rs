@@ -1,4 +1,4 @@
-//! What becomes of leased jobs.
+//! The ends of leased jobs.
 
 use super::ended::Ended;
 use super::leases::{Lease, Refusal, Slot, WorkerId};
@@ -12,26 +12,26 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use tokio::sync::watch;
 
-/// How often a job is tried whose workers fail or fall silent.
+/// The number of attempts at a job whose workers fail or fall silent.
 pub(crate) const ATTEMPTS: u32 = 3;
 
-/// Why a job failed after its last attempt.
+/// Returns the error of a job whose last attempt failed.
 pub(super) fn exhausted(last: &str) -> String {
     format!("no digest in {ATTEMPTS} attempts; the last one: {last}")
 }
 
-/// Why a worker has no digest for a job.
+/// The reason for which a worker has no digest for a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// It stops, or the job is not wanted: nobody is to blame.
+    /// The worker stops, or the job is not wanted. This does not count as a failure.
     GivenBack,
     /// This attempt failed.
     Attempt(String),
-    /// The job cannot be done.
+    /// No attempt can succeed.
     Final(String),
 }
 
-/// How far a worker is with a job.
+/// The progress of a worker with a job.
 pub(crate) struct Step {
     pub(crate) job: usize,
     pub(crate) stage: Cow<'static, str>,
@@ -40,7 +40,7 @@ pub(crate) struct Step {
 }
 
 impl Jobs {
-    /// A worker's unit, also of a lease that ran out, with the id of one of its jobs.
+    /// Returns a worker's unit and the id of one of its jobs. The lease may have expired.
     pub(crate) fn leased(
         &self,
         who: &WorkerId,
@@ -53,7 +53,7 @@ impl Jobs {
         Ok((lease.unit.clone(), id))
     }
 
-    /// Whether a worker has a live lease of a unit with this key.
+    /// Returns whether a worker has a live lease of a unit with this key.
     pub(crate) fn may_read(&self, who: &WorkerId, key: &[u8; 32]) -> bool {
         let inner = self.lock();
         let mut own = inner.leases.live().filter(|lease| *lease.who == *who);
@@ -67,7 +67,7 @@ impl Jobs {
         })
     }
 
-    /// Where the progress of a job of the server's own unit goes, and what says that it is not wanted.
+    /// Returns the view that shows the progress of a job of the server's own unit, and the mark of cancellation.
     pub(super) fn watched(
         &self,
         who: &WorkerId,
@@ -80,7 +80,7 @@ impl Jobs {
         Some((entry.view.clone(), entry.cancelled.clone()))
     }
 
-    /// Lets a lease last anew; gives the places of the jobs that are still wanted.
+    /// Renews a lease. Returns the places of the jobs that are still wanted.
     pub(crate) fn renew(
         &self,
         who: &WorkerId,
@@ -112,8 +112,9 @@ impl Jobs {
         Ok(open.map(|(place, _)| place).collect())
     }
 
-    /// Takes a digest that was checked; `seconds` of its run, since the lease where nobody says. False: it is not wanted
-    /// any more. The same digest once more is no error, also after its lease ran out.
+    /// Stores a checked digest. `seconds` is the duration of its run, by default the time since the lease. Returns
+    /// `false` if the digest is not wanted any more. Another call with the same digest succeeds, even after its lease
+    /// expired.
     pub(crate) fn complete(
         &self,
         who: &WorkerId,
@@ -139,18 +140,20 @@ impl Jobs {
             .filter(|entry| !entry.record.state.is_final());
         let Some(scheme) = wanted.map(|entry| entry.record.scheme_name()) else {
             self.metrics.job_finished("cancelled");
-            self.close(&mut inner, (who, unit, job), Slot::Closed);
+            self.close(&mut inner, who, unit, job, Slot::Closed);
             return Ok(false);
         };
         let seconds = seconds.unwrap_or(since);
         let ended = self.finish(&mut inner, &id, Ok(digest));
         let kept = ended.as_ref().is_some_and(Ended::is_done);
-        if let Some(hand) = inner.workers.get_mut(who) {
-            hand.note_digest();
+        if let Some(worker) = inner.workers.get_mut(who) {
+            worker.note_digest();
         }
         self.close(
             &mut inner,
-            (who, unit, job),
+            who,
+            unit,
+            job,
             if kept { Slot::Done(hash) } else { Slot::Closed },
         );
         self.metrics.digest(scheme, seconds);
@@ -170,7 +173,7 @@ impl Jobs {
         Ok(kept)
     }
 
-    /// Hears that a worker has no digest for a job.
+    /// Notes that a worker has no digest for a job.
     pub(crate) fn fail(
         &self,
         who: &WorkerId,
@@ -185,21 +188,21 @@ impl Jobs {
         if slot != Slot::Open {
             return Ok(());
         }
-        self.close(&mut inner, (who, unit, job), Slot::Closed);
+        self.close(&mut inner, who, unit, job, Slot::Closed);
         let entry = inner.entries.get(&id);
         if entry.is_none_or(|entry| entry.record.state.is_final()) {
             self.metrics.job_finished("cancelled");
         } else if !ended {
-            // A lease that has run out has given the job back already.
+            // An expired lease has returned the job already.
             self.end(&mut inner, &id, who, ending);
         }
         Ok(())
     }
 
-    /// Puts the jobs of a unit in line again that never reached its worker.
+    /// Returns the jobs of a unit that never reached its worker to the queue.
     pub(crate) fn give_back(&self, who: &WorkerId, unit: &Unit) {
         for job in 0..unit.jobs.len() {
-            // It was leased just now.
+            // The unit was leased just now, so there is no refusal.
             let _ = self.fail(who, &unit.id, job, Ending::GivenBack);
         }
     }
@@ -214,7 +217,7 @@ impl Jobs {
         let Some(entry) = inner.entries.get_mut(id) else {
             return;
         };
-        // It has its end, which waits for the disk.
+        // The result is known and waits for the disk.
         if inner.unwritten.contains_key(id) {
             return;
         }
@@ -222,8 +225,8 @@ impl Jobs {
             Ending::GivenBack => {}
             Ending::Final(error) => return drop(self.finish(inner, id, Err(error))),
             Ending::Attempt(error) => {
-                if let Some(hand) = inner.workers.get_mut(who) {
-                    hand.note_failure(Instant::now());
+                if let Some(worker) = inner.workers.get_mut(who) {
+                    worker.note_failure(Instant::now());
                 }
                 entry.record.attempts += 1;
                 entry.failed_by.push(who.clone());
@@ -233,14 +236,14 @@ impl Jobs {
             }
         }
         self.write_queued(inner, &[*id]);
-        // The next start queues it again.
+        // If the server stops, the next start queues the job again.
         if !self.is_stopping() {
             self.requeue(inner, id);
         }
     }
 
-    /// Notes that jobs are in line again, with the attempts that failed: a job that ends its workers does not begin anew
-    /// with every start of the server.
+    /// Writes that jobs are queued again, with their failed attempts. The count survives a restart of the server, so
+    /// that a job that crashes its workers is not tried for ever.
     fn write_queued(&self, inner: &Inner, ids: &[Id]) {
         let mut changes = Vec::new();
         for id in ids {
@@ -253,12 +256,12 @@ impl Jobs {
             }
         }
         if let Err(error) = self.write(&changes) {
-            tracing::warn!(%error, "how often jobs were tried is not kept");
+            tracing::warn!(%error, "the attempts of jobs are not stored");
         }
     }
 
-    /// Notes that the server's own thread begins some jobs, in one transaction: what it is at when the process ends has
-    /// had an attempt that failed.
+    /// Writes that the server's own thread begins some jobs, in one transaction. If the process ends meanwhile, this
+    /// counts as a failed attempt of these jobs.
     ///
     /// Errors: those of the store.
     pub(super) fn write_running(&self, inner: &Inner, ids: &[Id]) -> Result<(), StoreError> {
@@ -275,8 +278,8 @@ impl Jobs {
         self.write(&changes)
     }
 
-    /// Notes that the jobs at which the server's own thread still is are in line again: the server ends, and none of them
-    /// is to blame.
+    /// Writes that the jobs of the server's own thread are queued again. The server ends in order, so this is not a
+    /// failed attempt.
     pub(crate) fn let_go(&self) {
         let inner = self.lock();
         let local = inner.leases.live().filter(|lease| lease.is_local());
@@ -287,8 +290,8 @@ impl Jobs {
         self.write_queued(&inner, &ids);
     }
 
-    /// Says where a job of a lease stands, and counts the run with its last one.
-    fn close(&self, inner: &mut Inner, (who, unit, job): (&WorkerId, &UnitId, usize), slot: Slot) {
+    /// Sets the state of a job of a lease, and counts the run with its last job.
+    fn close(&self, inner: &mut Inner, who: &WorkerId, unit: &UnitId, job: usize, slot: Slot) {
         let Ok(lease) = inner.leases.of(unit, who) else {
             return;
         };
@@ -304,7 +307,7 @@ impl Jobs {
         self.count(inner);
     }
 
-    /// Puts the jobs of leases that ran out in line again.
+    /// Returns the jobs of expired leases to the queue.
     pub(super) fn expire(&self, inner: &mut Inner, now: Instant) {
         for (who, ids) in inner.leases.expire(now) {
             self.metrics.lease_expired();
@@ -325,8 +328,7 @@ impl Jobs {
         }
     }
 
-    /// Ends leases that ran out, where nobody asks for work meanwhile, and writes what became of jobs where that could not
-    /// be written before.
+    /// Ends expired leases, even if no worker asks for work, and writes results that could not be written before.
     pub(crate) fn look(&self) {
         let mut inner = self.lock();
         self.expire(&mut inner, Instant::now());
@@ -335,7 +337,7 @@ impl Jobs {
 }
 
 impl Lease {
-    /// Whether the server's own thread does it.
+    /// Returns whether the lease is that of the server's own thread.
     pub(super) fn is_local(&self) -> bool {
         self.who.account.is_empty()
     }
