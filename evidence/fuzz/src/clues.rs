@@ -5,7 +5,7 @@ use crate::input::choose;
 use crate::memory::bounded;
 use chacha20::ChaCha20Rng;
 use omr_client::{BoundSender, ClueSeed, Sender, identity};
-use omr_papers::clear::{EarlierSet, LweParams};
+use omr_papers::clear::{LweParams, PaperSet};
 use omr_papers::client as earlier;
 use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed, post_key};
 use omr_protocol::{Clue, ClueKind, ClueParams};
@@ -30,7 +30,7 @@ static RINGS: LazyLock<Vec<Arc<ClueParams>>> = LazyLock::new(|| {
 });
 
 pub(crate) static VECTORS: LazyLock<Vec<LweParams>> = LazyLock::new(|| {
-    let sets = EarlierSet::tiny().into_iter();
+    let sets = PaperSet::tiny().into_iter();
     let lwe = sets.filter_map(|set| set.lwe());
     lwe.map(|params| params.expect("a published set")).collect()
 });
