@@ -61,15 +61,32 @@ impl Toy {
         let slots = self.slots();
         let s = self.secret.poly(&self.ring, self.chain.basis(0));
         let (ring, plain, chain) = (&self.ring, &self.plain, &self.chain);
-        let at = (&[1; 32], index);
-        encrypt_symmetric(ring, plain, chain, 0, &s, &slots, at, &mut self.rng)
+        encrypt_symmetric(
+            ring,
+            plain,
+            chain,
+            0,
+            &s,
+            &slots,
+            &[1; 32],
+            index,
+            &mut self.rng,
+        )
     }
 
     fn galois(&mut self, shape: &KeyShape, steps: usize) -> GaloisKey {
         let s = self.secret.poly(&self.ring, &shape.extended());
         let g = Automorphism::rotation(N, steps);
-        let at = (&[3; 32], steps as u64);
-        GaloisKey::generate(&self.ring, shape, &s, g, P, at, &mut self.rng)
+        GaloisKey::generate(
+            &self.ring,
+            shape,
+            &s,
+            g,
+            P,
+            &[3; 32],
+            steps as u64,
+            &mut self.rng,
+        )
     }
 }
 

@@ -96,7 +96,8 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
             &secret,
             exponent.expect("a rotation's key has an exponent"),
             self.params.p().value(),
-            (&self.seed, part.index()),
+            &self.seed,
+            part.index(),
             self.rng,
         )
     }
@@ -153,7 +154,8 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
             0,
             &secret,
             slots,
-            (&self.seed, part.index()),
+            &self.seed,
+            part.index(),
             self.rng,
         )
     }

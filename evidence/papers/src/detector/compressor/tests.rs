@@ -40,9 +40,9 @@ impl World {
         let key = small.poly(&params.small, &shape.extended());
         let mut galois = |level| {
             let part = Part::Merge(level);
-            let (g, at) = (part.exponent(&params).unwrap(), (&SEED, part.index()));
-            let p = params.p().value();
-            GaloisKey::generate(&params.small, shape, &key, g, p, at, &mut rng)
+            let (g, p) = (part.exponent(&params).unwrap(), params.p().value());
+            let ring = &params.small;
+            GaloisKey::generate(ring, shape, &key, g, p, &SEED, part.index(), &mut rng)
         };
         let expansion = params.merge_levels().map(&mut galois).collect();
         let ring = &params.final_ring;
