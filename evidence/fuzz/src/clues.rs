@@ -1,4 +1,4 @@
-//! Clues as they are posted: plain, bound, and those of the earlier schemes.
+//! Fuzz target: posted clues: plain clues, bound clues, and those of the papers' schemes.
 
 use crate::Target;
 use crate::input::choose;
@@ -12,7 +12,7 @@ use omr_protocol::{Clue, ClueKind, ClueParams};
 use rand_core::SeedableRng;
 use std::sync::{Arc, LazyLock};
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("clues", run, seeds);
 
 const BOARD: [u8; 16] = [9; 16];
@@ -92,8 +92,10 @@ fn seeds() -> Vec<Vec<u8>> {
         let choice = (128..).find(|choice| choice % VECTORS.len() == i);
         let (_, key) = earlier::identity(params, &mut rng);
         let clue = earlier::LweSender::new(params, &key).gen_clue(&mut rng);
-        let clue = params.clue_to_bytes(&clue);
-        seeds.push(choose(choice.expect("a number"), &clue));
+        seeds.push(choose(
+            choice.expect("a number"),
+            &params.clue_to_bytes(&clue),
+        ));
     }
     seeds
 }
