@@ -1,9 +1,9 @@
-//! The fingerprint of an address: what a server tests when one is published, and a client when one is found.
+//! The fingerprint of an address, which a server checks when one is published, and a client when one is found.
 
 use crate::v1::Address;
 pub use omr_protocol::FINGERPRINT_BYTES;
 
-/// The fingerprint over all fields of an address; `None` for a sealing without a tag.
+/// Returns the fingerprint over all fields of an address; `None` for a sealing without a tag.
 #[must_use]
 pub fn address_fingerprint(address: &Address) -> Option<[u8; FINGERPRINT_BYTES]> {
     let Address {

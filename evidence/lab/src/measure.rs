@@ -33,7 +33,7 @@ pub use card::{CardBench, CardFigures, CardTimes, MessageBench, MessageFigures, 
 pub use crossover::{Crossover, Point};
 pub use decode::{DecodeBench, DecodeClass, DecodeTimes};
 pub use digest::{BenchError, DigestBench, DigestCost, DigestFigures, Loading};
-pub use earlier::{EarlierBench, EarlierBenchError, EarlierFigures, EarlierKeys};
+pub use earlier::{PaperBench, PaperBenchError, PaperFigures, PaperKeys};
 pub use instant::InstantUnits;
 pub use median::median;
 pub use recipients::{RecipientsBench, RecipientsFigures, RecipientsTimes};
