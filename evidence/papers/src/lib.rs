@@ -3,7 +3,7 @@
 //!
 //! They stand on SophOMR's rings, keys and affine transform. [`clear`] has their parameter sets and clues, [`codec`]
 //! their codes, [`client`] senders and recipients, [`detector`] what an untrusted detector computes: it names nothing
-//! of `client`, as a test checks. Counts, noise and differences from the papers: `docs/comparison.md`.
+//! of `client`, as a test checks. Figures are in `docs/comparison.md`.
 #![forbid(unsafe_code)]
 
 pub mod clear;
