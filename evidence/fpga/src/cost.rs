@@ -74,7 +74,7 @@ const fn cost(dsp: f64, lut: f64, ff: f64) -> Cost {
     }
 }
 
-/// A butterfly with its part of a core, where no block says: see docs/fpga.md. Its multiplier of 50 bits has a result a
+/// A butterfly with its part of a core, where no block says: see hw/README.md. Its multiplier of 50 bits has a result a
 /// cycle, with 6 DSPs for the product, in pieces of 26 and 17 bits, 6 for its reduction by three words of 17 bits.
 pub(crate) const BUTTERFLY: Cost = cost(12.0, 2101.0, 2417.0);
 
