@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// One run of keygen, digest and decode on synthetic messages.
+/// One run of key generation, digest and decoding on synthetic messages.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 pub struct DigestBench {
     #[command(flatten)]
@@ -41,55 +41,55 @@ pub struct DigestBench {
     pub own_masks: bool,
 }
 
-/// What a run measured.
+/// The results of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct DigestFigures {
-    /// How digests are made.
+    /// The scheme of the digest.
     #[serde(serialize_with = "by_name")]
     pub scheme: Scheme,
     /// Bits of security of the parameter set.
     pub security_bits: f64,
     /// The row operations in use.
     pub kernels: &'static str,
-    /// The board and the digest asked for.
+    /// The board and the digest.
     #[serde(flatten)]
     pub subject: Subject,
-    /// What it took.
+    /// The costs.
     #[serde(flatten)]
     pub cost: DigestCost,
-    /// Whether clues are bound to their payloads.
+    /// True if clues are bound to their payloads.
     pub bound_clues: bool,
-    /// Pertinent messages found.
+    /// The number of pertinent messages found.
     pub found: usize,
-    /// Pertinent messages not found.
+    /// The number of pertinent messages not found.
     pub missed: usize,
-    /// Others found.
+    /// The number of other messages found.
     pub false_positives: usize,
-    /// Payloads that came out bit for bit.
+    /// The number of payloads that were returned bit for bit.
     pub payloads_exact: usize,
-    /// How far the digest's worst coefficient lay from a symbol; 0.5 is wrong.
+    /// The largest distance of a digest's coefficient from a symbol; 0.5 is wrong.
     pub worst_rounding: f64,
-    /// The root mean square of these distances; the body's rounding alone gives 0.108.
+    /// The root mean square of these distances; the body's rounding alone yields 0.108.
     pub rms_rounding: f64,
 }
 
-/// What keys, clues, a digest and its decoding took: the same of every scheme.
+/// The costs of keys, clues, a digest and its decoding, for every scheme.
 #[derive(Clone, Debug, Serialize)]
 pub struct DigestCost {
-    /// Key generation.
+    /// Seconds of key generation.
     pub keygen_s: f64,
-    /// What comes between keys and digests.
+    /// The costs between keys and digests.
     #[serde(flatten)]
     pub loading: Loading,
-    /// From clues and payloads in memory to the digest, without making the synthetic messages.
+    /// Seconds from clues and payloads in memory to the digest, without making the synthetic messages.
     pub digest_s: f64,
-    /// Processor seconds a second of that time: less than the threads when other work disturbed it.
+    /// Processor seconds in each second of that time: less than the threads if other work disturbed it.
     pub cpu_share: f64,
-    /// The parts of `digest_s`.
+    /// Seconds of each stage of `digest_s`.
     pub stages: BTreeMap<&'static str, f64>,
-    /// From the digest's bytes to payloads.
+    /// Milliseconds from the digest's bytes to payloads.
     pub decode_ms: f64,
-    /// One clue.
+    /// Milliseconds of making a clue.
     pub clue_ms: f64,
     /// Bytes of the detection key's file.
     pub detection_key_bytes: u64,
@@ -99,37 +99,37 @@ pub struct DigestCost {
     pub clue_bytes: usize,
     /// Bytes of the digest's file.
     pub digest_bytes: usize,
-    /// The most memory the process held.
+    /// The peak memory of the process, in bytes.
     pub peak_rss_bytes: u64,
-    /// Mean of the yardstick before and after, if asked for.
+    /// The mean of the yardstick before and after, if requested.
     pub yardstick_us: Option<f64>,
     /// `digest_s` in yardstick NTTs.
     pub digest_ntts: Option<f64>,
 }
 
-/// What a detector does once before its digests, for SophOMR.
+/// The costs of preparing a detector, once before its digests, for SophOMR.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Loading {
-    /// The tables of the parameter set, which serve all keys.
+    /// Seconds of the tables of the parameter set, which serve all keys.
     pub params_s: Option<f64>,
-    /// From the bytes of a detection key's file to a detector.
+    /// Seconds from the bytes of a detection key's file to a detector.
     pub load_s: Option<f64>,
-    /// Memory that digests work in, taken from the system.
+    /// Seconds of allocating the memory that digests use.
     pub memory_s: Option<f64>,
 }
 
-/// A scheme as JSON.
+/// Serialises a scheme by its name.
 pub(crate) fn by_name<S: Serializer>(scheme: &Scheme, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(scheme.name())
 }
 
 impl DigestFigures {
-    /// Whether exactly the pertinent messages were found, bit for bit.
+    /// Returns whether exactly the pertinent messages were found, bit for bit.
     pub fn is_exact(&self) -> bool {
         self.exact() == self.subject.pertinent && self.false_positives == 0
     }
 
-    /// Pertinent messages that came out as they should.
+    /// Returns the number of pertinent messages that were returned correctly.
     pub fn exact(&self) -> usize {
         if self.scheme.is_for_indices() {
             self.found
@@ -139,23 +139,23 @@ impl DigestFigures {
     }
 }
 
-/// Why a run failed.
+/// A run failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
-    /// The digest asked for cannot be made.
+    /// The digest cannot be made.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The detector failed.
     #[error(transparent)]
     Detector(#[from] DetectorError),
-    /// The digest's file failed.
+    /// The digest's file is invalid.
     #[error(transparent)]
     Digest(#[from] DigestError),
     /// The digest did not decode.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// The address file failed.
+    /// The address file is invalid.
     #[error(transparent)]
     Clue(#[from] ClueError),
     /// The payload size does not suit the code.
@@ -167,30 +167,30 @@ pub enum BenchError {
     /// The set lacks an engine.
     #[error(transparent)]
     Params(#[from] omr_protocol::ParamsError),
-    /// The session's file.
+    /// The session's file is invalid.
     #[error(transparent)]
     Session(#[from] omr_protocol::instantomr::SessionError),
-    /// The detection key's file.
+    /// The detection key's file is invalid.
     #[error(transparent)]
     DetectionKey(#[from] omr_protocol::DetectionKeyError),
-    /// Sums that do not make up a digest.
+    /// Sums do not form a digest.
     #[error(transparent)]
     Partial(#[from] omr_protocol::sophomr::PartialError),
-    /// The disk.
+    /// Reading or writing a file failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// A file that is replaced as commands replace theirs.
+    /// Replacing a file failed.
     #[error(transparent)]
     Console(#[from] omr_console::ConsoleError),
     /// There is no card, or it failed.
     #[error(transparent)]
     Machine(#[from] omr_cuda::MachineError),
-    /// A card computes something else than the processor.
+    /// A result of a card differs from the processor's.
     #[error(transparent)]
     Check(#[from] omr_cuda::checks::CheckError),
 }
 
-/// What comes of keys, whatever the engine.
+/// The results of key generation and a digest, for either engine.
 struct Made {
     loading: Loading,
     stages: BTreeMap<&'static str, f64>,
@@ -199,12 +199,12 @@ struct Made {
     digest_bytes: usize,
     decoded: Vec<Retrieved>,
     decode_s: f64,
-    /// Distances of the digest's coefficients from symbols.
+    /// The distances of the digest's coefficients from symbols.
     roundings: Vec<f64>,
 }
 
 impl DigestBench {
-    /// A run of this setting, with 50 pertinent messages and no yardstick.
+    /// Returns a run of this setting with 50 pertinent messages and without a yardstick.
     pub fn new(setting: Setting) -> Self {
         Self {
             setting,
@@ -214,9 +214,9 @@ impl DigestBench {
         }
     }
 
-    /// Runs it.
+    /// Runs the benchmark.
     ///
-    /// Errors: any step's.
+    /// Errors: those of all steps.
     pub fn run(&self, progress: &dyn Progress) -> Result<DigestFigures, BenchError> {
         let set = self.setting.set()?;
         match self.setting.engine() {
@@ -228,7 +228,8 @@ impl DigestBench {
         }
     }
 
-    /// A recipient's keys for SophOMR, with the masks that all recipients of the board have, or her own.
+    /// Generates a recipient's keys for SophOMR, with the masks that all recipients of the board share, or with the
+    /// recipient's own.
     pub(crate) fn keys(&self, params: &Params, rng: &mut ChaCha20Rng) -> Keys {
         let epoch = Epoch {
             board: [0; 16],
@@ -249,7 +250,7 @@ impl DigestBench {
         }
     }
 
-    /// A board with messages for the owners of these keys, `pertinent` for each.
+    /// Returns a board with messages for the owners of these keys, `pertinent` for each.
     pub(crate) fn board(&self, params: &Arc<ClueParams>, keys: Vec<ClueKey>) -> Workload {
         let Setting {
             messages,
@@ -401,7 +402,7 @@ impl DigestBench {
     }
 }
 
-/// A detector from a key's file, and the seconds that this takes.
+/// Returns a detector from a key's file, and the seconds of loading it.
 fn loaded(params: &Arc<Params>, key: DetectionKey) -> Result<(Detector, f64), BenchError> {
     let mut file = Vec::new();
     key.write(params, &mut file)?;
@@ -409,12 +410,12 @@ fn loaded(params: &Arc<Params>, key: DetectionKey) -> Result<(Detector, f64), Be
         let read = DetectionKey::read(params, &file[..]);
         read.map(|key| Detector::new(params.clone(), key))
     });
-    // Not before: what is loaded would find its memory in use already.
+    // Not before: the loaded key would find its memory in use.
     drop(key);
     Ok((read?, load_s))
 }
 
-/// A digest of a board, its placement drawn from `rng`.
+/// Computes a digest of a board whose placement is drawn from `rng`.
 pub(crate) fn scan(
     detector: &Detector,
     board: &mut Workload,
@@ -427,7 +428,7 @@ pub(crate) fn scan(
     detector.digest(board, plan, [0; 16], Sealing::None, placement, progress)
 }
 
-/// Milliseconds of a clue, the mean of many; a bound one is bound to 612 bytes.
+/// Returns the milliseconds of a clue, the mean of many; a bound clue is bound to 612 bytes.
 pub(crate) fn clue_ms(params: &Arc<ClueParams>, key: &ClueKey, seed: u64) -> f64 {
     const CLUES: usize = 200;
     let sender = Sender::new(params, key);
@@ -446,7 +447,7 @@ pub(crate) fn root_mean_square(values: &[f64]) -> f64 {
     (squares / values.len() as f64).sqrt()
 }
 
-/// The synthetic messages are made while they are read: no part of the detector's work.
+/// Returns the stages of a detector without reading, because the synthetic messages are made while they are read.
 pub(crate) fn stages_without_reading(stages: &Stages) -> BTreeMap<&'static str, f64> {
     let seconds = stages.seconds().iter().copied();
     seconds.filter(|(name, _)| *name != "read").collect()
@@ -458,11 +459,11 @@ pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     (out, start.elapsed().as_secs_f64())
 }
 
-/// What became of the messages of one recipient.
+/// The results for the messages of one recipient.
 pub(crate) struct Score {
     pub(crate) found: usize,
     pub(crate) false_positives: usize,
-    /// Payloads that came out bit for bit.
+    /// The number of payloads that were returned bit for bit.
     pub(crate) exact: usize,
 }
 

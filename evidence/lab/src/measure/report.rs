@@ -1,60 +1,60 @@
-//! Every figure of one build on one machine, as one document that compares with another.
+//! A document with every figure of one build on one machine, which can be compared with another.
 
 use crate::measure::{DigestFigures, RecipientsFigures, Setting};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Version of the document.
+/// The version of the document.
 const FORMAT: &str = "omr bench all 1";
 
 /// The document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// Version of the document.
+    /// The version of the document.
     pub format: String,
-    /// What was measured: the commit, or a version where it is not known.
+    /// The measured build: its commit, or its version if the commit is unknown.
     pub build: String,
-    /// Where.
+    /// The machine.
     pub machine: Machine,
     /// The work.
     pub setting: Subject,
-    /// Mean of all measurements of the yardstick; `None` in builds without it.
+    /// The mean of all measurements of the yardstick; `None` in builds without it.
     pub yardstick_us: Option<f64>,
-    /// Times by name; the stages of a digest stand behind its name and a dot.
+    /// Times by name. The name of a digest's stage is that of the digest, a dot, and that of the stage.
     pub figures: BTreeMap<String, Figure>,
     /// Sizes by name.
     pub bytes: BTreeMap<String, u64>,
-    /// Digests made.
+    /// The number of digests.
     pub digests: u64,
-    /// Those with exactly the pertinent messages, bit for bit.
+    /// The number of digests with exactly the pertinent messages, bit for bit.
     pub exact: u64,
 }
 
-/// Where figures were measured.
+/// The machine on which figures were measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The processor's name.
+    /// The name of the processor.
     pub cpu: String,
-    /// Cores that the process may use.
+    /// The number of cores that the process may use.
     pub cores: usize,
     /// The row operations in use.
     pub kernels: String,
 }
 
-/// What is measured.
+/// The measured work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
-    /// Name of the parameter set.
+    /// The name of the parameter set.
     pub params: String,
-    /// Messages on the board.
+    /// The number of messages on the board.
     pub messages: u64,
-    /// Pertinent ones.
+    /// The number of pertinent messages.
     pub pertinent: usize,
-    /// The bound asked for.
+    /// The bound of the digest.
     pub bound: usize,
-    /// Bytes of a payload.
+    /// The bytes of a payload.
     pub payload_bytes: usize,
-    /// Threads in use.
+    /// The number of threads in use.
     pub threads: usize,
     /// The first seed.
     pub seed: u64,
@@ -65,39 +65,39 @@ pub struct Subject {
 pub struct Figure {
     /// Seconds.
     pub seconds: f64,
-    /// The same in yardstick NTTs; `None` in builds without the yardstick.
+    /// The time in yardstick NTTs; `None` in builds without the yardstick.
     pub ntts: Option<f64>,
 }
 
-/// One figure of two reports; ratios are new over old.
+/// One figure of two reports. Ratios are new to old.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Compared {
-    /// Its name.
+    /// The name of the figure.
     pub name: String,
     /// Seconds or bytes in the old report, if it has the figure.
     pub old: Option<f64>,
-    /// In the new one.
+    /// Seconds or bytes in the new report, if it has the figure.
     pub new: Option<f64>,
-    /// Ratio.
+    /// The ratio of seconds or bytes.
     pub ratio: Option<f64>,
-    /// Ratio of yardstick NTTs, where both reports have them.
+    /// The ratio of yardstick NTTs, if both reports have them.
     pub ntts_ratio: Option<f64>,
 }
 
-/// Why two reports do not compare.
+/// Two reports cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} differs: expected {expected}, found {found}; figures do not compare")]
 pub struct Incomparable {
-    /// What differs.
+    /// The field that differs.
     pub field: &'static str,
-    /// In the old report.
+    /// The value in the old report.
     pub expected: String,
-    /// In the new one.
+    /// The value in the new report.
     pub found: String,
 }
 
 impl Subject {
-    /// A setting on the threads of this process's pool.
+    /// Returns a setting on the threads of this process's pool.
     pub(crate) fn new(params: &str, setting: &Setting, pertinent: usize) -> Self {
         Self {
             params: params.to_owned(),
@@ -112,7 +112,7 @@ impl Subject {
 }
 
 impl Machine {
-    /// This one, with the row operations `kernels`.
+    /// Returns this machine, with the row operations `kernels`.
     pub fn here(kernels: &str) -> Self {
         let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let name = info
@@ -128,7 +128,7 @@ impl Machine {
 }
 
 impl Report {
-    /// An empty report.
+    /// Returns an empty report.
     pub fn new(build: &str, machine: Machine, setting: Subject) -> Self {
         Self {
             format: FORMAT.to_owned(),
@@ -143,7 +143,7 @@ impl Report {
         }
     }
 
-    /// Adds a time, in NTTs of `yardstick_us` too.
+    /// Adds a time, also in NTTs of `yardstick_us`.
     pub fn time(&mut self, name: &str, seconds: f64, yardstick_us: Option<f64>) {
         let ntts = yardstick_us.map(|us| seconds * 1e6 / us);
         let figure = Figure { seconds, ntts };
@@ -175,9 +175,10 @@ impl Report {
         self.exact += run.exact as u64;
     }
 
-    /// Every figure beside its old value. Other builds compare, other machines or settings do not.
+    /// Returns every figure beside its old value. Reports of different builds can be compared, those of different
+    /// machines or settings cannot.
     ///
-    /// Errors: what differs.
+    /// Errors: the field that differs.
     pub fn compare(&self, new: &Self) -> Result<Vec<Compared>, Incomparable> {
         self.comparable(new)?;
         let time = |name: &String| Compared {

@@ -1,9 +1,9 @@
-//! Commands of `omr` in processes of their own.
+//! Commands of `omr` in separate processes.
 
 use crate::trials::TrialError;
 use std::process::{Command, Output, Stdio};
 
-/// Runs a command and gives its standard output.
+/// Runs a command and returns its standard output.
 ///
 /// Errors: `Io`, `Command`.
 pub(crate) fn checked(what: &'static str, command: &mut Command) -> Result<Vec<u8>, TrialError> {
@@ -12,7 +12,7 @@ pub(crate) fn checked(what: &'static str, command: &mut Command) -> Result<Vec<u
     succeeded(what, out)
 }
 
-/// The standard output of a command that ended well.
+/// Returns the standard output of a command that succeeded.
 ///
 /// Errors: `Command`.
 pub(crate) fn succeeded(what: &'static str, out: Output) -> Result<Vec<u8>, TrialError> {

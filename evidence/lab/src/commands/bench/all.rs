@@ -21,10 +21,10 @@ use std::path::PathBuf;
 pub(crate) struct BenchAll {
     #[command(flatten)]
     start: Start,
-    /// Also digests for so many recipients of one batch, made together; 3 in a quick run
+    /// Also digests of one batch for this number of recipients, computed together; 3 in a quick run
     #[arg(long, value_name = "R", value_parser = recipients())]
     recipients: Option<u16>,
-    /// The insecure tiny set and few messages: tells whether the bench works, nothing else
+    /// Use the insecure tiny set and few messages: shows only whether the benchmark works
     #[arg(long)]
     quick: bool,
     /// Folder on the disk to measure posting on; the system's temporary one unless given
@@ -32,18 +32,18 @@ pub(crate) struct BenchAll {
     dir: Option<PathBuf>,
 }
 
-/// Set, messages, payload bytes and messages posted of a quick run.
+/// The set, messages, payload bytes and posted messages of a quick run.
 const QUICK: (&str, u64, usize, u64) = ("insecure-tiny-v4", 2_048, 100, 2_000);
 const FULL: (&str, u64, usize, u64) = (SOPHOMR, 65_536, 612, 65_536);
 
-/// Sets with InstantOMR, and messages looked at.
+/// The set with InstantOMR, and the number of messages that it processes.
 const QUICK_INSTANT: &str = "insecure-tiny-hybrid-v4";
 const INSTANT_MESSAGES: u64 = 128;
 
-/// Recipients of a quick run.
+/// The number of recipients in a quick run.
 const QUICK_RECIPIENTS: u16 = 3;
 
-/// Pertinent messages, also the bound.
+/// The number of pertinent messages, which is also the bound.
 const PERTINENT: usize = 50;
 
 pub(super) fn run(args: &BenchAll, out: &Output<'_>) -> Result<(), LabError> {
@@ -96,7 +96,7 @@ pub(super) fn run(args: &BenchAll, out: &Output<'_>) -> Result<(), LabError> {
     super::all_exact(report.exact, report.digests)
 }
 
-/// A report that is being made.
+/// A report under construction.
 struct All<'a> {
     report: Report,
     bench: DigestBench,
@@ -105,7 +105,7 @@ struct All<'a> {
 }
 
 impl All<'_> {
-    /// Both kinds of digest on the threads asked for, and one on twice as many.
+    /// Measures both kinds of digest on the requested threads, and one of them on twice as many.
     fn digests(&mut self) -> Result<(), LabError> {
         let (mut indices, threads) = (self.bench.clone(), self.threads);
         indices.setting.scheme = Scheme::Sophomd;
@@ -122,7 +122,7 @@ impl All<'_> {
         Ok(())
     }
 
-    /// Messages one by one, on the threads asked for and on twice as many.
+    /// Measures single messages, on the requested threads and on twice as many.
     fn instant(&mut self, set: &str) -> Result<(), LabError> {
         let mut bench = self.bench.clone();
         bench.setting.scheme = Scheme::Instantomr;
@@ -142,7 +142,7 @@ impl All<'_> {
         Ok(())
     }
 
-    /// Digests for several recipients of one board.
+    /// Measures digests for several recipients of one board.
     fn recipients(&mut self, recipients: usize) -> Result<(), LabError> {
         let messages = self.bench.setting.messages;
         super::enough_messages(messages, self.bench.pertinent * recipients)?;
@@ -156,7 +156,7 @@ impl All<'_> {
         Ok(())
     }
 
-    /// What an OMR run shows besides the digest.
+    /// Adds the figures of a run of OMR that are not the digest's.
     fn recipient_side(&mut self, run: &DigestFigures) {
         let cost = &run.cost;
         for (name, seconds) in [
@@ -177,7 +177,7 @@ impl All<'_> {
         }
     }
 
-    /// One digest, whose times are reported by this name.
+    /// Measures one digest and reports its times as `name`.
     fn digest(
         &mut self,
         name: &str,

@@ -14,20 +14,20 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Batches of the board by which costs are measured.
+/// The number of batches of the board on which costs are measured.
 const BATCHES: usize = 2;
 
 #[derive(Subcommand)]
 pub(crate) enum BenchCluster {
-    /// What units of work cost on this machine: about six minutes of a core at full size
+    /// The costs of units of work on this machine: about six minutes of a core at full size
     Measure(Measure),
     /// Nodes, queues, network, storage and prices for a load, run by run, from measured costs
     Simulate(Simulate),
-    /// Real queues with one worker beside what the simulation foretells
+    /// Real queues with one worker, beside the simulation's prediction
     Compare(Compare),
 }
 
-/// What is measured.
+/// The subject of the measurement.
 #[derive(Args)]
 struct Subject {
     #[command(flatten)]
@@ -65,10 +65,10 @@ pub(crate) struct Simulate {
     /// When digests are made; all policies unless given
     #[arg(long, value_enum)]
     policy: Vec<Policy>,
-    /// When recipients ask follows from it
+    /// Seed of the times at which recipients ask
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Draw a picture of cores over recipients into this file
+    /// Draw cores over recipients into this file
     #[arg(long, value_name = "SVG")]
     svg: Option<PathBuf>,
 }
@@ -170,7 +170,7 @@ fn simulate(args: &Simulate, out: &Output<'_>) -> Result<(), LabError> {
     out.show(&simulated)
 }
 
-/// Costs of a file, of one parameter set where it must be that one.
+/// Reads costs from a file, and checks the parameter set if one is given.
 fn read(path: &Path, params: Option<&str>) -> Result<ClusterCosts, LabError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| LabError::Unread(path.to_owned(), source))?;
@@ -186,7 +186,7 @@ fn read(path: &Path, params: Option<&str>) -> Result<ClusterCosts, LabError> {
     }
 }
 
-/// Cores that work, over recipients.
+/// Draws the busy cores over recipients.
 fn picture(all: &[Simulation]) -> Result<String, Box<dyn Error>> {
     let policies = all.last().map_or(&[][..], |last| &last.policies);
     let line = |(number, policy): (usize, &crate::measure::cluster::PolicySizing)| {

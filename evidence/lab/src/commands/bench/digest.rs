@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::RangedI64ValueParser;
 use omr_protocol::EngineKind;
 
-/// Recipients of one board.
+/// Parses the number of recipients of one board.
 pub(super) fn recipients() -> RangedI64ValueParser<u16> {
     RangedI64ValueParser::new().range(1..=1000)
 }
@@ -44,7 +44,7 @@ pub(super) fn run(args: &BenchDigest, out: &Output<'_>) -> Result<(), LabError> 
     verdict
 }
 
-/// Several recipients of one board, whose own messages and keys follow from the bench.
+/// Runs several recipients of one board, each with messages and keys from the seed.
 fn several(args: &BenchDigest, recipients: usize, out: &Output<'_>) -> Result<(), LabError> {
     if args.bench.setting.engine() != EngineKind::Sophomr {
         return Err(LabError::Recipients);

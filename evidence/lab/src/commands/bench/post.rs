@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Messages of one transaction.
+/// The number of messages in a transaction.
 const TRANSACTION: u64 = 1000;
 
 #[derive(Args)]
@@ -30,7 +30,7 @@ pub(crate) struct BenchPost {
     /// Parameter set
     #[arg(long, value_name = "NAME", default_value = SOPHOMR)]
     pub(super) params: String,
-    /// Bound clues: their one-time keys are listed, and their hashes taken and kept
+    /// Use bound clues: their one-time keys are listed, and their hashes computed and kept
     #[arg(long)]
     pub(super) bound_clues: bool,
     /// Folder on the disk to measure; the system's temporary one unless given
@@ -38,7 +38,7 @@ pub(crate) struct BenchPost {
     pub(super) dir: Option<PathBuf>,
 }
 
-/// What posting measured.
+/// The results of posting.
 #[derive(Serialize)]
 pub(super) struct PostFigures {
     params: &'static str,

@@ -17,9 +17,9 @@ svg { max-width: 100%; height: auto; background: #fff }
 .weak { color: #c33 }
 ";
 
-/// The page.
+/// Returns the page.
 ///
-/// Errors: a picture's.
+/// Errors: those of the pictures.
 pub(super) fn page(all: &Comparison) -> Result<String, Box<dyn Error>> {
     let page = html! {
         (DOCTYPE)
@@ -100,7 +100,7 @@ fn row(entry: &Entry, messages: u64) -> Markup {
     }
 }
 
-/// What the first picture shows, in figures.
+/// Returns the figures of the first picture.
 fn stages_table(all: &Comparison) -> Markup {
     html! {
         section {

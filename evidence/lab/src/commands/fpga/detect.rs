@@ -1,5 +1,4 @@
-//! `omr-lab fpga detect`: which messages are pertinent, found by the processor, beside what the model predicts for the
-//! card.
+//! `omr-lab fpga detect`: detection of pertinent messages on the processor, with the model's prediction for the card.
 
 use super::blocks;
 use crate::commands::bench::{enough_messages, just_pertinent};
@@ -45,7 +44,7 @@ pub(crate) struct FpgaDetect {
 
 #[derive(Serialize)]
 struct Figures {
-    /// Pertinent messages that were found.
+    /// The number of pertinent messages that were found.
     found: usize,
     false_positives: usize,
     model: Report,

@@ -1,4 +1,4 @@
-//! What a card does alone: transforms of rows, multiply-adds.
+//! Rates of a card alone: transforms of rows, multiply-adds.
 
 use crate::measure::digest::timed;
 use crate::measure::median;
@@ -6,12 +6,12 @@ use omr_cuda::{Arithmetic, Card, CudaRing, Kernel, Launch, Machine, MachineError
 use omr_ring::{Coeff, Poly, Ring, RowTransform};
 use std::sync::Arc;
 
-/// Rows of a batch of transforms.
+/// The number of rows in a batch of transforms.
 const ROWS: usize = 256;
-/// Batches of transforms that are timed together.
+/// The number of batches of transforms that are timed together.
 const BATCHES: usize = 8;
 
-/// Microseconds of a row of transforms to the evaluation domain and back, in batches: medians.
+/// Returns the microseconds of transforming a row to the evaluation domain and back, in batches: medians.
 pub(super) fn transforms(card: &Card, ring: &Ring) -> Result<[f64; 2], MachineError> {
     let basis = ring.everything();
     let polys = (0..ROWS.div_ceil(basis.len())).map(|_| Poly::<Coeff>::zero(ring, &basis));
@@ -42,7 +42,7 @@ pub(super) fn transforms(card: &Card, ring: &Ring) -> Result<[f64; 2], MachineEr
     ])
 }
 
-/// The same with the arithmetic that is not the card's own.
+/// Returns these microseconds for the arithmetic that the card does not use by default.
 pub(super) fn in_other_arithmetic(ring: &Ring, own: Arithmetic) -> Result<[f64; 2], MachineError> {
     let mut card = Card::new(0)?;
     card.set_arithmetic(match own {
@@ -54,7 +54,7 @@ pub(super) fn in_other_arithmetic(ring: &Ring, own: Arithmetic) -> Result<[f64; 
     transforms(&card, &ring.with_backend(Arc::new(backend)))
 }
 
-/// Operations a second of each kind.
+/// Returns the operations per second of each kind.
 pub(super) fn rates(card: &Card) -> Result<[f64; 3], MachineError> {
     const BLOCKS: u32 = 2112;
     const THREADS: u32 = 256;

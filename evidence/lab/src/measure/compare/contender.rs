@@ -1,4 +1,4 @@
-//! The schemes that compare.
+//! The compared schemes.
 
 use super::{ClueKind, CompareError, Entry, Work};
 use crate::measure::{DigestBench, PaperBench, PaperKeys, Setting, Shape, Start};
@@ -19,13 +19,13 @@ pub struct Contender {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Engine {
-    /// Of the product.
+    /// A scheme of the product.
     Current(Scheme),
-    /// Before SophOMR.
+    /// A scheme published before SophOMR.
     Earlier(PaperScheme),
 }
 
-/// Every scheme with a set of at least 128 bits.
+/// Returns every scheme with a set of at least 128 bits.
 pub fn contenders() -> Vec<Contender> {
     let current = |scheme: Scheme, set, tiny| Contender {
         name: scheme.name(),
@@ -56,7 +56,7 @@ pub fn contenders() -> Vec<Contender> {
     all
 }
 
-/// Earlier schemes as published, by the names of their sets. They have no tiny sets.
+/// Returns the papers' schemes as published, by the names of their sets. They have no tiny sets.
 fn as_published() -> impl Iterator<Item = Contender> {
     let sets = PaperSet::all().into_iter().filter(|set| set.published);
     sets.map(|set| Contender {
@@ -67,7 +67,7 @@ fn as_published() -> impl Iterator<Item = Contender> {
     })
 }
 
-/// The scheme of this name, or an earlier one as published, which must be allowed where it has less than 128 bits.
+/// Returns the scheme with this name, or a paper's scheme as published. Sets below 128 bits must be allowed.
 ///
 /// Errors: `Unknown`; `Weak`.
 pub fn named(name: &str, allow_insecure: bool) -> Result<Contender, CompareError> {
@@ -83,14 +83,14 @@ pub fn named(name: &str, allow_insecure: bool) -> Result<Contender, CompareError
 }
 
 impl Contender {
-    /// Its name.
+    /// Returns the scheme's name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// One run with fresh keys.
+    /// Runs the scheme once with fresh keys.
     ///
-    /// Errors: the run's.
+    /// Errors: those of the run.
     pub(super) fn run(
         &self,
         work: &Work,
@@ -112,7 +112,7 @@ impl Contender {
         seed: u64,
         progress: &dyn Progress,
     ) -> Result<Entry, CompareError> {
-        // Whoever asked for a weak set was asked before.
+        // The caller allowed weak sets by name.
         let set = PaperSet::named(set, true)?;
         let bench = PaperBench {
             scheme,
@@ -198,7 +198,7 @@ impl Contender {
     }
 }
 
-/// Documents have no infinity.
+/// Returns the number if it is finite, because documents cannot contain infinity.
 fn finite(log2: f64) -> Option<f64> {
     log2.is_finite().then_some(log2)
 }

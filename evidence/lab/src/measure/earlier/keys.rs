@@ -1,4 +1,4 @@
-//! A recipient of an earlier scheme and her detector, whose keys serve one run after another.
+//! A recipient of a paper's scheme with a detector. The keys serve several runs.
 
 use super::board::Board;
 use super::{PaperBenchError, PaperError};
@@ -17,7 +17,7 @@ use rand_core::SeedableRng;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A set's parameters, a recipient's keys and her detector.
+/// A set's parameters, a recipient's keys and the detector.
 pub struct PaperKeys {
     pub(super) set: PaperSet,
     pub(super) earlier: Arc<PaperParams>,
@@ -27,7 +27,7 @@ pub struct PaperKeys {
     pub(super) keygen_s: f64,
 }
 
-/// Her secret and what senders get.
+/// The recipient's secret and address.
 pub(super) enum Address {
     Ring {
         secret: Box<SecretKey>,
@@ -41,16 +41,16 @@ pub(super) enum Address {
 }
 
 impl PaperKeys {
-    /// Makes keys of a set; all random numbers follow from the seed.
+    /// Generates keys of a set. The seed determines all randomness.
     ///
-    /// Errors: parameters that do not fit.
+    /// Errors: the parameters are invalid.
     pub fn new(set: &PaperSet, seed: u64) -> Result<Self, PaperBenchError> {
         Ok(Self::with_large_secret(set, seed)?.0)
     }
 
-    /// The same, and the large ring's secret, for measuring noise.
+    /// Generates keys as [`PaperKeys::new`] does and returns them with the large ring's secret, for measuring noise.
     ///
-    /// Errors: as there.
+    /// Errors: as [`PaperKeys::new`].
     pub fn with_large_secret(set: &PaperSet, seed: u64) -> Result<(Self, Secret), PaperBenchError> {
         let kind = if set.published {
             ClueKind::Plain
@@ -93,19 +93,19 @@ impl PaperKeys {
         Ok((keys, large))
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn params(&self) -> &Arc<Params> {
         &self.earlier.params
     }
 
-    /// The detector.
+    /// Returns the detector.
     pub fn detector(&self) -> &PaperDetector {
         &self.detector
     }
 
-    /// The clues of one batch, of so many messages with so many pertinent ones.
+    /// Returns the clues of one batch of `messages` messages, `pertinent` of them pertinent.
     ///
-    /// Errors: none of boards that are made here.
+    /// Errors: none for boards that are made here.
     pub fn clues(
         &self,
         of: (u64, usize),
@@ -116,7 +116,7 @@ impl PaperKeys {
         board.batch(0..of.0, placement, &[0; SEED_BYTES], &mut Stages::default())
     }
 
-    /// The set.
+    /// Returns the set.
     pub fn set(&self) -> &PaperSet {
         &self.set
     }
@@ -128,7 +128,7 @@ impl PaperKeys {
         }
     }
 
-    /// Milliseconds of a clue, the mean of many; preparing the address is no part of it.
+    /// Returns the milliseconds of a clue, the mean of many, without preparing the address.
     pub(super) fn clue_ms(&self, seed: u64) -> f64 {
         const CLUES: usize = 20;
         let (params, clue) = match &self.address {
@@ -145,7 +145,7 @@ impl PaperKeys {
         timed(&mut make).1 * 1e3 / CLUES as f64
     }
 
-    /// Bytes of the file that senders get.
+    /// Returns the bytes of the address file.
     pub(super) fn clue_key_bytes(&self) -> Result<usize, ClueError> {
         let file = match &self.address {
             Address::Ring { clue, .. } => clue.to_bytes(&self.params().clue),
@@ -154,7 +154,7 @@ impl PaperKeys {
         Ok(file?.len())
     }
 
-    /// The set with bundles of so many messages.
+    /// Returns the set with bundles of `bundle` messages.
     pub(super) fn bundled(&self, bundle: usize) -> Result<(PaperSet, Bundles), PaperError> {
         let bundles = Bundles::new(self.params(), bundle)?;
         let bundle = bundle as u32;

@@ -1,4 +1,4 @@
-//! Which message is where in the codes, and the rows that the detector adds.
+//! The positions of messages in the codes, and the rows that the detector adds.
 
 use omr_codec::CodecError;
 use omr_papers::clear::{PaperCodes, PaperIndex, PaperSet};
@@ -8,7 +8,7 @@ use omr_protocol::sophomr::packing;
 use omr_protocol::{Placement, SEED_BYTES};
 use std::ops::Range;
 
-/// The codes, whose messages are places: bundle by bundle, batch by batch.
+/// The codes, whose messages are positions: bundle by bundle, batch by batch.
 pub(super) struct Places {
     codes: PaperCodes,
     bundles: Bundles,
@@ -56,13 +56,13 @@ impl Places {
         &self.placements[batch]
     }
 
-    /// The messages of a batch.
+    /// Returns the messages of a batch.
     pub(super) fn batch(&self, batch: usize, messages: u64) -> Range<u64> {
         let start = batch as u64 * self.slots;
         start..messages.min(start + self.slots)
     }
 
-    /// The message at a place; none where a batch is not full.
+    /// Returns the message at a position; `None` if the batch is not full.
     pub(super) fn message(&self, place: u64, messages: u64) -> Option<u64> {
         let size = self.bundles.size() as u64;
         let (bundle, within) = ((place / size) as usize, (place % size) as usize);
@@ -80,7 +80,7 @@ impl Places {
         }
     }
 
-    /// Gives the rows of the bundles of a batch to `add`.
+    /// Calls `add` with the rows of the bundles of a batch.
     pub(super) fn with_rows<T>(
         &self,
         batch: usize,
@@ -116,7 +116,7 @@ impl Places {
         })
     }
 
-    /// Positions and values of a bundle in the index.
+    /// Appends the positions and values of a bundle in the index.
     fn index_entries(&self, bundle: u64, out: &mut Vec<(u32, u32)>) {
         match &self.codes.index {
             PaperIndex::Bitmap(bitmap) => {

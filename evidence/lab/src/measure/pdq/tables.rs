@@ -5,10 +5,10 @@ use omr_table::{ImportOptions, Table, import_file};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Keys the fingerprints of text; any will do.
+/// The key of the fingerprints of text; any key will do.
 const SALT: [u8; 16] = *b"omr bench tables";
 
-/// All tables of a folder, by name: `NAME.csv` is table NAME; types are found out.
+/// Reads all tables of a folder, by name: `NAME.csv` is table NAME. Types are inferred.
 ///
 /// Errors: `Io`, `Import`.
 pub fn read_tables(folder: &Path) -> Result<BTreeMap<String, Table>, PdqBenchError> {
@@ -32,7 +32,7 @@ pub fn read_tables(folder: &Path) -> Result<BTreeMap<String, Table>, PdqBenchErr
     Ok(tables)
 }
 
-/// Names and types of a table's columns.
+/// Returns the names and types of a table's columns.
 pub fn typed(table: &Table) -> Typed {
     let schema = table.schema();
     let columns = schema.columns.iter();
@@ -43,7 +43,7 @@ pub fn typed(table: &Table) -> Typed {
     }
 }
 
-/// A table as random questions draw from it.
+/// A table that random questions are drawn from.
 pub(super) struct Drawn<'a>(pub(super) &'a Table);
 
 impl omr_table::testing::Rows for Drawn<'_> {
