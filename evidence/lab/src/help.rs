@@ -42,7 +42,7 @@ Examples:
   omr-lab compare --quick
 
 Each scheme runs in a process of its own, one after another. Exits with 1 unless every run gave all pertinent \
-messages, bit for bit; strangers' messages that pass besides are told. Yardstick NTTs need a build with the \
+messages, bit for bit; strangers' messages that pass are printed too. Yardstick NTTs need a build with the \
 feature `yardstick`.";
 
 /// The text below the help of `omr-lab bench`.
@@ -157,9 +157,9 @@ Examples:
   omr-lab fpga explore --cycles hw/model/cycles.json --picture fpga.svg
 
 Milliseconds are of a whole affine transform, both coordinates, predicted at an assumed clock; nothing was placed and \
-routed. A row is the quickest design of a variant on the Alveo U55C, with at most 80 % of its DSP slices, look-up tables and \
-flip-flops. Source tells \
-whether cycles of blocks were measured in RTL or are of a formula.";
+routed. A row is the fastest design of a variant on the Alveo U55C, with at most 80 % of its DSP slices, look-up tables and \
+flip-flops. The source states \
+whether cycles of blocks were measured in RTL or computed by a formula.";
 
 pub(crate) const FPGA_PREDICT: &str = "\
 Examples:

@@ -60,7 +60,8 @@ pub(super) struct Chart<'a> {
 /// Errors: those of plotters.
 pub(super) fn side_by_side(
     charts: &[Chart<'_>],
-    (width, height): (u32, u32),
+    width: u32,
+    height: u32,
 ) -> Result<String, Box<dyn Error>> {
     let mut svg = String::new();
     {

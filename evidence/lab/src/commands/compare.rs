@@ -165,8 +165,8 @@ fn apart(all: &mut Comparison, contender: &Contender, args: &Compare) -> Result<
     let output = command
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
-        .output();
-    let output = output.map_err(|error| error.to_string())?;
+        .output()
+        .map_err(|error| error.to_string())?;
     let own: Comparison = serde_json::from_slice(&output.stdout)
         .map_err(|_| format!("its process ended with {}", output.status))?;
     all.entries.extend(own.entries);

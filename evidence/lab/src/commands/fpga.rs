@@ -397,5 +397,5 @@ fn picture(sets: &[(Circuit, Found)]) -> Result<String, Box<dyn Error>> {
             }
         })
         .collect();
-    side_by_side(&charts, (640, 560))
+    side_by_side(&charts, 640, 560)
 }

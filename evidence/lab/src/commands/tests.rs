@@ -26,8 +26,8 @@ fn every_example_parses() {
         for line in text.lines().filter(|line| line.starts_with("  omr-lab ")) {
             let words = shlex::split(line).unwrap_or_else(|| panic!("quotes in {line}"));
             let end = words.iter().position(|word| word.starts_with('>'));
-            let words = &words[..end.unwrap_or(words.len())];
-            if let Err(error) = Cli::try_parse_from(words) {
+            let arguments = &words[..end.unwrap_or(words.len())];
+            if let Err(error) = Cli::try_parse_from(arguments) {
                 panic!("{path}: {line}: {error}");
             }
             count += 1;

@@ -234,8 +234,8 @@ impl<'a> Fixture<'a> {
     fn honest(&self, i: usize, rng: &mut ChaCha20Rng) -> (Clue, BoundClue, [u8; 8]) {
         let key = &self.targets[i].key;
         let payload = rng.next_u64().to_le_bytes();
-        let bound = BoundSender::new(self.params, key, BOARD);
-        let bound = bound.clue(&ClueSeed::generate(rng), &payload);
+        let bound =
+            BoundSender::new(self.params, key, BOARD).clue(&ClueSeed::generate(rng), &payload);
         (Sender::new(self.params, key).gen_clue(rng), bound, payload)
     }
 
@@ -243,18 +243,19 @@ impl<'a> Fixture<'a> {
     /// recipient, who is not counted.
     fn universal(&self, attack: &'static str, shape: Shape, rng: &mut ChaCha20Rng) -> AttackLine {
         let (n, q) = (self.params.spec().n, self.params.spec().posted_modulus());
-        let forms = (0..FORMS).map(|form| {
-            let a = shape.vector(n, q, rng);
-            let aimed = &self.targets[form % self.targets.len()];
-            let plain = Clue {
-                b: vec![0; self.params.spec().coordinates],
-                a,
-            };
-            let payload = rng.next_u64().to_le_bytes();
-            let bound = forged(self.params, plain.clone(), &aimed.w, &payload, rng);
-            (plain, bound, payload)
-        });
-        let forms: Vec<_> = forms.collect();
+        let forms: Vec<_> = (0..FORMS)
+            .map(|form| {
+                let a = shape.vector(n, q, rng);
+                let aimed = &self.targets[form % self.targets.len()];
+                let plain = Clue {
+                    b: vec![0; self.params.spec().coordinates],
+                    a,
+                };
+                let payload = rng.next_u64().to_le_bytes();
+                let bound = forged(self.params, plain.clone(), &aimed.w, &payload, rng);
+                (plain, bound, payload)
+            })
+            .collect();
         let pairs = (0..forms.len() * self.targets.len())
             .into_par_iter()
             .map(|i| {

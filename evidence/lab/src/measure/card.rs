@@ -123,6 +123,15 @@ struct OnCard {
     engine: BackendEngine,
 }
 
+/// A detector on a card, and the seconds of loading it.
+struct Loaded {
+    detector: Detector,
+    /// Seconds of reading the key.
+    read_s: f64,
+    /// Seconds of transferring the key to the card.
+    upload_s: f64,
+}
+
 /// The digests of the first recipient.
 struct Runs {
     outputs: Vec<(Output, f64)>,
@@ -146,8 +155,8 @@ impl CardBench {
         drop(here);
         let bytes = expected[0].digest.to_bytes(params)?;
         let on_card = OnCard::new(card, params)?;
-        let (first, loading) = on_card.load(&world)?;
-        let runs = self.runs(&mut world, (&first, &bytes), progress)?;
+        let first = on_card.load(&world)?;
+        let runs = self.runs(&mut world, &first.detector, &bytes, progress)?;
         let figures = CardFigures {
             card: on_card.card.name(),
             driver: on_card.card.driver()?,
@@ -167,7 +176,8 @@ impl CardBench {
             &mut world,
             &on_card,
             first,
-            (&runs, loading, processor_s),
+            &runs,
+            processor_s,
             progress,
         )?;
         Ok(CardFigures {
@@ -205,8 +215,10 @@ impl CardBench {
         card.start_clock();
         bench.push()?;
         let each = 1e6 / figures.in_flight as f64;
-        let kernels = card.stop_clock()?.into_iter();
-        let kernels = kernels.filter(|(_, seconds, _)| *seconds > 0.0);
+        let kernels = card
+            .stop_clock()?
+            .into_iter()
+            .filter(|(_, seconds, _)| *seconds > 0.0);
         let kernels_us = by_name(&kernels.collect::<Vec<_>>(), |(_, seconds, _)| {
             each * seconds
         });
@@ -230,7 +242,8 @@ impl CardBench {
     fn runs(
         &self,
         world: &mut World,
-        (detector, bytes): (&Detector, &[u8]),
+        detector: &Detector,
+        expected: &[u8],
         progress: &dyn Progress,
     ) -> Result<Runs, BenchError> {
         let mut runs = Runs {
@@ -240,7 +253,7 @@ impl CardBench {
         for _ in 0..if self.only_checks { 1 } else { self.runs } {
             let (mut made, seconds) = world.digests(&[detector], progress)?;
             let made = made.remove(0);
-            runs.equal += usize::from(made.digest.to_bytes(detector.params())? == bytes);
+            runs.equal += usize::from(made.digest.to_bytes(detector.params())? == expected);
             runs.outputs.push((made, seconds));
         }
         Ok(runs)
@@ -250,17 +263,18 @@ impl CardBench {
         &self,
         world: &mut World,
         on_card: &OnCard,
-        first: Detector,
-        (runs, [read_s, upload_s], processor_s): (&Runs, [f64; 2], f64),
+        first: Loaded,
+        runs: &Runs,
+        processor_s: f64,
         progress: &dyn Progress,
     ) -> Result<CardTimes, BenchError> {
         let card = &on_card.card;
         let bytes_one = on_card.taken()?;
         card.start_clock();
-        world.digests(&[&first], progress)?;
+        world.digests(&[&first.detector], progress)?;
         let kernels = card.stop_clock()?;
         let digest_s = median(runs.outputs.iter().map(|(_, seconds)| *seconds));
-        let together_s = self.together(world, &on_card.engine, first, progress)?;
+        let together_s = self.together(world, &on_card.engine, first.detector, progress)?;
         let [forward_us, inverse_us] = transforms(card, &on_card.ring)?;
         let least = runs.outputs.iter().map(|(_, seconds)| *seconds);
         Ok(CardTimes {
@@ -269,8 +283,8 @@ impl CardBench {
             forward_us,
             inverse_us,
             other_us: in_other_arithmetic(&on_card.ring, card.arithmetic())?,
-            load_s: read_s + upload_s,
-            upload_s,
+            load_s: first.read_s + first.upload_s,
+            upload_s: first.upload_s,
             digest_s,
             least_digest_s: least.fold(f64::INFINITY, f64::min),
             stages: stages(&runs.outputs),
@@ -311,8 +325,9 @@ impl CardBench {
 /// Runs the checks that every card must pass.
 fn check(machine: Arc<dyn Machine>, params: &Params) -> Result<(), BenchError> {
     checks::rows(&machine)?;
-    let levels = (0..params.chain.len()).map(|level| params.chain.basis(level));
-    let levels: Vec<_> = levels.collect();
+    let levels: Vec<_> = (0..params.chain.len())
+        .map(|level| params.chain.basis(level))
+        .collect();
     Ok(checks::switches(
         &machine,
         &params.ring,
@@ -339,8 +354,8 @@ impl OnCard {
         Ok(self.free - self.card.memory()?[0])
     }
 
-    /// Returns the first recipient's detector, and the seconds of reading the key and of transferring it to the card.
-    fn load(&self, world: &World) -> Result<(Detector, [f64; 2]), BenchError> {
+    /// Loads the first recipient's detector.
+    fn load(&self, world: &World) -> Result<Loaded, BenchError> {
         let (key, read_s) = timed(|| world.key(0));
         let key = key?;
         let (detector, upload_s) = timed(|| {
@@ -348,7 +363,11 @@ impl OnCard {
             self.card.wait()?;
             Ok::<_, BenchError>(detector)
         });
-        Ok((detector?, [read_s, upload_s]))
+        Ok(Loaded {
+            detector: detector?,
+            read_s,
+            upload_s,
+        })
     }
 }
 

@@ -30,9 +30,9 @@ pub(crate) fn distances(
     b: &[u64],
 ) -> Vec<i64> {
     let (ring, q) = (&params.ring, params.q());
-    let mut product = a.clone();
-    ring.mul_assign(&mut product, secret);
-    let product = ring.inverse(product);
+    let mut values = a.clone();
+    ring.mul_assign(&mut values, secret);
+    let product = ring.inverse(values);
     let odd = parity(params);
     let distance = |(&b, &x): (&u64, &u64)| {
         let known = q.to_centered(q.sub(b, x));

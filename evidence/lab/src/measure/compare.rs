@@ -84,8 +84,9 @@ impl Comparison {
         progress: &dyn Progress,
     ) -> Result<(), CompareError> {
         let seeds = (0..self.work.runs).map(|run| self.work.seed.wrapping_add(run.into()));
-        let runs = seeds.map(|seed| contender.run(&self.work, seed, progress));
-        let runs = runs.collect::<Result<Vec<_>, _>>()?;
+        let runs = seeds
+            .map(|seed| contender.run(&self.work, seed, progress))
+            .collect::<Result<Vec<_>, _>>()?;
         self.entries.extend(Entry::of_runs(runs));
         Ok(())
     }

@@ -190,7 +190,23 @@ pub enum BenchError {
     Check(#[from] omr_cuda::checks::CheckError),
 }
 
-/// The results of key generation and a digest, for either engine.
+/// The properties of a parameter set.
+struct SetFigures<'a> {
+    name: &'a str,
+    /// The row operations in use.
+    kernels: &'static str,
+    security_bits: f64,
+}
+
+/// The costs of keys and clues, as in [`DigestCost`].
+struct KeyFigures {
+    keygen_s: f64,
+    clue_ms: f64,
+    detection_key_bytes: u64,
+    clue_key_bytes: usize,
+}
+
+/// The results of a digest, for either engine.
 struct Made {
     loading: Loading,
     stages: BTreeMap<&'static str, f64>,
@@ -314,14 +330,18 @@ impl DigestBench {
             decode_s,
             roundings: recipient.roundings(&out.digest)?,
         };
-        let (kernels, bits) = (params.ring.kernels().name(), params.spec().security_bits());
-        let keys = (
+        let set = SetFigures {
+            name: params.name(),
+            kernels: params.ring.kernels().name(),
+            security_bits: params.spec().security_bits(),
+        };
+        let keys = KeyFigures {
             keygen_s,
             clue_ms,
-            key_bytes,
-            clue.to_bytes(&params.clue)?.len(),
-        );
-        Ok(self.figures((params.name(), kernels, bits), &board, keys, made))
+            detection_key_bytes: key_bytes,
+            clue_key_bytes: clue.to_bytes(&params.clue)?.len(),
+        };
+        Ok(self.figures(set, &board, keys, made))
     }
 
     fn instantomr(
@@ -352,19 +372,25 @@ impl DigestBench {
             decode_s,
             roundings: recipient.roundings(&digest)?,
         };
-        let (kernels, bits) = (params.ring.kernels().name(), set.spec().security_bits());
-        let clue_key_bytes = fixture.clue.to_bytes(&params.clue)?.len();
-        let keys = (fixture.keygen_s, clue_ms, fixture.key_bytes, clue_key_bytes);
-        Ok(self.figures((params.name(), kernels, bits), &fixture.board, keys, made))
+        let keys = KeyFigures {
+            keygen_s: fixture.keygen_s,
+            clue_ms,
+            detection_key_bytes: fixture.key_bytes,
+            clue_key_bytes: fixture.clue.to_bytes(&params.clue)?.len(),
+        };
+        let set = SetFigures {
+            name: params.name(),
+            kernels: params.ring.kernels().name(),
+            security_bits: set.spec().security_bits(),
+        };
+        Ok(self.figures(set, &fixture.board, keys, made))
     }
 
-    /// Figures of a set (name, row operations, bits of security) and of keys (seconds, milliseconds of a clue, bytes
-    /// of the detection key and of the address).
     fn figures(
         &self,
-        (params, kernels, security_bits): (&str, &'static str, f64),
+        set: SetFigures<'_>,
         board: &Workload,
-        (keygen_s, clue_ms, detection_key_bytes, clue_key_bytes): (f64, f64, u64, usize),
+        keys: KeyFigures,
         made: Made,
     ) -> DigestFigures {
         let score = Score::new(board, 0, &made.decoded);
@@ -372,19 +398,19 @@ impl DigestBench {
         let roundings = &made.roundings;
         DigestFigures {
             scheme: self.setting.scheme,
-            security_bits,
-            kernels,
-            subject: Subject::new(params, &self.setting, self.pertinent),
+            security_bits: set.security_bits,
+            kernels: set.kernels,
+            subject: Subject::new(set.name, &self.setting, self.pertinent),
             cost: DigestCost {
-                keygen_s,
+                keygen_s: keys.keygen_s,
                 loading: made.loading,
                 digest_s,
                 cpu_share: made.cpu_share,
                 stages: made.stages,
                 decode_ms: made.decode_s * 1e3,
-                clue_ms,
-                detection_key_bytes,
-                clue_key_bytes,
+                clue_ms: keys.clue_ms,
+                detection_key_bytes: keys.detection_key_bytes,
+                clue_key_bytes: keys.clue_key_bytes,
                 clue_bytes: MessageSource::clue_bytes(board),
                 digest_bytes: made.digest_bytes,
                 peak_rss_bytes: peak_rss_bytes(),

@@ -122,12 +122,18 @@ impl PaperBench {
     ) -> Result<PaperFigures, PaperBenchError> {
         assert_eq!(keys.set.scheme, self.scheme, "keys of the scheme");
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
-        let of = (self.messages, self.pertinent);
-        let (params, bytes) = (keys.params(), self.payload_bytes);
-        let board = Board::new(&keys.earlier, &keys.address, of, bytes, self.seed);
+        let params = keys.params();
+        let board = Board::new(
+            &keys.earlier,
+            &keys.address,
+            self.messages,
+            self.pertinent,
+            self.payload_bytes,
+            self.seed,
+        );
         let mut seed = [0; SEED_BYTES];
         rng.fill_bytes(&mut seed);
-        let places = self.places(keys, (board.is_bound(), seed))?;
+        let places = self.places(keys, board.is_bound(), seed)?;
         let run = Run {
             bench: self,
             keys,
@@ -191,15 +197,23 @@ impl PaperBench {
     fn places(
         &self,
         keys: &PaperKeys,
-        how: (bool, [u8; SEED_BYTES]),
+        fingerprints: bool,
+        seed: [u8; SEED_BYTES],
     ) -> Result<Places, PaperBenchError> {
         let found = self.bundle;
         let (set, bundles) = keys.bundled(found)?;
         if set.bitmap().is_some() && found != 1 {
             return Err(PaperBenchError::Bundle(found));
         }
-        let code = (self.bound, self.payload_bytes);
-        Ok(Places::new(&set, bundles, self.messages, code, how)?)
+        Ok(Places::new(
+            &set,
+            bundles,
+            self.messages,
+            self.bound,
+            self.payload_bytes,
+            fingerprints,
+            seed,
+        )?)
     }
 }
 

@@ -117,8 +117,8 @@ impl Machine {
         let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let name = info
             .lines()
-            .find_map(|line| line.strip_prefix("model name"));
-        let name = name.map(|rest| rest.trim_start_matches([' ', '\t', ':']));
+            .find_map(|line| line.strip_prefix("model name"))
+            .map(|rest| rest.trim_start_matches([' ', '\t', ':']));
         Self {
             cpu: name.unwrap_or(std::env::consts::ARCH).to_owned(),
             cores: std::thread::available_parallelism().map_or(1, usize::from),

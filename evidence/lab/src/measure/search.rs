@@ -61,8 +61,19 @@ pub struct InstantFound {
     pub insecure: usize,
 }
 
+/// A variation of a set.
+#[derive(Clone, Copy)]
+struct Shape {
+    /// The number of coordinates of a clue for InstantOMR.
+    coordinates: usize,
+    /// The modulus that posted clues are rounded to; that of clues if they are not rounded.
+    rounded: u64,
+    /// The number of bits of an accumulator's digit.
+    digit_bits: u32,
+}
+
 /// Returns the shapes to try.
-fn shapes(base: &SetSpec, quick: bool) -> Vec<(usize, u64, u32)> {
+fn shapes(base: &SetSpec, quick: bool) -> Vec<Shape> {
     let (most, mut roundings, digits) = if quick {
         (5, vec![base.clue.q, 1 << 10], 16..=17)
     } else {
@@ -71,10 +82,17 @@ fn shapes(base: &SetSpec, quick: bool) -> Vec<(usize, u64, u32)> {
     if base.clue.second.is_some() {
         roundings.truncate(1); // Clues that SophOMR opens are posted as they are.
     }
-    let pairs = (3..=most).flat_map(|l| roundings.iter().map(move |&rounded| (l, rounded)));
-    pairs
-        .flat_map(|(l, rounded)| digits.clone().map(move |bits| (l, rounded, bits)))
-        .collect()
+    let mut shapes = Vec::new();
+    for coordinates in 3..=most {
+        for &rounded in &roundings {
+            shapes.extend(digits.clone().map(|digit_bits| Shape {
+                coordinates,
+                rounded,
+                digit_bits,
+            }));
+        }
+    }
+    shapes
 }
 
 /// Searches sets around each of `bases`, which have InstantOMR. If `quick`, only those next to each base, with its
@@ -170,20 +188,20 @@ fn candidate(
     base: &SetSpec,
     secret: &SecretSpec,
     block: usize,
-    (coordinates, rounded, digit_bits): (usize, u64, u32),
+    shape: Shape,
     [first, second]: [f64; 2],
 ) -> Result<Option<InstantCandidate>, ParamsError> {
     let with = |half: u32, group: u64| SetSpec {
         clue: ClueSpec {
-            posting: if rounded == base.clue.q {
+            posting: if shape.rounded == base.clue.q {
                 base.clue.posting
             } else {
-                Posting::Rounded(rounded)
+                Posting::Rounded(shape.rounded)
             },
-            ..with_coordinates(with_secret(&base.clue, secret), coordinates)
+            ..with_coordinates(with_secret(&base.clue, secret), shape.coordinates)
         },
         instantomr: base.instantomr.as_ref().map(|spec| InstantSpec {
-            digit_bits,
+            digit_bits: shape.digit_bits,
             half,
             group,
             ..spec.clone()
@@ -211,7 +229,7 @@ fn candidate(
             false_positive_log2: params.false_positive_log2(),
             clue_bytes: ClueKind::Bound.bytes(&params.clue),
             key_bytes: InstantKey::file_bytes_of(&params, ClueKind::Bound),
-            seconds: coordinates as f64 * first + second,
+            seconds: shape.coordinates as f64 * first + second,
         }));
     }
     Ok(None)

@@ -243,8 +243,8 @@ impl Model<'_> {
             },
             ..
         } = self.load;
-        let plan = DigestPlan::new(params, 0..messages, bound, Some(payload_bytes))?;
-        let plan = plan.for_clues(params, ClueKind::Bound);
+        let plan = DigestPlan::new(params, 0..messages, bound, Some(payload_bytes))?
+            .for_clues(params, ClueKind::Bound);
         Ok(Digest::file_bytes(&plan, params))
     }
 

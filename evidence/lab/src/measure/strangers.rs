@@ -147,8 +147,8 @@ impl Hostile {
         let clue = sender.gen_clue(stream);
         let q = self.params.spec().clue.posted_modulus();
         // Outside the window by more than the noise.
-        let offset = 2 * self.params.spec().range + 1 + stream.next_u64() % 64;
-        let offset = u64::from(self.in_clue(offset));
+        let units = 2 * self.params.spec().range + 1 + stream.next_u64() % 64;
+        let offset = u64::from(self.in_clue(units));
         let moved = |&b: &u32| ((u64::from(b) + offset) % q) as u32;
         (clue.a, clue.b.iter().map(moved).collect())
     }

@@ -149,8 +149,9 @@ fn distances(params: &InstantParams, secret: &BlockSecret, clue: &Clue) -> Vec<u
     let spec = params.clue.spec();
     let posted = clue.a.iter().chain(&clue.b);
     let words: Vec<u32> = posted.map(|&x| spec.stands_for(x)).collect();
-    let phases = coordinates(params, &words).into_iter();
-    let phases = phases.map(|ct| ct.phase(secret, turn));
+    let phases = coordinates(params, &words)
+        .into_iter()
+        .map(|ct| ct.phase(secret, turn));
     phases.map(|phase| phase.min(turn - phase)).collect()
 }
 

@@ -7,8 +7,10 @@ use std::process::{Command, Output, Stdio};
 ///
 /// Errors: `Io`, `Command`.
 pub(crate) fn checked(what: &'static str, command: &mut Command) -> Result<Vec<u8>, TrialError> {
-    let out = command.stdin(Stdio::null()).output();
-    let out = out.map_err(TrialError::io("starting a command"))?;
+    let out = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(TrialError::io("starting a command"))?;
     succeeded(what, out)
 }
 
@@ -20,11 +22,11 @@ pub(crate) fn succeeded(what: &'static str, out: Output) -> Result<Vec<u8>, Tria
         Ok(out.stdout)
     } else {
         let text = String::from_utf8_lossy(&out.stderr).trim().to_owned();
-        let said = text.lines().last().unwrap_or_default().to_owned();
+        let stderr_end = text.lines().last().unwrap_or_default().to_owned();
         Err(TrialError::Command {
             what,
             status: out.status,
-            said,
+            stderr_end,
         })
     }
 }

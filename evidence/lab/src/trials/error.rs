@@ -31,14 +31,14 @@ pub enum TrialError {
     #[error("the trial's own keys and messages")]
     Own(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A command failed that should have succeeded.
-    #[error("{what} ended with {status}: {said}")]
+    #[error("{what} ended with {status}: {stderr_end}")]
     Command {
         /// The command.
         what: &'static str,
         /// The exit status.
         status: std::process::ExitStatus,
         /// The end of its standard error.
-        said: String,
+        stderr_end: String,
     },
     /// A promise of the service does not hold.
     #[error("{0}")]

@@ -105,14 +105,13 @@ impl Hostile {
             ..HostileFigures::default()
         };
         let tally = Arc::new(Tally::new(place.address()));
-        let canary = canary::run(tally.clone(), url, people, self.rng(0));
-        let canary = runtime.spawn(canary);
+        let canary_task = runtime.spawn(canary::run(tally.clone(), url, people, self.rng(0)));
         let attackers = self.attack(&runtime, &tally, Arc::new(known), &token);
         let idle = runtime.block_on(crowd::gather(&tally, self.connections.into()));
         std::thread::sleep(Duration::from_secs(self.seconds));
         figures.connections = tally.held();
         tally.end();
-        let canary = runtime.block_on(canary);
+        let canary = runtime.block_on(canary_task);
         for attacker in attackers.into_iter().chain(idle) {
             attacker.abort();
         }

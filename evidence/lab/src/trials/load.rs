@@ -87,8 +87,7 @@ impl Load {
             digest_messages: jobs.map_or(0, |jobs| jobs.messages).max(1 << 20),
         };
         let mut scene = Scene::new(self.site.dir.as_deref(), &room)?;
-        let posters = posts.map_or(0, |posts| posts.clients);
-        let posters = tokens(&scene, "poster", posters)?;
+        let posters = tokens(&scene, "poster", posts.map_or(0, |posts| posts.clients))?;
         let keeper = scene.token("keeper")?;
         let recipients = tokens(&scene, "recipient", recipients)?;
         scene.start()?;

@@ -167,8 +167,8 @@ impl Place {
 
     /// Returns lines of the server's log that report a bug.
     pub(crate) fn alarms(&self) -> Vec<String> {
-        let log = fs::read(&self.setup.log).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
+        let bytes = fs::read(&self.setup.log).unwrap_or_default();
+        let log = String::from_utf8_lossy(&bytes);
         let alarming = |line: &&str| line.contains("panicked") || line.contains("please report");
         let lines = log.lines().filter(alarming);
         lines.map(|line| format!("log: {line}")).collect()
@@ -178,8 +178,8 @@ impl Place {
 /// Returns all output of a command, on one line.
 pub(crate) fn text(done: &Output) -> String {
     let both = [&done.stdout[..], &done.stderr[..]].concat();
-    let both = String::from_utf8_lossy(&both).into_owned();
-    let lines: Vec<&str> = both.lines().take(6).collect();
+    let text = String::from_utf8_lossy(&both);
+    let lines: Vec<&str> = text.lines().take(6).collect();
     format!("{}: {}", done.status, lines.join(" | "))
 }
 

@@ -36,8 +36,11 @@ impl ServerProcess {
     ///
     /// Errors: `Io`, `Start`.
     pub fn start(setup: &Setup) -> Result<Self, TrialError> {
-        let log = File::options().create(true).append(true).open(&setup.log);
-        let log = log.map_err(TrialError::io("opening the log"))?;
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(&setup.log)
+            .map_err(TrialError::io("opening the log"))?;
         let mut command = match setup.addresses_kib {
             None => Command::new(program()?),
             Some(most) => {

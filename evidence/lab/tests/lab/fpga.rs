@@ -129,7 +129,7 @@ fn what_the_model_does_not_take_is_refused() {
     );
 }
 
-/// The figures of the model stand beside what the processor finds.
+/// The figures of the model are printed with the processor's results.
 #[test]
 fn pertinent_messages_are_found_beside_the_model() {
     let scene = Scene::empty();

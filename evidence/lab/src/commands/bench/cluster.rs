@@ -106,10 +106,10 @@ impl Subject {
             rayon::current_num_threads(),
             self.together
         );
-        let size = (self.together.into(), BATCHES);
+        let recipients = self.together.into();
         let costs = out.under_bar(|bar| {
-            let mut real = Real::new(&set, size, (self.shape, self.start.seed), bar)?;
-            real.costs((command, now))
+            let mut real = Real::new(&set, recipients, BATCHES, self.shape, self.start.seed, bar)?;
+            real.costs(command, now)
         });
         Ok(costs?)
     }
@@ -119,8 +119,8 @@ fn measure(args: &Measure, out: &Output<'_>) -> Result<(), LabError> {
     start_threads(args.subject.start.threads)?;
     let costs = args.subject.costs(out)?;
     if let Some(path) = &args.save {
-        let text = serde_json::to_string_pretty(&costs);
-        let text = text.map_err(|error| ConsoleError::Output(error.into()))?;
+        let text = serde_json::to_string_pretty(&costs)
+            .map_err(|error| ConsoleError::Output(error.into()))?;
         omr_console::write_result(path, (text + "\n").as_bytes())?;
     }
     out.show(&costs)
@@ -134,9 +134,10 @@ fn compare(args: &Compare, out: &Output<'_>) -> Result<(), LabError> {
         None => subject.costs(out)?,
     };
     let set = ParamSet::named(&subject.params)?;
-    let size = (args.recipients.into(), args.batches.into());
+    let (recipients, batches) = (args.recipients.into(), args.batches.into());
+    let (shape, seed) = (subject.shape, subject.start.seed);
     let compared = out.under_bar(|bar| {
-        let mut real = Real::new(&set, size, (subject.shape, subject.start.seed), bar)?;
+        let mut real = Real::new(&set, recipients, batches, shape, seed, bar)?;
         real.compare(&costs.units)
     });
     compared?.iter().try_for_each(|queue| out.show(queue))
@@ -149,13 +150,15 @@ fn simulate(args: &Simulate, out: &Output<'_>) -> Result<(), LabError> {
         some => some,
     };
     let of = |load: Load| {
-        let what = (load, args.nodes);
-        Simulation::new(policies, what, costs.clone(), &args.prices, args.seed)
+        let costs = costs.clone();
+        Simulation::new(policies, load, args.nodes, costs, &args.prices, args.seed)
     };
     let simulated = of(args.load);
     if let Some(path) = &args.svg {
-        let fewer = [1000, 100, 10].map(|part| args.load.recipients / part);
-        let fewer = fewer.into_iter().filter(|recipients| *recipients > 0);
+        let fewer = [1000, 100, 10]
+            .map(|part| args.load.recipients / part)
+            .into_iter()
+            .filter(|recipients| *recipients > 0);
         let mut all: Vec<Simulation> = fewer
             .map(|recipients| {
                 of(Load {
@@ -216,7 +219,7 @@ fn picture(all: &[Simulation]) -> Result<String, Box<dyn Error>> {
         names: SeriesLabelPosition::UpperLeft,
         lines,
     };
-    side_by_side(&[chart], (760, 480))
+    side_by_side(&[chart], 760, 480)
 }
 
 #[cfg(test)]

@@ -63,5 +63,5 @@ fn picture(measured: &Crossover) -> Result<String, Box<dyn Error>> {
             line("InstantOMR", RGBColor(200, 80, 20), 2, |p| p.instantomr_s),
         ],
     };
-    side_by_side(&[chart], (760, 480))
+    side_by_side(&[chart], 760, 480)
 }

@@ -61,11 +61,11 @@ pub(super) fn stream(bench: &StreamBench, out: &Output<'_>) -> Result<(), LabErr
         return Err(LabError::Rate);
     }
     start_threads(bench.start.threads)?;
-    let folder = bench.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let parent = bench.dir.clone().unwrap_or_else(std::env::temp_dir);
     let folder = tempfile::Builder::new()
         .prefix("omr-stream-")
-        .tempdir_in(&folder)
-        .map_err(|error| ConsoleError::write(&folder, error))?;
+        .tempdir_in(&parent)
+        .map_err(|error| ConsoleError::write(&parent, error))?;
     let figures = out.under_bar(|bar| bench.run(&folder.path().join("session"), bar))?;
     out.show(&figures)?;
     just_pertinent(figures.pertinent, figures.exact, figures.false_positives)

@@ -67,8 +67,8 @@ pub(super) fn measure(
     let parent = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let dir = tempfile::Builder::new()
         .prefix("omr-bench-")
-        .tempdir_in(&parent);
-    let dir = dir.map_err(|error| ConsoleError::write(parent, error))?;
+        .tempdir_in(&parent)
+        .map_err(|error| ConsoleError::write(parent, error))?;
     measure_in(args, params, dir.path(), out)
 }
 

@@ -84,7 +84,7 @@ fn measure(
         set.name(),
         args.threads
     );
-    let measured = out.under_bar(|bar| MeasuredCosts::measure(set, (command, now), 1, bar))?;
+    let measured = out.under_bar(|bar| MeasuredCosts::measure(set, command, now, 1, bar))?;
     if let Some(path) = &args.save {
         let text =
             serde_json::to_string_pretty(&measured).map_err(|e| ConsoleError::Output(e.into()))?;

@@ -96,14 +96,12 @@ pub(super) fn seconds(seconds: f64) -> String {
 
 /// Returns the table with its setting.
 pub(super) fn document(all: &Comparison) -> String {
-    let lines = all
-        .entries
-        .iter()
-        .map(|entry| cells(entry, all.work.messages));
-    let lines: Vec<[String; 14]> = [COLUMNS.map(str::to_owned)]
-        .into_iter()
-        .chain(lines)
-        .collect();
+    let mut lines = vec![COLUMNS.map(str::to_owned)];
+    lines.extend(
+        all.entries
+            .iter()
+            .map(|entry| cells(entry, all.work.messages)),
+    );
     let width = |i: usize| lines.iter().map(|cells| cells[i].len()).max().unwrap_or(0);
     let widths: [usize; 14] = std::array::from_fn(width);
     let rule = widths.map(|width| "-".repeat(width));

@@ -187,17 +187,20 @@ pub(super) fn scaling(all: &Comparison) -> Drawn {
         .iter()
         .flat_map(|entry| [seconds(entry, counts[0]), seconds(entry, 1 << 24)]);
     let (low, high) = ends.fold((1.0f64, 1.0f64), |(low, high), s| (low.min(s), high.max(s)));
-    let lines = all.entries.iter().zip(COLOURS.into_iter().cycle());
-    let lines = lines.map(|(entry, colour)| Line {
-        name: entry.scheme.clone(),
-        colour,
-        width: 2,
-        points: counts
-            .iter()
-            .map(|&n| (n as f64, seconds(entry, n)))
-            .collect(),
-        measured: vec![(entry.messages as f64, entry.digest_s)],
-    });
+    let lines = all
+        .entries
+        .iter()
+        .zip(COLOURS.into_iter().cycle())
+        .map(|(entry, colour)| Line {
+            name: entry.scheme.clone(),
+            colour,
+            width: 2,
+            points: counts
+                .iter()
+                .map(|&n| (n as f64, seconds(entry, n)))
+                .collect(),
+            measured: vec![(entry.messages as f64, entry.digest_s)],
+        });
     let chart = Chart {
         caption: "",
         over: "messages",
@@ -206,5 +209,5 @@ pub(super) fn scaling(all: &Comparison) -> Drawn {
         names: SeriesLabelPosition::UpperLeft,
         lines: lines.collect(),
     };
-    side_by_side(&[chart], (WIDTH, 520))
+    side_by_side(&[chart], WIDTH, 520)
 }

@@ -99,11 +99,13 @@ impl Node {
             Self::Object(fields) => fields.iter().map(|(n, node)| (n.as_str(), node)).collect(),
             _ => return None,
         };
-        let rows = named.into_iter().map(|(name, node)| match node {
-            Self::Object(fields) => Some((name, fields)),
-            _ => None,
-        });
-        let rows = rows.collect::<Option<Vec<_>>>()?;
+        let rows = named
+            .into_iter()
+            .map(|(name, node)| match node {
+                Self::Object(fields) => Some((name, fields)),
+                _ => None,
+            })
+            .collect::<Option<Vec<_>>>()?;
         let names = |fields: &Fields| fields.iter().map(|(n, _)| n.clone()).collect::<Vec<_>>();
         let first = names(rows.first()?.1);
         let fits = |(_, fields): &(&str, &Fields)| {
@@ -235,8 +237,8 @@ mod tests {
             ("zero", "0"),
             ("few", "1, 2"),
             ("below", "-3"),
-        ];
-        let rows = rows.map(|(name, value)| format!("{name:<32} {value:>16}\n"));
+        ]
+        .map(|(name, value)| format!("{name:<32} {value:>16}\n"));
         reads(json, &rows.concat());
     }
 

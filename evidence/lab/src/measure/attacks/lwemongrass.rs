@@ -60,11 +60,12 @@ impl Fixture {
     pub(super) fn universal(&self, shape: Shape, forms: usize, rng: &mut ChaCha20Rng) -> u64 {
         let (n, q) = (self.params.spec().n, self.params.spec().q);
         let b = vec![self.params.offset(); self.params.spec().coordinates];
-        let clues = (0..forms).map(|_| Clue {
-            a: shape.vector(n, q.into(), rng),
-            b: b.clone(),
-        });
-        let clues: Vec<Clue> = clues.collect();
+        let clues: Vec<Clue> = (0..forms)
+            .map(|_| Clue {
+                a: shape.vector(n, q.into(), rng),
+                b: b.clone(),
+            })
+            .collect();
         let hits = |form: usize| {
             self.count(|i, target| i % forms != form && self.hits(target, &clues[form]))
         };

@@ -96,8 +96,8 @@ impl MessageBench {
         let payloads = board.payloads(all.clone()).map_err(DetectorError::Source)?;
         let shape = &bench.setting.shape;
         let request = Request::new(0..0, shape.bound, Some(shape.payload_bytes));
-        let engine = MessageEngine(Arc::new(MessageRing::new(machine, &params.ring)?));
-        let engine = AwayEngine::new(params, Arc::new(engine));
+        let card = MessageEngine(Arc::new(MessageRing::new(machine, &params.ring)?));
+        let engine = AwayEngine::new(params, Arc::new(card));
         let detector = engine.detector(InstantKey::read(params, &key[..])?)?;
         let header = DigestHeader {
             key_id: detector.key_id(),
@@ -191,8 +191,9 @@ impl MessageBench {
                 stages.entry(stage).or_default().push(seconds * each);
             }
         }
-        let stages = stages.into_iter();
-        let stages = stages.map(|(stage, seconds)| (stage, median(seconds)));
+        let stages = stages
+            .into_iter()
+            .map(|(stage, seconds)| (stage, median(seconds)));
         Ok((median(all), stages.collect()))
     }
 

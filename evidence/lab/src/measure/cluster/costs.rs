@@ -1,6 +1,7 @@
 //! Measured costs of units of work.
 
 use crate::measure::Machine;
+use omr_protocol::sophomr::Params;
 use serde::{Deserialize, Serialize};
 
 /// The version of the document.
@@ -54,8 +55,9 @@ pub struct UnitCosts {
 impl ClusterCosts {
     /// Returns a document of costs that were just measured on this machine.
     pub(super) fn new(
-        (command, date): (String, String),
-        (params, kernels): (&str, &str),
+        command: String,
+        date: String,
+        params: &Params,
         threads: usize,
         units: UnitCosts,
     ) -> Self {
@@ -63,8 +65,8 @@ impl ClusterCosts {
             format: FORMAT.to_owned(),
             command,
             date,
-            machine: Machine::here(kernels),
-            params: params.to_owned(),
+            machine: Machine::here(params.ring.kernels().name()),
+            params: params.name().to_owned(),
             threads,
             units,
         }

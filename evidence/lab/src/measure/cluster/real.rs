@@ -52,8 +52,10 @@ impl<'a> Real<'a> {
     /// Errors: those of all steps.
     pub fn new(
         set: &ParamSet,
-        (recipients, batches): (usize, usize),
-        (shape, seed): (Shape, u64),
+        recipients: usize,
+        batches: usize,
+        shape: Shape,
+        seed: u64,
         progress: &'a dyn Progress,
     ) -> Result<Self, BenchError> {
         let params = set.sophomr()?.clone();
@@ -92,7 +94,7 @@ impl<'a> Real<'a> {
     /// Measures the costs with a board of two batches.
     ///
     /// Errors: those of all steps.
-    pub fn costs(&mut self, (command, date): (String, String)) -> Result<ClusterCosts, BenchError> {
+    pub fn costs(&mut self, command: String, date: String) -> Result<ClusterCosts, BenchError> {
         let together = self.keys.len();
         let (detectors, load) = cpu(|| self.load(0..together))?;
         let one = &detectors[..1];
@@ -103,7 +105,6 @@ impl<'a> Real<'a> {
         let digest = both[0].to_bytes(&self.params)?.len();
         let further = (together - 1) as f64;
         let (next, more) = (both_s - first_s, (all_s - first_s) / further);
-        let kernels = self.params.ring.kernels().name();
         let units = UnitCosts {
             batch_messages: self.params.slots() as u64,
             together: together as u64,
@@ -117,9 +118,13 @@ impl<'a> Real<'a> {
                 as u64,
             digest_bytes: digest as u64,
         };
-        let names = (self.params.name(), kernels);
-        let threads = rayon::current_num_threads();
-        Ok(ClusterCosts::new((command, date), names, threads, units))
+        Ok(ClusterCosts::new(
+            command,
+            date,
+            &self.params,
+            rayon::current_num_threads(),
+            units,
+        ))
     }
 
     /// Runs three queues with one worker and compares them with the simulation: digests one by one, digests together,

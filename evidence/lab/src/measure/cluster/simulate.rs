@@ -103,13 +103,14 @@ impl Simulation {
     #[must_use]
     pub fn new(
         policies: &[Policy],
-        (load, machines): (Load, Nodes),
+        load: Load,
+        machines: Nodes,
         costs: ClusterCosts,
         prices: &Prices,
         seed: u64,
     ) -> Self {
         let of = |policy: &Policy| {
-            PolicySizing::new(*policy, (load, machines), &costs.units, prices, seed)
+            PolicySizing::new(*policy, load, machines, &costs.units, prices, seed)
         };
         Self {
             policies: policies.iter().map(of).collect(),
@@ -123,7 +124,8 @@ impl Simulation {
 impl PolicySizing {
     fn new(
         policy: Policy,
-        (load, machines): (Load, Nodes),
+        load: Load,
+        machines: Nodes,
         costs: &UnitCosts,
         prices: &Prices,
         seed: u64,

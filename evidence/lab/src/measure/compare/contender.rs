@@ -74,8 +74,7 @@ pub fn named(name: &str, allow_insecure: bool) -> Result<Contender, CompareError
     let all: Vec<Contender> = contenders().into_iter().chain(as_published()).collect();
     let known: Vec<&str> = all.iter().map(|contender| contender.name).collect();
     let unknown = SetError::Unknown(Mismatch::new(known.join(", "), name.to_owned()));
-    let found = all.into_iter().find(|it| it.name == name);
-    let found = found.ok_or(unknown)?;
+    let found = all.into_iter().find(|it| it.name == name).ok_or(unknown)?;
     if let Engine::Earlier(_) = found.engine {
         PaperSet::named(found.set, allow_insecure)?;
     }

@@ -103,8 +103,11 @@ const FIXED: [&str; 3] = ["baby_steps", "memory", "packing"];
 impl Entry {
     /// Returns the entry of one run with its costs; its results are those of a run that returned nothing.
     pub(super) fn new(scheme: &str, batch: u64, subject: Subject, cost: DigestCost) -> Self {
-        let stages = cost.stages.into_iter();
-        let stages = stages.map(|(name, s)| (name.to_owned(), s)).collect();
+        let stages = cost
+            .stages
+            .into_iter()
+            .map(|(name, s)| (name.to_owned(), s))
+            .collect();
         Self {
             scheme: scheme.to_owned(),
             params: subject.params,
@@ -199,12 +202,13 @@ mod tests {
     use super::*;
 
     fn entry(digest_s: f64, messages: u64, batch: u64, exact: u32) -> Entry {
-        let stages = [
+        let stages: BTreeMap<_, _> = [
             ("baby_steps", 2.0),
             ("packing", 1.0),
             ("affine", digest_s - 3.0),
-        ];
-        let stages: BTreeMap<_, _> = stages.map(|(name, s)| (name.to_owned(), s)).into();
+        ]
+        .map(|(name, s)| (name.to_owned(), s))
+        .into();
         Entry {
             scheme: "some".to_owned(),
             params: "insecure".to_owned(),

@@ -42,7 +42,8 @@ impl<'a> Board<'a> {
     pub(super) fn new(
         earlier: &'a PaperParams,
         address: &'a Address,
-        (messages, pertinent): (u64, usize),
+        messages: u64,
+        pertinent: usize,
         payload_bytes: usize,
         seed: u64,
     ) -> Self {

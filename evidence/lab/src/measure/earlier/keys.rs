@@ -108,12 +108,19 @@ impl PaperKeys {
     /// Errors: none for boards that are made here.
     pub fn clues(
         &self,
-        of: (u64, usize),
+        messages: u64,
+        pertinent: usize,
         seed: u64,
         placement: &Placement,
     ) -> Result<ClueBatch, DetectorError> {
-        let board = Board::new(&self.earlier, &self.address, of, 1, seed);
-        board.batch(0..of.0, placement, &[0; SEED_BYTES], &mut Stages::default())
+        let (params, address) = (&self.earlier, &self.address);
+        let board = Board::new(params, address, messages, pertinent, 1, seed);
+        board.batch(
+            0..messages,
+            placement,
+            &[0; SEED_BYTES],
+            &mut Stages::default(),
+        )
     }
 
     /// Returns the set.

@@ -21,8 +21,10 @@ impl Places {
         set: &PaperSet,
         bundles: Bundles,
         messages: u64,
-        (bound, payload_bytes): (usize, usize),
-        (fingerprints, seed): (bool, [u8; SEED_BYTES]),
+        bound: usize,
+        payload_bytes: usize,
+        fingerprints: bool,
+        seed: [u8; SEED_BYTES],
     ) -> Result<Self, CodecError> {
         let batches = messages.div_ceil(set.slots as u64);
         let symbols = packing(set.p.into(), payload_bytes, fingerprints)?;

@@ -63,16 +63,17 @@ struct Keyed {
     key: EvaluationKey,
 }
 
-/// Asks some of the questions with a bound, each with the first of `params` that is deep enough. A different answer
-/// is not an error.
+/// Asks the questions with the numbers `some` and passes each result to `report`. Each question uses the first of
+/// `params` that is deep enough. A different answer is not an error.
 ///
 /// Errors: `Table` if a table is missing or has other types; those of all steps.
 pub fn ask(
     tables: &BTreeMap<String, Table>,
     asked: &Answered,
-    (some, bound): (Range<usize>, usize),
+    some: Range<usize>,
+    bound: usize,
     params: &[Arc<Params>],
-    tell: &mut dyn FnMut(&Outcome),
+    report: &mut dyn FnMut(&Outcome),
 ) -> Result<(), PdqBenchError> {
     for known in &asked.tables {
         let found = tables.get(&known.name).map(typed);
@@ -96,7 +97,7 @@ pub fn ask(
     for (number, question) in asked.questions.iter().enumerate() {
         if some.contains(&number) {
             let table = &tables[&question.table];
-            tell(&one(number, question, table, bound, &keyed)?);
+            report(&one(number, question, table, bound, &keyed)?);
         }
     }
     Ok(())

@@ -25,8 +25,8 @@ pub fn read_tables(folder: &Path) -> Result<BTreeMap<String, Table>, PdqBenchErr
         let options = ImportOptions::new(name, SALT);
         let file =
             std::fs::File::open(&path).map_err(|source| PdqBenchError::Io(path.clone(), source))?;
-        let table = import_file(file, &options, &mut |_| {});
-        let table = table.map_err(|source| PdqBenchError::Import(path.clone(), source))?;
+        let table = import_file(file, &options, &mut |_| {})
+            .map_err(|source| PdqBenchError::Import(path.clone(), source))?;
         tables.insert(name.to_owned(), table);
     }
     Ok(tables)

@@ -54,7 +54,8 @@ impl MeasuredCosts {
     /// Errors: those of all steps; `Params` if the set lacks an engine.
     pub fn measure(
         set: &ParamSet,
-        (command, date): (String, String),
+        command: String,
+        date: String,
         seed: u64,
         progress: &dyn Progress,
     ) -> Result<Self, BenchError> {

@@ -116,8 +116,9 @@ fn a_quiet_board_and_a_bound_that_is_too_large() {
 #[test]
 fn costs_are_measured_on_this_machine() {
     let set = ParamSet::named("insecure-tiny-hybrid-v4").expect("published");
-    let made = (String::from("test"), String::from("today"));
-    let costs = MeasuredCosts::measure(&set, made, 1, &omr_detector::Quiet).expect("both engines");
+    let (command, date) = (String::from("test"), String::from("today"));
+    let costs =
+        MeasuredCosts::measure(&set, command, date, 1, &omr_detector::Quiet).expect("both engines");
     assert!(costs.is_sound(), "{costs:?}");
     assert!(costs.bulk_peak_bytes >= costs.instant_peak_bytes);
     for bad in [0.0, f64::NAN, f64::INFINITY] {

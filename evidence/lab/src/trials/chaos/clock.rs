@@ -46,8 +46,8 @@ impl Clock {
     /// Checks that the server sees the set clock; otherwise the trial would test nothing.
     fn moves(&self, place: &Place) -> Result<Option<String>, TrialError> {
         let seen = || -> Result<u64, TrialError> {
-            let status = place.page("/status.json")?;
-            let status: serde_json::Value = serde_json::from_str(&status).unwrap_or_default();
+            let page = place.page("/status.json")?;
+            let status: serde_json::Value = serde_json::from_str(&page).unwrap_or_default();
             Ok(status["written_unix_seconds"].as_u64().unwrap_or(0))
         };
         let before = seen()?;

@@ -282,8 +282,8 @@ impl Trial {
 
     /// Checks that the status page and the metrics report the damage.
     fn check_pages(&mut self, kind: Harm) -> Result<(), TrialError> {
-        let status = self.place.page("/status.json")?;
-        let status: Value = serde_json::from_str(&status).unwrap_or_default();
+        let page = self.place.page("/status.json")?;
+        let status: Value = serde_json::from_str(&page).unwrap_or_default();
         let checks = status["health"]["checks"]
             .as_array()
             .cloned()
@@ -292,7 +292,7 @@ impl Trial {
             .iter()
             .any(|c| c["name"] == "storage" && c["good"] == false);
         self.require(status["health"]["healthy"] == false && storage, || {
-            format!("{kind:?}: /status.json says {}", status["health"])
+            format!("{kind:?}: /status.json has {}", status["health"])
         });
         let metrics = self.place.page("/metrics")?;
         let counted = metrics.lines().any(|line| {

@@ -156,7 +156,7 @@ pub(crate) async fn session(work: Arc<Work>, owner: usize) -> Result<(), TrialEr
             continue;
         }
         if seen.cuts != number {
-            let text = format!("a session of {number} cuts says that it has {}", seen.cuts);
+            let text = format!("a session of {number} cuts reports {} cuts", seen.cuts);
             work.digests.fault(text);
             return Ok(());
         }

@@ -32,10 +32,10 @@ impl Rival {
     fn start(folder: &Path) -> Result<Self, TrialError> {
         let mut file = File::create(folder.join("rival")).map_err(TrialError::io("a file"))?;
         let stop = Arc::new(AtomicBool::new(false));
-        let told = stop.clone();
+        let stopped = stop.clone();
         let thread = std::thread::spawn(move || {
             let block = vec![0x5a; BLOCK];
-            while !told.load(Ordering::Relaxed) {
+            while !stopped.load(Ordering::Relaxed) {
                 let written = file
                     .rewind()
                     .and_then(|()| file.write_all(&block))

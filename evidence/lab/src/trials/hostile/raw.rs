@@ -176,7 +176,7 @@ fn http1(rng: &mut ChaCha20Rng) -> (&'static str, Vec<u8>) {
             post("application/grpc-web-text", &length, &text),
         ),
         2 => (
-            "gRPC-Web with more than it says",
+            "gRPC-Web with more bytes than stated",
             post("application/grpc-web+proto", &whole, &framed),
         ),
         3 => (

@@ -279,16 +279,16 @@ async fn ask(
 /// Errors: a description of the fault.
 fn judge(set: &ParamSet, recipient: &Recipient, digest: &[u8]) -> Result<(), String> {
     let digest = Response::from_bytes(set, digest).map_err(|error| error.to_string())?;
-    let found = decode(set, &recipient.key.secret, &digest).map_err(|error| error.to_string())?;
-    let found: BTreeMap<u64, Vec<u8>> = found
+    let found: BTreeMap<u64, Vec<u8>> = decode(set, &recipient.key.secret, &digest)
+        .map_err(|error| error.to_string())?
         .into_iter()
         .map(|message| (message.index, message.payload.unwrap_or_default()))
         .collect();
     let expected = &recipient.expected;
     let exact = found
         .iter()
-        .filter(|(at, payload)| expected.get(at) == Some(payload));
-    let exact = exact.count();
+        .filter(|(at, payload)| expected.get(at) == Some(payload))
+        .count();
     if exact == expected.len() && found.len() == exact {
         Ok(())
     } else {

@@ -264,8 +264,8 @@ fn generate(
     match kind {
         KeyKind::Instant => {
             let params = set.instantomr().map_err(TrialError::own)?;
-            let key = instantomr::detection_key(params, &secret, &mut rng);
-            let key = key.map_err(TrialError::own)?;
+            let key =
+                instantomr::detection_key(params, &secret, &mut rng).map_err(TrialError::own)?;
             key.write(params, &mut out).map_err(TrialError::own)?;
         }
         _ => {

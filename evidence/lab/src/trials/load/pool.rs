@@ -35,11 +35,10 @@ impl Pool {
         let keys: Vec<ClueKey> = (0..ADDRESSES)
             .map(|_| identity(set.clue(), ClueKind::Bound, &mut rng).1)
             .collect();
-        let writers: Result<Vec<Writer<'_>>, TrialError> = keys
+        let writers: Vec<Writer<'_>> = keys
             .iter()
             .map(|key| Writer::new(set, board, key))
-            .collect();
-        let writers = writers?;
+            .collect::<Result<_, TrialError>>()?;
         let make = |number: usize| {
             let (clue, payload) = writers[number % ADDRESSES].made()?;
             Ok::<_, TrialError>((clue, payload))
@@ -92,6 +91,8 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
+    /// Prepares an address of the board.
+    ///
     /// Errors: `Own`.
     pub(crate) fn new(set: &'a ParamSet, board: &Board, key: &ClueKey) -> Result<Self, TrialError> {
         let sealing: Sealing = board.sealing.parse().map_err(TrialError::own)?;

@@ -110,18 +110,22 @@ fn picture(all: &[CompressFigures]) -> Result<String, Box<dyn Error>> {
     if panels.is_empty() {
         panels.push((ROWS, BOUND));
     }
-    let charts: Vec<_> = panels.into_iter().map(|panel| chart(all, panel)).collect();
-    side_by_side(&charts, (560, 420))
+    let charts: Vec<_> = panels
+        .into_iter()
+        .map(|(x, lines)| chart(all, x, lines))
+        .collect();
+    side_by_side(&charts, 560, 420)
 }
 
-fn chart(all: &[CompressFigures], (x, lines): (Varied, Varied)) -> Chart<'static> {
+fn chart(all: &[CompressFigures], x: Varied, lines: Varied) -> Chart<'static> {
     let (xs, values) = (x.values(all), lines.values(all));
     let seconds = all.iter().map(|figures| figures.compress_s);
     let (low, high) = seconds.fold((f64::MAX, 0f64), |(a, b), s| (a.min(s), b.max(s)));
     let line = |(value, colour): (usize, _)| {
         let of_line = all.iter().filter(|figures| (lines.of)(figures) == value);
-        let points = of_line.map(|figures| ((x.of)(figures) as f64, figures.compress_s));
-        let points: Vec<_> = points.collect();
+        let points: Vec<_> = of_line
+            .map(|figures| ((x.of)(figures) as f64, figures.compress_s))
+            .collect();
         Line {
             name: format!("{} {}", lines.legend, thousands(value as u64)),
             colour,

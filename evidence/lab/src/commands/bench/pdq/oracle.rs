@@ -78,8 +78,8 @@ fn questions_of(args: &PdqQuestions) -> Result<Answered, LabError> {
         Some(path) => String::from_utf8_lossy(&files::read_file(path, LIMIT)?).into_owned(),
         None => String::new(),
     };
-    let params = named(&args.params)?;
-    let params: Vec<_> = params.iter().map(|params| &**params).collect();
+    let sets = named(&args.params)?;
+    let params: Vec<_> = sets.iter().map(|params| &**params).collect();
     let random = Random {
         count: args.random,
         most: args.bound,
@@ -162,23 +162,24 @@ pub(super) fn run(args: &PdqOracle, out: &Output<'_>) -> Result<(), LabError> {
         source: asked.source.clone(),
         ..Summary::default()
     };
-    let mut told = Ok(());
+    let mut printed = Ok(());
     ask(
         &tables,
         &asked,
-        (args.from..end, args.bound),
+        args.from..end,
+        args.bound,
         &named(&args.params)?,
         &mut |outcome| {
             summary.add(outcome);
             if outcome.verdict == Verdict::Different {
                 out.ui.warn(&format!("other rows: {}", outcome.sql));
             }
-            if out.json && told.is_ok() {
-                told = files::print_json(outcome);
+            if out.json && printed.is_ok() {
+                printed = files::print_json(outcome);
             }
         },
     )?;
-    told?;
+    printed?;
     out.show(&summary)?;
     match summary.different {
         0 => Ok(()),
