@@ -1,4 +1,4 @@
-//! Every party's part: `OMR_PARAMS=sophomr-v5 cargo run --release -p omr-e2e --example retrieval`.
+//! The part of every party: `OMR_PARAMS=sophomr-v5 cargo run --release -p omr-e2e --example retrieval`.
 use omr_client::letter::{Piece, Place, Reader, Writer};
 use omr_client::{decode, identity, os_rng, write_detection_key};
 use omr_detector::engine::{Task, on_cpu};

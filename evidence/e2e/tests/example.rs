@@ -1,4 +1,4 @@
-//! The example that shows every party's part does what it says.
+//! The example that shows every party's part runs as documented.
 #![forbid(unsafe_code)]
 
 #[path = "../examples/retrieval.rs"]
