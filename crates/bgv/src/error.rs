@@ -6,10 +6,10 @@ use omr_errors::Mismatch;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvalError {
-    /// The operands have different levels; expected is that of the other operand.
+    /// The operands have different levels; expected is the first operand's.
     #[error("expected a ciphertext at level {}, found level {}", .0.expected, .0.found)]
     Level(Mismatch<usize>),
-    /// The operands have different scales; expected is that of the other operand.
+    /// The operands have different scales; expected is the first operand's.
     #[error("expected scale {}, found {}", .0.expected, .0.found)]
     Scale(Mismatch<u64>),
     /// A ciphertext has another number of parts than the operation requires.

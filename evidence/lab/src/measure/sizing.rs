@@ -28,7 +28,7 @@ pub(crate) fn kept_bytes(message: u64) -> u64 {
     message + RECORD_BYTES + ONCE_BYTES
 }
 
-/// What is asked of a service.
+/// The load of a service.
 #[derive(Clone, Copy, Debug, Serialize, Args)]
 pub struct Load {
     /// Messages posted in a day: Zcash 20,408, Bitcoin 604,800

@@ -1,4 +1,4 @@
-//! Letters from end to end: a server, senders and recipients in separate processes, some of which are killed on the
+//! Letters from end to end: a server, senders and recipients in separate processes. Some of these are killed on the
 //! way. At the end every letter is in its recipient's inbox, once.
 
 mod letters;

@@ -1,8 +1,6 @@
 //! Codes of OMR1p, OMR2p and PerfOMR: round trips and failure probabilities. Wrong sums yield an error or the
 //! right answer, never a wrong one.
 
-//! the right answer, never a wrong one.
-
 use omr_codec::{CodecError, DecodeError, Field, Symbols};
 use omr_papers::codec::{BucketShape, Bundle, CombinationShape, Combinations, IndexBuckets};
 use omr_protocol::Mismatch;

@@ -16,7 +16,7 @@ pub(crate) struct BenchCompare {
     /// Earlier output of `omr-lab bench all --json`; - is standard input
     #[arg(value_name = "OLD")]
     old: PathBuf,
-    /// Its present output
+    /// Present output of this command
     #[arg(value_name = "NEW")]
     new: PathBuf,
 }

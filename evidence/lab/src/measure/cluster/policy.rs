@@ -27,7 +27,7 @@ pub struct Load {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// One a day for each recipient, at a time of her own, of the messages since her last one
+    /// One a day for each recipient, at a separate time, of the messages since the last one
     Daily,
     /// One a day for each recipient, at one of 24 times, so that those of a time are served together
     Grouped,

@@ -17,7 +17,7 @@ use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The number of batches of which digests are measured.
+/// The number of batches whose digests are measured.
 const BATCHES: usize = 2;
 
 /// A board in memory, and keys as files.

@@ -20,10 +20,10 @@ const ORDER_DAYS: f64 = 30.0;
 /// The machines.
 #[derive(Clone, Copy, Debug, Serialize, Args)]
 pub struct Nodes {
-    /// Cores of a node, on all of which it does one run at a time
+    /// Cores of a node, which does one run at a time on all of them
     #[arg(long, value_name = "C", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub node_cores: u64,
-    /// What a core of a node does of what the core did that was measured: its speed, and what many threads lose
+    /// Speed of a node's core relative to the measured core, including what many threads lose
     #[arg(long, value_name = "E", default_value_t = 1.0)]
     pub efficiency: f64,
     /// Bits that a node fetches in a second, while it works on the run before

@@ -29,7 +29,7 @@ pub struct Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClueKind {
-    /// None: a poster can aim one clue at every recipient.
+    /// No attack: a poster can aim one clue at every recipient.
     Plain,
     /// Clues are bound to their payload, so that none can be aimed at every recipient.
     Bound,

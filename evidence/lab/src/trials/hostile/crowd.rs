@@ -1,4 +1,4 @@
-//! A crowd of idle connections, half of which never send a byte.
+//! A crowd of idle connections. Half of them never send a byte.
 
 use super::raw::{PREFACE, SETTINGS};
 use super::tally::Tally;

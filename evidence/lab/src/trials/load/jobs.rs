@@ -50,7 +50,7 @@ pub struct JobFigures {
     pub jobs: Vec<JobTimes>,
     /// Seconds of the first run, which does the board's share of the work.
     pub first_s: f64,
-    /// The mean seconds of the other runs, which share this work.
+    /// The mean seconds of all later runs, which share this work.
     pub further_mean_s: Option<f64>,
     /// The ratio of this mean to the first.
     pub further_over_first: Option<f64>,

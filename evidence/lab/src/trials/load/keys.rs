@@ -22,7 +22,7 @@ pub struct KeyLoad {
     /// Keys to register, of each kind
     #[arg(long = "keys", value_name = "N", default_value_t = 200, value_parser = count())]
     pub count: u32,
-    /// Which keys
+    /// Kinds of keys
     #[arg(long, value_name = "KIND", default_value = "instant")]
     pub key_kind: KeyChoice,
 }

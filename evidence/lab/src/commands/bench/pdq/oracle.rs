@@ -30,7 +30,7 @@ pub(crate) struct PdqQuestions {
     /// Seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Parameter sets, one of which must be deep enough for a random question
+    /// Parameter sets; for a random question one must be deep enough
     #[arg(
         long,
         value_name = "NAME",
