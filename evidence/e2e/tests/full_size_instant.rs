@@ -22,13 +22,7 @@ const KEY_BYTES: u64 = 60_000_000;
 
 /// Digests messages on a board of the set `name`, half of them pertinent or as many as the bound, in a session with
 /// room for `room` messages. Clues and digests have at most `clue_bytes` and `digest_bytes`.
-fn half_of(
-    name: &str,
-    messages: u64,
-    room: Option<u64>,
-    clue_bytes: usize,
-    digest_bytes: usize,
-) {
+fn half_of(name: &str, messages: u64, room: Option<u64>, clue_bytes: usize, digest_bytes: usize) {
     let set = ParamSet::named(name).unwrap();
     let params = set.instantomr().unwrap();
     assert!(params.miss_log2() <= -30.0, "{}", params.miss_log2());

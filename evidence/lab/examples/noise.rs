@@ -22,8 +22,8 @@ fn main() -> Result<(), Error> {
     let args: Vec<String> = std::env::args().collect();
     let name = args.get(1).map_or(SOPHOMR, |name| name);
     let seed = args.get(2).map_or(Ok(1), |s| s.parse())?;
-    let earlier = PaperSet::named(name, true).ok();
-    if let Some(set) = earlier.filter(|set| set.lwe().is_some()) {
+    let paper_set = PaperSet::named(name, true).ok();
+    if let Some(set) = paper_set.filter(|set| set.lwe().is_some()) {
         let (keys, large) = PaperKeys::with_large_secret(&set, seed)?;
         let n = keys.params().slots() as u64;
         let placement = Placement::new(&[1; SEED_BYTES], 0, n as usize);

@@ -28,7 +28,7 @@ fn outcomes(asked: &Answered) -> Vec<Outcome> {
     let mut outcomes = Vec::new();
     let all = 0..asked.questions.len();
     let tables = read_tables(&folder()).unwrap();
-    ask(&tables, asked, (all, BOUND), &sets, &mut |outcome| {
+    ask(&tables, asked, all, BOUND, &sets, &mut |outcome| {
         outcomes.push(outcome.clone());
     })
     .unwrap();

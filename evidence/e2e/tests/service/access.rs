@@ -292,7 +292,8 @@ async fn a_server_without_pages_answers_that_it_has_none() {
     let server = Running::start(settings).await;
     for path in ["/", "/metrics", "/status.json"] {
         let answer = http(&server, get(path)).await;
-        let expected = format!("expected a call by gRPC, as this server has no pages; found {path}\n");
+        let expected =
+            format!("expected a call by gRPC, as this server has no pages; found {path}\n");
         assert!(
             answer.starts_with("HTTP/1.1 404") && answer.ends_with(&expected),
             "{answer}"

@@ -58,7 +58,7 @@ pub enum CompareError {
     Bench(#[from] BenchError),
     /// A scheme of a paper failed.
     #[error(transparent)]
-    Earlier(#[from] PaperBenchError),
+    Paper(#[from] PaperBenchError),
 }
 
 impl Comparison {

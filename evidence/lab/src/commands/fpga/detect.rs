@@ -80,8 +80,8 @@ pub(super) fn run(args: &FpgaDetect, out: &Output<'_>) -> Result<(), LabError> {
         batches.push(ClueBatch::new(&params, &placement, clues, bytes));
         placements.push(placement);
     }
-    let earlier = PaperParams::of_ring(params.clone());
-    let detector = PaperDetector::new(Arc::new(earlier), keys.detection);
+    let set_params = PaperParams::of_ring(params.clone());
+    let detector = PaperDetector::new(Arc::new(set_params), keys.detection);
     let blocks = blocks(args.cycles.as_deref())?;
     let model = FpgaModel::new(&detector, &blocks, &Device::U55C)?;
     let detected = out.under_bar(|bar| model.detect(&batches, bar));

@@ -22,7 +22,7 @@ enum Engine {
     /// A scheme of the product.
     Current(Scheme),
     /// A scheme published before SophOMR.
-    Earlier(PaperScheme),
+    Paper(PaperScheme),
 }
 
 /// Returns every scheme with a set of at least 128 bits.
@@ -49,7 +49,7 @@ pub fn contenders() -> Vec<Contender> {
     };
     all.extend(PaperScheme::ALL.map(|scheme| Contender {
         name: scheme.name(),
-        engine: Engine::Earlier(scheme),
+        engine: Engine::Paper(scheme),
         set: PaperSet::of(scheme).name,
         tiny: tiny(scheme).expect("every scheme has a tiny set"),
     }));
@@ -61,7 +61,7 @@ fn as_published() -> impl Iterator<Item = Contender> {
     let sets = PaperSet::all().into_iter().filter(|set| set.published);
     sets.map(|set| Contender {
         name: set.name,
-        engine: Engine::Earlier(set.scheme),
+        engine: Engine::Paper(set.scheme),
         set: set.name,
         tiny: set.name,
     })
@@ -75,7 +75,7 @@ pub fn named(name: &str, allow_insecure: bool) -> Result<Contender, CompareError
     let known: Vec<&str> = all.iter().map(|contender| contender.name).collect();
     let unknown = SetError::Unknown(Mismatch::new(known.join(", "), name.to_owned()));
     let found = all.into_iter().find(|it| it.name == name).ok_or(unknown)?;
-    if let Engine::Earlier(_) = found.engine {
+    if let Engine::Paper(_) = found.engine {
         PaperSet::named(found.set, allow_insecure)?;
     }
     Ok(found)
@@ -99,11 +99,11 @@ impl Contender {
         let set = if work.tiny { self.tiny } else { self.set };
         match self.engine {
             Engine::Current(scheme) => self.current(scheme, set, work, seed, progress),
-            Engine::Earlier(scheme) => self.earlier(scheme, set, work, seed, progress),
+            Engine::Paper(scheme) => self.paper(scheme, set, work, seed, progress),
         }
     }
 
-    fn earlier(
+    fn paper(
         &self,
         scheme: PaperScheme,
         set: &str,

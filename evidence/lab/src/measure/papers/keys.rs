@@ -20,7 +20,7 @@ use std::time::Instant;
 /// A set's parameters, a recipient's keys and the detector.
 pub struct PaperKeys {
     pub(super) set: PaperSet,
-    pub(super) earlier: Arc<PaperParams>,
+    pub(super) set_params: Arc<PaperParams>,
     pub(super) address: Address,
     pub(super) detector: PaperDetector,
     pub(super) detection_key_bytes: u64,
@@ -58,10 +58,10 @@ impl PaperKeys {
             ClueKind::Bound
         };
         let start = Instant::now();
-        let earlier = Arc::new(set.params()?);
-        let params = &earlier.params;
+        let set_params = Arc::new(set.params()?);
+        let params = &set_params.params;
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let (address, key, large) = match &earlier.lwe {
+        let (address, key, large) = match &set_params.lwe {
             None => {
                 let keys = ring_keys(params, kind, &mut rng);
                 let address = Address::Ring {
@@ -72,7 +72,7 @@ impl PaperKeys {
             }
             Some(lwe) => {
                 let (secret, clue) = identity(lwe, &mut rng);
-                let (key, large) = detection_key_with_large_secret(&earlier, &secret, &mut rng);
+                let (key, large) = detection_key_with_large_secret(&set_params, &secret, &mut rng);
                 let address = Address::Lwe {
                     params: lwe.clone(),
                     secret: Box::new(secret),
@@ -84,8 +84,8 @@ impl PaperKeys {
         let detection_key_bytes = DetectionKey::bytes(params, key.clues());
         let keys = Self {
             set: set.clone(),
-            detector: PaperDetector::new(earlier.clone(), key),
-            earlier,
+            detector: PaperDetector::new(set_params.clone(), key),
+            set_params,
             address,
             detection_key_bytes,
             keygen_s: start.elapsed().as_secs_f64(),
@@ -95,7 +95,7 @@ impl PaperKeys {
 
     /// Returns the parameters.
     pub fn params(&self) -> &Arc<Params> {
-        &self.earlier.params
+        &self.set_params.params
     }
 
     /// Returns the detector.
@@ -113,7 +113,7 @@ impl PaperKeys {
         seed: u64,
         placement: &Placement,
     ) -> Result<ClueBatch, DetectorError> {
-        let (params, address) = (&self.earlier, &self.address);
+        let (params, address) = (&self.set_params, &self.address);
         let board = Board::new(params, address, messages, pertinent, 1, seed);
         board.batch(
             0..messages,

@@ -81,7 +81,7 @@ pub enum PaperBenchError {
     Bundle(usize),
     /// The compression failed.
     #[error(transparent)]
-    Earlier(#[from] PaperError),
+    Paper(#[from] PaperError),
     /// The digest did not decrypt.
     #[error(transparent)]
     Decrypt(#[from] DecodeError),
@@ -124,7 +124,7 @@ impl PaperBench {
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
         let params = keys.params();
         let board = Board::new(
-            &keys.earlier,
+            &keys.set_params,
             &keys.address,
             self.messages,
             self.pertinent,

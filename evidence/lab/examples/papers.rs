@@ -1,5 +1,5 @@
 //! One digest of a paper's scheme from clues to payloads, with seconds by stage:
-//! `cargo run --release -p omr-lab --features yardstick --example earlier -- [SCHEME] [THREADS] [BUNDLE]`; schemes:
+//! `cargo run --release -p omr-lab --features yardstick --example papers -- [SCHEME] [THREADS] [BUNDLE]`; schemes:
 //! omd1p, omr1p, omr2p, perfomr1, perfomr2, dos-perfomr.
 use omr_detector::Quiet;
 use omr_lab::measure::PaperBench;

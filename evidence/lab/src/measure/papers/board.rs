@@ -21,7 +21,7 @@ const BOARD: [u8; 16] = [0; 16];
 
 /// Messages made from a seed: pertinent ones at random positions, the others strangers', whose clues look uniform.
 pub(super) struct Board<'a> {
-    earlier: &'a PaperParams,
+    set_params: &'a PaperParams,
     params: &'a Params,
     sender: EitherSender<'a>,
     seed: [u8; 32],
@@ -40,7 +40,7 @@ impl<'a> Board<'a> {
     ///
     /// Panics: if more are pertinent than there are.
     pub(super) fn new(
-        earlier: &'a PaperParams,
+        set_params: &'a PaperParams,
         address: &'a Address,
         messages: u64,
         pertinent: usize,
@@ -48,7 +48,7 @@ impl<'a> Board<'a> {
         seed: u64,
     ) -> Self {
         assert!(pertinent as u64 <= messages, "pertinent messages");
-        let params = &*earlier.params;
+        let params = &*set_params.params;
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let mut places = BTreeSet::new();
         while places.len() < pertinent {
@@ -66,7 +66,7 @@ impl<'a> Board<'a> {
             }
         };
         Self {
-            earlier,
+            set_params,
             params,
             sender,
             seed: bytes,
@@ -117,7 +117,7 @@ impl<'a> Board<'a> {
         let (params, bytes) = (self.params, self.clue_bytes());
         let clues = stages.time("read", || self.clues(messages.clone()));
         let EitherSender::Bound(_) = self.sender else {
-            let batch = || self.earlier.batch(placement, clues, bytes);
+            let batch = || self.set_params.batch(placement, clues, bytes);
             return Ok(stages.time("clues", batch));
         };
         let count = (messages.end - messages.start) as usize;

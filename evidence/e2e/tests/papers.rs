@@ -28,14 +28,14 @@ fn value(p: u64, bundle: usize, which: u64) -> u32 {
 #[test]
 fn sums_of_the_pertinent_bundles_come_out_of_clues() {
     let set = PaperSet::named("insecure-tiny-perfomr1-v1", true).unwrap();
-    let earlier = Arc::new(set.params().unwrap());
-    let params = &earlier.params;
+    let set_params = Arc::new(set.params().unwrap());
+    let params = &set_params.params;
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let keys = ring_keys(params, ClueKind::Plain, &mut rng);
     let n = params.slots() as u64;
     let messages = n + n / 3;
     let mut board = Workload::new(params.clue.clone(), keys.clue.clone(), messages, 14, 1, 5);
-    let detector = PaperDetector::new(earlier.clone(), keys.detection);
+    let detector = PaperDetector::new(set_params.clone(), keys.detection);
     let bundles = Bundles::new(params, 2).unwrap();
     let mut compressor = detector.compressor(bundles, SHAPE).unwrap();
     let steps = detector.baby_steps(&Quiet).unwrap();
@@ -45,7 +45,7 @@ fn sums_of_the_pertinent_bundles_come_out_of_clues() {
         let (start, end) = (batch as u64 * n, messages.min((batch as u64 + 1) * n));
         let placement = Placement::new(&[3; SEED_BYTES], batch, params.slots());
         let clues = board.clues(start..end).unwrap();
-        let clues = earlier.batch(&placement, clues, Clue::bytes(&params.clue));
+        let clues = set_params.batch(&placement, clues, Clue::bytes(&params.clue));
         let mut stages = Stages::default();
         let pertinency = detector
             .pertinency_vector(&steps, &clues, &Quiet, &mut stages)
