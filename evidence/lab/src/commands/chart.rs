@@ -98,8 +98,11 @@ impl Chart<'_> {
                 .draw_series(LineSeries::new(line.points.iter().copied(), style))?
                 .label(line.name.as_str())
                 .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], style));
-            let dot = |&point: &(f64, f64)| Circle::new(point, 4, line.colour.filled());
-            chart.draw_series(line.measured.iter().map(dot))?;
+            chart.draw_series(
+                line.measured
+                    .iter()
+                    .map(|&point| Circle::new(point, 4, line.colour.filled())),
+            )?;
         }
         chart
             .configure_series_labels()

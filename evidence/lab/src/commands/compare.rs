@@ -111,8 +111,10 @@ fn chosen(args: &Compare) -> Result<Vec<Contender>, LabError> {
     if args.schemes.is_empty() {
         return Ok(contenders());
     }
-    let contender = |name: &String| Ok(named(name, args.allow_insecure)?);
-    args.schemes.iter().map(contender).collect()
+    args.schemes
+        .iter()
+        .map(|name| Ok(named(name, args.allow_insecure)?))
+        .collect()
 }
 
 fn work(args: &Compare) -> Work {

@@ -319,8 +319,8 @@ fn blocks(path: Option<&Path>) -> Result<Blocks, LabError> {
     let Some(path) = path else {
         return Ok(Blocks::of_repository()?);
     };
-    let unread = |source| LabError::Unread(path.to_owned(), source);
-    let json = std::fs::read_to_string(path).map_err(unread)?;
+    let json = std::fs::read_to_string(path)
+        .map_err(|source| LabError::Unread(path.to_owned(), source))?;
     Blocks::parse(&json).map_err(|source| LabError::Cycles(path.to_owned(), source))
 }
 

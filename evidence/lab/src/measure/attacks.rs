@@ -350,8 +350,11 @@ fn forged(
     rng.fill_bytes(&mut secret);
     // Residues modulo q that are posted as these bytes.
     let spec = params.spec();
-    let least = |&x: &u32| u64::from(spec.stands_for(x)) * spec.q / spec.modulus();
-    let b: Vec<u64> = clue.b.iter().map(least).collect();
+    let b: Vec<u64> = clue
+        .b
+        .iter()
+        .map(|&x| u64::from(spec.stands_for(x)) * spec.q / spec.modulus())
+        .collect();
     BoundClue::bind(params, clue.a, &b, w, binding(payload), &secret)
 }
 

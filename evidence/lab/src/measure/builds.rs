@@ -253,8 +253,9 @@ mod tests {
         let mut runs = 0;
         let found = compare_builds([&old, &new], &arguments, 2, || runs += 1).unwrap();
         assert_eq!((found[0].median_ratio, runs), (0.25, 4));
-        let line = |name| format!("{name} bench digest --json\n");
-        let turns = ["old", "new", "new", "old"].map(line).concat();
+        let turns = ["old", "new", "new", "old"]
+            .map(|name| format!("{name} bench digest --json\n"))
+            .concat();
         assert_eq!(fs::read_to_string(log).unwrap(), turns);
 
         let none = dir.path().join("none");

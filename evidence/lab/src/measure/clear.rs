@@ -9,8 +9,10 @@ use omr_rlwe::SecretPoly;
 pub(crate) fn doubled(params: &ClueParams, posted: &[u32]) -> Vec<u64> {
     let (spec, q) = (params.spec(), params.q());
     let twice = 2 * spec.q / spec.modulus();
-    let value = |&x: &u32| q.reduce(twice * u64::from(spec.stands_for(x)));
-    posted.iter().map(value).collect()
+    posted
+        .iter()
+        .map(|&x| q.reduce(twice * u64::from(spec.stands_for(x))))
+        .collect()
 }
 
 /// Returns twice the values of a posted vector, ready for products.

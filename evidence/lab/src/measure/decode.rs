@@ -133,8 +133,11 @@ impl DecodeBench {
             });
         }
         let recipient = &recipient;
-        let case = |made| case(made, |digest| recipient.decode(digest).is_ok());
-        Ok(self.times(params.name(), digests.iter().map(case).collect(), rng))
+        let cases = digests
+            .iter()
+            .map(|made| case(made, |digest| recipient.decode(digest).is_ok()))
+            .collect();
+        Ok(self.times(params.name(), cases, rng))
     }
 
     fn instantomr(
@@ -201,8 +204,8 @@ fn on_copy<D: Clone>(digest: &D, decode: impl FnOnce(&D) -> bool) -> (bool, f64)
 
 /// Returns the number of pertinent messages of each class, and whether the digest is damaged.
 fn classes(bound: usize) -> [(usize, bool); 6] {
-    let whole = |pertinent| (pertinent, false);
-    let [none, one, half, full, over] = [0, 1, bound.div_ceil(2), bound, bound + 1].map(whole);
+    let [none, one, half, full, over] =
+        [0, 1, bound.div_ceil(2), bound, bound + 1].map(|pertinent| (pertinent, false));
     [none, one, half, full, over, (bound, true)]
 }
 

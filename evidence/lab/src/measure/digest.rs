@@ -507,8 +507,12 @@ impl Score {
                 continue;
             }
             score.found += 1;
-            let exact = |payload: &Vec<u8>| *payload == board.payload(message.index);
-            score.exact += usize::from(message.payload.as_ref().is_some_and(exact));
+            score.exact += usize::from(
+                message
+                    .payload
+                    .as_ref()
+                    .is_some_and(|payload| *payload == board.payload(message.index)),
+            );
         }
         score
     }

@@ -115,8 +115,10 @@ fn search_at(
         insecure: 0,
     };
     let mut all = Vec::new();
-    let secrets = |base| SECRETS.into_iter().map(move |secret| (base, secret));
-    for (base, (block, weight)) in bases.iter().flat_map(secrets) {
+    for (base, (block, weight)) in bases
+        .iter()
+        .flat_map(|base| SECRETS.into_iter().map(move |secret| (base, secret)))
+    {
         let secret = SecretSpec::Blocks {
             block,
             weight: weight.clone(),

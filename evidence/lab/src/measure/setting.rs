@@ -128,8 +128,10 @@ pub(crate) fn schemes(of: Option<EngineKind>) -> impl TypedValueParser<Value = S
         [engine] => of.is_none_or(|of| of == engine),
         _ => false,
     };
-    let value = |scheme: Scheme| PossibleValue::new(scheme.name()).help(about(scheme));
-    let values = Scheme::ALL.into_iter().filter(fits).map(value);
+    let values = Scheme::ALL
+        .into_iter()
+        .filter(fits)
+        .map(|scheme| PossibleValue::new(scheme.name()).help(about(scheme)));
     PossibleValuesParser::new(values).try_map(|name| name.parse::<Scheme>())
 }
 

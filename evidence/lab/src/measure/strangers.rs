@@ -149,8 +149,13 @@ impl Hostile {
         // Outside the window by more than the noise.
         let units = 2 * self.params.spec().range + 1 + stream.next_u64() % 64;
         let offset = u64::from(self.in_clue(units));
-        let moved = |&b: &u32| ((u64::from(b) + offset) % q) as u32;
-        (clue.a, clue.b.iter().map(moved).collect())
+        (
+            clue.a,
+            clue.b
+                .iter()
+                .map(|&b| ((u64::from(b) + offset) % q) as u32)
+                .collect(),
+        )
     }
 
     /// Returns a payload whose symbols are all `value`, except the last symbol of each block, which may have to be

@@ -122,8 +122,10 @@ impl Workload {
 
     /// Returns a sender to each recipient.
     pub(crate) fn senders(&self) -> Vec<Sender> {
-        let sender = |key| Sender::new(&self.params, key);
-        self.keys.iter().map(sender).collect()
+        self.keys
+            .iter()
+            .map(|key| Sender::new(&self.params, key))
+            .collect()
     }
 
     /// Returns the clue of a message as it is on the board.
@@ -178,8 +180,10 @@ pub(crate) fn uniform_clue(params: &ClueParams, stream: &mut impl Rng) -> Clue {
     let spec = params.spec();
     let mut words = vec![0; spec.n + spec.coordinates];
     uniform_residues(stream, params.q(), &mut words);
-    let posted = |x: u64| (x * spec.posted_modulus() / spec.q) as u32;
-    let mut a: Vec<u32> = words.into_iter().map(posted).collect();
+    let mut a: Vec<u32> = words
+        .into_iter()
+        .map(|x| (x * spec.posted_modulus() / spec.q) as u32)
+        .collect();
     let b = a.split_off(spec.n);
     Clue { a, b }
 }

@@ -169,8 +169,9 @@ impl Place {
     pub(crate) fn alarms(&self) -> Vec<String> {
         let bytes = fs::read(&self.setup.log).unwrap_or_default();
         let log = String::from_utf8_lossy(&bytes);
-        let alarming = |line: &&str| line.contains("panicked") || line.contains("please report");
-        let lines = log.lines().filter(alarming);
+        let lines = log
+            .lines()
+            .filter(|line| line.contains("panicked") || line.contains("please report"));
         lines.map(|line| format!("log: {line}")).collect()
     }
 }

@@ -9,8 +9,9 @@ fn soak(scene: &Scene, more: &[&str]) -> crate::common::Done {
 }
 
 fn lines(text: &str) -> Vec<Value> {
-    let line = |line| serde_json::from_str(line).unwrap();
-    text.lines().map(line).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 #[test]

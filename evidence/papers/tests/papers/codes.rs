@@ -36,8 +36,9 @@ fn sums(
 }
 
 fn bundles(map: &BTreeMap<u64, u32>) -> Vec<Bundle> {
-    let bundle = |(&index, &count)| Bundle { index, count };
-    map.iter().map(bundle).collect()
+    map.iter()
+        .map(|(&index, &count)| Bundle { index, count })
+        .collect()
 }
 
 fn total(support: &[Bundle]) -> usize {

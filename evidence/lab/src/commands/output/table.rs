@@ -109,8 +109,10 @@ impl Node {
         let names = |fields: &Fields| fields.iter().map(|(n, _)| n.clone()).collect::<Vec<_>>();
         let first = names(rows.first()?.1);
         let fits = |(_, fields): &(&str, &Fields)| {
-            let plain = |(name, value): &(String, Self)| value.cell(name).is_some();
-            names(fields) == first && fields.iter().all(plain)
+            names(fields) == first
+                && fields
+                    .iter()
+                    .all(|(name, value)| value.cell(name).is_some())
         };
         (rows.len() > 1 && rows.iter().all(fits)).then_some(rows)
     }

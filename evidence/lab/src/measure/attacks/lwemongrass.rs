@@ -83,8 +83,9 @@ impl Fixture {
         match change {
             Change::Sum => {
                 super::add(&mut clue, &other, q);
-                let less = |b: &mut u32| *b = (*b + q - self.params.offset()) % q;
-                clue.b.iter_mut().for_each(less);
+                clue.b
+                    .iter_mut()
+                    .for_each(|b| *b = (*b + q - self.params.offset()) % q);
             }
             // The clue does not depend on a payload or on the poster.
             Change::Payload | Change::Key => {}

@@ -143,8 +143,10 @@ impl<'a> Real<'a> {
         for (name, most) in [("one by one", 1), ("together", costs.together as usize)] {
             let groups = groups(most.min(TOGETHER));
             let (_, real_s) = cpu(|| self.digests(&groups, 0..batches))?;
-            let run = |group: &Range<usize>| run(group.len(), batches);
-            let runs: Vec<Run> = groups.iter().map(run).collect();
+            let runs: Vec<Run> = groups
+                .iter()
+                .map(|group| run(group.len(), batches))
+                .collect();
             all.push(self.compared(name, real_s, &runs, costs));
         }
         let groups = groups(costs.together as usize);

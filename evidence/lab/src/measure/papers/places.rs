@@ -29,11 +29,12 @@ impl Places {
         let batches = messages.div_ceil(set.slots as u64);
         let symbols = packing(set.p.into(), payload_bytes, fingerprints)?;
         let places = batches * set.slots as u64;
-        let placement = |batch| Placement::new(&seed, batch, set.slots);
         Ok(Self {
             codes: PaperCodes::with_symbols(set, &seed, places, bound, symbols)?,
             bundles,
-            placements: (0..batches as usize).map(placement).collect(),
+            placements: (0..batches as usize)
+                .map(|batch| Placement::new(&seed, batch, set.slots))
+                .collect(),
             slots: set.slots as u64,
         })
     }
@@ -126,8 +127,10 @@ impl Places {
                 out.push((slot as u32, weight));
             }
             PaperIndex::Buckets(code) => {
-                let entries = |at| (at as u32..).zip(code.content(bundle));
-                out.extend(code.places(bundle).flat_map(entries));
+                out.extend(
+                    code.places(bundle)
+                        .flat_map(|at| (at as u32..).zip(code.content(bundle))),
+                );
             }
         }
     }

@@ -87,8 +87,9 @@ impl CompressBench {
         let world = self.world(&mut rng);
         let indices: Vec<Rlwe> = (0..world.data.len())
             .map(|block| {
-                let wanted = |slot| u32::from(world.wanted.contains(&(block * slots + slot)));
-                let index: Vec<u32> = (0..slots).map(wanted).collect();
+                let index: Vec<u32> = (0..slots)
+                    .map(|slot| u32::from(world.wanted.contains(&(block * slots + slot))))
+                    .collect();
                 encrypt_index(params, secret, &index, &mut rng)
             })
             .collect();
@@ -179,8 +180,10 @@ impl CompressBench {
 
 impl World {
     fn expected(&self, slots: usize) -> BTreeMap<usize, u32> {
-        let symbol = |&row: &usize| (row, self.data[row / slots][row % slots]);
-        self.wanted.iter().map(symbol).collect()
+        self.wanted
+            .iter()
+            .map(|&row| (row, self.data[row / slots][row % slots]))
+            .collect()
     }
 }
 

@@ -179,6 +179,7 @@ fn is_planned(table: &Table, condition: &str, params: &[&Params], bound: usize) 
     };
     let select = (0..schema.columns.len()).collect();
     let shape = Query::new(select, filter).shape();
-    let planned = |params: &&Params| Plan::new(params, schema, &shape, bound).is_ok();
-    params.iter().any(planned)
+    params
+        .iter()
+        .any(|params| Plan::new(params, schema, &shape, bound).is_ok())
 }

@@ -36,10 +36,11 @@ pub fn read_tables(folder: &Path) -> Result<BTreeMap<String, Table>, PdqBenchErr
 pub fn typed(table: &Table) -> Typed {
     let schema = table.schema();
     let columns = schema.columns.iter();
-    let column = |column: &omr_table::Column| (column.name.clone(), column.kind.to_string());
     Typed {
         name: schema.name.clone(),
-        columns: columns.map(column).collect(),
+        columns: columns
+            .map(|column| (column.name.clone(), column.kind.to_string()))
+            .collect(),
     }
 }
 

@@ -192,8 +192,7 @@ impl QueryBench {
 
     fn matching(&self, table: &Table) -> Vec<u64> {
         let wanted = table.value(self.asked(), self.column());
-        let same = |&row: &usize| table.value(row, self.column()) == wanted;
-        let rows = (0..table.rows()).filter(same);
+        let rows = (0..table.rows()).filter(|&row| table.value(row, self.column()) == wanted);
         rows.map(|row| row as u64).collect()
     }
 }

@@ -61,8 +61,10 @@ impl Digests {
         let decoded = response.and_then(|response| {
             let range = response.request().range;
             let found = decode(&people.set, &people.recipients[owner].secret, &response);
-            let text = |error| format!("a digest of {range:?} does not decode: {error}");
-            Ok((range.clone(), found.map_err(text)?))
+            Ok((
+                range.clone(),
+                found.map_err(|error| format!("a digest of {range:?} does not decode: {error}"))?,
+            ))
         });
         match decoded {
             Ok((range, messages)) => {
@@ -145,8 +147,12 @@ impl Verdict {
             }
         }
         let own = |&i: &u64| copy.owners.get(i as usize) == Some(&digest.owner);
-        let left = |&i: &u64| !seen.contains(&(i as usize));
-        let missed: Vec<u64> = digest.range.clone().filter(own).filter(left).collect();
+        let missed: Vec<u64> = digest
+            .range
+            .clone()
+            .filter(own)
+            .filter(|&i| !seen.contains(&(i as usize)))
+            .collect();
         self.missed += missed.len() as u64;
         let wrong = before != [self.missed, self.wrong, self.doubled];
         wrong.then(|| {
@@ -176,9 +182,8 @@ mod tests {
 
     #[test]
     fn a_digest_that_misses_doubles_or_garbles_is_a_fault() {
-        let payload = |i: u8| bytes::Bytes::from(vec![i; 3]);
         let copy = Copy {
-            payloads: (0..6).map(payload).collect(),
+            payloads: (0..6).map(|i| bytes::Bytes::from(vec![i; 3])).collect(),
             owners: vec![0, 1, 2, 0, 2, 0],
         };
         let found = |indices: &[(u64, u8)]| Found {

@@ -84,8 +84,11 @@ impl People {
     /// Errors: `Broken` if the board's id is invalid.
     pub(crate) fn senders(&self, board: &Board) -> Result<Vec<BoundSender>, TrialError> {
         let id = board_id(board)?;
-        let sender = |key| BoundSender::new(self.set.clue(), key, id);
-        Ok(self.addresses.iter().map(sender).collect())
+        Ok(self
+            .addresses
+            .iter()
+            .map(|key| BoundSender::new(self.set.clue(), key, id))
+            .collect())
     }
 
     /// Returns the messages of a post. Each begins with its position in the post and its owner.

@@ -82,7 +82,9 @@ impl Tally {
 
     pub(super) fn faults(&self) -> Vec<String> {
         let faults = lock(&self.faults);
-        let line = |(text, count): (&String, &u64)| format!("{count} times: {text}");
-        faults.iter().map(line).collect()
+        faults
+            .iter()
+            .map(|(text, count)| format!("{count} times: {text}"))
+            .collect()
     }
 }

@@ -303,7 +303,9 @@ fn judge(set: &ParamSet, recipient: &Recipient, digest: &[u8]) -> Result<(), Str
 impl JobFigures {
     /// Returns descriptions of all faults.
     pub(super) fn faults(&self) -> Vec<String> {
-        let wrong = |job: &JobTimes| Some(format!("a digest is wrong: {}", job.error.as_ref()?));
-        self.jobs.iter().filter_map(wrong).collect()
+        self.jobs
+            .iter()
+            .filter_map(|job| Some(format!("a digest is wrong: {}", job.error.as_ref()?)))
+            .collect()
     }
 }

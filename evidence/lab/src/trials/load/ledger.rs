@@ -85,8 +85,12 @@ impl Ledger {
 
     /// Returns the result, once the whole board was recorded.
     pub(crate) fn finish(mut self) -> ReadBack {
-        let lost = |(index, seen): &(&Option<u64>, &bool)| index.is_some() && !**seen;
-        self.found.lost = self.indices.iter().zip(&self.seen).filter(lost).count() as u64;
+        self.found.lost = self
+            .indices
+            .iter()
+            .zip(&self.seen)
+            .filter(|(index, seen)| index.is_some() && !**seen)
+            .count() as u64;
         self.found
     }
 }

@@ -37,8 +37,9 @@ pub(crate) fn letters(
         text.resize(bytes, 0);
         rng.fill_bytes(&mut text[start..]);
         if number % 7 != 6 {
-            let letter = |byte: &mut u8| *byte = b'a' + *byte % 26;
-            text[start..].iter_mut().for_each(letter);
+            text[start..]
+                .iter_mut()
+                .for_each(|byte| *byte = b'a' + *byte % 26);
         }
         Letter {
             sender: number / recipients % senders,
@@ -128,8 +129,13 @@ mod tests {
         assert_eq!(texts.len(), 40);
         assert!(all.iter().filter(|letter| letter.text.len() > 612).count() >= 8);
         for (who, count) in [(0, 2), (1, 3)] {
-            let of = |letter: &Letter| [letter.sender, letter.recipient][who];
-            assert_eq!(all.iter().map(of).collect::<BTreeSet<_>>().len(), count);
+            assert_eq!(
+                all.iter()
+                    .map(|letter| [letter.sender, letter.recipient][who])
+                    .collect::<BTreeSet<_>>()
+                    .len(),
+                count
+            );
         }
         let most = most_messages(&all, 612);
         assert!((14..=50).contains(&most), "{most}");

@@ -120,10 +120,9 @@ impl People {
             return Ok(Vec::new());
         }
         let printed = checked("omr inbox read", &mut read)?;
-        let path = |line: &str| std::fs::read(line).map_err(TrialError::io("reading a letter"));
         String::from_utf8_lossy(&printed)
             .lines()
-            .map(path)
+            .map(|line| std::fs::read(line).map_err(TrialError::io("reading a letter")))
             .collect()
     }
 }

@@ -117,8 +117,9 @@ impl Stage<'_> {
         let count = self.tokens.len();
         let fetched: Result<Vec<(f64, Report)>, TrialError> = std::thread::scope(|scope| {
             let fetch = &fetch;
-            let start = |recipient| scope.spawn(move || fetch(recipient));
-            let fetching: Vec<_> = (0..count).map(start).collect();
+            let fetching: Vec<_> = (0..count)
+                .map(|recipient| scope.spawn(move || fetch(recipient)))
+                .collect();
             fetching
                 .into_iter()
                 .map(|fetching| fetching.join().expect("no panic"))
@@ -173,8 +174,11 @@ impl Stage<'_> {
     ///
     /// Errors: `Io`, `Command`.
     pub(super) fn delivered(&self, reports: &[Report]) -> Result<Delivered, TrialError> {
-        let read = |(recipient, report)| self.people.read(recipient, report);
-        let inboxes: Result<Vec<_>, TrialError> = reports.iter().enumerate().map(read).collect();
+        let inboxes: Result<Vec<_>, TrialError> = reports
+            .iter()
+            .enumerate()
+            .map(|(recipient, report)| self.people.read(recipient, report))
+            .collect();
         Ok(Delivered::new(&self.letters, &inboxes?))
     }
 }

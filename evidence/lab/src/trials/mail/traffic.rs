@@ -103,8 +103,13 @@ impl<'a> Traffic<'a> {
         let mut at = 0;
         while at < self.strangers {
             let end = self.strangers.min(at + together);
-            let message = |number| self.pool.message(self.first + number);
-            client.post((at..end).map(message).collect()).await?;
+            client
+                .post(
+                    (at..end)
+                        .map(|number| self.pool.message(self.first + number))
+                        .collect(),
+                )
+                .await?;
             at = end;
             self.posted.store(at, Ordering::Relaxed);
         }
