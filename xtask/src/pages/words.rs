@@ -24,6 +24,14 @@ const CLEAN: [&str; 18] = [
     "crates/store",
     "crates/table",
     "crates/tfhe",
+    "crates/transactions",
+    "evidence/e2e",
+    "evidence/fpga",
+    "evidence/fuzz",
+    "evidence/lab",
+    "evidence/papers",
+    "evidence/timing",
+    "fuzz",
     "xtask",
 ];
 
