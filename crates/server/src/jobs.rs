@@ -467,11 +467,11 @@ impl Jobs {
             .map_err(|error| refuse::store(&error))?;
         inner.leave_line(id);
         inner.unwritten.remove(id);
-        let entry = inner.forget(id, &record);
+        let forgotten = inner.forget(id, &record);
         // Jobs that wait for others of the group may be able to run now.
         self.wake(&mut inner);
         self.count(&inner);
-        if let Some(entry) = entry {
+        if let Some(entry) = forgotten {
             entry.cancelled.store(true, Ordering::Relaxed);
             entry.view.send_modify(|view| {
                 if !view.state.is_final() {

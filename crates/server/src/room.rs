@@ -264,9 +264,9 @@ impl Room {
         }
         for ((key, from), (_, to)) in lowerable(before).into_iter().zip(lowerable(config)) {
             if from != to {
-                let limit = in_words(limit);
                 tracing::warn!(
-                    "{key} is lowered from {from} to {to}, to fit into {limit} of memory"
+                    "{key} is lowered from {from} to {to}, to fit into {} of memory",
+                    in_words(limit)
                 );
             }
         }
@@ -320,11 +320,12 @@ impl Room {
         if needed > has() {
             omr_detector::release_memory();
         }
-        let has = has();
-        if needed > has {
-            let (needed, has) = (in_words(needed), in_words(has));
+        let left = has();
+        if needed > left {
             return Err(format!(
-                "{what} takes {needed} of memory, there is {has} now"
+                "{what} takes {} of memory, there is {} now",
+                in_words(needed),
+                in_words(left)
             ));
         }
         Ok(())
