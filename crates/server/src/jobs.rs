@@ -108,7 +108,7 @@ struct Inner {
     tally: Tally,
     leases: leases::Table,
     workers: HashMap<Arc<WorkerId>, lend::WorkerState>,
-    /// The number of changes of which waiting workers were notified.
+    /// The number of notifications to waiting workers so far.
     changes: u64,
     next_number: u64,
     /// The last digests, newest first.
@@ -138,7 +138,7 @@ pub(crate) struct Jobs {
     keys: Arc<Registrations>,
     inner: Mutex<Inner>,
     more: Condvar,
-    /// Notifies tasks of the changes of which `more` notifies threads.
+    /// Notifies tasks when `more` notifies threads.
     changed: watch::Sender<()>,
     stopping: AtomicBool,
     set: Arc<ParamSet>,
