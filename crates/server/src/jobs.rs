@@ -375,9 +375,9 @@ impl Jobs {
         };
         let engines = self.narrowed(record).engines().iter().copied();
         let needs = Kinds::of(engines);
-        let able = self.room.able().include(needs)
+        let possible = self.room.engines().include(needs)
             || inner.workers.values().any(|worker| worker.can(needs));
-        if able {
+        if possible {
             Ok(())
         } else {
             Err(Status::failed_precondition(format!(

@@ -240,7 +240,7 @@ impl Parts {
     /// Starts the thread that makes digests in this process, unless only other workers make them.
     pub(crate) fn worker(&self, jobs: &Arc<Jobs>) -> Result<Option<JoinHandle<()>>, ServerError> {
         let detector = &self.config.detector;
-        let engines = self.room.able();
+        let engines = self.room.engines();
         if engines.is_empty() {
             return Ok(None);
         }

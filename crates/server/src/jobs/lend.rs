@@ -252,8 +252,10 @@ impl Jobs {
         };
         let others = |item: &Item| {
             let needs = item.needs;
-            let able = workers.iter().filter(move |(_, worker)| worker.can(needs));
-            able.filter(|(who, worker)| **who != asking.who && is_there(who, worker))
+            workers
+                .iter()
+                .filter(move |(_, worker)| worker.can(needs))
+                .filter(|(who, worker)| **who != asking.who && is_there(who, worker))
                 .map(|(who, _)| &**who)
         };
         let can = |item: &Item| {
