@@ -1,13 +1,13 @@
-//! The fingerprint of an address: what stands for it in a short one.
+//! The fingerprint of an address, which short addresses contain in place of the clue key.
 
-/// Bytes of a fingerprint. Whoever wants another address under a fingerprint that people have tries 2^128 of them; that
-/// an owner finds two addresses of her own of one fingerprint, by 2^64 trials, serves nobody but her.
+/// Bytes of a fingerprint. Finding another address with the fingerprint of a given one takes 2^128 trials. An owner can
+/// find two addresses of their own with one fingerprint by 2^64 trials, which gains them nothing.
 pub const FINGERPRINT_BYTES: usize = 16;
 
 const DOMAIN: &str = "omr address v2";
 
-/// The fingerprint of an address: the URL of its server, empty where it has none, the tag of its sealing, the messages
-/// that a digest and a letter take, and the file of its clue key.
+/// Returns the fingerprint of an address: a hash of the URL of its server (empty if it has none), the tag of its
+/// sealing, the number of messages that a digest and that a letter may have, and the file of its clue key.
 #[must_use]
 pub fn address_fingerprint(
     server: &str,

@@ -1,6 +1,6 @@
-//! Identifiers and hashes as people read them.
+//! Hexadecimal text of identifiers and hashes.
 
-/// The bytes in lower-case hexadecimal digits, two for each.
+/// Returns two lower-case hexadecimal digits for each byte.
 ///
 /// ```
 /// assert_eq!(omr_protocol::hex(&[0, 0x1f, 0xa0]), "001fa0");
@@ -10,7 +10,7 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes of exactly so many hexadecimal digits, of either case; `None` of any other text.
+/// Returns the bytes of exactly `2 N` hexadecimal digits of either case; `None` for any other text.
 ///
 /// ```
 /// assert_eq!(omr_protocol::from_hex("001FA0"), Some([0, 0x1f, 0xa0]));

@@ -109,7 +109,7 @@ fn bare_coordinates(
         } else {
             ct.switch(own, modulus)
         };
-        key.take_off(params, row, (modulus, &mut ct));
+        key.take_off(params, row, modulus, &mut ct);
         to_turn(params, modulus, &ct)
     };
     exact.map(bare).collect()

@@ -306,7 +306,7 @@ impl Session {
             let index = first + i as u64;
             let (group, number) = plan.place(index);
             let fingerprint = judged.found.fingerprints.get(i).copied().unwrap_or(0);
-            self.codes[group].weights(plan, (index, number), (payload, fingerprint))
+            self.codes[group].weights(plan, index, number, payload, fingerprint)
         };
         let together = (WEIGHTS / plan.sums()).max(1);
         let (ring, p) = (&self.detector.params.ring, SUMS_MODULUS as u8);
