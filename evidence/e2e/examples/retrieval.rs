@@ -3,7 +3,7 @@ use omr_client::letter::{Piece, Place, Reader, Writer};
 use omr_client::{decode, identity, os_rng, write_detection_key};
 use omr_detector::engine::{Task, on_cpu};
 use omr_detector::{Messages, Quiet, placement_seed};
-use omr_protocol::{ClueKind::Bound, EngineKind, ParamSet, Request, Response, Scheme, Sealing};
+use omr_protocol::{ClueKind::Bound, EngineKind, ParamSet, Request, Response, Sealing};
 
 #[rustfmt::skip]
 pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -28,7 +28,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let source = &mut Messages::new(0..3, clues, payloads)?;
     let task = Task { source, request, board_id, sealing, seed: placement_seed() };
     let loaded = on_cpu(&set, kind)?.load(&mut &key[..])?;
-    let digest = loaded.answer(Scheme::Sophomr, task, &Quiet)?.response.to_bytes(&set)?;
+    let digest = loaded.answer(task, &Quiet)?.response.to_bytes(&set)?;
     // The recipient decodes it.
     let digest = Response::from_bytes(&set, &digest)?;
     let (reader, found) = (Reader::new(set.clue(), &secret, &place), decode(&set, &secret, &digest)?);

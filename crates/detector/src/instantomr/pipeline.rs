@@ -1,4 +1,4 @@
-//! Messages that are looked at together, from their clues to their verdicts.
+//! Scanning of chunks of messages, from their clues to their verdicts.
 
 use super::clue::Clues;
 use super::layers::Layer;
@@ -10,101 +10,114 @@ use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Messages whose clues were read.
-pub(super) struct Lot<'a> {
-    /// The first one's index.
+/// A chunk: messages whose clues have been read.
+pub(super) struct Chunk<'a> {
+    /// The index of the first message.
     pub(super) first: u64,
     pub(super) clues: Clues,
-    /// Their payloads, where the session needs them.
+    /// The payloads, if the session needs them.
     pub(super) payloads: Cow<'a, [u8]>,
-    /// Those whose second layer may be in double precision, by their number.
+    /// The numbers of messages whose second layer may be in double precision.
     pub(super) doubles: Range<usize>,
 }
 
-/// Messages that were looked at.
-pub(super) struct Judged<'a> {
+/// A chunk that has been scanned.
+pub(super) struct Scanned<'a> {
     pub(super) first: u64,
     pub(super) payloads: Cow<'a, [u8]>,
     pub(super) found: Verdicts,
-    /// Where the time went.
+    /// Seconds of each stage.
     pub(super) stages: Stages,
 }
 
-/// A lot with a layer that was begun.
-struct Begun<'a> {
-    lot: Lot<'a>,
+/// A chunk with a layer that was begun.
+struct InFlight<'a> {
+    chunk: Chunk<'a>,
     layer: Layer,
     stages: Stages,
 }
 
-/// Lots under way. Where layers are evaluated elsewhere, the first one of a lot is asked for before the second one of the
-/// lot before, so that there always is something to do there: results of a lot come when the second one after it is given.
+/// Chunks that are being scanned. If layers are evaluated on a device, the first layer of a chunk is queued before the
+/// second layer of the previous chunk, so that the device is never idle. The result of a chunk is returned two chunks
+/// later.
 #[derive(Default)]
-pub(super) struct Line<'a> {
-    first: Option<Begun<'a>>,
-    second: Option<Begun<'a>>,
+pub(super) struct Pipeline<'a> {
+    first: Option<InFlight<'a>>,
+    second: Option<InFlight<'a>>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> Pipeline<'a> {
     pub(super) fn is_empty(&self) -> bool {
         self.first.is_none() && self.second.is_none()
     }
 
-    /// Takes a lot, or none where there are no more, and gives one that has come through. None that is under way does after
-    /// an error.
+    /// Adds a chunk, or none if there are no more, and returns a chunk that has been scanned. After an error, all
+    /// chunks in the pipeline are lost.
     ///
     /// Errors: `Engine`, `Stopped`.
     pub(super) fn take(
         &mut self,
         detector: &InstantDetector,
-        lot: Option<Lot<'a>>,
+        chunk: Option<Chunk<'a>>,
         progress: &dyn Progress,
-    ) -> Result<Option<Judged<'a>>, DetectorError> {
-        let alone = |lot| Self::alone(detector, lot, progress);
+    ) -> Result<Option<Scanned<'a>>, DetectorError> {
         if detector.evaluation.is_away() {
-            self.step(detector, lot)
-        } else {
-            lot.map(alone).transpose()
+            return self.step(detector, chunk);
+        }
+        match chunk {
+            Some(next) => Self::alone(detector, next, progress).map(Some),
+            None => Ok(None),
         }
     }
 
-    /// Takes a lot all the way.
+    /// Scans a chunk completely.
     ///
     /// Errors: `Engine`, `Stopped`.
     pub(super) fn alone(
         detector: &InstantDetector,
-        lot: Lot<'a>,
+        chunk: Chunk<'a>,
         progress: &dyn Progress,
-    ) -> Result<Judged<'a>, DetectorError> {
-        let first = Begun::first(detector, lot)?;
-        let (first, hits) = first.done(detector, "first_layer")?;
+    ) -> Result<Scanned<'a>, DetectorError> {
+        let (first, hits) = InFlight::first(detector, chunk)?.done(detector, "first_layer")?;
         check_stopped(progress)?;
-        first.second(detector, &hits)?.judged(detector)
+        first.second(detector, &hits)?.scanned(detector)
     }
 
     fn step(
         &mut self,
         detector: &InstantDetector,
-        lot: Option<Lot<'a>>,
-    ) -> Result<Option<Judged<'a>>, DetectorError> {
-        let before = self.first.take();
-        let before = before.map(|begun| begun.done(detector, "first_layer"));
-        let before = before.transpose()?;
-        let first = lot.map(|lot| Begun::first(detector, lot));
-        self.first = first.transpose()?;
-        let second = before.map(|(begun, hits)| begun.second(detector, &hits));
-        let through = std::mem::replace(&mut self.second, second.transpose()?);
-        through.map(|begun| begun.judged(detector)).transpose()
+        chunk: Option<Chunk<'a>>,
+    ) -> Result<Option<Scanned<'a>>, DetectorError> {
+        let done = match self.first.take() {
+            Some(in_flight) => Some(in_flight.done(detector, "first_layer")?),
+            None => None,
+        };
+        self.first = match chunk {
+            Some(next) => Some(InFlight::first(detector, next)?),
+            None => None,
+        };
+        let second = match done {
+            Some((in_flight, hits)) => Some(in_flight.second(detector, &hits)?),
+            None => None,
+        };
+        match std::mem::replace(&mut self.second, second) {
+            Some(in_flight) => in_flight.scanned(detector).map(Some),
+            None => Ok(None),
+        }
     }
 }
 
-impl<'a> Begun<'a> {
+impl<'a> InFlight<'a> {
     /// Begins the first layer.
-    fn first(detector: &InstantDetector, lot: Lot<'a>) -> Result<Self, DetectorError> {
+    fn first(detector: &InstantDetector, chunk: Chunk<'a>) -> Result<Self, DetectorError> {
         let mut stages = Stages::default();
         let run = detector.run();
-        let layer = stages.time("first_layer", || run.hits(&lot.clues.coordinates))?;
-        Ok(Self { lot, layer, stages })
+        let layer = stages.time("first_layer", || run.hits(&chunk.clues.coordinates))?;
+        Ok(Self {
+            chunk,
+            layer,
+            stages,
+        })
     }
 
     /// Waits for the layer that was begun.
@@ -118,13 +131,13 @@ impl<'a> Begun<'a> {
         Ok((self, cts))
     }
 
-    /// Begins the second layer, with what the first one gave.
+    /// Begins the second layer from the results of the first.
     fn second(
         mut self,
         detector: &InstantDetector,
         hits: &[RingCipher],
     ) -> Result<Self, DetectorError> {
-        let (run, doubles) = (detector.run(), self.lot.doubles.clone());
+        let (run, doubles) = (detector.run(), self.chunk.doubles.clone());
         let sums = self.stages.time("switch", || detector.switched(hits));
         let all = || run.all_hit(&sums, doubles);
         self.layer = self.stages.time("second_layer", all)?;
@@ -132,10 +145,10 @@ impl<'a> Begun<'a> {
     }
 
     /// Waits for the second layer.
-    fn judged(self, detector: &InstantDetector) -> Result<Judged<'a>, DetectorError> {
+    fn scanned(self, detector: &InstantDetector) -> Result<Scanned<'a>, DetectorError> {
         let (
             Self {
-                lot, mut stages, ..
+                chunk, mut stages, ..
             },
             all,
         ) = self.done(detector, "second_layer")?;
@@ -148,12 +161,12 @@ impl<'a> Begun<'a> {
         };
         let found = Verdicts {
             verdicts,
-            fingerprints: lot.clues.fingerprints,
-            unusable: lot.clues.unusable,
+            fingerprints: chunk.clues.fingerprints,
+            unusable: chunk.clues.unusable,
         };
-        Ok(Judged {
-            first: lot.first,
-            payloads: lot.payloads,
+        Ok(Scanned {
+            first: chunk.first,
+            payloads: chunk.payloads,
             found,
             stages,
         })
