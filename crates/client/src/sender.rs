@@ -36,8 +36,8 @@ impl Sender {
         }
     }
 
-    /// Makes a fresh clue: `a = alpha x + e1`, and for every clue secret in turn the first coordinates of `beta x +
-    /// e2`, as the set posts them. If boards would refuse a clue for its norm, it is discarded and another is drawn.
+    /// Makes a fresh clue as the set posts it: `a = alpha x + e1`, and for every clue secret in turn the first
+    /// coordinates of `beta x + e2`. If boards would refuse a clue for its norm, it is discarded and another is drawn.
     pub fn gen_clue(&self, rng: &mut impl CryptoRng) -> Clue {
         loop {
             let mut clue = self.candidate(rng);

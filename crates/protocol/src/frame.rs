@@ -14,7 +14,7 @@
 //! 32      file checksum      BLAKE3-derive-key("omr file v1") over everything above
 //! ```
 //!
-//! The header is checked before the body is read, so a wrong file of 110 MB is refused after at most 113 bytes. The
+//! The header is checked before the body is read, so a wrong file of 110 MB is refused after at most 105 bytes. The
 //! checksums find accidental damage. They have no key and do not prevent forgery, so parsers of bodies must withstand
 //! any bytes.
 

@@ -89,7 +89,6 @@ impl BoundClue {
     /// of a one-time key.
     ///
     /// Shape:  `a` as posted, `b` the set's coordinates modulo q.
-    /// Shape:  `a` as posted, `b` the set's coordinates modulo q.
     pub fn bind(
         params: &ClueParams,
         mut a: Vec<u32>,

@@ -34,7 +34,7 @@ struct Body<R> {
 }
 
 impl<R: Read> FrameReader<R> {
-    /// Reads and checks the header: at most 113 bytes, through a buffer of its own.
+    /// Reads and checks the header: at most 105 bytes, through a buffer of its own.
     ///
     /// Errors: `NotOmr`, `Version`, `Kind`, `UnknownKind`, `ParamsName`, `TooLarge` if the body is
     /// longer than `max_body`, `Truncated`, `Checksum`, `Io`.

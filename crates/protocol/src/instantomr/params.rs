@@ -22,8 +22,7 @@ pub struct InstantSpec {
     pub sigma: f64,
     /// Bits of a digit of an accumulator: first layers use one, second layers two.
     pub digit_bits: u32,
-    /// Half of the first layer's window: a coordinate of d is a hit if it lies in `[-half, half]`, in units of `1 /
-    /// 2n`.
+    /// Half of the first layer's window, in units of `1/2n`: a coordinate of d is a hit if it lies in `[-half, half]`.
     pub half: u32,
     /// Half of the second layer's window, as a fraction of the step from one number of hits to the next. Above one
     /// half, messages with all hits may have larger errors, and messages that lack a single hit, which are rare, are
@@ -37,11 +36,11 @@ pub struct InstantSpec {
     pub switch_sigma: f64,
     /// Digits of the switching key.
     pub switch: Gadget,
-    /// The trace's digits.
+    /// Digits of the trace's key.
     pub trace: Gadget,
-    /// Secrets, and so bodies, that share a mask of a digest.
+    /// Number of secrets, and thus of bodies, that share a mask of a digest.
     pub bodies: usize,
-    /// Most messages of a group, whose sums are one set of ciphertexts.
+    /// Largest number of messages of a group, whose sums are one set of ciphertexts.
     pub group: u64,
 }
 
@@ -54,7 +53,7 @@ pub const INSTANT_MASK_BITS: u32 = 15;
 /// Bits of a body coefficient of a digest.
 pub const INSTANT_BODY_BITS: u32 = 10;
 
-/// Digits of a mask in the key to the digests' secrets.
+/// Number of digits of a mask in the switching key to the secrets of digests.
 const SHARED_DIGITS: usize = 2;
 const SHARED_DIGIT_BITS: u32 = 16;
 
@@ -62,22 +61,22 @@ const SHARED_DIGIT_BITS: u32 = 16;
 pub struct InstantParams {
     name: &'static str,
     spec: InstantSpec,
-    /// Clues.
+    /// Parameters of clues.
     pub clue: Arc<ClueParams>,
     /// The ring of rotations and digests.
     pub ring: RotationRing,
     /// The ring of the key switch.
     pub small: RotationRing,
-    /// Errors of the ring's keys.
+    /// Distribution of the errors of the ring's keys.
     pub noise: NarrowGaussian,
-    /// Errors of the key switch.
+    /// Distribution of the errors of the switching key.
     pub switch_noise: NarrowGaussian,
 }
 
 impl InstantParams {
-    /// InstantOMR's part of the published set of this name, on the best kernels of this CPU.
+    /// Returns InstantOMR's part of the published set of this name, on the best kernels of this CPU.
     ///
-    /// Errors: `Unknown`; `NoEngine` where the set has no InstantOMR.
+    /// Errors: `Unknown`; `NoEngine` if the set has no InstantOMR.
     pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
         Ok(Arc::new(Self::new(
             SetSpec::named(name)?,
@@ -87,7 +86,7 @@ impl InstantParams {
 
     /// Checks a set and makes its rings.
     ///
-    /// Errors: `NoEngine`; dimensions that do not fit; keys or clues below 128 bits, unless the set is
+    /// Errors: `NoEngine`; dimensions that do not fit; keys or clues below 128 bits of security, unless the set is
     /// marked insecure.
     pub fn new(set: SetSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
         let missing = || ParamsError::NoEngine {
@@ -114,17 +113,17 @@ impl InstantParams {
         })
     }
 
-    /// The set's versioned name.
+    /// Returns the set's versioned name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The specification.
+    /// Returns the specification.
     pub fn spec(&self) -> &InstantSpec {
         &self.spec
     }
 
-    /// Shape of the bootstrapping key.
+    /// Returns the shape of the bootstrapping key.
     pub fn bootstrap(&self) -> BootstrapShape {
         let (block, _) = self.blocks();
         BootstrapShape {
@@ -137,17 +136,17 @@ impl InstantParams {
         }
     }
 
-    /// The clue secret, and what of clues is its own.
+    /// Returns the clue secret that InstantOMR uses, with its coordinates in clues.
     pub fn secret(&self) -> ClueSecret<'_> {
         self.clue.spec().instant()
     }
 
-    /// Coordinates of a clue that the first layer looks at.
+    /// Returns the number of coordinates of a clue that the first layer evaluates.
     pub fn coordinates(&self) -> usize {
         self.secret().coordinates.len()
     }
 
-    /// Coefficients of a block of the clue secret, and its largest weight.
+    /// Returns the number of coefficients of a block of the clue secret, and the secret's largest weight.
     pub fn blocks(&self) -> (usize, usize) {
         match self.secret().spec {
             SecretSpec::Blocks { block, weight } => (*block, *weight.end()),

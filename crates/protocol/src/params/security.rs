@@ -7,8 +7,8 @@ use super::{ClueSecret, ClueSpec, ParamsError, SecretSpec};
 pub const LEAST_BITS: f64 = 128.0;
 
 /// Bits of security of InstantOMR's rotation and trace keys: dimension 2048, uniform ternary secret, a modulus of 50
-/// bits, error parameter 0.615. The switching key hides them under the clue's secret, with errors that are wider in
-/// proportion to the modulus than those of clue keys.
+/// bits, error parameter 0.615. The switching key hides their secret under the clue secret, with errors that are
+/// about as wide in proportion to the modulus as those of the address.
 pub const ROTATION_KEY_BITS: f64 = 128.2;
 
 /// Bits of security of SophOMR's detection keys. The weakest part is the packing key, a module of rank 4 over dimension

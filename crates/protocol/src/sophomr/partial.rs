@@ -163,7 +163,6 @@ impl Partial {
     /// ciphertexts of every group with covered batches, body and mask with their exact number of bits.
     ///
     /// Errors: those of the frame.
-    /// Errors: those of the frame.
     pub fn to_bytes(&self, params: &Params) -> Result<Vec<u8>, PartialError> {
         let request = self.header.plan.request();
         let scheme = Scheme::sophomr(request.payload_bytes.is_some());
