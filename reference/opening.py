@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Known answers for packing and opening of clues (docs/wire.md, sections 3, 4, 9; docs/design/opening.md).
+"""Known answers for packing and opening of clues (docs/wire.md, sections 3 and 4; crates/protocol/src/sophomr/key.rs;
+docs/design/opening.md).
 
 Usage: python3 reference/opening.py [OUT]     (default: testdata/opening beside this folder)
 

@@ -1,1 +1,1 @@
-../../evidence/e2e/examples/retrieval.rs
+../../examples/retrieval.rs

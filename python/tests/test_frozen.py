@@ -6,7 +6,7 @@ import pytest
 import omr
 from conftest import ROOT
 
-WIRE = ROOT / "testdata" / "wire" / "v2"
+WIRE = ROOT / "testdata" / "wire" / "v1"
 PLAIN = WIRE / "plain-v4"
 
 

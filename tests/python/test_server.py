@@ -219,7 +219,7 @@ class OtherSets(unittest.TestCase):
 
 
 class ProofOfWork(unittest.TestCase):
-    """docs/service.md, "Tokens and costs"."""
+    """docs/service.md, "Proof of work"."""
 
     def test_posts_pay(self):
         scene = Scene(TINY, OPEN + "posting_work_bits = 10\n")

@@ -107,10 +107,10 @@ class BoundClues(unittest.TestCase):
 
 
 class Locked(unittest.TestCase):
-    """The example of docs/wire.md, section 22."""
+    """The example of docs/wire.md, section 21."""
 
     def test_the_passphrase_opens_it_and_no_other_does(self):
-        folder = TESTDATA / "wire" / "v2" / "plain-v4"
+        folder = TESTDATA / "wire" / "v1" / "plain-v4"
         locked = (folder / "secret.key.locked").read_bytes()
         opened = unlock(locked, "correct horse battery staple")
         self.assertEqual(opened, (SECRET_KEY, (folder / "secret.key").read_bytes()))

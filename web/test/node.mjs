@@ -20,7 +20,7 @@ const MOST_QUERIES = 720_000;
 /** What letters take; the rest is loaded with the part for tables alone. */
 const ENTRIES = ["index.js", "main.js", "worker.js", "maker.js", "sw.js"];
 
-const frozen = (name) => readFile(join(testdata, "wire/v2", name));
+const frozen = (name) => readFile(join(testdata, "wire/v1", name));
 const array = async (name) => new Uint8Array(await frozen(name));
 // An error of ours: a panic would be a RuntimeError.
 const told = (text) => (error) => error.constructor === Error && text.test(error.message);
@@ -37,7 +37,7 @@ test("digests of every scheme give the messages that they held when they were fr
   for (const index of [0, 1, 2047, 2048, 2300, 2499]) assert.equal(hex(payloads.get(index)), payload(index));
   const instant = Identity.fromBytes(await array("instant-v4/secret.key"));
   const lists = [];
-  for (const name of (await readdir(join(testdata, "wire/v2/instant-v4"))).filter((name) => /^digest/.test(name))) {
+  for (const name of (await readdir(join(testdata, "wire/v1/instant-v4"))).filter((name) => /^digest/.test(name))) {
     lists.push(listed(instant.retrieve(await array(`instant-v4/${name}`))));
   }
   assert.equal(lists[0].trim().split("\n").length, 4);

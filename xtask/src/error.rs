@@ -29,7 +29,7 @@ pub(crate) enum XtaskError {
     Bindings { reason: String },
     #[error("cargo metadata: {0}")]
     Metadata(#[from] serde_json::Error),
-    #[error("{}: expected what `cargo xtask cuda --write` or `cargo xtask gpu --page` writes, found another text", path.display())]
+    #[error("{}: expected what `cargo xtask cuda --write`, `cargo xtask gpu --page` or `cargo xtask figures` writes, found another text", path.display())]
     Stale { path: PathBuf },
     #[error("{}: expected CUDA's compiler below it, found none", path.display())]
     NoCompiler { path: PathBuf },
@@ -38,6 +38,8 @@ pub(crate) enum XtaskError {
         path: PathBuf,
         expected: &'static str,
     },
+    #[error("figures: expected the figure {name}, found none")]
+    Figure { name: String },
     #[error("expected an arrow such as `ring <- kernels`, found `{found}`")]
     Arrow { found: String },
     #[error("{}", list(.0))]

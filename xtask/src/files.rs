@@ -1,4 +1,4 @@
-//! Copies of files and folders.
+//! Copies of files and folders, and sections of pages that a program writes.
 
 use std::fs;
 use std::path::Path;
@@ -38,4 +38,32 @@ pub(crate) fn clear(folder: &Path) -> Result<(), XtaskError> {
         fs::remove_dir_all(folder).map_err(XtaskError::io(folder))?;
     }
     Ok(())
+}
+
+/// Writes `text` between two marks of a page, or compares what stands there with it.
+///
+/// Errors: `Marker`; `Stale` for another text that is not to be written.
+pub(crate) fn section(
+    page: &Path,
+    [start, end]: [&'static str; 2],
+    text: &str,
+    writes: bool,
+) -> Result<(), XtaskError> {
+    let before = fs::read_to_string(page).map_err(XtaskError::io(page))?;
+    let expected = |expected| XtaskError::Marker {
+        path: page.to_path_buf(),
+        expected,
+    };
+    let (head, rest) = before.split_once(start).ok_or_else(|| expected(start))?;
+    let (_, tail) = rest.split_once(end).ok_or_else(|| expected(end))?;
+    let after = format!("{head}{start}\n{text}{end}{tail}");
+    if before == after {
+        Ok(())
+    } else if writes {
+        fs::write(page, after).map_err(XtaskError::io(page))
+    } else {
+        Err(XtaskError::Stale {
+            path: page.to_path_buf(),
+        })
+    }
 }

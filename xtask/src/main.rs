@@ -11,6 +11,7 @@ mod cuda;
 mod deny;
 mod dist;
 mod error;
+mod figures;
 mod files;
 mod fuzz;
 mod gpu;
@@ -53,6 +54,7 @@ usage: cargo xtask <command>
   cuda [--write]          the kernels for graphics cards: PTX made of their sources, compared (or written)
   gpu                     tests and measures the first graphics card and writes docs/gpu.md; outside CI
                           (--pack DIR: what another machine needs, which says there xtask gpu --with DIR)
+  figures FILE            the tables of README.md and docs/performance.md, from the output of `omr-lab bench all --json`
   trials                  servers and mail whose processes are killed, about a minute
   hardware                the accelerator below hw/ in simulation, with its mutants: by Verilator
   browser                 the status page of a running server in a browser
@@ -108,6 +110,7 @@ fn run() -> Result<(), XtaskError> {
         ["gpu"] => gpu::measure(root),
         ["gpu", "--pack", folder] => gpu::pack(root, Path::new(folder)),
         ["gpu", "--with", folder] => gpu::with(root, Path::new(folder)),
+        ["figures", file] => figures::take(root, Path::new(file)),
         ["gpu", "--page"] => gpu::page(root, true),
         ["trials"] => trials::run(root),
         ["hardware"] => hardware::check(root),

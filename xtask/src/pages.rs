@@ -9,12 +9,13 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::XtaskError;
+use crate::figures;
 use crate::gpu;
 
 /// Longest line, but for rows of tables, which cannot be broken.
 const COLUMNS: usize = 120;
 /// Folders of pages, beside the workspace's root.
-const FOLDERS: [&str; 2] = ["docs", "reference"];
+const FOLDERS: [&str; 3] = ["docs", "hw", "reference"];
 /// The book's contents, in a folder that leads to all pages.
 const CONTENTS: &str = "book/src/SUMMARY.md";
 /// Folders of Rust files.
@@ -34,6 +35,13 @@ pub(crate) enum Fault {
         page: PathBuf,
         line: usize,
         link: String,
+    },
+    /// A name with a source file that does not define it.
+    Undefined {
+        page: PathBuf,
+        line: usize,
+        name: String,
+        file: String,
     },
     /// A page that the book leaves out.
     Unlisted { page: PathBuf },
@@ -72,6 +80,18 @@ impl fmt::Display for Fault {
                     "{source}:{line}: expected a sentence of plain words with a subject, found `{word}`"
                 )
             }
+            Self::Undefined {
+                page,
+                line,
+                name,
+                file,
+            } => {
+                let page = page.display();
+                write!(
+                    f,
+                    "{page}:{line}: expected that crates/{file} defines `{name}`, found no such item"
+                )
+            }
             Self::Unlisted { page } => {
                 let page = page.display();
                 write!(f, "{CONTENTS}: expected {page}, found it nowhere")
@@ -103,9 +123,11 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
         read(root, Path::new(folder), "rs", true, &mut sources)?;
     }
     found.extend(faults(&pages, &|path| root.join(path).exists()));
+    found.extend(undefined(&pages, &sources));
     found.extend(nameless(&sources));
     found.extend(words::faults(&sources));
     if found.is_empty() {
+        figures::check(root)?;
         gpu::page(root, false)
     } else {
         Err(XtaskError::Pages(found))
@@ -179,6 +201,46 @@ fn faults(pages: &BTreeMap<PathBuf, String>, exists: &dyn Fn(&Path) -> bool) -> 
         }
     }
     found
+}
+
+/// Names such as `` `Writer::parts` (`client/src/letter.rs`) `` that the source file does not define. Files are named from
+/// the folder of crates.
+fn undefined(pages: &BTreeMap<PathBuf, String>, sources: &BTreeMap<PathBuf, String>) -> Vec<Fault> {
+    let mut found = Vec::new();
+    for (page, text) in pages {
+        // A line may end between a name and its file.
+        let flat = text.replace('\n', " ");
+        for (at, _) in flat.match_indices("` (`") {
+            let (before, rest) = flat.split_at(at);
+            let name = before.rsplit(['`', ':']).next().unwrap_or_default();
+            let file = rest["` (`".len()..].split('`').next().unwrap_or_default();
+            if !file.ends_with(".rs") {
+                continue;
+            }
+            let source = sources.get(&Path::new("crates").join(file));
+            if !source.is_some_and(|source| defines(source, name)) {
+                found.push(Fault::Undefined {
+                    page: page.clone(),
+                    line: text[..at].lines().count(),
+                    name: name.to_owned(),
+                    file: file.to_owned(),
+                });
+            }
+        }
+    }
+    found
+}
+
+/// Whether a source file defines a function, type or trait of this name.
+fn defines(source: &str, name: &str) -> bool {
+    let kinds = ["fn", "struct", "enum", "trait", "type", "const"];
+    kinds.iter().any(|kind| {
+        let item = format!("{kind} {name}");
+        source.match_indices(&item).any(|(at, _)| {
+            let next = source[at + item.len()..].chars().next();
+            !next.is_some_and(|c| c.is_alphanumeric() || c == '_')
+        })
+    })
 }
 
 /// Targets of the links `[text](target)` of a line.
@@ -276,6 +338,29 @@ mod tests {
         }
         let code = "```text\n[x](nothing.md)\n```\n";
         assert_eq!(of(&[("a.md", code)]), []);
+    }
+
+    #[test]
+    fn names_are_defined_in_the_files_beside_them() {
+        let of = |name: &str, file: &str| {
+            let text = format!("# Tour\n\nA `{name}`\n(`{file}`) and `this` (`x.sv`).\n");
+            let pages = BTreeMap::from([(PathBuf::from("docs/tour.md"), text)]);
+            let source = "/// A row.\npub struct Row;\nimpl Row { pub(crate) fn of(self) {} }\n";
+            let sources = BTreeMap::from([(PathBuf::from("crates/a/b.rs"), source.to_owned())]);
+            undefined(&pages, &sources)
+        };
+        for name in ["Row", "of", "Row::of"] {
+            assert_eq!(of(name, "a/b.rs"), [], "{name}");
+        }
+        for (name, file) in [("Ro", "a/b.rs"), ("Row", "a/c.rs")] {
+            let fault = Fault::Undefined {
+                page: "docs/tour.md".into(),
+                line: 3,
+                name: name.into(),
+                file: file.into(),
+            };
+            assert_eq!(of(name, file), [fault]);
+        }
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! The fingerprint of an address: what a server tests when one is published, and a client when one is found.
+//! The fingerprint of an address, which a server checks when one is published, and a client when one is found.
 
 use crate::v1::Address;
 pub use omr_protocol::FINGERPRINT_BYTES;
 
-/// The fingerprint over all fields of an address; `None` for a sealing without a tag.
+/// Returns the fingerprint over all fields of an address; `None` for a sealing without a tag.
 #[must_use]
 pub fn address_fingerprint(address: &Address) -> Option<[u8; FINGERPRINT_BYTES]> {
     let Address {
@@ -34,7 +34,7 @@ mod tests {
         };
         let mut input = 9u64.to_le_bytes().to_vec();
         input.extend(b"https://a\x01\x32\0\0\0\xfa\0\0\0key");
-        let expected = &blake3::derive_key("omr address v2", &input)[..16];
+        let expected = &blake3::derive_key("omr address v1", &input)[..16];
         assert_eq!(address_fingerprint(&address).unwrap(), expected);
         let change: [&dyn Fn(&mut Address); 5] = [
             &|a| a.server.push('/'),

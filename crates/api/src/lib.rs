@@ -22,5 +22,5 @@ pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descrip
 
 /// Bytes of a chunk of a key, a digest or a backup.
 pub const CHUNK_BYTES: usize = 1 << 20;
-/// Largest message of the protocol that either side takes.
+/// The largest message of the protocol that either side accepts.
 pub const MESSAGE_BYTES: usize = 8 << 20;

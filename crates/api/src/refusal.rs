@@ -1,11 +1,11 @@
-//! Why a post was refused, beside the words of a status.
+//! The reason of a refused post, in the metadata of a status.
 
 use crate::v1::PostRefusal;
 use prost::Message;
 use tonic::Status;
 use tonic::metadata::MetadataValue;
 
-/// The metadata entry of a status that holds a [`PostRefusal`].
+/// The metadata entry of a status that contains a [`PostRefusal`].
 const POST_REFUSAL: &str = "post-refusal-bin";
 
 /// Returns the status with the reason of a post's refusal in its metadata.
@@ -18,7 +18,7 @@ pub fn with_post_refusal(mut status: Status, refusal: &PostRefusal) -> Status {
 
 /// Reads the reason of a post's refusal from the metadata of a status.
 ///
-/// Returns `None` where there is none, or none that can be decoded.
+/// Returns `None` if there is none, or if it cannot be decoded.
 #[must_use]
 pub fn post_refusal(status: &Status) -> Option<PostRefusal> {
     let value = status.metadata().get_bin(POST_REFUSAL)?;
@@ -31,7 +31,7 @@ mod tests {
     use crate::v1::UsedKey;
 
     #[test]
-    fn what_was_said_is_read_again() {
+    fn a_written_reason_is_read_again() {
         let refusal = PostRefusal {
             known_id: false,
             used_keys: vec![UsedKey {

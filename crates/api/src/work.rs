@@ -1,8 +1,8 @@
-//! Proof of work for posts without a token: hard to find, one hash to check.
+//! Proof of work for posts without a token. Finding it takes many hashes, checking it takes one.
 
 use crate::v1::Message;
 
-/// Most leading zero bits that a server may ask for: 2^40 hashes are hours of work.
+/// The largest number of leading zero bits that a server may require: 2^40 hashes take hours.
 pub const WORK_BITS_MAX: u32 = 40;
 
 const DOMAIN: &str = "omr posting work v1";
@@ -35,8 +35,8 @@ impl Bound {
     }
 }
 
-/// Finds the work of a post; `None` above [`WORK_BITS_MAX`]. Clues and payloads have fixed sizes on a board,
-/// so their concatenation is unambiguous.
+/// Searches the proof of work of a post; `None` above [`WORK_BITS_MAX`] bits. Clues and payloads have fixed
+/// sizes on a board, so their concatenation is unambiguous.
 ///
 /// Time: 2^`bits` hashes on average.
 #[must_use]
@@ -53,7 +53,7 @@ pub fn posting_work(
     (0..=u64::MAX).find(|&work| bound.zero_bits(work) >= bits)
 }
 
-/// Whether `work` has at least `bits` leading zero bits for this post.
+/// Returns whether `work` yields at least `bits` leading zero bits for this post.
 #[must_use]
 pub fn check_posting_work(
     board_id: &[u8],
@@ -77,14 +77,14 @@ mod tests {
     }
 
     #[test]
-    fn work_serves_its_post_alone() {
+    fn work_is_valid_for_one_post_only() {
         let of = messages(b"payload");
         let work = posting_work(&[1; 16], &[2; 16], &of, 12).unwrap();
         let check = |board: u8, post: u8, of: &[Message], work| {
             check_posting_work(&[board; 16], &[post; 16], of, work, 12)
         };
         assert!(check(1, 2, &of, work));
-        // The least one was found, so those below do not do.
+        // The search returns the least proof, so no smaller number is one.
         assert!((0..work).all(|less| !check(1, 2, &of, less)));
         assert!(!check(3, 2, &of, work));
         assert!(!check(1, 3, &of, work));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_is_not_tried() {
+    fn work_above_the_limit_is_not_tried() {
         assert_eq!(posting_work(&[], &[], &[], WORK_BITS_MAX + 1), None);
         assert_eq!(posting_work(&[], &[], &[], 0), Some(0));
     }

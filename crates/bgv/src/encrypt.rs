@@ -8,8 +8,8 @@ use omr_rlwe::{Rlwe, Secret, SecretPoly, decrypt_residues, encrypt, encrypt_seed
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
-/// Encrypts slots with the secret key; the mask comes from (`seed`, `index`), so that only the
-/// body need be sent.
+/// Encrypts slots with the secret key. The mask is derived from (`seed`, `index`), so that only the body needs
+/// to be sent.
 #[allow(clippy::too_many_arguments)]
 pub fn encrypt_symmetric(
     ring: &Ring,
@@ -18,22 +18,27 @@ pub fn encrypt_symmetric(
     level: usize,
     secret: &SecretPoly,
     slots: &[u32],
-    (seed, index): (&[u8; 32], u64),
+    seed: &[u8; 32],
+    index: u64,
     rng: &mut impl CryptoRng,
 ) -> Ciphertext {
     let basis = chain.basis(level);
-    let c0 = encrypt_body(ring, plain, (secret, basis), slots, (seed, index), rng);
+    let c0 = encrypt_body(ring, plain, secret, basis, slots, seed, index, rng);
     let c1 = mask(ring, basis, seed, &[index]);
     Ciphertext::new(Rlwe::new(c0, c1), level, 1)
 }
 
-/// The body of [`encrypt_symmetric`] over a level's basis: beside the message no other polynomial is made.
+/// Returns the body of [`encrypt_symmetric`] over `basis`. It allocates no polynomial other than the message
+/// and the body.
+#[allow(clippy::too_many_arguments)]
 pub fn encrypt_body(
     ring: &Ring,
     plain: &Plain,
-    (secret, basis): (&SecretPoly, &Basis),
+    secret: &SecretPoly,
+    basis: &Basis,
     slots: &[u32],
-    (seed, index): (&[u8; 32], u64),
+    seed: &[u8; 32],
+    index: u64,
     rng: &mut impl CryptoRng,
 ) -> Poly<Eval> {
     let p = plain.p().value();
@@ -54,13 +59,15 @@ pub struct PublicKey(Rlwe);
 
 impl PublicKey {
     /// Makes the public key of `secret` for ciphertexts at `level`.
+    #[allow(clippy::too_many_arguments)]
     pub fn generate(
         ring: &Ring,
         p: u64,
         chain: &Chain,
         level: usize,
         secret: &SecretPoly,
-        (seed, index): (&[u8; 32], u64),
+        seed: &[u8; 32],
+        index: u64,
         rng: &mut impl CryptoRng,
     ) -> Self {
         let basis = chain.basis(level);

@@ -5,10 +5,11 @@ use omr_errors::Mismatch;
 use omr_ring::{Eval, Modulus, Poly, Ring, Switch};
 use omr_rlwe::{KeySwitch, Rlwe, SwitchInput, SwitchingKey};
 
-/// Says whether work is to end before its result is there: asked by any thread, at once answered. `None`: it goes on.
+/// A function that returns true if the work is to end before its result is complete. Any thread calls it, and
+/// it must return at once. `None`: the work does not stop.
 pub type Stop<'a> = Option<&'a (dyn Fn() -> bool + Sync)>;
 
-/// Homomorphic operations. Holds no secret; `Send + Sync`.
+/// Homomorphic operations. An evaluator contains no secret; it is `Send + Sync`.
 #[derive(Clone, Copy)]
 pub struct Evaluator<'a> {
     /// The ring.
@@ -17,7 +18,7 @@ pub struct Evaluator<'a> {
     pub plain: &'a Plain,
     /// The modulus chain.
     pub chain: &'a Chain,
-    /// Asked before each key switch.
+    /// Called before each key switch.
     pub stop: Stop<'a>,
 }
 
@@ -31,7 +32,9 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Errors: `Stopped` where the result is wanted no more.
+    /// Checks whether the work is to go on.
+    ///
+    /// Errors: `Stopped` if [`Evaluator::stop`] returns true.
     pub fn go_on(&self) -> Result<(), EvalError> {
         if self.stop.is_some_and(|stop| stop()) {
             Err(EvalError::Stopped)
@@ -68,7 +71,9 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Errors: `Exhausted` where the chain has no such level.
+    /// Checks that the chain has a level.
+    ///
+    /// Errors: `Exhausted` if it does not.
     pub fn expect_level(&self, level: usize) -> Result<(), EvalError> {
         if level < self.chain.len() {
             Ok(())
@@ -77,7 +82,9 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// `a += b`. Errors: levels, scales or numbers of parts differ.
+    /// Computes `a += b`.
+    ///
+    /// Errors: `Level`, `Scale` or `Parts` if the operands differ in these.
     pub fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), EvalError> {
         self.same(a, b)?;
         a.parts
@@ -87,7 +94,9 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    /// `a -= b`. Errors: levels, scales or numbers of parts differ.
+    /// Computes `a -= b`.
+    ///
+    /// Errors: `Level`, `Scale` or `Parts` if the operands differ in these.
     pub fn sub_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), EvalError> {
         self.same(a, b)?;
         a.parts
@@ -97,7 +106,7 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    /// `a = -a`.
+    /// Computes `a = -a`.
     pub fn neg_assign(&self, a: &mut Ciphertext) {
         a.parts.iter_mut().for_each(|x| self.ring.neg_assign(x));
     }
@@ -123,14 +132,16 @@ impl<'a> Evaluator<'a> {
             .add_constant_assign(&mut a.parts[0], |m| m.from_i64(centered));
     }
 
-    /// Multiplies by an encoded plaintext in the evaluation domain (of scale 1).
+    /// Multiplies by an encoded plaintext of scale 1 in the evaluation domain.
     pub fn mul_plain_assign(&self, a: &mut Ciphertext, plain: &Poly<Eval>) {
         a.parts
             .iter_mut()
             .for_each(|x| self.ring.mul_assign(x, plain));
     }
 
-    /// `acc += a * plain`. Errors: levels, scales or numbers of parts differ.
+    /// Computes `acc += a * plain`.
+    ///
+    /// Errors: `Level`, `Scale` or `Parts` if the ciphertexts differ in these.
     pub fn mul_plain_add(
         &self,
         acc: &mut Ciphertext,
@@ -144,7 +155,7 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    /// Multiplies every slot by the scalar `c`; the noise grows by `|c|`, `c` centred.
+    /// Multiplies every slot by the scalar `c`. The noise grows by `|c|`, with `c` centred.
     pub fn mul_scalar_assign(&self, a: &mut Ciphertext, c: u64) {
         let centered = self.p().to_centered(self.p().reduce(c));
         a.parts
@@ -163,8 +174,9 @@ impl<'a> Evaluator<'a> {
         self.mul_plain_assign(a, &monomial);
     }
 
-    /// `sum_i c_i * a_i`, at the scale of choice: each scalar absorbs its term's scale.
-    /// Errors: no term, levels differ, or a term is not relinearised.
+    /// Returns `sum_i c_i * a_i` with the given scale; each scalar compensates its term's scale.
+    ///
+    /// Errors: `Parts` without terms, or if a term is not relinearised; `Level` if levels differ.
     pub fn linear_combination(
         &self,
         terms: &[(u64, &Ciphertext)],
@@ -192,12 +204,16 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// The product in three parts, not yet relinearised. Errors: levels differ.
+    /// Returns the product in three parts, not relinearised.
+    ///
+    /// Errors: `Level`, `Parts`.
     pub fn tensor(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, EvalError> {
         self.dot(&[(a, b)])
     }
 
-    /// The sum of products in three parts, not yet relinearised. Errors: no product, levels or scales of products differ.
+    /// Returns the sum of products in three parts, not relinearised.
+    ///
+    /// Errors: `Parts` without products; `Level` or `Scale` if those of the products differ.
     pub fn dot<'b>(
         &self,
         pairs: &[(&'b Ciphertext, &'b Ciphertext)],
@@ -234,8 +250,11 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// Relinearises and switches to level `to` in one step: the special primes and the level's
-    /// are dropped together. Errors: not three parts, or no such level; `Stopped`.
+    /// Relinearises and switches to level `to` in one step: the special primes and those of the level are
+    /// dropped together.
+    ///
+    /// Errors: `Parts` if the ciphertext does not have three parts; `Exhausted` if there is no such level;
+    /// `Stopped`.
     pub fn relinearise(
         &self,
         ct: &Ciphertext,
@@ -245,8 +264,10 @@ impl<'a> Evaluator<'a> {
         Ok(self.relinearise_all(&[ct], key, to)?.remove(0))
     }
 
-    /// Relinearises several ciphertexts of one level and switches them to level `to`, reading the
-    /// key once. Errors: no ciphertext, levels that differ, not three parts, or no such level; `Stopped`.
+    /// Relinearises several ciphertexts of one level and switches them to level `to`, reading the key once.
+    ///
+    /// Errors: `Parts` without ciphertexts, or if one does not have three parts; `Level` if their levels
+    /// differ; `Exhausted` if there is no such level; `Stopped`.
     pub fn relinearise_all(
         &self,
         cts: &[&Ciphertext],
@@ -290,7 +311,9 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    /// The product, one level down. Errors: as [`Self::tensor`] and [`Self::relinearise`].
+    /// Returns the product, one level down.
+    ///
+    /// Errors: those of [`Self::tensor`] and [`Self::relinearise`].
     pub fn mul(
         &self,
         a: &Ciphertext,
@@ -300,7 +323,9 @@ impl<'a> Evaluator<'a> {
         self.relinearise(&self.tensor(a, b)?, key, a.level + 1)
     }
 
-    /// The ciphertext at a lower level (the same one: a copy). Errors: a level above its own.
+    /// Returns the ciphertext at a lower level, or a copy at its own level.
+    ///
+    /// Errors: `Level` if `level` is above the ciphertext's; `Exhausted`; `Parts`.
     pub fn at_level(&self, ct: &Ciphertext, level: usize) -> Result<Ciphertext, EvalError> {
         Self::expect_parts(ct, 2)?;
         self.expect_level(level)?;
@@ -324,10 +349,11 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// A ciphertext whose noise is at the floor, as that of products is, at a lower level.
+    /// Returns a ciphertext whose noise is at the floor, as that of products is, at a lower level.
     ///
-    /// Division would leave as much noise. Where the chain cuts ([`Chain::with_cuts`]) and has all of the level's primes
-    /// at the ciphertext's level, the others are left out, without a transform: noise and scale stay.
+    /// A division would leave as much noise. If the chain allows cuts ([`Chain::with_cuts`]) and the ciphertext
+    /// has all primes of the level, the other primes are dropped without a transform: noise and scale stay.
+    ///
     /// Errors: as [`Self::at_level`].
     pub fn at_level_from_floor(
         &self,
@@ -348,14 +374,17 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// By what [`Self::at_level`] multiplies the scale of a ciphertext at level `from`. Panics: past the chain's end.
+    /// Returns the factor by which [`Self::at_level`] multiplies the scale of a ciphertext at level `from`.
+    ///
+    /// Panics: if the chain has no such level.
     pub fn level_factor(&self, from: usize, to: usize) -> u64 {
         let (from, to) = (self.chain.basis(from), self.chain.basis(to));
         Switch::new(self.ring, from, to, self.p()).factor()
     }
 
-    /// Moves the ciphertext to a lower level; at its own level it is returned without a copy.
-    /// Errors: a level above its own.
+    /// Moves the ciphertext to a lower level. At its own level it is returned without a copy.
+    ///
+    /// Errors: as [`Self::at_level`].
     pub fn into_level(&self, ct: Ciphertext, level: usize) -> Result<Ciphertext, EvalError> {
         if ct.parts.len() == 2 && ct.level == level {
             Ok(ct)
@@ -364,14 +393,18 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The image under the key's automorphism: a rotation, the swap of rows, or any other.
-    /// Errors: not two parts; `Stopped`.
+    /// Returns the image under the key's automorphism: a rotation, the swap of rows, or any other.
+    ///
+    /// Errors: `Parts` if the ciphertext does not have two parts; `Stopped`.
     pub fn automorphism(&self, ct: &Ciphertext, key: &GaloisKey) -> Result<Ciphertext, EvalError> {
         Ok(self.automorphism_all(&[ct], key)?.remove(0))
     }
 
-    /// The images of several ciphertexts of one level under the key's automorphism, reading the key
-    /// once. Errors: no ciphertext, levels that differ, or not two parts; `Stopped`.
+    /// Returns the images of several ciphertexts of one level under the key's automorphism, reading the key
+    /// once.
+    ///
+    /// Errors: `Parts` without ciphertexts, or if one does not have two parts; `Level` if their levels differ;
+    /// `Stopped`.
     pub fn automorphism_all(
         &self,
         cts: &[&Ciphertext],

@@ -1,12 +1,13 @@
-//! Oblivious expansion (Angel, Chen, Laine, Setty 2018): one ciphertext becomes one for each coefficient.
+//! Oblivious expansion (Angel, Chen, Laine, Setty 2018) of one ciphertext to one for each coefficient.
 
 use crate::GaloisKey;
 use omr_ring::parallel::*;
 use omr_ring::{Basis, Eval, Modulus, Poly, Ring};
 use omr_rlwe::Rlwe;
 
-/// Splits ciphertexts level by level. A node of level i holds the coefficients that are its number
-/// modulo `2^i`, in the places that are multiples of `2^i`, times `2^i`; where it had no others, it is a constant.
+/// Splits ciphertexts level by level. A node of level i contains the coefficients whose number is congruent to
+/// its own modulo `2^i`, at the positions that are multiples of `2^i`, multiplied by `2^i`. A node with one
+/// coefficient is a constant.
 pub struct Expander<'a> {
     ring: &'a Ring,
     p: &'a Modulus,
@@ -16,10 +17,9 @@ pub struct Expander<'a> {
 }
 
 impl<'a> Expander<'a> {
-    /// Builds the expander of ciphertexts over `basis`; the key of level i is that of
-    /// `X -> X^(n / 2^i + 1)`.
+    /// Builds the expander of ciphertexts over `basis`. The key of level i is that of `X -> X^(n / 2^i + 1)`.
     ///
-    /// Panics: when a key belongs to another automorphism.
+    /// Panics: if a key belongs to another automorphism.
     pub fn new(ring: &'a Ring, basis: &Basis, p: &'a Modulus, keys: Vec<&'a GaloisKey>) -> Self {
         for (i, key) in keys.iter().enumerate() {
             assert_eq!(key.exponent(), (ring.n() >> i) + 1, "the key of level {i}");
@@ -33,13 +33,13 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// The number of levels.
+    /// Returns the number of levels.
     pub fn levels(&self) -> usize {
         self.keys.len()
     }
 
-    /// Both children of a node of level i, `ct + sigma(ct)` and `X^(-2^i) (ct - sigma(ct))`: sigma,
-    /// `X -> X^(n/2^i + 1)`, turns the sign of every other coefficient that the node has.
+    /// Returns both children of a node of level i, `ct + sigma(ct)` and `X^(-2^i) (ct - sigma(ct))`. The
+    /// automorphism sigma, `X -> X^(n/2^i + 1)`, changes the sign of every other coefficient of the node.
     pub fn children(&self, ct: &Rlwe, level: usize) -> [Rlwe; 2] {
         let ring = self.ring;
         let image = self.keys[level]
@@ -56,7 +56,7 @@ impl<'a> Expander<'a> {
         [even, odd]
     }
 
-    /// Node `number` of `level` below a ciphertext.
+    /// Returns node `number` of `level` below a ciphertext.
     pub fn node(&self, ct: &Rlwe, level: usize, number: usize) -> Rlwe {
         (0..level).fold(ct.clone(), |node, i| {
             let [even, odd] = self.children(&node, i);
@@ -67,7 +67,7 @@ impl<'a> Expander<'a> {
         })
     }
 
-    /// All nodes `deeper` levels below a node of `level`, in the order of depth first.
+    /// Returns all nodes `deeper` levels below a node of `level`, depth first.
     pub fn below(&self, node: Rlwe, level: usize, deeper: usize) -> Vec<Rlwe> {
         let mut nodes = vec![node];
         for i in level..level + deeper {
@@ -76,7 +76,8 @@ impl<'a> Expander<'a> {
         nodes
     }
 
-    /// Calls `take` with every leaf below a node, depth first, so that one ciphertext a level is held.
+    /// Calls `take` with every leaf below a node, depth first, so that memory holds one ciphertext for each
+    /// level.
     pub fn leaves(&self, node: Rlwe, level: usize, take: &mut dyn FnMut(Rlwe)) {
         if level == self.levels() {
             return take(node);
@@ -87,15 +88,15 @@ impl<'a> Expander<'a> {
         self.leaves(odd, level + 1, take);
     }
 
-    /// The first `count` coefficients as constants, each times `2^i` for the least `i` with `count <= 2^i`; all other
-    /// coefficients must be 0.
+    /// Returns the first `count` coefficients as constants, each multiplied by `2^i` for the least `i` with
+    /// `count <= 2^i`. All other coefficients must be 0.
     ///
-    /// Panics: without a key for one of these levels.
+    /// Panics: if there is no key for one of these levels.
     pub fn constants(&self, ct: Rlwe, count: usize) -> Vec<Rlwe> {
         let levels = count.next_power_of_two().ilog2() as usize;
         let mut nodes = vec![ct];
         for level in 0..levels {
-            // A node is dropped when its children are there.
+            // A node is dropped once its children are computed.
             let pairs: Vec<[Rlwe; 2]> = nodes
                 .into_par_iter()
                 .map(|ct| self.children(&ct, level))
@@ -110,7 +111,7 @@ impl<'a> Expander<'a> {
     }
 }
 
-/// `X^-k = -X^(n - k)`.
+/// Returns `X^-k = -X^(n - k)`.
 fn inverse_monomial(ring: &Ring, basis: &Basis, k: usize) -> Poly<Eval> {
     let mut coeffs = vec![0; ring.n()];
     coeffs[ring.n() - k] = -1;

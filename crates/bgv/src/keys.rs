@@ -4,15 +4,16 @@ use omr_ring::{Automorphism, Eval, Modulus, Poly, Ring};
 use omr_rlwe::{KeyShape, KeySwitch, Rlwe, SecretPoly, SwitchInput, SwitchingKey};
 use rand_core::CryptoRng;
 
-/// The key of one automorphism `X -> X^g`: switches from `s` to its preimage, so that the image of
-/// the result is again under `s`.
+/// The key of one automorphism `X -> X^g`. It switches from `s` to the preimage of `s`, so that the image of
+/// the result is under `s` again.
 pub struct GaloisKey {
     pub(crate) automorphism: Automorphism,
     pub(crate) key: SwitchingKey,
 }
 
 impl GaloisKey {
-    /// Makes the key of exponent `g` for `secret`, over the shape's primes.
+    /// Generates the key of exponent `g` for `secret`, over the shape's primes, with masks derived from
+    /// (`seed`, `index`).
     #[allow(clippy::too_many_arguments)]
     pub fn generate(
         ring: &Ring,
@@ -20,7 +21,8 @@ impl GaloisKey {
         secret: &SecretPoly,
         g: usize,
         p: u64,
-        (seed, index): (&[u8; 32], u64),
+        seed: &[u8; 32],
+        index: u64,
         rng: &mut impl CryptoRng,
     ) -> Self {
         let preimage = Self::preimage(ring, secret, g);
@@ -31,13 +33,14 @@ impl GaloisKey {
         }
     }
 
-    /// The secret that the key of exponent `g` switches to: what a ciphertext under it becomes is under `secret` again.
+    /// Returns the secret that the key of exponent `g` switches to. Its image under the automorphism is
+    /// `secret`.
     pub fn preimage(ring: &Ring, secret: &SecretPoly, g: usize) -> SecretPoly {
         secret.image(ring, &Automorphism::new(ring.n(), inverse(g, 2 * ring.n())))
     }
 
-    /// Builds the Galois key of exponent `g` from a switching key that [`GaloisKey::generate`] made
-    /// for the same `g`.
+    /// Builds the Galois key of exponent `g` from a switching key that [`GaloisKey::generate`] made for this
+    /// `g`.
     pub fn from_switching_key(ring: &Ring, g: usize, key: SwitchingKey) -> Self {
         Self {
             automorphism: Automorphism::new(ring.n(), g),
@@ -45,7 +48,7 @@ impl GaloisKey {
         }
     }
 
-    /// The key where the polynomials of `ring` lie.
+    /// Returns a copy of the key in the memory of `ring`.
     #[must_use]
     pub fn moved_to(&self, ring: &Ring) -> Self {
         Self {
@@ -54,8 +57,9 @@ impl GaloisKey {
         }
     }
 
-    /// The images of pairs `(c0, c1)` over one basis, under the same secret, same modulus and
-    /// messages. Panics: when there is none.
+    /// Returns the images of pairs `(c0, c1)` over one basis, under the same secret, with the same modulus.
+    ///
+    /// Panics: if there are no pairs.
     pub fn apply(
         &self,
         ring: &Ring,
@@ -77,23 +81,23 @@ impl GaloisKey {
         switch.apply(ring, &inputs, p).0
     }
 
-    /// The exponent.
+    /// Returns the exponent.
     pub fn exponent(&self) -> usize {
         self.automorphism.exponent()
     }
 
-    /// The switching key, from the automorphism's image of the secret back to the secret.
+    /// Returns the switching key, from the automorphism's image of the secret back to the secret.
     pub fn switching_key(&self) -> &SwitchingKey {
         &self.key
     }
 
-    /// The automorphism, as a permutation of evaluation rows.
+    /// Returns the automorphism, as a permutation of evaluation rows.
     pub fn automorphism(&self) -> &Automorphism {
         &self.automorphism
     }
 }
 
-/// `g^-1` modulo a power of two (Newton).
+/// Returns `g^-1` modulo a power of two (Newton).
 fn inverse(g: usize, modulus: usize) -> usize {
     let mut x: usize = 1;
     for _ in 0..6 {

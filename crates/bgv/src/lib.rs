@@ -1,8 +1,8 @@
 //! The leveled SIMD evaluator: BGV in residue number form.
 //!
-//! Callers see slots, levels and keys; limbs, digits and domains stay inside. A level is a place
-//! in the modulus chain ([`Chain`]); every ciphertext carries the *scale* by which its slots are
-//! multiplied (a known unit modulo p, the trace of modulus switching).
+//! The interface consists of slots, levels and keys; limbs, digits and domains are internal. A level is a
+//! position in the modulus chain ([`Chain`]). Every ciphertext has a *scale* by which its slots are multiplied
+//! (a known unit modulo p, which modulus switching changes).
 #![forbid(unsafe_code)]
 
 mod chain;

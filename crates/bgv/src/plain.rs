@@ -2,7 +2,7 @@
 
 use omr_ring::{Kernels, Modulus, NttTable, RingError, SlotOrder};
 
-/// Plaintexts: `n` slots modulo a prime `p = 1 mod 2n`, as two rows of `n/2` (Smart, Vercauteren).
+/// The encoding of `n` slots modulo a prime `p = 1 mod 2n`, as two rows of `n/2` (Smart, Vercauteren).
 pub struct Plain {
     table: NttTable,
     order: SlotOrder,
@@ -10,7 +10,9 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// Slots modulo `p` in dimension `n`.
+    /// Prepares the encoding of slots modulo `p` in dimension `n`.
+    ///
+    /// Errors: if `p` is not a prime of this form.
     pub fn new(p: u64, n: usize, kernels: &'static Kernels) -> Result<Self, RingError> {
         let table = NttTable::new(Modulus::new(p)?, n)?;
         Ok(Self {
@@ -20,28 +22,30 @@ impl Plain {
         })
     }
 
-    /// The plaintext modulus.
+    /// Returns the plaintext modulus.
     pub fn p(&self) -> &Modulus {
         self.table.modulus()
     }
 
-    /// The number of slots.
+    /// Returns the number of slots.
     pub fn n(&self) -> usize {
         self.table.n()
     }
 
-    /// The place of each slot in the evaluation domain.
+    /// Returns the position of each slot in the evaluation domain.
     pub fn order(&self) -> &SlotOrder {
         &self.order
     }
 
-    /// The `psi^e` at which slot values are evaluations.
+    /// Returns the `psi^e` at which slot values are evaluations.
     pub fn root(&self, exponent: usize) -> u64 {
         self.p().pow(self.table.psi(), exponent as u64)
     }
 
-    /// The polynomial whose slots (row 0, then row 1) are `slots`, residues modulo p.
-    /// `scratch`: n words. Panics: on a wrong length.
+    /// Writes the polynomial whose slots (row 0, then row 1) are `slots`, residues modulo p. `scratch` has n
+    /// words.
+    ///
+    /// Panics: if a length is wrong.
     pub fn encode_into(&self, slots: &[u32], scratch: &mut [u64], out: &mut [u32]) {
         assert_eq!(slots.len(), self.n(), "one value a slot");
         for (&slot, &position) in slots.iter().zip(self.order.positions()) {
@@ -50,15 +54,19 @@ impl Plain {
         self.interpolate_into(scratch, out);
     }
 
-    /// The polynomial whose values, in the order of the evaluation domain
-    /// ([`SlotOrder::positions`]), are `values`; spends `values`. Panics: on a wrong length.
+    /// Writes the polynomial with these values in the order of the evaluation domain
+    /// ([`SlotOrder::positions`]). `values` is overwritten.
+    ///
+    /// Panics: if a length is wrong.
     pub fn interpolate_into(&self, values: &mut [u64], out: &mut [u32]) {
         self.kernels.ntt_inverse(&self.table, values);
         out.iter_mut().zip(values).for_each(|(o, s)| *o = *s as u32);
     }
 
-    /// Coefficients in place of values modulo p in the order of the evaluation domain
-    /// ([`SlotOrder::slot`]). `scratch`: n words. Panics: on a wrong length.
+    /// Replaces values modulo p, in the order of the evaluation domain ([`SlotOrder::slot`]), by coefficients.
+    /// `scratch` has n words.
+    ///
+    /// Panics: if a length is wrong.
     pub fn interpolate(&self, values: &mut [u32], scratch: &mut [u64]) {
         assert_eq!(values.len(), self.n(), "one value a slot");
         for (word, &value) in scratch.iter_mut().zip(values.iter()) {
@@ -70,14 +78,14 @@ impl Plain {
         }
     }
 
-    /// The polynomial whose slots are `slots`.
+    /// Returns the polynomial whose slots are `slots`.
     pub fn encode(&self, slots: &[u32]) -> Vec<u32> {
         let mut out = vec![0; self.n()];
         self.encode_into(slots, &mut vec![0; self.n()], &mut out);
         out
     }
 
-    /// The slots of a polynomial modulo p.
+    /// Returns the slots of a polynomial modulo p.
     pub fn decode(&self, mut coeffs: Vec<u64>) -> Vec<u32> {
         self.kernels.ntt_forward(&self.table, &mut coeffs);
         self.order

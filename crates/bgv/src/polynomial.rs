@@ -4,34 +4,32 @@ use crate::{Ciphertext, EvalError, Evaluator};
 use omr_ring::Modulus;
 use omr_rlwe::SwitchingKey;
 
-/// The even polynomial `prod_{i=0}^{r} (X^2 - i^2)`, zero exactly on `[-r, r]` (the function g of
-/// PerfOMR's range check, as in SophOMR, section 3.3), evaluated in `Y = X^2` by baby and giant
-/// steps (Paterson, Stockmeyer 1973), `k` powers a block.
+/// The even polynomial `prod_{i=0}^{r} (X^2 - i^2)`, which is zero exactly on `[-r, r]` (the function g of
+/// PerfOMR's range check, as in SophOMR, section 3.3). It is evaluated in `Y = X^2` by baby and giant steps
+/// (Paterson, Stockmeyer 1973), in blocks of `k` powers.
 ///
 /// Blocks are joined in pairs, the highest first, each time with one relinearisation:
-/// `H_j = B_2j + Y^k B_(2j+1) + Y^2k H_(j+1)`. Every degree is served; each pair of blocks costs a
-/// level.
+/// `H_j = B_2j + Y^k B_(2j+1) + Y^2k H_(j+1)`. Every degree is possible; each pair of blocks costs a level.
 ///
-/// Where the highest block stands alone it reaches to `Y^(k+1)`: `Y^k` is one of the powers, and
-/// `Y^(k+1)`, the polynomial's first term, enters without a scalar, beside `Y^2k`.
+/// If the highest block is not in a pair, it extends to `Y^(k+1)`: `Y^k` is one of the powers, and `Y^(k+1)`,
+/// the polynomial's first term, is added without a scalar, beside `Y^2k`.
 ///
-/// Levels used: one for Y, `log2(k)` for the powers of Y, one in which `Y^2k` is made while the
-/// blocks drop the noise of their scalars, and one a pair.
+/// Levels used: one for Y, `log2(k)` for the powers of Y, one in which `Y^2k` is computed while the blocks drop
+/// the noise of their scalars, and one for each pair.
 #[derive(Clone, Debug)]
 pub struct RangePolynomial {
     coefficients: Vec<u64>,
     block: usize,
 }
 
-/// `Y^k` and `Y^2k` at the level where one pair of blocks is joined.
+/// The powers `Y^k` and `Y^2k` at the level where one pair of blocks is joined.
 struct Giants {
     one: Ciphertext,
     two: Option<Ciphertext>,
 }
 
 impl RangePolynomial {
-    /// Builds the polynomial of the window `[-r, r]` modulo p, in blocks of `block` powers (a power
-    /// of two).
+    /// Builds the polynomial of the window `[-r, r]` modulo p, in blocks of `block` powers (a power of two).
     pub fn new(p: &Modulus, r: u64, block: usize) -> Self {
         let mut coefficients = vec![1];
         for i in 0..=r {
@@ -49,7 +47,7 @@ impl RangePolynomial {
         }
     }
 
-    /// The coefficients in Y, constant term first.
+    /// Returns the coefficients in Y, constant term first.
     pub fn coefficients(&self) -> &[u64] {
         &self.coefficients
     }
@@ -58,7 +56,7 @@ impl RangePolynomial {
         self.coefficients.len() - 1
     }
 
-    /// Blocks of powers.
+    /// Returns the number of blocks of powers.
     pub fn blocks(&self) -> usize {
         if self.has_first_term() {
             self.degree() / self.block
@@ -67,7 +65,7 @@ impl RangePolynomial {
         }
     }
 
-    /// Whether the first term is added to the highest block as a product of its own.
+    /// Returns whether the first term is added to the highest block as a separate product.
     pub fn has_first_term(&self) -> bool {
         let whole = self.degree() / self.block;
         self.block > 1 && self.degree() % self.block == 1 && whole % 2 == 1
@@ -77,13 +75,14 @@ impl RangePolynomial {
         self.blocks() / 2
     }
 
-    /// Levels from X to the result.
+    /// Returns the number of levels from X to the result.
     pub fn depth(&self) -> usize {
         1 + self.block.trailing_zeros() as usize + 1 + self.pairs()
     }
 
-    /// The value at the slots of `x`; its noise is that of a product.
-    /// Errors: the chain is too short below `x`.
+    /// Returns the polynomial's value in each slot of `x`, with the noise of a product.
+    ///
+    /// Errors: if the chain is too short below `x`.
     pub fn evaluate(
         &self,
         ev: &Evaluator,
@@ -117,7 +116,7 @@ impl RangePolynomial {
         Ok(high.expect("at least one block"))
     }
 
-    /// `Y^1 .. Y^block`, all at the level of the last.
+    /// Returns `Y^1 .. Y^block`, all at the level of the last.
     fn powers(
         &self,
         ev: &Evaluator,
@@ -134,7 +133,8 @@ impl RangePolynomial {
             } else {
                 let lowered = ev.at_level_from_floor(other, high.level())?;
                 let power = ev.mul(high, &lowered, key)?;
-                // From there it is cut more often; where nothing is cut, one division is cheaper than two.
+                // The lowered power is then cut more often; if nothing is cut, one division is cheaper than
+                // two.
                 if ev.chain.cuts() {
                     powers[k - half - 1] = lowered;
                 }
@@ -153,7 +153,8 @@ impl RangePolynomial {
         powers.into_iter().map(at_last).collect()
     }
 
-    /// The giants of each pair: the highest pair one level below the powers, then one a level.
+    /// Returns the giant powers of each pair: those of the highest pair one level below the powers, then one
+    /// level lower for each pair.
     fn giants(
         &self,
         ev: &Evaluator,
@@ -177,8 +178,8 @@ impl RangePolynomial {
             .collect()
     }
 
-    /// The scale of each block before it drops its level: that of the sum it enters, divided by
-    /// those of the giants it is multiplied by on the way.
+    /// Returns the scale of each block before it drops its level: the scale of the sum that it is added to,
+    /// divided by those of the giant powers that it is multiplied by.
     fn scales(&self, ev: &Evaluator, giants: &[Giants]) -> Vec<u64> {
         let p = ev.plain.p();
         let mut out = Vec::new();
@@ -194,8 +195,8 @@ impl RangePolynomial {
         out
     }
 
-    /// The highest block and the first term, whose scale no scalar may change: the scales of all blocks
-    /// follow it.
+    /// Returns the sum of the highest block and the first term. No scalar changes the first term's scale, so
+    /// the scales of all blocks are adapted to it.
     fn with_first_term(
         &self,
         ev: &Evaluator,
@@ -214,8 +215,8 @@ impl RangePolynomial {
         Ok(sum)
     }
 
-    /// Block `b`, `sum_k c_(b block + k) Y^k`, formed at the level of the powers with this scale,
-    /// then at `level`, where the noise of the scalars is gone.
+    /// Returns block `b`, `sum_k c_(b block + k) Y^k`. It is computed with this scale at the level of the
+    /// powers and then moved to `level`, where the noise of the scalars is gone.
     fn block_sum(
         &self,
         ev: &Evaluator,
@@ -224,7 +225,7 @@ impl RangePolynomial {
         scale: u64,
         level: usize,
     ) -> Result<Ciphertext, EvalError> {
-        // The highest block has Y^k too; the first term is no matter of scalars.
+        // The highest block has Y^k too; the first term is added elsewhere, without a scalar.
         let most = self.coefficients.len() - usize::from(self.has_first_term());
         let end = if b + 1 == self.blocks() {
             most
@@ -242,7 +243,7 @@ impl RangePolynomial {
     }
 }
 
-/// Adds a ciphertext to products of the same level and scale that are not yet relinearised.
+/// Adds a ciphertext to products of its level and scale that are not relinearised.
 pub fn add_linear(ev: &Evaluator, products: &mut Ciphertext, other: &Ciphertext) {
     debug_assert_eq!((products.level, products.scale), (other.level, other.scale));
     for (sum, part) in products.parts.iter_mut().zip(&other.parts) {
@@ -250,8 +251,9 @@ pub fn add_linear(ev: &Evaluator, products: &mut Ciphertext, other: &Ciphertext)
     }
 }
 
-/// `x^(p-1)`: 0 where the slot is 0, else 1 (Fermat; the function h of SophOMR, section 3.3); the
-/// levels used are those of [`fermat_depth`]. On a chain that cuts, the noise of `x` is at the floor. `progress` is called after each product.
+/// Returns `x^(p-1)`: 0 if the slot is 0, else 1 (Fermat; the function h of SophOMR, section 3.3). It uses
+/// [`fermat_depth`] levels. If the chain allows cuts, the noise of `x` must be at the floor. `progress` is
+/// called after each product.
 pub fn fermat_power(
     ev: &Evaluator,
     x: &Ciphertext,
@@ -277,7 +279,7 @@ pub fn fermat_power(
     Ok(power)
 }
 
-/// Levels that [`fermat_power`] uses for plaintext modulus `p`.
+/// Returns the number of levels that [`fermat_power`] uses for plaintext modulus `p`.
 pub fn fermat_depth(p: u64) -> usize {
     let exponent = p - 1;
     let odd = exponent >> exponent.trailing_zeros();

@@ -9,7 +9,7 @@ use omr_rlwe::*;
 
 const N: usize = 1 << 10;
 
-/// A chain of levels with primes of 36 bits, down to two of them.
+/// Returns a scheme whose levels drop primes of 36 bits, down to two of them.
 fn scheme(levels: usize, seed: u64) -> Insecure {
     let shape = Shape {
         n: N,
@@ -90,16 +90,16 @@ fn products_for_every_digit_count() {
 #[test]
 fn one_digit_below_many_special_primes() {
     let mut t = scheme(8, 20);
-    // Level 3 and below: four or five primes of 36 bits under four of 49.
+    // At level 3 and below: four or five primes of 36 bits below four of 49.
     let low = t.chain.basis(3).clone();
     let shape = KeyShape::new(&low, 1, &t.special);
     let s = t.secret.poly(&t.ring, &shape.extended());
     let square = s.product(&t.ring, &s);
     let key = SwitchingKey::generate(&t.ring, &shape, &square, &s, P, &[2; 32], 0, &mut t.rng);
     let a = t.slots();
-    let x = t.encrypt_slots(&a);
+    let fresh = t.encrypt_slots(&a);
     let ev = t.ev();
-    let x = ev.at_level(&x, 3).unwrap();
+    let x = ev.at_level(&fresh, 3).unwrap();
     let square = ev.mul(&x, &x, &key).unwrap();
     assert_eq!(t.open(&square), zip(&a, &a, |x, _| x * x));
 }
@@ -131,7 +131,7 @@ fn monomials_and_public_encryption() {
     t.ev().mul_monomial_assign(&mut x, N - 3);
     assert_eq!(t.open(&x), a);
     let secret = t.secret.poly(&t.ring, t.chain.basis(0));
-    let key = PublicKey::generate(&t.ring, P, &t.chain, 0, &secret, (&[9; 32], 0), &mut t.rng);
+    let key = PublicKey::generate(&t.ring, P, &t.chain, 0, &secret, &[9; 32], 0, &mut t.rng);
     let y = key.encrypt(&t.ring, &t.plain, 0, &a, &mut t.rng);
     assert_eq!(t.open(&y), a);
 }
@@ -161,7 +161,7 @@ fn range_polynomial_and_fermat_make_an_indicator() {
     }
 }
 
-/// Cutting keeps slots and scale and adds no noise; where nothing is cut, a division gives the same slots.
+/// A cut keeps slots and scale and adds no noise; if nothing can be cut, a division yields equal slots.
 #[test]
 fn ciphertexts_at_the_floor_are_cut() {
     let mut t = scheme(6, 7);
@@ -185,7 +185,7 @@ fn ciphertexts_at_the_floor_are_cut() {
     assert!(t.ev().at_level_from_floor(&x, 0).is_err());
     assert!(t.ev().at_level_from_floor(&x, t.chain.len()).is_err());
 
-    // A prime that comes: by a division.
+    // Reaching a prime that the ciphertext lacks needs a division.
     let last = t.chain.len() - 1;
     let levels = (0..last).map(|level| t.chain.basis(level).clone());
     let other = Basis::new([0, 4]);
@@ -208,7 +208,7 @@ fn range_polynomials_of_every_shape() {
         (20, 8),
         (30, 8),
         (38, 8),
-        // The highest block takes one power more, then the first term as well.
+        // The highest block has one more power, then the first term as well.
         (39, 8),
         (40, 8),
         (8, 8),
@@ -239,7 +239,7 @@ fn range_polynomials_of_every_shape() {
 }
 
 #[test]
-fn mismatched_operands_are_told() {
+fn mismatched_operands_are_refused() {
     let mut t = scheme(4, 6);
     let a = t.slots();
     let x = t.encrypt_slots(&a);

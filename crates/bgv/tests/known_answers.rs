@@ -1,4 +1,4 @@
-//! Known answers from plain integers: `reference/bgv.py`. Every residue of every ciphertext.
+//! Known answers from plain integers for every residue of every ciphertext: `reference/bgv.py`.
 use omr_bgv::*;
 use omr_ring::*;
 use omr_rlwe::*;
@@ -30,7 +30,7 @@ fn signed(value: &Value) -> Vec<i64> {
         .collect()
 }
 
-/// Feeds the centred binomial sampler the coins that give the noise written in the file.
+/// A generator of the coins for which the centred binomial sampler returns the noise in the file.
 struct Coins(std::vec::IntoIter<i64>);
 
 impl Coins {
@@ -65,7 +65,7 @@ impl TryRng for Coins {
 
 impl TryCryptoRng for Coins {}
 
-/// The scheme of `evaluator.json`: two base primes, two that levels drop, two special ones.
+/// The scheme of `evaluator.json`: two base primes, two primes that levels drop, two special primes.
 struct Reference {
     case: Value,
     ring: Ring,
@@ -106,7 +106,6 @@ impl Reference {
     fn encrypt(&self, index: usize) -> Ciphertext {
         let case = &self.case["ciphertexts"][index];
         let secret = self.secret.poly(&self.ring, self.chain.basis(0));
-        let at = (&self.seed, index as u64);
         let (ring, plain, chain) = (&self.ring, &self.plain, &self.chain);
         let mut coins = Coins::new([&case["noise"]]);
         encrypt_symmetric(
@@ -116,7 +115,8 @@ impl Reference {
             0,
             &secret,
             &slots(&case["slots"]),
-            at,
+            &self.seed,
+            index as u64,
             &mut coins,
         )
     }
@@ -135,9 +135,18 @@ impl Reference {
         let case = &self.case["rotation"];
         let s = self.secret.poly(&self.ring, &self.shape.extended());
         let g = case["g"].as_u64().unwrap() as usize;
-        let at = (&self.seed, case["index"].as_u64().unwrap());
+        let index = case["index"].as_u64().unwrap();
         let mut coins = Coins::new(list(&case["noises"]));
-        GaloisKey::generate(&self.ring, &self.shape, &s, g, P, at, &mut coins)
+        GaloisKey::generate(
+            &self.ring,
+            &self.shape,
+            &s,
+            g,
+            P,
+            &self.seed,
+            index,
+            &mut coins,
+        )
     }
 
     #[track_caller]

@@ -1,4 +1,4 @@
-//! The noise formulas against measurement, at insecure small dimensions: what the evaluator does.
+//! Compares the noise formulas with the evaluator's measured noise, at insecure small dimensions.
 mod common;
 
 use common::{Insecure, P, Shape};
@@ -8,12 +8,14 @@ use omr_rlwe::noise::{self, NoiseModel};
 use rand_core::Rng;
 
 const SIZES: [(usize, usize); 3] = [(1024, 64), (2048, 128), (4096, 1024)];
-/// How far a formula may be off, in bits.
+/// The tolerance of a formula, in bits.
 const TOLERANCE: f64 = 0.1;
-/// Bits of a special prime.
+/// The number of bits of a special prime.
 const SPECIAL: f64 = 49.0;
 
-fn shape((n, weight): (usize, usize), drops: &[f64], special: usize) -> Shape {
+/// Returns the shape of a scheme of one of [`SIZES`]: dimension and weight of the secret.
+fn shape(size: (usize, usize), drops: &[f64], special: usize) -> Shape {
+    let (n, weight) = size;
     Shape {
         n,
         weight,
@@ -61,8 +63,8 @@ fn public_key() {
             NoiseModel::fresh_public,
             |t| {
                 let secret = t.secret.poly(&t.ring, t.chain.basis(0));
-                let at = (&[9; 32], 0);
-                let key = PublicKey::generate(&t.ring, P, &t.chain, 0, &secret, at, &mut t.rng);
+                let key =
+                    PublicKey::generate(&t.ring, P, &t.chain, 0, &secret, &[9; 32], 0, &mut t.rng);
                 let slots = t.slots();
                 key.encrypt(&t.ring, &t.plain, 0, &slots, &mut t.rng)
             },
@@ -85,15 +87,15 @@ fn plaintexts_and_scalars() {
         });
         let predict = |model: &NoiseModel| noise::sum(model.times_scalar(model.floor()), 64);
         check("64 scalar products added", &shape, predict, |t| {
-            let terms: Vec<(u64, Ciphertext)> =
+            let summands: Vec<(u64, Ciphertext)> =
                 (0..64).map(|_| (t.rng.next_u64() % P, t.floor())).collect();
-            let terms: Vec<(u64, &Ciphertext)> = terms.iter().map(|(c, ct)| (*c, ct)).collect();
+            let terms: Vec<(u64, &Ciphertext)> = summands.iter().map(|(c, ct)| (*c, ct)).collect();
             t.ev().linear_combination(&terms, 1).unwrap()
         });
     }
 }
 
-/// At the floor, and without a switch down: products, key switch noise far below.
+/// At the floor, without a switch to a lower level, products dominate; key switch noise is far below.
 #[test]
 fn products_at_one_level() {
     for size in SIZES {
@@ -128,7 +130,7 @@ fn products_at_one_level() {
     }
 }
 
-/// Relinearisation and switch in one: the product, the gadget and the floor each dominate once.
+/// In a relinearisation with a switch, the product, the gadget and the floor each dominate once.
 #[test]
 fn fused_relinearisation() {
     for (name, drop, special, dnum) in [
@@ -172,8 +174,8 @@ fn rotation_for_every_digit_count() {
                     let gadget = t.shape(dnum);
                     let s = t.secret.poly(&t.ring, &gadget.extended());
                     let g = Automorphism::rotation(t.ring.n(), 3);
-                    let at = (&[3; 32], 0);
-                    let key = GaloisKey::generate(&t.ring, &gadget, &s, g, P, at, &mut t.rng);
+                    let key =
+                        GaloisKey::generate(&t.ring, &gadget, &s, g, P, &[3; 32], 0, &mut t.rng);
                     let x = t.encrypt();
                     t.ev().automorphism(&x, &key).unwrap()
                 },

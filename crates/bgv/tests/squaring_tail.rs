@@ -1,5 +1,5 @@
-//! Chains of squarings explode at the rate that `reference/squaring_tail.py` predicts, and do not
-//! with the margin it asks for. Insecure small dimension.
+//! Chains of squarings explode at the rate that `reference/squaring_tail.py` predicts, and do not with the
+//! margin that it requires, at an insecure small dimension.
 mod common;
 
 use common::{Insecure, Shape};
@@ -13,7 +13,7 @@ const N: usize = 1024;
 const WEIGHT: usize = 64;
 const BOUND: f64 = 12.0;
 
-/// log of the probability that one embedding leaves the basin, by log2(q / sigma).
+/// The logarithm of the probability that one embedding leaves the basin, by log2(q / sigma).
 struct Tail {
     squarings: usize,
     bits: Vec<f64>,
@@ -46,7 +46,7 @@ impl Tail {
         if place < 0.0 {
             return 1.0;
         }
-        // Past the table's end it is below e^-40.
+        // Beyond the table's end the probability is below e^-40.
         let Some(high) = self.ln.get(place as usize + 1) else {
             return 0.0;
         };
@@ -69,8 +69,8 @@ fn squared_embeddings(coeffs: &[f64]) -> Vec<f64> {
     values.iter().map(Complex::norm_sqr).collect()
 }
 
-/// Levels of `margin` bits over the root mean square floor, above a base that explosions do not
-/// reach within the chain: every embedding stays an experiment of its own.
+/// Returns a scheme with levels of `margin` bits over the root mean square floor, above a base that explosions
+/// do not reach within the chain, so that every embedding stays an independent experiment.
 fn scheme(margin: f64, squarings: usize, seed: u64) -> (Insecure, f64) {
     let mut shape = Shape {
         n: N,
@@ -94,7 +94,8 @@ fn scheme(margin: f64, squarings: usize, seed: u64) -> (Insecure, f64) {
     (Insecure::new(&shape, seed), level)
 }
 
-/// Digits of two primes under three special ones: their noise is far below the floor.
+/// Returns a relinearisation key with digits of two primes below three special ones. Its noise is far below the
+/// floor.
 fn relin(t: &mut Insecure) -> SwitchingKey {
     t.relin(t.chain.basis(0).len().div_ceil(2))
 }
@@ -117,7 +118,7 @@ fn run_chain(t: &mut Insecure, key: &SwitchingKey, q: f64, steps: usize) -> (Vec
 }
 
 #[test]
-fn explosions_come_at_the_predicted_rate() {
+fn explosions_occur_at_the_predicted_rate() {
     let tail = Tail::read();
     for (margin, secrets, chains) in [(2.0, 6, 10), (2.5, 6, 20), (2.75, 6, 40)] {
         let (mut expected, mut found) = (0.0, 0);
@@ -147,8 +148,8 @@ fn explosions_come_at_the_predicted_rate() {
     }
 }
 
-/// The rule for 2^-40 a batch at this dimension, every embedding at the bound:
-/// `chances exp(-0.61 (q / sigma)^2)`, sigma^2 = `bound` times the mean.
+/// The rule for 2^-40 per batch at this dimension, with every embedding at the bound:
+/// `chances exp(-0.61 (q / sigma)^2)`, where sigma^2 is `bound` times the mean.
 #[test]
 fn nothing_leaves_the_basin_with_the_margin() {
     let steps = 12;

@@ -25,8 +25,8 @@ pub enum LocalError {
         bytes: Mismatch<usize>,
     },
     /// The clues have another size than those of the parameter set.
-    #[error("expected a board with clues of {} (plain) or {} bytes (bound), found {}", .0.expected[0], .0.expected[1], .0.found)]
-    ClueSize(Mismatch<[usize; 2], usize>),
+    #[error("expected a board with clues of {} bytes, found {}", .0.expected, .0.found)]
+    ClueSize(Mismatch<usize>),
     /// A board must not accept this bound clue.
     #[error("message {position} of the post: {source}")]
     BadClue {
@@ -92,14 +92,15 @@ pub fn clues_of(of: Clues) -> ClueKind {
     }
 }
 
-/// Returns the kind of clues of `found` bytes.
+/// Returns the kind of a board's clues, after a check of their size for the parameter set.
 ///
 /// Errors: `ClueSize`.
-pub fn kind_of_bytes(params: &ClueParams, found: usize) -> Result<ClueKind, LocalError> {
-    let mut kinds = ClueKind::ALL.into_iter();
-    let kind = kinds.find(|kind| kind.bytes(params) == found);
-    kind.ok_or(LocalError::ClueSize(Mismatch::new(
-        ClueKind::ALL.map(|kind| kind.bytes(params)),
-        found,
-    )))
+pub fn clue_kind(params: &ClueParams, config: &BoardConfig) -> Result<ClueKind, LocalError> {
+    let kind = clues_of(config.clues);
+    let (expected, found) = (kind.bytes(params), config.clue_bytes as usize);
+    if found == expected {
+        Ok(kind)
+    } else {
+        Err(LocalError::ClueSize(Mismatch::new(expected, found)))
+    }
 }

@@ -6,6 +6,6 @@ mod config;
 mod post;
 mod source;
 
-pub use config::{LocalError, clues_of, kind_of_bytes, new_config, place};
+pub use config::{LocalError, clue_kind, clues_of, new_config, place};
 pub use post::{MAX_PARTS, TRANSACTION, hashes, post_hashes};
 pub use source::{BoardSource, Boards, SourceError};

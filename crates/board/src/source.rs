@@ -1,6 +1,6 @@
 //! The messages of a board as a source for a detector.
 
-use crate::{LocalError, kind_of_bytes};
+use crate::{LocalError, clue_kind};
 use omr_detector::{MessageSource, Messages};
 use omr_protocol::clue::{HashesOf, KeptHashes, message_hash};
 use omr_protocol::{ClueKind, ClueParams};
@@ -71,7 +71,7 @@ impl<B: Boards> BoardSource<B> {
     /// Errors: `ClueSize`.
     pub fn new(boards: B, board: &Board, params: &Arc<ClueParams>) -> Result<Self, LocalError> {
         let config = board.config();
-        let kind = kind_of_bytes(params, config.clue_bytes as usize)?;
+        let kind = clue_kind(params, config)?;
         let of = || HashesOf::new(params, &config.board_id);
         Ok(Self {
             boards,

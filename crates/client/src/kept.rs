@@ -141,7 +141,7 @@ mod tests {
         body.extend([44, 1, 0, 0, 0, 0, 0, 0, 8, 8, 8]);
         let bytes = kept().to_bytes().unwrap();
         // Magic, version, kind 13 and the name; the checksum follows the body.
-        assert_eq!(bytes[..12], *b"OMRF\x02\0\x0d\0\x03toy");
+        assert_eq!(bytes[..12], *b"OMRF\x01\0\x0d\0\x03toy");
         assert_eq!(bytes[12 + 16 + 16..][..body.len()], body);
         assert_eq!(KeptParts::from_bytes(&bytes).unwrap(), kept());
     }

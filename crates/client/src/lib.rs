@@ -33,7 +33,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A program with all parties, including a detector (`evidence/e2e/examples/retrieval.rs`):
+//! A program with all parties, including a detector (`examples/retrieval.rs`):
 //!
 //! ```ignore
 #![doc = include_str!("../retrieval.rs")]

@@ -1,5 +1,6 @@
 //! Errors of using files, standard output and threads.
 
+pub use omr_errors::chain;
 use std::io;
 use std::path::PathBuf;
 
@@ -59,19 +60,4 @@ impl ConsoleError {
     pub fn write(path: impl Into<PathBuf>, source: impl Into<WriteError>) -> Self {
         Self::Write(path.into(), source.into())
     }
-}
-
-/// Returns the text of an error and its causes, without repetitions: "board: not found".
-#[must_use]
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.ends_with(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
 }

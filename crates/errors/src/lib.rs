@@ -1,4 +1,5 @@
-//! The pair of an expected and a found value, which the errors of all crates contain.
+//! The parts that the errors of all crates have in common: expected and found values, bytes in hexadecimal, and the
+//! chain of an error's causes.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -60,9 +61,61 @@ impl fmt::Display for OtherVersion {
 
 impl std::error::Error for OtherVersion {}
 
+/// Returns bytes in lower-case hexadecimal, two digits each.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the text of an error followed by those of its causes, such as `board: not found`. A cause whose text ends the
+/// text before it is left out.
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let more = cause.to_string();
+        if !text.ends_with(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        next = cause.source();
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An error with a cause that its text may repeat.
+    #[derive(Debug)]
+    struct Caused(&'static str, std::io::Error);
+
+    impl fmt::Display for Caused {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+
+    impl std::error::Error for Caused {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(&self.1)
+        }
+    }
+
+    #[test]
+    fn causes_follow_their_error_once() {
+        let of = |text| chain(&Caused(text, std::io::Error::other("not found")));
+        assert_eq!(of("board"), "board: not found");
+        assert_eq!(of("the board is not found"), "the board is not found");
+    }
+
+    #[test]
+    fn bytes_have_two_digits_each() {
+        assert_eq!(hex(&[0, 0x1f, 0xa0]), "001fa0");
+        assert_eq!(hex(&[]), "");
+    }
 
     #[test]
     fn another_version_is_refused_with_what_to_do() {

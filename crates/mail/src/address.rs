@@ -3,10 +3,9 @@
 use crate::MailError;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use omr_protocol::Mismatch;
-use omr_protocol::Sealing;
-pub(crate) use omr_remote::FINGERPRINT_BYTES;
-use omr_remote::{address_fingerprint, v1};
+pub(crate) use omr_protocol::FINGERPRINT_BYTES;
+use omr_protocol::{Mismatch, Sealing, address_fingerprint};
+use omr_remote::v1;
 use std::fmt;
 
 pub(crate) const BEGIN: &str = "-----BEGIN OMR ADDRESS-----";
@@ -20,8 +19,8 @@ const FINGERPRINT: &str = "Fingerprint";
 const LINE: usize = 64;
 /// What some editors write before a text.
 pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
-/// Bytes of the fingerprint in an address text of version 1.
-const OLD_FINGERPRINT_BYTES: usize = 10;
+/// The sealing's tag in the fingerprint of an address without terms; no sealing has it.
+const NO_TERMS: u8 = 255;
 /// Enough for any clue key and what stands around it in a mail.
 const MAX_TEXT: usize = 1 << 20;
 
@@ -32,7 +31,7 @@ pub struct Address {
     pub server: Option<String>,
     /// The clue key's file.
     pub clue_key: Vec<u8>,
-    /// What letters must be like; `None` for a bare clue key and in texts of version 1.
+    /// What letters must be like; `None` for a bare clue key.
     pub terms: Option<Terms>,
 }
 
@@ -59,14 +58,10 @@ impl fmt::Debug for Address {
 }
 
 impl Address {
-    /// 128 bits over all that the text says, in groups of four digits: to be compared by voice. 80 bits over server
-    /// and key where there are no terms.
+    /// The fingerprint as people compare it by voice: 32 hexadecimal digits in groups of four.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        let digits = match self.full_fingerprint() {
-            Some(fingerprint) => omr_protocol::hex(&fingerprint),
-            None => omr_protocol::hex(&self.old_fingerprint()),
-        };
+        let digits = omr_protocol::hex(&self.fingerprint_bytes());
         let groups: Vec<&str> = (0..digits.len())
             .step_by(4)
             .map(|i| &digits[i..i + 4])
@@ -74,20 +69,14 @@ impl Address {
         groups.join(" ")
     }
 
-    /// All 128 bits; `None` where there are no terms.
-    pub(crate) fn full_fingerprint(&self) -> Option<[u8; FINGERPRINT_BYTES]> {
-        address_fingerprint(&self.to_published()?)
-    }
-
-    fn old_fingerprint(&self) -> [u8; OLD_FINGERPRINT_BYTES] {
+    /// The fingerprint: 128 bits over everything that the address contains.
+    pub(crate) fn fingerprint_bytes(&self) -> [u8; FINGERPRINT_BYTES] {
         let server = self.server.as_deref().unwrap_or("");
-        let mut hasher = blake3::Hasher::new_derive_key("omr address v1 fingerprint");
-        hasher.update(&(server.len() as u64).to_le_bytes());
-        hasher.update(server.as_bytes());
-        hasher.update(&self.clue_key);
-        let mut fingerprint = [0; OLD_FINGERPRINT_BYTES];
-        hasher.finalize_xof().fill(&mut fingerprint);
-        fingerprint
+        let (sealing, bound, parts) = match self.terms {
+            Some(terms) => (terms.sealing.tag(), terms.bound, terms.parts),
+            None => (NO_TERMS, 0, 0),
+        };
+        address_fingerprint(server, sealing, bound, parts, &self.clue_key)
     }
 
     /// What a server keeps of it; `None` where there are no terms.
@@ -119,13 +108,10 @@ impl Address {
         })
     }
 
-    /// The armoured text: version 2, or 1 where there are no terms.
+    /// The armoured text, version 1.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let mut text = format!("{BEGIN}\n");
-        if self.terms.is_some() {
-            text += &format!("{VERSION}: 2\n");
-        }
+        let mut text = format!("{BEGIN}\n{VERSION}: 1\n");
         if let Some(server) = &self.server {
             text += &format!("{SERVER}: {server}\n");
         }
@@ -236,18 +222,21 @@ impl Fields {
         Ok(fields)
     }
 
-    /// Errors: `Armour`, unless the lines are those of the version.
+    /// Returns the terms: the three lines of them, or `None` where all three are absent.
+    ///
+    /// Errors: `Armour`, also for another version.
     fn terms(&self) -> Result<Option<Terms>, MailError> {
-        let said = [&self.sealing, &self.bound, &self.parts];
-        match self.version.as_deref() {
-            None if said.iter().all(|line| line.is_none()) => return Ok(None),
-            Some("2") => {}
-            found => {
-                let found = found.unwrap_or("none");
-                return Err(bad("an address of version 2 (a newer omr?)", found));
-            }
+        let version = self.version.as_deref().unwrap_or("none");
+        if version != "1" {
+            let expected =
+                "an address of version 1 (a development version or a later release made it)";
+            return Err(bad(expected, version));
         }
-        let [sealing, bound, parts] = said.map(|line| line.as_deref().unwrap_or("none"));
+        let lines = [&self.sealing, &self.bound, &self.parts];
+        if lines.iter().all(|line| line.is_none()) {
+            return Ok(None);
+        }
+        let [sealing, bound, parts] = lines.map(|line| line.as_deref().unwrap_or("none"));
         let number = |expected, text: &str| {
             let number = text.parse().ok().filter(|number| *number > 0);
             number.ok_or_else(|| bad(expected, text))
@@ -283,7 +272,7 @@ mod tests {
         }
     }
 
-    fn old() -> Address {
+    fn without_terms() -> Address {
         Address {
             terms: None,
             ..address()
@@ -292,7 +281,7 @@ mod tests {
 
     #[test]
     fn text_comes_back_however_it_is_quoted() {
-        for address in [address(), old()] {
+        for address in [address(), without_terms()] {
             let text = address.to_text();
             assert!(text.lines().all(|line| line.len() <= LINE));
             assert_eq!(Address::from_text(&text).unwrap(), address);
@@ -310,18 +299,19 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_version_1_are_read() {
-        let text = old().to_text();
+    fn a_text_without_terms_is_frozen() {
+        let text = without_terms().to_text();
         assert!(
-            text.contains("Fingerprint: b8d3 c825 cfd7 9700 a253\n"),
+            text.contains(
+                "Version: 1\nServer: https://mail.example.org:7600\nFingerprint: a42e b9a5 38b4 36f7 b198 d881 da5e 1a50\n"
+            ),
             "{text}"
         );
-        assert!(!text.contains("Version"));
     }
 
     #[test]
     fn damage_is_noticed() {
-        for text in [address().to_text(), old().to_text()] {
+        for text in [address().to_text(), without_terms().to_text()] {
             // Every line changed in one place, and every line left out.
             let lines: Vec<&str> = text.lines().collect();
             for i in 0..lines.len() {
@@ -368,16 +358,18 @@ mod tests {
             let read = Address::from_text(&changed);
             assert!(matches!(read, Err(MailError::Fingerprint(_))), "{said}");
         }
-        // Nor can it be made one of version 1, which says nothing.
+        // Nor can the terms be left out.
         let keep = |line: &&str| {
-            let terms = ["Version", "Sealing", "Bound", "Parts"];
+            let terms = ["Sealing", "Bound", "Parts"];
             !terms.iter().any(|name| line.starts_with(name))
         };
         let lines: Vec<&str> = text.lines().filter(keep).collect();
         let read = Address::from_text(&lines.join("\n"));
         assert!(matches!(read, Err(MailError::Fingerprint(_))));
-        let newer = text.replace("Version: 2", "Version: 3");
-        let read = Address::from_text(&newer).unwrap_err().to_string();
-        assert!(read.contains("newer"), "{read}");
+        for other in ["Version: 2\n", ""] {
+            let text = text.replace("Version: 1\n", other);
+            let read = Address::from_text(&text).unwrap_err().to_string();
+            assert!(read.contains("a later release made it"), "{read}");
+        }
     }
 }

@@ -91,7 +91,7 @@ pub use omr_inbox::{MAX_LEVELS, Mark, Outcome, Spares, Taken, next_canary};
 pub use register::{check_limits, register, revoke};
 pub use retired::Unfinished;
 pub use sealing::check_sealing;
-pub use send::{Draft, Letter, Rules, Sent, board_mark, board_place, check_clues, send};
+pub use send::{Draft, Letter, Rules, Sent, board_mark, board_place, check_clues, clue_kind, send};
 pub use session::{close_session, cut};
 pub use short::{Named, ShortAddress, publish, publish_again};
 

@@ -209,23 +209,38 @@ fn recipient(
     Ok((set, key))
 }
 
-/// Checks that an address takes the clues of a board, whose length tells their kind.
+/// Returns the kind of a board's clues, after a check of their size for the parameter set.
 ///
-/// Errors: `OtherClues`.
+/// Errors: `Board`.
+pub fn clue_kind(board: &v1::Board, params: &ClueParams) -> Result<ClueKind, MailError> {
+    let kind = match board.clues() {
+        v1::ClueKind::Bound => ClueKind::Bound,
+        v1::ClueKind::Plain | v1::ClueKind::Unspecified => ClueKind::Plain,
+    };
+    let (expected, found) = (kind.bytes(params), board.clue_bytes as usize);
+    if found == expected {
+        Ok(kind)
+    } else {
+        Err(MailError::Board(Mismatch::new(
+            "clues of the parameter set",
+            format!("{kind} clues of {found} bytes"),
+        )))
+    }
+}
+
+/// Checks that the clue key of an address is of the kind of a board's clues.
+///
+/// Errors: `Board`, `OtherClues`.
 pub fn check_clues(
     board: &v1::Board,
     params: &ClueParams,
     expected: ClueKind,
 ) -> Result<(), MailError> {
-    let mut kinds = ClueKind::ALL.into_iter();
-    let found = kinds.find(|kind| kind.bytes(params) == board.clue_bytes as usize);
-    match found {
-        Some(found) if found == expected => Ok(()),
-        Some(found) => Err(MailError::OtherClues(Mismatch::new(expected, found))),
-        None => Err(MailError::Board(Mismatch::new(
-            "clues of the parameter set",
-            format!("clues of {} bytes", board.clue_bytes),
-        ))),
+    let found = clue_kind(board, params)?;
+    if found == expected {
+        Ok(())
+    } else {
+        Err(MailError::OtherClues(Mismatch::new(expected, found)))
     }
 }
 

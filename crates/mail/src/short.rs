@@ -118,14 +118,13 @@ impl ShortAddress {
         start.is_some_and(|start| start.eq_ignore_ascii_case("omr1"))
     }
 
-    /// The short form of an address; `None` for an address without terms, whose fingerprint is too
-    /// short.
+    /// The short form of an address.
     #[must_use]
-    pub fn of(address: &Address) -> Option<Self> {
-        Some(Self {
-            fingerprint: address.full_fingerprint()?,
+    pub fn of(address: &Address) -> Self {
+        Self {
+            fingerprint: address.fingerprint_bytes(),
             server: address.server.clone(),
-        })
+        }
     }
 
     /// Asks a server, and believes nothing that it says but what the fingerprint proves.
@@ -139,12 +138,14 @@ impl ShortAddress {
             }
             found => Address::from_published(found?)?,
         };
-        match found.full_fingerprint() {
-            Some(fingerprint) if fingerprint == self.fingerprint => Ok(found),
-            _ => Err(MailError::OtherAddress(Mismatch::new(
+        let fingerprint = found.fingerprint_bytes();
+        if fingerprint == self.fingerprint {
+            Ok(found)
+        } else {
+            Err(MailError::OtherAddress(Mismatch::new(
                 omr_protocol::hex(&self.fingerprint),
-                found.fingerprint().replace(' ', ""),
-            ))),
+                omr_protocol::hex(&fingerprint),
+            )))
         }
     }
 
@@ -158,7 +159,7 @@ impl Home {
     ///
     /// Errors: `File`, those of [`Address::from_text`].
     pub fn known(&self, short: &ShortAddress) -> Result<Option<Address>, MailError> {
-        let is_it = |address: &Address| address.full_fingerprint() == Some(short.fingerprint);
+        let is_it = |address: &Address| address.fingerprint_bytes() == short.fingerprint;
         if let Some((_, address)) = self.contacts()?.into_iter().find(|(_, a)| is_it(a)) {
             return Ok(Some(address));
         }
@@ -172,9 +173,7 @@ impl Home {
     ///
     /// Errors: `File`.
     pub fn keep_found(&self, address: &Address) -> Result<(), MailError> {
-        let Some(short) = ShortAddress::of(address) else {
-            return Ok(());
-        };
+        let short = ShortAddress::of(address);
         self.create()?;
         let folder = self.path(FOUND);
         private_folder(&folder).map_err(MailError::file(&folder))?;
@@ -193,10 +192,9 @@ pub async fn publish(
 ) -> Result<(ShortAddress, Duration), MailError> {
     identity.registered()?;
     let address = identity.address()?;
-    let short = ShortAddress::of(&address).filter(|short| short.server.is_some());
-    let (Some(short), Some(whole)) = (short, address.to_published()) else {
-        return Err(MailError::NoServer);
-    };
+    let short = ShortAddress::of(&address);
+    let whole = address.to_published().filter(|_| short.server.is_some());
+    let whole = whole.ok_or(MailError::NoServer)?;
     let kept = client.publish_address(&whole).await?;
     let published = Published {
         fingerprint: omr_protocol::hex(&short.fingerprint),
@@ -219,10 +217,7 @@ pub async fn publish_again(
         return Ok(None);
     };
     let address = identity.address()?;
-    let same = address
-        .full_fingerprint()
-        .map(|now| omr_protocol::hex(&now))
-        == Some(before.fingerprint);
+    let same = omr_protocol::hex(&address.fingerprint_bytes()) == before.fingerprint;
     let passed = crate::unix_now().saturating_sub(before.at);
     if same && passed < before.seconds / 3 {
         return Ok(None);

@@ -112,7 +112,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             &s,
             Automorphism::rotation(N, steps),
             P,
-            (&SEED, index),
+            &SEED,
+            index,
             rng,
         )
     };
@@ -131,16 +132,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let narrow = NarrowKey::generate(&opening, &from, &sparse, (&SEED, 2), &mut rng);
     let slots = secret_slots(&opening, &sparse);
     let own = large.poly(&ring, chain.basis(0));
-    let secret = encrypt_symmetric(
-        &ring,
-        &plain,
-        &chain,
-        0,
-        &own,
-        &slots,
-        (&SEED, 13),
-        &mut rng,
-    );
+    let secret = encrypt_symmetric(&ring, &plain, &chain, 0, &own, &slots, &SEED, 13, &mut rng);
     clock.lap("rings and keys");
     let mut random = |count: usize| -> Vec<u32> {
         (0..count)

@@ -319,12 +319,11 @@ fn slots_of_opened_clues() {
     let [baby, giant] = opening.transform_steps();
     let [step, baby, giant] = [(1, 0), (baby, 1), (giant, 2)].map(|(steps, index)| {
         let g = Automorphism::rotation(N, steps);
-        GaloisKey::generate(ring, &shape, &s, g, P, (&[7; 32], index), &mut rng)
+        GaloisKey::generate(ring, &shape, &s, g, P, &[7; 32], index, &mut rng)
     });
     let s = large.poly(ring, chain.basis(0));
     let slots = residues(&case["secret_slots"]);
-    let at = (&[7; 32], 3);
-    let encrypted = encrypt_symmetric(ring, plain, chain, 0, &s, &slots, at, &mut rng);
+    let encrypted = encrypt_symmetric(ring, plain, chain, 0, &s, &slots, &[7; 32], 3, &mut rng);
     let ev = &Evaluator {
         ring,
         plain,

@@ -175,12 +175,14 @@ fn the_process_is_measured() {
 }
 
 #[test]
-fn every_metric_of_the_operators_guide_is_there() {
+fn every_metric_of_the_operators_guide_and_of_the_alerts_is_there() {
     let (metrics, _held) = all_counted();
     let there = sampled(&metrics.encode());
     let guide = include_str!("../../../docs/operating.md");
-    let named: BTreeSet<_> = guide
-        .split(|c: char| !c.is_ascii_lowercase() && c != '_')
+    let alerts = include_str!("../../../packaging/alerts.yml");
+    let words = |text: &'static str| text.split(|c: char| !c.is_ascii_lowercase() && c != '_');
+    let named: BTreeSet<_> = words(guide)
+        .chain(words(alerts))
         .filter(|word| word.starts_with("omr_") && *word != "omr_server")
         .map(|word| word.trim_end_matches("_bucket"))
         .collect();

@@ -192,7 +192,7 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
         };
         let s = secret.poly(ring, &shape.extended());
         let (g, p) = (part.exponent(self.params), self.params.p().value());
-        GaloisKey::generate(ring, shape, &s, g, p, (&self.seed, part.index()), self.rng)
+        GaloisKey::generate(ring, shape, &s, g, p, &self.seed, part.index(), self.rng)
     }
 
     fn product(&mut self) -> SwitchingKey {

@@ -1,10 +1,10 @@
 //! The fingerprint of an address, which short addresses contain in place of the clue key.
 
-/// Bytes of a fingerprint. Finding another address with the fingerprint of a given one takes 2^128 trials. An owner can
-/// find two addresses of their own with one fingerprint by 2^64 trials, which gains them nothing.
+/// Bytes of a fingerprint. Finding a second address for a given fingerprint takes 2^128 trials. An owner can find two
+/// addresses of their own with one fingerprint in 2^64 trials, which harms nobody else.
 pub const FINGERPRINT_BYTES: usize = 16;
 
-const DOMAIN: &str = "omr address v2";
+const DOMAIN: &str = "omr address v1";
 
 /// Returns the fingerprint of an address: a hash of the URL of its server (empty if it has none), the tag of its
 /// sealing, the number of messages that a digest and that a letter may have, and the file of its clue key.

@@ -3,7 +3,7 @@
 //! ```text
 //! bytes   field              (all integers little endian)
 //! 4       magic "OMRF"
-//! 2       format version     2
+//! 2       format version     1
 //! 2       kind               see `Kind`
 //! 1       p                  length of the parameter-set name, 1..=64
 //! p       parameter set      visible ASCII

@@ -1,14 +1,6 @@
-//! Hexadecimal text of identifiers and hashes.
+//! Identifiers and hashes in hexadecimal.
 
-/// Returns two lower-case hexadecimal digits for each byte.
-///
-/// ```
-/// assert_eq!(omr_protocol::hex(&[0, 0x1f, 0xa0]), "001fa0");
-/// ```
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
+pub use omr_errors::hex;
 
 /// Returns the bytes of exactly `2 N` hexadecimal digits of either case; `None` for any other text.
 ///

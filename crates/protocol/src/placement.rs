@@ -9,7 +9,7 @@ pub const SEED_BYTES: usize = 32;
 /// A random permutation of the slots of one batch.
 ///
 /// Senders post before the detector draws the seed, so they can choose the messages of a batch but not their slots: see
-/// SECURITY.md.
+/// docs/security/failures.md.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     slot: Vec<u32>,
@@ -43,8 +43,9 @@ impl Placement {
         }
     }
 
-    /// Returns for each slot whether its clue is negated before it is packed, by a bit of a separate stream. The range
-    /// check accepts both signs alike, and nobody can predict the packed clues: see SECURITY.md.
+    /// Returns for each slot `z` whether the clue in it (a, b and h) is negated before it is packed: bit `z mod 8` of
+    /// byte `floor(z / 8)` of `Xof("omr clue signs v1", seed, (batch))` (`docs/wire.md`, section 3). The range check
+    /// treats both signs alike, and nobody can predict what packing makes of a clue: see docs/security/failures.md.
     pub fn negated(&self) -> Vec<bool> {
         let mut stream = Xof::stream("omr clue signs v1", &self.seed, &[self.batch]);
         let mut bytes = vec![0; self.slot.len().div_ceil(8)];

@@ -7,7 +7,7 @@ use crate::open::opened;
 use crate::post::{Office, Post};
 use crate::running::{Threads, run};
 use crate::sets::set;
-use omr_board::{BoardSource, kind_of_bytes, new_config, place};
+use omr_board::{BoardSource, clue_kind, new_config, place};
 use omr_client::letter::Place;
 use omr_protocol::params::DEFAULT;
 use omr_protocol::{ClueKind, ParamSet, Sealing};
@@ -256,7 +256,7 @@ impl Board {
     ) -> Result<Self, Fault> {
         let config = board.config();
         let place = place(config)?;
-        let kind = kind_of_bytes(set.clue(), config.clue_bytes as usize)?;
+        let kind = clue_kind(set.clue(), config)?;
         Ok(Self {
             dir,
             open: RwLock::new(Some(Arc::new(board))),

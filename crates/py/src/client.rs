@@ -217,7 +217,7 @@ impl Client {
 fn sealed(board: &v1::Board, post: &Post) -> Result<Vec<v1::Message>, Fault> {
     let set = set(&board.params_id)?;
     let place = omr_mail::board_place(board)?;
-    let kind = omr_board::kind_of_bytes(set.clue(), board.clue_bytes as usize)?;
+    let kind = omr_mail::clue_kind(board, set.clue())?;
     let writer = writer((&set, kind), &place, post.to)?;
     let mut rng = os_rng();
     let message = |part: Vec<u8>| {

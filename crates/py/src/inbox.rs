@@ -14,10 +14,10 @@ pub(crate) use watch::Watch;
 
 use crate::fault::Fault;
 use crate::network::Network;
-use crate::raise::chain;
 use crate::running::run;
 use contacts::To;
 use fetch::{Office, letters_of};
+use omr_errors::chain;
 use omr_mail::{Identity, Letter, MAX_LEVELS, MailError, Mailbox, NewIdentity, Rules, register};
 use omr_protocol::{ClueKind, Scheme, Sealing};
 use place::{Place, located, own_server};

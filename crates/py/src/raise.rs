@@ -6,6 +6,7 @@ use crate::fault::Fault;
 use omr_board::LocalError;
 use omr_client::{DecodeError, SecretKeyError};
 use omr_detector::DetectorError;
+use omr_errors::chain;
 use omr_mail::MailError;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::{OtherHistory, SessionError};
@@ -15,7 +16,6 @@ use omr_store::StoreError;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::error::Error;
 use std::fmt::Display;
 
 /// What an exception says beside its message.
@@ -55,20 +55,6 @@ impl From<Fault> for PyErr {
         };
         Python::attach(|py| raised(py, class, &message).unwrap_or_else(|error| error))
     }
-}
-
-/// An error's text with its causes.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let said = cause.to_string();
-        if !text.ends_with(&said) {
-            text = format!("{text}: {said}");
-        }
-        next = cause.source();
-    }
-    text
 }
 
 fn raised(py: Python<'_>, (name, fields): Class, message: &str) -> PyResult<PyErr> {

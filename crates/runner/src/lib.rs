@@ -6,7 +6,6 @@
 //! makes it.
 #![forbid(unsafe_code)]
 
-mod causes;
 mod keys;
 mod leases;
 mod needs;

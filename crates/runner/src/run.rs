@@ -1,12 +1,12 @@
 //! The loop that runs units, one after another, on all cores.
 
-use crate::causes::chain;
 use crate::keys::Keys;
 use crate::{Failure, KeyError, Leased, Leases, Made, Supplies, Unit};
 use omr_cuda::Cards;
 use omr_detector::engine::Answer;
 use omr_detector::engines::{Answers, Engines, Job, respond_together};
 use omr_detector::{DetectorError, Progress, Strided, placement_seed};
+use omr_errors::chain;
 use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, SEED_BYTES};
 use std::cell::RefCell;
 use std::collections::HashMap;

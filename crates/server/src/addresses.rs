@@ -12,20 +12,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tonic::Status;
 
-/// Table of who published an address, and when last.
+/// The name of the table of publishers and times.
 const TABLE: &str = "addresses";
-/// Table of the addresses, as messages of the protocol.
+/// The name of the table of addresses, as messages of the protocol.
 const TEXTS: &str = "address-texts";
-/// Milliseconds of the store's clock after which it is written down that an address was published again.
+/// The time after which another publication is written to the disk, in milliseconds of the store's clock.
 const NOTED_MS: u64 = 24 * 3600 * 1000;
 
 #[derive(Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Record {
     account: String,
-    /// When it was last published, by the store's clock.
+    /// The time of the last publication by the store's clock.
     published: u64,
-    /// Who did so first, as far as this process knows; not kept, since it would tell network addresses apart.
+    /// The first publisher, if this process knows it. It is not stored, since it would distinguish network addresses.
     #[serde(default, skip)]
     client: u64,
 }
@@ -38,6 +38,8 @@ pub(crate) struct Addresses {
 }
 
 impl Addresses {
+    /// Opens the addresses on the disk.
+    ///
     /// Errors: `Store`, `Record`.
     pub(crate) fn open(store: Store, limit: usize) -> Result<Self, ServerError> {
         let known = records::load(&store, TABLE)?.into_iter().collect();
@@ -52,9 +54,9 @@ impl Addresses {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps an address under its fingerprint; one that is there, whoever published it, for as long again.
+    /// Stores an address under its fingerprint. An address that is stored already is kept longer, whoever published it.
     ///
-    /// Errors: FAILED_PRECONDITION, those of the store.
+    /// Errors: FAILED_PRECONDITION, and those of the store.
     pub(crate) fn publish(
         &self,
         caller: &Caller,
@@ -102,12 +104,14 @@ impl Addresses {
         Ok(())
     }
 
-    /// The address of a fingerprint.
+    /// Returns the address with a fingerprint.
     ///
-    /// Errors: NOT_FOUND, those of the store.
+    /// Errors: NOT_FOUND, and those of the store.
     pub(crate) fn find(&self, fingerprint: &Id) -> Result<Vec<u8>, Status> {
-        let found = self.store.get(TEXTS, fingerprint);
-        let found = found.map_err(|error| refuse::store(&error))?;
+        let found = self
+            .store
+            .get(TEXTS, fingerprint)
+            .map_err(|error| refuse::store(&error))?;
         found.ok_or_else(|| {
             Status::not_found(
                 "expected the fingerprint of a published address, found another, or of one that was not published \
@@ -116,7 +120,7 @@ impl Addresses {
         })
     }
 
-    /// Forgets what nobody published again in so long.
+    /// Deletes addresses that were not published again for this time.
     pub(crate) fn tidy(&self, age: Duration) {
         let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
         let mut known = self.lock();
@@ -138,8 +142,9 @@ impl Addresses {
     }
 
     fn write(&self, changes: &[Change]) -> Result<(), Status> {
-        let written = self.store.write(changes);
-        written.map_err(|error| refuse::store(&error))
+        self.store
+            .write(changes)
+            .map_err(|error| refuse::store(&error))
     }
 }
 
@@ -154,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_publishes_more_than_her_share() {
+    fn nobody_publishes_more_than_their_share() {
         let dir = tempfile::tempdir().unwrap();
         let addresses = Addresses::open(store(&dir), 8).unwrap();
         let caller = |account, client| Caller {
@@ -169,13 +174,13 @@ mod tests {
             publish(&addresses, &caller("", 1), number).unwrap();
         }
         refused(&caller("", 1), 3);
-        // What is there is published again by anybody at no cost.
+        // Anybody may publish a stored address again, at no cost.
         publish(&addresses, &caller("", 1), 2).unwrap();
         publish(&addresses, &caller("", 2), 2).unwrap();
         for number in 3..6 {
             publish(&addresses, &caller("", 2), number).unwrap();
         }
-        // Six of eight: strangers have no more.
+        // Clients without a token have six of eight.
         assert_eq!(of_strangers(8), 6);
         refused(&caller("", 3), 6);
         publish(&addresses, &caller("known", 4), 6).unwrap();
@@ -191,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_publishes_again_is_forgotten() {
+    fn addresses_that_are_not_published_again_are_deleted() {
         let dir = tempfile::tempdir().unwrap();
         let addresses = Addresses::open(store(&dir), 8).unwrap();
         let caller = Caller::test("", 1);
@@ -209,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_disk_does_not_tell_network_addresses_apart() {
+    fn the_disk_does_not_distinguish_network_addresses() {
         let dir = tempfile::tempdir().unwrap();
         let addresses = Addresses::open(store(&dir), 8).unwrap();
         publish(&addresses, &Caller::test("", 0x1234_5678_9abc), 1).unwrap();

@@ -1,4 +1,5 @@
-//! What a backup of a server holds beside its store: the tokens, without which no client gets in after it is restored.
+//! The part of a server's backup that is not in its store: the tokens, without which no client has access after a
+//! restore.
 
 use crate::error::ServerError;
 use crate::tokens;
@@ -8,13 +9,13 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// The name of the tokens' file in a backup. It holds hashes of tokens, no tokens.
+/// The name of the tokens' file in a backup. It contains hashes of tokens, not the tokens.
 pub const TOKENS_FILE: &str = "tokens.toml";
 
-/// Gives `each` the tokens of the file `tokens`, where there is one, and everything of the store: [`Store::backup`].
-/// Returns the damage that the backup goes around.
+/// Calls `each` with the tokens in the file `tokens`, if it exists, and with everything in the store, see
+/// [`Store::backup`]. Returns the faults that the backup leaves out.
 ///
-/// Errors: as [`Store::backup`]; `Io` where the tokens cannot be read.
+/// Errors: those of [`Store::backup`]; `Io` where the tokens cannot be read.
 pub fn backup(
     store: &Store,
     tokens: &Path,
@@ -34,10 +35,10 @@ pub fn backup(
     store.backup(have, each)
 }
 
-/// Puts the tokens of a backup in the folder `from` where the server reads them, and returns how many there are. Tokens
-/// that are there already stay as they are; none is returned then, nor where the backup has none.
+/// Copies the tokens of the backup in the folder `from` to the place where the server reads them, and returns their
+/// number. Existing tokens stay as they are. Returns `None` in that case, and if the backup has no tokens.
 ///
-/// Errors: `Read`, `Config` where the backup's file is not one of tokens, `Write`.
+/// Errors: `Read`, `Config` where the backup's file is not a file of tokens, `Write`.
 pub fn restore_tokens(from: &Path, tokens: &Path) -> Result<Option<usize>, ServerError> {
     let backup = from.join(TOKENS_FILE);
     let there = |path: &Path| fs::exists(path).map_err(ServerError::read(path));
@@ -54,7 +55,7 @@ mod tests {
     use crate::tokens::{Right, Token, Tokens, add};
 
     #[test]
-    fn clients_get_in_after_a_backup_is_restored() {
+    fn clients_have_access_after_a_backup_is_restored() {
         let dir = tempfile::tempdir().unwrap();
         let (store, tokens) = (test_store(&dir), dir.path().join("tokens.toml"));
         let secret = add(&tokens, Token::test("wallet")).unwrap();
@@ -75,7 +76,7 @@ mod tests {
             let mode = fs::metadata(&again).unwrap().permissions().mode() & 0o777;
             assert_eq!(mode, 0o600);
         }
-        // Those that are there stay.
+        // Existing tokens stay.
         fs::write(&again, "").unwrap();
         assert_eq!(restore_tokens(&folder, &again).unwrap(), None);
         assert_eq!(fs::read(&again).unwrap(), b"");

@@ -1,4 +1,4 @@
-//! Who calls: a token's owner, or somebody without one.
+//! The callers of requests: owners of tokens, and clients without one.
 
 use crate::config::Config;
 use crate::refuse;
@@ -12,17 +12,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tonic::{Request, Status};
 
-/// The account of all who come without a token.
+/// The account of all clients without a token.
 pub(crate) const ANONYMOUS: &str = "";
 
-/// A client and what it may use.
+/// A client and its limits.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    /// Whose keys, jobs and sessions it sees.
+    /// The account whose keys, jobs and sessions the client sees.
     pub(crate) account: String,
-    /// Who shares what with whom: an account, or an address without a token.
+    /// The number of the client by which limits are shared: of an account, or of an address without a token.
     pub(crate) client: u64,
-    /// Without a token and from this machine: programs of it cannot be told apart.
+    /// Whether the client has no token and is on this machine, whose programs cannot be distinguished.
     pub(crate) is_local: bool,
     pub(crate) rights: [bool; 4],
     pub(crate) messages_per_second: u32,
@@ -48,7 +48,7 @@ impl Caller {
         }
     }
 
-    /// Whether it came without a token.
+    /// Returns whether the client has no token.
     pub(crate) fn is_anonymous(&self) -> bool {
         self.account == ANONYMOUS
     }
@@ -58,7 +58,8 @@ impl Caller {
     }
 }
 
-/// What of an address is one client's: whoever has an address of IPv6 has all 2^64 of its network.
+/// Returns the part of an address that identifies a client. The owner of an IPv6 address has all 2^64 addresses of its
+/// network.
 pub(crate) fn network(address: IpAddr) -> Vec<u8> {
     match address.to_canonical() {
         IpAddr::V4(address) => address.octets().to_vec(),
@@ -66,17 +67,17 @@ pub(crate) fn network(address: IpAddr) -> Vec<u8> {
     }
 }
 
-/// How long an address counts as one of somebody with a token.
+/// The time for which an address counts as that of a client with a token.
 const KNOWN: Duration = Duration::from_secs(24 * 3600);
 
-/// Knows callers and how much each has used.
+/// The callers and their use of limits.
 pub(crate) struct Callers {
     config: Arc<Config>,
     tokens: Tokens,
-    /// Addresses are known by a hash that lasts as long as the process.
+    /// The key of the hash that identifies addresses, which lasts as long as the process.
     salt: [u8; 32],
     rates: Mutex<HashMap<u32, Arc<DefaultKeyedRateLimiter<u64>>>>,
-    /// Clients by address from which a token of this server was shown, and when last.
+    /// The clients, by address, that showed a token of this server, and the last time.
     known: Mutex<HashMap<u64, Instant>>,
 }
 
@@ -91,20 +92,20 @@ impl Callers {
         }
     }
 
-    /// The client that an address is; with IPv6 all addresses of a network are one.
+    /// Returns the client at an address. With IPv6 all addresses of a network are one client.
     pub(crate) fn client_at(&self, address: IpAddr) -> u64 {
         self.key(&network(address))
     }
 
-    /// Whether somebody showed a token from a client's address within a day.
+    /// Returns whether a token was shown from a client's address within a day.
     pub(crate) fn was_known(&self, client: u64) -> bool {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&client).is_some_and(|at| at.elapsed() < KNOWN)
     }
 
-    /// The caller of a request.
+    /// Returns the caller of a request.
     ///
-    /// Errors: UNAUTHENTICATED for a token that is not known.
+    /// Errors: UNAUTHENTICATED for an unknown token.
     pub(crate) fn of<T>(&self, request: &Request<T>) -> Result<Caller, Status> {
         let Some(header) = request.metadata().get("authorization") else {
             return Ok(self.anonymous(request));
@@ -127,7 +128,7 @@ impl Callers {
         }
     }
 
-    /// The caller, who must have a right.
+    /// Returns the caller of a request after a check of a right.
     ///
     /// Errors: those of [`Callers::of`]; PERMISSION_DENIED.
     pub(crate) fn with_right<T>(
@@ -199,7 +200,7 @@ impl Callers {
 
     /// Counts messages against a caller's rate.
     ///
-    /// Errors: RESOURCE_EXHAUSTED, with when to try again.
+    /// Errors: RESOURCE_EXHAUSTED, with the time after which to try again.
     pub(crate) fn take(&self, caller: &Caller, messages: u32) -> Result<(), Status> {
         let Some(count) = NonZeroU32::new(messages) else {
             return Ok(());
@@ -233,7 +234,7 @@ impl Callers {
         rates.entry(rate).or_insert_with(make).clone()
     }
 
-    /// Forgets who has not posted lately, and from where nobody showed a token lately.
+    /// Forgets clients that have not posted lately, and addresses from which no token was shown lately.
     pub(crate) fn tidy(&self) {
         let rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
         rates.values().for_each(|limiter| limiter.retain_recent());

@@ -1,4 +1,4 @@
-//! Work beside requests.
+//! Work in the background.
 
 use crate::shared::Shared;
 use crate::status::Watched;
@@ -6,14 +6,14 @@ use omr_store::Expiry;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often figures are looked at and segments sealed.
+/// The time between two updates of figures, and between two attempts to seal segments.
 const LOOK: Duration = Duration::from_secs(5);
-/// How often what is old is thrown away.
+/// The time between two removals of old data.
 const TIDY: Duration = Duration::from_secs(60);
-/// How long an upload of which nothing arrived is kept.
+/// The time after which an upload without any bytes is deleted.
 const EMPTY_UPLOADS: Duration = Duration::from_secs(600);
 
-/// Segments, figures, what is old; ends when the server stops.
+/// Seals segments, updates figures and removes old data, until the server stops.
 pub(crate) async fn chores(shared: Arc<Shared>, watched: Arc<Watched>) {
     let mut lengths = shared.store.lengths();
     let mut look = tokio::time::interval(LOOK);
@@ -65,7 +65,7 @@ fn seal(shared: &Shared) {
     }
 }
 
-/// Lets old messages go, where the configuration says so.
+/// Removes old messages, if the configuration has an age for that.
 fn expire(shared: &Shared) {
     let days = shared.config.board.expire_days;
     if days == 0 {

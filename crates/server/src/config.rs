@@ -11,230 +11,231 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A server's configuration; docs/operating.md explains every key.
+/// The configuration of a server. `docs/operating.md` explains every key.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Address and port for gRPC, gRPC-Web and the status page.
+    /// The address and port for gRPC, gRPC-Web and the status page.
     #[serde(deserialize_with = "listen")]
     pub listen: SocketAddr,
-    /// Folder of everything that the server keeps.
+    /// The folder of all data of the server.
     pub data: PathBuf,
-    /// The board that the first start makes.
+    /// The board that the first start creates.
     pub board: Board,
-    /// Certificate and key; without them connections are in the clear.
+    /// The certificate and its key. Without them connections are unencrypted.
     pub tls: Option<Tls>,
-    /// Where segments and keys lie.
+    /// The place of segments and keys.
     pub objects: Objects,
-    /// Who may do what without a token, and where tokens are.
+    /// The rights of clients, and the file of tokens.
     pub access: Access,
-    /// What one client may use, and all together.
+    /// The limits of one client and of all clients.
     pub limits: Limits,
-    /// How digests are made.
+    /// The settings of the detector.
     pub detector: Detector,
-    /// Logs, traces, metrics.
+    /// Logs, traces and metrics.
     pub watch: Watch,
-    /// What differs for the server of tables.
+    /// The settings that differ for the server of tables.
     pub pdq: Tables,
-    /// Pages for people.
+    /// The pages for people.
     pub page: Page,
-    /// The commit of this program, empty where it does not know: workers of another one are refused.
+    /// The commit of this program; empty if unknown. Workers of another commit are refused.
     #[serde(skip)]
     pub build: String,
 }
 
-/// The board that the first start makes; later starts check that it is this one.
+/// The board that the first start creates. Later starts check that the data folder contains this board.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Board {
-    /// Parameter set of its clues.
+    /// The parameter set of the board's clues.
     pub params: String,
-    /// Bytes of a payload.
+    /// The length of a payload in bytes.
     pub payload_bytes: u32,
-    /// `none`, `hpke-x25519` or `x-wing`.
+    /// The sealing of payloads: `none`, `hpke-x25519` or `x-wing`.
     pub sealing: String,
-    /// `bound` or `plain`; unless set, bound for a new board and any for one that is there.
+    /// The kind of clues, `bound` or `plain`. By default a new board has bound clues, and an existing one keeps its
+    /// kind.
     pub clues: Option<String>,
-    /// How old messages may become, in days during which the server runs; 0: none expires.
+    /// The age at which messages expire, in days during which the server runs; 0 for never.
     pub expire_days: u64,
 }
 
-/// Files in PEM.
+/// Files for TLS in PEM.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
-    /// Certificate, its chain after it.
+    /// The certificate, followed by its chain.
     pub certificate: PathBuf,
-    /// Its private key.
+    /// The private key of the certificate.
     pub key: PathBuf,
 }
 
-/// Where segments and keys lie.
+/// The place of segments and keys.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Objects {
-    /// A bucket such as `s3://name/prefix`; the data folder if absent.
+    /// The address of a bucket, such as `s3://name/prefix`; the data folder by default.
     pub url: Option<String>,
-    /// Options of the bucket: `endpoint`, `region`, `access_key_id`, `secret_access_key`, ...
+    /// The options of the bucket: `endpoint`, `region`, `access_key_id`, `secret_access_key` and others.
     pub options: BTreeMap<String, String>,
-    /// Messages of a segment.
+    /// The number of messages in a segment.
     pub segment_messages: Option<u64>,
 }
 
-/// Who may do what.
+/// The rights of clients.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Access {
-    /// File of tokens, relative to the data folder.
+    /// The file of tokens, relative to the data folder.
     pub tokens: PathBuf,
-    /// Whether posts need no token.
+    /// Whether clients without a token may post.
     pub anonymous_post: bool,
-    /// Whether keys, digests and sessions need no token.
+    /// Whether clients without a token may register keys, request digests and open sessions.
     pub anonymous_detect: bool,
-    /// Leading zero bits of a proof of work with every post without a token.
+    /// The number of leading zero bits in the proof of work of a post without a token.
     pub posting_work_bits: u32,
-    /// Names by which clients reach the server. Without any, browsers reach it by an address or as localhost, at loopback
-    /// addresses programs too.
+    /// The names by which clients reach the server. If there are none, browsers reach it by an address or as localhost;
+    /// a server at a loopback address requires that of programs, too.
     pub hosts: Vec<String>,
-    /// Addresses or networks of reverse proxies, whose header `x-forwarded-for` names their clients.
+    /// The addresses or networks of reverse proxies, whose header `x-forwarded-for` names their clients.
     pub proxies: Vec<String>,
-    /// Origins of the web pages that may call, such as `https://app.example`; `*` is every page.
+    /// The origins of web pages that may call, such as `https://app.example`; `*` means every page.
     pub origins: Vec<String>,
 }
 
-/// What one client may use, and all together.
+/// The limits of one client and of all clients.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Most messages of one post.
+    /// The greatest number of messages in a post.
     pub post_messages: u32,
-    /// Messages a second that a client may post, where her token says nothing else.
+    /// The number of messages a second that a client may post, unless the token has another limit.
     pub messages_per_second: u32,
-    /// Bytes of posts that wait for the disk, of all clients.
+    /// The bytes of all clients' posts that wait for the disk.
     pub posting_bytes: usize,
-    /// Unfinished jobs of a client.
+    /// The number of unfinished jobs of a client.
     pub jobs: u32,
-    /// Unfinished jobs of all clients.
+    /// The number of unfinished jobs of all clients.
     pub all_jobs: u32,
-    /// Sessions of a client.
+    /// The number of sessions of a client.
     pub sessions: u32,
-    /// Sessions of all clients.
+    /// The number of sessions of all clients.
     pub all_sessions: u32,
-    /// How long a session is kept that no client asks for, in hours.
+    /// The time after which an unused session is closed, in hours.
     pub session_hours: u64,
-    /// Orders of a client; 0: none are taken.
+    /// The number of orders of a client; 0 to refuse orders.
     pub orders: u32,
-    /// Orders of all clients.
+    /// The number of orders of all clients.
     pub all_orders: u32,
-    /// How long an order is kept that no client asks for, and each digest that it had made, in days.
+    /// The time after which an unused order is ended, and for which its digests are kept, in days.
     pub order_days: u64,
-    /// Keys that a client may register.
+    /// The number of keys that a client may register.
     pub keys: u32,
-    /// Keys of all clients.
+    /// The number of keys of all clients.
     pub all_keys: u32,
-    /// How long a key is kept that nobody uses, in days during which the server runs.
+    /// The time after which an unused key is deleted, in days during which the server runs.
     pub key_days: u64,
-    /// Addresses that a client may publish; 0: none.
+    /// The number of addresses that a client may publish; 0 to refuse addresses.
     pub addresses: u32,
-    /// Addresses of all clients.
+    /// The number of addresses of all clients.
     pub all_addresses: u32,
-    /// How long an address is kept that is not published again, in days during which the server runs.
+    /// The time after which an address that was not published again is deleted, in days during which the server runs.
     pub address_days: u64,
-    /// Most messages of one digest.
+    /// The greatest number of messages in a digest.
     pub digest_messages: u64,
-    /// Largest bound.
+    /// The greatest bound.
     pub bound: u32,
-    /// How long a finished digest is kept, in hours.
+    /// The time for which a finished digest is kept, in hours.
     pub digest_hours: u64,
-    /// Bytes of unfinished uploads.
+    /// The bytes of unfinished uploads.
     pub upload_bytes: u64,
-    /// How long an upload may rest, in hours.
+    /// The time after which an interrupted upload is deleted, in hours.
     pub upload_hours: u64,
-    /// Connections of an address at a time.
+    /// The number of connections of an address at a time.
     pub connections: usize,
-    /// Connections of all addresses at a time.
+    /// The number of connections of all addresses at a time.
     pub all_connections: usize,
-    /// Subscriptions and watched jobs at a time.
+    /// The number of subscriptions and watched jobs at a time.
     pub streams: usize,
-    /// Seconds that a client may leave a stream without its next message.
+    /// The number of seconds that a client may leave a stream without its next message.
     pub idle_seconds: u64,
-    /// How long the id of a post is remembered, in hours.
+    /// The time for which the id of a post is remembered, in hours.
     pub post_id_hours: u64,
 }
 
-/// How digests are made.
+/// The settings of the detector.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Detector {
-    /// Whether this process makes digests; else workers elsewhere make all.
+    /// Whether this process makes digests. Otherwise workers elsewhere make all.
     pub local_worker: bool,
-    /// Seconds for which a worker elsewhere may be silent.
+    /// The number of seconds for which a worker elsewhere may be silent.
     pub lease_seconds: u64,
-    /// What makes digests here: `auto`, `cpu` or `cuda`.
+    /// The device that makes digests in this process: `auto`, `cpu` or `cuda`.
     pub engine: Choice,
-    /// Threads for digests; all cores for 0.
+    /// The number of threads for digests; 0 for all cores.
     pub threads: usize,
-    /// Threads for sessions; half of the cores for 0.
+    /// The number of threads for sessions; 0 for half of the cores.
     pub session_threads: usize,
-    /// SophOMR keys kept in memory, 0.3 GB each at full size.
+    /// The number of SophOMR keys in memory, of 0.3 GB each at full size.
     pub keys_in_memory: usize,
-    /// Recipients with the masks of one epoch that one run serves at most.
+    /// The greatest number of recipients with the masks of one epoch in a run.
     pub together: usize,
-    /// Seconds that a digest waits for others of its epoch.
+    /// The number of seconds for which a digest waits for others of its epoch.
     pub together_seconds: f64,
-    /// InstantOMR keys kept in memory, 0.2 GB each at full size.
+    /// The number of InstantOMR keys in memory, of 0.2 GB each at full size.
     pub session_keys_in_memory: usize,
-    /// Seconds of a batch by SophOMR on this machine, as `omr-lab bench crossover` measures.
+    /// The number of seconds of a batch by SophOMR on this machine, as measured by `omr-lab bench crossover`.
     pub batch_seconds: f64,
-    /// Seconds of a message by InstantOMR.
+    /// The number of seconds of a message by InstantOMR on this machine.
     pub message_seconds: f64,
 }
 
-/// Logs, traces, metrics.
+/// Logs, traces and metrics.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Watch {
-    /// What is logged, in the form of `RUST_LOG`.
+    /// The filter of the log, in the form of `RUST_LOG`.
     pub log: String,
-    /// Logs as lines of JSON.
+    /// Whether the log has lines of JSON.
     pub json: bool,
-    /// Where spans go by OTLP over gRPC, such as `http://localhost:4317`.
+    /// The address to which spans are sent by OTLP over gRPC, such as `http://localhost:4317`.
     pub otlp: Option<String>,
-    /// Address of the metrics, which may be `listen`'s own; they are not served if absent.
+    /// The address of the metrics, which may be that of `listen`. Metrics are not served by default.
     pub metrics: Option<SocketAddr>,
     /// Whether there is a status page.
     pub status: bool,
-    /// Whether it lists single digests: their lengths and times, and what those that run are at.
+    /// Whether the page lists single digests: the lengths and times of finished ones, and the stages of running ones.
     pub digests: bool,
 }
 
-/// Addresses of the server of tables, which may run beside that of a board by one configuration.
+/// The addresses of the server of tables, which may run beside the server of a board with one configuration.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tables {
-    /// Address and port for queries and pages.
+    /// The address and port for queries and pages.
     #[serde(deserialize_with = "listen")]
     pub listen: SocketAddr,
-    /// Address of the metrics, which may be `listen`'s own; they are not served if absent.
+    /// The address of the metrics, which may be that of `listen`. Metrics are not served by default.
     pub metrics: Option<SocketAddr>,
 }
 
 /// The place at which metrics are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MetricsAt {
-    /// They are not.
+    /// Metrics are not served.
     Nowhere,
-    /// At the address for clients.
+    /// Metrics are served at the address for clients.
     Server,
-    /// At an address of their own.
+    /// Metrics are served at an address of their own.
     Own(SocketAddr),
 }
 
-/// Pages for people, beside the status.
+/// The pages for people, besides the status page.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Page {
-    /// Folder of the page for letters, as `cargo xtask web` makes it, for `/mail/`; none if absent.
+    /// The folder of the page for mail at `/mail/`, as made by `cargo xtask web`. There is no such page by default.
     pub mail: Option<PathBuf>,
 }
 
@@ -243,13 +244,15 @@ fn listen<'de, D: serde::Deserializer<'de>>(value: D) -> Result<SocketAddr, D::E
     address(&text).map_err(serde::de::Error::custom)
 }
 
-/// An address and port; the address may be a name of this machine.
+/// Parses an address and a port. The address may be a name of this machine.
 ///
 /// Errors: `Address`.
 pub fn address(text: &str) -> Result<SocketAddr, ServerError> {
-    let found = text.to_socket_addrs().map(Iterator::collect::<Vec<_>>);
-    let found = found.unwrap_or_default();
-    // A name has several; the older protocol is what most clients try.
+    let found = text
+        .to_socket_addrs()
+        .map(Iterator::collect::<Vec<_>>)
+        .unwrap_or_default();
+    // A name may have several addresses. Most clients try IPv4.
     let first = found
         .iter()
         .find(|address| address.is_ipv4())
@@ -260,14 +263,14 @@ pub fn address(text: &str) -> Result<SocketAddr, ServerError> {
 }
 
 impl Limits {
-    /// How long an order and its digests are kept.
+    /// Returns the time for which an order and its digests are kept.
     pub(crate) fn order_time(&self) -> Duration {
         Duration::from_secs(self.order_days.saturating_mul(24 * 3600))
     }
 }
 
 impl Config {
-    /// That of a server for tests, with both engines.
+    /// Returns the configuration of a server for tests, with both engines.
     #[cfg(test)]
     pub(crate) fn tiny(data: &Path) -> Self {
         let mut config = Self {
@@ -278,9 +281,9 @@ impl Config {
         config
     }
 
-    /// Reads a configuration.
+    /// Reads a configuration from a file.
     ///
-    /// Errors: `Read`, `Config`.
+    /// Errors: `Read`, `Config`, `Setting`.
     pub fn read(path: &Path) -> Result<Self, ServerError> {
         let text = std::fs::read_to_string(path).map_err(ServerError::read(path))?;
         let config: Self =
@@ -289,14 +292,14 @@ impl Config {
         Ok(config)
     }
 
-    /// The configuration of a file, or the default without one.
+    /// Returns the configuration in a file, or the default one without a file.
     ///
     /// Errors: `Read`, `Config`, `Setting`.
     pub fn of(path: Option<&Path>) -> Result<Self, ServerError> {
         path.map_or_else(|| Ok(Self::default()), Self::read)
     }
 
-    /// Where metrics are served.
+    /// Returns the place at which metrics are served.
     pub(crate) fn metrics_at(&self) -> MetricsAt {
         match self.watch.metrics {
             None => MetricsAt::Nowhere,
@@ -305,12 +308,12 @@ impl Config {
         }
     }
 
-    /// Whether somebody without a token may post, and ask for digests.
+    /// Returns whether clients without a token may post, and whether they may request digests.
     pub fn anonymous(&self) -> [bool; 2] {
         [self.access.anonymous_post, self.access.anonymous_detect]
     }
 
-    /// The file of tokens.
+    /// Returns the path of the file of tokens.
     pub fn tokens(&self) -> PathBuf {
         self.data.join(&self.access.tokens)
     }
@@ -329,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_need_a_token_unless_the_configuration_says_otherwise() {
+    fn strangers_need_a_token_unless_the_configuration_allows_them() {
         for listen in ["127.0.0.1:7600", "0.0.0.0:7600"] {
             let mut config: Config = toml::from_str(&format!("listen = \"{listen}\"")).unwrap();
             assert_eq!(config.anonymous(), [false, false]);

@@ -1,4 +1,4 @@
-//! Connections, as many as are allowed at a time.
+//! Connections, up to the allowed number at a time.
 
 use crate::caller::Callers;
 use crate::config::Config;
@@ -20,28 +20,29 @@ use tokio::time::{Instant, Sleep};
 use tokio_stream::Stream;
 use tonic::transport::server::{Connected, TcpConnectInfo};
 
-/// A rest after an error, such as too many open files.
+/// The pause after an error such as too many open files.
 const REST: Duration = Duration::from_millis(50);
 
-/// How long a connection may take until its first request.
+/// The time within which a connection must send its first request.
 const FIRST: Duration = Duration::from_secs(30);
-/// A connection may pause between requests for so many times `limits.idle_seconds`.
+/// The time between requests of a connection, in multiples of `limits.idle_seconds`.
 const IDLE_FACTOR: u32 = 5;
 
-/// The time for which a connection may be without a request.
+/// The times for which a connection may be without a request.
 #[derive(Clone, Copy, Debug)]
 struct Patience {
     first: Duration,
     idle: Duration,
 }
 
-/// A connection that gives its place back when it ends.
+/// A connection, whose place is free again when it ends.
 pub(crate) struct Connection {
     stream: TcpStream,
     address: TcpConnectInfo,
     activity: Arc<Activity>,
     patience: Patience,
-    /// The next time to look whether the connection has a request. Bytes alone, such as answers to pings, change nothing.
+    /// The next time to test whether the connection has a request. Bytes without one, such as answers to pings, do not
+    /// count.
     look: Pin<Box<Sleep>>,
     metrics: Metrics,
     _counted: Held,
@@ -49,7 +50,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Whether the connection had no request for too long.
+    /// Returns whether the connection had no request for too long.
     fn is_over(&mut self, cx: &mut Context<'_>) -> bool {
         while self.look.as_mut().poll(cx).is_ready() {
             let left = self.activity.left(self.patience.first, self.patience.idle);
@@ -111,12 +112,12 @@ impl AsyncWrite for Connection {
     }
 }
 
-/// The rules by which connections are accepted or refused.
+/// The rules for accepting connections.
 pub(crate) struct Doors {
     places: Arc<Places>,
-    /// Connections of an address.
+    /// The greatest number of connections of an address.
     each: usize,
-    /// Connections of all.
+    /// The greatest number of all connections.
     all: usize,
     patience: Patience,
     proxies: Proxies,
@@ -125,6 +126,8 @@ pub(crate) struct Doors {
 }
 
 impl Doors {
+    /// Creates the rules of a configuration.
+    ///
     /// Errors: `Setting`.
     pub(crate) fn new(
         config: &Config,
@@ -147,14 +150,15 @@ impl Doors {
         })
     }
 
-    /// A place for a connection from an address; none where the address, or all, have too many.
+    /// Reserves a place for a connection from an address. Returns `None` if the address, or all addresses, have too
+    /// many.
     fn place(&self, address: IpAddr) -> Option<Place> {
         let client = self.callers.client_at(address);
         if self.proxies.has(address) {
             return self.places.take_of(client, false, self.all);
         }
         let each = if address.to_canonical().is_loopback() {
-            // Programs of this machine, which may be many.
+            // There may be many programs on this machine.
             self.each.max(of_one_stranger(self.all))
         } else {
             self.each
@@ -163,14 +167,14 @@ impl Doors {
         self.places.take_of(client, stranger, each)
     }
 
-    /// Lets a connection in, or ends it.
+    /// Accepts a connection, or closes it.
     fn admit(&self, stream: TcpStream, remote: SocketAddr) -> Option<Connection> {
         let Some(place) = self.place(remote.ip()) else {
-            tracing::debug!("a connection too many");
+            tracing::debug!("too many connections");
             self.metrics.connection_refused();
             return None;
         };
-        // Small answers go at once.
+        // Small responses are sent without delay.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "no delay");
         }
@@ -206,7 +210,7 @@ impl Doors {
     }
 }
 
-/// Accepts connections.
+/// Returns the stream of accepted connections.
 pub(crate) fn accept(
     listener: TcpListener,
     doors: Doors,
@@ -219,14 +223,15 @@ pub(crate) fn accept(
 
 /// Listens at an address.
 pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, ServerError> {
-    let listener = TcpListener::bind(address).await;
-    listener.map_err(|source| ServerError::Listen { address, source })
+    TcpListener::bind(address)
+        .await
+        .map_err(|source| ServerError::Listen { address, source })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::front::guarded;
+    use crate::host_rules::guarded;
     use crate::tokens::{self, Token, Tokens};
     use axum::Router;
     use axum::body::Body;
@@ -257,7 +262,7 @@ mod tests {
         }
     }
 
-    /// Whether a token is known that somebody shows.
+    /// Returns whether the server accepts a token that a client at an address shows.
     fn is_known(doors: &Doors, address: &str, token: &str) -> bool {
         let mut request = Request::new(());
         request.extensions_mut().insert(TcpConnectInfo {
@@ -287,7 +292,7 @@ mod tests {
         );
         let third = places(doors, "192.0.2.3", 9);
         assert_eq!((third.len(), places(doors, "192.0.2.4", 9).len()), (2, 0));
-        // From where somebody showed a token there is room still, within the share of an address.
+        // An address from which a client showed a token has room, within the share of an address.
         assert!(!is_known(doors, "192.0.2.4", "omr_wrong"));
         assert_eq!(places(doors, "192.0.2.4", 9).len(), 0);
         assert!(is_known(doors, "192.0.2.4", secret));
@@ -306,7 +311,7 @@ mod tests {
         assert_eq!(places(&doors, "10.0.0.1", 9).len(), 8);
     }
 
-    /// A page whose bytes come when they are asked for, behind connections that may be without a request for 200 ms.
+    /// Serves a page whose bytes arrive on demand, over connections that may be without a request for 200 ms.
     async fn served() -> (SocketAddr, tokio::sync::mpsc::Sender<()>) {
         let mut doors = scene(|_| {}).doors;
         doors.patience = Patience {
@@ -337,17 +342,17 @@ mod tests {
         (address, send)
     }
 
-    /// The preface of HTTP/2 and empty settings.
+    /// The preface of HTTP/2, and empty settings.
     const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
     #[tokio::test]
-    async fn a_connection_without_a_request_ends_whatever_it_says() {
+    async fn a_connection_without_a_request_ends_whatever_it_sends() {
         let (address, _send) = served().await;
         for said in [&b""[..], b"PRI", PREFACE] {
             let mut client = TcpStream::connect(address).await.unwrap();
             client.write_all(said).await.unwrap();
             let (mut read, mut write) = client.split();
-            // Answers to pings that nobody sent, for as long as the connection is there.
+            // The client answers pings that nobody sent, while the connection exists.
             let pong = async {
                 let frame = [0, 0, 8, 6, 1, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
                 while said == PREFACE && write.write_all(&frame).await.is_ok() {
@@ -357,7 +362,7 @@ mod tests {
             };
             let mut heard = Vec::new();
             tokio::select! {
-                // The end, or a reset.
+                // The connection ends, or is reset.
                 _ = read.read_to_end(&mut heard) => {}
                 () = pong => {}
                 () = tokio::time::sleep(Duration::from_secs(30)) => panic!("it is there still"),
@@ -366,7 +371,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_with_a_request_stays_until_it_is_answered() {
+    async fn a_connection_with_a_request_stays_until_the_response() {
         let (address, send) = served().await;
         let mut client = TcpStream::connect(address).await.unwrap();
         let request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -375,7 +380,7 @@ mod tests {
         send.send(()).await.unwrap();
         let mut heard = Vec::new();
         let read = tokio::time::timeout(Duration::from_secs(30), client.read_to_end(&mut heard));
-        // It ends when it was idle, and not by an error of ours.
+        // The connection ends when it is idle, not by an error.
         let _ = read.await.expect("it ends");
         let heard = String::from_utf8_lossy(&heard).into_owned();
         assert!(

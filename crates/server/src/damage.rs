@@ -1,11 +1,11 @@
-//! Damage that reading found, for the operator.
+//! The damage that reading found, for the operator.
 
 use omr_ops::Metrics;
 use omr_store::StoreError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Damaged objects, with what was found.
+/// The damaged objects, with their errors.
 pub(crate) struct Damage {
     found: Mutex<Found>,
     metrics: Metrics,
@@ -14,11 +14,11 @@ pub(crate) struct Damage {
 #[derive(Default)]
 struct Found {
     objects: BTreeMap<String, String>,
-    /// Messages that are lost.
+    /// The messages that are lost.
     lost: BTreeSet<u64>,
 }
 
-/// Lost messages that the status names.
+/// The number of lost messages that the status names.
 const NAMED: usize = 16;
 
 impl Damage {
@@ -29,7 +29,7 @@ impl Damage {
         }
     }
 
-    /// Remembers an error if it is of damage.
+    /// Notes an error if it is damage.
     pub(crate) fn note(&self, error: &StoreError) {
         let (object, kind) = match error {
             StoreError::Damaged { object, .. } => (object.clone(), "segment"),
@@ -40,11 +40,11 @@ impl Damage {
         let mut found = self.found();
         if found.objects.insert(object, error.to_string()).is_none() {
             self.metrics.damaged(kind, 1);
-            tracing::error!(%error, "damage; stop the server and run `omr data verify`, which says what to do");
+            tracing::error!(%error, "damage; stop the server and run `omr data verify`, which lists what to do");
         }
     }
 
-    /// Remembers a message that is lost: readers are told, and digests go on without.
+    /// Notes a lost message. Readers see that it is lost, and digests are made without it.
     pub(crate) fn lost(&self, index: u64) {
         if self.found().lost.insert(index) {
             self.metrics.damaged("message", 1);
@@ -55,7 +55,8 @@ impl Damage {
         }
     }
 
-    /// How many objects are damaged and what is wrong with one, and how many messages are lost and the first of these.
+    /// Returns the number of damaged objects with the error of one, and the number of lost messages with the first of
+    /// them.
     pub(crate) fn summary(&self) -> Option<String> {
         let found = self.found();
         let mut parts = Vec::new();
@@ -66,8 +67,13 @@ impl Damage {
             ));
         }
         if !found.lost.is_empty() {
-            let named = found.lost.iter().take(NAMED).map(u64::to_string);
-            let named = named.collect::<Vec<_>>().join(", ");
+            let named = found
+                .lost
+                .iter()
+                .take(NAMED)
+                .map(u64::to_string)
+                .collect::<Vec<_>>()
+                .join(", ");
             let more = if found.lost.len() > NAMED {
                 ", ..."
             } else {
@@ -97,13 +103,13 @@ mod tests {
         assert_eq!(damage.summary().unwrap(), "2 messages lost: 4, 30");
         damage.note(&StoreError::Panicked);
         (0..17).for_each(|index| damage.lost(index));
-        let told = damage.summary().unwrap();
-        assert!(told.starts_with("1 damaged, among them: "), "{told}");
+        let text = damage.summary().unwrap();
+        assert!(text.starts_with("1 damaged, among them: "), "{text}");
         assert!(
-            told.ends_with(
+            text.ends_with(
                 "; 18 messages lost: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, ..."
             ),
-            "{told}"
+            "{text}"
         );
     }
 }

@@ -1,10 +1,10 @@
-//! Why a server did not start or go on.
+//! The errors of a server.
 
 use omr_protocol::Mismatch;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error of starting, configuring or running a server.
+/// An error of the start, the configuration or the run of a server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
@@ -14,42 +14,42 @@ pub enum ServerError {
     /// A file could not be written.
     #[error("writing {}: {}", .0.display(), .1)]
     Write(PathBuf, #[source] io::Error),
-    /// A file is no configuration.
+    /// A file is not a valid configuration.
     #[error("{}: {}", .0.display(), .1)]
     Config(PathBuf, #[source] toml::de::Error),
-    /// No card, where one is asked for.
+    /// The configuration requires a card, and there is none.
     #[error("configuration, detector.engine: {0}")]
     Card(#[from] omr_cuda::MachineError),
     /// A value of the configuration is out of range.
     #[error("configuration, {0}: {1}")]
     Setting(&'static str, Mismatch<String>),
-    /// Not an address to listen at.
+    /// The text is not an address to listen at.
     #[error("expected an address and a port such as 127.0.0.1:7600 or localhost:7600, found {0:?}")]
     Address(String),
-    /// The data folder holds another board than the configuration asks for.
+    /// The data folder contains another board than the configuration describes.
     #[error("{}: expected a board of {}, found one of {}", .0.display(), .1.expected, .1.found)]
     OtherBoard(PathBuf, Mismatch<String>),
-    /// A second token of this name.
+    /// Another token has this name.
     #[error(
         "expected a new name, found the token {0:?} already: remove that one first, or choose another name"
     )]
     TokenName(String),
-    /// No token of this name.
+    /// There is no token with this name.
     #[error("expected the name of a token, found {0:?}")]
     NoToken(String),
-    /// Tokens that TOML cannot hold.
+    /// The tokens cannot be written as TOML.
     #[error("the tokens cannot be written as TOML")]
     TokenText,
-    /// A file is no table.
+    /// A file is not a table.
     #[error("{}: {}", .0.display(), .1)]
     Table(PathBuf, #[source] Box<omr_pdq::TableFileError>),
-    /// Two tables of this name.
+    /// Two tables have this name.
     #[error("expected tables of different names, found {0:?} twice")]
     TableTwice(String),
-    /// The parameter set of private database queries.
+    /// A parameter set of private database queries is unknown.
     #[error(transparent)]
     PdqParams(#[from] omr_pdq::ParamsError),
-    /// Not even posting and reading fit into the memory that there is.
+    /// The memory is too small even for posting and reading.
     #[error(
         "memory: a server of set {set} takes at least {needed} without digests, there is {has} (by machine, control groups, \
          ulimit -v and -d): expected a larger machine or limit, or a smaller set"
@@ -57,30 +57,30 @@ pub enum ServerError {
     Memory {
         /// The board's parameter set.
         set: &'static str,
-        /// What the server takes.
+        /// The memory that the server needs.
         needed: String,
-        /// What there is.
+        /// The memory that the process has.
         has: String,
     },
     /// The operating system has no randomness.
     #[error("the operating system gave no randomness")]
     NoRandomness,
-    /// The parameter set of the board.
+    /// The parameter set of the board is unknown.
     #[error(transparent)]
     Params(#[from] omr_protocol::ParamsError),
-    /// The sealing of the board.
+    /// The sealing of the board is unknown.
     #[error(transparent)]
     Sealing(#[from] omr_protocol::sealing::SealingError),
-    /// The clues of the board.
+    /// The kind of clues of the board is unknown.
     #[error(transparent)]
     Clues(#[from] omr_protocol::clue::ClueKindError),
-    /// The data folder.
+    /// The store in the data folder returned an error.
     #[error("the data folder {}: {}", .0.display(), .1)]
     Data(PathBuf, #[source] omr_store::StoreError),
-    /// What the server keeps.
+    /// The store returned an error.
     #[error(transparent)]
     Store(#[from] omr_store::StoreError),
-    /// Nothing could listen.
+    /// The server cannot listen at the address.
     #[error(
         "listening on {address}: expected an address of this machine that no other program uses, such as 127.0.0.1 with \
          another port, or port 0 for any (`listen` names it): {source}"
@@ -88,33 +88,33 @@ pub enum ServerError {
     Listen {
         /// The address.
         address: std::net::SocketAddr,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The network.
+    /// The network returned an error.
     #[error("serving: {0}")]
     Transport(#[from] tonic::transport::Error),
     /// Threads could not be started.
     #[error(transparent)]
     Threads(#[from] rayon::ThreadPoolBuildError),
-    /// What the server keeps could not be opened: a bug.
+    /// The data could not be opened because of a bug.
     #[error("opening the store died; please report it")]
     Opening,
-    /// The protocol's descriptors do not fit together: a bug.
+    /// The protocol's descriptors are inconsistent because of a bug.
     #[error("the protocol's descriptors cannot be served; please report it")]
     Reflection,
-    /// A record of the server's own that it cannot read.
+    /// A record of the server in the store cannot be read.
     #[error("{table} record: {source}")]
     Record {
-        /// Its table.
+        /// The table of the record.
         table: &'static str,
-        /// What is wrong with it.
+        /// The error of the parser.
         source: serde_json::Error,
     },
 }
 
 impl ServerError {
-    /// The error of a value of the configuration that is out of range.
+    /// Returns the error of a configuration's value that is out of range.
     pub(crate) fn setting(
         key: &'static str,
         expected: impl Into<String>,

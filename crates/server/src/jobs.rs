@@ -1,7 +1,7 @@
-//! Jobs: digests that clients asked for.
+//! Jobs: digests that clients requested.
 
+mod completion;
 mod ended;
-mod ends;
 mod finished;
 mod leases;
 mod lend;
@@ -16,7 +16,7 @@ mod tally;
 #[cfg(test)]
 pub(crate) mod trial;
 
-pub(crate) use ends::{ATTEMPTS, Ending, Step};
+pub(crate) use completion::{ATTEMPTS, Ending, Step};
 pub(crate) use leases::{Refusal, WorkerId};
 pub(crate) use lend::{Asking, Lent};
 pub(crate) use local::Local;
@@ -46,28 +46,28 @@ use tally::Tally;
 use tokio::sync::watch;
 use tonic::Status;
 
-/// Finished jobs that one client may have; the oldest go first.
+/// The number of finished jobs that one client may have. The oldest are deleted first.
 const FINISHED: usize = 256;
-/// The same of all clients without a token.
+/// The number of finished jobs that all clients without a token may have.
 const STRANGERS_FINISHED: usize = 16 * FINISHED;
 
-/// Digests for orders that are unfinished at a time.
+/// The greatest number of unfinished digests for orders.
 const ORDERED: u64 = 256;
 
-/// Why an attempt failed that ended with the server's process.
-const ENDED: &str = "the server's process ended while it made the digest, as it does where memory runs out: its operator \
+/// The error of an attempt that ended with the server's process.
+const ENDED: &str = "the server's process ended while it made the digest, perhaps for lack of memory: its operator \
      can lower detector.together or limits.digest_messages, have `omr worker` make digests on a larger machine, or \
      choose a smaller parameter set";
 
-/// Digests that the status page shows.
+/// The number of digests that the status page shows.
 const SHOWN: usize = 10;
 
-/// What clients see of a job.
+/// The state of a job that clients see.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct View {
     pub(crate) state: State,
     pub(crate) scheme: &'static str,
-    /// When it began to run.
+    /// The time at which it began to run.
     pub(crate) started: Option<Instant>,
     pub(crate) stage: Cow<'static, str>,
     pub(crate) done: u64,
@@ -78,14 +78,14 @@ pub(crate) struct View {
     pub(crate) log_hash: Option<[u8; 32]>,
 }
 
-/// What becomes of a job: its digest, or why there is none.
+/// The result of a job: its digest, or the reason for which there is none.
 type Outcome = Result<Vec<u8>, String>;
 
 struct Entry {
     record: JobRecord,
-    /// Workers whose attempts failed, as far as this process knows.
+    /// The workers whose attempts failed, as far as this process knows.
     failed_by: Vec<Arc<WorkerId>>,
-    /// The jobs that one run serves with it.
+    /// The group of jobs that can run together with this one.
     group: Option<Group>,
     view: watch::Sender<View>,
     cancelled: Arc<AtomicBool>,
@@ -94,35 +94,35 @@ struct Entry {
 
 #[derive(Default)]
 struct Inner {
-    /// Those that are not finished.
+    /// The jobs that are not finished.
     entries: HashMap<Id, Entry>,
-    /// What became of jobs, until it is on the disk. Nobody is told before.
+    /// The results that are not on the disk yet. No client sees them before.
     unwritten: HashMap<Id, Outcome>,
     retries: Retries,
-    /// Until when nothing is lent, because the disk took nothing.
+    /// The time until which no job is lent, because a write to the disk failed.
     disk_rests: Option<Instant>,
-    /// Until when the server's own thread has no work, because memory was short.
+    /// The time until which the server's own thread gets no work, because memory was short.
     memory_rests: Option<Instant>,
     finished: Finished,
     queue: Queue,
     tally: Tally,
     leases: leases::Table,
     workers: HashMap<Arc<WorkerId>, lend::WorkerState>,
-    /// How often there was something new for those who wait.
+    /// The number of changes of which waiting workers were notified.
     changes: u64,
     next_number: u64,
-    /// The newest first.
+    /// The last digests, newest first.
     last: VecDeque<FinishedDigest>,
 }
 
 impl Inner {
-    /// Takes a job out of the line, if it is in it.
+    /// Removes a job from the queue, if it is there.
     fn leave_line(&mut self, id: &Id) {
         self.queue.remove(id);
         self.retries.remove(id);
     }
 
-    /// Gives a job another record.
+    /// Replaces the record of a job.
     fn change(&mut self, id: &Id, record: JobRecord) {
         if let Some(entry) = self.entries.get_mut(id) {
             self.tally.remove(id, &entry.record);
@@ -132,13 +132,13 @@ impl Inner {
     }
 }
 
-/// All jobs. Records are on the disk before anybody hears of them.
+/// All jobs. Records are written to the disk before any client sees them.
 pub(crate) struct Jobs {
     store: Store,
     keys: Arc<Registrations>,
     inner: Mutex<Inner>,
     more: Condvar,
-    /// The same for those who wait without a thread.
+    /// Notifies tasks of the changes of which `more` notifies threads.
     changed: watch::Sender<()>,
     stopping: AtomicBool,
     set: Arc<ParamSet>,
@@ -150,53 +150,53 @@ pub(crate) struct Jobs {
     sealing: Sealing,
     lease: Duration,
     room: Arc<Room>,
-    /// When the log was last told that memory is short.
-    told_shortage: Mutex<Option<Instant>>,
+    /// The time at which the log last mentioned that memory is short.
+    shortage_logged: Mutex<Option<Instant>>,
     metrics: Metrics,
-    /// Whether the disk takes nothing more.
+    /// Whether writes to the disk fail.
     #[cfg(test)]
     disk_fails: AtomicBool,
 }
 
-/// How long finished digests are kept.
+/// The times for which finished digests are kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keep {
-    /// Those that clients asked for.
+    /// The time for digests that clients requested.
     pub(crate) asked: Duration,
-    /// Those for orders.
+    /// The time for digests of orders.
     pub(crate) ordered: Duration,
 }
 
-/// Which jobs one run serves.
+/// The rule for jobs that run together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Together {
-    /// How many at most, at least one.
+    /// The greatest number of jobs in a run, at least one.
     pub(crate) most: usize,
-    /// How long the first of them may wait for others, from its coming on.
+    /// The time for which the first of them may wait for others, from its arrival.
     pub(crate) wait: Duration,
 }
 
-/// A job whose turn it is.
+/// A job that a worker begins.
 struct Work {
     id: Id,
     record: JobRecord,
 }
 
-/// Bounds of all jobs together.
+/// The limits of all jobs together.
 pub(crate) struct Bounds {
     pub(crate) unfinished: usize,
     pub(crate) keep: Keep,
     pub(crate) costs: Costs,
     pub(crate) together: Together,
     pub(crate) sealing: Sealing,
-    /// How long a worker elsewhere may be silent.
+    /// The time for which a worker elsewhere may be silent.
     pub(crate) lease: Duration,
-    /// What the memory has room for.
+    /// The memory for digests.
     pub(crate) room: Arc<Room>,
 }
 
 impl Jobs {
-    /// The jobs on the disk; unfinished ones are queued again.
+    /// Opens the jobs on the disk. Unfinished ones are queued again.
     ///
     /// Errors: `Store`, `Record`.
     pub(crate) fn open(
@@ -222,7 +222,7 @@ impl Jobs {
             sealing: bounds.sealing,
             lease: bounds.lease,
             room: bounds.room,
-            told_shortage: Mutex::default(),
+            shortage_logged: Mutex::default(),
             limit: bounds.unfinished,
             keep: bounds.keep,
             metrics,
@@ -233,8 +233,9 @@ impl Jobs {
         Ok(jobs)
     }
 
-    /// Takes up what is on the disk. A job that the server's own thread was at when the process ended has one more
-    /// failed attempt, and fails with the last one, so that a job that ends the process does not end every later one.
+    /// Loads the jobs on the disk. A job that the server's own thread was making when the process ended gets one more
+    /// failed attempt, and fails after the last one. In this way a job that crashes the process does not do so for
+    /// ever.
     fn load(&self) -> Result<(), ServerError> {
         let (mut waiting, mut ended, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         let mut inner = self.lock();
@@ -248,7 +249,7 @@ impl Jobs {
                     "the last process ended while it made a digest"
                 );
                 if record.attempts >= ATTEMPTS {
-                    record.fail(ends::exhausted(ENDED));
+                    record.fail(completion::exhausted(ENDED));
                     failed.push(record.change(&id));
                 }
             }
@@ -288,7 +289,7 @@ impl Jobs {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a job in line.
+    /// Puts a job into the queue.
     fn insert(&self, inner: &mut Inner, id: Id, record: JobRecord, group: Option<Group>) {
         self.line_up(inner, id, &record, group.clone());
         let entry = Entry {
@@ -312,10 +313,11 @@ impl Jobs {
         self.metrics.leases(remote.count() as u64);
     }
 
-    /// Queues a job, or finds it if it was asked for before.
+    /// Queues a job, or finds it if it was requested before.
     ///
-    /// Errors: ALREADY_EXISTS for another request under this id; FAILED_PRECONDITION and
-    /// RESOURCE_EXHAUSTED for too many; FAILED_PRECONDITION where nobody has the memory for it; those of the store.
+    /// Errors: ALREADY_EXISTS for another request under this id; FAILED_PRECONDITION and RESOURCE_EXHAUSTED for too
+    /// many jobs; FAILED_PRECONDITION where neither this process nor a worker has the memory for it; those of the
+    /// store.
     pub(crate) fn create(
         &self,
         id: Id,
@@ -359,12 +361,12 @@ impl Jobs {
         Ok(())
     }
 
-    /// What is short of memory, if anything is.
+    /// Returns a description of what is short of memory, if anything is.
     pub(crate) fn shortage(&self) -> Option<&str> {
         self.room.shortage()
     }
 
-    /// Checks that somebody can make a digest where this process has no memory for it.
+    /// Checks that a worker can make a digest if this process does not have the memory for it.
     ///
     /// Errors: FAILED_PRECONDITION.
     fn check_workers(&self, inner: &Inner, record: &JobRecord) -> Result<(), Status> {
@@ -373,8 +375,8 @@ impl Jobs {
         };
         let engines = self.narrowed(record).engines().iter().copied();
         let needs = Kinds::of(engines);
-        let able =
-            self.room.able().include(needs) || inner.workers.values().any(|hand| hand.can(needs));
+        let able = self.room.able().include(needs)
+            || inner.workers.values().any(|worker| worker.can(needs));
         if able {
             Ok(())
         } else {
@@ -384,13 +386,14 @@ impl Jobs {
         }
     }
 
-    /// How many digests for orders have room in the queue. Those of clients who wait do not share it.
+    /// Returns the number of digests for orders that the queue has room for. This room is separate from that of clients
+    /// who wait.
     pub(crate) fn room_for_ordered(&self) -> u64 {
         ORDERED.saturating_sub(self.lock().tally.ordered())
     }
 
-    /// Queues the digest of a batch for an order, unless it was asked for already, and notes with it where the order
-    /// stands.
+    /// Queues the digest of a batch for an order, unless it was queued before, and stores the progress of the order in
+    /// the same transaction.
     ///
     /// Errors: those of the store.
     pub(crate) fn create_ordered(
@@ -411,9 +414,9 @@ impl Jobs {
         Ok(())
     }
 
-    /// A job of an account, and the jobs ahead of it.
+    /// Returns a receiver of the state of an account's job, and the number of jobs ahead of it.
     ///
-    /// Errors: NOT_FOUND, those of the store.
+    /// Errors: NOT_FOUND, and those of the store.
     pub(crate) fn find(
         &self,
         account: &str,
@@ -428,7 +431,7 @@ impl Jobs {
         Ok((view, self.places_ahead(&mut inner, id)))
     }
 
-    /// The jobs ahead of one; none ahead of one that is not in line.
+    /// Returns the number of jobs ahead of a job; 0 for a job that is not in the queue.
     pub(crate) fn ahead(&self, id: &Id) -> u64 {
         self.places_ahead(&mut self.lock(), id)
     }
@@ -437,9 +440,9 @@ impl Jobs {
         inner.queue.ahead(id, self.together.most).unwrap_or(0)
     }
 
-    /// The digest of a finished job.
+    /// Returns the digest of a finished job.
     ///
-    /// Errors: NOT_FOUND, FAILED_PRECONDITION while there is none, those of the store.
+    /// Errors: NOT_FOUND, FAILED_PRECONDITION for an unfinished job, and those of the store.
     pub(crate) fn digest(&self, account: &str, id: &Id) -> Result<Vec<u8>, Status> {
         let state = self.own(&self.lock(), account, id)?.state;
         if state != State::Done {
@@ -447,16 +450,15 @@ impl Jobs {
                 "expected a finished job, found one that is {state:?}"
             )));
         }
-        let bytes = self
-            .store
+        self.store
             .get(DIGESTS, id)
-            .map_err(|error| refuse::store(&error))?;
-        bytes.ok_or_else(|| Status::not_found("the digest is not kept any more: ask for it anew"))
+            .map_err(|error| refuse::store(&error))?
+            .ok_or_else(|| Status::not_found("the digest is no longer stored: request it again"))
     }
 
-    /// Ends an unfinished job and forgets it, or forgets a finished one.
+    /// Cancels and deletes an unfinished job, or deletes a finished one.
     ///
-    /// Errors: NOT_FOUND, those of the store.
+    /// Errors: NOT_FOUND, and those of the store.
     pub(crate) fn cancel(&self, account: &str, id: &Id) -> Result<(), Status> {
         let mut inner = self.lock();
         let record = self.own(&inner, account, id)?;
@@ -466,7 +468,7 @@ impl Jobs {
         inner.leave_line(id);
         inner.unwritten.remove(id);
         let entry = inner.forget(id, &record);
-        // Whoever waits for others of its group need not.
+        // Jobs that wait for others of the group may be able to run now.
         self.wake(&mut inner);
         self.count(&inner);
         if let Some(entry) = entry {
@@ -497,8 +499,8 @@ impl Jobs {
     }
 }
 
-/// Finished jobs that give way to a new one: the caller's oldest, so that nobody pushes out another's, and strangers'
-/// oldest where those are too many together.
+/// Returns the finished jobs that are deleted for a new one: the caller's oldest, so that nobody displaces the jobs of
+/// others, and the oldest of all clients without a token if these have too many together.
 fn oldest_finished(inner: &Inner, caller: &Caller) -> Vec<tally::Place> {
     let most = if caller.is_local {
         STRANGERS_FINISHED / 2

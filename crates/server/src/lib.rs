@@ -1,6 +1,6 @@
-//! A board and a detector behind a network: the service of `proto/omr/v1`.
+//! A board and a detector behind a network: the services of `proto/omr/v1`.
 //!
-//! It knows ciphertexts, clues and detection keys; it cannot name a secret key.
+//! The server handles ciphertexts, clues and detection keys. It cannot name a secret key.
 #![forbid(unsafe_code)]
 
 mod addresses;
@@ -11,8 +11,8 @@ pub mod config;
 mod connections;
 mod damage;
 mod error;
-mod front;
-mod gate;
+mod file_modes;
+mod host_rules;
 mod jobs;
 mod listening;
 mod mail;
@@ -21,7 +21,7 @@ mod parts;
 mod pdq;
 mod peer;
 mod posting;
-mod private;
+mod priority;
 mod proxies;
 mod records;
 mod refuse;
@@ -42,9 +42,9 @@ mod uploads;
 pub use backup::{TOKENS_FILE, backup, restore_tokens};
 pub use config::Config;
 pub use error::ServerError;
+pub use file_modes::create_private_files;
 pub use jobs::{StoredJob, drop_jobs, stored_jobs};
 pub use parts::store_config;
 pub use pdq::{PdqConfig, PdqServer};
-pub use private::create_private_files;
 pub use room::check_memory;
 pub use serve::Server;

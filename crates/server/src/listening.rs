@@ -1,4 +1,4 @@
-//! What every server shares: its addresses, its transport, the services that all have, and an end in order.
+//! The parts that all servers share: addresses, transport, common services, and an orderly stop.
 
 use crate::caller::Callers;
 use crate::config::{Config, Limits, MetricsAt};
@@ -16,16 +16,22 @@ use tonic::service::{Routes, RoutesBuilder};
 use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic_health::server::HealthReporter;
 
-/// A connection that answers no ping within this time is closed.
+/// The time within which a connection must answer a ping. Otherwise it is closed.
 const PING: Duration = Duration::from_secs(30);
-/// How old a connection becomes; then it takes no further request, and ends when those under way have.
+/// The greatest age of a connection. After that it accepts no further request, and ends with its last open one.
 const MOST_AGE: Duration = Duration::from_secs(3600);
-/// Streams of one connection.
+/// The greatest number of streams of one connection.
 const CONNECTION_STREAMS: u32 = 64;
-/// How long requests may take to end when the server stops.
+/// The time for open requests to end when the server stops.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(20);
 
-/// The addresses of a server, and how connections to them are spoken to.
+/// The routes of a server, and the reporter of its health.
+pub(crate) struct Site {
+    pub(crate) reporter: HealthReporter,
+    pub(crate) routes: Routes,
+}
+
+/// The addresses of a server, and the transport of connections to them.
 pub(crate) struct Listening {
     transport: Server,
     clients: TcpListener,
@@ -33,7 +39,9 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    /// Errors: `Listen`, `Transport`, `Read` of the certificate.
+    /// Opens the addresses.
+    ///
+    /// Errors: `Listen`, `Transport`, and `Read` for the certificate.
     pub(crate) async fn open(config: &Config) -> Result<Self, ServerError> {
         let transport = transport(config)?;
         let clients = connections::listen(config.listen).await?;
@@ -48,7 +56,7 @@ impl Listening {
         })
     }
 
-    /// The address for clients, with the port that the system gave where 0 was asked for.
+    /// Returns the address for clients. It contains the actual port if the configuration has port 0.
     ///
     /// Errors: `Listen`.
     pub(crate) fn address(&self, config: &Config) -> Result<SocketAddr, ServerError> {
@@ -58,12 +66,12 @@ impl Listening {
             .map_err(|source| ServerError::Listen { address, source })
     }
 
-    /// The address of the metrics, where they have their own, with the port that the system gave where 0 was asked for.
+    /// Returns the address of the metrics, if they have their own, with the actual port.
     pub(crate) fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics.as_ref()?.local_addr().ok()
     }
 
-    /// Serves until `stop` is ready, then calls `stopping` and waits for requests to end, not for ever.
+    /// Serves until `stop` is ready, then calls `stopping` and waits a limited time for open requests.
     ///
     /// Errors: `Transport`, `Setting`.
     pub(crate) async fn serve(
@@ -71,7 +79,7 @@ impl Listening {
         config: &Config,
         callers: Arc<Callers>,
         metrics: &Metrics,
-        (reporter, routes): (HealthReporter, Routes),
+        site: Site,
         stop: impl Future<Output = ()> + Send + 'static,
         stopping: impl FnOnce() + Send + 'static,
     ) -> Result<(), ServerError> {
@@ -84,7 +92,7 @@ impl Listening {
         let farewell = async move {
             stop.await;
             tracing::info!("stopping");
-            reporter
+            site.reporter
                 .set_service_status("", tonic_health::ServingStatus::NotServing)
                 .await;
             stopping();
@@ -95,11 +103,11 @@ impl Listening {
             .map(|listener| tokio::spawn(serve_metrics(listener, metrics.clone())));
         let serving = self
             .transport
-            .add_routes(routes)
+            .add_routes(site.routes)
             .serve_with_incoming_shutdown(incoming, farewell);
         let served = tokio::select! {
             served = serving => served,
-            // Clients that hold on must not keep it from stopping.
+            // Clients that stay connected must not prevent the stop.
             () = async { let _ = ended.await; tokio::time::sleep(FAREWELL).await } => Ok(()),
         };
         metrics_server.inspect(|server| server.abort());
@@ -107,7 +115,7 @@ impl Listening {
     }
 }
 
-/// Services that say whether a server serves and which methods it has, and a place for its own.
+/// Returns the services for health and reflection, in a builder to which a server adds its own services.
 ///
 /// Errors: `Reflection`.
 pub(crate) async fn common_services() -> Result<(HealthReporter, RoutesBuilder), ServerError> {
@@ -125,8 +133,8 @@ pub(crate) async fn common_services() -> Result<(HealthReporter, RoutesBuilder),
     Ok((reporter, builder))
 }
 
-/// Services for gRPC and gRPC-Web, whose requests have at most `longest` bytes each and `room` bytes together. Pages are
-/// added behind: this would refuse them.
+/// Returns the routes of services for gRPC and gRPC-Web, whose requests have at most `longest` bytes each and `room`
+/// bytes together. Pages must be added after this, which refuses them.
 pub(crate) fn called(
     services: RoutesBuilder,
     config: &Config,
@@ -141,9 +149,9 @@ pub(crate) fn called(
         .layer(axum::middleware::from_fn_with_state(requests, bounded))
 }
 
-/// The transport of a configuration: pings, limits of connections, TLS.
+/// Returns the transport of a configuration: pings, limits of connections, TLS.
 ///
-/// Errors: `Transport`, `Read` of the certificate.
+/// Errors: `Transport`, and `Read` for the certificate.
 fn transport(config: &Config) -> Result<Server, ServerError> {
     let server = Server::builder()
         .accept_http1(true)
@@ -161,11 +169,11 @@ fn transport(config: &Config) -> Result<Server, ServerError> {
     Ok(server.tls_config(ServerTlsConfig::new().identity(identity))?)
 }
 
-/// Open files that are kept from connections: the database, segments, uploads, keys, the log.
+/// The number of open files that are kept from connections: for the database, segments, uploads, keys and the log.
 const RESERVE: u64 = 256;
 
-/// Asks the system for as many open files as it gives, a connection being one, and lowers the limit of connections where
-/// that is not enough: else clients who are many would keep the server from sealing segments.
+/// Raises the limit of open files as far as the system allows, since every connection is an open file. Lowers the limit
+/// of connections if that is not enough: otherwise many clients could prevent the server from sealing segments.
 pub(crate) fn allow_many_files(limits: &mut Limits) {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
@@ -173,7 +181,7 @@ pub(crate) fn allow_many_files(limits: &mut Limits) {
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
         tracing::warn!(%error, "the limit of open files stays");
     }
-    // Without a limit there is room for all.
+    // If the system has no limit, there is room for all.
     if let Some(files) = getrlimit(Resource::Nofile).current {
         fit_connections(limits, files);
     }

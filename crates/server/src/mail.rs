@@ -1,4 +1,4 @@
-//! The page for letters: files of a folder, under the policy that it needs and nothing more.
+//! The page for mail: files of a folder, with a policy that allows only what the page needs.
 
 use crate::config::Page;
 use crate::error::ServerError;
@@ -18,15 +18,15 @@ use tower_http::services::ServeDir;
 use tower_http::services::fs::{Backend, TokioBackend, TokioFile};
 use tower_http::set_header::SetResponseHeaderLayer;
 
-/// Where it is: files have addresses relative to the second.
+/// The paths of the page. The files have addresses relative to the second one.
 pub(crate) const PATHS: [&str; 2] = ["/mail", "/mail/"];
 
-/// What the page may do: run its own scripts and module, call this server, and nothing else.
+/// The content security policy: the page may run its own scripts and module and call this server, and nothing else.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
                       img-src 'self' data:; connect-src 'self'; worker-src 'self'; manifest-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// What every answer says. Browsers ask whether a file is still the same before they use it again.
+/// The headers of every response. Browsers ask whether a file has changed before they use it again.
 const HEADERS: [(HeaderName, &str); 7] = [
     (CONTENT_SECURITY_POLICY, POLICY),
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -46,7 +46,7 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (CACHE_CONTROL, "no-cache"),
 ];
 
-/// Whether there is a page where the configuration has one, all of it in its folder.
+/// Checks that the configured folder contains the page, and no links to files outside.
 ///
 /// Errors: `Setting`, `Read`.
 pub(crate) fn check(config: &Page) -> Result<(), ServerError> {
@@ -70,7 +70,7 @@ pub(crate) fn check(config: &Page) -> Result<(), ServerError> {
     }
 }
 
-/// A symbolic link below a folder, by which files of elsewhere would be served.
+/// Returns a symbolic link below a folder, through which other files would be served.
 fn link_below(folder: &Path) -> io::Result<Option<PathBuf>> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
@@ -87,15 +87,15 @@ fn link_below(folder: &Path) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// The files below a folder. A path that leads out of it by a symbolic link counts as absent, also when the link was made
-/// after the server's start. The folder itself may be a link that changes.
+/// The files below a folder. A path that leaves the folder through a symbolic link counts as absent, even if the link
+/// was created after the server's start. The folder itself may be a link that changes.
 #[derive(Clone)]
 struct Below(PathBuf);
 
 impl Below {
-    /// The path without links.
+    /// Returns the path without links.
     ///
-    /// Errors: `NotFound` if it lies outside the folder; whatever the system reports.
+    /// Errors: `NotFound` if it lies outside the folder; those of the system.
     async fn resolve(&self, path: PathBuf) -> io::Result<PathBuf> {
         let folder = tokio::fs::canonicalize(&self.0).await?;
         let path = tokio::fs::canonicalize(path).await?;
@@ -124,7 +124,7 @@ impl Backend for Below {
     }
 }
 
-/// The page of a folder.
+/// Returns the routes of the page in a folder.
 pub(crate) fn router(folder: &Path) -> Router {
     let files = ServeDir::with_backend(folder, Below(folder.to_owned())).precompressed_gzip();
     let [bare, below] = PATHS;

@@ -1,6 +1,7 @@
-//! Orders: a digest of every batch as soon as it is full, so that the time of the work depends on the board alone.
+//! Orders: the digest of every batch is made as soon as the batch is full, so that the time of the work depends only on
+//! the board.
 //!
-//! What an order has made is a job like any other, which its client finds by asking for it.
+//! The result of an order is an ordinary job, which the client finds by its request id.
 
 mod record;
 
@@ -18,18 +19,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tonic::Status;
 
-/// An order as this process knows it.
+/// An order in memory.
 struct Known {
     record: OrderRecord,
     owner: Owner,
-    /// When a client last asked for it; a restart counts anew.
+    /// The time at which a client last used it. It begins again with a restart.
     used: Instant,
 }
 
 #[derive(Default)]
 struct Inner {
     all: HashMap<Id, Known>,
-    /// By the next batch.
+    /// The orders by their next batch.
     due: BTreeSet<(u64, Id)>,
     owned: Owned,
 }
@@ -55,7 +56,7 @@ impl Inner {
         }
     }
 
-    /// Notes where an order stands.
+    /// Notes the progress of an order.
     fn stands(&mut self, id: &Id, next: u64) {
         if let Some(known) = self.all.get_mut(id) {
             self.due.remove(&(known.record.next, *id));
@@ -70,12 +71,12 @@ pub(crate) struct Orders {
     store: Store,
     inner: Mutex<Inner>,
     limit: usize,
-    /// Messages of a batch.
+    /// The number of messages in a batch.
     batch: u64,
 }
 
 impl Orders {
-    /// The orders on the disk.
+    /// Opens the orders on the disk.
     ///
     /// Errors: `Store`, `Record`.
     pub(crate) fn open(store: Store, limit: usize, batch: u64) -> Result<Self, ServerError> {
@@ -95,13 +96,13 @@ impl Orders {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Messages of a batch.
+    /// Returns the number of messages in a batch.
     pub(crate) fn batch(&self) -> u64 {
         self.batch
     }
 
-    /// Takes an order, from the first batch on that begins at its next message or later, or finds it if it was given
-    /// before. Gives its next message.
+    /// Accepts an order, from the first batch that begins at its next message or later, or finds it if it was given
+    /// before. Returns its next message.
     ///
     /// Errors: ALREADY_EXISTS for another order under this id; FAILED_PRECONDITION for too many; those of the store.
     pub(crate) fn create(
@@ -133,34 +134,37 @@ impl Orders {
         }
         record.next = self.begins(record.next);
         let next = record.next;
-        let written = self.store.write(&[record.change(&id)]);
-        written.map_err(|error| refuse::store(&error))?;
+        self.store
+            .write(&[record.change(&id)])
+            .map_err(|error| refuse::store(&error))?;
         inner.insert(id, record, caller.client);
         Ok(next)
     }
 
-    /// The first batch that begins at a message or later.
+    /// Returns the start of the first batch that begins at a message or later.
     fn begins(&self, message: u64) -> u64 {
         message.div_ceil(self.batch).saturating_mul(self.batch)
     }
 
-    /// The next message of an account's order.
+    /// Returns the next message of an account's order.
     ///
     /// Errors: NOT_FOUND.
     pub(crate) fn next(&self, account: &str, id: &Id) -> Result<u64, Status> {
         let mut inner = self.lock();
-        let known = inner.all.get_mut(id);
-        let known = known.filter(|known| known.record.account == account);
-        let known = known.ok_or_else(|| {
-            Status::not_found("expected one of the caller's orders, found none of this id")
-        })?;
+        let known = inner
+            .all
+            .get_mut(id)
+            .filter(|known| known.record.account == account)
+            .ok_or_else(|| {
+                Status::not_found("expected one of the caller's orders, found none of this id")
+            })?;
         known.used = Instant::now();
         Ok(known.record.next)
     }
 
     /// Ends an account's order.
     ///
-    /// Errors: NOT_FOUND, those of the store.
+    /// Errors: NOT_FOUND, and those of the store.
     pub(crate) fn end(&self, account: &str, id: &Id) -> Result<(), Status> {
         self.next(account, id)?;
         self.end_all(&[*id]).map_err(|error| refuse::store(&error))
@@ -190,25 +194,26 @@ impl Orders {
         self.end_all(&ids).map_err(|error| refuse::store(&error))
     }
 
-    /// Ends the orders that no client asked for in so long: each costs work with every batch.
+    /// Ends the orders that no client has used for this time, since each costs work with every batch.
     pub(crate) fn tidy(&self, unused: Duration) {
         let old = self.of(|known| known.used.elapsed() >= unused);
         match self.end_all(&old) {
             Ok(()) if old.is_empty() => {}
-            Ok(()) => tracing::info!(orders = old.len(), "orders that nobody asks for end"),
+            Ok(()) => tracing::info!(orders = old.len(), "unused orders are ended"),
             Err(error) => tracing::warn!(%error, "old orders stay"),
         }
     }
 
-    /// Keys of orders, with their accounts.
+    /// Returns the keys of orders, with their accounts.
     pub(crate) fn keys(&self) -> Vec<([u8; 32], String)> {
         let inner = self.lock();
         let records = inner.all.values().map(|known| &known.record);
-        let keys = records.flat_map(|of| of.keys.iter().map(|key| (*key, of.account.clone())));
-        keys.collect()
+        records
+            .flat_map(|of| of.keys.iter().map(|key| (*key, of.account.clone())))
+            .collect()
     }
 
-    /// Whether a batch is full whose digest is ordered and not begun.
+    /// Returns whether a batch is full whose digest is ordered and not queued.
     pub(crate) fn are_due(&self) -> bool {
         let inner = self.lock();
         let next = inner.due.first().map(|(next, _)| *next);
@@ -219,7 +224,7 @@ impl Orders {
         start.saturating_add(self.batch) <= self.store.len()
     }
 
-    /// Queues the digests of batches that are full, as many as have room in the queue: the others follow.
+    /// Queues the digests of full batches, up to the room in the queue. The others follow later.
     pub(crate) fn feed(&self, jobs: &Jobs) {
         let first = self.store.first();
         let mut room = jobs.room_for_ordered();
@@ -228,7 +233,7 @@ impl Orders {
             if room == 0 || !self.is_full(next) {
                 return;
             }
-            // What expired before its turn is left out.
+            // Batches with expired messages are left out.
             let start = next.max(self.begins(first));
             if !self.is_full(start) {
                 inner.stands(&id, start);

@@ -1,13 +1,13 @@
-//! What a server is made of, in the order in which the parts depend on each other.
+//! The parts of a server, in the order in which they depend on each other.
 
 use crate::caller::Callers;
 use crate::config::Config;
 use crate::damage::Damage;
 use crate::error::ServerError;
-use crate::gate::Gate;
-use crate::jobs::{Bounds, Jobs, Keep, Local, Together};
+use crate::file_modes;
+use crate::jobs::{Asking, Bounds, Jobs, Keep, Local, Together};
 use crate::orders::Orders;
-use crate::private;
+use crate::priority::Priority;
 use crate::registrations::Registrations;
 use crate::room::Room;
 use crate::sessions::{Sessions, Tools};
@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Where and how a configuration's store is.
+/// Returns the place and the limits of a configuration's store.
 pub fn store_config(config: &Config) -> StoreConfig {
     let mut store = StoreConfig::new(&config.data);
     if let Some(url) = &config.objects.url {
@@ -62,7 +62,7 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
     }
     let store = Store::open(&at).map_err(ServerError::data(&config.data))?;
     if store.index_keys(&mut |_, _| {})? {
-        tracing::warn!("the list of one-time keys was made anew");
+        tracing::warn!("the list of one-time keys was made again");
     }
     let board = store.board();
     let names = |params: &str, sealing: &str, bytes: u32, clues: ClueKind| {
@@ -82,12 +82,12 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
     }
 }
 
-/// Bytes of the least part of a file beside one byte of it, as `omr_client::letter` makes them, and of a bound clue's
-/// seed: a sealed payload holds them.
+/// The bytes of a file's smallest part in a letter without its content, as `omr_client::letter` writes it, and the
+/// bytes of a bound clue's seed. A sealed payload contains both.
 const PART_BYTES: usize = 7;
 const SEED_BYTES: usize = 32;
 
-/// Checks that a new board's payloads can hold a letter. Without sealing they may be anything.
+/// Checks that a letter fits into the payloads of a new board. Payloads without sealing may have any length.
 ///
 /// Errors: `Setting`.
 fn check_payload(found: u32, sealing: Sealing, clues: ClueKind) -> Result<(), ServerError> {
@@ -107,7 +107,7 @@ fn check_payload(found: u32, sealing: Sealing, clues: ClueKind) -> Result<(), Se
     }
 }
 
-/// What a board asks of clues of a kind.
+/// Returns the condition that a board sets for clues of a kind.
 fn rule(clues: ClueKind) -> Clues {
     match clues {
         ClueKind::Plain => Clues::Plain,
@@ -115,7 +115,7 @@ fn rule(clues: ClueKind) -> Clues {
     }
 }
 
-/// The kind of a board's clues.
+/// Returns the kind of a board's clues.
 pub(crate) fn clue_kind(board: &BoardConfig) -> ClueKind {
     match board.clues {
         Clues::Plain => ClueKind::Plain,
@@ -130,13 +130,13 @@ fn pool(threads: usize, name: &'static str) -> Result<rayon::ThreadPool, ServerE
         .build()?)
 }
 
-/// Without a job for a while, the server gives back the memory that digests work in.
+/// Returns the memory of digests to the system, after a while without a job.
 fn release() {
     let bytes = omr_detector::release_memory();
     tracing::debug!(bytes, "idle: memory is released");
 }
 
-/// The parts that the others are made from.
+/// The parts from which the other parts are made.
 pub(crate) struct Parts {
     pub(crate) config: Arc<Config>,
     pub(crate) set: Arc<ParamSet>,
@@ -145,14 +145,14 @@ pub(crate) struct Parts {
     pub(crate) sealing: Sealing,
     pub(crate) metrics: Metrics,
     pub(crate) damage: Arc<Damage>,
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) priority: Arc<Priority>,
     pub(crate) costs: Costs,
-    /// Where digests and sessions are made.
+    /// The devices that make digests and sessions.
     cards: Arc<Cards>,
     pub(crate) room: Arc<Room>,
 }
 
-/// What makes digests and sessions, told in a line and as a metric where anything is made here.
+/// Opens the devices that make digests and sessions, and logs them and sets a metric if this server makes any.
 fn cards(config: &Config, set: &ParamSet, metrics: &Metrics) -> Result<Arc<Cards>, ServerError> {
     let detector = &config.detector;
     if !detector.local_worker && set.spec().instantomr.is_none() {
@@ -172,7 +172,7 @@ impl Parts {
         let set = Arc::new(ParamSet::named(&config.board.params)?);
         let sealing: Sealing = config.board.sealing.parse()?;
         let store = open_store(&config, &set, sealing)?;
-        private::close(&config.data)?;
+        file_modes::close(&config.data)?;
         let metrics = Metrics::new(env!("CARGO_PKG_VERSION"), set.name());
         let cards = cards(&config, &set, &metrics)?;
         let (kind, here) = (clue_kind(store.board()), works_here(&cards));
@@ -194,7 +194,7 @@ impl Parts {
             sealing,
             damage: Arc::new(Damage::new(metrics.clone())),
             metrics,
-            gate: Arc::default(),
+            priority: Arc::default(),
         })
     }
 
@@ -220,10 +220,12 @@ impl Parts {
         Jobs::open(store, set, keys, bounds, self.metrics.clone())
     }
 
-    /// The orders; none are taken where the set has no batches.
+    /// Opens the orders. No order is accepted if the set has no batches.
     pub(crate) fn orders(&self) -> Result<Orders, ServerError> {
-        let params = self.set.sophomr();
-        let batch = params.map_or(u64::MAX, |params| params.slots() as u64);
+        let batch = self
+            .set
+            .sophomr()
+            .map_or(u64::MAX, |params| params.slots() as u64);
         Orders::open(
             self.store.clone(),
             self.config.limits.all_orders as usize,
@@ -231,7 +233,7 @@ impl Parts {
         )
     }
 
-    /// The thread that makes digests here, unless that is left to workers elsewhere.
+    /// Starts the thread that makes digests in this process, unless only other workers make them.
     pub(crate) fn worker(&self, jobs: &Arc<Jobs>) -> Result<Option<JoinHandle<()>>, ServerError> {
         let detector = &self.config.detector;
         let engines = self.room.able();
@@ -239,9 +241,15 @@ impl Parts {
             return Ok(None);
         }
         let pool = pool(detector.threads, "digest")?;
-        let (store, set) = (self.store.clone(), self.set.clone());
-        let told = (self.metrics.clone(), self.damage.clone());
-        let local = Local::new((store, set), jobs.clone(), self.gate.clone(), told, engines);
+        let local = Local {
+            store: self.store.clone(),
+            set: self.set.clone(),
+            jobs: jobs.clone(),
+            priority: self.priority.clone(),
+            metrics: self.metrics.clone(),
+            damage: self.damage.clone(),
+            asking: Asking::local(engines),
+        };
         let keys = detector.keys_in_memory;
         let cards = self.cards.clone();
         let work = move || {
@@ -272,7 +280,7 @@ impl Parts {
             set: self.set.clone(),
             cards: self.cards.clone(),
             sealing: self.sealing,
-            gate: self.gate.clone(),
+            priority: self.priority.clone(),
             metrics: self.metrics.clone(),
             damage: self.damage.clone(),
             in_memory: detector.session_keys_in_memory,
@@ -283,7 +291,7 @@ impl Parts {
         Ok(Some(Arc::new(Sessions::open(tools)?)))
     }
 
-    /// Bytes of the longest key that recipients of the board have.
+    /// Returns the bytes of the longest key file that recipients of the board may have.
     pub(crate) fn longest_key(&self) -> u64 {
         let clues = clue_kind(self.store.board());
         let bytes = |engine| self.set.key_file_bytes(engine, clues).ok();

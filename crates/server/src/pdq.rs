@@ -1,7 +1,7 @@
-//! Private database queries behind a network: `PdqService` of `proto/omr/v1`.
+//! Private database queries over a network: `PdqService` of `proto/omr/v1`.
 //!
-//! Of `omr-pdq` it takes the server's side alone: `Server`, `EvaluationKey`, `Params`. `tests/pdq_side.rs` holds it to
-//! that.
+//! This module uses only the server's side of `omr-pdq`: `Server`, `EvaluationKey`, `Params`. `tests/pdq_side.rs`
+//! checks that.
 
 mod arrivals;
 mod keys;
@@ -24,33 +24,33 @@ use std::time::Duration;
 use tables::{Sets, Tables};
 use tokio::sync::{Semaphore, watch};
 
-/// Bytes of the longest query taken.
+/// The greatest length of a query, in bytes.
 pub(crate) const LONGEST_QUERY: u64 = 128 << 20;
 
-/// What a server of tables serves, and how much it gives to queries.
+/// The configuration of a server of tables: the tables, and the limits of queries.
 #[derive(Clone, Debug)]
 pub struct PdqConfig {
-    /// Files of tables; their names differ.
+    /// The files of the tables, whose names must differ.
     pub tables: Vec<PathBuf>,
-    /// Parameter sets that keys and queries may be of.
+    /// The names of the parameter sets that keys and queries may have.
     pub params: Vec<String>,
-    /// Queries that are answered at a time, at least 1.
+    /// The greatest number of queries that run at a time, at least 1.
     pub at_once: usize,
-    /// Queries that may wait beside those.
+    /// The greatest number of further queries that wait.
     pub waiting: usize,
-    /// Threads for them all; all cores for 0.
+    /// The number of threads for all queries; 0 for all cores.
     pub threads: usize,
-    /// Keys that are kept, at least 1.
+    /// The greatest number of stored keys, at least 1.
     pub keys: usize,
-    /// Bytes that they may take; the largest key fits in any case.
+    /// The greatest number of bytes of stored keys. The largest key fits in any case.
     pub key_bytes: u64,
-    /// Most bytes of memory that one query may take, for constants and values.
+    /// The greatest number of bytes of memory that one query may use for constants and values.
     pub query_memory: u64,
-    /// Most seconds that one query may be worked on.
+    /// The greatest number of seconds that one query may run.
     pub query_seconds: u64,
 }
 
-/// What all calls share.
+/// The state that all calls share.
 pub(crate) struct Pdq {
     config: Arc<Config>,
     callers: Arc<Callers>,
@@ -61,13 +61,13 @@ pub(crate) struct Pdq {
     pool: rayon::ThreadPool,
     query_memory: u64,
     query_time: Duration,
-    /// Unfinished uploads.
+    /// The unfinished uploads.
     arrivals: Arrivals,
-    /// Keys that are checked at a time.
+    /// The permits for keys that are checked at a time.
     checks: Semaphore,
-    /// Queries that are here at all.
+    /// The places for queries, waiting or running.
     room: Arc<Places>,
-    /// Queries that are answered.
+    /// The permits for running queries.
     running: Arc<Semaphore>,
     stopping: watch::Receiver<bool>,
 }

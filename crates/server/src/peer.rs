@@ -1,6 +1,6 @@
 //! The client of a request, and the requests of a connection.
 
-use crate::front::refused;
+use crate::host_rules::refused;
 use crate::proxies::{Proxies, Unnamed};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
@@ -16,25 +16,25 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tonic::transport::server::{TcpConnectInfo, TlsConnectInfo};
 
-/// A connection as its requests know it.
+/// A connection, as its requests see it.
 #[derive(Clone)]
 pub(crate) struct Peer {
     pub(crate) address: TcpConnectInfo,
     pub(crate) activity: Arc<Activity>,
 }
 
-/// The number of a connection's open requests, and since when it has none.
+/// The number of a connection's open requests, and the time since its last one.
 pub(crate) struct Activity(Mutex<Requests>);
 
 struct Requests {
     open: usize,
-    /// Whether there ever was one.
+    /// Whether the connection had a request before.
     any: bool,
-    /// When the connection began, or its last request ended.
+    /// The time at which the connection began, or its last request ended.
     since: Instant,
 }
 
-/// One request of a connection for as long as it is answered.
+/// A request of a connection until its response is sent.
 struct Open(Arc<Activity>);
 
 impl Activity {
@@ -57,7 +57,8 @@ impl Activity {
         Open(self.clone())
     }
 
-    /// The time for which the connection may go on without a request: `first` from its beginning, `idle` after a request.
+    /// Returns the time for which the connection may continue without a request: `first` from its beginning, `idle`
+    /// after a request.
     pub(crate) fn left(&self, first: Duration, idle: Duration) -> Duration {
         let requests = self.lock();
         let most = if requests.any { idle } else { first };
@@ -76,11 +77,11 @@ impl Drop for Open {
     }
 }
 
-/// The rules by which the client of a request is known.
+/// The rules by which the client of a request is determined.
 #[derive(Clone)]
 pub(crate) struct Peers {
     proxies: Proxies,
-    /// Whether the log has a proxy that wrote no header, and one that wrote a malformed one.
+    /// Whether the log already mentions a proxy without a header, and one with a malformed header.
     logged: Arc<[AtomicBool; 2]>,
 }
 
@@ -92,7 +93,7 @@ impl Peers {
         }
     }
 
-    /// Logs what is wrong with a proxy, once.
+    /// Logs a fault of a proxy, once.
     fn log(&self, unnamed: &Unnamed, peer: SocketAddr) {
         let [missing, malformed] = &*self.logged;
         let logged = match unnamed {
@@ -100,13 +101,13 @@ impl Peers {
             Unnamed::Malformed(_) => malformed,
         };
         if !logged.swap(true, Ordering::Relaxed) {
-            tracing::warn!(proxy = %peer.ip(), "{unnamed}; said once");
+            tracing::warn!(proxy = %peer.ip(), "{unnamed}; logged once");
         }
     }
 
-    /// The address of a request's client.
+    /// Returns the address of a request's client.
     ///
-    /// Errors: what a trusted proxy wrote in place of an address, in words.
+    /// Errors: a description of what a trusted proxy wrote in place of an address.
     fn client(&self, peer: SocketAddr, request: &Request) -> Result<SocketAddr, String> {
         match self.proxies.client(peer.ip(), request.headers()) {
             Ok(address) if address == peer.ip() => Ok(peer),
@@ -114,7 +115,7 @@ impl Peers {
             Err(unnamed) => {
                 self.log(&unnamed, peer);
                 match unnamed {
-                    // A proxy, or somebody on its machine, may call for itself.
+                    // A proxy, or a program on its machine, may call for itself.
                     Unnamed::Missing => Ok(peer),
                     Unnamed::Malformed(_) => Err(unnamed.to_string()),
                 }
@@ -123,7 +124,7 @@ impl Peers {
     }
 }
 
-/// Puts the address of its client into a request, as `TcpConnectInfo`, and counts the request until it is answered.
+/// Puts the client's address into a request, as `TcpConnectInfo`, and counts the request until its response is sent.
 pub(crate) async fn known(
     State(peers): State<Peers>,
     mut request: Request,
@@ -150,7 +151,7 @@ pub(crate) async fn known(
     response.map(|body| Body::new(Answer { body, _open: open }))
 }
 
-/// An answer's body; the request is answered when it is gone.
+/// The body of a response. The request counts as open until the body is dropped.
 struct Answer {
     body: Body,
     _open: Open,

@@ -1,4 +1,4 @@
-//! Posts on their way to the disk: many share one transaction.
+//! Posts on their way to the disk. Many share one transaction.
 
 use crate::refuse;
 use omr_api::v1;
@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tonic::Status;
 
-/// Bytes of one transaction.
+/// The number of bytes in one transaction.
 const TRANSACTION_BYTES: usize = 8 << 20;
-/// How long a post waits for room.
+/// The time for which a post waits for room.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Bytes that one permit stands for.
+/// The bytes of one permit.
 const UNIT: usize = 1024;
-/// Used keys that one refusal names: its metadata must fit what clients take of headers, 16 KiB.
+/// The number of used keys that one refusal names. Its metadata must fit into the 16 KiB of headers that clients
+/// accept.
 const NAMED: usize = 512;
 
 struct Pending {
@@ -25,30 +26,30 @@ struct Pending {
     answer: oneshot::Sender<Result<Appended, Status>>,
 }
 
-/// Takes posts; one thread writes them.
+/// The queue of posts, which one thread writes.
 pub(crate) struct Posting {
     queue: mpsc::UnboundedSender<Pending>,
     room: Arc<Semaphore>,
 }
 
 impl Posting {
-    /// Starts the thread; it ends when this is dropped and all is written.
+    /// Starts the thread, which ends when this is dropped and everything is written.
     pub(crate) fn start(
         store: Store,
         bytes: usize,
         metrics: Metrics,
     ) -> (Self, std::thread::JoinHandle<()>) {
-        // Bounded by the room, so that the channel need not be.
+        // The room bounds the channel.
         let (queue, pending) = mpsc::unbounded_channel();
         let thread = std::thread::spawn(move || write_all(&store, pending, &metrics));
         let room = Arc::new(Semaphore::new((bytes / UNIT).max(1)));
         (Self { queue, room }, thread)
     }
 
-    /// Posts; answers when it is on the disk.
+    /// Posts, and returns when the post is on the disk.
     ///
-    /// Errors: ALREADY_EXISTS where its id or a one-time key was used before, RESOURCE_EXHAUSTED where others' posts fill the
-    /// queue, those of the store.
+    /// Errors: ALREADY_EXISTS where its id or a one-time key was used before, RESOURCE_EXHAUSTED where other posts fill
+    /// the queue, and those of the store.
     pub(crate) async fn post(&self, post: Post) -> Result<Appended, Status> {
         let bytes: usize = post
             .messages
@@ -77,9 +78,9 @@ impl Posting {
     }
 }
 
-/// The answer to a post that is refused, with what its client needs to post the rest.
+/// Returns the status of a refused post, with the details that its client needs to post the rest.
 fn refused(refusal: &Refusal) -> Status {
-    let told = match refusal {
+    let details = match refusal {
         Refusal::UsedKeys(keys) => {
             let key = |used: &omr_store::UsedKey| v1::UsedKey {
                 position: used.position as u32,
@@ -95,7 +96,7 @@ fn refused(refusal: &Refusal) -> Status {
             used_keys: Vec::new(),
         },
     };
-    omr_api::with_post_refusal(Status::already_exists(refusal.to_string()), &told)
+    omr_api::with_post_refusal(Status::already_exists(refusal.to_string()), &details)
 }
 
 fn write_all(store: &Store, mut pending: mpsc::UnboundedReceiver<Pending>, metrics: &Metrics) {
@@ -123,13 +124,15 @@ fn write(store: &Store, group: Vec<Pending>, metrics: &Metrics) {
     let appended = store.append(&posts);
     match appended {
         Ok(appended) => {
-            let written = posts.iter().zip(&appended);
-            let written = written.filter(|(_, appended)| appended.is_ok());
+            let written = posts
+                .iter()
+                .zip(&appended)
+                .filter(|(_, appended)| appended.is_ok());
             let messages = written.map(|(post, _)| post.messages.len() as u64).sum();
             metrics.commit(messages, start.elapsed().as_secs_f64());
             for ((answer, _), appended) in answers.into_iter().zip(appended) {
                 let appended = appended.map_err(|refusal| refused(&refusal));
-                // A client that left finds its post by its id.
+                // A client that has left finds its post by its id.
                 let _ = answer.send(appended);
             }
         }

@@ -1,4 +1,4 @@
-//! Reverse proxies that the operator trusts to say for whom they call.
+//! Reverse proxies that the operator trusts to name their clients.
 
 use crate::error::ServerError;
 use axum::http::{HeaderMap, HeaderName};
@@ -12,12 +12,12 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proxies(Vec<IpNet>);
 
-/// The reason why a request of a trusted proxy names no client.
+/// The reason for which a request of a trusted proxy names no client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unnamed {
     /// There is no header: the proxy is not set up to write it, or calls for itself.
     Missing,
-    /// The header holds this in place of an address.
+    /// The header contains this text in place of an address.
     Malformed(String),
 }
 
@@ -36,14 +36,14 @@ impl Proxies {
         Ok(Self(texts.iter().map(read).collect::<Result<_, _>>()?))
     }
 
-    /// Whether an address is one of a trusted proxy.
+    /// Returns whether an address is that of a trusted proxy.
     pub(crate) fn has(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// The client for whom a request came from `peer`: the last address of the header that is no trusted proxy. Without
-    /// proxies, and for everybody else, it is `peer` itself, whatever the header says.
+    /// Returns the client of a request that came from `peer`: the last address in the header that is not a trusted
+    /// proxy. If `peer` is not a trusted proxy, it is the client itself, whatever the header contains.
     pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Result<IpAddr, Unnamed> {
         if !self.has(peer) {
             return Ok(peer);
@@ -65,16 +65,20 @@ impl Proxies {
     }
 }
 
-/// A loopback address is one of the machine that wrote it: it makes nobody elsewhere a client of this machine.
+/// Returns the client with a named address. A loopback address belongs to the machine that wrote it, so it makes no
+/// other client a client of this machine.
 fn of_machine(named: IpAddr, peer: IpAddr) -> IpAddr {
     if named.is_loopback() { peer } else { named }
 }
 
-/// An address that a client may have; some proxies write its port, too.
+/// Parses the address of a client. Some proxies write its port as well.
 fn address(text: &str) -> Option<IpAddr> {
-    let address = text.parse().map(|socket: SocketAddr| socket.ip());
-    let address = address.or_else(|_| text.parse()).ok()?;
-    let address: IpAddr = address.to_canonical();
+    let address: IpAddr = text
+        .parse()
+        .map(|socket: SocketAddr| socket.ip())
+        .or_else(|_| text.parse())
+        .ok()?
+        .to_canonical();
     let usable = !address.is_unspecified() && !address.is_multicast();
     usable.then_some(address)
 }
@@ -123,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_but_a_trusted_proxy_names_a_client() {
+    fn only_a_trusted_proxy_names_a_client() {
         for peer in ["192.0.2.7", "2001:db8:1::1", "127.0.0.2", "11.0.0.1"] {
             for line in ["198.51.100.9", "10.0.0.1", "rubbish", ""] {
                 assert_eq!(client(peer, &[line]), Ok(peer.into()), "{line}");
@@ -154,17 +158,17 @@ mod tests {
             client("2001:db8::5", &["2001:db8:9::1"]),
             Ok("2001:db8:9::1".into())
         );
-        // Everybody on the way is a proxy: the first of them calls for itself.
+        // All addresses are proxies, so the first of them calls for itself.
         assert_eq!(
             client("10.0.0.2", &["10.0.0.9, 10.0.0.3"]),
             Ok("10.0.0.9".into())
         );
-        // Nobody becomes a client of this machine.
+        // No header makes anybody a client of this machine.
         assert_eq!(client("10.0.0.2", &["127.0.0.5"]), Ok("10.0.0.2".into()));
     }
 
     #[test]
-    fn what_is_no_address_is_named() {
+    fn malformed_addresses_are_named() {
         for found in [
             "",
             "unknown",

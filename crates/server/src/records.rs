@@ -1,4 +1,4 @@
-//! Records of the server's own in the store, as JSON under an id of 16 bytes.
+//! The server's own records in the store: JSON under an id of 16 bytes.
 
 use crate::error::ServerError;
 use omr_store::{Change, Store};
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 /// The id of a job or a session.
 pub(crate) type Id = [u8; 16];
 
-/// Keeps bytes under an id.
+/// Returns the change that stores bytes under an id.
 pub(crate) fn put(table: &str, id: &Id, value: Vec<u8>) -> Change {
     Change::Put {
         table: table.into(),
@@ -17,12 +17,12 @@ pub(crate) fn put(table: &str, id: &Id, value: Vec<u8>) -> Change {
     }
 }
 
-/// Keeps a record under an id.
+/// Returns the change that stores a record under an id.
 pub(crate) fn put_json(table: &str, id: &Id, record: &impl Serialize) -> Change {
     put(table, id, serde_json::to_vec(record).unwrap_or_default())
 }
 
-/// Takes an id out of tables.
+/// Returns the changes that remove an id from tables.
 pub(crate) fn forget<const N: usize>(tables: [&str; N], id: &Id) -> [Change; N] {
     tables.map(|table| Change::Delete {
         table: table.into(),
@@ -30,7 +30,7 @@ pub(crate) fn forget<const N: usize>(tables: [&str; N], id: &Id) -> [Change; N] 
     })
 }
 
-/// All records of a table.
+/// Loads all records of a table.
 ///
 /// Errors: `Store`, `Record`.
 pub(crate) fn load<T: DeserializeOwned>(
@@ -42,7 +42,7 @@ pub(crate) fn load<T: DeserializeOwned>(
     Ok(records)
 }
 
-/// Calls `take` with all records of a table, one after another.
+/// Calls `take` with every record of a table.
 ///
 /// Errors: `Store`, `Record`.
 pub(crate) fn each<T: DeserializeOwned>(
@@ -61,7 +61,7 @@ pub(crate) fn each<T: DeserializeOwned>(
     wrong.map_or(Ok(()), Err)
 }
 
-/// The record under an id.
+/// Returns the record under an id.
 ///
 /// Errors: `Store`, `Record`.
 pub(crate) fn get<T: DeserializeOwned>(
@@ -77,13 +77,13 @@ fn parse<T: DeserializeOwned>(table: &'static str, value: &[u8]) -> Result<T, Se
     serde_json::from_slice(value).map_err(|source| ServerError::Record { table, source })
 }
 
-/// The store of a folder, made where absent.
+/// Opens a store in a folder, and creates it if it does not exist.
 #[cfg(test)]
 pub(crate) fn test_store(dir: &tempfile::TempDir) -> Store {
     test_store_of(&omr_store::StoreConfig::new(dir.path().join("data")))
 }
 
-/// The same of a configuration.
+/// Opens the store of a configuration, and creates it if it does not exist.
 #[cfg(test)]
 pub(crate) fn test_store_of(config: &omr_store::StoreConfig) -> Store {
     let board = omr_store::BoardConfig {

@@ -1,14 +1,14 @@
-//! Answers that say no, and why.
+//! Statuses of refused requests.
 
 use omr_store::{Store, StoreError};
 use std::time::Duration;
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Status};
 
-/// The metadata that says when to try again.
+/// The metadata with the time after which the client should try again, in milliseconds.
 pub(crate) const RETRY_AFTER: &str = "retry-after-ms";
 
-/// A request that is wrong in itself.
+/// Returns the status of an invalid request.
 pub(crate) fn invalid(
     what: &str,
     expected: impl std::fmt::Display,
@@ -17,7 +17,7 @@ pub(crate) fn invalid(
     Status::invalid_argument(format!("{what}: expected {expected}, found {found}"))
 }
 
-/// Too much for now.
+/// Returns the status of a request that may succeed `after` this time.
 pub(crate) fn busy(what: impl Into<String>, after: Duration) -> Status {
     let mut status = Status::resource_exhausted(what);
     let millis = after.as_millis().clamp(1, 3_600_000) as u64;
@@ -26,7 +26,7 @@ pub(crate) fn busy(what: impl Into<String>, after: Duration) -> Status {
     status
 }
 
-/// More than the caller may have at all: no use in trying again.
+/// Returns the status of a request beyond the caller's quota, which does not succeed later either.
 pub(crate) fn over_quota(what: &str, limit: impl std::fmt::Display) -> Status {
     Status::failed_precondition(format!(
         "{what}: expected at most {limit}, found as many already"
@@ -47,26 +47,26 @@ pub(crate) fn expired(store: &Store, start: u64) -> Result<(), Status> {
     }
 }
 
-/// An id of 16 bytes.
+/// Parses an id of 16 bytes.
 pub(crate) fn id(what: &str, bytes: &[u8]) -> Result<[u8; 16], Status> {
     bytes
         .try_into()
         .map_err(|_| invalid(what, "16 bytes", bytes.len()))
 }
 
-/// A hash of 32 bytes.
+/// Parses a hash of 32 bytes.
 pub(crate) fn hash(what: &str, bytes: &[u8]) -> Result<[u8; 32], Status> {
     bytes
         .try_into()
         .map_err(|_| invalid(what, "32 bytes", bytes.len()))
 }
 
-/// Hashes of 32 bytes each.
+/// Parses hashes of 32 bytes each.
 pub(crate) fn hashes<B: AsRef<[u8]>>(what: &str, all: &[B]) -> Result<Vec<[u8; 32]>, Status> {
     all.iter().map(|bytes| hash(what, bytes.as_ref())).collect()
 }
 
-/// What went wrong in the store, as far as a client should know.
+/// Returns the status for an error of the store, without what clients should not know.
 pub(crate) fn store(error: &StoreError) -> Status {
     let text = error.to_string();
     let code = code_of(error);
@@ -76,14 +76,14 @@ pub(crate) fn store(error: &StoreError) -> Status {
         _ => {}
     }
     match code {
-        // Paths and causes stay in the log.
-        Code::Internal => Status::internal("the store failed; the server's log says why"),
+        // Paths and causes are only in the log.
+        Code::Internal => Status::internal("the store failed; see the server's log"),
         Code::ResourceExhausted => busy(text, Duration::from_secs(5)),
         code => Status::new(code, text),
     }
 }
 
-/// Runs work that waits for a disk on a thread that may.
+/// Runs blocking work on a thread for blocking work.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Status> + Send + 'static,
 ) -> Result<T, Status> {
@@ -96,7 +96,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     }
 }
 
-/// The code of an error of the store.
+/// Returns the code for an error of the store.
 fn code_of(error: &StoreError) -> Code {
     match error {
         StoreError::Damaged { .. } | StoreError::Row { .. } => Code::DataLoss,

@@ -1,4 +1,4 @@
-//! Which account has registered which key.
+//! The accounts that have registered keys.
 
 use crate::caller::Caller;
 use crate::error::ServerError;
@@ -11,20 +11,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tonic::Status;
 
-/// Table of registrations: hash, then account. The value: the tag of the key's engine, 1 byte; when the key was last used,
-/// 8 bytes of the store's clock; the key's id, 16 bytes; the seed of the masks that it shares, 32 bytes, or nothing.
+/// The table of registrations, by hash and account. The value of a row: the tag of the key's engine, 1 byte; the time
+/// of the last use, 8 bytes of the store's clock; the key's id, 16 bytes; the seed of the masks that the key shares, 32
+/// bytes, or nothing.
 const TABLE: &str = "registrations";
-/// Milliseconds of the store's clock after which a use is written down: the disk need not know of each.
+/// The time after which a use is written to the disk, in milliseconds of the store's clock.
 const NOTED_MS: u64 = 24 * 3600 * 1000;
 
-/// What the head of a key's file states. It is read once, when the key is registered.
+/// The content of the head of a key's file. It is read once, when the key is registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
-    /// The engine that the key is for.
+    /// The engine of the key.
     pub(crate) kind: EngineKind,
-    /// The id that stands in digests made with the key.
+    /// The id of the key in digests.
     pub(crate) id: [u8; 16],
-    /// The seed of the masks that it shares with keys which one run serves; `None` for a key that is served alone.
+    /// The seed of the masks that the key shares with keys that can run together; `None` for a key that runs alone.
     pub(crate) masks: Option<[u8; 32]>,
 }
 
@@ -32,19 +33,19 @@ pub(crate) struct Key {
 #[derive(Clone, Copy)]
 struct Registration {
     key: Key,
-    /// Who registered it, as far as this process knows.
+    /// The client that registered it, if this process knows it.
     client: u64,
-    /// When it was last used, by the store's clock, and what the disk knows of that.
+    /// The time of the last use by the store's clock, and the time that is on the disk.
     used: u64,
     noted: u64,
 }
 
-/// By hash, then account: whoever registered one key stands together. A registration takes some 150 bytes.
+/// The registrations by hash and account, so that those of one key are together. A registration takes about 150 bytes.
 #[derive(Default)]
 struct Known {
     all: BTreeMap<([u8; 32], Arc<str>), Registration>,
     owned: Owned,
-    /// The accounts, each once.
+    /// The names of accounts, each once.
     accounts: HashSet<Arc<str>>,
 }
 
@@ -72,7 +73,7 @@ impl Known {
         }
     }
 
-    /// One of a key's registrations.
+    /// Returns one of the registrations of a key.
     fn first(&self, hash: &[u8; 32]) -> Option<&Registration> {
         let from = (*hash, Arc::from(""));
         let ((of, _), found) = self.all.range(from..).next()?;
@@ -91,7 +92,7 @@ fn record_key(hash: &[u8; 32], account: &str) -> Vec<u8> {
     [&hash[..], account.as_bytes()].concat()
 }
 
-/// Writes a registration down.
+/// Returns the change that writes a registration.
 fn note(hash: &[u8; 32], account: &str, key: &Key, used: u64) -> Change {
     let masks = key.masks.as_ref().map_or(&[][..], |masks| &masks[..]);
     Change::Put {
@@ -101,7 +102,7 @@ fn note(hash: &[u8; 32], account: &str, key: &Key, used: u64) -> Change {
     }
 }
 
-/// Reads a row: the key, and when it was last used. `None` for bytes that are no row.
+/// Decodes a row into the key and the time of its last use. Returns `None` for malformed bytes.
 fn noted(row: &[u8]) -> Option<(Key, u64)> {
     let (tag, rest) = row.split_first()?;
     let (used, rest) = rest.split_first_chunk()?;
@@ -118,6 +119,8 @@ fn noted(row: &[u8]) -> Option<(Key, u64)> {
 }
 
 impl Registrations {
+    /// Opens the registrations on the disk.
+    ///
     /// Errors: `Store`.
     pub(crate) fn open(store: Store, limit: usize) -> Result<Self, ServerError> {
         let mut known = Known::default();
@@ -146,7 +149,7 @@ impl Registrations {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The kind of a key that an account has registered, and is about to use.
+    /// Returns the kind of a key that an account has registered, and marks the key as used.
     ///
     /// Errors: NOT_FOUND.
     pub(crate) fn kind(&self, account: &str, hash: &[u8; 32]) -> Result<EngineKind, Status> {
@@ -165,11 +168,13 @@ impl Registrations {
         Ok(found.key.kind)
     }
 
-    /// Returns what is known of a key that anybody has registered.
+    /// Returns the content of a registered key's head.
     pub(crate) fn key(&self, hash: &[u8; 32]) -> Option<Key> {
         self.lock().first(hash).map(|found| found.key)
     }
 
+    /// Checks that the caller may register another key.
+    ///
     /// Errors: FAILED_PRECONDITION where there is no room for another key.
     pub(crate) fn room(&self, caller: &Caller, hash: &[u8; 32]) -> Result<(), Status> {
         let known = self.lock();
@@ -180,13 +185,15 @@ impl Registrations {
         match taken.check(caller.is_anonymous(), caller.keys as usize, self.limit) {
             Ok(()) => Ok(()),
             Err(Full::Own(most)) => Err(Status::failed_precondition(format!(
-                "registered keys: expected at most {most}, found as many already: `omr id forget` gives those of \
-                 addresses back that were replaced, `omr id revoke` those of an identity"
+                "registered keys: expected at most {most}, found as many already: `omr id forget` removes those \
+                 of replaced addresses, `omr id revoke` those of an identity"
             ))),
             Err(Full::All(most)) => Err(refuse::over_quota("registered keys of all clients", most)),
         }
     }
 
+    /// Registers a key for a caller.
+    ///
     /// Errors: those of the store.
     pub(crate) fn add(&self, caller: &Caller, hash: &[u8; 32], key: Key) -> Result<(), Status> {
         let mut known = self.lock();
@@ -204,7 +211,8 @@ impl Registrations {
         Ok(())
     }
 
-    /// Notes what was used, keys of open sessions among it, and ends registrations that were not used in so long.
+    /// Writes the uses of keys, including the keys of open sessions, and ends registrations that were unused for this
+    /// time.
     pub(crate) fn tidy(&self, unused: Duration, open: &[([u8; 32], String)]) {
         let now = self.store.clock();
         let age = u64::try_from(unused.as_millis()).unwrap_or(u64::MAX);
@@ -230,13 +238,13 @@ impl Registrations {
         }
         for (hash, account) in old {
             match self.remove(&account, &hash) {
-                Ok(()) => tracing::info!("a key that nobody used any more is forgotten"),
+                Ok(()) => tracing::info!("an unused key is deleted"),
                 Err(error) => tracing::warn!(%error, "an unused key stays"),
             }
         }
     }
 
-    /// Ends a registration, where there is one; the key's file goes with the last one.
+    /// Ends a registration, if it exists. The key's file is deleted with its last registration.
     ///
     /// Errors: those of the store.
     pub(crate) fn remove(&self, account: &str, hash: &[u8; 32]) -> Result<(), Status> {
@@ -276,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_key_states_is_kept() {
+    fn the_head_of_a_key_is_kept() {
         let dir = tempfile::tempdir().unwrap();
         let alone = key(EngineKind::Instantomr);
         let shared = Key {
@@ -312,7 +320,7 @@ mod tests {
         keys.tidy(Duration::from_secs(60), &[]);
         assert_eq!(keys.len(), 3);
         std::thread::sleep(Duration::from_millis(30));
-        // A job is a use, and so is an open session.
+        // A job is a use of its key, and so is an open session.
         keys.kind("ann", &used).unwrap();
         keys.tidy(Duration::from_millis(25), &[(session, "ann".into())]);
         assert!(keys.kind("ann", &used).is_ok() && keys.kind("ann", &session).is_ok());
@@ -337,7 +345,7 @@ mod tests {
         assert_eq!(keys.len(), 2);
         drop(keys);
         let keys = Registrations::open(test_store(&dir), 8).unwrap();
-        // Each may have one: the same again needs no room.
+        // Each client may have one key. Registering it again needs no room.
         assert!(keys.room(&ann, &first).is_ok());
         let full = keys.room(&ann, &second).unwrap_err();
         assert_eq!(full.code(), tonic::Code::FailedPrecondition);

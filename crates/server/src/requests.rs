@@ -1,5 +1,4 @@
-//! What stands between clients' bytes and the services: bounds on requests under way, and codes that say
-//! whose fault it was.
+//! Limits for requests in progress, and status codes that blame the right side.
 
 use crate::caller::network;
 use axum::body::{Body, BodyDataStream, Bytes};
@@ -15,20 +14,21 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::transport::server::TcpConnectInfo;
 use tonic::{Code, Status};
 
-/// Bytes of requests under way, of all clients, on a machine with enough memory. Decoded they may take some thirty times as
-/// much: an empty message has two bytes.
+/// The bytes of requests in progress of all clients, on a machine with enough memory. Decoded they may need up to
+/// thirty times as much: an empty message has two bytes.
 pub(crate) const ROOM: usize = 128 << 20;
-/// The least that [`Requests`] may have room for: one client has half of it, which holds the longest message.
+/// The least room of [`Requests`]. One client may use half of it, which is enough for the longest message.
 pub(crate) const LEAST_ROOM: usize = 2 * omr_api::MESSAGE_BYTES;
-/// Bytes that one permit stands for.
+/// The bytes of one permit.
 const UNIT: usize = 1024;
-/// Largest chunk of a key with what stands around it.
+/// The greatest length of a chunk of a key, with its envelope.
 pub(crate) const CHUNK: usize = omr_api::CHUNK_BYTES + 1024;
-/// Room around a post, and around each of its messages; clients reckon with the same.
+/// The allowance for the fields of a post, and for those of each message. Clients use the same numbers.
 const FRAME: usize = 64;
 const FIELDS: usize = 16;
 
-/// How the codes of malformed requests begin, which are the client's fault: tonic calls them INTERNAL.
+/// The beginnings of tonic's messages for malformed requests. tonic uses the code INTERNAL for them, although the
+/// client is at fault.
 const MALFORMED: [&str; 5] = [
     "failed%20to%20decode%20Protobuf",
     "Unexpected%20EOF%20decoding",
@@ -37,40 +37,41 @@ const MALFORMED: [&str; 5] = [
     "tonic-web:",
 ];
 
-/// Bounds on requests under way.
+/// The limits for requests in progress.
 #[derive(Clone)]
 pub(crate) struct Requests {
     room: Arc<Semaphore>,
-    /// Units of the room when it is empty.
+    /// The units of the room when it is empty.
     units: usize,
-    /// Units of each client's address that has any; none has more than half.
+    /// The units of each client's address that uses any. No client may have more than half.
     own: Arc<Mutex<HashMap<Vec<u8>, usize>>>,
     idle: Duration,
     post: usize,
 }
 
-/// Bytes of the longest post that is read: twice what can be right, so that one with too many messages is
-/// told so.
+/// Returns the length of the longest post that is read. It is twice that of the longest valid post, so that a post with
+/// too many messages gets a clear error.
 pub(crate) fn longest_post(messages: u32, message_bytes: usize) -> usize {
     let most = (messages as usize).saturating_mul(2 * (message_bytes + FIELDS));
     most.saturating_add(FRAME).min(omr_api::MESSAGE_BYTES)
 }
 
-/// A request's bytes as they come.
+/// The bytes of a request as they arrive.
 struct Incoming {
     data: BodyDataStream,
     requests: Requests,
-    /// Whose they are: the part of an address that is one client's.
+    /// The part of the client's address that identifies a client.
     client: Vec<u8>,
     held: Option<OwnedSemaphorePermit>,
     bytes: usize,
-    /// Bytes that it can hold at most: more than that are of messages that are done with.
+    /// The greatest number of bytes that the request can occupy at a time. Bytes beyond that belong to messages that
+    /// are done.
     most: usize,
 }
 
 impl Requests {
-    /// `room`: bytes of all requests under way; `idle`: how long a client may leave a request without its next bytes; `post`:
-    /// bytes of the longest post.
+    /// Returns limits. `room` is the number of bytes of all requests in progress; `idle` is the time for which a client
+    /// may leave a request without further bytes; `post` is the length of the longest post in bytes.
     pub(crate) fn new(room: usize, idle: Duration, post: usize) -> Self {
         Self {
             room: Arc::new(Semaphore::new(room / UNIT)),
@@ -85,7 +86,7 @@ impl Requests {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes of the longest message of a method.
+    /// Returns the length of the longest message of a method, in bytes.
     fn longest(&self, path: &str) -> usize {
         match path {
             path if path.starts_with("/omr.v1.BoardService/") => self.post,
@@ -98,9 +99,9 @@ impl Requests {
 }
 
 impl Incoming {
-    /// The next bytes.
+    /// Returns the next bytes.
     ///
-    /// Errors: DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, the connection's.
+    /// Errors: DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, and those of the connection.
     async fn next(&mut self) -> Option<Result<Bytes, axum::Error>> {
         let idle = self.requests.idle;
         match tokio::time::timeout(idle, self.data.next()).await {
@@ -113,7 +114,7 @@ impl Incoming {
         }
     }
 
-    /// Takes room for bytes until the request is read.
+    /// Reserves room for bytes until the request is read.
     fn hold(&mut self, bytes: usize) -> Result<(), axum::Error> {
         let units = |bytes: usize| bytes.min(self.most) / UNIT;
         let before = units(self.bytes);
@@ -160,7 +161,7 @@ impl Drop for Incoming {
     }
 }
 
-/// Bounds a request and corrects the code of its answer.
+/// Limits a request, and corrects the code of its response.
 pub(crate) async fn bounded(
     State(requests): State<Requests>,
     request: Request,
@@ -202,7 +203,7 @@ pub(crate) async fn bounded(
     response
 }
 
-/// A stream's error: what arrived was no message of ours, so the client is at fault.
+/// Returns the error of a stream. Bytes that are not a valid message are the client's fault.
 pub(crate) fn of_stream(status: Status) -> Status {
     match status.code() {
         Code::Internal => Status::invalid_argument(status.message()),
@@ -233,12 +234,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn requests_share_room_and_give_it_back() {
+    async fn requests_share_room_and_return_it() {
         let requests = Requests::new(ROOM, Duration::from_secs(1), HELD);
         let block = || Body::from(vec![0; HELD]);
         let mut all = Vec::new();
         for number in 0..ROOM / HELD {
-            // One client has no more than half of it.
+            // One client has at most half of the room.
             let client = 2 * number / (ROOM / HELD);
             let mut one = incoming(&requests, client, block());
             assert!(one.next().await.unwrap().is_ok());
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_silent_client_is_let_go() {
+    async fn a_silent_client_is_dropped() {
         let requests = Requests::new(ROOM, Duration::from_millis(20), HELD);
         let silent = futures::stream::pending::<Result<Bytes, std::convert::Infallible>>();
         let mut one = incoming(&requests, 0, Body::from_stream(silent));

@@ -1,5 +1,5 @@
-//! The memory that this server has and needs: what it prints at the start, what it lowers so that digests fit, and whether a
-//! run fits now.
+//! The memory that this server has and needs: the figures at the start, the settings that are lowered so that digests
+//! fit, and the test whether a run fits now.
 
 use crate::config::Config;
 use crate::error::ServerError;
@@ -15,21 +15,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tonic::Status;
 
-/// Bytes that a server works in beside requests, posts and tables: answers, the store's cache, connections.
+/// The working memory in bytes besides requests, posts and tables: for responses, the store's cache and connections.
 const WORKING: u64 = 32 << 20;
-/// Bytes of the stacks of the threads that a server has for each core.
+/// The bytes of the stacks of threads that a server has for each core.
 const STACKS: u64 = 4 * (2 << 20);
-/// The least bytes of posts that wait: a long one fits.
+/// The least number of bytes for waiting posts, which a long post fits into.
 const LEAST_POSTING: u64 = omr_api::MESSAGE_BYTES as u64;
-/// The least bytes of requests under way.
+/// The least number of bytes for requests in progress.
 const LEAST_REQUESTS: u64 = requests::LEAST_ROOM as u64;
-/// How long a client waits before she asks for what takes memory again.
+/// The time after which a client should request again what needs memory.
 const AGAIN: Duration = Duration::from_secs(10);
 
-/// Checks that the memory of this process is enough for a server of a configuration, without any digest. For commands, before
-/// anything else is taken.
+/// Checks that this process has the memory for a server of a configuration without any digest. Commands call this
+/// before they use memory.
 ///
-/// Errors: `Memory`, with the figures; `Params`.
+/// Errors: `Memory` with the figures; `Params`.
 pub fn check_memory(config: &Config) -> Result<(), ServerError> {
     let set = ParamSet::named(&config.board.params)?;
     Least::of(&set, Memory::now())?.left().map(drop)
@@ -38,9 +38,9 @@ pub fn check_memory(config: &Config) -> Result<(), ServerError> {
 /// The memory without which no server starts.
 struct Least {
     set: &'static str,
-    /// What the process has taken, tables, and what every server works in.
+    /// The bytes that the process has in use, those of tables, and the working memory of every server.
     taken: u64,
-    /// Bytes that a detection key takes while it is checked.
+    /// The bytes that a detection key needs while it is checked.
     checked: u64,
     limit: u64,
 }
@@ -61,7 +61,7 @@ impl Least {
         })
     }
 
-    /// Bytes for posts and requests: at least those of the longest ones.
+    /// Returns the bytes for posts and requests, which suffice at least for the longest ones.
     ///
     /// Errors: `Memory`.
     fn left(&self) -> Result<u64, ServerError> {
@@ -77,11 +77,12 @@ impl Least {
     }
 }
 
-/// Bytes that a detection key takes while it is checked: those of InstantOMR are read whole, their bodies first.
+/// Returns the bytes that a detection key needs while it is checked. Keys of InstantOMR are read whole, their bodies
+/// first.
 fn checked(set: &ParamSet) -> u64 {
     let engine = EngineKind::Instantomr;
     let file = set.key_file_bytes(engine, ClueKind::Bound);
-    // Ready to work it has a copy in double precision, as long as bodies and masks.
+    // A key that is ready for use also has a copy in double precision, as long as bodies and masks.
     file.map_or(0, |bytes| key_bytes(engine, bytes) * 3 / 4)
 }
 
@@ -89,35 +90,35 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What this server's memory has room for.
+/// The memory of this server.
 pub(crate) struct Room {
     needs: Needs,
-    /// What the server takes without digests and sessions.
+    /// The bytes that the server uses without digests and sessions.
     beside: u64,
-    /// Bytes of requests under way.
+    /// The bytes for requests in progress.
     requests: usize,
-    /// Bytes of a session's key.
+    /// The bytes of a session's key.
     session_key: u64,
-    /// Bytes of a key that is checked.
+    /// The bytes of a key that is checked.
     checked: u64,
-    /// Sessions whose keys are in memory.
+    /// The number of sessions whose keys are in memory.
     sessions: AtomicU64,
     /// The engines whose runs fit.
     able: Kinds,
-    /// Whether runs take this machine's memory.
+    /// Whether runs use this machine's memory.
     counts: bool,
-    /// What is short, if anything is.
+    /// A description of what does not fit, if anything.
     shortage: Option<String>,
-    /// The memory of a moment.
+    /// Returns the present memory of the process.
     look: fn() -> Memory,
 }
 
-/// What the configuration asks for is as large as this.
+/// The memory that a configuration needs.
 struct Demand<'a> {
     config: &'a Config,
     needs: &'a Needs,
     beside: u64,
-    /// The engines that digests are made with.
+    /// The engines with which digests are made.
     able: &'a [EngineKind],
 }
 
@@ -145,8 +146,9 @@ impl Demand<'_> {
 }
 
 impl Room {
-    /// Compares what a configuration asks for with what there is, and lowers in it what is too large: posts that wait,
-    /// recipients together, keys of sessions, keys between runs, then the messages of one digest. Logs the figures.
+    /// Compares the needs of a configuration with the memory of the process, and lowers settings that are too large:
+    /// waiting posts, recipients in a run, keys of sessions, keys between runs, and finally the messages of a digest.
+    /// Logs the figures.
     ///
     /// Errors: `Memory` where not even posting and reading fit.
     pub(crate) fn new(
@@ -160,7 +162,7 @@ impl Room {
         let before = config.clone();
         let least = Least::of(set, memory)?;
         let left = least.left()?;
-        // What is left then is for digests.
+        // The rest is for digests.
         let requests = (left / 4).clamp(LEAST_REQUESTS, requests::ROOM as u64);
         let posting = &mut config.limits.posting_bytes;
         *posting = (*posting).min((left / 8).max(LEAST_POSTING) as usize);
@@ -217,7 +219,8 @@ impl Room {
                     2 => vec![EngineKind::Instantomr],
                     _ => Vec::new(),
                 };
-                // What is lowered is counted anew for what is left; workers elsewhere need none of it.
+                // The settings are lowered again from their original values for the remaining engine. Workers elsewhere
+                // do not depend on them.
                 detector.together = before.detector.together;
                 detector.keys_in_memory = before.detector.keys_in_memory;
                 config.limits.digest_messages = before.limits.digest_messages;
@@ -274,22 +277,22 @@ impl Room {
         }
     }
 
-    /// The engines whose digests this process can make.
+    /// Returns the engines whose digests this process can make.
     pub(crate) fn able(&self) -> Kinds {
         self.able
     }
 
-    /// What is short of memory, if anything is.
+    /// Returns a description of what does not fit, if anything.
     pub(crate) fn shortage(&self) -> Option<&str> {
         self.shortage.as_deref()
     }
 
-    /// Bytes that requests under way may have, of all clients together.
+    /// Returns the bytes that requests in progress of all clients may use together.
     pub(crate) fn requests(&self) -> usize {
         self.requests
     }
 
-    /// Checks that there is memory to check a detection key, which digests and sessions may hold for now.
+    /// Checks that there is memory to check a detection key, which digests and sessions may use at the moment.
     ///
     /// Errors: RESOURCE_EXHAUSTED.
     pub(crate) fn check_key(&self) -> Result<(), Status> {
@@ -299,7 +302,7 @@ impl Room {
 
     /// Checks that there is memory for the key of one more session.
     ///
-    /// Errors: what is short.
+    /// Errors: a description of what does not fit.
     pub(crate) fn check_session(&self) -> Result<(), String> {
         if self.counts {
             self.check(self.session_key, "a session's key")
@@ -308,7 +311,7 @@ impl Room {
         }
     }
 
-    /// Checks that there is memory beside what posts and requests take.
+    /// Checks that there is memory besides that for posts and requests.
     fn check(&self, needed: u64, what: &str) -> Result<(), String> {
         let has = || {
             let available = (self.look)().available.unwrap_or(u64::MAX);
@@ -327,12 +330,13 @@ impl Room {
         Ok(())
     }
 
-    /// Notes how many sessions have their keys in memory.
+    /// Notes the number of sessions whose keys are in memory.
     pub(crate) fn set_sessions(&self, sessions: usize) {
         self.sessions.store(sessions as u64, Ordering::Relaxed);
     }
 
-    /// For how many recipients, of `most` at most, a run fits into what is left now; 0 where not one does.
+    /// Returns the number of recipients, at most `most`, whose run fits into the present memory; 0 if not even one
+    /// fits.
     pub(crate) fn recipients(&self, engines: &[EngineKind], most: usize, batches: u64) -> usize {
         if !self.counts {
             return most;
@@ -344,7 +348,7 @@ impl Room {
         };
         match fitting() {
             0 => {
-                // What runs left behind may be in pieces of other lengths.
+                // Memory freed by earlier runs may be in pieces of other lengths.
                 omr_detector::release_memory();
                 fitting()
             }
@@ -352,12 +356,12 @@ impl Room {
         }
     }
 
-    /// Bytes that a run for one recipient takes.
+    /// Returns the bytes that a run for one recipient needs.
     pub(crate) fn run(&self, engines: &[EngineKind], batches: u64) -> u64 {
         self.needs.run(engines, 1, batches)
     }
 
-    /// A server without bounds of memory, for tests.
+    /// Returns the memory of a server without limits, for tests.
     #[cfg(test)]
     pub(crate) fn boundless(set: &Arc<ParamSet>) -> Self {
         let (mut config, look) = (Config::default(), Memory::default);
@@ -365,7 +369,7 @@ impl Room {
     }
 }
 
-/// Settings that are lowered where memory is short.
+/// Returns the settings that are lowered where memory is short.
 fn lowerable(config: &Config) -> [(&'static str, u64); 5] {
     let (detector, limits) = (&config.detector, &config.limits);
     [
@@ -380,10 +384,10 @@ fn lowerable(config: &Config) -> [(&'static str, u64); 5] {
     ]
 }
 
-/// Messages of a batch, 1 where a set has none, from its specification: its tables would take memory.
+/// Returns the number of messages in a batch, or 1 if a set has no batches. It is taken from the specification, since
+/// tables would need memory.
 fn slots(set: &ParamSet) -> u64 {
-    let sophomr = set.spec().sophomr.as_ref();
-    sophomr.map_or(1, |spec| spec.n as u64)
+    set.spec().sophomr.as_ref().map_or(1, |spec| spec.n as u64)
 }
 
 fn engines(able: &[EngineKind]) -> String {
@@ -422,7 +426,7 @@ mod tests {
             assert_eq!(room.shortage(), None);
             assert_eq!(room.able(), Kinds::of(room.needs.set.spec().engines()));
         }
-        // So has one that reports no figures.
+        // A machine that reports no figures keeps its configuration as well.
         let (config, room) = of("hybrid-v4", Memory::default);
         assert_eq!(config, Config::default());
         assert_eq!(room.recipients(&[EngineKind::Sophomr], 4, 1), 4);
@@ -449,18 +453,18 @@ mod tests {
     }
 
     #[test]
-    fn where_no_digest_fits_none_is_made_and_the_figures_are_told() {
+    fn where_no_digest_fits_none_is_made_and_the_figures_are_reported() {
         let (config, room) = of("sophomr-v5", || has(700 * MB));
         assert!(room.able().is_empty());
         let whole = Config::default();
         assert_eq!(config.detector, whole.detector, "for workers elsewhere");
         assert_eq!(config.limits.digest_messages, whole.limits.digest_messages);
-        let told = room.shortage().unwrap();
+        let text = room.shortage().unwrap();
         assert!(
-            told.contains("SophOMR") && told.contains(" GB of memory"),
-            "{told}"
+            text.contains("SophOMR") && text.contains(" GB of memory"),
+            "{text}"
         );
-        // InstantOMR alone fits where both do not.
+        // InstantOMR alone fits where both engines do not.
         let (config, room) = of("hybrid-v4", || has(1_500 * MB));
         assert_eq!(room.able(), Kinds::of([EngineKind::Instantomr]));
         assert_eq!(config.detector.session_keys_in_memory, 1);
@@ -479,7 +483,7 @@ mod tests {
         let (config, room) = of("insecure-tiny-v4", left);
         assert_eq!(config, Config::default());
         let sophomr = [EngineKind::Sophomr];
-        // What posts and requests may take stays free.
+        // The memory for posts and requests stays free.
         LEFT.store(room.beside, Ordering::Relaxed);
         let fits = room.recipients(&sophomr, 4, 1);
         assert!((1..4).contains(&fits), "{fits}");
@@ -499,12 +503,12 @@ mod tests {
         assert!((8 << 20..30 << 20).contains(&posting), "{posting}");
         assert!((25_000_000..30_000_000).contains(&requests), "{requests}");
         assert!(refused(|| has(120 * MB)).is_none());
-        let told = refused(|| has(100 * MB)).unwrap().to_string();
+        let text = refused(|| has(100 * MB)).unwrap().to_string();
         assert!(
-            told.contains("insecure-tiny-v4 takes at least 113 MB") && told.contains("is 100 MB"),
-            "{told}"
+            text.contains("insecure-tiny-v4 takes at least 113 MB") && text.contains("is 100 MB"),
+            "{text}"
         );
-        // Keys of InstantOMR are read whole; tables count before they are made.
+        // Keys of InstantOMR are read whole. Tables are counted before they are made.
         let full = Arc::new(ParamSet::named("hybrid-v4").unwrap());
         let of_full_set = |limit| {
             let mut config = Config::default();

@@ -1,9 +1,9 @@
-//! Where calls and pages go.
+//! The routes of methods and pages.
 
 use crate::config::MetricsAt;
 use crate::error::ServerError;
-use crate::front::guarded;
-use crate::listening::{called, common_services};
+use crate::host_rules::guarded;
+use crate::listening::{Site, called, common_services};
 use crate::mail;
 use crate::requests::{CHUNK, longest_post};
 use crate::services;
@@ -14,16 +14,16 @@ use omr_ops::Metrics;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tonic::service::Routes;
-use tonic_health::server::HealthReporter;
 
-/// Bytes of the longest request that holds but ids and numbers, which decode to many times as much, or an address.
+/// The length in bytes of the longest request that contains only ids and numbers, which grow many times when decoded,
+/// or an address.
 const SMALL: usize = 64 << 10;
 
-/// The services and pages of a server, and what says whether it serves.
+/// Returns the services and pages of a server, and the reporter of its health.
 pub(crate) async fn routes(
     shared: &Arc<Shared>,
     watched: &Arc<Watched>,
-) -> Result<(HealthReporter, Routes), ServerError> {
+) -> Result<Site, ServerError> {
     use v1::address_service_server::AddressServiceServer;
     use v1::admin_service_server::AdminServiceServer;
     use v1::board_service_server::BoardServiceServer;
@@ -77,13 +77,16 @@ pub(crate) async fn routes(
         paths.extend(mail::PATHS);
         router = router.merge(mail::router(folder));
     }
-    let router = guarded(router, &shared.config, paths)?;
-    Ok((reporter, Routes::from(router)))
+    let guarded_router = guarded(router, &shared.config, paths)?;
+    Ok(Site {
+        reporter,
+        routes: Routes::from(guarded_router),
+    })
 }
 
-/// Metrics at an address of their own.
+/// Serves metrics at an address of their own.
 pub(crate) async fn serve_metrics(listener: TcpListener, metrics: Metrics) {
     if let Err(error) = axum::serve(listener, omr_ops::metrics_router(metrics)).await {
-        tracing::error!(%error, "metrics are served no more");
+        tracing::error!(%error, "metrics are no longer served");
     }
 }

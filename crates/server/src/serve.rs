@@ -1,4 +1,4 @@
-//! Starts a server, keeps it going, and stops it in order.
+//! The start, the run and the orderly stop of a server.
 
 use crate::addresses::Addresses;
 use crate::chores::chores;
@@ -21,7 +21,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
 
-/// A server that listens.
+/// A listening server.
 pub struct Server {
     shared: Arc<Shared>,
     sessions: Option<Arc<Sessions>>,
@@ -30,9 +30,9 @@ pub struct Server {
     stop: watch::Sender<bool>,
 }
 impl Server {
-    /// Opens what the server keeps and listens. Needs a tokio runtime.
+    /// Opens the data and listens. Must be called in a tokio runtime.
     ///
-    /// Errors: any `ServerError` but those of the network later on.
+    /// Errors: all of `ServerError` except later errors of the network.
     pub async fn start(mut config: Config) -> Result<Self, ServerError> {
         allow_many_files(&mut config.limits);
         mail::check(&config.page)?;
@@ -87,30 +87,29 @@ impl Server {
         })
     }
 
-    /// Where it listens; tells the port where 0 was asked for.
+    /// Returns the address at which the server listens. It contains the actual port if the configuration has port 0.
     ///
     /// Errors: `Listen`.
     pub fn address(&self) -> Result<SocketAddr, ServerError> {
         self.listening.address(&self.shared.config)
     }
 
-    /// Where it serves metrics, if at an address of their own.
+    /// Returns the address at which metrics are served, if they have their own.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.listening.metrics_address()
     }
 
-    /// All that it answers, without the network: for tests of what strangers may say. Callers are strangers of this
-    /// machine unless they have a token.
+    /// Returns the routes of the server without the network, for tests of hostile requests. A caller without a token
+    /// counts as a stranger on this machine.
     ///
     /// Errors: `Setting`, `Reflection`.
     pub async fn router(&self) -> Result<axum::Router, ServerError> {
         let watched = Arc::new(Watched::new());
-        let (_, routes) = routes(&self.shared, &watched).await?;
-        Ok(routes.prepare().into_axum_router())
+        let site = routes(&self.shared, &watched).await?;
+        Ok(site.routes.prepare().into_axum_router())
     }
 
-    /// Serves until `stop` is ready, then ends requests, saves sessions and stops jobs, which the next
-    /// start resumes.
+    /// Serves until `stop` is ready. Then ends requests, saves sessions and stops jobs, which the next start continues.
     ///
     /// Errors: `Transport`.
     pub async fn run(
@@ -125,7 +124,7 @@ impl Server {
             stop: stopping,
         } = self;
         let watched = Arc::new(Watched::new());
-        let routes = routes(&shared, &watched).await?;
+        let site = routes(&shared, &watched).await?;
         let chores = tokio::spawn(chores(shared.clone(), watched));
         let jobs = shared.jobs.clone();
         let stopping = move || {
@@ -134,16 +133,16 @@ impl Server {
         };
         let (config, callers) = (shared.config.clone(), shared.callers.clone());
         let served = listening
-            .serve(&config, callers, &shared.metrics, routes, stop, stopping)
+            .serve(&config, callers, &shared.metrics, site, stop, stopping)
             .await;
-        // They end by themselves.
+        // The chores end by themselves.
         let _ = chores.await;
         finish(shared, sessions, threads).await;
         served
     }
 }
 
-/// Waits until no request works any more, so that the posting queue ends with the server.
+/// Waits until no request is running, so that the posting queue ends with the server.
 async fn wait_for_requests(shared: &Arc<Shared>) {
     let start = Instant::now();
     while Arc::strong_count(shared) > 1 && start.elapsed() < FAREWELL {
@@ -151,7 +150,7 @@ async fn wait_for_requests(shared: &Arc<Shared>) {
     }
 }
 
-/// Waits for the threads: posts are written, sessions saved.
+/// Waits for the threads, until posts are written and sessions are saved.
 async fn finish(
     shared: Arc<Shared>,
     sessions: Option<Arc<Sessions>>,
@@ -171,7 +170,7 @@ async fn finish(
             }
         }
     });
-    // Tasks of clients that hold on keep the writer; all that it had is written by then.
+    // A slow client may keep the writer alive, but everything it received is written by then.
     if tokio::time::timeout(FAREWELL, joined).await.is_err() {
         tracing::warn!("some work did not end in time");
         jobs.let_go();

@@ -1,4 +1,4 @@
-//! The calls of `proto/omr/v1`.
+//! The methods of the services in `proto/omr/v1`.
 
 mod address;
 mod admin;
@@ -20,20 +20,20 @@ use futures::Stream;
 use std::pin::Pin;
 use tonic::Status;
 
-/// What a method streams.
+/// The stream of a method's responses.
 pub(crate) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
-/// Answers kept ready for a client: a slow one holds up its own stream alone.
+/// The number of responses prepared for a client. A slow client delays only its own stream.
 const READY: usize = 2;
 
-/// A running hash as responses have it: no bytes where it is unknown.
+/// Returns a running hash as responses contain it: empty if it is unknown.
 fn hash_bytes(hash: Option<[u8; 32]>) -> bytes::Bytes {
     hash.map(Vec::from).unwrap_or_default().into()
 }
 
-/// A stream of bytes in chunks, from an offset on.
+/// Returns a stream of `bytes` in chunks, from an offset on.
 ///
-/// Errors: OUT_OF_RANGE where the offset lies past the end.
+/// Errors: OUT_OF_RANGE where the offset is greater than the length.
 fn chunks<T: Send + 'static>(
     bytes: Vec<u8>,
     offset: u64,

@@ -1,4 +1,4 @@
-//! Sessions: InstantOMR looks at every message as it comes.
+//! Sessions: InstantOMR processes every message as it is posted.
 
 mod live;
 mod record;
@@ -9,8 +9,8 @@ pub(crate) use record::SessionRecord;
 use crate::caller::{ANONYMOUS, Caller};
 use crate::damage::Damage;
 use crate::error::ServerError;
-use crate::gate::Gate;
 use crate::jobs::{ATTEMPTS, Id};
+use crate::priority::Priority;
 use crate::refuse;
 use crate::room::Room;
 use crate::share::{Full, Taken};
@@ -25,47 +25,47 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tonic::Status;
 
-/// Why a session is not begun again.
-const ENDED: &str = "the server's process ended each of the last times that it went on with this session, as it does \
-     where memory runs out: close it and ask for digests, or have the operator lower detector.session_keys_in_memory";
+/// The error of a session that is not continued.
+const ENDED: &str = "the server's process ended during each of the last attempts to continue this session, perhaps for lack \
+     of memory: close it and request digests, or have the operator lower detector.session_keys_in_memory";
 
-/// What all sessions work with.
+/// The parts that all sessions use.
 pub(crate) struct Tools {
     pub(crate) store: Store,
     pub(crate) set: Arc<ParamSet>,
     pub(crate) cards: Arc<Cards>,
     pub(crate) sealing: Sealing,
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) priority: Arc<Priority>,
     pub(crate) metrics: Metrics,
     pub(crate) damage: Arc<Damage>,
-    /// Sessions whose keys are in memory.
+    /// The greatest number of sessions whose keys are in memory.
     pub(crate) in_memory: usize,
-    /// Hears how many those are.
+    /// Counts the memory of these sessions.
     pub(crate) room: Arc<Room>,
     pub(crate) limit: usize,
-    /// Threads of sessions' own, so that digests do not take theirs.
+    /// The threads of sessions, which digests do not use.
     pub(crate) pool: rayon::ThreadPool,
 }
 
-/// One session.
+/// A session.
 pub(crate) struct Slot {
     id: Id,
     record: SessionRecord,
-    /// Who opened it, as far as this process knows.
+    /// The client that opened the session, if this process knows it.
     client: u64,
-    /// When a client last asked for it; a restart counts anew.
+    /// The time at which a client last used the session. It begins again with a restart.
     used: Mutex<Instant>,
     live: Mutex<Option<Live>>,
     place: Mutex<Place>,
     closed: AtomicBool,
-    /// How often it was begun since it last got on. The disk knows it before a step begins.
+    /// The number of attempts since the session last made progress. It is written to the disk before a step begins.
     attempts: AtomicU32,
-    /// Whether the disk says that it is at work.
+    /// Whether the session is marked on the disk as being at work.
     begun: AtomicBool,
     error: Mutex<String>,
 }
 
-/// What clients see of a session.
+/// The state of a session that clients see.
 pub(crate) struct View {
     pub(crate) next: u64,
     /// The running hash of the log at `next`, if it is known.
@@ -77,9 +77,9 @@ pub(crate) struct View {
 /// A digest that was cut off.
 #[derive(Debug)]
 pub(crate) struct Cut {
-    /// Its file.
+    /// The file of the digest.
     pub(crate) digest: Vec<u8>,
-    /// The running hash of the log at its end, if it is known.
+    /// The running hash of the log at the digest's end, if it is known.
     pub(crate) log_hash: Option<[u8; 32]>,
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct Cut {
 pub(crate) struct Sessions {
     tools: Tools,
     slots: Mutex<HashMap<Id, Arc<Slot>>>,
-    /// Those in memory, the latest used last.
+    /// The sessions in memory, the latest used last.
     order: Mutex<VecDeque<Id>>,
     stopping: AtomicBool,
     changed: Condvar,
@@ -128,31 +128,32 @@ impl Slot {
         }
     }
 
-    /// Where it stands.
+    /// Returns the position of the session.
     fn place(&self) -> Place {
         *lock(&self.place)
     }
 
-    /// Messages of a board of `len` that it has yet to take.
+    /// Returns the number of messages that the session has yet to process, on a board of `len` messages.
     fn behind(&self, len: u64) -> u64 {
         let place = self.place();
         len.min(place.end).saturating_sub(place.seen.next.length)
     }
 
-    /// Notes where it stands.
+    /// Stores the position of the session.
     fn stands(&self, place: Place) {
         *lock(&self.place) = place;
     }
 
-    /// Whether each of its last attempts ended with the server's process.
+    /// Returns whether each of the last attempts ended with the server's process.
     fn is_exhausted(&self) -> bool {
         let attempts = self.attempts.load(Ordering::Relaxed);
         attempts >= ATTEMPTS && !self.begun.load(Ordering::Relaxed)
     }
 
-    /// Notes on the disk that it is at work, unless that is noted: if the process ends now, this was one more attempt.
+    /// Marks the session on the disk as being at work, if it is not. If the process ends after that, it counts as one
+    /// more attempt.
     ///
-    /// Errors: the store's; that it is not begun again.
+    /// Errors: that of the store; [`ENDED`] after too many attempts.
     fn begin(&self, store: &Store) -> Result<(), String> {
         if self.is_exhausted() {
             return Err(ENDED.to_owned());
@@ -161,16 +162,17 @@ impl Slot {
             return Ok(());
         }
         let attempts = self.attempts.load(Ordering::Relaxed) + 1;
-        let written = store.write(&[record::attempts(&self.id, attempts)]);
-        written.map_err(|error| error.to_string())?;
+        store
+            .write(&[record::attempts(&self.id, attempts)])
+            .map_err(|error| error.to_string())?;
         self.attempts.store(attempts, Ordering::Relaxed);
         self.begun.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Writes changes, and that the process got on with it.
+    /// Writes changes, and that the session has made progress.
     ///
-    /// Errors: the store's.
+    /// Errors: those of the store.
     fn gets_on(&self, store: &Store, changes: Vec<Change>) -> Result<(), StoreError> {
         let mut changes = changes;
         if self.begun.load(Ordering::Relaxed) {
@@ -185,33 +187,33 @@ impl Slot {
         Ok(())
     }
 
-    /// Notes that an attempt failed and the process goes on: that is no attempt that ends it.
+    /// Notes that an attempt failed without ending the process, which does not count.
     fn has_failed(&self, store: &Store) {
         if let Err(error) = self.gets_on(store, Vec::new()) {
-            tracing::warn!(%error, "on the disk a session stays at work");
+            tracing::warn!(%error, "a session stays marked on the disk as being at work");
         }
     }
 
-    /// Whether an earlier attempt ended with the process, so that the next step is saved at once.
+    /// Returns whether an earlier attempt ended with the process. The next step is then saved at once.
     fn is_doubted(&self) -> bool {
         self.attempts.load(Ordering::Relaxed) > 1
     }
 
     fn fail(&self, error: &str) {
-        tracing::warn!(error, "a session does not go on");
+        tracing::warn!(error, "a session cannot continue");
         *lock(&self.error) = error.to_owned();
     }
 }
 
 impl Sessions {
-    /// The sessions on the disk.
+    /// Opens the sessions on the disk.
     ///
     /// Errors: `Store`, `Record`.
     pub(crate) fn open(tools: Tools) -> Result<Self, ServerError> {
         let mut slots = HashMap::new();
         let attempts = record::all_attempts(&tools.store)?;
         for (id, record) in record::load(&tools.store)? {
-            // Where it stands the file says; it is read when the key is.
+            // The position is in the session's file, which is read together with the key.
             let place = Place::on_disk(&tools, &id, &record);
             let slot = Slot::new(id, record, 0, place);
             let attempts = attempts.get(&id).copied().unwrap_or(0);
@@ -219,7 +221,7 @@ impl Sessions {
             if slot.is_exhausted() {
                 slot.fail(ENDED);
             }
-            // Where the board is shorter no message comes that would bring it to light.
+            // On a board that has become shorter no new message would reveal the difference.
             if let Err(error) = tools.check_history(&place.seen) {
                 slot.fail(&error.to_string());
             }
@@ -237,7 +239,7 @@ impl Sessions {
 
     /// Opens a session, or finds it if it was opened before.
     ///
-    /// Errors: ALREADY_EXISTS, FAILED_PRECONDITION, RESOURCE_EXHAUSTED, those of the store.
+    /// Errors: ALREADY_EXISTS, FAILED_PRECONDITION, RESOURCE_EXHAUSTED, and those of the store.
     pub(crate) fn create(
         &self,
         id: Id,
@@ -271,8 +273,10 @@ impl Sessions {
                 return Err(refuse::over_quota("sessions of all clients", most));
             }
         }
-        let written = self.tools.store.write(&[record.change(&id)]);
-        written.map_err(|error| refuse::store(&error))?;
+        self.tools
+            .store
+            .write(&[record.change(&id)])
+            .map_err(|error| refuse::store(&error))?;
         let place = Place::start(&record);
         let slot = Slot::new(id, record, caller.client, place);
         let view = slot.view();
@@ -284,26 +288,28 @@ impl Sessions {
 
     fn of(&self, account: &str, id: &Id) -> Result<Arc<Slot>, Status> {
         let slots = lock(&self.slots);
-        let slot = slots.get(id).filter(|slot| slot.record.account == account);
-        let slot = slot.cloned().ok_or_else(not_found)?;
+        let slot = slots
+            .get(id)
+            .filter(|slot| slot.record.account == account)
+            .cloned()
+            .ok_or_else(not_found)?;
         *lock(&slot.used) = Instant::now();
         Ok(slot)
     }
 
-    /// Where a session stands.
+    /// Returns the state of a session.
     ///
     /// Errors: NOT_FOUND.
     pub(crate) fn view(&self, account: &str, id: &Id) -> Result<View, Status> {
         Ok(self.of(account, id)?.view())
     }
 
-    /// Cuts a digest off. Returns it with the running hash of the log at its end.
+    /// Cuts off a digest. Returns it with the running hash of the log at its end.
     ///
-    /// Errors: NOT_FOUND; FAILED_PRECONDITION for a wrong number or a session that cannot go on; those
-    /// of the store.
+    /// Errors: NOT_FOUND; FAILED_PRECONDITION for a wrong number or a session that cannot continue; those of the store.
     pub(crate) fn cut(&self, account: &str, id: &Id, number: u64) -> Result<Cut, Status> {
         let slot = self.of(account, id)?;
-        let _urgent = self.tools.gate.urgent();
+        let _urgent = self.tools.priority.urgent();
         let mut live = lock(&slot.live);
         if slot.closed.load(Ordering::Relaxed) {
             return Err(not_found());
@@ -320,20 +326,20 @@ impl Sessions {
             .tools
             .pool
             .install(|| session.cut(&self.tools, &slot, number));
-        let got_on = slot.gets_on(&self.tools.store, Vec::new());
-        got_on.map_err(|error| refuse::store(&error))?;
-        // Where it was full it goes on.
+        slot.gets_on(&self.tools.store, Vec::new())
+            .map_err(|error| refuse::store(&error))?;
+        // A full session continues after a cut.
         self.wake();
         if session.is_ahead() {
-            // Not kept: the digest was never handed out, so the disk decides.
+            // The step was not saved, and the digest was never returned, so the state on the disk is valid.
             *live = None;
         }
         cut
     }
 
-    /// Ends a session.
+    /// Closes a session.
     ///
-    /// Errors: NOT_FOUND, those of the store.
+    /// Errors: NOT_FOUND, and those of the store.
     pub(crate) fn close(&self, account: &str, id: &Id) -> Result<(), Status> {
         let slot = self.of(account, id)?;
         self.end(&slot)
@@ -341,10 +347,12 @@ impl Sessions {
 
     fn end(&self, slot: &Slot) -> Result<(), Status> {
         let id = &slot.id;
-        // Whoever works with it must not write it again.
+        // The runner must not write the session again.
         let mut live = lock(&slot.live);
-        let forgotten = self.tools.store.write(&record::forget(id));
-        forgotten.map_err(|error| refuse::store(&error))?;
+        self.tools
+            .store
+            .write(&record::forget(id))
+            .map_err(|error| refuse::store(&error))?;
         slot.closed.store(true, Ordering::Relaxed);
         *live = None;
         let mut slots = lock(&self.slots);
@@ -352,19 +360,19 @@ impl Sessions {
         Ok(())
     }
 
-    /// Closes the sessions that no client asked for in so long: each costs work with every message.
+    /// Closes the sessions that no client has used for this time, since each costs work with every message.
     pub(crate) fn tidy(&self, unused: Duration) {
         let is_old = |slot: &&Arc<Slot>| lock(&slot.used).elapsed() >= unused;
         let old: Vec<Arc<Slot>> = lock(&self.slots).values().filter(is_old).cloned().collect();
         for slot in old {
             match self.end(&slot) {
-                Ok(()) => tracing::info!("a session that nobody asked for any more is closed"),
+                Ok(()) => tracing::info!("an unused session is closed"),
                 Err(error) => tracing::warn!(%error, "an old session stays"),
             }
         }
     }
 
-    /// Keys of open sessions, with their accounts.
+    /// Returns the keys of open sessions, with their accounts.
     pub(crate) fn keys(&self) -> Vec<([u8; 32], String)> {
         let slots = lock(&self.slots);
         let key = |slot: &Arc<Slot>| (slot.record.key, slot.record.account.clone());
@@ -385,19 +393,19 @@ impl Sessions {
         ids.iter().try_for_each(|id| self.close(account, id))
     }
 
-    /// Tells the runner that there is something to do.
+    /// Notifies the runner that there is work.
     pub(crate) fn wake(&self) {
         let _waiting = lock(&self.waiting);
         self.changed.notify_all();
     }
 
-    /// Ends the runner once it has saved everything.
+    /// Stops the runner once it has saved everything.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
         self.wake();
     }
 
-    /// How many there are, and how far the last of them is behind the board.
+    /// Returns the number of sessions, and the number of messages by which the slowest is behind the board.
     pub(crate) fn overview(&self) -> (usize, u64) {
         let slots = lock(&self.slots);
         let len = self.tools.store.len();
@@ -425,7 +433,7 @@ mod tests {
         for id in [[1; 16], [2; 16]] {
             sessions.create(id, record.clone(), &caller()).unwrap();
         }
-        // The request again, where the hash was lost meanwhile.
+        // The request is repeated after its hash was lost.
         let on = |start_hash: Option<[u8; 32]>| SessionRecord {
             start_hash,
             ..record.clone()
@@ -436,7 +444,7 @@ mod tests {
         let other = other.err().unwrap();
         assert_eq!(other.code(), tonic::Code::AlreadyExists);
         std::thread::sleep(Duration::from_millis(30));
-        // Asking for one keeps it, and its key counts as used.
+        // A request for a session keeps it open, and its key counts as used.
         sessions.view("ann", &[1; 16]).unwrap();
         sessions.tidy(Duration::from_millis(25));
         assert!(sessions.view("ann", &[1; 16]).is_ok());
@@ -482,10 +490,10 @@ mod tests {
             let slot = sessions.of("ann", &id).unwrap();
             assert_eq!(slot.view().error, "");
             slot.begin(&parts.store).unwrap();
-            // What it does before it is saved is the same attempt.
+            // Further steps before the session is saved belong to the same attempt.
             slot.begin(&parts.store).unwrap();
             assert_eq!(slot.is_doubted(), attempt > 1);
-            // The other one gets on each time.
+            // The other session makes progress each time.
             let slot = sessions.of("ann", &other).unwrap();
             slot.begin(&parts.store).unwrap();
             slot.gets_on(&parts.store, Vec::new()).unwrap();
@@ -500,7 +508,7 @@ mod tests {
             record::all_attempts(&parts.store).unwrap(),
             [(id, 3)].into()
         );
-        // It can be closed, and nothing stays of it.
+        // The session can be closed, and leaves nothing.
         sessions.close("ann", &id).unwrap();
         assert!(record::all_attempts(&parts.store).unwrap().is_empty());
     }
@@ -511,7 +519,7 @@ mod tests {
         let parts = Parts::open(Config::tiny(data.path())).unwrap();
         let sessions = parts.sessions().unwrap().unwrap();
         sessions.create([1; 16], asked_for(), &caller()).unwrap();
-        // There is no such key.
+        // There is no key with this hash.
         for _ in 0..=ATTEMPTS {
             let refused = sessions.cut("ann", &[1; 16], 0).unwrap_err();
             assert_ne!(refused.message(), ENDED);

@@ -1,36 +1,36 @@
-//! How much of what all clients share one of them may have.
+//! Fair shares of resources that all clients use.
 //!
-//! Three bounds: one for each client, one for all who come without a token, one for all. A quarter is kept for holders
-//! of tokens, so that strangers, who cost nothing to be many, leave room for those whom the operator knows.
+//! There are three limits: one for each client, one for all clients without a token, one for all clients. A quarter is
+//! reserved for clients with tokens, because anybody can create any number of clients without one.
 
 use crate::caller::{ANONYMOUS, Caller};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The part of `all` that those without a token may have together: one is kept for holders of tokens at least, unless
-/// it is the only one.
+/// Returns the part of `all` that clients without a token may have together. At least one is reserved for clients with
+/// tokens, unless there is only one.
 pub(crate) fn of_strangers(all: usize) -> usize {
     all - (all / 4).max(usize::from(all > 1))
 }
 
-/// The part of `all` that one client without a token may have where no number is set for each: half of what strangers
-/// may have together, so that there is always a second.
+/// Returns the part of `all` that one client without a token may have, where there is no other limit: half of the part
+/// of all such clients, so that a second one always has room.
 pub(crate) fn of_one_stranger(all: usize) -> usize {
     of_strangers(all).div_ceil(2)
 }
 
-/// What is taken already.
+/// The use of a resource so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Taken {
-    /// By the client itself.
+    /// The use of the client itself.
     pub(crate) own: usize,
-    /// By all who came without a token.
+    /// The use of all clients without a token.
     pub(crate) strangers: usize,
-    /// By all.
+    /// The use of all clients.
     pub(crate) all: usize,
 }
 
-/// Who shares a quota: an account, and without one an address.
+/// The owner of a quota: an account, or an address for a client without a token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Owner {
     account: Box<str>,
@@ -51,7 +51,7 @@ impl Owner {
     }
 }
 
-/// How many of something each has.
+/// The numbers of something that owners have.
 #[derive(Debug, Default)]
 pub(crate) struct Owned {
     each: HashMap<Owner, usize>,
@@ -66,7 +66,7 @@ impl Owned {
         *self.each.entry(owner).or_default() += 1;
     }
 
-    /// Takes one away that was added.
+    /// Removes one from an owner's number.
     pub(crate) fn remove(&mut self, owner: &Owner) {
         let Some(own) = self.each.get_mut(owner) else {
             return;
@@ -79,7 +79,7 @@ impl Owned {
         self.strangers -= usize::from(owner.is_stranger());
     }
 
-    /// What a caller and all others have taken.
+    /// Returns the use of a caller and of all others.
     pub(crate) fn taken(&self, caller: &Caller) -> Taken {
         let owner = Owner::new(&caller.account, caller.client);
         Taken {
@@ -90,7 +90,7 @@ impl Owned {
     }
 }
 
-/// Which bound leaves no room for one more, and what it is.
+/// The limit that leaves no room for one more, with its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Full {
     Own(usize),
@@ -105,7 +105,7 @@ impl Taken {
         self.all += 1;
     }
 
-    /// Whether a client, a stranger or not, may have one more where each may have `each` and all may have `all`.
+    /// Checks that a client may have one more, where each client may have `each` and all clients may have `all`.
     pub(crate) fn check(&self, stranger: bool, each: usize, all: usize) -> Result<(), Full> {
         let most = of_strangers(all);
         if self.own >= each {
@@ -134,7 +134,7 @@ struct Held {
     clients: HashMap<u64, usize>,
 }
 
-/// A place, given back when it is dropped.
+/// A place, which is free again when this is dropped.
 pub(crate) struct Place {
     places: Arc<Places>,
     client: u64,
@@ -153,7 +153,7 @@ impl Places {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place; one client has at most half of what its kind may have, so that there is always a second.
+    /// Reserves a place. One client has at most half of what its kind may have, so that a second one always has room.
     pub(crate) fn take(self: &Arc<Self>, caller: &Caller) -> Option<Place> {
         let stranger = caller.is_anonymous();
         let each = if stranger {
@@ -164,7 +164,7 @@ impl Places {
         self.take_of(caller.client, stranger, each)
     }
 
-    /// A place for a client that may have `each`.
+    /// Reserves a place for a client that may have `each`.
     pub(crate) fn take_of(
         self: &Arc<Self>,
         client: u64,
@@ -218,7 +218,7 @@ mod tests {
         for client in 0..10 {
             held.extend((0..10).map_while(|_| places.take(&caller("", client))));
         }
-        // Three each: the first two clients have what there is for strangers.
+        // Three places each: the first two clients have all places for clients without a token.
         assert_eq!(held.len(), 6);
         assert!(held.iter().all(|place| place.client < 2));
         assert!(places.take(&caller("known", 50)).is_some());

@@ -1,4 +1,4 @@
-//! What all services of a server share.
+//! The state that all services of a server share.
 
 use crate::addresses::Addresses;
 use crate::caller::{Caller, Callers};
@@ -31,19 +31,19 @@ pub(crate) struct Shared {
     pub(crate) posting: Posting,
     pub(crate) jobs: Arc<Jobs>,
     pub(crate) room: Arc<Room>,
-    /// None: the board's set has no InstantOMR.
+    /// The sessions; `None` if the board's set has no InstantOMR.
     pub(crate) sessions: Option<Arc<Sessions>>,
     pub(crate) orders: Orders,
     pub(crate) registrations: Arc<Registrations>,
     pub(crate) addresses: Addresses,
     pub(crate) metrics: Metrics,
     pub(crate) damage: Arc<Damage>,
-    /// Streams that stay open.
+    /// The places for streams that stay open.
     pub(crate) streams: Arc<Places>,
     pub(crate) uploads: Uploads,
-    /// Bytes of the longest key that the board's set has.
+    /// The length of the longest key of the board's set, in bytes.
     pub(crate) longest_key: u64,
-    /// Keys that are checked at a time: each takes a core and memory.
+    /// The permits for keys that are checked at a time. Each check needs a core and memory.
     pub(crate) checks: Semaphore,
     pub(crate) stopping: watch::Receiver<bool>,
 }
@@ -62,12 +62,11 @@ impl Shared {
         self.callers.with_right(request, right)
     }
 
-    /// Room for a stream that stays open.
+    /// Reserves a place for a stream that stays open.
     ///
     /// Errors: RESOURCE_EXHAUSTED.
     pub(crate) fn stream(&self, caller: &Caller) -> Result<Place, Status> {
-        let room = self.streams.take(caller);
-        room.ok_or_else(|| {
+        self.streams.take(caller).ok_or_else(|| {
             refuse::busy(
                 "too many open streams: try again later",
                 Duration::from_secs(10),
@@ -75,15 +74,15 @@ impl Shared {
         })
     }
 
-    /// The next message of a client's stream; a client that is silent for long is let go.
+    /// Returns the next message of a client's stream. A client that is silent for long is dropped.
     ///
-    /// Errors: DEADLINE_EXCEEDED, the stream's.
+    /// Errors: DEADLINE_EXCEEDED, and those of the stream.
     pub(crate) async fn next<T>(&self, stream: &mut Streaming<T>) -> Result<Option<T>, Status> {
         next(stream, self.config.limits.idle_seconds).await
     }
 
-    /// The running hash of the log at a length. None where the board is shorter, has no message from there on any more,
-    /// or lost the hash to damage.
+    /// Returns the running hash of the log at a length. Returns `None` if the board is shorter, if that message has
+    /// expired, or if the hash was lost to damage.
     ///
     /// Errors: those of the store.
     pub(crate) fn log_hash(&self, length: u64) -> Result<Option<[u8; 32]>, Status> {
@@ -96,7 +95,7 @@ impl Shared {
         }
     }
 
-    /// Schemes that the board's set serves.
+    /// Returns the schemes that the board's set serves.
     pub(crate) fn schemes(&self) -> Vec<Scheme> {
         let spec = self.set.spec();
         let serves = |scheme: &Scheme| spec.serves(*scheme);
@@ -117,12 +116,13 @@ pub(crate) async fn observe<T>(
     done
 }
 
-/// The next message of a client's stream, which is let go when it is silent for so many seconds.
+/// Returns the next message of a client's stream. A client that is silent for `idle` seconds is dropped.
 ///
-/// Errors: DEADLINE_EXCEEDED, the stream's.
+/// Errors: DEADLINE_EXCEEDED, and those of the stream.
 pub(crate) async fn next<T>(stream: &mut Streaming<T>, idle: u64) -> Result<Option<T>, Status> {
-    let next = tokio::time::timeout(Duration::from_secs(idle), stream.message()).await;
-    let next = next.map(|next| next.map_err(crate::requests::of_stream));
+    let next = tokio::time::timeout(Duration::from_secs(idle), stream.message())
+        .await
+        .map(|next| next.map_err(crate::requests::of_stream));
     next.unwrap_or_else(|_| {
         Err(Status::deadline_exceeded(format!(
             "expected the next message of the stream within {idle} s, found none"

@@ -1,4 +1,4 @@
-//! The board as the detector reads it.
+//! The board as a source of messages for the detector.
 
 use crate::damage::Damage;
 use omr_detector::MessageSource;
@@ -9,11 +9,11 @@ use std::ops::{ControlFlow, Range};
 
 type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Messages of a store.
+/// The messages of a store.
 pub(crate) struct StoreSource<'a> {
     pub(crate) store: &'a Store,
     pub(crate) damage: &'a Damage,
-    /// Of the board's set.
+    /// The parameters of clues in the board's set.
     pub(crate) params: &'a ClueParams,
 }
 
@@ -27,7 +27,7 @@ impl StoreSource<'_> {
         let mut out = Vec::with_capacity((range.end - range.start) as usize * bytes as usize);
         let read = self.store.read(range, &mut |index, clue, payload| {
             if clue.is_empty() {
-                // No kind of clue begins with zero: the detector passes it over.
+                // A clue of zeros is of no kind, so the detector skips the message.
                 self.damage.lost(index);
                 out.resize(out.len() + bytes as usize, 0);
             } else {
@@ -39,7 +39,7 @@ impl StoreSource<'_> {
         Ok(out)
     }
 
-    /// The hashes of bound clues: those that are kept, and the others taken now and kept for the next digest.
+    /// Returns the hashes of bound clues. Missing ones are computed now and stored for the next digest.
     fn gather(&self, range: Range<u64>, of: HashesOf) -> Result<Gathered, StoreError> {
         let gathered = self.store.hashes(range, of.tag, &mut |clue, payload| {
             message_hash(self.params, &of.board_id, clue, payload)
@@ -47,7 +47,7 @@ impl StoreSource<'_> {
         if let Some((first, anew)) = gathered.anew()
             && let Err(error) = self.store.keep_hashes(first, &anew)
         {
-            // The digest does not need it.
+            // The digest does not need them to be stored.
             tracing::warn!(%error, "hashes of messages are not kept");
         }
         Ok(gathered)
@@ -76,9 +76,10 @@ impl MessageSource for StoreSource<'_> {
             return Ok(None);
         }
         let of = HashesOf::new(self.params, &board.board_id);
-        // Without them the detector reads the messages, and finds what is wrong with those.
-        let gathered = self.gather(range, of);
-        let gathered = gathered.inspect_err(|error| self.damage.note(error));
+        // Without hashes the detector reads the messages, and reports what is wrong with them.
+        let gathered = self
+            .gather(range, of)
+            .inspect_err(|error| self.damage.note(error));
         Ok(gathered.ok().map(|all| KeptHashes::new(of, all.hashes)))
     }
 }

@@ -1,4 +1,4 @@
-//! What the status page shows.
+//! The figures of the status page.
 
 mod health;
 mod in_use;
@@ -14,24 +14,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Points of the board's growth: a day of them.
+/// The number of points in the board's growth, which cover a day.
 const POINTS: usize = 288;
-/// Seconds between two points.
+/// The number of seconds between two points.
 const EVERY: u64 = 300;
 
-/// What is remembered for the page.
+/// The data that is remembered for the page.
 pub(crate) struct Watched {
     started: Instant,
     growth: Mutex<VecDeque<Growth>>,
     lately: Mutex<Lately>,
     in_use: InUse,
-    /// Transforms that were counted.
+    /// The number of transforms that were counted.
     transforms: AtomicU64,
 }
 
 fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -50,7 +51,7 @@ impl Watched {
         }
     }
 
-    /// Looks at the store and the counters: every few seconds.
+    /// Reads the store and the counters. Called every few seconds.
     pub(crate) fn look(&self, shared: &Shared) {
         let usage = shared.store.usage();
         shared.metrics.board(BoardSize {
@@ -80,7 +81,7 @@ impl Watched {
             messages,
             posts,
         };
-        // The last point moves along until its time is over.
+        // The last point is replaced until its time is over.
         if let [.., before, _] = growth.make_contiguous()
             && point.unix_seconds.saturating_sub(before.unix_seconds) < EVERY
         {
@@ -92,7 +93,7 @@ impl Watched {
         }
     }
 
-    /// The page's figures.
+    /// Returns the figures of the page.
     pub(crate) fn status(&self, shared: &Shared) -> Status {
         let board = shared.store.board();
         let totals = shared.metrics.totals();
@@ -136,7 +137,7 @@ impl Watched {
     }
 }
 
-/// What this program was built for, and what of it this machine runs.
+/// Returns a description of the program's build, and of the kernels that this machine uses.
 fn build(shared: &Shared) -> String {
     use std::env::consts::{ARCH, OS};
     let profile = if cfg!(debug_assertions) {

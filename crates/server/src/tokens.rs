@@ -1,4 +1,4 @@
-//! Tokens: who may do what, and how much. The file holds hashes; a token is shown once, when made.
+//! Tokens: the rights and limits of clients. The file contains hashes; a token is shown once, when it is created.
 
 use crate::error::ServerError;
 use omr_disk::temporary::{Access, Unfinished, folder_of, sweep, temporary};
@@ -10,28 +10,28 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
-/// What a token starts with, so that a leaked one is recognised.
+/// The beginning of a token, by which a leaked one is recognised.
 const PREFIX: &str = "omr_";
-/// Random bytes of a token.
+/// The number of random bytes in a token.
 const SECRET_BYTES: usize = 24;
-/// How often the file is looked at.
+/// The time between two looks at the file, in seconds.
 const LOOK_SECONDS: u64 = 2;
 
-/// What a token allows.
+/// A right that a token gives.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Right {
-    /// To post.
+    /// The right to post.
     Post,
-    /// To register keys, ask for digests, open sessions.
+    /// The right to register keys, request digests and open sessions.
     Detect,
-    /// To make backups.
+    /// The right to make backups.
     Admin,
-    /// To make digests for others, as a worker of the server.
+    /// The right to make digests for others, as a worker of the server.
     Work,
 }
 
-/// The word that `omr token add --may` takes.
+/// Writes the word that `omr token add --may` takes.
 impl std::fmt::Display for Right {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -43,26 +43,26 @@ impl std::fmt::Display for Right {
     }
 }
 
-/// One client of the server.
+/// A client of the server.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Token {
-    /// The operator's name for it; told to nobody else.
+    /// The operator's name for the client, which nobody else sees.
     pub name: String,
-    /// BLAKE3 of the token, in hexadecimal.
+    /// The BLAKE3 hash of the token, in hexadecimal.
     pub hash: String,
-    /// What it allows.
+    /// The rights of the token.
     pub rights: Vec<Right>,
-    /// Messages a second that it may post; the configuration's limit unless given.
+    /// The number of messages a second that the client may post; by default the configuration's limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages_per_second: Option<u32>,
-    /// Its unfinished jobs, likewise.
+    /// The number of unfinished jobs; by default the configuration's limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u32>,
-    /// Its sessions, likewise.
+    /// The number of sessions; by default the configuration's limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions: Option<u32>,
-    /// Its keys, likewise.
+    /// The number of keys; by default the configuration's limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keys: Option<u32>,
 }
@@ -74,7 +74,7 @@ struct File {
     token: Vec<Token>,
 }
 
-/// The tokens of a file, read again when it changes.
+/// The tokens in a file, which is read again when it changes.
 pub(crate) struct Tokens {
     path: PathBuf,
     state: Mutex<State>,
@@ -87,7 +87,9 @@ struct State {
 }
 
 impl Tokens {
-    /// Errors: `Read`, `Tokens`.
+    /// Opens a file of tokens.
+    ///
+    /// Errors: `Read`, `Config`.
     pub(crate) fn open(path: PathBuf) -> Result<Self, ServerError> {
         let changed = modified(&path);
         let by_hash = by_hash(read(&path)?);
@@ -102,9 +104,9 @@ impl Tokens {
         })
     }
 
-    /// The client that a token stands for.
+    /// Returns the client with a token.
     pub(crate) fn find(&self, token: &str) -> Option<Arc<Token>> {
-        // A look-up by hash leaks nothing of the token through its time.
+        // The time of a look-up by hash reveals nothing about the token.
         let hash = hash(token);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.looked.elapsed().as_secs() >= LOOK_SECONDS {
@@ -125,7 +127,7 @@ impl Tokens {
                 state.changed = changed;
                 tracing::info!(tokens = state.by_hash.len(), "read the tokens again");
             }
-            // The ones known stay valid: a half-edited file must lock nobody out.
+            // The known tokens stay valid: a half-edited file must lock nobody out.
             Err(error) => tracing::warn!(%error, "tokens not read again"),
         }
     }
@@ -152,9 +154,9 @@ fn read(path: &Path) -> Result<File, ServerError> {
     toml::from_str(&text).map_err(|source| ServerError::Config(path.to_owned(), source))
 }
 
-/// Makes a token of these rights, adds its hash to the file and gives it. `token`'s hash is ignored.
+/// Creates a token with these rights, adds its hash to the file and returns the token. The hash in `token` is ignored.
 ///
-/// Errors: `Read`, `Config`, `TokenName` where there is one of that name, `Write`.
+/// Errors: `Read`, `Config`, `TokenName` where another token has this name, `Write`.
 pub fn add(path: &Path, mut token: Token) -> Result<String, ServerError> {
     let mut file = read(path)?;
     if file.token.iter().any(|known| known.name == token.name) {
@@ -169,14 +171,14 @@ pub fn add(path: &Path, mut token: Token) -> Result<String, ServerError> {
     Ok(secret)
 }
 
-/// The tokens of a file.
+/// Returns the tokens in a file.
 ///
 /// Errors: `Read`, `Config`.
 pub fn list(path: &Path) -> Result<Vec<Token>, ServerError> {
     Ok(read(path)?.token)
 }
 
-/// Takes a token out of the file.
+/// Removes a token from the file.
 ///
 /// Errors: `Read`, `Config`, `NoToken`, `Write`.
 pub fn remove(path: &Path, name: &str) -> Result<(), ServerError> {
@@ -190,7 +192,7 @@ pub fn remove(path: &Path, name: &str) -> Result<(), ServerError> {
     write(path, &file)
 }
 
-/// Writes the tokens of one file to another, and returns how many there are.
+/// Writes the tokens of one file to another, and returns their number.
 ///
 /// Errors: `Read`, `Config`, `Write`.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<usize, ServerError> {
@@ -215,7 +217,7 @@ fn write(path: &Path, file: &File) -> Result<(), ServerError> {
 
 #[cfg(test)]
 impl Token {
-    /// A token that allows posting.
+    /// Returns a token with the right to post.
     pub(crate) fn test(name: &str) -> Self {
         Self {
             name: name.into(),
@@ -259,7 +261,7 @@ mod tests {
             let listed = list(&file(root)).map_err(|error| error.to_string())?;
             let names: Vec<&str> = listed.iter().map(|token| &*token.name).collect();
             let done = known.iter().filter(|(since, _)| *since <= moment).count();
-            // What was under way may have been done.
+            // The interrupted operation may have been done.
             let nothing = vec![];
             let before = match done.checked_sub(1) {
                 Some(last) => &known[last].1,

@@ -1,4 +1,4 @@
-//! Who began which upload of a key, so that nobody takes all the room for them.
+//! The owners of unfinished uploads of keys, so that no client uses all the room.
 
 use crate::caller::Caller;
 use crate::refuse;
@@ -9,11 +9,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tonic::Status;
 
-/// What an upload counts for at least.
+/// The least number of bytes that an upload counts.
 const LEAST_BYTES: u64 = 1 << 20;
-/// How long an upload counts before the store has heard of it.
+/// The time for which an upload counts before the store has its first bytes.
 const NEW: Duration = Duration::from_secs(10);
-/// When to try again where there is no room.
+/// The time after which a client should try again if there is no room.
 const AGAIN: Duration = Duration::from_secs(10);
 
 struct Begun {
@@ -22,10 +22,10 @@ struct Begun {
     at: Instant,
 }
 
-/// The uploads that began since the start.
+/// The uploads that began since the start of the server.
 pub(crate) struct Uploads {
     begun: Mutex<HashMap<[u8; 32], Begun>>,
-    /// Bytes of all uploads.
+    /// The limit for the bytes of all uploads.
     limit: u64,
 }
 
@@ -41,7 +41,7 @@ impl Uploads {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts an upload that begins or goes on. A client may have as many as she may have keys.
+    /// Counts an upload that begins or continues. A client may have as many uploads as keys.
     ///
     /// Errors: FAILED_PRECONDITION, RESOURCE_EXHAUSTED.
     pub(crate) fn begin(
@@ -72,14 +72,14 @@ impl Uploads {
         Ok(())
     }
 
-    /// Counts an upload that is complete no more.
+    /// Stops counting a completed upload.
     pub(crate) fn note(&self, hash: &[u8; 32], upload: &Upload) {
         if upload.complete {
             self.lock().remove(hash);
         }
     }
 
-    /// Checks that there is room for more of a stranger's upload.
+    /// Checks that there is room for more bytes of an upload without a token.
     ///
     /// Errors: RESOURCE_EXHAUSTED.
     pub(crate) fn room(&self, store: &Store, caller: &Caller, bytes: usize) -> Result<(), Status> {
@@ -104,7 +104,7 @@ impl Uploads {
     }
 }
 
-/// Bytes of strangers' uploads.
+/// Returns the bytes of uploads without a token.
 fn arrived(store: &Store, begun: &HashMap<[u8; 32], Begun>) -> u64 {
     let strangers = begun.iter().filter(|(_, one)| one.stranger);
     strangers

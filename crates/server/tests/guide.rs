@@ -1,4 +1,4 @@
-//! The files of `packaging/` know every key of the configuration.
+//! The files in `packaging/` contain every key of the configuration.
 
 use omr_server::Config;
 use omr_server::config::Board;
@@ -9,7 +9,7 @@ const SECTIONS: [&str; 9] = [
 ];
 const EXAMPLE: &str = include_str!("../../../packaging/omr.toml");
 
-/// Names of a section's keys, by what the parser says of one that is unknown.
+/// Returns the names of a section's keys, from the parser's error for an unknown key.
 fn keys(section: &str) -> Vec<String> {
     let head = if section.is_empty() {
         String::new()
@@ -27,7 +27,7 @@ fn keys(section: &str) -> Vec<String> {
         .collect()
 }
 
-/// Every key with its section, as `limits.bound`.
+/// Returns every key with its section, as `limits.bound`.
 fn all_keys() -> BTreeSet<String> {
     let top = keys("")
         .into_iter()
@@ -41,7 +41,7 @@ fn all_keys() -> BTreeSet<String> {
 }
 
 #[test]
-fn every_section_is_looked_at() {
+fn every_section_is_listed() {
     let sections: Vec<String> = keys("")
         .into_iter()
         .filter(|key| keys_of(key).is_some())
@@ -50,7 +50,7 @@ fn every_section_is_looked_at() {
     assert!(all_keys().len() > 40, "{:?}", all_keys());
 }
 
-/// Whether a key is a section: one takes a table.
+/// Returns `Some` if a key is a section, which takes a table.
 fn keys_of(key: &str) -> Option<()> {
     let error = toml::from_str::<Config>(&format!("[{key}]\nno_such_key = 0")).err()?;
     error.message().contains("no_such_key").then_some(())
@@ -78,7 +78,7 @@ fn the_files_of_packaging_are_configurations() {
 }
 
 #[test]
-fn what_the_example_leaves_out_are_defaults() {
+fn keys_that_the_example_comments_out_are_defaults() {
     let default = Config::default();
     let all: String = EXAMPLE
         .lines()
@@ -92,7 +92,7 @@ fn what_the_example_leaves_out_are_defaults() {
     config.check().expect("values in range");
     assert_eq!(config.limits, default.limits);
     assert_eq!(config.detector, default.detector);
-    // Said or not, a new board takes bound clues.
+    // A new board has bound clues with or without this key.
     assert_eq!(default.board.clues, None);
     assert_eq!(config.board.clues.as_deref(), Some("bound"));
     let unsaid = Board {

@@ -1,9 +1,10 @@
-//! Of private database queries the server has its own side alone: `omr-pdq` holds both, so its sources are read.
+//! The server uses only the server's side of private database queries. `omr-pdq` contains both sides, so the sources
+//! are searched.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a server needs of `omr-pdq`.
+/// The names of `omr-pdq` that a server needs.
 const SERVERS: [&str; 11] = [
     "EvaluationKey",
     "Hosted",
@@ -29,7 +30,7 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The names behind `omr_pdq::`, one or several in braces.
+/// Returns the names after `omr_pdq::`, one or several in braces.
 fn names(text: &str) -> Vec<&str> {
     let uses = text.split("omr_pdq::").skip(1);
     uses.flat_map(|rest| {
@@ -49,7 +50,7 @@ fn names(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn no_source_names_the_clients_side() {
+fn no_source_names_the_side_of_the_client() {
     let mut files = Vec::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     sources(&root, &mut files);

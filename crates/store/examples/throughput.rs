@@ -1,4 +1,4 @@
-//! Measures appends by group commit, sealing and reading: `throughput FOLDER [CALLS] [POSTS]`.
+//! A program that measures appends by group commit, sealing and reading: `throughput FOLDER [CALLS] [POSTS]`.
 
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -9,11 +9,11 @@ use omr_store::{BoardConfig, Clues, Message, Post, Store, StoreConfig};
 const CLUE_BYTES: u32 = 2565 + 96;
 const PAYLOAD_BYTES: u32 = 612;
 
-/// A post of one message under an id that spreads as random ones do.
+/// Returns a post of one message, with an id that is spread over the range as random ids are.
 fn post(number: u64) -> Post {
     let id = u128::from(number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
     let mut clue = vec![number as u8; CLUE_BYTES as usize];
-    // A key that spreads.
+    // The key is spread over the range as well.
     let key = CLUE_BYTES as usize - 96..CLUE_BYTES as usize - 80;
     clue[key].copy_from_slice(&id.to_be_bytes());
     Post::new(

@@ -21,9 +21,9 @@ use crate::tail::{Piece, Tail, check_sizes, drop_runs};
 
 /// An open local board: a meta file whose messages are all in its tail.
 ///
-/// Any number of processes may have it open for reading, or one for writing. Memory: the cache of
-/// the database (64 MiB) and 1 MiB of messages, whatever the length of the board. A program that
-/// aborts on panic loses the protection against files so damaged that the database panics on them.
+/// Any number of processes may have it open for reading, or one for writing. Memory: the cache of the database (64 MiB)
+/// and 1 MiB of messages, whatever the length of the board. The database panics on some damaged files; the board turns
+/// such a panic into an error, but not in a program that aborts on panic.
 ///
 /// ```
 /// use omr_store::{Board, BoardConfig, Clues, Message};
@@ -47,25 +47,27 @@ use crate::tail::{Piece, Tail, check_sizes, drop_runs};
 #[derive(Debug)]
 pub struct Board {
     meta: Meta,
-    /// The messages that callers know of: more are there after an append that landed unseen.
+    /// The number of messages that callers know of. The file has more after an append that was written although it
+    /// failed.
     acknowledged: Mutex<u64>,
 }
 
-/// The size of a local board and what it is made of.
+/// The size and the configuration of a local board.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stat {
-    /// Messages, those that have expired among them.
+    /// The number of messages, including those that have expired.
     pub messages: u64,
-    /// The first message that is there.
+    /// The index of the first message that has not expired.
     pub first: u64,
-    /// Bytes the file takes; on Unix without its holes, since it grows ahead of its content.
+    /// The bytes that the file occupies on the disk. On Unix this leaves out holes, as the file grows ahead of its
+    /// content.
     pub bytes_on_disk: u64,
-    /// The file's length, holes included.
+    /// The length of the file in bytes, including holes.
     pub file_bytes: u64,
-    /// Bytes of clues and payloads alone, of the messages that are there.
+    /// The bytes of clues and payloads of the messages that have not expired.
     pub message_bytes: u64,
-    /// The configuration.
+    /// The configuration of the board.
     pub config: BoardConfig,
 }
 
@@ -74,7 +76,7 @@ impl Log for Board {
         &self.meta
     }
 
-    /// Opening has tested that there is none.
+    /// A local board has no segments: [`Board::open`] refuses a file that names one.
     fn in_segment(&self, segment: &Segment, _: u64, _: u64) -> Result<Piece, StoreError> {
         Err(StoreError::NotABoard {
             path: segment.name().into(),
@@ -84,16 +86,17 @@ impl Log for Board {
 }
 
 impl Board {
-    /// Creates an empty board in the folder `dir`, itself created where absent, and opens it.
+    /// Creates an empty board in the folder `dir` and opens it. The folder is created if it does not exist.
     ///
-    /// A crash on the way leaves no board.
+    /// A crash before the end leaves no board.
     ///
-    /// Errors: [`StoreError::Config`], [`StoreError::Exists`], and those of the disk.
+    /// Errors: [`StoreError::Config`] for a field out of range, [`StoreError::Exists`] where the folder contains a
+    /// board, and those of the disk.
     pub fn create(dir: impl AsRef<Path>, config: &BoardConfig) -> Result<Self, StoreError> {
         config.check()?;
         create_folder(dir.as_ref())?;
         let path = dir.as_ref().join(BOARD_FILE);
-        // Before any work, for the common mistake; the publishing below decides.
+        // This finds the common mistake before any work; `publish` finds a file that appears meanwhile.
         if fs::exists(&path)? {
             return Err(StoreError::Exists(path));
         }
@@ -103,9 +106,8 @@ impl Board {
 
     /// Opens the board in the folder `dir` for reading and appending; recovers it after a crash.
     ///
-    /// Errors: [`StoreError::Missing`], [`StoreError::NotABoard`],
-    /// [`StoreError::Version`], [`StoreError::Locked`] while any other handle has it open, and
-    /// those of damage.
+    /// Errors: [`StoreError::Missing`], [`StoreError::NotABoard`], [`StoreError::Version`], [`StoreError::Locked`]
+    /// while another handle has the board open, and those of damage.
     pub fn open(dir: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = dir.as_ref().join(BOARD_FILE);
         Self::open_source(Source::File(path), Access::ReadWrite)
@@ -113,8 +115,8 @@ impl Board {
 
     /// Opens the board in the folder `dir` for reading; other readers may have it open too.
     ///
-    /// Errors: as [`Board::open`]; [`StoreError::Locked`] while a writer has it open,
-    /// [`StoreError::NeedsRecovery`] where one crashed.
+    /// Errors: those of [`Board::open`]; [`StoreError::Locked`] only while a writer has the board open,
+    /// [`StoreError::NeedsRecovery`] after a writer crashed.
     pub fn open_read_only(dir: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = dir.as_ref().join(BOARD_FILE);
         Self::open_source(Source::File(path), Access::ReadOnly)
@@ -137,50 +139,53 @@ impl Board {
         &self.meta.config
     }
 
-    /// The first message that is there: those before have expired. Indices never change.
+    /// Returns the index of the first message that has not expired. Indices never change.
     pub fn first(&self) -> u64 {
         self.meta.first()
     }
 
-    /// The number of messages, those that have expired among them.
+    /// Returns the number of messages, including those that have expired.
     pub fn len(&self) -> u64 {
         self.meta.len()
     }
 
-    /// The running hash of the log at a length: of its first `length` messages. None where the board is shorter, or
-    /// where messages from there on have expired.
+    /// Returns the running hash of the log after its first `length` messages. Returns `None` if the board has fewer
+    /// messages, or if message `length` has expired.
     ///
-    /// Errors: [`StoreError::Damaged`] where hashes and messages before it are damaged; those of the database.
+    /// Errors: [`StoreError::Damaged`] where the hash is damaged and the messages from which it follows are, too; those
+    /// of the database.
     pub fn hash_at(&self, length: u64) -> Result<Option<[u8; 32]>, StoreError> {
         chain::hash_at(self, length)
     }
 
-    /// Whether there never was a message.
+    /// Returns whether no message was ever appended.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Appends `messages` in one durable transaction, all or none, and returns their indices.
     ///
-    /// On a board of bound clues every message needs a one-time key that no other has. The caller has tested that
-    /// the key signed: without that, whoever sees a message could have its key refused by posting first.
+    /// On a board of bound clues every message needs a one-time key that no other message has. The caller must have
+    /// tested the signature of that key: otherwise anybody who sees a message could post its key first, and have the
+    /// message refused.
     ///
-    /// They are on the disk when this returns. An error means that nothing was appended, with one exception: the disk
-    /// took the append and then failed, so that the board could not look. Its next append does so first, and reports
-    /// [`StoreError::Unacknowledged`]. Appending again is possible once the cause is gone. No message, no transaction.
+    /// The messages are on the disk when this returns. After an error nothing was appended, with one exception: if the
+    /// disk wrote the append and then failed, the board cannot look. In that case the next append looks first, appends
+    /// nothing if the messages are there, and returns [`StoreError::Unacknowledged`]. A failed append can be repeated
+    /// once its cause is removed. Without messages there is no transaction.
     ///
-    /// Errors: [`StoreError::ReadOnly`], [`StoreError::Size`], [`StoreError::UsedKey`],
-    /// [`StoreError::Unacknowledged`], [`StoreError::DiskFull`], [`StoreError::Damaged`] where a lost list of one-time
-    /// keys cannot be made anew, and those of the database.
+    /// Errors: [`StoreError::ReadOnly`], [`StoreError::Size`], [`StoreError::UsedKey`], [`StoreError::Unacknowledged`],
+    /// [`StoreError::DiskFull`], [`StoreError::Damaged`] where a lost list of one-time keys cannot be made again, and
+    /// those of the database.
     pub fn append(&self, messages: &[Message]) -> Result<Range<u64>, StoreError> {
         check_sizes(&self.meta.layout, 0, messages)?;
         self.with_keys(|| self.try_append(messages, None))
     }
 
-    /// The same with a hash of each message, which the board keeps for readers. The caller has taken them from the
-    /// messages: a wrong one makes digests wrong.
+    /// Appends `messages` as [`Board::append`] does, with a hash of each message, which the board keeps for readers.
+    /// The caller must have computed the hashes from these messages: a wrong hash makes digests wrong.
     ///
-    /// Errors: [`StoreError::HashCount`]; as [`Board::append`].
+    /// Errors: [`StoreError::HashCount`] for more or fewer hashes than messages, and those of [`Board::append`].
     pub fn append_hashed(
         &self,
         messages: &[Message],
@@ -229,18 +234,20 @@ impl Board {
         appended
     }
 
-    /// Removes the messages before `before` for good, and gives those that went.
+    /// Removes the messages before index `before` for good, and returns the range of those that were removed.
     ///
-    /// They go by 16,384 in durable transactions, the oldest first, so a crash leaves some of them; then the file is
-    /// made smaller where no reader is in the way. One-time keys stay used.
+    /// The oldest messages are removed first, in durable transactions of 16,384, so a crash may leave some of them.
+    /// After that the file is made smaller, unless a reader prevents it. The one-time keys of removed messages stay
+    /// used.
     ///
     /// Errors: [`StoreError::ReadOnly`], [`StoreError::DiskFull`], [`StoreError::Row`] where the list of one-time keys
     /// is damaged, and those of the database.
     pub fn expire(&self, before: u64) -> Result<Range<u64>, StoreError> {
-        let (start, before) = (self.first(), before.min(self.len()));
+        let start = self.first();
+        let last = before.min(self.len());
         let mut next = start;
-        while next < before {
-            let end = before.min(next.saturating_add(TOGETHER));
+        while next < last {
+            let end = last.min(next.saturating_add(TOGETHER));
             self.with_keys(|| self.remove(next..end))?;
             next = end;
         }
@@ -265,7 +272,7 @@ impl Board {
         })
     }
 
-    /// Does `f`; where that finds one-time keys missing, makes their list anew and does it again.
+    /// Runs `f`. If one-time keys turn out to be missing, makes their list again and runs `f` once more.
     fn with_keys<T>(&self, f: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
         match f() {
             Err(StoreError::KeyCount(_)) => {
@@ -276,19 +283,20 @@ impl Board {
         }
     }
 
-    /// Calls `visit(index, clue, payload)` for every message of `range` in order, until it breaks.
-    /// Every record's checksum is tested; a message whose record is damaged is lost and comes with an empty clue.
+    /// Calls `visit(index, clue, payload)` for every message of `range` in order, until it breaks. The checksum of
+    /// every record is tested; for a message whose record is damaged, `visit` gets an empty clue and an empty payload.
     ///
-    /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`] before any call; those of the database.
+    /// Errors: [`StoreError::OutOfRange`] and [`StoreError::Expired`], both before the first call; those of the
+    /// database.
     pub fn read(&self, range: Range<u64>, visit: &mut Visit<'_>) -> Result<(), StoreError> {
         self.read_range(range, visit)
     }
 
-    /// Reads `range` in bulk: clues one after another into `clues`, payloads into `payloads`. Returns the indices of
-    /// messages that are lost; zeros stand for them, and no kind of clue begins with zero.
+    /// Reads the messages of `range`: their clues into `clues` and their payloads into `payloads`, one after another.
+    /// Returns the indices of messages that are lost. Zeros stand for these; a real clue never begins with a zero.
     ///
-    /// Shape: `range` length times the clue and the payload bytes; former contents are dropped.
-    /// Errors: as [`Board::read`]; both vectors are then empty.
+    /// Shape: the length of `range` times the bytes of a clue or payload; former contents are dropped.
+    /// Errors: those of [`Board::read`]; both vectors are then empty.
     pub fn read_into(
         &self,
         range: Range<u64>,
@@ -298,7 +306,7 @@ impl Board {
         clues.clear();
         payloads.clear();
         if range.end <= self.len() {
-            // The range lies on the board, so the sizes are those of bytes on disk.
+            // The range lies on the board, so the memory reserved is that of bytes on the disk.
             let count = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(0);
             clues.reserve(count.saturating_mul(self.meta.layout.clue_bytes));
             payloads.reserve(count.saturating_mul(self.meta.layout.payload_bytes));
@@ -323,9 +331,10 @@ impl Board {
         result.map(|()| lost)
     }
 
-    /// The hashes of messages as far as the board keeps them under a tag; what damage took is missing.
+    /// Returns the hashes that the board keeps under `tag`, one entry a message of `range`. Hashes lost to damage are
+    /// `None`.
     ///
-    /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`], those of the database.
+    /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`], and those of the database.
     pub fn kept_hashes(
         &self,
         range: Range<u64>,
@@ -334,10 +343,10 @@ impl Board {
         hashes::kept_of(self, &range, tag)
     }
 
-    /// The hashes of all messages of a range: those that are kept under a tag, and the others taken now, for
-    /// [`Board::keep_hashes`].
+    /// Returns the hashes of all messages of `range`. Those that the board does not keep under `tag` are computed by
+    /// `take`; [`Board::keep_hashes`] stores them.
     ///
-    /// Errors: as [`Board::read`].
+    /// Errors: those of [`Board::read`].
     pub fn hashes(
         &self,
         range: Range<u64>,
@@ -347,14 +356,14 @@ impl Board {
         hashes::gather(self, range, tag, take)
     }
 
-    /// Keeps hashes of messages from `first` on in place of those that are missing.
+    /// Stores hashes of the messages from `first` on that the board does not keep yet.
     ///
-    /// Errors: [`StoreError::ReadOnly`], those of the database.
+    /// Errors: [`StoreError::ReadOnly`], and those of the database.
     pub fn keep_hashes(&self, first: u64, hashes: &MessageHashes) -> Result<(), StoreError> {
         hashes::keep_again(&self.meta, first, hashes)
     }
 
-    /// The size of the board.
+    /// Returns the size and the configuration of the board.
     ///
     /// Errors: those of the disk.
     pub fn stat(&self) -> Result<Stat, StoreError> {

@@ -1,11 +1,11 @@
-//! The running hash of a log: one value for everything that was ever appended, in its order.
+//! The running hash of a log: one value that depends on every message ever appended and on their order.
 //!
-//! The hash at length 0 is that of the configuration; the hash at length `n + 1` is a hash of the one at length `n` and
-//! of message `n`. Two logs with equal hashes at a length therefore have equal messages below it, those that expired
-//! included. A reader who keeps the pair of length and hash recognises a log that was set back or that shows another
+//! The hash at length 0 is the hash of the configuration; the hash at length `n + 1` is computed from the hash at
+//! length `n` and message `n`. Two logs with equal hashes at a length therefore have equal messages below it, expired
+//! ones included. A reader who keeps a pair of length and hash recognises a log that was set back or that shows another
 //! history (`docs/storage.md`, "Running hash and histories").
 //!
-//! The hashes at all lengths from the first message that is kept on are rows of the table `log`. They follow from the
+//! The table `log` contains the hashes at all lengths from the first message that has not expired. They follow from the
 //! messages: a damaged row is computed again from the last intact hash before it.
 
 use std::ops::{ControlFlow, Range};
@@ -23,35 +23,36 @@ use crate::tables::{View, Writing};
 pub(crate) type Hash = [u8; HASH_BYTES];
 
 pub(crate) const HASH_BYTES: usize = 32;
-/// Hashes in one row, at most: with key and checksum they just fit a page of redb, which is a power of two.
+/// The greatest number of hashes in one row. With key and checksum they just fit a page of redb, whose size is a power
+/// of two.
 const ROW_HASHES: u64 = 4000;
 /// The name of the table in checksums and errors.
 const NAME: &str = "log";
 const ROOT_CONTEXT: &str = "omr v1 log root";
 const MESSAGE_CONTEXT: &str = "omr v1 log message";
 
-/// The running hash of a log without messages.
+/// Returns the running hash of a log without messages.
 pub(crate) fn root(config: &BoardConfig) -> Hash {
     blake3::derive_key(ROOT_CONTEXT, &config_body(config))
 }
 
-/// The running hash after one more message.
+/// Returns the running hash after one more message.
 fn after(head: &Hash, clue: &[u8], payload: &[u8]) -> Hash {
     let mut hasher = blake3::Hasher::new_derive_key(MESSAGE_CONTEXT);
     hasher.update(head).update(clue).update(payload);
     *hasher.finalize().as_bytes()
 }
 
-/// The hashes of messages that a transaction appends.
+/// The running hashes of the messages that a transaction appends.
 pub(crate) struct Chain {
-    /// The index of the first message whose hash is not stored yet.
+    /// The index of the first message whose running hash is not stored yet.
     first: u64,
     run: Vec<Hash>,
     head: Hash,
 }
 
 impl Chain {
-    /// A chain that goes on at the end of a log.
+    /// Returns a chain that continues at the end of the log.
     pub(crate) fn new(state: &State) -> Self {
         Self {
             first: state.len,
@@ -85,7 +86,8 @@ fn put(writing: &Writing<'_>, first: u64, hashes: &[Hash]) -> Result<(), StoreEr
     Ok(())
 }
 
-/// The index of a row's first message, and the hashes after it and those that follow, at least one.
+/// Returns the index of a row's first message and the row's running hashes, at least one. The first hash is the one
+/// after that message.
 ///
 /// Errors: [`StoreError::Row`].
 fn open<'a>(seed: u32, key: &[u8], row: &'a [u8]) -> Result<(u64, &'a [Hash]), StoreError> {
@@ -97,10 +99,10 @@ fn open<'a>(seed: u32, key: &[u8], row: &'a [u8]) -> Result<(u64, &'a [Hash]), S
     }
 }
 
-/// The base of a log that lost the hash there together with the messages before it: no hash is known by it.
+/// Stands for a hash that was lost together with the messages from which it follows. The log never compares with it.
 const UNKNOWN: Hash = [0; HASH_BYTES];
 
-/// The greatest length of at most `length` at which a hash is known, and the hash. Damaged rows know none.
+/// Returns the greatest length of at most `length` whose hash is stored intact, and the hash.
 fn known(view: &View, state: &State, length: u64) -> Result<Option<(u64, Hash)>, StoreError> {
     let mut at = length;
     while at > state.first {
@@ -117,10 +119,10 @@ fn known(view: &View, state: &State, length: u64) -> Result<Option<(u64, Hash)>,
     Ok((state.base != UNKNOWN).then_some((state.first, state.base)))
 }
 
-/// The running hash of a log at a length: of its first `length` messages. None where the log is shorter, no longer has
-/// the messages from there on, or lost both the hash and a message before it.
+/// Returns the running hash of a log after its first `length` messages. Returns `None` if the log is shorter, if
+/// message `length` has expired, or if both the hash and a message before it were lost.
 ///
-/// Errors: [`StoreError::Damaged`] where a segment cannot be read; those of the database.
+/// Errors: [`StoreError::Damaged`] for a segment that cannot be read; those of the database.
 pub(crate) fn hash_at(log: &impl Log, length: u64) -> Result<Option<Hash>, StoreError> {
     let found = log.meta().view(|view| {
         let state = view.state()?;
@@ -139,7 +141,8 @@ pub(crate) fn hash_at(log: &impl Log, length: u64) -> Result<Option<Hash>, Store
     Ok(whole.then_some(head))
 }
 
-/// Whether a message is the one that was appended at an index. None where damage took one of the hashes that say so.
+/// Returns whether a message is the one that was appended at `index`. Returns `None` if one of the two running hashes
+/// around it was lost to damage.
 ///
 /// Errors: those of the database.
 pub(crate) fn is_own(
@@ -160,8 +163,8 @@ pub(crate) fn is_own(
     Ok(hashes.map(|(before, own)| after(&before, clue, payload) == own))
 }
 
-/// Moves a running hash over the messages of a range, and gives it to `each` after every message. Returns whether all
-/// are there: what follows a lost message cannot be computed.
+/// Continues the running hash `head` over the messages of `range`, and calls `each` with it after every message.
+/// Returns whether it reached the end: after a lost message no hash can be computed.
 fn follow(
     log: &impl Log,
     range: Range<u64>,
@@ -181,8 +184,8 @@ fn follow(
     Ok(whole)
 }
 
-/// The running hash at a length up to which messages are about to expire. Where damage took it, no hash is known there
-/// from then on, and nothing keeps the messages from expiring.
+/// Returns the running hash at a length up to which messages are about to expire, or [`UNKNOWN`] where it was lost to
+/// damage. The loss must not keep messages from expiring.
 ///
 /// Errors: those of the database.
 pub(crate) fn hash_before_expiry(log: &impl Log, length: u64) -> Result<Hash, StoreError> {
@@ -193,7 +196,8 @@ pub(crate) fn hash_before_expiry(log: &impl Log, length: u64) -> Result<Hash, St
     }
 }
 
-/// Puts the hashes of a range of messages into as few rows as can be. A damaged row stays as it is.
+/// Moves the hashes of the messages of `range` into as few rows as possible. Leaves everything as it is if a row is
+/// damaged.
 pub(crate) fn join(writing: &Writing<'_>, range: Range<u64>) -> Result<(), StoreError> {
     let mut hashes: Vec<Hash> = Vec::new();
     {
@@ -210,7 +214,7 @@ pub(crate) fn join(writing: &Writing<'_>, range: Range<u64>) -> Result<(), Store
             hashes.extend_from_slice(found);
         }
     }
-    // The last row may have hashes of messages behind the range.
+    // The last row may also contain hashes of messages after the range.
     let end = range.start + hashes.len() as u64;
     if end < range.end {
         return Ok(());
@@ -218,15 +222,17 @@ pub(crate) fn join(writing: &Writing<'_>, range: Range<u64>) -> Result<(), Store
     {
         let mut table = writing.table(LOG)?;
         let (from, to) = (index_key(range.start), index_key(range.end));
-        let dropped = table.retain_in(from.as_slice()..to.as_slice(), |_, _| false);
-        dropped.map_err(Redb)?;
+        table
+            .retain_in(from.as_slice()..to.as_slice(), |_, _| false)
+            .map_err(Redb)?;
     }
     let (own, behind) = hashes.split_at((range.end - range.start) as usize);
     put(writing, range.start, own)?;
     put(writing, range.end, behind)
 }
 
-/// Forgets the hashes at lengths below `end`, the new first message that is kept. `base` is the hash there.
+/// Removes the hashes at lengths below `end`, the index of the first message that stays. `base` is the hash at length
+/// `end`.
 pub(crate) fn drop_before(
     writing: &Writing<'_>,
     state: &mut State,
@@ -243,8 +249,9 @@ pub(crate) fn drop_before(
                 rest = left.unwrap_or_default().to_vec();
             }
         }
-        let dropped = table.retain_in(..to.as_slice(), |_, _| false);
-        dropped.map_err(Redb)?;
+        table
+            .retain_in(..to.as_slice(), |_, _| false)
+            .map_err(Redb)?;
     }
     if !rest.is_empty() {
         put(writing, end, &rest)?;
@@ -253,8 +260,8 @@ pub(crate) fn drop_before(
     Ok(())
 }
 
-/// Removes damaged rows, and computes hashes that are missing from the messages. Those behind a message that is lost stay
-/// missing until the next hash that is known.
+/// Removes damaged rows and computes missing hashes from the messages. Hashes after a lost message stay missing up to
+/// the next hash that is stored.
 ///
 /// Errors: those of the database and of segments.
 pub(crate) fn mend(log: &impl Log) -> Result<(), StoreError> {
@@ -262,8 +269,9 @@ pub(crate) fn mend(log: &impl Log) -> Result<(), StoreError> {
     let mut gaps = Vec::new();
     meta.transact(|writing, state| {
         let mut table = writing.table(LOG)?;
-        let intact = table.retain(|key, row| open(writing.seed(), key, row).is_ok());
-        intact.map_err(Redb)?;
+        table
+            .retain(|key, row| open(writing.seed(), key, row).is_ok())
+            .map_err(Redb)?;
         let mut next = state.first;
         for row in table.iter().map_err(Redb)? {
             let (key, row) = row.map_err(Redb)?;
@@ -290,7 +298,7 @@ pub(crate) fn mend(log: &impl Log) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Damaged rows: none of them loses a message, since all hashes follow from the messages.
+/// Returns the errors of damaged rows. No message is lost by them, since all hashes follow from the messages.
 pub(crate) fn faults(view: &View) -> Result<Vec<StoreError>, StoreError> {
     let mut out = Vec::new();
     view.each(LOG, &[], |key, row| {

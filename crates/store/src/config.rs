@@ -1,49 +1,49 @@
-//! What a board is made of: its fixed configuration and its messages.
+//! The fixed configuration of a board, and its messages.
 
 use crate::error::{ConfigField, StoreError};
 
-/// The longest parameter id, in bytes.
+/// The greatest length of a parameter id, in bytes.
 const MAX_PARAMS_ID_BYTES: usize = 64;
-/// The longest sealing id, in bytes.
+/// The greatest length of a sealing id, in bytes.
 const MAX_SEALING_BYTES: usize = 32;
-/// The longest clue and the longest payload, in bytes.
+/// The greatest length of a clue and of a payload, in bytes.
 const MAX_PART_BYTES: u32 = 1 << 26;
 
 /// The configuration of a board, fixed when it is created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoardConfig {
-    /// Names this board among all boards; drawn at random by the caller. Part of every checksum.
+    /// The name of this board among all boards, drawn at random by the caller. Every checksum depends on it.
     pub board_id: [u8; 16],
-    /// Names the parameter set of the clues; opaque here, at most 64 bytes.
+    /// The name of the clues' parameter set: at most 64 bytes, opaque to the store.
     pub params_id: String,
-    /// Names how payloads are sealed; opaque here, at most 32 bytes.
+    /// The name of the way in which payloads are sealed: at most 32 bytes, opaque to the store.
     pub sealing: String,
-    /// Bytes of every clue, `1..=2^26`; of a bound one at least 96.
+    /// The length of every clue: `1..=2^26` bytes, at least 96 for bound clues.
     pub clue_bytes: u32,
-    /// Bytes of every payload, `0..=2^26`.
+    /// The length of every payload: `0..=2^26` bytes.
     pub payload_bytes: u32,
-    /// What the board asks of clues.
+    /// The conditions that the board sets for clues.
     pub clues: Clues,
 }
 
-/// What a board asks of clues beside their size.
+/// The conditions that a board sets for clues besides their length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Clues {
-    /// Nothing.
+    /// There are no further conditions.
     #[default]
     Plain,
-    /// No two clues have the same key. Whoever appends has tested the signature behind it: a board that takes keys
-    /// that did not sign lets anybody use up the keys of others.
+    /// No two clues may have the same one-time key. The caller who appends has tested the signature of the key: a board
+    /// that takes unsigned keys lets anybody use up the keys of others.
     Bound,
 }
 
-/// Bytes of the key in a bound clue.
+/// The length of the one-time key in a bound clue, in bytes.
 pub const POST_KEY_BYTES: usize = 32;
-/// Bytes of the signature behind it, the last of the clue.
+/// The length of the signature after the key, which ends the clue, in bytes.
 const SIGNATURE_BYTES: usize = 64;
 
 impl Clues {
-    /// The number that stands for it in files, the same as the first byte of such clues.
+    /// Returns the number that stands for this kind in files. It is the first byte of every clue of this kind.
     pub fn tag(self) -> u8 {
         match self {
             Self::Plain => 1,
@@ -51,15 +51,15 @@ impl Clues {
         }
     }
 
-    /// The one with a number.
+    /// Returns the kind with a number.
     pub fn from_tag(tag: u8) -> Option<Self> {
         [Self::Plain, Self::Bound]
             .into_iter()
             .find(|clues| clues.tag() == tag)
     }
 
-    /// The key of which a board takes one message: 32 bytes before the last 64. None in plain clues, and where a clue
-    /// is too short.
+    /// Returns the one-time key of a clue: the 32 bytes before the last 64. Returns `None` for a plain clue and for a
+    /// clue that is too short.
     pub fn post_key(self, clue: &[u8]) -> Option<&[u8; POST_KEY_BYTES]> {
         match self {
             Self::Plain => None,
@@ -70,7 +70,7 @@ impl Clues {
         }
     }
 
-    /// The least bytes of a clue.
+    /// Returns the least length of a clue, in bytes.
     pub(crate) fn least_bytes(self) -> u32 {
         match self {
             Self::Plain => 1,
@@ -82,7 +82,7 @@ impl Clues {
 impl BoardConfig {
     /// Tests every field against its range.
     ///
-    /// Errors: [`StoreError::Config`] naming the first field out of range.
+    /// Errors: [`StoreError::Config`] with the first field out of range.
     pub fn check(&self) -> Result<(), StoreError> {
         let part = u64::from(MAX_PART_BYTES);
         let fields = [
@@ -125,11 +125,11 @@ impl BoardConfig {
     }
 }
 
-/// One message as posted: a clue for the detector and a payload for the recipient.
+/// A message as it was posted: a clue for the detector and a payload for the recipient.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// The clue, [`BoardConfig::clue_bytes`] long.
+    /// The clue, of [`BoardConfig::clue_bytes`] bytes.
     pub clue: Vec<u8>,
-    /// The payload, [`BoardConfig::payload_bytes`] long.
+    /// The payload, of [`BoardConfig::payload_bytes`] bytes.
     pub payload: Vec<u8>,
 }

@@ -1,4 +1,4 @@
-//! The database under a store: opened, guarded against its panics, closed.
+//! Opens and closes the database under a store, and catches its panics.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use redb::{
 
 use crate::error::{Foreign, Holder, Redb, StoreError};
 
-/// Bytes that redb may keep in memory.
+/// The greatest number of bytes that redb may keep in memory.
 const CACHE_BYTES: usize = 64 << 20;
 /// The first bytes of every redb file.
 const REDB_MAGIC: [u8; 9] = *b"redb\x1A\x0A\xA9\x0D\x0A";
@@ -22,7 +22,7 @@ pub(crate) fn guarded<T>(f: impl FnOnce() -> Result<T, StoreError>) -> Result<T,
     omr_disk::guard::guarded(f)
 }
 
-/// Where the bytes of the meta file are.
+/// The place of the meta file's bytes.
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
     File(PathBuf),
@@ -30,7 +30,7 @@ pub(crate) enum Source {
     Disk(crate::tests::disk::Disk),
 }
 
-/// What a handle may do.
+/// The operations that a handle allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     ReadWrite,
@@ -61,6 +61,8 @@ impl Handle {
         Ok(transaction.map_err(Redb)?)
     }
 
+    /// Returns the database for writing.
+    ///
     /// Errors: [`StoreError::ReadOnly`].
     pub(crate) fn writable(&self) -> Result<&Database, StoreError> {
         match self {
@@ -69,9 +71,9 @@ impl Handle {
         }
     }
 
-    /// Gives the room of what was removed back to the system.
+    /// Returns the space of removed rows to the file system.
     ///
-    /// Errors: [`StoreError::ReadOnly`], and those of the database; nothing is lost by them.
+    /// Errors: [`StoreError::ReadOnly`], and those of the database. Nothing is lost by an error.
     pub(crate) fn compact(&mut self) -> Result<(), StoreError> {
         match self {
             Self::Writer(database) => Ok(database.compact().map(drop).map_err(Redb)?),
@@ -81,7 +83,7 @@ impl Handle {
 }
 
 impl Source {
-    /// Opens the database; a writer recovers it after a crash.
+    /// Opens the database. A writer recovers it after a crash.
     ///
     /// Errors: [`StoreError::Missing`], [`StoreError::NotABoard`], [`StoreError::Locked`],
     /// [`StoreError::NeedsRecovery`] for a reader, and those of the database.
@@ -96,7 +98,7 @@ impl Source {
         }
     }
 
-    /// The path to name in errors.
+    /// Returns the path for messages of errors.
     pub(crate) fn path(&self) -> PathBuf {
         match self {
             Self::File(path) => path.clone(),
@@ -105,7 +107,7 @@ impl Source {
         }
     }
 
-    /// Bytes that the file takes, without its holes on Unix, and its length.
+    /// Returns the bytes that the file occupies, on Unix without its holes, and its length.
     pub(crate) fn bytes(&self) -> io::Result<(u64, u64)> {
         match self {
             Self::File(path) => {
@@ -120,7 +122,7 @@ impl Source {
 
 #[cfg(unix)]
 fn allocated(metadata: &fs::Metadata) -> u64 {
-    // In units of 512 bytes, whatever the file system.
+    // Blocks are counted in units of 512 bytes on every file system.
     std::os::unix::fs::MetadataExt::blocks(metadata).saturating_mul(512)
 }
 
@@ -175,14 +177,13 @@ fn require_redb(path: &Path) -> Result<(), StoreError> {
 }
 
 fn opening(path: &Path, access: Access, error: DatabaseError) -> StoreError {
-    let path = path.to_owned();
     match error {
-        DatabaseError::DatabaseAlreadyOpen => {
-            let holder = holder(&path, access);
-            StoreError::Locked { path, holder }
-        }
-        DatabaseError::RepairAborted => StoreError::NeedsRecovery(path),
-        // The magic number was there: the rest of the header is at fault.
+        DatabaseError::DatabaseAlreadyOpen => StoreError::Locked {
+            path: path.to_owned(),
+            holder: holder(path, access),
+        },
+        DatabaseError::RepairAborted => StoreError::NeedsRecovery(path.to_owned()),
+        // The magic number was right, so another part of the header is damaged.
         DatabaseError::Storage(StorageError::Io(source))
             if source.kind() == io::ErrorKind::InvalidData =>
         {
@@ -192,7 +193,7 @@ fn opening(path: &Path, access: Access, error: DatabaseError) -> StoreError {
     }
 }
 
-/// Only a writer keeps readers out.
+/// Returns who has the file open. Readers are kept out only by a writer.
 fn holder(path: &Path, access: Access) -> Holder {
     match (access, builder().open_read_only(path)) {
         (Access::ReadWrite, Err(DatabaseError::DatabaseAlreadyOpen)) | (Access::ReadOnly, _) => {
@@ -202,18 +203,17 @@ fn holder(path: &Path, access: Access) -> Holder {
     }
 }
 
-/// Makes new names in `dir` survive a crash.
+/// Makes new names in the folder `dir` durable.
 #[track_caller]
 pub(crate) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
     omr_disk::sync_folder(dir).map_err(StoreError::file)
 }
 
-/// Makes a folder and those above it.
+/// Creates a folder and its parents.
 ///
 /// Errors: [`StoreError::NotAFolder`], and those of the disk.
 pub(crate) fn create_folder(path: &Path) -> Result<(), StoreError> {
-    let created = omr_disk::create_folders(path);
-    created.map_err(|error| match error.kind() {
+    omr_disk::create_folders(path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
             StoreError::NotAFolder(path.to_owned())
         }

@@ -1,10 +1,9 @@
-//! What can go wrong with a store or a local board.
+//! The errors of a store and of a local board.
 
 mod evidence;
 
-pub(crate) use evidence::hex;
 pub use evidence::{ConfigField, Evidence, Foreign, Holder, Part};
-use omr_errors::{Mismatch, OtherVersion};
+use omr_errors::{Mismatch, OtherVersion, hex};
 
 use std::io;
 use std::path::PathBuf;
@@ -25,55 +24,54 @@ pub enum StoreError {
         /// The value given.
         found: u64,
     },
-    /// The objects are in the bucket at this address, and this build keeps none there.
+    /// The configuration names a bucket at this address for the objects, and this build has no support for buckets.
     #[error(
         "this build of omr has no buckets for {0}: build it with the feature `s3`, or leave objects.url out"
     )]
     LeftOut(String),
-    /// This address of a bucket is not understood.
+    /// The address of a bucket is malformed.
     #[error("expected a bucket as s3://NAME/PREFIX, found {0}")]
     BucketUrl(String),
-    /// This option of a bucket is not known.
+    /// An option of a bucket is unknown.
     #[error("unknown option of a bucket: {0}")]
     BucketOption(String),
-    /// The folder holds a board already, this file.
+    /// The folder already contains a board, in this file.
     #[error("{} exists: open it, or take a folder without a board", .0.display())]
     Exists(PathBuf),
     /// A file stands where a board's folder would be.
     #[error("{} is a file, expected a folder in its place: name another folder", .0.display())]
     NotAFolder(PathBuf),
-    /// The place of the objects holds some already, such as this one, and they are not this
-    /// board's.
+    /// The place of the objects already contains some, such as this one, which belong to another board.
     #[error("the place of the objects is not empty, {0} is there: choose another")]
     ObjectsExist(String),
-    /// The folder holds no board: this file is missing.
+    /// The folder contains no board: this file is missing.
     #[error("no board at {}: expected the folder of a board: check its name, or make a board there", .0.display())]
     Missing(PathBuf),
-    /// The file is something else than a board's.
+    /// The file is not the file of a board.
     #[error("{} is not a board: {what}", path.display())]
     NotABoard {
         /// The file.
         path: PathBuf,
-        /// What it is instead.
+        /// The kind of file that was found.
         what: Foreign,
     },
-    /// A board, a segment or a backup of another version of its format.
+    /// A board, a segment or a backup has another version of its format.
     #[error("{what}: {version}")]
     Version {
-        /// What was read.
+        /// A name of the file's kind.
         what: &'static str,
         /// The versions.
         version: OtherVersion,
     },
-    /// Another handle, in this process or another, has the board open.
+    /// The board is open in another handle, in this process or another.
     #[error("{} is held by another process or handle, {holder}", path.display())]
     Locked {
         /// The file.
         path: PathBuf,
-        /// Who has it open.
+        /// The kind of handle that has it open.
         holder: Holder,
     },
-    /// The last writer of this file crashed, and a reader may not repair.
+    /// The last writer of this file crashed, and a reader may not repair the file.
     #[error("{} was not closed cleanly: open it once for writing to recover it", .0.display())]
     NeedsRecovery(PathBuf),
     /// The board is open for reading only.
@@ -82,157 +80,157 @@ pub enum StoreError {
     /// The objects belong to another board than the folder.
     #[error("the objects belong to board {}, expected {}", hex(&.0.found), hex(&.0.expected))]
     OtherBoard(Mismatch<[u8; 16]>),
-    /// A message to append has a part of the wrong size. Nothing was appended.
+    /// A part of a message to append has the wrong size. Nothing was appended.
     #[error("post {post}, message {position}, {part}: expected {expected} bytes, found {found}")]
     Size {
-        /// Place of the post among those given, from 0.
+        /// The position of the post among the posts of the call, from 0.
         post: usize,
-        /// Place of the message in the post, from 0.
+        /// The position of the message in the post, from 0.
         position: usize,
-        /// The part at fault.
+        /// The part with the wrong size.
         part: Part,
-        /// Bytes the board takes.
+        /// The bytes that the board requires.
         expected: usize,
-        /// Bytes given.
+        /// The bytes of the part.
         found: usize,
     },
     /// A post has no message, or more than 2^32 - 1. Nothing was appended.
     #[error("post {post}: expected 1 to 4294967295 messages, found {found}")]
     PostLength {
-        /// Place of the post among those given, from 0.
+        /// The position of the post among the posts of the call, from 0.
         post: usize,
-        /// Messages given.
+        /// The number of messages in the post.
         found: usize,
     },
-    /// There are more or fewer hashes than messages. Nothing was appended.
+    /// The number of hashes differs from the number of messages. Nothing was appended.
     #[error("hashes of messages: expected {}, found {}", .0.expected, .0.found)]
     HashCount(Mismatch<usize>),
     /// The one-time key of a bound clue was used before. Nothing was appended.
     #[error(transparent)]
     UsedKey(#[from] UsedKey),
-    /// The disk took an earlier append of a local board and then failed to say so. Its messages are
-    /// on the board; nothing else was appended.
+    /// The disk wrote an earlier append to a local board and then failed before it confirmed it. The messages of that
+    /// append are on the board; nothing else was appended.
     #[error("messages {start}..{end} are on the board after all: do not append them again")]
     Unacknowledged {
-        /// First index of that append.
+        /// The first index of that append.
         start: u64,
-        /// One past its last index.
+        /// One past the last index of that append.
         end: u64,
     },
-    /// The list of one-time keys is not as long as the board.
-    #[error("corrupt list of one-time keys: expected {} as there are messages, found {}; the next start, or \
-         the next post to a local board, makes it anew", .0.expected, .0.found)]
+    /// The list of one-time keys has another length than the board.
+    #[error("list of one-time keys damaged: expected one for each of {} messages, found {}; the next start, or \
+         the next post to a local board, makes it again", .0.expected, .0.found)]
     KeyCount(Mismatch<u64>),
-    /// Messages to read have expired.
+    /// Some of the messages to read have expired.
     #[error("messages {start}..{end} expired: the board begins at {first}")]
     Expired {
-        /// First index.
+        /// The first index of the expired messages.
         start: u64,
-        /// One past the last index.
+        /// One past the last index of the expired messages.
         end: u64,
-        /// The first message that is kept.
+        /// The index of the first message that has not expired.
         first: u64,
     },
-    /// A range to read ends beyond the board, or before it starts.
+    /// A range to read ends beyond the end of the board, or before its own start.
     #[error("range {start}..{end}: expected a range within 0..{expected}")]
     OutOfRange {
-        /// First index.
+        /// The first index of the range.
         start: u64,
-        /// One past the last index.
+        /// One past the last index of the range.
         end: u64,
-        /// The messages on the board.
+        /// The number of messages on the board.
         expected: u64,
     },
-    /// An object, or the part of the meta file that holds messages, differs from what was written.
+    /// An object, or the part of the meta file that contains messages, differs from what was written.
     #[error("{object} is damaged, messages {first}..{end}: {evidence}")]
     Damaged {
-        /// Name of the object; `tail` for the messages in the meta file.
+        /// The name of the object; `tail` for messages in the meta file.
         object: String,
-        /// First message affected; 0 for a key.
+        /// The first message affected; 0 for a key.
         first: u64,
         /// One past the last message affected; 0 for a key.
         end: u64,
-        /// What an intact one has, and what was found.
+        /// A property of the object that was written, and the same property as found.
         evidence: Mismatch<Evidence>,
     },
     /// A row of the meta file differs from what was written.
     #[error("row {key} of table {table} is damaged: {evidence}")]
     Row {
-        /// The table.
+        /// The name of the table.
         table: String,
-        /// The key, hexadecimal.
+        /// The key of the row, in hexadecimal.
         key: String,
-        /// What an intact one has, and what was found.
+        /// A property of the row that was written, and the same property as found.
         evidence: Mismatch<Evidence>,
     },
     /// The database under the board is damaged.
     #[error("the database of the board is damaged: restore it from a backup")]
     Database(#[source] Box<redb::Error>),
-    /// The database under the board stopped on damage that it did not expect.
+    /// The database under the board panicked on damage that it did not expect.
     #[error("the database of the board is damaged beyond reading: restore it from a backup")]
     Panicked,
-    /// The disk is full. What was acknowledged is intact.
+    /// The disk is full. Everything acknowledged is intact.
     #[error("disk full: free some space, then try again")]
     DiskFull(#[source] io::Error),
-    /// The database was closed by an earlier error; the next call opens it again.
+    /// An earlier error closed the database; the next call opens it again.
     #[error("the board is suspended by an earlier error: try again")]
     Suspended,
     /// An error of the operating system.
     #[error("board file")]
     Io(#[from] io::Error),
-    /// The place of the objects refused.
+    /// The file system or the bucket of the objects returned an error.
     #[error("object {object}")]
     Objects {
-        /// The object.
+        /// The name of the object.
         object: String,
         /// The error of the file system or of the bucket.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// There is no key of this hash.
+    /// The store has no key with this hash.
     #[error("no key {}", hex(.0))]
     NoKey([u8; 32]),
-    /// No upload of the key of this hash is under way.
+    /// No upload of a key with this hash is under way.
     #[error("no upload of {} is under way: begin it", hex(.0))]
     NoUpload([u8; 32]),
-    /// A chunk begins beyond what has been received of an upload; expected is the number of bytes received so far.
+    /// A chunk of an upload begins beyond the bytes received so far. The expected value is their number.
     #[error("chunk at {}: expected the one at {}", .0.found, .0.expected)]
     UploadOffset(Mismatch<u64>),
-    /// The size of an upload is 0, differs from what was announced, or is exceeded by a chunk.
+    /// The size of an upload is 0, differs from the announced size, or is exceeded by a chunk.
     #[error("size of the key: expected {} bytes, found {}", .0.expected, .0.found)]
     UploadSize(Mismatch<u64>),
-    /// An uploaded file has another hash than announced; it was dropped.
+    /// An uploaded file has another hash than announced. It was deleted.
     #[error("hash of the key: expected {}, found {}", hex(&.0.expected), hex(&.0.found))]
     UploadHash(Mismatch<[u8; 32]>),
-    /// There is no space for another upload.
+    /// Another upload would exceed the space for unfinished uploads.
     #[error("uploads: expected at most {} bytes together, found {}", .0.expected, .0.found)]
     UploadSpace(Mismatch<u64>),
-    /// The name of a table of records has so many bytes, none or more than 255.
+    /// The name of a table of records has this length, which is 0 or more than 255 bytes.
     #[error("name of a table: expected 1 to 255 bytes, found {0}")]
     TableName(usize),
-    /// A backup in the folder is no earlier state of the board: the board was restored from a backup before this one was
-    /// made, and went on from there.
+    /// A backup in the folder is not an earlier state of the board: the board was restored from an older backup, and
+    /// continued from there.
     #[error(
         "the backup {name} is of another history of the board than {}: expected one from before the board was restored, \
          or one made since; use another folder",
-        evidence::hex(history)
+        hex(history)
     )]
     OtherHistory {
         /// The name of the backup's file.
         name: String,
-        /// The history that the board is in.
+        /// The id of the board's current history.
         history: [u8; 16],
     },
-    /// This folder holds no backup.
+    /// The folder contains no backup.
     #[error("{}: expected a folder of backups, found no file meta-*.bak in it: check its name, or make a backup there", .0.display())]
     NoBackup(PathBuf),
-    /// A file of a backup is not what was written.
+    /// A file of a backup differs from what was written.
     #[error("{} is damaged at byte {offset}: {evidence}", path.display())]
     Backup {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Where.
+        /// The offset of the damage in the file, in bytes.
         offset: u64,
-        /// What an intact one has, and what was found.
+        /// A property of the file that was written, and the same property as found.
         evidence: Mismatch<Evidence>,
     },
     /// A callback asked to stop.
@@ -247,9 +245,10 @@ pub enum StoreError {
 )]
 #[non_exhaustive]
 pub struct UsedKey {
-    /// Place of the message in the post, from 0.
+    /// The position of the message in the post, from 0.
     pub position: usize,
-    /// The message that has the key; beyond the board, one of the same post.
+    /// The index of the message that has the key. An index beyond the end of the board means a message of the same
+    /// post.
     pub index: u64,
 }
 
@@ -259,7 +258,7 @@ impl StoreError {
         Self::Version { what, version }
     }
 
-    /// Whether the database may refuse all work after this error.
+    /// Returns whether the database may refuse all further work after this error.
     pub(crate) fn poisons(&self) -> bool {
         matches!(
             self,
@@ -267,7 +266,7 @@ impl StoreError {
         )
     }
 
-    /// Whether the board, not the machine, is at fault.
+    /// Returns whether the board is at fault, rather than the machine.
     pub(crate) fn is_damage(&self) -> bool {
         matches!(
             self,
@@ -275,7 +274,7 @@ impl StoreError {
         )
     }
 
-    /// An error of a file, a full disk told apart.
+    /// Returns the error of a file operation, with a variant of its own for a full disk.
     pub(crate) fn file(source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull(source),
@@ -284,13 +283,13 @@ impl StoreError {
     }
 }
 
-/// An error of any redb operation, on its way to a [`StoreError`].
+/// An error of a redb operation, which converts into a [`StoreError`].
 pub(crate) struct Redb<E>(pub(crate) E);
 
 impl<E: Into<redb::Error>> From<Redb<E>> for StoreError {
     fn from(error: Redb<E>) -> Self {
         match error.0.into() {
-            // A page beyond the end of the file: cut short, not out of service.
+            // A page beyond the end of the file means that the file was cut short.
             redb::Error::Io(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
                 Self::Database(Box::new(redb::Error::Io(source)))
             }

@@ -1,8 +1,8 @@
-//! Hashes of messages: taken once by whoever appends them, and kept for those who read.
+//! Hashes of messages, computed once when messages are appended, and kept for readers.
 //!
-//! The crate does not know what is hashed: a tag says, and a reader of another tag finds nothing. The table follows
-//! from the messages and is never needed: what is missing or damaged is hashed anew by the reader and kept again.
-//! Backups leave it out.
+//! The crate does not know how a message is hashed: a tag names the way, and a reader with another tag finds nothing.
+//! The table follows from the messages and is never needed: the reader hashes again what is missing or damaged, and
+//! stores it. Backups leave the table out.
 
 use std::ops::{ControlFlow, Range};
 
@@ -16,34 +16,35 @@ use crate::log::Log;
 use crate::meta::{Meta, Outcome};
 use crate::tables::{View, Writing};
 
-/// Hashes in one row, at most: with key, tag and checksum they just fit a page of redb, which is a power of two.
+/// The greatest number of hashes in one row. With key, tag and checksum they just fit a page of redb, whose size is a
+/// power of two.
 const ROW_HASHES: usize = 4000;
 const HASH_BYTES: usize = 32;
-/// The name that goes into checksums and errors.
+/// The name of the table in checksums and errors.
 const NAME: &str = "hashes";
-/// Faults that are listed; the others are counted among them.
+/// The greatest number of faults that a verification lists.
 const MAX_LISTED: usize = 16;
 
-/// A hash of a message, opaque here.
+/// A hash of a message, opaque to the store.
 type Hash = [u8; HASH_BYTES];
 
-/// Hashes of consecutive messages, taken from the messages themselves by who appends them. Boards of plain clues keep
+/// The hashes of consecutive messages, computed by the caller who appends the messages. A board of plain clues keeps
 /// none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageHashes {
-    /// What they are hashes of, as readers ask for it.
+    /// A tag that names the way in which the messages were hashed.
     pub tag: [u8; 4],
-    /// One a message.
+    /// The hashes, one a message.
     pub hashes: Vec<Hash>,
 }
 
 impl MessageHashes {
-    /// Hashes under a tag.
+    /// Returns hashes under a tag.
     pub const fn new(tag: [u8; 4], hashes: Vec<Hash>) -> Self {
         Self { tag, hashes }
     }
 
-    /// Tests that there is one for each of a post's messages.
+    /// Tests that there is one hash for each message.
     ///
     /// Errors: [`StoreError::HashCount`].
     pub(crate) fn check(&self, messages: usize) -> Result<(), StoreError> {
@@ -62,16 +63,17 @@ impl MessageHashes {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Gathered {
-    /// One a message.
+    /// The hashes, one a message.
     pub hashes: Vec<Hash>,
     tag: [u8; 4],
     first: u64,
-    /// From the first message of which none was kept to the last, counted from the start of the range.
+    /// The range from the first to the last message without a stored hash, counted from the start of the range.
     missing: Option<Range<usize>>,
 }
 
 impl Gathered {
-    /// What is to be kept now, from which message on; none where all was.
+    /// Returns the hashes that were not stored, and the index of their first message. Returns `None` if all were
+    /// stored.
     pub fn anew(&self) -> Option<(u64, MessageHashes)> {
         let missing = self.missing.clone()?;
         let first = self.first + missing.start as u64;
@@ -80,15 +82,15 @@ impl Gathered {
     }
 }
 
-/// Takes the hash of a message: of its clue and its payload.
+/// A function that computes the hash of a message from its clue and its payload.
 pub type Take<'a> = dyn FnMut(&[u8], &[u8]) -> Hash + 'a;
 
-/// Hashes in a transaction.
+/// A writer of hashes in a transaction.
 pub(crate) struct Keeper<'w, 't> {
     writing: &'w Writing<'t>,
     clues: Clues,
     tag: [u8; 4],
-    /// Those not stored yet, the first of message `first`.
+    /// The hashes that are not stored yet; the first is that of message `first`.
     run: Vec<Hash>,
     first: u64,
 }
@@ -104,7 +106,7 @@ impl<'w, 't> Keeper<'w, 't> {
         }
     }
 
-    /// Takes the hashes of messages from `first` on.
+    /// Adds the hashes of the messages from `first` on.
     pub(crate) fn push(
         &mut self,
         first: u64,
@@ -137,7 +139,7 @@ impl<'w, 't> Keeper<'w, 't> {
         Ok(())
     }
 
-    /// Stores what is left.
+    /// Stores the remaining hashes.
     pub(crate) fn finish(mut self) -> Result<(), StoreError> {
         self.store()
     }
@@ -152,7 +154,7 @@ fn put(writing: &Writing<'_>, first: u64, tag: [u8; 4], hashes: &[Hash]) -> Resu
     Ok(())
 }
 
-/// The index of a row's first message, its tag and its hashes, at least one.
+/// Returns the index of a row's first message, the row's tag and its hashes, at least one.
 ///
 /// Errors: [`StoreError::Row`].
 fn open<'a>(
@@ -162,15 +164,16 @@ fn open<'a>(
 ) -> Result<(u64, [u8; 4], &'a [Hash]), StoreError> {
     let value = open_row(seed, NAME, key, row)?;
     let first = index_of(NAME, key)?;
-    let split = value.split_first_chunk::<4>();
-    let split = split.map(|(tag, hashes)| (tag, hashes.as_chunks::<HASH_BYTES>()));
+    let split = value
+        .split_first_chunk::<4>()
+        .map(|(tag, hashes)| (tag, hashes.as_chunks::<HASH_BYTES>()));
     match split {
         Some((tag, (hashes, []))) if !hashes.is_empty() => Ok((first, *tag, hashes)),
         _ => Err(bad_row(NAME, key, Evidence::Present, value.len())),
     }
 }
 
-/// The hashes of messages as far as they are kept under a tag. What damaged rows held is missing.
+/// Returns the stored hashes with a tag, one entry a message of `range`. Hashes in damaged rows are missing.
 fn kept(
     view: &View,
     layout: &Layout,
@@ -182,8 +185,9 @@ fn kept(
         return Ok(out);
     }
     let start = index_key(range.start);
-    let from = view.last_to(HASHES, &start)?;
-    let from = from.map_or(start.to_vec(), |(key, _)| key);
+    let from = view
+        .last_to(HASHES, &start)?
+        .map_or(start.to_vec(), |(key, _)| key);
     view.each(HASHES, &from, |key, row| {
         if key >= &index_key(range.end)[..] {
             return Ok(ControlFlow::Break(()));
@@ -202,9 +206,9 @@ fn kept(
     Ok(out)
 }
 
-/// The hashes of messages of a log as far as they are kept under a tag.
+/// Returns the stored hashes with a tag, one entry a message of `range`.
 ///
-/// Errors: as [`Log::read_range`], but for damage.
+/// Errors: those of [`Log::read_range`] except damage.
 pub(crate) fn kept_of(
     log: &impl Log,
     range: &Range<u64>,
@@ -215,10 +219,10 @@ pub(crate) fn kept_of(
     meta.view(|view| kept(view, &meta.layout, range, tag))
 }
 
-/// The hashes of all messages of a range: those that are kept, and the others taken now. The hash of a lost message is
-/// zeros, and nothing of a range that has one is to be kept.
+/// Returns the hashes of all messages of `range`; `take` computes those that are not stored. The hash of a lost message
+/// is zeros, and hashes of a range with a lost message are not offered for storing.
 ///
-/// Errors: as [`Log::read_range`].
+/// Errors: those of [`Log::read_range`].
 pub(crate) fn gather(
     log: &impl Log,
     range: Range<u64>,
@@ -226,14 +230,15 @@ pub(crate) fn gather(
     take: &mut Take<'_>,
 ) -> Result<Gathered, StoreError> {
     let mut found = kept_of(log, &range, tag)?;
-    let ends = found.iter().position(Option::is_none);
-    let ends = ends.zip(found.iter().rposition(Option::is_none));
-    let mut missing = ends.map(|(first, last)| first..last + 1);
+    let first_missing = found.iter().position(Option::is_none);
+    let last_missing = found.iter().rposition(Option::is_none);
+    let mut missing = first_missing
+        .zip(last_missing)
+        .map(|(first, last)| first..last + 1);
     let mut lost = false;
-    if let Some(missing) = &missing {
-        let at = |place: usize| range.start + place as u64;
+    if let Some(places) = &missing {
         log.read_range(
-            at(missing.start)..at(missing.end),
+            range.start + places.start as u64..range.start + places.end as u64,
             &mut |index, clue, payload| {
                 let hash = &mut found[(index - range.start) as usize];
                 if clue.is_empty() {
@@ -247,7 +252,7 @@ pub(crate) fn gather(
         )?;
     }
     if lost {
-        // A message that is brought back needs its own hash.
+        // A lost message may be brought back, and then needs its own hash.
         missing = None;
     }
     Ok(Gathered {
@@ -258,8 +263,8 @@ pub(crate) fn gather(
     })
 }
 
-/// Keeps hashes of messages from `first` on that were appended without, or lost theirs. Those of messages that are not
-/// there any more are left out.
+/// Stores hashes of messages from `first` on that were appended without hashes, or lost them. Leaves out those of
+/// messages that have expired meanwhile.
 ///
 /// Errors: those of the database.
 pub(crate) fn keep_again(
@@ -267,19 +272,19 @@ pub(crate) fn keep_again(
     first: u64,
     hashes: &MessageHashes,
 ) -> Result<(), StoreError> {
-    let (layout, end) = (
-        &meta.layout,
-        first.saturating_add(hashes.hashes.len() as u64),
-    );
+    let layout = &meta.layout;
     meta.transact(|writing, state| {
-        let (start, end) = (first.max(state.first), end.min(state.len));
+        let start = first.max(state.first);
+        let end = first
+            .saturating_add(hashes.hashes.len() as u64)
+            .min(state.len);
         if start >= end || layout.clues == Clues::Plain {
             return Ok(Outcome::Nothing(()));
         }
         {
             let mut table = writing.table(HASHES)?;
             let (mut from, to) = (index_key(start), index_key(end));
-            // A damaged one before may have held the first of them.
+            // A damaged row before the range may have contained the first of its hashes.
             if let Some(before) = table.range(..from.as_slice()).map_err(Redb)?.next_back() {
                 let (key, row) = before.map_err(Redb)?;
                 if let (Err(_), Ok(first)) = (
@@ -289,8 +294,9 @@ pub(crate) fn keep_again(
                     from = index_key(first);
                 }
             }
-            let rows = table.retain_in(from.as_slice()..to.as_slice(), |_, _| false);
-            rows.map_err(Redb)?;
+            table
+                .retain_in(from.as_slice()..to.as_slice(), |_, _| false)
+                .map_err(Redb)?;
         }
         let mut keeper = Keeper::new(writing, layout);
         let own = &hashes.hashes[(start - first) as usize..(end - first) as usize];
@@ -300,7 +306,7 @@ pub(crate) fn keep_again(
     })
 }
 
-/// Removes the hashes of messages before `end`; the row that holds its is cut.
+/// Removes the hashes of messages before `end`, and shortens the row that contains `end`.
 pub(crate) fn drop_before(
     writing: &Writing<'_>,
     layout: &Layout,
@@ -318,13 +324,16 @@ pub(crate) fn drop_before(
                 let (key, row) = last.map_err(Redb)?;
                 if let Ok((first, tag, hashes)) = open(writing.seed(), key.value(), row.value()) {
                     let left = hashes.get((end - first) as usize..).unwrap_or_default();
-                    rest = Some((tag, left.to_vec())).filter(|(_, left)| !left.is_empty());
+                    if !left.is_empty() {
+                        rest = Some((tag, left.to_vec()));
+                    }
                 }
             }
         }
-        let dropped = table.retain_in(..to.as_slice(), |_, _| false);
-        dropped.map_err(Redb)?;
-        // One that begins there has them, too.
+        table
+            .retain_in(..to.as_slice(), |_, _| false)
+            .map_err(Redb)?;
+        // A row that begins at `end` has these hashes, too.
         if table.get(to.as_slice()).map_err(Redb)?.is_some() {
             rest = None;
         }
@@ -335,7 +344,7 @@ pub(crate) fn drop_before(
     }
 }
 
-/// What is wrong with the rows, the first faults; a missing one is no fault.
+/// Returns the faults of the first damaged rows. A missing row is not a fault.
 pub(crate) fn faults(view: &View, layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
     let mut out = Vec::new();
     if layout.clues == Clues::Plain {
@@ -352,13 +361,14 @@ pub(crate) fn faults(view: &View, layout: &Layout) -> Result<Vec<StoreError>, St
     Ok(out)
 }
 
-/// Removes all damaged rows: whoever reads those messages next keeps their hashes again.
+/// Removes all damaged rows. The next reader of these messages stores their hashes again.
 pub(crate) fn drop_damaged(meta: &Meta) -> Result<(), StoreError> {
     meta.transact(|writing, _| {
         let mut table = writing.table(HASHES)?;
         let seed = writing.seed();
-        let kept = table.retain(|key, row| open(seed, key, row).is_ok());
-        kept.map_err(Redb)?;
+        table
+            .retain(|key, row| open(seed, key, row).is_ok())
+            .map_err(Redb)?;
         Ok(Outcome::Commit(()))
     })
 }

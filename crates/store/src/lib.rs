@@ -1,16 +1,14 @@
-//! The durable log of a board's messages, and what else a server keeps: detection keys and records.
+//! The durable log of a board's messages, and the other data that a server keeps: detection keys and records.
 //!
-//! A [`Board`] is a log in one file, for commands on one machine. A [`Store`] is the durable state
-//! of one server, in a folder of its own and, where wanted, a bucket: the same log, whose older
-//! messages are in immutable objects. An acknowledged [`Board::append`] or [`Store::append`]
-//! survives a crash; an unfinished one is never read in part. Everything carries a checksum or a
-//! hash that is tested when it is read. Bytes and the argument for durability are in
-//! `docs/storage.md`.
+//! A [`Board`] is a log in one file, for commands on one machine. A [`Store`] is the durable state of one server, in a
+//! folder and, if configured, a bucket: it contains such a log, whose older messages lie in immutable objects. An
+//! acknowledged [`Board::append`] or [`Store::append`] survives a crash; an unfinished one is never read in part.
+//! Everything has a checksum or a hash, which is tested when it is read. The module `format` defines the bytes;
+//! `docs/storage.md` has the argument for durability.
 //!
-//! The crate knows nothing of cryptography but hashes: clues, payloads, keys and records are
-//! opaque.
+//! The crate does no cryptography but hashes: clues, payloads, keys and records are opaque bytes to it.
 #![forbid(unsafe_code)]
-// Boards of folders have no use for what a server does with their files.
+// Local boards do not use all of the code that a server needs.
 #![cfg_attr(not(feature = "server"), allow(dead_code))]
 
 mod board;

@@ -7,20 +7,20 @@ use crate::meta::Meta;
 use crate::segment::{self, Segment};
 use crate::tail::{Piece, tail_piece};
 
-/// A visitor of messages: index, clue, payload. A message that is lost comes with an empty clue and an empty payload:
-/// no clue is empty. It breaks to end the reading.
+/// A visitor of messages, called with index, clue and payload. A lost message has an empty clue and an empty payload;
+/// the clue of any other message is not empty. The visitor breaks to end the reading.
 pub type Visit<'a> = dyn FnMut(u64, &[u8], &[u8]) -> ControlFlow<()> + 'a;
 
-/// Messages in order, in a meta file and perhaps in segments.
+/// A sequence of messages in a meta file and perhaps in segments.
 pub(crate) trait Log {
     /// The meta file.
     fn meta(&self) -> &Meta;
 
-    /// The records of a segment, for a reader of messages `at..end`.
+    /// Returns records of `segment` for a reader of the messages `at..end`.
     fn in_segment(&self, segment: &Segment, at: u64, end: u64) -> Result<Piece, StoreError>;
 
-    /// Calls `visit` for every message of `range` in order, until it breaks. Every record's checksum is tested; a
-    /// message of the tail whose record is damaged is lost.
+    /// Calls `visit` for every message of `range` in order, until it breaks. The checksum of every record is tested; a
+    /// message in the tail whose record is damaged counts as lost.
     ///
     /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`], [`StoreError::Damaged`], and those of the database.
     fn read_range(&self, range: Range<u64>, visit: &mut Visit<'_>) -> Result<(), StoreError> {
@@ -35,8 +35,9 @@ pub(crate) trait Log {
                 if at == range.end {
                     break;
                 }
-                let opened = layout.open_record(at, record);
-                let (clue, payload) = opened.map_err(|evidence| piece.damaged(at, evidence))?;
+                let (clue, payload) = layout
+                    .open_record(at, record)
+                    .map_err(|evidence| piece.damaged(at, evidence))?;
                 if visit(at, clue, payload).is_break() {
                     return Ok(());
                 }
@@ -46,7 +47,7 @@ pub(crate) trait Log {
         Ok(())
     }
 
-    /// Tests that the messages of a range are there.
+    /// Tests that all messages of a range are on the board.
     ///
     /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`].
     fn check_range(&self, range: &Range<u64>) -> Result<(), StoreError> {
@@ -64,7 +65,7 @@ pub(crate) trait Log {
         Ok(())
     }
 
-    /// Records that hold message `at`, and others behind it.
+    /// Returns records that begin at or before message `at` and contain it.
     fn piece(&self, at: u64, end: u64) -> Result<Piece, StoreError> {
         let layout = self.meta().layout;
         let found = self.meta().view(|view| {
@@ -81,7 +82,7 @@ pub(crate) trait Log {
     }
 }
 
-/// The error of a range that begins before message `first`, the first that is kept.
+/// Returns the error of a range that begins before `first`, the first message that has not expired.
 pub(crate) fn expired(range: Range<u64>, first: u64) -> StoreError {
     StoreError::Expired {
         start: range.start,

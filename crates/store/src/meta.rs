@@ -1,4 +1,4 @@
-//! The meta file: views, transactions, and opening anew after an error.
+//! The meta file: views, transactions, and opening it again after an error.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
@@ -25,42 +25,44 @@ pub(crate) struct Meta {
     access: Access,
     pub(crate) config: BoardConfig,
     pub(crate) layout: Layout,
-    /// The board's histories, oldest first; at least one.
+    /// The histories of the board, oldest first; at least one.
     pub(crate) histories: Vec<History>,
-    /// One transaction at a time, and none during opening.
+    /// Held during a transaction and while the file is opened.
     writer: Mutex<()>,
     slot: RwLock<Slot>,
     len: AtomicU64,
-    /// The same, for those who wait for it to change.
+    /// The length of the log, for tasks that wait for it to change.
     #[cfg(feature = "server")]
     lengths: watch::Sender<u64>,
     first: AtomicU64,
     opened: Instant,
-    /// The store's clock when this process opened it.
+    /// The value of the store's clock when this process opened it.
     clock_start: u64,
 }
 
 #[derive(Debug)]
 struct Slot {
-    /// Absent after an error, until opening succeeds again.
+    /// The database; `None` after an error, until it is opened again.
     database: Option<Guarded<Handle>>,
-    /// Times opened.
+    /// The number of times that the file was opened again.
     epoch: u64,
 }
 
-/// Whether a transaction has something to commit.
+/// The result of a transaction's work: whether there is something to commit.
 pub(crate) enum Outcome<T> {
     Commit(T),
     Nothing(T),
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What the locks protect is valid between any two statements.
+    // No statement leaves the protected data invalid, so a panic in another thread is harmless.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Meta {
-    /// Errors: see [`crate::Store::open`].
+    /// Opens the meta file.
+    ///
+    /// Errors: those of [`crate::Store::open`].
     pub(crate) fn open(source: Source, access: Access) -> Result<Self, StoreError> {
         let database = source.open(access)?;
         let loaded = guarded(|| load(&source, database.get()?))?;
@@ -89,13 +91,13 @@ impl Meta {
         self.len.load(Ordering::Acquire)
     }
 
-    /// The history that the board is in.
+    /// Returns the current history of the board.
     pub(crate) fn history(&self) -> History {
         let last = self.histories.last();
         last.copied().unwrap_or(History::first(&self.config))
     }
 
-    /// The first message that is kept.
+    /// Returns the index of the first message that has not expired.
     pub(crate) fn first(&self) -> u64 {
         self.first.load(Ordering::Relaxed)
     }
@@ -109,15 +111,15 @@ impl Meta {
         &self.source
     }
 
-    /// Milliseconds that the store has been open in its life; a wall clock has no part in it.
+    /// Returns the total time for which the store has been open, in milliseconds. It does not depend on a wall clock.
     pub(crate) fn clock(&self) -> u64 {
         let elapsed = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.clock_start.saturating_add(elapsed)
     }
 
-    /// Runs `f` on the store of one moment. `f` must not call back into code of others.
+    /// Runs `f` on a consistent view of the tables. `f` must not call code of other crates.
     ///
-    /// Errors: those of `f` and of the database, which is then opened anew for the next call.
+    /// Errors: those of `f` and of the database. After an error the database is opened again for the next call.
     pub(crate) fn view<T>(
         &self,
         f: impl FnOnce(&View) -> Result<T, StoreError>,
@@ -134,7 +136,7 @@ impl Meta {
         result
     }
 
-    /// A view that the caller keeps, within [`guarded`].
+    /// Returns a view that the caller may keep, within [`guarded`].
     pub(crate) fn begin_view(&self) -> Result<View, StoreError> {
         let epoch = match self.try_view() {
             Err((error, epoch)) if error.poisons() => epoch,
@@ -157,14 +159,13 @@ impl Meta {
         .map_err(|error| (error, slot.epoch))
     }
 
-    /// Runs `f` in one durable transaction, all or nothing. `f` must not call back into code of
-    /// others.
+    /// Runs `f` in one durable transaction, all or nothing. `f` must not call code of other crates.
     ///
-    /// After an error of the disk the database is opened anew. Where the transaction is found to
-    /// have landed, that is no error: opening has synced what names it.
+    /// After an error of the disk the database is opened again. If the transaction turns out to be written, the call
+    /// succeeds: opening has synced its pages.
     ///
-    /// Errors: those of `f` and of the database; nothing was changed, or, where the database could
-    /// not be opened at once, it may turn out to be later.
+    /// Errors: those of `f` and of the database. Nothing was changed; only if the database cannot be opened at once,
+    /// the change may appear later.
     pub(crate) fn transact<T>(
         &self,
         f: impl FnOnce(&Writing<'_>, &mut State) -> Result<Outcome<T>, StoreError>,
@@ -193,7 +194,7 @@ impl Meta {
         }
     }
 
-    /// The value where nothing was to commit; otherwise it is in `attempt`, with the state.
+    /// Returns the value if there was nothing to commit. Otherwise stores the state and the value in `attempt`.
     fn commit<T>(
         &self,
         f: impl FnOnce(&Writing<'_>, &mut State) -> Result<Outcome<T>, StoreError>,
@@ -201,12 +202,12 @@ impl Meta {
     ) -> Result<Option<T>, StoreError> {
         let mut transaction = {
             let slot = self.slot();
-            let database = slot.database.as_ref().ok_or(StoreError::Suspended)?;
-            let database = database.get()?.writable()?;
+            let handle = slot.database.as_ref().ok_or(StoreError::Suspended)?;
+            let database = handle.get()?.writable()?;
             database.begin_write().map_err(Redb)?
         };
-        // Two syncs, and a fast recovery: the checksums of redb alone are no match for content
-        // chosen by strangers.
+        // Quick repair commits with two syncs and recovers fast. Without it, recovery would rely on redb's checksums
+        // alone, which are too weak against content chosen by an attacker.
         transaction.set_quick_repair(true);
         let writing = Writing::new(&transaction, self.layout.seed);
         let mut state = writing.state()?;
@@ -230,7 +231,7 @@ impl Meta {
         self.slot.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Times the meta file was opened anew.
+    /// Returns the number of times that the meta file was opened again.
     pub(crate) fn epoch(&self) -> u64 {
         self.slot().epoch
     }
@@ -246,8 +247,8 @@ impl Meta {
         });
     }
 
-    /// Makes the file smaller where no reader is in the way. What keeps it from becoming so is no
-    /// fault of what was done; the next operation reports what is wrong with the disk.
+    /// Makes the file smaller, unless a reader prevents it. A failure is not an error of the caller's operation; the
+    /// next operation reports what is wrong with the disk.
     pub(crate) fn shrink(&self) {
         let _writer = lock(&self.writer);
         let mut slot = self.slot.write().unwrap_or_else(PoisonError::into_inner);
@@ -261,7 +262,7 @@ impl Meta {
         }
     }
 
-    /// Opens the database anew unless that has happened since `epoch`.
+    /// Opens the database again, unless that has happened since `epoch`.
     fn recover(&self, epoch: u64) -> Result<(), StoreError> {
         let _writer = lock(&self.writer);
         let slot = self.slot();
@@ -273,15 +274,15 @@ impl Meta {
         Ok(())
     }
 
-    /// Opens the database anew, since redb refuses all work after an error of the disk. The caller
-    /// holds the writer's lock.
+    /// Opens the database again, since redb refuses all work after an error of the disk. The caller holds the writer's
+    /// lock.
     fn reopen(&self) -> Result<State, StoreError> {
         let mut slot = self.slot.write().unwrap_or_else(PoisonError::into_inner);
-        // Closed first: it holds the lock.
+        // The old handle is closed first, since it holds the lock of the file.
         slot.database = None;
         slot.epoch += 1;
         #[cfg(feature = "server")]
-        tracing::warn!(path = %self.source.path().display(), "opening the meta file anew");
+        tracing::warn!(path = %self.source.path().display(), "opening the meta file again");
         let database = self.source.open(self.access)?;
         let Loaded { config, state, .. } = guarded(|| load(&self.source, database.get()?))?;
         if config != self.config {
@@ -297,7 +298,7 @@ impl Meta {
     }
 }
 
-/// What the meta table says of a board.
+/// The content of the meta table.
 struct Loaded {
     config: BoardConfig,
     state: State,
@@ -325,18 +326,21 @@ fn load(source: &Source, database: &Handle) -> Result<Loaded, StoreError> {
     }
     let mut versions = Vec::new();
     for key in KEYS_VERSION {
-        let row = view.raw(META, key)?;
-        versions.extend(row.and_then(|row| Some(u32::from_le_bytes(row.try_into().ok()?))));
+        if let Some(row) = view.raw(META, key)?
+            && let Ok(version) = row.try_into()
+        {
+            versions.push(u32::from_le_bytes(version));
+        }
     }
     if !versions.contains(&META_VERSION) {
         let found = *versions.first().ok_or_else(not_a_board)?;
         return Err(StoreError::version("the board", META_VERSION, found));
     }
-    let mut config = None;
+    let mut intact = None;
     for key in KEYS_CONFIG {
-        config = config.or(view.raw(META, key)?.and_then(|row| decode_config(&row)));
+        intact = intact.or(view.raw(META, key)?.and_then(|row| decode_config(&row)));
     }
-    let config = config.ok_or_else(|| bad_row("meta", KEYS_CONFIG[0], Evidence::Present, 0))?;
+    let config = intact.ok_or_else(|| bad_row("meta", KEYS_CONFIG[0], Evidence::Present, 0))?;
     view.seed = Layout::new(&config).seed;
     Ok(Loaded {
         state: view.state()?,

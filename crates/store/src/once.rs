@@ -1,8 +1,8 @@
-//! One-time keys of bound clues: each is good for one message of the board.
+//! One-time keys of bound clues: each key is valid for one message of the board.
 //!
-//! The table follows from the messages that are kept. It is written in the transaction that appends them, left out of
-//! backups, and made anew where its rows are not as many as these. Keys of messages that expired stand in a table of
-//! their own, which nothing can make anew.
+//! The table of keys follows from the messages that have not expired. It is written in the transaction that appends
+//! them, left out of backups, and made again if it does not have one row a message. Keys of expired messages are in a
+//! second table, which cannot be made again.
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
@@ -17,23 +17,24 @@ use crate::log::Log;
 use crate::meta::Outcome;
 use crate::tables::{Open, View, Writing, miscounted, short};
 
-/// Messages whose keys are listed in one transaction, when all are listed anew.
+/// The number of messages whose keys are listed in one transaction, when all are listed again.
 pub(crate) const TOGETHER: u64 = 16_384;
 
-/// A message and its key.
+/// The index of a message, and its key.
 pub(crate) type Listed = (u64, [u8; POST_KEY_BYTES]);
 
-/// The keys in a transaction.
+/// The tables of keys in a transaction.
 pub(crate) struct Once<'t> {
-    /// Those of messages that are kept and of those that are not; absent on boards of plain clues.
+    /// The keys of messages that have not expired, and of those that have; `None` on a board of plain clues.
     tables: Option<[Open<'t>; 2]>,
     seed: u32,
 }
 
 impl<'t> Once<'t> {
-    /// The keys of a board.
+    /// Opens the tables of keys.
     ///
-    /// Errors: [`StoreError::KeyCount`], [`StoreError::Row`]: with keys missing, a used one would pass.
+    /// Errors: [`StoreError::KeyCount`] and [`StoreError::Row`] where keys are missing: without them a used key would
+    /// be accepted.
     pub(crate) fn open(
         writing: &Writing<'t>,
         layout: &Layout,
@@ -58,8 +59,8 @@ impl<'t> Once<'t> {
         Ok(Self { tables, seed })
     }
 
-    /// Takes the keys of a post's messages, the first at index `first`: all, or none where some were used; gives
-    /// those.
+    /// Marks the keys of a post's messages as used; the first message has the index `first`. Marks none if some of them
+    /// were used before, and returns those.
     pub(crate) fn take(
         &mut self,
         messages: &[Message],
@@ -70,21 +71,22 @@ impl<'t> Once<'t> {
         };
         let (mut taken, mut used) = (Vec::with_capacity(messages.len()), Vec::new());
         for (position, message) in messages.iter().enumerate() {
-            // Sizes are checked: every clue has a key.
+            // Every clue has a key, as the caller has checked the sizes.
             let Some(key) = Clues::Bound.post_key(&message.clue) else {
                 continue;
             };
             let own = first + position as u64;
-            let row = spent.get(key.as_slice()).map_err(Redb)?;
-            let known = match row {
+            let known = match spent.get(key.as_slice()).map_err(Redb)? {
                 Some(row) => Some(spent_by(self.seed, key, row.value())),
                 None => list(table, self.seed, key, own)?,
             };
-            // A damaged row still says that its key was used, not by which message.
-            let known = known.map(|holder| holder.unwrap_or(own));
             match known {
                 None => taken.push(key),
-                Some(index) => used.push(UsedKey { position, index }),
+                Some(holder) => used.push(UsedKey {
+                    position,
+                    // A damaged row still shows that its key was used, but not by which message.
+                    index: holder.unwrap_or(own),
+                }),
             }
         }
         if !used.is_empty() {
@@ -95,8 +97,8 @@ impl<'t> Once<'t> {
         Ok(used)
     }
 
-    /// Moves the keys of messages that expire to those that are used for good. Where damage has made another key of
-    /// one, that other stays, and the list is too long for the next append, which makes it anew.
+    /// Moves the keys of expiring messages to the table of keys that are used for good. If damage has changed a key,
+    /// the changed key stays in the list, and the next append finds the list too long and makes it again.
     pub(crate) fn spend(&mut self, keys: &[Listed]) -> Result<(), StoreError> {
         let Some([table, spent]) = &mut self.tables else {
             return Ok(());
@@ -110,13 +112,13 @@ impl<'t> Once<'t> {
     }
 }
 
-/// The expired message that a row names.
+/// Returns the expired message that a row names.
 fn spent_by(seed: u32, key: &[u8], row: &[u8]) -> Result<u64, StoreError> {
     let [index] = numbers("spent", key, open_row(seed, "spent", key, row)?)?;
     Ok(index)
 }
 
-/// Lists the key of message `index`, or returns the message that has it already, or the damage that hides which.
+/// Lists the key of message `index`. If the key is listed already, returns its message, or the damage that hides it.
 fn list(
     table: &mut Open<'_>,
     seed: u32,
@@ -131,13 +133,13 @@ fn list(
     Ok(None)
 }
 
-/// The message that a row names.
+/// Returns the message that a row names.
 fn holder(seed: u32, key: &[u8], row: &[u8]) -> Result<u64, StoreError> {
     let [index] = numbers("once", key, open_row(seed, "once", key, row)?)?;
     Ok(index)
 }
 
-/// Tests that the key of message `index` is listed as its own.
+/// Tests that the key of message `index` is listed with this index.
 ///
 /// Errors: [`StoreError::Row`].
 pub(crate) fn check_listed(
@@ -161,30 +163,30 @@ pub(crate) fn check_listed(
     }
 }
 
-/// The keys of messages that cannot be read, by the list: a look at all of it. A message whose row is damaged gets a
-/// key that nobody can have, so that there is one for each.
+/// Returns the keys of lost messages, found by a search of the whole list. A message whose row is damaged gets a key
+/// that nobody can have, so that there is one for each message.
 pub(crate) fn keys_of(view: &View, lost: &[u64]) -> Result<Vec<Listed>, StoreError> {
     let mut keys: BTreeMap<u64, [u8; POST_KEY_BYTES]> =
         lost.iter().map(|index| (*index, nobodys(*index))).collect();
     view.each(ONCE, &[], |key, row| {
-        if let (Ok(index), Ok(key)) = (holder(view.seed, key, row), key.try_into())
+        if let (Ok(index), Ok(found)) = (holder(view.seed, key, row), key.try_into())
             && let Some(listed) = keys.get_mut(&index)
         {
-            *listed = key;
+            *listed = found;
         }
         Ok(ControlFlow::Continue(()))
     })?;
     Ok(keys.into_iter().collect())
 }
 
-/// Stands for the key of a message that is lost and in no list: nobody knows a secret to it.
+/// Returns a key that stands for the key of a lost message that is in no list. Nobody knows a secret for it.
 pub(crate) fn nobodys(index: u64) -> [u8; POST_KEY_BYTES] {
     let mut key = *b"one-time key lost by damage.....";
     key[POST_KEY_BYTES - 8..].copy_from_slice(&index.to_be_bytes());
     key
 }
 
-/// Tests that there are as many keys as messages that are kept.
+/// Tests that the number of keys is that of the messages that have not expired.
 ///
 /// Errors: [`StoreError::KeyCount`].
 pub(crate) fn check_count(view: &View, layout: &Layout) -> Result<(), StoreError> {
@@ -200,7 +202,7 @@ pub(crate) fn check_count(view: &View, layout: &Layout) -> Result<(), StoreError
     }
 }
 
-/// Lists the keys of all messages of a log anew; nothing may be sealed or expire meanwhile.
+/// Lists the keys of all messages of a log again. No message may be sealed or expire meanwhile.
 pub(crate) fn list_all(
     log: &impl Log,
     progress: &mut dyn FnMut(u64, u64),
@@ -210,7 +212,7 @@ pub(crate) fn list_all(
         writing.clear(ONCE)?;
         Ok(Outcome::Commit(()))
     })?;
-    // No append comes between: the list is too short for that.
+    // No append can happen in between, as the list is too short for it.
     let len = meta.len();
     let mut start = meta.first();
     while start < len {
@@ -236,8 +238,8 @@ fn list_range(log: &impl Log, range: Range<u64>) -> Result<(), StoreError> {
     })
 }
 
-/// The keys of messages, by the messages themselves; of those that are lost by the list. None on a board of plain
-/// clues.
+/// Returns the keys of messages: from the messages themselves, and from the list for messages that are lost. Returns no
+/// keys for a board of plain clues.
 pub(crate) fn keys_read(log: &impl Log, range: Range<u64>) -> Result<Vec<Listed>, StoreError> {
     let meta = log.meta();
     let (mut keys, mut lost) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! A storage back end that keeps its writes in memory, over bytes it only reads.
+//! A storage back end that keeps its writes in memory, over bytes that it only reads.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,9 +8,9 @@ use redb::StorageBackend;
 
 const BLOCK: u64 = 4096;
 
-/// The bytes of `base`, changed in memory only.
+/// The bytes of `base`, with changes in memory.
 ///
-/// Takes no lock: the caller keeps writers out.
+/// The overlay takes no lock: the caller keeps writers out.
 #[derive(Debug)]
 pub(crate) struct Overlay<B> {
     base: B,
@@ -20,9 +20,9 @@ pub(crate) struct Overlay<B> {
 #[derive(Debug)]
 struct State {
     len: u64,
-    /// Bytes of `base` that still count: the shortest length since the start.
+    /// The number of bytes of `base` that are still visible: the least length so far.
     visible: u64,
-    /// Blocks written, by number.
+    /// The blocks that were written, by number.
     blocks: BTreeMap<u64, Box<[u8]>>,
 }
 
@@ -43,7 +43,7 @@ impl<B: StorageBackend> Overlay<B> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fills `out` from `offset`: base bytes where visible, zeros beyond.
+    /// Fills `out` from `offset`: with bytes of `base` where they are visible, and with zeros beyond.
     fn read_base(&self, visible: u64, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let count = visible.saturating_sub(offset).min(out.len() as u64) as usize;
         let (data, zeros) = out.split_at_mut(count);
@@ -56,7 +56,8 @@ impl<B: StorageBackend> Overlay<B> {
     }
 }
 
-/// Splits `offset..offset + len` at block borders: block, offset in it, bytes.
+/// Splits `offset..offset + len` at the borders of blocks. Returns the block, the offset in it and the number of bytes
+/// of each part.
 fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (u64, usize, usize)> {
     let end = offset + len as u64;
     let mut at = offset;

@@ -1,4 +1,4 @@
-//! The making of a meta file: whole under its name, or not there.
+//! Creation of a meta file, which appears under its name whole or not at all.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,9 +8,9 @@ use crate::config::BoardConfig;
 use crate::database::{Guarded, builder, guarded, remove_if_present, sync_dir};
 use crate::error::{Redb, StoreError};
 
-/// Writes the meta file `path` by `fill`, under another name first.
+/// Creates the meta file `path`. It has another name while `fill` writes it.
 ///
-/// Errors: [`StoreError::Exists`] where the file is there, and those of the disk.
+/// Errors: [`StoreError::Exists`] where the file exists, and those of the disk.
 pub(crate) fn publish(
     path: &Path,
     board: &BoardConfig,
@@ -41,7 +41,7 @@ pub(crate) fn publish(
     sync_dir(path.parent().unwrap_or(Path::new(".")))
 }
 
-/// Gives `draft` its name, never over another file where the file system has links.
+/// Renames `draft` to `path`. Never replaces another file, if the file system has hard links.
 fn link(draft: &Path, path: &Path) -> io::Result<()> {
     match fs::hard_link(draft, path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => fs::rename(draft, path),

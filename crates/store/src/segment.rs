@@ -1,9 +1,9 @@
-//! The rows of segments: immutable objects of consecutive messages, which a server's store has.
+//! The rows of segments. A segment is an immutable object of consecutive messages, which only a server's store has.
 
-use crate::error::{Evidence, StoreError, hex};
+use crate::error::{Evidence, StoreError};
 use crate::format::{SEGMENTS, bad_row, index_key, index_of, numbers};
 use crate::tables::View;
-use omr_errors::Mismatch;
+use omr_errors::{Mismatch, hex};
 
 /// The folder of segments among the objects.
 pub(crate) const SEGMENTS_PREFIX: &str = "segments";
@@ -12,21 +12,21 @@ pub(crate) const SEGMENTS_PREFIX: &str = "segments";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Segment {
-    /// Index of its first message.
+    /// The index of the segment's first message.
     pub first: u64,
-    /// Messages in it.
+    /// The number of messages in the segment.
     pub count: u64,
-    /// Bytes of the object.
+    /// The length of the object in bytes.
     pub bytes: u64,
-    /// BLAKE3 of all its bytes but the last 32, which hold it.
+    /// The BLAKE3 hash of the object without its last 32 bytes, which contain this hash.
     pub hash: [u8; 32],
-    /// When it was sealed, by the store's clock: all its messages were there by then. Absent where a damaged row was
-    /// made again from the object.
+    /// The time at which the segment was sealed, by the store's clock, after all of its messages were appended. `None`
+    /// if a damaged row was made again from the object.
     pub sealed_at: Option<u64>,
 }
 
 impl Segment {
-    /// The name of the object.
+    /// Returns the name of the object.
     pub fn name(&self) -> String {
         format!(
             "{SEGMENTS_PREFIX}/{:020}-{}.seg",
@@ -35,12 +35,12 @@ impl Segment {
         )
     }
 
-    /// One past its last message.
+    /// Returns the index after the segment's last message.
     pub fn end(&self) -> u64 {
         self.first.saturating_add(self.count)
     }
 
-    /// The value of its row.
+    /// Encodes the value of the segment's row.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = crate::format::pack([self.count, self.bytes]);
         out.extend_from_slice(&self.hash);
@@ -67,7 +67,7 @@ impl Segment {
         })
     }
 
-    /// The error of this segment.
+    /// Returns the error of a damaged segment.
     pub(crate) fn damaged(&self, evidence: Mismatch<Evidence>) -> StoreError {
         StoreError::Damaged {
             object: self.name(),
@@ -78,7 +78,7 @@ impl Segment {
     }
 }
 
-/// The segment that holds message `index`.
+/// Returns the segment that contains message `index`.
 pub(crate) fn holding(view: &View, index: u64) -> Result<Segment, StoreError> {
     let missing = |found| {
         let evidence = Mismatch::new(Evidence::Present, found);

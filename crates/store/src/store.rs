@@ -1,4 +1,4 @@
-//! The store: configuration, creation, opening, and what holds its parts together.
+//! The store: its configuration, creation and opening, and its parts.
 
 mod append;
 mod backup;
@@ -57,29 +57,30 @@ use uploads::Uploads;
 
 /// The name of the meta file.
 pub const META_FILE: &str = "meta.redb";
-/// The folder of objects, where they are local.
+/// The name of the folder of objects, if they are local.
 pub const OBJECTS_DIR: &str = "objects";
-/// The folder of unfinished uploads.
+/// The name of the folder of unfinished uploads.
 pub const UPLOADS_DIR: &str = "uploads";
 
-/// Where a store is and how it works.
+/// The place of a store, and its limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreConfig {
-    /// The folder: one store each.
+    /// The folder of the store, which no other store may share.
     pub dir: PathBuf,
-    /// Where segments and keys are.
+    /// The place of segments and keys.
     pub objects: Objects,
-    /// Messages of a segment; may change between openings.
+    /// The number of messages in a segment. It may change between openings.
     pub segment_messages: u64,
-    /// How long the id of a post is remembered, at least.
+    /// The least time for which the id of a post is remembered.
     pub post_id_memory: Duration,
-    /// Most bytes of unfinished uploads together, as far as they arrived; each counts at least 1 MiB.
+    /// The greatest number of bytes of all unfinished uploads together, as far as they were received. Each upload
+    /// counts at least 1 MiB.
     pub upload_bytes: u64,
 }
 
 impl StoreConfig {
-    /// Local objects and common limits: segments of 4,096 messages, ids remembered for 7 days,
-    /// 4 GiB of unfinished uploads.
+    /// Returns a configuration with local objects and common limits: segments of 4,096 messages, ids remembered for 7
+    /// days, 4 GiB of unfinished uploads.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {
             dir: dir.into(),
@@ -95,10 +96,9 @@ impl StoreConfig {
     }
 }
 
-/// The durable state of one server: clones share it.
+/// The durable state of one server. Clones share it.
 ///
-/// Calls wait for the disk and the bucket; an async caller makes them on threads for blocking
-/// work.
+/// Calls block on the disk and the bucket; an async caller makes them on threads for blocking work.
 #[derive(Debug, Clone)]
 pub struct Store(Arc<Inner>);
 
@@ -110,20 +110,20 @@ pub(crate) struct Inner {
     pub(crate) uploads: Uploads,
     pub(crate) totals: Mutex<Totals>,
     pub(crate) sealing: Mutex<()>,
-    /// Held for reading while objects are made or copied, for writing while they are removed.
+    /// Locked for reading while objects are created or copied, and for writing while objects are removed.
     pub(crate) gate: RwLock<()>,
     pub(crate) segment_messages: u64,
     pub(crate) post_id_memory: Duration,
 }
 
-/// Counts kept in step with the tables.
+/// Counts that follow the tables.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Totals {
     pub(crate) segments: u64,
     pub(crate) segment_bytes: u64,
     pub(crate) keys: u64,
     pub(crate) key_bytes: u64,
-    /// Times the meta file had been opened at the count.
+    /// The meta file's [`Meta::epoch`] at the time of the count.
     pub(crate) epoch: u64,
 }
 
@@ -131,45 +131,45 @@ pub(crate) struct Totals {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Head {
-    /// Messages, those that have expired among them.
+    /// The number of messages, including those that have expired.
     pub messages: u64,
-    /// The first message that is kept.
+    /// The index of the first message that has not expired.
     pub first: u64,
     /// The running hash of the log.
     pub hash: [u8; 32],
 }
 
-/// What a store holds.
+/// The amounts of data in a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Messages, those that have expired among them.
+    /// The number of messages, including those that have expired.
     pub messages: u64,
-    /// The first message that is kept.
+    /// The index of the first message that has not expired.
     pub first: u64,
-    /// Messages that are in no segment yet.
+    /// The number of messages that are in no segment yet.
     pub tail_messages: u64,
-    /// Segments.
+    /// The number of segments.
     pub segments: u64,
-    /// Bytes of segments.
+    /// The bytes of all segments.
     pub segment_bytes: u64,
-    /// Detection keys.
+    /// The number of detection keys.
     pub keys: u64,
-    /// Bytes of detection keys.
+    /// The bytes of all detection keys.
     pub key_bytes: u64,
-    /// Bytes received of unfinished uploads.
+    /// The bytes received of unfinished uploads.
     pub upload_bytes: u64,
-    /// Bytes of the meta file; on Unix without its holes.
+    /// The bytes that the meta file occupies; on Unix without its holes.
     pub meta_bytes: u64,
 }
 
 impl Store {
-    /// Creates an empty store in `config.dir`, itself created where absent.
+    /// Creates an empty store in `config.dir`. The folder is created if it does not exist.
     ///
-    /// A crash on the way leaves none.
+    /// A crash before the end leaves no store.
     ///
-    /// Errors: [`StoreError::Config`], [`StoreError::Exists`], [`StoreError::ObjectsExist`] where
-    /// the place of the objects has some of another board, and those of disk and bucket.
+    /// Errors: [`StoreError::Config`], [`StoreError::Exists`], [`StoreError::ObjectsExist`] where the place of the
+    /// objects contains some of another board, and those of disk and bucket.
     pub fn create(config: &StoreConfig, board: &BoardConfig) -> Result<(), StoreError> {
         board.check()?;
         config.check()?;
@@ -183,17 +183,17 @@ impl Store {
         publish(&path, board, |database| initialise(database, board))
     }
 
-    /// Returns whether `dir` holds backups.
+    /// Returns whether the folder `dir` contains backups.
     pub fn has_backups(dir: &Path) -> bool {
         frames::newest_first(dir).is_ok()
     }
 
-    /// Whether `dir` holds a store.
+    /// Returns whether the folder `dir` contains a store.
     pub fn exists(dir: &Path) -> bool {
         dir.join(META_FILE).is_file()
     }
 
-    /// Opens a store; recovers it after a crash.
+    /// Opens a store. Recovers it after a crash.
     ///
     /// Errors: [`StoreError::Missing`], [`StoreError::NotABoard`], [`StoreError::Version`],
     /// [`StoreError::Locked`], [`StoreError::OtherBoard`], and those of damage, disk and bucket.
@@ -211,7 +211,7 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let named = meta.view(Named::of)?;
         for fault in named.faults() {
-            tracing::error!(%fault, "a row is set aside; `omr data verify` says what to do");
+            tracing::error!(%fault, "a damaged row is set aside; run `omr data verify`");
         }
         require_place(&place, &meta.config, &named)?;
         mend::segments(&meta, &place)?;
@@ -252,31 +252,32 @@ impl Store {
         Ok(())
     }
 
-    /// The board the store was created for.
+    /// Returns the configuration of the board.
     pub fn board(&self) -> &BoardConfig {
         &self.inner().meta.config
     }
 
-    /// The number of messages.
+    /// Returns the number of messages, including those that have expired.
     pub fn len(&self) -> u64 {
         self.inner().meta.len()
     }
 
-    /// The first message that is kept: those before have expired. Indices never change.
+    /// Returns the index of the first message that has not expired. Indices never change.
     pub fn first(&self) -> u64 {
         self.inner().meta.first()
     }
 
-    /// The running hash of the log at a length: of its first `length` messages. None where the log is shorter, or where
-    /// messages from there on have expired.
+    /// Returns the running hash of the log after its first `length` messages. Returns `None` if the log is shorter, or
+    /// if message `length` has expired.
     ///
-    /// Errors: [`StoreError::Damaged`] where hashes and messages before it are damaged; those of the database.
+    /// Errors: [`StoreError::Damaged`] where the hash is damaged and the messages from which it follows are, too; those
+    /// of the database.
     pub fn hash_at(&self, length: u64) -> Result<Option<[u8; 32]>, StoreError> {
         chain::hash_at(self, length)
     }
 
-    /// The number of messages, the running hash of the log at that length, and the first message that is kept, all of
-    /// one moment.
+    /// Returns the number of messages, the running hash of the log at that length, and the index of the first message
+    /// that has not expired, all at one moment.
     ///
     /// Errors: those of the database.
     pub fn head(&self) -> Result<Head, StoreError> {
@@ -288,38 +289,39 @@ impl Store {
         })
     }
 
-    /// The history that the board is in: since the last restore of a backup, or since it was made.
+    /// Returns the current history of the board. It began with the last restore of a backup, or with the creation of
+    /// the board.
     pub fn history(&self) -> History {
         self.inner().meta.history()
     }
 
-    /// Whether there never was a message.
+    /// Returns whether no message was ever appended.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number of messages, as it changes: after each durable append.
+    /// Returns a receiver of the number of messages, which changes after each durable append.
     pub fn lengths(&self) -> watch::Receiver<u64> {
         self.inner().meta.lengths()
     }
 
-    /// The segments, in order, without those whose rows are damaged.
+    /// Returns the segments in order, without those whose rows are damaged.
     ///
     /// Errors: those of the database.
     pub fn segments(&self) -> Result<Vec<Segment>, StoreError> {
         Ok(self.inner().meta.view(sealed::list)?.intact)
     }
 
-    /// Milliseconds that the store has been open in its life: no jump of a wall clock moves it.
+    /// Returns the total time for which the store has been open, in milliseconds. It does not depend on a wall clock.
     pub fn clock(&self) -> u64 {
         self.inner().meta.clock()
     }
 
-    /// What the store holds.
+    /// Returns the amounts of data in the store.
     pub fn usage(&self) -> Usage {
         let inner = self.inner();
         if lock(&inner.totals).epoch != inner.meta.epoch() {
-            // A transaction may have landed without an answer.
+            // A transaction may have been written although its call failed.
             let _ = self.count();
         }
         let totals = *lock(&inner.totals);
@@ -338,9 +340,9 @@ impl Store {
         }
     }
 
-    /// Removes objects that no row of the meta file names: what crashes leave. Gives how many.
+    /// Removes objects that no row of the meta file names, which crashes leave. Returns their number.
     ///
-    /// Does nothing while objects are being made or backed up, or while a damaged row hides the name of one.
+    /// Removes nothing while objects are created or backed up, or while a damaged row hides the name of an object.
     ///
     /// Errors: those of the database and of the objects.
     pub fn sweep(&self) -> Result<u64, StoreError> {
@@ -353,10 +355,10 @@ impl Store {
         if named.faults().next().is_some() {
             return Ok(0);
         }
-        let named = named.names();
+        let names = named.names();
         for folder in [SEGMENTS_PREFIX, KEYS_PREFIX] {
             for (name, _) in inner.place.list(folder)? {
-                if !named.contains(&name) {
+                if !names.contains(&name) {
                     inner.place.delete(&name)?;
                     removed += 1;
                 }
@@ -367,7 +369,7 @@ impl Store {
 }
 
 impl Inner {
-    /// Keeps objects from being removed.
+    /// Keeps objects from being removed while the guard lives.
     pub(crate) fn keep_objects(&self) -> RwLockReadGuard<'_, ()> {
         self.gate.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -387,8 +389,8 @@ impl StoreConfig {
     }
 }
 
-/// Marks the place of the objects as that of `board`. Objects there must be its own, and none
-/// unless `reuse`: nobody else's may be swept away.
+/// Marks the place of the objects as that of `board`. There may be no objects, or with `reuse` those of this board:
+/// objects of another board must never be removed.
 pub(crate) fn claim(place: &Place, board: &BoardConfig, reuse: bool) -> Result<(), StoreError> {
     let own = marked(place)?.is_some_and(|found| found.board_id == board.board_id);
     if !(own && reuse) {
@@ -401,7 +403,7 @@ pub(crate) fn claim(place: &Place, board: &BoardConfig, reuse: bool) -> Result<(
     place.put(MARKER, Bytes::from(encode_config(board)))
 }
 
-/// The board that the place of the objects is marked with.
+/// Returns the board with which the place of the objects is marked.
 fn marked(place: &Place) -> Result<Option<BoardConfig>, StoreError> {
     let Some(bytes) = place.get(MARKER)? else {
         return Ok(None);
@@ -429,7 +431,7 @@ impl Named {
         })
     }
 
-    /// Damaged rows.
+    /// Returns the faults of damaged rows.
     fn faults(&self) -> impl Iterator<Item = &StoreError> {
         self.segments.faults.iter().chain(&self.keys.faults)
     }
@@ -441,7 +443,7 @@ impl Named {
     }
 }
 
-/// What is wrong with the mark of the place of the objects, if anything is.
+/// Returns the fault of the marker at the place of the objects, if there is one.
 pub(crate) fn marker_fault(place: &Place) -> Result<Option<StoreError>, StoreError> {
     match marked(place) {
         Ok(Some(_)) => Ok(None),
@@ -456,10 +458,10 @@ pub(crate) fn marker_fault(place: &Place) -> Result<Option<StoreError>, StoreErr
     }
 }
 
-/// Tests that the place of the objects is that of `board`: by its mark or, where that is damaged or missing, by the
-/// objects. Other boards' objects may not be there, and those that the tables name may not all be missing.
+/// Tests that the place of the objects belongs to `board`: by its marker or, if that is damaged or missing, by the
+/// objects. There may be no objects of other boards, and at least one object that the tables name must be there.
 ///
-/// Errors: [`StoreError::OtherBoard`], [`StoreError::Damaged`] where it cannot tell.
+/// Errors: [`StoreError::OtherBoard`], and [`StoreError::Damaged`] where the owner cannot be determined.
 fn require_place(place: &Place, board: &BoardConfig, named: &Named) -> Result<(), StoreError> {
     let Some(fault) = marker_fault(place)? else {
         return match marked(place)? {
@@ -476,8 +478,9 @@ fn require_place(place: &Place, board: &BoardConfig, named: &Named) -> Result<()
             .reader(name)?
             .map(|mut reader| reader.next())
             .transpose()?;
-        let found = head.and_then(|head| sealed::board_of(&head));
-        if let Some(found) = found.filter(|found| *found != board.board_id) {
+        if let Some(found) = head.and_then(|bytes| sealed::board_of(&bytes))
+            && found != board.board_id
+        {
             return Err(StoreError::OtherBoard(Mismatch::new(board.board_id, found)));
         }
     }

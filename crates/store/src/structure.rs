@@ -1,4 +1,4 @@
-//! The database under a board, tested page by page.
+//! A test of the database under a board, page by page.
 
 use std::fs::File;
 
@@ -9,20 +9,20 @@ use crate::database::{Guarded, Source, builder, guarded};
 use crate::error::{Redb, StoreError};
 use crate::overlay::Overlay;
 
-/// The state of the database under the rows, by its own checksums.
+/// The state of the database under the rows, according to its own checksums.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Structure {
-    /// Every page agrees.
+    /// Every page is intact.
     Sound,
-    /// Something disagrees, and the database could repair it, perhaps at the cost of messages.
+    /// Some page is damaged, and the database could repair it, perhaps with a loss of messages.
     Inconsistent,
-    /// It cannot be repaired.
+    /// The database cannot be repaired.
     Damaged(StoreError),
 }
 
-/// Has redb check its pages, on a copy-on-write view: its check repairs what it can in place,
-/// which here could roll back acknowledged appends.
+/// Lets redb check its pages, on a copy-on-write view: redb repairs in place what it can, which could roll back
+/// acknowledged appends.
 ///
 /// Errors: those of the operating system.
 pub(crate) fn check_structure(source: &Source) -> Result<Structure, StoreError> {
@@ -44,8 +44,7 @@ pub(crate) fn check_structure(source: &Source) -> Result<Structure, StoreError> 
 
 fn check_view(view: Overlay<impl StorageBackend>) -> Result<bool, StoreError> {
     guarded(|| {
-        let database = builder().create_with_backend(view).map_err(Redb)?;
-        let mut database = Guarded::new(database);
+        let mut database = Guarded::new(builder().create_with_backend(view).map_err(Redb)?);
         let checked: Result<bool, DatabaseError> = database.get_mut()?.check_integrity();
         Ok(checked.map_err(Redb)?)
     })

@@ -21,7 +21,7 @@ pub(crate) fn initialise(database: &Database, config: &BoardConfig) -> Result<()
     initialise_at(database, config, &State::new(config), &histories)
 }
 
-/// Writes the rows of a board whose messages are added by the caller.
+/// Writes the rows of a board. The caller adds its messages.
 pub(crate) fn initialise_at(
     database: &Database,
     config: &BoardConfig,
@@ -51,7 +51,7 @@ pub(crate) fn initialise_at(
     Ok(transaction.commit().map_err(Redb)?)
 }
 
-/// The state, by either of its two rows.
+/// Reads the state from one of its two rows.
 ///
 /// Errors: [`StoreError::Row`] where both are damaged, and those of `get`.
 fn state_by(
@@ -67,20 +67,20 @@ fn state_by(
     }
 }
 
-/// A key and its row as it is stored.
+/// A key and its row as stored.
 pub(crate) type StoredRow = (Vec<u8>, Vec<u8>);
 
-/// The rows of a table.
+/// The decoded rows of a table.
 pub(crate) struct List<T> {
     pub(crate) intact: Vec<T>,
-    /// What is wrong with the others.
+    /// The faults of the damaged rows.
     pub(crate) faults: Vec<StoreError>,
 }
 
 impl<T> List<T> {
-    /// All rows.
+    /// Returns all rows.
     ///
-    /// Errors: [`StoreError::Row`] where one is damaged.
+    /// Errors: [`StoreError::Row`] where a row is damaged.
     pub(crate) fn whole(self) -> Result<Vec<T>, StoreError> {
         match self.faults.into_iter().next() {
             None => Ok(self.intact),
@@ -89,11 +89,11 @@ impl<T> List<T> {
     }
 }
 
-/// The tables of one moment.
+/// The tables at one moment.
 pub(crate) struct View {
     pub(crate) transaction: ReadTransaction,
     pub(crate) seed: u32,
-    /// Times the database had been opened.
+    /// The number of times that the meta file had been opened again.
     pub(crate) epoch: u64,
 }
 
@@ -102,7 +102,7 @@ impl View {
         state_by(|key| self.get(META, key))
     }
 
-    /// The histories of the board, oldest first.
+    /// Returns the histories of the board, oldest first.
     pub(crate) fn histories(&self) -> Result<Vec<History>, StoreError> {
         let [first, again] = KEYS_HISTORY.map(|key| match self.get(META, key)? {
             Some(value) => History::decode_all(&value),
@@ -114,14 +114,14 @@ impl View {
         }
     }
 
-    /// A row as it is stored.
+    /// Returns a row as it is stored.
     pub(crate) fn raw(&self, rows: Rows, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         let table = self.transaction.open_table(rows).map_err(Redb)?;
         let found = table.get(key).map_err(Redb)?;
         Ok(found.map(|guard| guard.value().to_vec()))
     }
 
-    /// The value of a row, its checksum tested.
+    /// Returns the value of a row after a test of its checksum.
     pub(crate) fn get(&self, rows: Rows, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(row) = self.raw(rows, key)? else {
             return Ok(None);
@@ -139,7 +139,7 @@ impl View {
         open_row(self.seed, short(&rows), key, row)
     }
 
-    /// Whether a table is there.
+    /// Returns whether a table exists.
     #[cfg(test)]
     pub(crate) fn has(&self, rows: Rows) -> Result<bool, StoreError> {
         match self.transaction.open_table(rows) {
@@ -148,7 +148,7 @@ impl View {
         }
     }
 
-    /// Calls `each` with stored rows from `from` on, in the order of their keys, until it breaks.
+    /// Calls `each` with the stored rows from key `from` on, in the order of their keys, until it breaks.
     pub(crate) fn each(
         &self,
         rows: Rows,
@@ -165,7 +165,7 @@ impl View {
         Ok(())
     }
 
-    /// The rows of a table as `decode` makes them of key and value, and the faults of those that are damaged.
+    /// Returns the rows of a table, decoded from key and value by `decode`, and the faults of damaged rows.
     pub(crate) fn list<T>(
         &self,
         rows: Rows,
@@ -185,22 +185,26 @@ impl View {
         Ok(List { intact, faults })
     }
 
-    /// The last row whose key is at most `key`, as it is stored.
+    /// Returns the last row whose key is at most `key`, as it is stored.
     pub(crate) fn last_to(&self, rows: Rows, key: &[u8]) -> Result<Option<StoredRow>, StoreError> {
         let table = self.transaction.open_table(rows).map_err(Redb)?;
-        let found = table.range(..=key).map_err(Redb)?.next_back();
-        let found = found.transpose().map_err(Redb)?;
-        Ok(found.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())))
+        match table.range(..=key).map_err(Redb)?.next_back() {
+            Some(found) => {
+                let (last, value) = found.map_err(Redb)?;
+                Ok(Some((last.value().to_vec(), value.value().to_vec())))
+            }
+            None => Ok(None),
+        }
     }
 
-    /// The number of rows by the database's own count.
+    /// Returns the number of rows as the database counts it.
     pub(crate) fn count(&self, rows: Rows) -> Result<u64, StoreError> {
         let table = self.transaction.open_table(rows).map_err(Redb)?;
         Ok(table.len().map_err(Redb)?)
     }
 }
 
-/// The short name of a table, which goes into its checksums.
+/// Returns the short name of a table, which is part of its checksums.
 pub(crate) fn short(rows: &Rows) -> &'static str {
     let name = rows.name();
     TABLES
@@ -209,7 +213,7 @@ pub(crate) fn short(rows: &Rows) -> &'static str {
         .map_or("", |(_, short)| short)
 }
 
-/// The error of a table with another number of rows than expected.
+/// Returns the error of a table with an unexpected number of rows.
 pub(crate) fn miscounted(table: &str, expected: u64, found: u64) -> StoreError {
     let evidence = Mismatch::new(Evidence::Number(expected), Evidence::Number(found));
     StoreError::row(table, &[], evidence)
@@ -242,7 +246,7 @@ impl<'t> Writing<'t> {
         state_by(|key| self.get(META, key))
     }
 
-    /// The value of a row, its checksum tested.
+    /// Returns the value of a row after a test of its checksum.
     pub(crate) fn get(&self, rows: Rows, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         let table = self.table(rows)?;
         let found = table.get(key).map_err(Redb)?;
@@ -253,7 +257,7 @@ impl<'t> Writing<'t> {
         Ok(Some(value.to_vec()))
     }
 
-    /// Stores the version of this build.
+    /// Stores the version of the format.
     pub(crate) fn put_version(&self) -> Result<(), StoreError> {
         let mut table = self.table(META)?;
         for key in KEYS_VERSION {
@@ -290,7 +294,7 @@ impl<'t> Writing<'t> {
         self.table(rows).map(drop)
     }
 
-    /// Removes the rows whose checksums are wrong.
+    /// Removes the rows with wrong checksums.
     pub(crate) fn drop_damaged(&self, rows: Rows) -> Result<(), StoreError> {
         let (seed, name) = (self.seed, short(&rows));
         let mut table = self.table(rows)?;
@@ -299,7 +303,7 @@ impl<'t> Writing<'t> {
         Ok(())
     }
 
-    /// Removes a row and returns whether it was there.
+    /// Removes a row and returns whether it existed.
     pub(crate) fn remove(&self, rows: Rows, key: &[u8]) -> Result<bool, StoreError> {
         let mut table = self.table(rows)?;
         Ok(table.remove(key).map_err(Redb)?.is_some())

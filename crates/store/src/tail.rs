@@ -1,4 +1,4 @@
-//! The tail of a log: its latest messages, in runs of records that are rows of the meta file.
+//! The tail of a log: its latest messages, in runs of records, which are rows of the meta file.
 
 use omr_errors::Mismatch;
 use std::collections::BTreeMap;
@@ -14,17 +14,17 @@ use crate::format::{Layout, State, TAIL, index_key, index_of};
 use crate::segment::Segment;
 use crate::tables::{Open, View, Writing};
 
-/// Bytes of records in one row of the tail, at most, unless a single record is longer: with its
-/// key it just fits a page of redb, which is a power of two.
+/// The greatest number of bytes of records in one row of the tail, unless a single record is longer. With its key such
+/// a row just fits a page of redb, whose size is a power of two.
 const RUN_BYTES: usize = (256 << 10) - 128;
-/// Bytes of the tail that a read takes at a time.
+/// The greatest number of bytes of the tail that are read at once.
 const STEP_BYTES: usize = 1 << 20;
 
-/// The end of the log in a transaction.
+/// A writer at the end of the log in a transaction.
 pub(crate) struct Tail<'t, 'l> {
     table: Open<'t>,
     layout: &'l Layout,
-    /// Records not stored yet, the first of index `first`.
+    /// The records that are not stored yet; the first is that of message `first`.
     run: Vec<u8>,
     first: u64,
     pub(crate) end: u64,
@@ -75,7 +75,7 @@ impl<'t, 'l> Tail<'t, 'l> {
         Ok(())
     }
 
-    /// Stores what is left; notes the new length and the running hash there.
+    /// Stores the remaining records, and puts the new length and the new running hash into `state`.
     pub(crate) fn finish(
         mut self,
         writing: &Writing<'_>,
@@ -92,14 +92,14 @@ impl<'t, 'l> Tail<'t, 'l> {
     }
 }
 
-/// Some records, one after another.
+/// Consecutive records.
 pub(crate) struct Piece {
-    /// Index of the first record.
+    /// The index of the first record.
     pub(crate) first: u64,
     pub(crate) records: Bytes,
-    /// Messages that no row of the tail has, nor a mark for them.
+    /// The messages that no row of the tail contains, not even as marked lost.
     pub(crate) lost: Vec<u64>,
-    /// The segment they are; none in the tail.
+    /// The segment that contains the records; `None` for records of the tail.
     pub(crate) segment: Option<Segment>,
 }
 
@@ -121,17 +121,17 @@ pub(crate) fn damaged_tail(first: u64, end: u64, evidence: Mismatch<Evidence>) -
     }
 }
 
-/// Records of a run at most.
+/// Returns the greatest number of records in a run.
 pub(crate) fn most_in_run(layout: &Layout) -> u64 {
     (RUN_BYTES / layout.record_bytes()).max(1) as u64
 }
 
-/// Bytes of a full run.
+/// Returns the bytes of a full run.
 pub(crate) fn run_bytes(layout: &Layout) -> usize {
     most_in_run(layout) as usize * layout.record_bytes()
 }
 
-/// The error of a message that no row of the tail has.
+/// Returns the error of a message that no row of the tail contains.
 pub(crate) fn lost_record(index: u64) -> StoreError {
     damaged_tail(
         index,
@@ -140,38 +140,44 @@ pub(crate) fn lost_record(index: u64) -> StoreError {
     )
 }
 
-/// Records of the tail from message `at` on, up to a limit of bytes. A message that no row has intact is lost.
+/// Returns records of the tail from message `at` on, up to [`STEP_BYTES`] and to message `limit`. A message that no row contains intact is
+/// lost.
 pub(crate) fn tail_piece(
     view: &View,
     layout: &Layout,
     at: u64,
-    end: u64,
+    limit: u64,
 ) -> Result<Piece, StoreError> {
     let most = (STEP_BYTES / layout.record_bytes()).max(1) as u64;
-    let end = end.min(at.saturating_add(most));
+    let end = limit.min(at.saturating_add(most));
     let mut records = Vec::new();
     for index in at..end {
         layout.push_lost(index, &mut records);
     }
     let mut missing = vec![true; (end - at) as usize];
-    let nearest = view.last_to(TAIL, &index_key(at))?;
-    let nearest = nearest.map_or(index_key(at).to_vec(), |(key, _)| key);
+    let nearest = match view.last_to(TAIL, &index_key(at))? {
+        Some((key, _)) => key,
+        None => index_key(at).to_vec(),
+    };
     take_intact(view, layout, at..end, &nearest, &mut missing, &mut records)?;
     if missing.contains(&true) {
-        // A row whose key is damaged may stand between a message and the key of its run.
+        // A row with a damaged key may lie between a message and the key of its run.
         let from = index_key(at.saturating_sub(most_in_run(layout)));
         take_intact(view, layout, at..end, &from, &mut missing, &mut records)?;
     }
-    let lost = (at..end).zip(&missing).filter(|(_, missing)| **missing);
+    let lost = (at..end)
+        .zip(missing)
+        .filter_map(|(index, missing)| missing.then_some(index))
+        .collect();
     Ok(Piece {
         first: at,
         records: Bytes::from(records),
-        lost: lost.map(|(index, _)| index).collect(),
+        lost,
         segment: None,
     })
 }
 
-/// Copies intact records of rows from key `from` on over those of `records` that are missing.
+/// Replaces the records that are marked in `missing` by intact ones from the rows from key `from` on.
 fn take_intact(
     view: &View,
     layout: &Layout,
@@ -189,8 +195,8 @@ fn take_intact(
             return Ok(ControlFlow::Break(()));
         }
         let skip = usize::try_from(range.start.saturating_sub(first)).unwrap_or(usize::MAX);
-        let run = run.chunks_exact(bytes).skip(skip);
-        for (index, record) in (first.max(range.start)..range.end).zip(run) {
+        let wanted = run.chunks_exact(bytes).skip(skip);
+        for (index, record) in (first.max(range.start)..range.end).zip(wanted) {
             let place = (index - range.start) as usize;
             if missing[place] && layout.open_record(index, record).is_ok() {
                 records[place * bytes..(place + 1) * bytes].copy_from_slice(record);
@@ -201,7 +207,7 @@ fn take_intact(
     })
 }
 
-/// Removes the records before message `end` from the tail; of a run that holds it, the rest stays.
+/// Removes the records before message `end` from the tail. The rest of a run that contains `end` stays.
 pub(crate) fn drop_runs(table: &mut Open<'_>, layout: &Layout, end: u64) -> Result<(), StoreError> {
     let mut rest = BTreeMap::new();
     let (from, to) = (
@@ -236,7 +242,7 @@ pub(crate) fn drop_runs(table: &mut Open<'_>, layout: &Layout, end: u64) -> Resu
     Ok(())
 }
 
-/// Tests the sizes of the messages of post number `post`.
+/// Tests the sizes of the messages of a post; `post` is the position of the post in the call.
 ///
 /// Errors: [`StoreError::Size`].
 pub(crate) fn check_sizes(

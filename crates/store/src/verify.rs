@@ -1,4 +1,4 @@
-//! Verification: every row and every record of a log, and the database under them.
+//! Verification of every row and every record of a log, and of the database under them.
 
 use omr_errors::Mismatch;
 use std::ops::{ControlFlow, Range};
@@ -19,43 +19,43 @@ use crate::structure::{Structure, check_structure};
 use crate::tables::{View, miscounted, short};
 use crate::tail::{damaged_tail, tail_piece};
 
-/// Faults of messages that are listed in full; the others are counted.
+/// The greatest number of faults of messages that are listed; further ones are only counted.
 const MAX_LISTED: usize = 16;
 
-/// What a verification or a repair found.
+/// The findings of a verification or a repair.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// Messages on the board, those that have expired among them.
+    /// The number of messages on the board, including those that have expired.
     pub messages: u64,
-    /// The first message that is kept.
+    /// The index of the first message that has not expired.
     pub first: u64,
-    /// Messages outside segments that cannot be read as they were appended.
+    /// The number of messages outside segments that cannot be read as they were appended.
     pub bad_messages: u64,
-    /// Messages that are marked as lost: their records were damaged. They are not among the faults.
+    /// The messages that are marked as lost, because their records were damaged. They are not among the faults.
     pub lost: Vec<u64>,
-    /// Segments tested.
+    /// The number of segments tested.
     pub segments: u64,
-    /// Keys tested.
+    /// The number of keys tested.
     pub keys: u64,
-    /// Everything that is not as it was written: [`StoreError::Damaged`], [`StoreError::Row`],
-    /// [`StoreError::KeyCount`], and errors of objects that cannot be read. Of messages outside
-    /// segments the first 16 alone.
+    /// The differences from what was written: [`StoreError::Damaged`], [`StoreError::Row`], [`StoreError::KeyCount`],
+    /// and errors of objects that cannot be read. At most 16 of them are of messages outside segments.
     pub faults: Vec<StoreError>,
-    /// The database of a local board under its rows; none where that of a server was not looked at.
+    /// The state of the database under the rows of a local board. It is `None` where a server's database was not
+    /// tested.
     pub structure: Option<Structure>,
-    /// Names of the objects that a repair has replaced; they are not among the faults.
+    /// The names of the objects that a repair has replaced. They are not among the faults.
     pub repaired: Vec<String>,
 }
 
 impl Report {
-    /// Whether nothing is wrong (any more).
+    /// Returns whether nothing is wrong, or a repair has mended everything that was.
     pub fn is_sound(&self) -> bool {
         self.faults.is_empty() && matches!(self.structure, None | Some(Structure::Sound))
     }
 }
 
-/// What the tables say and what is wrong with them.
+/// The content of the tables, and their faults.
 #[derive(Default)]
 pub(crate) struct Tables {
     messages: u64,
@@ -65,22 +65,22 @@ pub(crate) struct Tables {
     pub(crate) segments: Vec<Segment>,
     pub(crate) keys: Vec<([u8; 32], u64)>,
     faults: Vec<StoreError>,
-    /// One-time keys of messages in the tail that are not listed as theirs, the first of them.
+    /// The first faults of one-time keys of messages in the tail that are not listed with their message.
     pub(crate) unlisted: Vec<StoreError>,
-    /// Rows of hashes that are damaged, the first of them.
+    /// The first faults of rows of hashes.
     pub(crate) unhashed: Vec<StoreError>,
-    /// Rows of running hashes that are damaged.
+    /// The faults of rows of running hashes.
     pub(crate) unchained: Vec<StoreError>,
 }
 
 impl Board {
-    /// Reads the whole file and tests every record, every row and the database under them; goes on
-    /// after damage. Never writes.
+    /// Reads the whole file and tests every record, every row and the database under them. Continues after damage.
+    /// Never writes.
     ///
-    /// `progress(done, total)` counts messages. Not found by this or any other reading: damage to
-    /// the one bit that names the root of a file left by a crash, which can hide its last append.
+    /// `progress(done, total)` counts messages. One kind of damage is found by no reading: damage to the bit that names
+    /// the root of a file that a crash left, which can hide the last append.
     ///
-    /// Errors: those that keep it from looking; damage found is in the [`Report`].
+    /// Errors: those that prevent the test; damage is in the [`Report`].
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Report, StoreError> {
         let (first, len) = (self.first(), self.len());
         let structure = check_structure(self.meta().source())?;
@@ -97,7 +97,7 @@ impl Board {
                 report.faults.extend(unchained);
                 report
             }
-            // So damaged that the database itself stopped.
+            // The damage is such that the database itself stopped.
             Err(fault) if fault.is_damage() => {
                 let mut lost = Tables {
                     messages: len,
@@ -115,7 +115,7 @@ impl Board {
     }
 }
 
-/// Lists a fault unless there are enough.
+/// Adds a fault to a list, unless the list is full.
 fn note(faults: &mut Vec<StoreError>, fault: StoreError) {
     if faults.len() < MAX_LISTED {
         faults.push(fault);
@@ -123,9 +123,9 @@ fn note(faults: &mut Vec<StoreError>, fault: StoreError) {
 }
 
 impl Tables {
-    /// Reads all tables, and tells where there are more or fewer one-time keys than messages.
+    /// Reads all tables. The second value is the error of a wrong number of one-time keys.
     ///
-    /// `progress` is given the end of the messages tested in the tail.
+    /// `progress` is called with the end of the messages that were tested in the tail.
     pub(crate) fn of(
         meta: &Meta,
         progress: &mut dyn FnMut(u64),
@@ -163,7 +163,7 @@ impl Tables {
             let mut seen = 0;
             view.each(rows, &[], |key, row| {
                 seen += 1;
-                // Runs of the tail have checksums of their own, version and configuration too.
+                // Runs of the tail have checksums of their own; so do the version and the configuration.
                 if rows_are(name, &[short(&TAIL), short(&META)]) {
                     return Ok(ControlFlow::Continue(()));
                 }
@@ -212,7 +212,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Segments leave nothing out before `sealed` but what has expired.
+    /// Tests that the segments contain all messages before `sealed` that have not expired.
     fn check_segments(&mut self, sealed: u64) {
         let mut next = self.first;
         let ends = self
@@ -231,7 +231,8 @@ impl Tables {
         }
     }
 
-    /// Every message of `range` has an intact record or is marked as lost, and its one-time key is listed.
+    /// Tests that every message of `range` has an intact record or is marked as lost, and that its one-time key is
+    /// listed.
     fn check_tail(
         &mut self,
         view: &View,
@@ -267,7 +268,7 @@ impl Tables {
     }
 }
 
-/// What is wrong with the rows of the meta table, one of each pair of which was intact when the file was opened.
+/// Returns the faults of the rows of the meta table. One row of each pair was intact when the file was opened.
 pub(crate) fn meta_faults(view: &View) -> Result<Vec<StoreError>, StoreError> {
     let mut faults = Vec::new();
     let mut note = |key: &[u8], intact: bool| {

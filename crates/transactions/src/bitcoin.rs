@@ -1,4 +1,4 @@
-//! Cuts Bitcoin blocks into transactions.
+//! Division of Bitcoin blocks into transactions.
 
 use crate::TransactionsError;
 use crate::reader::Reader;
@@ -7,9 +7,10 @@ const HEADER_BYTES: usize = 80;
 const WITNESS_MARKER: u8 = 0;
 const WITNESS_FLAG: u8 = 1;
 
-/// Cuts one Bitcoin block, witnesses included, into its transactions.
+/// Divides one Bitcoin block, witnesses included, into its transactions.
 ///
-/// Errors: any field that is malformed or cut short, bytes behind the last transaction.
+/// Errors: any field is malformed or truncated, or bytes follow the last transaction.
+///
 /// Source: the Bitcoin developer reference, "Block chain"; BIP 144 for witnesses.
 pub(crate) fn transactions(block: &[u8]) -> Result<Vec<&[u8]>, TransactionsError> {
     let mut reader = Reader::new(block);
@@ -60,7 +61,7 @@ fn witness_flag(reader: &mut Reader<'_>) -> Result<(), TransactionsError> {
     }
 }
 
-/// Skips the transparent inputs and outputs, which Zcash shares; returns the number of inputs.
+/// Skips the transparent inputs and outputs, whose format Zcash shares, and returns the number of inputs.
 pub(crate) fn transparent(reader: &mut Reader<'_>) -> Result<u64, TransactionsError> {
     let inputs = reader.compact_size()?;
     for _ in 0..inputs {

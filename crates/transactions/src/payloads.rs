@@ -6,8 +6,7 @@ use crate::{TransactionsError, bitcoin, zcash};
 
 pub(crate) const ZCASH_BLOCKS: &[u8] = include_bytes!("../data/zcash-mainnet-blocks.bin");
 
-/// The smallest payload that is served: the first 56 bytes of every record differ from those of all
-/// others.
+/// The smallest payload size: the first 56 bytes of every record differ from those of all others.
 pub const MIN_PAYLOAD_BYTES: usize = 64;
 
 const COUNTER_BYTES: usize = 8;
@@ -17,7 +16,7 @@ const COUNTER_BYTES: usize = 8;
 pub struct Source {
     /// The kind of the records.
     pub name: &'static str,
-    /// Number of records.
+    /// The number of records.
     pub count: usize,
     /// A note on the records' origin, and their length before cutting or padding.
     pub note: &'static str,
@@ -31,18 +30,17 @@ pub struct RealPayloads {
     records: Vec<&'static [u8]>,
 }
 
-/// Loads the real transactions, to be served as payloads of `payload_bytes` bytes.
+/// Loads the real transactions as payloads of `payload_bytes` bytes.
 ///
-/// Payload `i` is record `i` modulo [`RealPayloads::cycle`], the sources in their order, cut or
-/// zero-padded to `payload_bytes`. From the second cycle on, the last 8 bytes are overwritten with
-/// `i` in little-endian. The same `i` always gives the same bytes, and payloads of different `i`
-/// differ: records differ within their first 56 bytes, repetitions of a record in the counter. The
-/// one exception would be a record whose own bytes there spell a later `i`; for 64 and 612 bytes
-/// the tests exclude it up to `i` = 65,535.
+/// Payload `i` is record `i` modulo [`RealPayloads::cycle`], with the sources in order, truncated or
+/// zero-padded to `payload_bytes`. From the second cycle on, the last 8 bytes are overwritten with `i` in
+/// little-endian. A payload depends on `i` alone, and payloads of different `i` differ: records differ within
+/// their first 56 bytes, repetitions of a record in the counter. The one exception would be a record whose own
+/// bytes at the end equal a later `i`; for 64 and 612 bytes the tests exclude this up to `i` = 65,535.
 ///
 /// Range:  `payload_bytes` at least [`MIN_PAYLOAD_BYTES`].
-/// Errors: `PayloadTooShort`; any other variant if the chain data that ships with this crate is
-/// damaged.
+///
+/// Errors: `PayloadTooShort`; any other variant if the chain data that ships with this crate is damaged.
 pub fn real_payloads(payload_bytes: usize) -> Result<RealPayloads, TransactionsError> {
     if payload_bytes < MIN_PAYLOAD_BYTES {
         return Err(TransactionsError::PayloadTooShort {
@@ -80,22 +78,22 @@ pub fn real_payloads(payload_bytes: usize) -> Result<RealPayloads, TransactionsE
 }
 
 impl RealPayloads {
-    /// The sources, in the order in which payloads draw on them.
+    /// Returns the sources in the order in which payloads use them.
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
 
-    /// Number of records, after which payloads start over with a counter.
+    /// Returns the number of records, after which payloads start over with a counter.
     pub fn cycle(&self) -> usize {
         self.records.len()
     }
 
-    /// Length of every payload.
+    /// Returns the length of every payload.
     pub fn payload_bytes(&self) -> usize {
         self.payload_bytes
     }
 
-    /// Payload `i`, `payload_bytes` long; defined for every `i`.
+    /// Returns payload `i`, `payload_bytes` long. Every `i` has one.
     pub fn payload(&self, i: usize) -> Vec<u8> {
         let record = self.records[i % self.cycle()];
         let mut payload = vec![0; self.payload_bytes];
@@ -108,7 +106,7 @@ impl RealPayloads {
         payload
     }
 
-    /// All payloads from the first on, practically without end.
+    /// Returns all payloads from the first on. The iterator is practically endless.
     pub fn iter(&self) -> impl Iterator<Item = Vec<u8>> + '_ {
         (0..).map(|i| self.payload(i))
     }

@@ -23,12 +23,12 @@ impl<'a> Reader<'a> {
         self.bytes.len() - self.offset
     }
 
-    /// The bytes read since `start`, an earlier [`Reader::offset`].
+    /// Returns the bytes read since `start`, an earlier [`Reader::offset`].
     pub(crate) fn since(&self, start: usize) -> &'a [u8] {
         &self.bytes[start..self.offset]
     }
 
-    /// The next byte, left unread; `None` at the end.
+    /// Returns the next byte without reading it; `None` at the end.
     pub(crate) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.offset).copied()
     }
@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
         Ok(self.since(start))
     }
 
-    /// Reads bytes led by their number, a compact size.
+    /// Reads bytes that follow their number, a compact size.
     pub(crate) fn sized(&mut self) -> Result<&'a [u8], TransactionsError> {
         let len = self.compact_size()?;
         self.records(len, 1)
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
-    /// Reads a compact size: 1, 3, 5 or 9 bytes, of which only the shortest form is accepted.
+    /// Reads a compact size of 1, 3, 5 or 9 bytes. Only the shortest form is accepted.
     pub(crate) fn compact_size(&mut self) -> Result<u64, TransactionsError> {
         let offset = self.offset;
         let (found, smallest, width) = match self.u8()? {

@@ -1,4 +1,4 @@
-//! Bitcoin's double SHA-256, with which tests check that the chain data is genuine.
+//! Bitcoin's double SHA-256. Tests use it to check that the chain data is genuine.
 
 use sha2::{Digest, Sha256};
 
@@ -6,7 +6,7 @@ pub(crate) fn sha256d(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(Sha256::digest(bytes)).into()
 }
 
-/// The Merkle root over `leaves`; an odd level repeats its last node.
+/// Returns the Merkle root of `leaves`; an odd level repeats its last node.
 pub(crate) fn merkle_root(mut leaves: Vec<[u8; 32]>) -> [u8; 32] {
     while leaves.len() > 1 {
         leaves = leaves
@@ -17,7 +17,7 @@ pub(crate) fn merkle_root(mut leaves: Vec<[u8; 32]>) -> [u8; 32] {
     leaves[0]
 }
 
-/// Whether a block header's hash meets the target that its `bits` field states.
+/// Returns whether a block header's hash meets the target in its `bits` field.
 pub(crate) fn meets_target(header: &[u8], bits: [u8; 4]) -> bool {
     let mut hash = sha256d(header);
     hash.reverse();

@@ -1,10 +1,10 @@
-//! Cuts Zcash blocks into transactions and shielded outputs.
+//! Division of Zcash blocks into transactions and shielded outputs.
 
 use crate::TransactionsError;
 use crate::bitcoin::transparent;
 use crate::reader::Reader;
 
-/// Length of what a recipient tries to decrypt: ephemeral key and `enc_ciphertext`.
+/// The length of the data that a recipient tries to decrypt: ephemeral key and `enc_ciphertext`.
 pub(crate) const OUTPUT_BYTES: usize = 32 + 580;
 
 const HEADER_BYTES: usize = 140;
@@ -23,12 +23,12 @@ const OUTPUT_V4_BYTES: usize = 948;
 const SPEND_V5_BYTES: usize = 96;
 const OUTPUT_V5_BYTES: usize = 756;
 const ACTION_BYTES: usize = 820;
-/// Ahead of the ephemeral key: value commitment, note commitment.
+/// The bytes before the ephemeral key: value commitment, note commitment.
 const OUTPUT_LEAD_BYTES: usize = 2 * 32;
-/// Ahead of the ephemeral key: value commitment, nullifier, randomised key, note commitment.
+/// The bytes before the ephemeral key: value commitment, nullifier, randomised key, note commitment.
 const ACTION_LEAD_BYTES: usize = 4 * 32;
 
-/// What a run of blocks contains, in chain order.
+/// The content of a run of blocks, in chain order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contents<'a> {
     pub(crate) transactions: Vec<&'a [u8]>,
@@ -38,9 +38,10 @@ pub(crate) struct Contents<'a> {
     pub(crate) orchard: Vec<&'a [u8]>,
 }
 
-/// Cuts concatenated Zcash blocks into transactions and shielded outputs.
+/// Divides concatenated Zcash blocks into transactions and shielded outputs.
 ///
-/// Errors: any field that is malformed or cut short.
+/// Errors: any field is malformed or truncated.
+///
 /// Source: Zcash protocol specification, sections 7.1 to 7.6.
 pub(crate) fn contents(blocks: &[u8]) -> Result<Contents<'_>, TransactionsError> {
     let mut reader = Reader::new(blocks);
@@ -161,7 +162,7 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// The ephemeral key and `enc_ciphertext` of each record: neighbours in every version.
+/// Returns the ephemeral key and `enc_ciphertext` of each record, which are adjacent in every version.
 fn ciphertexts(records: &[u8], size: usize, lead: usize) -> impl Iterator<Item = &[u8]> {
     records
         .chunks_exact(size)

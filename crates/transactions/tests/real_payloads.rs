@@ -1,4 +1,4 @@
-//! Real payloads as other crates see them.
+//! Real payloads through the public interface.
 
 use std::collections::HashSet;
 
@@ -84,7 +84,7 @@ fn payloads_below_the_minimum_are_refused() {
     assert!(real_payloads(64).is_ok());
 }
 
-/// What the notebook below `python/notebooks` reads.
+/// The part of the notebook below `python/notebooks` that the test reads.
 const OUTPUTS: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../python/notebooks/zcash-outputs.bin"

@@ -1,7 +1,7 @@
 //! Recipients and senders in a browser: client, inbox and protocol for JavaScript. This crate has no logic of its own.
 //!
 //! Secrets are passed as arrays that are moved into the module and wiped, and returned in one copy that JavaScript
-//! owns. SECURITY.md describes copies and timing of JavaScript engines.
+//! owns. docs/security/implementation.md describes copies and timing of JavaScript engines.
 #![forbid(unsafe_code)]
 
 mod address;

@@ -20,7 +20,7 @@ const EPOCH: Epoch = Epoch {
 };
 
 fn path(folder: &str, name: &str) -> PathBuf {
-    let root = [env!("CARGO_MANIFEST_DIR"), "../../testdata/wire/v2"];
+    let root = [env!("CARGO_MANIFEST_DIR"), "../../testdata/wire/v1"];
     root.into_iter().chain([folder, name]).collect()
 }
 
@@ -62,7 +62,7 @@ fn frozen_keys_are_made_again() {
 }
 
 #[test]
-#[ignore = "writes testdata/wire/v2"]
+#[ignore = "writes testdata/wire/v1"]
 fn freeze() {
     for (path, line) in made() {
         fs::write(path, line).unwrap();

@@ -3,10 +3,10 @@
 use chacha20::ChaCha20Rng;
 use omr_client::DecodeError;
 use omr_detector::{MessageSource, Quiet, Stages};
-use omr_lab::measure::{EarlierBench, EarlierKeys, Workload};
-use omr_papers::clear::{EarlierScheme, EarlierSet};
-use omr_papers::client::{EarlierRecipient, ring_keys};
-use omr_papers::detector::{Bundles, EarlierDetector, RowShape, RowSource};
+use omr_lab::measure::{PaperBench, PaperKeys, Workload};
+use omr_papers::clear::{PaperScheme, PaperSet};
+use omr_papers::client::{PaperRecipient, ring_keys};
+use omr_papers::detector::{Bundles, PaperDetector, RowShape, RowSource};
 use omr_protocol::ClueKind;
 use omr_protocol::{Clue, Placement, SEED_BYTES};
 use rand_core::SeedableRng;
@@ -27,7 +27,7 @@ fn value(p: u64, bundle: usize, which: u64) -> u32 {
 /// A second batch is not full.
 #[test]
 fn sums_of_the_pertinent_bundles_come_out_of_clues() {
-    let set = EarlierSet::named("insecure-tiny-perfomr1-v1", true).unwrap();
+    let set = PaperSet::named("insecure-tiny-perfomr1-v1", true).unwrap();
     let earlier = Arc::new(set.params().unwrap());
     let params = &earlier.params;
     let mut rng = ChaCha20Rng::seed_from_u64(1);
@@ -35,7 +35,7 @@ fn sums_of_the_pertinent_bundles_come_out_of_clues() {
     let n = params.slots() as u64;
     let messages = n + n / 3;
     let mut board = Workload::new(params.clue.clone(), keys.clue.clone(), messages, 14, 1, 5);
-    let detector = EarlierDetector::new(earlier.clone(), keys.detection);
+    let detector = PaperDetector::new(earlier.clone(), keys.detection);
     let bundles = Bundles::new(params, 2).unwrap();
     let mut compressor = detector.compressor(bundles, SHAPE).unwrap();
     let steps = detector.baby_steps(&Quiet).unwrap();
@@ -84,7 +84,7 @@ fn sums_of_the_pertinent_bundles_come_out_of_clues() {
         }
     }
     let (digest, _) = compressor.finish();
-    let recipient = EarlierRecipient::new(params, &keys.secret);
+    let recipient = PaperRecipient::new(params, &keys.secret);
     let sums = recipient.sums(&digest, SHAPE.positions()).unwrap();
     let sums: Vec<u64> = sums.into_iter().map(u64::from).collect();
     assert_eq!(sums, expected);
@@ -97,19 +97,19 @@ fn sums_of_the_pertinent_bundles_come_out_of_clues() {
 }
 
 /// The sets of a scheme for tests, with keys that serve all runs.
-fn keys(scheme: EarlierScheme) -> EarlierKeys {
-    let sets = EarlierSet::tiny();
+fn keys(scheme: PaperScheme) -> PaperKeys {
+    let sets = PaperSet::tiny();
     let set = sets.iter().find(|set| set.scheme == scheme);
-    EarlierKeys::new(set.unwrap(), 7).unwrap()
+    PaperKeys::new(set.unwrap(), 7).unwrap()
 }
 
 /// Up to three batches, the last not full; all pertinent messages come out bit for bit, and one more than the bound
 /// is told.
-fn payloads_come_out(scheme: EarlierScheme, bundles: &[usize]) {
+fn payloads_come_out(scheme: PaperScheme, bundles: &[usize]) {
     let keys = keys(scheme);
     let n = keys.set().slots as u64;
     for (&bundle, messages) in bundles.iter().zip([n, n + n / 3, 2 * n + 5]) {
-        let bench = EarlierBench {
+        let bench = PaperBench {
             scheme,
             messages,
             pertinent: 12,
@@ -120,10 +120,10 @@ fn payloads_come_out(scheme: EarlierScheme, bundles: &[usize]) {
         };
         let figures = bench.run_with(&keys, &Quiet).unwrap();
         assert_eq!((figures.exact, figures.wrong), (12, 0), "{bundle}");
-        if scheme == EarlierScheme::Omd1p {
+        if scheme == PaperScheme::Omd1p {
             continue;
         }
-        let bench = EarlierBench {
+        let bench = PaperBench {
             pertinent: 13,
             ..bench
         };
@@ -134,27 +134,27 @@ fn payloads_come_out(scheme: EarlierScheme, bundles: &[usize]) {
 
 #[test]
 fn payloads_of_omr2p() {
-    payloads_come_out(EarlierScheme::Omr2p, &[1, 1, 1]);
+    payloads_come_out(PaperScheme::Omr2p, &[1, 1, 1]);
 }
 
 #[test]
 fn payloads_of_omr1p() {
-    payloads_come_out(EarlierScheme::Omr1p, &[1, 1]);
+    payloads_come_out(PaperScheme::Omr1p, &[1, 1]);
 }
 
 #[test]
 fn indices_of_omd1p() {
-    payloads_come_out(EarlierScheme::Omd1p, &[1, 1, 1]);
+    payloads_come_out(PaperScheme::Omd1p, &[1, 1, 1]);
 }
 
 /// A batch more than a vector has bits.
 #[test]
 fn indices_of_omd1p_in_two_vectors() {
-    let keys = keys(EarlierScheme::Omd1p);
+    let keys = keys(PaperScheme::Omd1p);
     let n = keys.set().slots as u64;
     let bits = u64::from(keys.set().p.ilog2());
-    let bench = EarlierBench {
-        scheme: EarlierScheme::Omd1p,
+    let bench = PaperBench {
+        scheme: PaperScheme::Omd1p,
         messages: bits * n + n / 2,
         pertinent: 40,
         bound: 40,
@@ -168,15 +168,15 @@ fn indices_of_omd1p_in_two_vectors() {
 
 #[test]
 fn payloads_of_perfomr1() {
-    payloads_come_out(EarlierScheme::Perfomr1, &[2, 1, 4]);
+    payloads_come_out(PaperScheme::Perfomr1, &[2, 1, 4]);
 }
 
 #[test]
 fn payloads_of_perfomr2() {
-    payloads_come_out(EarlierScheme::Perfomr2, &[2, 1, 4]);
+    payloads_come_out(PaperScheme::Perfomr2, &[2, 1, 4]);
 }
 
 #[test]
 fn payloads_of_dos_perfomr() {
-    payloads_come_out(EarlierScheme::DosPerfomr, &[2, 1]);
+    payloads_come_out(PaperScheme::DosPerfomr, &[2, 1]);
 }

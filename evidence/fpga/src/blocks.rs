@@ -1,33 +1,34 @@
-//! Cycles and resources of the RTL's blocks, and what they are at another size or parallelism.
+//! Cycles and resources of the RTL's blocks, and their extrapolation to another size or parallelism.
 
 use crate::FpgaError;
 use crate::cost::{BUTTERFLY, Cost, Lanes, ROW_LANE, SUM_LANE, WEIGHING_LANE};
 use crate::schedule::UNITS;
 use serde::{Deserialize, Serialize};
 
-/// Where the cycles of blocks come from.
+/// The source of the blocks' cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
-    /// Read from counters in simulated RTL, as all files are that do not say otherwise.
+    /// Counters in simulated RTL; the default of files that state no source.
     #[default]
     Rtl,
-    /// Computed.
+    /// A formula.
     Formula,
 }
 
-/// A way of transforms.
+/// The direction of a transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// From coefficients.
+    /// From coefficients to evaluations.
     Forward,
-    /// To coefficients.
+    /// From evaluations to coefficients.
     Inverse,
 }
 
 impl Way {
-    /// Times that a core of B butterflies is busy with the `n / 2B` rows of one of several transforms: a forward one's last
-    /// stage goes out while the next one's rows come in, an inverse one goes out while they do.
+    /// Returns how often a core of B butterflies processes the `n / 2B` rows of a transform in a sequence of
+    /// transforms. A forward transform's last stage leaves while the next one's rows enter; an inverse
+    /// transform's results leave while they do.
     fn passes(self, n: f64) -> f64 {
         match self {
             Self::Forward => n.log2(),
@@ -36,25 +37,26 @@ impl Way {
     }
 }
 
-/// A block as it was measured: `ops` operations one after another on rows of `n` residues, `lanes` residues at a time.
+/// The measurement of a block: `ops` operations in sequence on rows of `n` residues, `lanes` residues at a
+/// time.
 ///
-/// A transform has as many butterflies as pairs of lanes. Each operation has one row, but that of a basis conversion,
-/// which makes `limbs` rows from `special` ones.
+/// A transform has as many butterflies as pairs of lanes. Each operation processes one row, except a basis
+/// conversion, which computes `limbs` rows from `special` rows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Block {
-    /// Coefficients of a row.
+    /// The number of coefficients in a row.
     pub n: u64,
-    /// Rows of a ciphertext.
+    /// The number of rows in a ciphertext.
     pub limbs: u64,
-    /// Special rows of a key.
+    /// The number of special rows of a key.
     pub special: u64,
-    /// Residues in a cycle.
+    /// The number of residues processed in one cycle.
     pub lanes: u64,
-    /// Operations.
+    /// The number of operations.
     pub ops: u64,
-    /// Cycles of all operations, from the command to the last word written.
+    /// The cycles of all operations, from the command to the last word written.
     pub cycles: u64,
-    /// DSP slices at these lanes.
+    /// DSP slices for these lanes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dsp: Option<u64>,
     /// Block RAMs of 36 Kb.
@@ -71,68 +73,72 @@ pub struct Block {
     pub ff: Option<u64>,
 }
 
-/// The blocks that a design is made of. Fields of the file that are not here are of wholes, which the model predicts.
+/// The blocks of a design. The file has other fields for measurements of whole transforms, which the model
+/// predicts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Blocks {
-    /// Where cycles come from.
+    /// The source of the cycles.
     #[serde(default)]
     pub source: Source,
     /// A forward transform.
     pub ntt: Block,
-    /// An inverse one.
+    /// An inverse transform.
     pub intt: Block,
-    /// Addition of ciphertexts.
+    /// The addition of ciphertexts.
     pub ccadd: Block,
-    /// Product of a plaintext with a ciphertext.
+    /// The product of a plaintext with a ciphertext.
     pub pcmul: Block,
-    /// One target row of a basis conversion.
+    /// The basis conversion of all target rows.
     pub bconv: Block,
     /// The permutation of a row.
     pub automorphism: Block,
-    /// Lanes that add products up, 16 to a reducer; none: assumed, without RTL.
+    /// Lanes that add up products, 16 to a reducer; `None`: assumed without RTL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sum_lane: Option<Lanes>,
-    /// The same, 8 to a reducer: for sums of 8 to 15 products.
+    /// Lanes that add up products, 8 to a reducer, for sums of 8 to 15 products; `None`: assumed without RTL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sum_lane_8: Option<Lanes>,
-    /// A basis conversion on lanes of sums, with what weighs its sources; none: put together from both.
+    /// A basis conversion on lanes of sums, with the lanes that weight its sources; `None`: composed of both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bconv_sums: Option<Block>,
-    /// A whole engine: one core, one unit of conversions and one of rows, and what leads them.
+    /// A whole engine: one core, one unit of conversions, one unit of rows, and their control.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rot: Option<Cost>,
 }
 
-/// Products of each sum where 16 lanes share a reducer.
+/// The number of products in each sum if 16 lanes share a reducer.
 const SUMMED_BY_ONE: usize = 16;
 
-/// Lanes of a conversion that share one that weighs sources, and so the cycles that each source of a row takes.
+/// The number of lanes of a conversion that share one lane for weighting sources, and so the cycles that each
+/// source of a row takes.
 const LANES_OF_WEIGHING: usize = 12;
 
-/// Cycles from the last source of a row to its quotient, when the row is weighted beside lanes of sums.
+/// The cycles from the last source of a row to its quotient, if the row is weighted beside lanes of sums.
 const QUOTIENT: usize = 30;
 
-/// Cycles of a row of a conversion on lanes of sums. Sources are weighted one row ahead and no more, so that two rows take
-/// no less than the products of one, the weighing of another and its quotient: `conversion_on_sums` of `hw/tb/formulas.h`.
+/// Returns the cycles of a row of a conversion on lanes of sums. Sources are weighted only one row ahead, so
+/// two rows take at least the products of one row, the weighting of another, and its quotient:
+/// `conversion_on_sums` of `hw/tb/formulas.h`.
 fn sums_slots(products: usize, weighing: usize) -> usize {
     let waiting = (products + weighing + QUOTIENT).div_ceil(2);
     products.max(weighing).max(waiting)
 }
 
-/// BRAM36 of a transform of 65,536 points by 64 butterflies: two memories of 128 banks, 108 for twiddles.
+/// BRAM36 of a transform of 65,536 points by 64 butterflies: two memories of 128 banks, and 108 for twiddles.
 const NTT_BRAM36: u64 = 364;
 
 impl Blocks {
-    /// The blocks of `hw/`.
+    /// Returns the blocks of `hw/`.
     ///
     /// Errors: `Cycles`, `Block`.
     pub fn of_repository() -> Result<Self, FpgaError> {
         Self::parse(include_str!("cycles.json"))
     }
 
-    /// Reads what `hw/model/cycles.json` holds.
+    /// Parses the content of `hw/model/cycles.json`.
     ///
-    /// Errors: `Cycles`; `Block` for one that is quicker than its lanes allow, or takes more than four times as long.
+    /// Errors: `Cycles`; `Block` for a block that is faster than its lanes allow, or takes more than four times
+    /// as long.
     pub fn parse(json: &str) -> Result<Self, FpgaError> {
         let blocks: Self = serde_json::from_str(json)?;
         for (name, block, ideal) in blocks.each() {
@@ -141,8 +147,9 @@ impl Blocks {
         Ok(blocks)
     }
 
-    /// Blocks at 65,536 points by the formulas `(n / 2B + 15) log n + n / 2B` of a transform by B butterflies with its row
-    /// brought in, `n / 2B` more where it is brought out, and words over lanes for all others.
+    /// Returns blocks for 65,536 points by formulas: a transform by B butterflies takes
+    /// `(n / 2B + 15) log n + n / 2B` cycles including the input of its row, and `n / 2B` more with the output;
+    /// all other blocks take their words divided by the lanes.
     #[must_use]
     pub fn formula() -> Self {
         let (n, lanes) = (1 << 16, 128);
@@ -183,7 +190,7 @@ impl Blocks {
         }
     }
 
-    /// Each block with its name and the fewest cycles that its lanes allow for an operation.
+    /// Returns each block with its name and the fewest cycles that its lanes allow for an operation.
     fn each(&self) -> [(&'static str, &Block, f64); 6] {
         [
             ("ntt", &self.ntt, self.ntt.transform_ideal(Way::Forward)),
@@ -199,8 +206,9 @@ impl Blocks {
         ]
     }
 
-    /// Cycles that one of several transforms of `n` points holds B butterflies: `(n / 2B) log n + f log n`, `n / 2B` more
-    /// for an inverse one, with the fill f of each stage as measured.
+    /// Returns the cycles that one transform of `n` points in a sequence occupies B butterflies:
+    /// `(n / 2B) log n + f log n`, and `n / 2B` more for an inverse transform. The fill f of each stage is
+    /// measured.
     #[must_use]
     pub fn transform_cycles(&self, n: usize, butterflies: usize, way: Way) -> f64 {
         let block = match way {
@@ -212,15 +220,16 @@ impl Blocks {
         n / (2.0 * butterflies as f64) * way.passes(n) + fill * n.log2()
     }
 
-    /// Cycles from when a core takes the next row to when the last of its results is out.
+    /// Returns the cycles from the time a core accepts the next row until the last of its results is out.
     #[must_use]
     pub fn transform_tail(&self, n: usize, butterflies: usize) -> f64 {
         n as f64 / (2.0 * butterflies as f64)
     }
 
-    /// Cycles of a basis conversion: a product of each coefficient for every source and the quotient with each target, so
-    /// many in a cycle. Each product reduced, sources are weighted by the same lanes; where sums are (`summed`), beside
-    /// them, in as many cycles as lanes share what weighs.
+    /// Returns the cycles of a basis conversion: for each coefficient, one product for every pair of source and
+    /// target and one quotient for each target, distributed over the lanes. If each product is reduced, the
+    /// same lanes weight the sources. If sums are reduced (`summed`), other lanes weight them at the same time;
+    /// each of these is shared by [`LANES_OF_WEIGHING`] lanes and takes as many cycles for each source.
     #[must_use]
     pub fn conversion_cycles(
         &self,
@@ -243,26 +252,27 @@ impl Blocks {
         slots as f64 * n as f64 / lanes as f64 + fill
     }
 
-    /// Cycles of `rows` rows of products, so many residues a cycle.
+    /// Returns the cycles of `rows` rows of products, `lanes` residues in a cycle.
     #[must_use]
     pub fn product_cycles(&self, n: usize, rows: usize, lanes: usize) -> f64 {
         rows as f64 * n as f64 / lanes as f64 + self.pcmul.excess(self.pcmul.row_ideal())
     }
 
-    /// Cycles of adding a row.
+    /// Returns the cycles of the addition of a row.
     #[must_use]
     pub fn addition_cycles(&self, n: usize, lanes: usize) -> f64 {
         n as f64 / lanes as f64 + self.ccadd.excess(self.ccadd.row_ideal())
     }
 
-    /// Cycles by which the permutation of a row is behind its words.
+    /// Returns the latency of the permutation of a row, in cycles.
     #[must_use]
     pub fn permutation_fill(&self) -> f64 {
         self.automorphism.excess(self.automorphism.row_ideal())
     }
 
-    /// What a butterfly takes, a product in a basis conversion, a lane of key products, and a lane of the sums over
-    /// `block` baby steps. `summed`: conversions and sums add products up before they reduce.
+    /// Returns the cost of a butterfly, of a product in a basis conversion, of a lane of key products, and of a
+    /// lane of the sums over `block` baby steps. If `summed`, conversions and sums add up products before they
+    /// reduce them.
     #[must_use]
     pub fn each_cost(&self, summed: bool, block: usize) -> [Cost; UNITS] {
         // A lane is half a butterfly.
@@ -282,11 +292,10 @@ impl Blocks {
         }
     }
 
-    /// What leads the units: of the measured engine what its units do not take.
+    /// Returns the cost of the control: that of the measured engine minus that of its units.
     #[must_use]
     pub fn leading(&self) -> Cost {
-        let units = [&self.ntt, &self.pcmul, &self.bconv];
-        let units = units.map(|block| Cost {
+        let units = [&self.ntt, &self.pcmul, &self.bconv].map(|block| Cost {
             bram36: block.bram36.unwrap_or(0) as f64,
             ..block.lane(Cost::default()).times(block.lanes as f64)
         });
@@ -303,10 +312,9 @@ impl Blocks {
         })
     }
 
-    /// BRAM36 of a transform of `n` points, its banks in block RAM, and of one with its banks in UltraRAM with their
-    /// number.
+    /// Returns the memory of a transform of `n` points, with its banks in block RAM or in UltraRAM.
     ///
-    /// A core has two memories of `2 B` banks. What a measured core has beside the banks is twiddles.
+    /// A core has two memories of `2 B` banks. The rest of a measured core's memory is twiddles.
     #[must_use]
     pub fn transform_memory(&self, n: usize, butterflies: usize) -> TransformMemory {
         let banks = |n: u64, lanes: u64, depth: u64| 4 * lanes * (n / (2 * lanes)).div_ceil(depth);
@@ -321,19 +329,20 @@ impl Blocks {
     }
 }
 
-/// Memories of a transform's core.
+/// The memories of a transform's core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransformMemory {
-    /// BRAM36 with all of it there.
+    /// BRAM36 with all memories in block RAM.
     pub bram36: u64,
-    /// BRAM36 with its banks in UltraRAM.
+    /// BRAM36 with the banks in UltraRAM.
     pub twiddles_bram36: u64,
-    /// UltraRAMs of its banks.
+    /// UltraRAMs of the banks.
     pub uram: u64,
 }
 
 impl Block {
-    /// What a lane takes; `otherwise` what the block does not say. Memories are not counted by lanes.
+    /// Returns the cost of a lane; `otherwise` has the values that the block lacks. Memories are not counted by
+    /// lanes.
     fn lane(&self, otherwise: Cost) -> Cost {
         let of = |found: Option<u64>, otherwise: f64| {
             found.map_or(otherwise, |found| found as f64 / self.lanes as f64)
@@ -346,24 +355,25 @@ impl Block {
         }
     }
 
-    /// Residues of a row over those of a cycle.
+    /// Returns the fewest cycles of an operation on one row.
     fn row_ideal(&self) -> f64 {
         self.n as f64 / self.lanes as f64
     }
 
-    /// Butterflies of one of several over those of a cycle, and its part of the time when the first row comes in or the
-    /// last one goes out, with no other beside it.
+    /// Returns the fewest cycles of one transform in a sequence, with its share of the time in which the first
+    /// row enters or the last row leaves with no other beside it.
     fn transform_ideal(&self, way: Way) -> f64 {
         self.row_ideal() * (way.passes(self.n as f64) + 1.0 / self.ops as f64)
     }
 
-    /// Products of a basis conversion over those of a cycle. `weigh`: those of sources with their weights are among them.
+    /// Returns the fewest cycles of a basis conversion. If `weigh`, they include the products of sources with
+    /// their weights.
     fn conversion_ideal(&self, weigh: bool) -> f64 {
         let products = self.limbs * (self.special + 1) + if weigh { self.special } else { 0 };
         products as f64 * self.row_ideal()
     }
 
-    /// Cycles of an operation beyond the fewest: fill and drain.
+    /// Returns the cycles of an operation in excess of the fewest: fill and drain.
     fn excess(&self, ideal: f64) -> f64 {
         self.cycles as f64 / self.ops as f64 - ideal
     }

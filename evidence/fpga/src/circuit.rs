@@ -1,4 +1,4 @@
-//! The affine transform of a parameter set, counted: rotations, rows, digits, plaintexts.
+//! Counts of a parameter set's affine transform: rotations, rows, digits, plaintexts.
 
 use crate::FpgaError;
 use crate::device::{MAX_RING, WORD_BITS};
@@ -8,41 +8,43 @@ use omr_protocol::clue::OFFSET_LEN;
 use omr_ring::Basis;
 use omr_rlwe::KeyShape;
 
-/// What a key switch of one ciphertext is made of.
+/// The shape of a key switch of one ciphertext.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Switch {
-    /// Rows of each digit.
+    /// The number of rows in each digit.
     pub digits: Vec<usize>,
-    /// Special primes.
+    /// The number of special primes.
     pub special: usize,
 }
 
 impl Switch {
     fn new(shape: &KeyShape, basis: &Basis) -> Self {
-        let own = shape
+        let digits = shape
             .digits()
             .iter()
-            .map(|digit| digit.intersection(basis).len());
+            .map(|digit| digit.intersection(basis).len())
+            .filter(|&rows| rows > 0);
         Self {
-            digits: own.filter(|&rows| rows > 0).collect(),
+            digits: digits.collect(),
             special: shape.special().len(),
         }
     }
 
-    /// Rows of the ciphertext.
+    /// Returns the number of rows in the ciphertext.
     #[must_use]
     pub fn limbs(&self) -> usize {
         self.digits.iter().sum()
     }
 
-    /// Rows of a key: body and mask of every digit.
+    /// Returns the number of rows in a key: body and mask of every digit.
     #[must_use]
     pub fn key_rows(&self) -> usize {
         2 * self.digits.len() * (self.limbs() + self.special)
     }
 
-    /// What raising all digits to the other primes takes, from the mask to what meets a key: transforms of its rows to
-    /// coefficients and of raised ones back; products of the sources and a quotient with each target.
+    /// Returns the work of raising all digits to the other primes, from the mask to the input of the products
+    /// with a key: inverse transforms of the mask's rows, forward transforms of the raised rows, products of
+    /// the sources, and one quotient with each target.
     #[must_use]
     pub fn raising(&self) -> Conversions {
         let all = self.limbs() + self.special;
@@ -54,8 +56,8 @@ impl Switch {
         }
     }
 
-    /// What dividing both parts by the special primes takes: transforms of special rows to coefficients and of what is
-    /// subtracted back; products as in [`Self::raising`].
+    /// Returns the work of dividing both parts by the special primes: inverse transforms of the special rows,
+    /// forward transforms of the subtracted rows, and products as in [`Self::raising`].
     #[must_use]
     pub fn dividing(&self) -> Conversions {
         let (limbs, special) = (self.limbs(), self.special);
@@ -67,61 +69,63 @@ impl Switch {
     }
 }
 
-/// Work of basis conversions.
+/// The work of basis conversions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conversions {
-    /// Transforms of a row to coefficients.
+    /// The number of transforms of a row to coefficients.
     pub inverse: usize,
-    /// Transforms of a row from coefficients.
+    /// The number of transforms of a row from coefficients.
     pub forward: usize,
-    /// Products for each coefficient.
+    /// The number of products for each coefficient.
     pub products: usize,
 }
 
-/// The affine transform of one batch.
+/// The affine transform of one batch, as counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Circuit {
-    /// The parameter set.
+    /// The name of the parameter set.
     pub set: &'static str,
-    /// Coefficients of a row: messages of a batch.
+    /// The number of coefficients in a row, which is the number of messages in a batch.
     pub n: usize,
-    /// Rows of a ciphertext.
+    /// The number of rows in a ciphertext.
     pub limbs: usize,
-    /// Bits of the widest prime.
+    /// The number of bits of the widest prime.
     pub prime_bits: u32,
-    /// Bits of the plaintext modulus.
+    /// The number of bits of the plaintext modulus.
     pub plain_bits: u32,
-    /// Coordinates of a clue.
+    /// The number of coordinates of a clue.
     pub coordinates: usize,
-    /// Rotations of the secret that are held.
+    /// The number of rotations of the secret that are stored.
     pub baby_steps: usize,
-    /// Baby steps of each coordinate.
+    /// The number of baby steps of each coordinate.
     pub baby: usize,
-    /// Sums that are turned and added.
+    /// The number of giant steps: sums that are rotated and added.
     pub giant_steps: usize,
-    /// Plaintexts beside the diagonals, of bound clues.
+    /// The number of plaintexts for bound clues, in addition to the diagonals.
     pub offsets: usize,
-    /// Key switch of a baby step.
+    /// The key switch of a baby step.
     pub step: Switch,
-    /// Key switch of a giant step.
+    /// The key switch of a giant step.
     pub giant: Switch,
-    /// Rows that the move to the next level drops.
+    /// The number of rows that the move to the next level drops.
     pub dropped: usize,
-    /// Rows of the result.
+    /// The number of rows in the result.
     pub result_limbs: usize,
 }
 
 impl Circuit {
-    /// Counts the transform of a set with clues of a kind.
+    /// Counts the transform of a set with clues of one kind.
     ///
-    /// Errors: `PrimeBits`, `Ring` where the RTL does not hold the set.
+    /// Errors: `PrimeBits`, `Ring` if the RTL cannot hold the set.
     pub fn new(params: &Params, clues: ClueKind) -> Result<Self, FpgaError> {
         let (spec, shape) = (params.spec(), params.circuit());
         let (basis, next) = (params.chain.basis(0), params.chain.basis(1));
         let step = Switch::new(&params.step_shape, basis);
         let giant = Switch::new(&params.giant_shape, basis);
-        let used = [params.step_shape.extended(), params.giant_shape.extended()];
-        let used = used.iter().fold(basis.union(next), |all, b| all.union(b));
+        let extended = [params.step_shape.extended(), params.giant_shape.extended()];
+        let used = extended
+            .iter()
+            .fold(basis.union(next), |all, b| all.union(b));
         let bits = |&id: &usize| 64 - params.ring.modulus(id).value().leading_zeros();
         let circuit = Self {
             set: params.name(),
@@ -146,7 +150,7 @@ impl Circuit {
         Ok(circuit)
     }
 
-    /// Checks that the RTL's words and memories hold the set.
+    /// Checks that the RTL's words and memories can hold the set.
     ///
     /// Errors: `PrimeBits`, `Ring`.
     pub fn check(&self) -> Result<(), FpgaError> {
@@ -162,7 +166,7 @@ impl Circuit {
         Ok(())
     }
 
-    /// Whether both are the same work on a card: all but the names of the sets.
+    /// Returns whether both circuits are equal except for the names of their sets, and so need equal work.
     #[must_use]
     pub fn is_same_work(&self, other: &Self) -> bool {
         let set = other.set;
@@ -172,7 +176,7 @@ impl Circuit {
         } == *other
     }
 
-    /// Rotations by the two keys.
+    /// Returns the numbers of rotations with the key of baby steps and with that of giant steps.
     #[must_use]
     pub fn rotations(&self) -> [usize; 2] {
         [
@@ -181,25 +185,27 @@ impl Circuit {
         ]
     }
 
-    /// Diagonals, which all coordinates share.
+    /// Returns the number of diagonals, which all coordinates share.
     #[must_use]
     pub fn diagonals(&self) -> usize {
         self.baby * self.giant_steps
     }
 
-    /// Plaintexts: diagonals, and for bound clues an offset for each coordinate of the first giant steps.
+    /// Returns the number of plaintexts: diagonals, and for bound clues an offset for each coordinate of the
+    /// first giant steps.
     #[must_use]
     pub fn plaintexts(&self) -> usize {
         self.diagonals() + self.coordinates * self.offsets
     }
 
-    /// Products of plaintexts with ciphertexts.
+    /// Returns the number of products of plaintexts with ciphertexts.
     #[must_use]
     pub fn plaintexts_products(&self) -> usize {
         self.coordinates * (self.diagonals() + self.offsets)
     }
 
-    /// Transforms of all plaintexts, an inverse one modulo p, then one for each row.
+    /// Returns the numbers of transforms of all plaintexts: an inverse transform modulo p for each, then a
+    /// forward transform for each row.
     #[must_use]
     pub fn plaintext_transforms(&self) -> [usize; 2] {
         [self.plaintexts(), self.plaintexts() * self.limbs]

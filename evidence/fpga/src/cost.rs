@@ -1,32 +1,32 @@
-//! What parts of a design take in the fabric of a card.
+//! Resources that parts of a design use in the fabric of a card.
 
 use serde::{Deserialize, Serialize};
 
-/// Lanes with what they share, of which cycles are nothing but those of their products.
+/// Lanes and the logic that they share. Their cycles are those of their products alone.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lanes {
-    /// How many.
+    /// The number of lanes.
     pub lanes: u64,
-    /// DSP slices of all.
+    /// DSP slices of all lanes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dsp: Option<f64>,
-    /// Look-up tables of all.
+    /// Look-up tables of all lanes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lut: Option<f64>,
-    /// Flip-flops of all.
+    /// Flip-flops of all lanes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ff: Option<f64>,
 }
 
 impl Lanes {
-    /// What one takes, if that was measured.
+    /// Returns the cost of one lane, if it was measured.
     pub(crate) fn each(self) -> Option<Cost> {
         let all = cost(self.dsp?, self.lut?, self.ff?);
         Some(all.times(1.0 / self.lanes.max(1) as f64))
     }
 }
 
-/// What one of something takes in the fabric of a card.
+/// The cost of a part in the fabric of a card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// DSP slices.
@@ -41,7 +41,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// So many of it.
+    /// Returns the cost of `count` such parts.
     #[must_use]
     pub fn times(self, count: f64) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl Cost {
         }
     }
 
-    /// Both together.
+    /// Returns the sum of both costs.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -74,16 +74,18 @@ const fn cost(dsp: f64, lut: f64, ff: f64) -> Cost {
     }
 }
 
-/// A butterfly with its part of a core, where no block says: see docs/fpga.md. Its multiplier of 50 bits has a result a
-/// cycle, with 6 DSPs for the product, in pieces of 26 and 17 bits, 6 for its reduction by three words of 17 bits.
+/// A butterfly with its share of a core, if no block states it: see docs/fpga.md. Its multiplier of 50 bits has
+/// one result in a cycle. It uses 6 DSPs for the product, in pieces of 26 and 17 bits, and 6 for its reduction
+/// by three words of 17 bits.
 pub(crate) const BUTTERFLY: Cost = cost(12.0, 2101.0, 2417.0);
 
-/// A lane that multiplies, adds and permutes, where no block says.
+/// A lane that multiplies, adds and permutes, if no block states it.
 pub(crate) const ROW_LANE: Cost = cost(12.0, 1616.0, 2151.0);
 
-/// A lane that weighs sources too and sums their quotients, where no block says: 6 DSPs more.
+/// A lane that also weights sources and sums their quotients, if no block states it: 6 DSPs more.
 pub(crate) const WEIGHING_LANE: Cost = cost(18.0, 1354.0, 2260.0);
 
-/// A lane that adds products up before one reduction, assumed where no block says: 6 DSPs for a product, 6 more that
-/// twelve lanes share, and for each DSP as many look-up tables and flip-flops as the measured multiplier has.
+/// A lane that adds up products before one reduction, assumed if no block states it: 6 DSPs for a product, 6
+/// more shared by twelve lanes, and for each DSP as many look-up tables and flip-flops as the measured
+/// multiplier has.
 pub(crate) const SUM_LANE: Cost = cost(6.5, 6.5 * 626.0 / 12.0, 6.5 * 1458.0 / 12.0);

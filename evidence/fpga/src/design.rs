@@ -1,4 +1,4 @@
-//! A design: how much of each unit, and what it takes of a card.
+//! A design: the parallelism of each unit, and the resources that it needs.
 
 use crate::FpgaError;
 use crate::blocks::Blocks;
@@ -8,22 +8,22 @@ use crate::device::{Device, WORD_BYTES};
 use crate::schedule::UNITS;
 use serde::Serialize;
 
-/// Where transformed diagonals come from.
+/// The source of transformed diagonals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Diagonals {
-    /// Transformed once for a board and kept in the card's memory.
+    /// They are transformed once for a board and stored in the card's memory.
     Cached,
-    /// Transformed anew for every recipient.
+    /// They are transformed again for every recipient.
     OnTheFly,
 }
 
-/// Parallelism of a design.
+/// The parallelism of a design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Design {
-    /// Cores of transforms.
+    /// The number of transform cores.
     pub cores: usize,
-    /// Butterflies of a core.
+    /// The number of butterflies in a core.
     pub butterflies: usize,
     /// Products of basis conversions in a cycle.
     pub conversion_lanes: usize,
@@ -31,18 +31,18 @@ pub struct Design {
     pub key_lanes: usize,
     /// Products of diagonals with baby steps in a cycle.
     pub sum_lanes: usize,
-    /// Baby steps that meet all diagonals together.
+    /// The number of baby steps that are multiplied by all diagonals together.
     pub block: usize,
-    /// Rotations made from one decomposition, each with a key of its own. 1: each from the one before, with one key,
-    /// as the evaluator does.
+    /// The number of rotations computed from one decomposition, each with its own key. If 1, each rotation is
+    /// computed from the previous one with one key, as in the evaluator.
     pub hoisted: usize,
-    /// Where diagonals come from.
+    /// The source of diagonals.
     pub diagonals: Diagonals,
-    /// Whether conversions and sums add products up before they reduce.
+    /// True if conversions and sums add up products before they reduce them.
     pub summed: bool,
 }
 
-/// What a design takes of a card.
+/// The resources that a design needs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Resources {
     /// DSP slices.
@@ -60,27 +60,28 @@ pub struct Resources {
 }
 
 impl Design {
-    /// How many units of each kind.
+    /// Returns the number of units of each kind.
     #[must_use]
     pub fn units(&self) -> [usize; UNITS] {
         [self.cores, 1, 1, 1]
     }
 
-    /// Rotation keys on the card.
+    /// Returns the number of rotation keys on the card.
     #[must_use]
     pub fn keys(&self) -> usize {
         self.hoisted + 1
     }
 
-    /// Whether the evaluator of this software makes the same ciphertexts from the same keys.
+    /// Returns whether the evaluator of this software computes equal ciphertexts from equal keys.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.hoisted == 1
     }
 
-    /// What the design takes: units, what leads them, memories. What joins several cores to the card's memory is not modelled.
+    /// Returns the resources of the design: units, their control, memories. The connection of several cores to
+    /// the card's memory is not modelled.
     ///
-    /// Errors: `PrimeBits`, `Ring`, `Part`, `Limit` where the card has too little.
+    /// Errors: `PrimeBits`, `Ring`, `Part`; `Limit` if the card has too little of a resource.
     pub fn resources(
         &self,
         circuit: &Circuit,
@@ -101,15 +102,17 @@ impl Design {
         Ok(resources)
     }
 
-    /// Lanes times what each takes, and what leads them.
+    /// Returns the cost of all lanes and of their control.
     #[must_use]
     pub fn fabric(&self, blocks: &Blocks) -> Cost {
-        let units = self.unit_costs(blocks).into_iter().zip(self.units());
-        let units = units.map(|(cost, units)| cost.times(units as f64));
-        units.fold(blocks.leading(), Cost::plus)
+        self.unit_costs(blocks)
+            .into_iter()
+            .zip(self.units())
+            .map(|(cost, units)| cost.times(units as f64))
+            .fold(blocks.leading(), Cost::plus)
     }
 
-    /// What one unit of each kind takes.
+    /// Returns the cost of one unit of each kind.
     #[must_use]
     pub fn unit_costs(&self, blocks: &Blocks) -> [Cost; UNITS] {
         let lanes = self.unit_lanes();
@@ -117,7 +120,7 @@ impl Design {
         std::array::from_fn(|unit| each[unit].times(lanes[unit] as f64))
     }
 
-    /// Butterflies or lanes of one unit of each kind.
+    /// Returns the number of butterflies or lanes in one unit of each kind.
     fn unit_lanes(&self) -> [usize; UNITS] {
         [
             self.butterflies,
@@ -127,8 +130,9 @@ impl Design {
         ]
     }
 
-    /// As many cores as block RAM has room for have their banks there, the others in UltraRAM. Sums hold two parts of
-    /// the baby steps of a block for as many residues as meet in a cycle, in banks of one UltraRAM.
+    /// Returns the memories of the design. As many cores as block RAM has room for have their banks there, the
+    /// others in UltraRAM. Sums store two parts of a block's baby steps for as many residues as are processed
+    /// in a cycle, in banks of one UltraRAM.
     fn memories(&self, circuit: &Circuit, blocks: &Blocks, device: &Device) -> Resources {
         let core = blocks.transform_memory(circuit.n, self.butterflies);
         let leading = blocks.leading().bram36.ceil() as u32;
@@ -151,8 +155,9 @@ impl Design {
         }
     }
 
-    /// Keys, baby steps, sums of all giant steps, what a rotation works in, factors of transforms of all primes both
-    /// ways, plaintexts modulo p, and the transformed ones where they are kept.
+    /// Returns the bytes of the card's memory: keys, baby steps, sums of all giant steps, intermediate rows of
+    /// a rotation, factors of the transforms of all primes in both directions, plaintexts modulo p, and the
+    /// transformed plaintexts if they are stored.
     fn hbm_bytes(&self, circuit: &Circuit) -> f64 {
         let keys = self.hoisted * circuit.step.key_rows() + circuit.giant.key_rows();
         let ciphertext = 2 * circuit.limbs;

@@ -1,5 +1,5 @@
-//! The model beside a detector: the processor decides which messages are pertinent, and the model predicts what the card
-//! would take for the affine transforms.
+//! The model beside a detector: the processor detects pertinent messages, and the model predicts the card's
+//! time for the affine transforms.
 
 use crate::FpgaError;
 use crate::blocks::{Blocks, Source};
@@ -10,49 +10,51 @@ use crate::explore::{Grid, explore};
 use crate::predict::{Prediction, predict};
 use omr_bgv::Ciphertext;
 use omr_detector::{DetectorError, Progress, Stages};
-use omr_papers::detector::{ClueBatch, EarlierDetector};
+use omr_papers::detector::{ClueBatch, PaperDetector};
 use omr_protocol::ClueKind;
 use serde::Serialize;
 
-/// Stages of the processor that the card takes over.
+/// The processor's stages that the card would run.
 const ON_CARD: [&str; 2] = ["baby_steps", "affine"];
 
-/// What the card would have taken for the detection of some batches.
+/// The predicted times of a card for the detection of some batches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// The parameter set.
+    /// The name of the parameter set.
     pub set: &'static str,
-    /// Where the cycles of blocks come from.
+    /// The source of the blocks' cycles.
     pub source: Source,
-    /// Cycles a second: assumed.
+    /// The assumed clock in cycles per second.
     pub clock_hz: f64,
-    /// Whether a design was placed and routed: none was.
+    /// True if the design was placed and routed; always false so far.
     pub placed_and_routed: bool,
-    /// The quickest design of the exploration.
+    /// The fastest design of the exploration.
     pub design: Design,
-    /// Batches, each of which takes a whole transform.
+    /// The number of batches; each needs a whole transform.
     pub batches: usize,
-    /// A transform of a board that the card has.
+    /// The transform of a board whose diagonals are on the card.
     pub warm: Prediction,
-    /// A transform of a new board.
+    /// The transform of a new board.
     pub cold: Prediction,
-    /// Seconds that the processor took for the affine transforms.
+    /// The processor's time for the affine transforms, in seconds.
     pub processor_affine_s: f64,
-    /// Seconds that the processor took for the range checks.
+    /// The processor's time for the range checks, in seconds.
     pub processor_rest_s: f64,
-    /// How often the card does the transform of a board that it has while the processor does it once.
+    /// The ratio of the processor's time to the card's time for the transform of a board whose diagonals are on
+    /// the card.
     pub speedup_warm: f64,
-    /// How often the card does the transform of a new board while the processor does it once.
+    /// The ratio of the processor's time to the card's time for the transform of a new board.
     pub speedup_cold: f64,
-    /// Seconds of detection on a board that the card has: the card's transforms and the processor's other stages.
+    /// The time of detection on a board whose diagonals are on the card, in seconds: the card's transforms and
+    /// the processor's other stages.
     pub detection_warm_s: f64,
-    /// Seconds of detection on a new board.
+    /// The time of detection on a new board, in seconds.
     pub detection_cold_s: f64,
 }
 
-/// A detector on the processor and the quickest design of a card for its affine transform.
+/// A detector on the processor, and the fastest design of a card for its affine transform.
 pub struct FpgaModel<'a> {
-    detector: &'a EarlierDetector,
+    detector: &'a PaperDetector,
     clock_hz: f64,
     design: Design,
     warm: Prediction,
@@ -64,11 +66,12 @@ impl<'a> FpgaModel<'a> {
     ///
     /// Errors: `PrimeBits`, `Ring`, `NothingFits`.
     pub fn new(
-        detector: &'a EarlierDetector,
+        detector: &'a PaperDetector,
         blocks: &Blocks,
         device: &Device,
     ) -> Result<Self, FpgaError> {
-        // Bound clues have more plaintexts: what holds these holds plain ones.
+        // Bound clues have more plaintexts than plain ones, so a design that has room for bound clues fits
+        // both.
         let bound = Circuit::new(detector.params(), ClueKind::Bound)?;
         let found = explore(&bound, blocks, device, &Grid::exact())?;
         let best = found
@@ -85,9 +88,9 @@ impl<'a> FpgaModel<'a> {
         })
     }
 
-    /// Makes the pertinency vectors of batches of clues on the processor, with what the card would have taken.
+    /// Computes the pertinency vectors of batches of clues on the processor, and predicts the card's times.
     ///
-    /// Errors: parameters that do not fit the circuit; stopped.
+    /// Errors: `Eval` if the parameters do not fit the circuit; `Stopped`.
     pub fn detect(
         &self,
         batches: &[ClueBatch],

@@ -1,70 +1,70 @@
-//! Why a circuit cannot be modelled.
+//! Errors of the model.
 
-/// Blocks, designs and parameter sets that do not fit together.
+/// Blocks, designs or parameter sets do not fit together.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FpgaError {
-    /// Not a file of block cycles.
+    /// A file does not contain the cycles of blocks.
     #[error("expected the cycles of blocks as `make -C hw full` writes them")]
     Cycles(#[from] serde_json::Error),
-    /// A block that was measured at an impossible point.
+    /// The figures of a measured block are impossible.
     #[error("block {block}: expected {expected}, found {found}")]
     Block {
-        /// The block.
+        /// The name of the block.
         block: &'static str,
-        /// What its figure should be.
+        /// The expected value of the figure.
         expected: &'static str,
         /// The figure.
         found: u64,
     },
-    /// Primes that the multipliers do not hold.
+    /// The multipliers are too narrow for a prime.
     #[error(
         "set {set}: expected primes of at most {most} bits, which the multipliers hold, found one of {found}"
     )]
     PrimeBits {
-        /// The parameter set.
+        /// The name of the parameter set.
         set: &'static str,
-        /// Bits of a residue in the RTL.
+        /// The number of bits of a residue in the RTL.
         most: u32,
-        /// Bits of the widest prime.
+        /// The number of bits of the widest prime.
         found: u32,
     },
-    /// A ring that the transform's memory does not hold.
+    /// The transform's memory is too small for the ring.
     #[error(
         "set {set}: expected a ring of at most {most} coefficients, which a core's memory holds, found {found}"
     )]
     Ring {
-        /// The parameter set.
+        /// The name of the parameter set.
         set: &'static str,
-        /// Words of a core's memory.
+        /// The number of words in a core's memory.
         most: usize,
-        /// Coefficients of the ring.
+        /// The number of coefficients in the ring.
         found: usize,
     },
-    /// A design that needs more than a card has.
+    /// A design needs more than a card has.
     #[error("the design needs {found} {resource}, expected at most {most}")]
     Limit {
-        /// What there is too little of.
+        /// The name of the resource.
         resource: &'static str,
-        /// As much as a design may use.
+        /// The amount that a design may use.
         most: u64,
-        /// As much as it needs.
+        /// The amount that the design needs.
         found: u64,
     },
-    /// A parallelism of zero, or butterflies that do not divide the ring.
+    /// A parallelism is zero or too large, or is no power of two where it must be one.
     #[error("the design has {found} {part}, expected {expected}")]
     Part {
-        /// What it is made of.
+        /// The name of the part.
         part: &'static str,
-        /// How many there may be.
+        /// The allowed numbers of the part.
         expected: &'static str,
-        /// How many there are.
+        /// The number of the part in the design.
         found: usize,
     },
     /// No design of the grid fits the card.
     #[error("set {set}: no design of the grid fits the card")]
     NothingFits {
-        /// The parameter set.
+        /// The name of the parameter set.
         set: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Designs under the limits of a card, and those that no other beats.
+//! The exploration of designs under the limits of a card. It returns the designs that no other beats.
 
 use crate::FpgaError;
 use crate::blocks::{Blocks, Way};
@@ -11,49 +11,50 @@ use serde::Serialize;
 
 mod climb;
 
-/// DSP slices of a class of designs that are compared roughly, of which the best are scheduled.
+/// The width, in DSP slices, of a class of designs. Designs of a class are compared roughly, and the best are
+/// scheduled.
 const CLASS: u32 = 240;
 
-/// Designs of a class that are scheduled.
+/// The number of designs of a class that are scheduled.
 const SCHEDULED: usize = 8;
 
-/// Most cores of a design.
+/// The largest number of cores in a design.
 const MOST_CORES: usize = 10;
 
 /// A design with its predictions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// Its parallelism.
+    /// The design.
     pub design: Design,
-    /// Whether the evaluator makes the same ciphertexts from the same keys.
+    /// True if the evaluator computes equal ciphertexts from equal keys.
     pub exact: bool,
-    /// A board that the card has.
+    /// The prediction for a board whose diagonals are on the card.
     pub warm: Prediction,
-    /// A board that it has not: plaintexts uploaded and transformed.
+    /// The prediction for a new board, whose plaintexts are uploaded and transformed.
     pub cold: Prediction,
 }
 
-/// What an exploration found.
+/// The result of an exploration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explored {
-    /// Designs of the grid.
+    /// The number of designs in the grid.
     pub designs: usize,
-    /// Those that the card holds.
+    /// The number of these designs that fit the card.
     pub fit: usize,
-    /// Designs that no other beats in time and DSPs at once: the smallest first.
+    /// The designs that no other beats in both time and DSPs, the smallest first.
     pub front: Vec<Point>,
-    /// Whether that is the time for a board that the card has not.
+    /// True if this time is that for a new board.
     pub new_board: bool,
 }
 
 impl Explored {
-    /// The quickest.
+    /// Returns the fastest design.
     #[must_use]
     pub fn best(&self) -> Option<&Point> {
         self.front.last()
     }
 
-    /// Milliseconds of a point by which the front was kept.
+    /// Returns the milliseconds of a point that the front was selected by.
     #[must_use]
     pub fn ms(&self, point: &Point) -> f64 {
         if self.new_board {
@@ -64,16 +65,16 @@ impl Explored {
     }
 }
 
-/// A way to build the circuit.
+/// A variant of the circuit's implementation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// What is different.
+    /// The difference from the first variant.
     pub name: &'static str,
-    /// Its designs.
+    /// The designs of the variant.
     pub grid: Grid,
 }
 
-/// The ways that are explored: the one whose ciphertexts are the evaluator's and whose sums are reduced once first.
+/// Returns the variants to explore. The first one computes the evaluator's ciphertexts and reduces sums once.
 #[must_use]
 pub fn variants() -> Vec<Variant> {
     let hoisted = |times| Grid {
@@ -111,25 +112,26 @@ pub fn variants() -> Vec<Variant> {
     grids.into_iter().map(variant).collect()
 }
 
-/// What is explored.
+/// The designs to explore.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
-    /// Butterflies of a core.
+    /// The numbers of butterflies in a core.
     pub butterflies: Vec<usize>,
-    /// Rotations of one decomposition.
+    /// The numbers of rotations from one decomposition.
     pub hoisted: Vec<usize>,
-    /// Where diagonals come from.
+    /// The source of diagonals.
     pub diagonals: Diagonals,
-    /// Whether conversions and sums add products up before they reduce.
+    /// True if conversions and sums add up products before they reduce them.
     pub summed: bool,
-    /// Baby steps that meet all diagonals together.
+    /// The numbers of baby steps that are multiplied by all diagonals together.
     pub blocks: Vec<usize>,
-    /// Whether the front is of times for a board that the card has not: plaintexts uploaded and transformed.
+    /// True if the front is selected by the time for a new board, whose plaintexts are uploaded and
+    /// transformed.
     pub new_board: bool,
 }
 
 impl Grid {
-    /// Designs whose ciphertexts are the evaluator's, diagonals kept on the card.
+    /// Returns designs that compute the evaluator's ciphertexts, with diagonals stored on the card.
     #[must_use]
     pub fn exact() -> Self {
         Self {
@@ -142,7 +144,7 @@ impl Grid {
         }
     }
 
-    /// All of them.
+    /// Returns all designs of the grid.
     fn designs(&self, circuit: &Circuit) -> Vec<Design> {
         let Circuit { n, baby, .. } = *circuit;
         let lanes =
@@ -164,7 +166,7 @@ impl Grid {
         designs
     }
 
-    /// All but the lanes.
+    /// Returns all designs of the grid without their lanes.
     fn shapes(&self, n: usize, baby: usize) -> Vec<Design> {
         let mut shapes = Vec::new();
         for &butterflies in self.butterflies.iter().filter(|&&b| 2 * b <= n) {
@@ -188,10 +190,10 @@ impl Grid {
     }
 }
 
-/// Predicts the designs of a grid that could be on the front, looks for better ones beside the quickest of
-/// each block, and keeps those that no other beats.
+/// Predicts the designs of a grid that could be on the front, searches for better ones near the fastest of each
+/// block, and keeps those that no other beats.
 ///
-/// Of each class of 240 DSPs the eight with the lowest [`rough_cycles`] are scheduled.
+/// In each class of 240 DSPs the eight designs with the lowest [`rough_cycles`] are scheduled.
 ///
 /// Errors: `NothingFits`.
 pub fn explore(
@@ -215,8 +217,9 @@ pub fn explore(
     let time = |design: &Design| predict(circuit, blocks, design, device, grid.new_board);
     let classes = fitting.chunk_by(|a, b| a.0 / CLASS == b.0 / CLASS);
     let scheduled = classes.flat_map(|class| class.iter().take(SCHEDULED));
-    let points = scheduled.map(|(.., design)| Ok((*design, time(design)?)));
-    let mut points: Vec<(Design, Prediction)> = points.collect::<Result<_, FpgaError>>()?;
+    let mut points: Vec<(Design, Prediction)> = scheduled
+        .map(|(.., design)| Ok((*design, time(design)?)))
+        .collect::<Result<_, FpgaError>>()?;
     if points.is_empty() {
         return Err(FpgaError::NothingFits { set: circuit.set });
     }
@@ -229,21 +232,22 @@ pub fn explore(
             })?);
         }
     }
-    let front = front(points, |(_, time)| (time.resources.dsp, time.cycles));
-    let front = front.into_iter().map(|(design, time)| {
-        let other = predict(circuit, blocks, &design, device, !grid.new_board)?;
-        let (warm, cold) = if grid.new_board {
-            (other, time)
-        } else {
-            (time, other)
-        };
-        Ok(Point {
-            design,
-            exact: design.is_exact(),
-            warm,
-            cold,
-        })
-    });
+    let front = front(points, |(_, time)| (time.resources.dsp, time.cycles))
+        .into_iter()
+        .map(|(design, time)| {
+            let other = predict(circuit, blocks, &design, device, !grid.new_board)?;
+            let (warm, cold) = if grid.new_board {
+                (other, time)
+            } else {
+                (time, other)
+            };
+            Ok(Point {
+                design,
+                exact: design.is_exact(),
+                warm,
+                cold,
+            })
+        });
     Ok(Explored {
         designs: count,
         fit,
@@ -252,7 +256,7 @@ pub fn explore(
     })
 }
 
-/// Those that no other beats or equals in both figures, by the first one.
+/// Returns the points that no other beats or equals in both figures, sorted by the first figure.
 fn front<T>(mut points: Vec<T>, figures: impl Fn(&T) -> (u32, u64)) -> Vec<T> {
     points.sort_by_key(|point| figures(point));
     let mut least = u64::MAX;
@@ -264,10 +268,12 @@ fn front<T>(mut points: Vec<T>, figures: impl Fn(&T) -> (u32, u64)) -> Vec<T> {
     points
 }
 
-/// Cycles that a design could take by the work of its units: of baby steps, then of giant steps, beside both of sums.
+/// Estimates the cycles of a design from the work of its units: that of baby steps, then that of giant steps,
+/// and that of sums beside both.
 ///
-/// What goes on at a time takes the fifth root of the sum of the fifth powers: a little more than the longest part, and
-/// more with every other part that is as long, as these wait for each other.
+/// The estimate for parts that run side by side is the fifth root of the sum of their fifth powers: slightly
+/// more than the longest part, and more with every other part of equal length, because these wait for each
+/// other.
 #[must_use]
 pub fn rough_cycles(circuit: &Circuit, blocks: &Blocks, design: &Design, new_board: bool) -> f64 {
     let n = circuit.n as f64;
@@ -289,7 +295,7 @@ fn together(cycles: &[f64]) -> f64 {
     powers.sum::<f64>().powf(0.2)
 }
 
-/// Work on a board that the card has: transforms, products of basis conversions for each coefficient, and rows of key
+/// The work for a board: transforms, products of basis conversions for each coefficient, and rows of key
 /// products, scalings and additions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Counts {
@@ -300,7 +306,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// What a design does for baby steps, and for giant steps and the next level.
+    /// Counts the work of a design for baby steps, and for giant steps and the next level.
     fn new(circuit: &Circuit, design: &Design, new_board: bool) -> [Self; 2] {
         let [steps, giants] = circuit.rotations();
         let (mut baby, mut giant) = (Self::default(), Self::default());
@@ -320,7 +326,7 @@ impl Counts {
         [baby, giant]
     }
 
-    /// So many decompositions for so many key switches.
+    /// Adds the work of `decompositions` decompositions and `switches` key switches.
     fn rotate(&mut self, switch: &Switch, decompositions: usize, switches: usize) {
         for (times, work) in [
             (decompositions, switch.raising()),
@@ -330,7 +336,7 @@ impl Counts {
             self.forward += (times * work.forward) as f64;
             self.conversions += (times * work.products) as f64;
         }
-        // Body and mask of each key row meet one row; the mask takes one factor, the body two.
+        // Body and mask of each key row are multiplied by one row; the mask takes one factor, the body two.
         self.key_rows += (switches * (switch.key_rows() + 3 * switch.limbs())) as f64;
     }
 }

@@ -1,9 +1,9 @@
-//! A model of an FPGA accelerator for the affine transform of SophOMR.
+//! A model of an FPGA accelerator for SophOMR's affine transform.
 //!
-//! [`paper`] holds the published accelerator, its cost model and its exploration. The rest is ours: [`blocks`] measured in
-//! simulated RTL, a [`circuit`] counted from a parameter set, a [`design`] under the limits of a [`device`], its
-//! [prediction](mod@predict) by a [`schedule`] of all tasks of the [`transform`], the [exploration](explore) of designs,
-//! and the [`engine`] that predicts digests.
+//! [`paper`] contains the published accelerator, its cost model and its exploration. The rest is our model:
+//! [`blocks`] measured in simulated RTL, a [`circuit`] counted from a parameter set, a [`design`] within the
+//! limits of a [`device`], its [prediction](mod@predict) by a [`schedule`] of all tasks of the [`transform`],
+//! the [exploration](explore) of designs, and the [`engine`] that predicts the times of digests.
 #![forbid(unsafe_code)]
 
 pub mod blocks;

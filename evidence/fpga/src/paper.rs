@@ -1,33 +1,33 @@
 //! The published accelerator: its blocks, its cost model and its exploration.
 //!
-//! Source: Bosworth, Lee, Kim, "Leveraging FPGAs for Homomorphic Matrix-Vector Multiplication in Oblivious Message
-//! Retrieval", Tables I to IV and equations (3) to (7).
+//! Source: Bosworth, Lee, Kim, "Leveraging FPGAs for Homomorphic Matrix-Vector Multiplication in Oblivious
+//! Message Retrieval", Tables I to IV and equations (3) to (7).
 
-/// Baby steps of one product, b̃ (Table II).
+/// The number of baby steps of one product, b̃ (Table II).
 pub const BABY_STEPS: u32 = 46;
 
-/// Giant steps of one product, g̃ (Table II).
+/// The number of giant steps of one product, g̃ (Table II).
 pub const GIANT_STEPS: u32 = 23;
 
-/// DSPs of the card, and the most that a design may use of each memory (section IV-A).
+/// The DSPs of the card, all of which a design may use (section IV-A).
 pub const DSP_LIMIT: u32 = 9024;
 
-/// URAMs of the card (section IV-A).
+/// The URAMs of the card (section IV-A).
 pub const URAM_LIMIT: u32 = 960;
 
-/// Milliseconds that the paper states for one product on a processor, or for both: see [`speedups`].
+/// The milliseconds that the paper states for one product on a processor, or for both: see [`speedups`].
 pub const PROCESSOR_MS: f64 = 29_800.0;
 
-/// Parallelism of a design (Table I).
+/// The parallelism of a design (Table I).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Design {
-    /// Coefficients that a PCmul core takes in one cycle.
+    /// The number of coefficients that a PCmul core processes in one cycle.
     pub pcmul_lanes: u32,
-    /// PCmul cores, PI.
+    /// The number of PCmul cores, PI.
     pub pcmul_cores: u32,
-    /// Coefficients that the parts of Rot other than its transforms take in one cycle.
+    /// The number of coefficients that the parts of Rot other than its transforms process in one cycle.
     pub rot_lanes: u32,
-    /// Butterflies of a transform, PB.
+    /// The number of butterflies of a transform, PB.
     pub butterflies: u32,
 }
 
@@ -40,7 +40,7 @@ impl Design {
         butterflies: 64,
     };
 
-    /// What the blocks of the design cost.
+    /// Returns the latencies and DSPs of the design's blocks.
     #[must_use]
     pub fn blocks(self) -> Blocks {
         Blocks {
@@ -53,7 +53,7 @@ impl Design {
         }
     }
 
-    /// Milliseconds of one product of the matrix with a ciphertext, equation (6).
+    /// Returns the milliseconds of one product of the matrix with a ciphertext, equation (6).
     #[must_use]
     pub fn time_ms(self) -> f64 {
         let blocks = self.blocks();
@@ -61,7 +61,7 @@ impl Design {
         steps + f64::from(GIANT_STEPS) * blocks.iteration_ms(self.pcmul_cores)
     }
 
-    /// DSPs of the design, equation (7).
+    /// Returns the DSPs of the design, equation (7).
     #[must_use]
     pub fn dsp(self) -> u32 {
         let blocks = self.blocks();
@@ -70,17 +70,17 @@ impl Design {
             + blocks.rotate_dsp
     }
 
-    /// URAMs of the design: 313 of Rot and 346 of buffers (Table IV), which grow in proportion to their lanes above
-    /// 16, as section IV-B says.
+    /// Returns the URAMs of the design: 313 of Rot and 346 of buffers (Table IV), which grow in proportion to
+    /// their lanes above 16.
     ///
-    /// The paper states only that they grow. The proportion is an assumption.
+    /// Section IV-B states only that they grow; the proportion is an assumption.
     #[must_use]
     pub fn uram(self) -> u32 {
         313 * self.rot_lanes.div_ceil(16) + 346 * self.pcmul_lanes.div_ceil(16)
     }
 }
 
-/// Latency and DSPs of the three operators at a design's parallelism.
+/// Latencies and DSPs of the three operators at a design's parallelism.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blocks {
     /// Milliseconds of CCadd, L'_A.
@@ -98,7 +98,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Milliseconds of one giant step with `cores` PCmul cores, equation (5).
+    /// Returns the milliseconds of one giant step with `cores` PCmul cores, equation (5).
     #[must_use]
     pub fn iteration_ms(self, cores: u32) -> f64 {
         let products = f64::from(BABY_STEPS) / f64::from(cores) * self.multiply_ms + self.add_ms;
@@ -106,9 +106,9 @@ impl Blocks {
     }
 }
 
-/// Milliseconds of Rot: 31.35 at 16 lanes and 64 butterflies (Table IV).
+/// Returns the milliseconds of Rot: 31.35 at 16 lanes and 64 butterflies (Table IV).
 ///
-/// The paper has one figure. Its split is ours: of 24.98 ms that the operations of a key switch take one after another,
+/// The paper has one figure; we split it. Of the 24.98 ms that the operations of a key switch take in sequence,
 /// 4.89 are transforms, and both parts shrink with their own parallelism.
 fn rotate_ms(lanes: u32, butterflies: u32) -> f64 {
     const TRANSFORMS: f64 = 4.89 / 24.98;
@@ -117,8 +117,8 @@ fn rotate_ms(lanes: u32, butterflies: u32) -> f64 {
             + (1.0 - TRANSFORMS) * 16.0 / f64::from(lanes))
 }
 
-/// All designs whose parallelism is a power of two and that the card holds: the quickest first, of equally quick ones
-/// that with fewer DSPs.
+/// Returns all designs that fit the card and whose parallelism is a power of two. The fastest design is first;
+/// of equally fast ones, that with fewer DSPs.
 #[must_use]
 pub fn explore() -> Vec<Design> {
     let powers = |most: u32| (0..=most).map(|exponent| 1u32 << exponent);
@@ -143,19 +143,20 @@ pub fn explore() -> Vec<Design> {
     designs
 }
 
-/// One way to read the paper's 29.8 s of processor time, and the speed-ups that follow.
+/// One interpretation of the paper's 29.8 s of processor time, with the resulting speed-ups.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speedup {
-    /// Products of a matrix that the 29.8 s stand for: the affine transform has two.
+    /// The number of matrix products that the 29.8 s include; the affine transform has two.
     pub products: u32,
-    /// The affine transform on the processor against two products on the card, one after the other.
+    /// The ratio of the affine transform on the processor to two products on the card, one after the other.
     pub separate: f64,
-    /// The same where the card makes the baby steps once for both products.
+    /// The ratio of the affine transform on the processor to two products on the card that share their baby
+    /// steps.
     pub shared: f64,
 }
 
-/// Milliseconds of the whole affine transform on the published accelerator, with baby steps for each of its two
-/// products, and with the same baby steps for both.
+/// Returns the milliseconds of the whole affine transform on the published accelerator: with separate baby
+/// steps for each of its two products, and with shared baby steps.
 #[must_use]
 pub fn affine_ms() -> (f64, f64) {
     let (best, blocks) = (Design::BEST, Design::BEST.blocks());
@@ -164,7 +165,8 @@ pub fn affine_ms() -> (f64, f64) {
     (2.0 * product, product + giant_steps)
 }
 
-/// Both readings of "MatMul CPU time ≈ 29.8 seconds": of one product, and of the two that an affine transform has.
+/// Returns both interpretations of "MatMul CPU time ≈ 29.8 seconds": for one product, and for the two products
+/// of an affine transform.
 #[must_use]
 pub fn speedups() -> [Speedup; 2] {
     let (separate_ms, shared_ms) = affine_ms();
@@ -182,9 +184,9 @@ pub fn speedups() -> [Speedup; 2] {
 mod tests {
     use super::*;
 
-    /// Equations (5) to (7) on the figures of Table IV give its last row.
+    /// Equations (5) to (7) on the figures of Table IV yield its last row.
     #[test]
-    fn the_model_gives_the_published_time_and_dsps() {
+    fn the_model_reproduces_the_published_time_and_dsps() {
         let blocks = Design::BEST.blocks();
         assert_eq!((blocks.multiply_dsp, blocks.rotate_dsp), (897, 5123));
         assert!((blocks.rotate_ms - 31.35).abs() < 1e-9);
@@ -196,7 +198,7 @@ mod tests {
 
     /// Table III: four designs in this order.
     #[test]
-    fn the_exploration_gives_the_published_order() {
+    fn the_exploration_reproduces_the_published_order() {
         let best: Vec<_> = explore().into_iter().take(5).collect();
         let columns: Vec<_> = best
             .iter()
@@ -215,7 +217,7 @@ mod tests {
         assert_eq!(dsp, [6920, 6924, 6932, 6948, 6980]);
     }
 
-    /// 13.86 is the ratio for one product, if 29.8 s is one; 6.9 and 10.3 if it is both.
+    /// The ratio is 13.86 if 29.8 s is one product; 6.9 and 10.3 if it is both.
     #[test]
     fn both_readings_of_the_speed_up() {
         let [one, both] = speedups();

@@ -1,4 +1,4 @@
-//! How long a design takes for the affine transform of a batch.
+//! The predicted time of a design for the affine transform of a batch.
 
 use crate::FpgaError;
 use crate::blocks::{Blocks, Source};
@@ -9,24 +9,24 @@ use crate::schedule::{Timeline, UNITS};
 use crate::transform::{STAGES, tasks};
 use serde::Serialize;
 
-/// A stage of the transform on the card.
+/// The prediction for one stage of the transform on the card.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stage {
-    /// Its name.
+    /// The name of the stage.
     pub stage: &'static str,
-    /// Cycles.
+    /// The cycles of the stage.
     pub cycles: u64,
     /// Milliseconds at the assumed clock.
     pub ms: f64,
-    /// DSP slices at work, on average, over all of the card.
+    /// The average share of the card's DSP slices that are busy.
     pub dsp_share: f64,
-    /// Share of the memory's bandwidth.
+    /// The share of the memory's bandwidth.
     pub hbm_share: f64,
-    /// Share of the bandwidth of PCIe.
+    /// The share of PCIe's bandwidth.
     pub pcie_share: f64,
 }
 
-/// Busy shares of the units over the whole computation.
+/// The share of time that each kind of unit is busy, over the whole computation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Busy {
     /// Cores of transforms.
@@ -39,8 +39,8 @@ pub struct Busy {
     pub sums: f64,
 }
 
-/// Shares of the card's limits. Of DSP slices, look-up tables and flip-flops all are counted, not only those that a design
-/// may use.
+/// Shares of the card's limits. All DSP slices, look-up tables and flip-flops of the card count, not only those
+/// that a design may use.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Shares {
     /// DSP slices.
@@ -61,32 +61,32 @@ pub struct Shares {
     pub pcie: f64,
 }
 
-/// What the model says of one transform.
+/// The prediction for one transform.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prediction {
-    /// Where the cycles of blocks come from.
+    /// The source of the blocks' cycles.
     pub source: Source,
-    /// Whether plaintexts of a new board were uploaded and transformed.
+    /// True if plaintexts of a new board are uploaded and transformed.
     pub cold: bool,
-    /// In their order.
+    /// The stages in order.
     pub stages: Vec<Stage>,
-    /// Cycles of all stages.
+    /// The cycles of all stages.
     pub cycles: u64,
     /// Milliseconds at the assumed clock.
     pub ms: f64,
-    /// How busy units are while they compute.
+    /// The busy shares of the units during the computation.
     pub busy: Busy,
-    /// What the design takes.
+    /// The resources of the design.
     pub resources: Resources,
-    /// The same as shares.
+    /// The resources as shares of the card's.
     pub shares: Shares,
 }
 
-/// Bytes over PCIe.
+/// The bytes that are transferred over PCIe.
 struct Transfers {
-    /// The first keys and the encrypted secret; of a new board its plaintexts.
+    /// The first keys and the encrypted secret; for a new board also its plaintexts.
     before: f64,
-    /// The giant step's key, while baby steps are made.
+    /// The giant step's key, during the baby steps.
     beside: f64,
     /// The results.
     after: f64,
@@ -109,17 +109,17 @@ impl Transfers {
     }
 }
 
-/// Predicts one transform, all coordinates, for a recipient whose keys come with the request.
+/// Predicts one transform with all coordinates, for a recipient whose keys are sent with the request.
 ///
 /// ```text
 /// time = upload + max(baby, giant key over PCIe) + giant + lower + download
 /// ```
 ///
-/// The upload is what the first rotation waits for: its key, the encrypted secret, b, and of a new board (`cold`) the
-/// plaintexts modulo p. Baby, giant (with what is left of products) and lower are intervals of the schedule that
-/// [`crate::transform`] states; each lasts for its tasks or for the rows that they move, `rows n 6.4 B / HBM`, whichever
-/// is more. Download follows, as the last rows are the last to be done. Not counted: the processor's work on clues
-/// before they are diagonals, and the driver's.
+/// The upload contains the input of the first rotation: its key, the encrypted secret, b, and for a new board
+/// (`cold`) the plaintexts modulo p. Baby, giant (with the remaining products) and lower are intervals of the
+/// schedule of [`crate::transform`]. Each takes the longer of the time of its tasks and the time to move its
+/// rows, `rows n 6.4 B / HBM`. Download follows, because the last rows finish last. The processor's work on
+/// clues before they are diagonals, and the driver's work, are not counted.
 ///
 /// Errors: `Part`, `Limit`.
 pub fn predict(
@@ -140,7 +140,11 @@ pub fn predict(
         let to = timeline.stage_end[number].max(from);
         let pcie = if number == 0 { transfers.beside } else { 0.0 };
         let within = timeline.within(from, to);
-        let stage = computed(name, (to - from) as f64, (within.rows * row, pcie), device);
+        let bytes = Moved {
+            hbm: within.rows * row,
+            pcie,
+        };
+        let stage = computed(name, (to - from) as f64, bytes, device);
         let at_work: f64 = (0..UNITS)
             .map(|unit| within.busy[unit] * each[unit].dsp)
             .sum();
@@ -171,8 +175,16 @@ pub fn predict(
     })
 }
 
-fn computed(stage: &'static str, cycles: f64, (hbm, pcie): (f64, f64), device: &Device) -> Stage {
-    let (hbm, pcie) = (device.hbm_cycles(hbm), device.pcie_cycles(pcie));
+/// The bytes that a stage moves from and to the card's memory and over PCIe.
+struct Moved {
+    hbm: f64,
+    pcie: f64,
+}
+
+/// Returns the prediction of a stage that takes at least `cycles`, and as long as it moves bytes.
+fn computed(stage: &'static str, cycles: f64, bytes: Moved, device: &Device) -> Stage {
+    let hbm = device.hbm_cycles(bytes.hbm);
+    let pcie = device.pcie_cycles(bytes.pcie);
     let cycles = cycles.max(hbm).max(pcie).ceil().max(1.0);
     Stage {
         stage,
@@ -184,9 +196,13 @@ fn computed(stage: &'static str, cycles: f64, (hbm, pcie): (f64, f64), device: &
     }
 }
 
-/// What goes over PCIe goes to or from the memory.
+/// Returns the prediction of a transfer over PCIe, which also goes to or from the card's memory.
 fn transfer(stage: &'static str, bytes: f64, device: &Device) -> Stage {
-    computed(stage, 0.0, (bytes, bytes), device)
+    let moved = Moved {
+        hbm: bytes,
+        pcie: bytes,
+    };
+    computed(stage, 0.0, moved, device)
 }
 
 impl Busy {

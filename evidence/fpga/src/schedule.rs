@@ -1,4 +1,4 @@
-//! Tasks on units, as early as their dependencies and units allow.
+//! A schedule of tasks on units. Each task starts as early as its dependencies and units allow.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Unit {
-    /// Cores of transforms.
+    /// The cores of transforms.
     Transform,
     /// The array of products of basis conversions.
     Conversion,
@@ -17,13 +17,13 @@ pub enum Unit {
     Sums,
 }
 
-/// Kinds of units.
+/// The number of kinds of units.
 pub const UNITS: usize = 4;
 
-/// A task by its number.
+/// The number of a task.
 pub type Task = u32;
 
-/// Tasks with what they wait for.
+/// A graph of tasks and their dependencies.
 #[derive(Default)]
 pub struct Graph {
     tasks: Vec<Node>,
@@ -34,28 +34,29 @@ pub struct Graph {
 #[derive(Clone, Copy)]
 struct Node {
     work: Work,
-    /// The lowest goes first.
+    /// Tasks with lower numbers start first.
     priority: u32,
     stage: u8,
 }
 
-/// What a task takes: cycles of its unit, and rows moved from and to the card's memory.
+/// The work of a task: cycles of its unit, and rows moved from and to the card's memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
-    /// Its unit.
+    /// The unit of the task.
     pub unit: Unit,
-    /// Cycles that it holds the unit.
+    /// The cycles that the task occupies the unit.
     pub cycles: f64,
-    /// Cycles from then until it is done, in which the unit does another task.
+    /// The cycles after that until the result is complete, in which the unit runs another task.
     pub tail: f64,
-    /// Rows moved.
+    /// The number of rows moved.
     pub rows: f64,
 }
 
 impl Graph {
-    /// Adds a task of a stage that starts after others; of several that could start, that of the lowest priority does.
+    /// Adds a task to a stage. The task waits for the tasks `after`; of several tasks that could start, the one
+    /// with the lowest priority does.
     ///
-    /// Panics: when it waits for a task that is not there.
+    /// Panics: if the task waits for one that was not added.
     pub fn add(&mut self, stage: u8, priority: u32, work: Work, after: &[Task]) -> Task {
         let task = self.tasks.len() as Task;
         assert!(
@@ -73,10 +74,10 @@ impl Graph {
         task
     }
 
-    /// Runs all tasks on `units` of each kind: whenever a unit is free, it takes the task of the lowest priority that
-    /// waits for nothing.
+    /// Runs all tasks on `units` of each kind: a free unit starts the task of the lowest priority that waits
+    /// for nothing.
     ///
-    /// The list schedule of Graham 1969: at no time is a unit idle while a task for it could start.
+    /// This is the list schedule of Graham 1969: a unit is never idle while a task for it could start.
     #[must_use]
     pub fn run(&self, units: [usize; UNITS]) -> Timeline {
         let mut run = Run::new(self, units);
@@ -99,7 +100,7 @@ impl Graph {
         run.timeline
     }
 
-    /// Successors of each task: starts of their places in one list, and the list.
+    /// Returns the successors of all tasks in one list, and the start of each task's successors in it.
     fn successors(&self) -> (Vec<u32>, Vec<Task>) {
         let mut starts = vec![0; self.tasks.len() + 1];
         for &(before, _) in &self.edges {
@@ -119,39 +120,39 @@ impl Graph {
     }
 }
 
-/// When what was done.
+/// The times at which tasks were run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
-    /// Cycles until all is done.
+    /// The cycles until all tasks are done.
     pub end: u64,
-    /// Cycles at which the last task of each stage ends.
+    /// The cycle at which the last task of each stage ends.
     pub stage_end: Vec<u64>,
-    /// Cycles of work of each kind of unit, over all units of the kind.
+    /// The busy cycles of each kind of unit, over all units of the kind.
     pub busy: [u64; UNITS],
-    /// Every task, in the order of their ends.
+    /// All tasks, in the order of their ends.
     pub done: Vec<Done>,
 }
 
-/// A task that was done.
+/// A task that was run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Done {
-    /// Cycles at which it left its unit.
+    /// The cycle at which the task left its unit.
     pub end: u64,
-    /// What it took.
+    /// The work of the task.
     pub work: Work,
 }
 
-/// What was done between two times.
+/// The work between two times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Within {
-    /// Rows moved from and to the card's memory.
+    /// The number of rows moved from and to the card's memory.
     pub rows: f64,
-    /// Cycles of work of each kind of unit, over all units of the kind.
+    /// The busy cycles of each kind of unit, over all units of the kind.
     pub busy: [f64; UNITS],
 }
 
 impl Timeline {
-    /// What was done after `from` and up to `to`: of a task that began before or ended after, its part.
+    /// Returns the work after `from` and up to `to`. A task that began before or ended after counts in part.
     #[must_use]
     pub fn within(&self, from: u64, to: u64) -> Within {
         let mut within = Within::default();
@@ -170,12 +171,12 @@ impl Timeline {
     }
 }
 
-/// What happens to a task that runs.
+/// An event of a running task.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// Its unit takes another one.
+    /// The task's unit is free.
     Free,
-    /// It is done.
+    /// The task's result is complete.
     Done,
 }
 
@@ -277,7 +278,7 @@ mod tests {
         }
     }
 
-    /// Two cores share five equal tasks in three rounds; what waits for all of them comes after.
+    /// Two cores share five equal tasks in three rounds; a task that waits for all of them runs after them.
     #[test]
     fn units_are_shared_and_dependencies_kept() {
         let mut graph = Graph::default();
@@ -298,9 +299,9 @@ mod tests {
         assert_eq!(timeline.within(25, 33).busy, [5.0, 0.0, 3.0, 0.0]);
     }
 
-    /// A unit does the next task while the one before goes out; what needs that one waits.
+    /// A unit runs the next task while the previous result leaves; a task that needs this result waits.
     #[test]
-    fn a_tail_holds_what_needs_it_and_not_its_unit() {
+    fn a_tail_delays_dependent_tasks_and_not_its_unit() {
         let mut graph = Graph::default();
         let tail = Work {
             tail: 3.0,
@@ -313,9 +314,9 @@ mod tests {
         assert_eq!((timeline.end, timeline.stage_end), (33, vec![23, 33]));
     }
 
-    /// The lower priority number goes first, whatever came first.
+    /// The task with the lower priority number starts first, regardless of the order of addition.
     #[test]
-    fn the_first_in_line_starts_first() {
+    fn the_lowest_priority_starts_first() {
         let mut graph = Graph::default();
         let late = graph.add(0, 9, work(Unit::Sums, 5.0), &[]);
         graph.add(0, 1, work(Unit::Sums, 3.0), &[]);
@@ -323,9 +324,9 @@ mod tests {
         assert_eq!(graph.run([1; UNITS]).end, 9);
     }
 
-    /// A unit is never idle while a task could start: one core does independent tasks back to back.
+    /// A unit is never idle while a task could start: one core runs independent tasks without gaps.
     #[test]
-    fn no_unit_waits_without_need() {
+    fn no_unit_idles_while_a_task_could_start() {
         let mut graph = Graph::default();
         let mut before = graph.add(0, 0, work(Unit::Transform, 4.0), &[]);
         for i in 1..10 {

@@ -1,10 +1,11 @@
 //! The affine transform as tasks on a design's units.
 //!
-//! A rotation is `c1 → coefficients → digits raised to all other primes → products with the key → special rows to
-//! coefficients → subtracted from all rows, scaled, permuted`. A conversion needs all rows of its digit, a target row the
-//! products of all digits, a subtracted row all special rows. The next rotation needs the mask alone: it begins while the
-//! body is divided. Sums over a block of baby steps need these and their diagonals; a giant step needs the sums of its
-//! step. All other order is the schedule's.
+//! A rotation is
+//! `c1 → coefficients → digits raised to all other primes → products with the key → special rows to coefficients → subtracted from all rows, scaled, permuted`.
+//! A conversion needs all rows of its digit, a target row the products of all digits, and a subtracted row all
+//! special rows. The next rotation needs only the mask, so it begins while the body is divided. Sums over a
+//! block of baby steps need these steps and their diagonals; a giant step needs the sums of its step. The
+//! schedule determines all other order.
 
 mod rotation;
 
@@ -14,39 +15,39 @@ use crate::design::{Design, Diagonals};
 use crate::schedule::{Graph, Task, Unit, Work};
 use std::ops::Range;
 
-/// Giant steps whose sums are made in one reading of the baby steps.
+/// The number of giant steps whose sums are computed in one pass over the baby steps.
 const GIANTS_TOGETHER: usize = 4;
 
-/// Priorities between the mask of one rotation and that of the next.
+/// The number of priorities between the mask of one rotation and that of the next.
 const ROTATION: u32 = 10;
 
-/// By how much bodies come after masks: whatever waits for a mask goes first.
+/// The priority of bodies relative to that of masks: tasks that wait for a mask go first.
 const LATER: u32 = 8;
 
-/// What a stage is called, by number.
+/// The name of each stage, by number.
 pub const STAGES: [&str; 3] = ["baby_steps", "products_and_giant_steps", "next_level"];
 
-/// Transforms of plaintexts, a stage that runs beside the others.
+/// The number of the stage that transforms plaintexts, which runs beside the others.
 const PLAINTEXTS: u8 = STAGES.len() as u8;
 
-/// What each row of a part waits for.
+/// The tasks that each row of a part waits for.
 type Rows = Vec<Vec<Task>>;
 
-/// A ciphertext that is being made.
+/// A ciphertext that is being computed.
 #[derive(Clone)]
 struct Pair {
     body: Rows,
     mask: Rows,
 }
 
-/// Where tasks belong: their stage and the priority of their rotation.
+/// The stage of tasks, and the priority of their rotation.
 #[derive(Clone, Copy)]
 struct At {
     stage: u8,
     priority: u32,
 }
 
-/// All tasks of one transform. `cold`: plaintexts are transformed first, as for a board that the card has not seen.
+/// Returns all tasks of one transform. If `cold`, plaintexts are transformed first, as for a new board.
 #[must_use]
 pub fn tasks(circuit: &Circuit, blocks: &Blocks, design: &Design, cold: bool) -> Graph {
     let mut builder = Builder {
@@ -78,7 +79,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The rotations of the secret, each of which waits for the one that it is made from.
+    /// Adds the rotations of the secret. Each waits for the rotation from which it is computed.
     fn baby_steps(&mut self) -> Vec<Pair> {
         let limbs = self.circuit.limbs;
         let none = vec![Vec::new(); limbs];
@@ -96,7 +97,7 @@ impl Builder<'_> {
                 .min(self.circuit.baby_steps - steps.len());
             let first = steps.len();
             for number in 0..made {
-                // The farthest one comes first: the next ones are made from it.
+                // The farthest rotation comes first: the next ones are computed from it.
                 let later = if number > 0 { LATER } else { 0 };
                 let at = At {
                     priority: at.priority + later,
@@ -109,7 +110,7 @@ impl Builder<'_> {
         steps
     }
 
-    /// The products of each group of giant steps, by blocks of baby steps; the highest group first.
+    /// Adds the products of each group of giant steps, by blocks of baby steps, the highest group first.
     fn sums(
         &mut self,
         steps: &[Pair],
@@ -137,27 +138,24 @@ impl Builder<'_> {
                     _ => 0,
                 };
                 let diagonals = block * group.len();
-                let mut after = after.clone();
+                let mut after_all = after.clone();
                 if transforms_plaintexts {
                     let priority = ROTATION * first as u32 + ROTATION - 1;
                     let plaintexts = diagonals + offsets * circuit.coordinates;
-                    after.extend(self.encode(plaintexts, priority));
+                    after_all.extend(self.encode(plaintexts, priority));
                 }
                 let priority = (number * sums_priority(circuit) + order) as u32;
-                let work = self.sum_work((diagonals, offsets), (group.len(), first > 0));
-                tasks.push(self.graph.add(1, priority, work, &after));
+                let work = self.sum_work(diagonals, offsets, group.len(), first > 0);
+                tasks.push(self.graph.add(1, priority, work, &after_all));
             }
         }
         sums
     }
 
-    /// Products of a block of baby steps with the diagonals of a group of giant steps, for all coordinates and both
-    /// parts. Diagonals and baby steps are read once, sums read unless they begin, and written.
-    fn sum_work(
-        &self,
-        (diagonals, offsets): (usize, usize),
-        (giants, goes_on): (usize, bool),
-    ) -> Work {
+    /// Returns the work of the products of a block of baby steps with the diagonals of a group of giant steps,
+    /// for all coordinates and both parts. Diagonals and baby steps are read once. Sums are written, and read
+    /// first if they continue (`goes_on`).
+    fn sum_work(&self, diagonals: usize, offsets: usize, giants: usize, goes_on: bool) -> Work {
         let Circuit {
             n,
             limbs,
@@ -178,7 +176,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Plaintexts to coefficients modulo p, and each to all rows.
+    /// Adds the transforms of plaintexts to coefficients modulo p, and of each to all rows.
     fn encode(&mut self, plaintexts: usize, priority: u32) -> Vec<Task> {
         let [inverse, forward] = [Way::Inverse, Way::Forward].map(|way| self.transform_work(way));
         let mut rows = Vec::with_capacity(plaintexts * self.circuit.limbs);
@@ -194,7 +192,8 @@ impl Builder<'_> {
         rows
     }
 
-    /// Horner over giant steps: the sums of all coordinates are turned and added to those of the next lower step.
+    /// Adds Horner's scheme over giant steps: the sums of all coordinates are rotated and added to those of the
+    /// next lower step.
     fn giant_steps(&mut self, sums: &[(Range<usize>, Vec<Task>)]) -> Vec<Pair> {
         let limbs = self.circuit.limbs;
         let mut turned: Vec<Pair> = Vec::new();
@@ -248,7 +247,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The next level: dropped rows of both parts to coefficients, converted, subtracted; and b, added.
+    /// Adds the move to the next level: dropped rows of both parts are transformed to coefficients, converted
+    /// and subtracted; b is added.
     fn lower(&mut self, pair: &Pair) {
         let (dropped, result) = (self.circuit.dropped, self.circuit.result_limbs);
         let at = self.next_rotation(2);
@@ -277,7 +277,7 @@ impl Builder<'_> {
     }
 }
 
-/// Priorities of one block of sums: more than there are groups.
+/// Returns the number of priorities of one block of sums, which exceeds the number of groups.
 fn sums_priority(circuit: &Circuit) -> usize {
     circuit.giant_steps
 }

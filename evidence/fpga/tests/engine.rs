@@ -1,4 +1,4 @@
-//! The model finds the pertinent messages beside its predictions.
+//! The model detects the pertinent messages in addition to its predictions.
 
 use chacha20::ChaCha20Rng;
 use omr_bgv::Decryptor;
@@ -7,9 +7,9 @@ use omr_detector::Quiet;
 use omr_fpga::blocks::Blocks;
 use omr_fpga::device::Device;
 use omr_fpga::engine::FpgaModel;
-use omr_papers::clear::{EarlierParams, Params, Spec};
+use omr_papers::clear::{PaperParams, Params, Spec};
 use omr_papers::client::ring_keys;
-use omr_papers::detector::{ClueBatch, EarlierDetector};
+use omr_papers::detector::{ClueBatch, PaperDetector};
 use omr_protocol::{Clue, ClueKind, Placement};
 use rand_core::SeedableRng;
 use std::sync::Arc;
@@ -33,8 +33,8 @@ fn the_pertinent_messages_are_found_beside_a_prediction() {
         ClueBatch::new(&params, &placement, clues, Clue::bytes(&params.clue))
     };
     let batches = [batch(0, &mut rng), batch(1, &mut rng)];
-    let earlier = Arc::new(EarlierParams::of_ring(params.clone()));
-    let detector = EarlierDetector::new(earlier, keys.detection);
+    let earlier = Arc::new(PaperParams::of_ring(params.clone()));
+    let detector = PaperDetector::new(earlier, keys.detection);
 
     let blocks = Blocks::of_repository().expect("hw/model/cycles.json");
     let model = FpgaModel::new(&detector, &blocks, &Device::U55C).expect("a design");
@@ -47,8 +47,11 @@ fn the_pertinent_messages_are_found_beside_a_prediction() {
     for (number, vector) in vectors.iter().enumerate() {
         let placement = Placement::new(&[7; 32], number, params.slots());
         let slots = decryptor.decrypt(vector);
-        let expected = |&message: &u32| u32::from(message < MESSAGES as u32 && message % 20 == 3);
-        let expected: Vec<u32> = placement.messages().iter().map(expected).collect();
+        let expected: Vec<u32> = placement
+            .messages()
+            .iter()
+            .map(|&message| u32::from(message < MESSAGES as u32 && message % 20 == 3))
+            .collect();
         assert!(slots == expected, "batch {number}");
     }
 

@@ -1,4 +1,4 @@
-//! The model on published sets: what is counted, the figures that a design has to reach, and what is refused.
+//! The model on published sets: its counts, the figures that a design has to reach, and errors.
 
 use omr_fpga::FpgaError;
 use omr_fpga::blocks::{Blocks, Source, Way};
@@ -28,7 +28,8 @@ fn circuit(clues: ClueKind) -> Circuit {
     Circuit::new(&params, clues).expect("a set that the RTL holds")
 }
 
-/// docs/design/affine.md: 64 + 30 rotations, 1,024 diagonals, 24 primes, two digits; 12 and 11 special primes.
+/// The counts of docs/design/affine.md: 64 + 30 rotations, 1,024 diagonals, 24 primes, two digits; 12 and 11
+/// special primes.
 #[test]
 fn the_circuit_is_counted_from_the_set() {
     let plain = circuit(ClueKind::Plain);
@@ -60,10 +61,10 @@ fn the_circuit_is_counted_from_the_set() {
     assert!(!plain.is_same_work(&bound));
 }
 
-/// Both coordinates in 200 ms, and by another design in 500 ms with a board that the card has not seen, within the card's
-/// limits: docs/fpga.md has the figures.
+/// The best design takes at most 200 ms for both coordinates, and another one at most 500 ms for a new board,
+/// within the card's limits: docs/fpga.md has the figures.
 #[test]
-fn the_best_designs_are_as_quick_as_stated() {
+fn the_best_designs_are_as_fast_as_stated() {
     let circuit = circuit(ClueKind::Plain);
     let device = Device::U55C;
     let blocks = Blocks::of_repository().expect("hw/model/cycles.json");
@@ -74,8 +75,8 @@ fn the_best_designs_are_as_quick_as_stated() {
         new_board: true,
         ..Grid::exact()
     };
-    let other = explore(&circuit, &blocks, &device, &new_board).expect("designs that fit");
-    let other = other.best().expect("a front");
+    let for_new = explore(&circuit, &blocks, &device, &new_board).expect("designs that fit");
+    let other = for_new.best().expect("a front");
     assert!(other.cold.ms <= 500.0, "{}", other.cold.ms);
     assert!(other.cold.ms < best.cold.ms && best.warm.ms < other.warm.ms);
     for point in &found.front {
@@ -104,8 +105,8 @@ fn the_best_designs_are_as_quick_as_stated() {
     assert!(found.front.windows(2).all(worse));
 }
 
-/// No schedule is shorter than the work of its transforms: 64 and 30 rotations, the next level and b on three cores; a new
-/// board has 25 transforms a diagonal more.
+/// No schedule is shorter than the work of its transforms: 64 and 30 rotations, the next level and b on three
+/// cores; a new board has 25 transforms more for each diagonal.
 #[test]
 fn a_prediction_has_room_for_all_transforms() {
     let (circuit, blocks) = (circuit(ClueKind::Plain), Blocks::formula());
@@ -145,9 +146,9 @@ fn a_prediction_has_room_for_all_transforms() {
     }
 }
 
-/// A slower block, or less of the card's memory bandwidth, is seen in the time.
+/// A slower block, or less memory bandwidth of the card, increases the time.
 #[test]
-fn blocks_and_bandwidth_decide() {
+fn blocks_and_bandwidth_change_the_time() {
     let (circuit, blocks) = (circuit(ClueKind::Plain), Blocks::formula());
     let cycles = |blocks: &Blocks, device: &Device| {
         predict(&circuit, blocks, &DESIGN, device, false)
@@ -171,7 +172,7 @@ fn blocks_and_bandwidth_decide() {
 }
 
 #[test]
-fn what_the_card_does_not_hold_is_refused() {
+fn designs_beyond_the_card_are_refused() {
     let (circuit, blocks) = (circuit(ClueKind::Plain), Blocks::formula());
     let refused = |design: Design, circuit: &Circuit| {
         let error = predict(circuit, &blocks, &design, &Device::U55C, false);
@@ -201,8 +202,9 @@ fn what_the_card_does_not_hold_is_refused() {
         lut: 500_000,
         ..Device::U55C
     };
-    let error = predict(&circuit, &blocks, &DESIGN, &plain, false).expect_err("too little");
-    let error = error.to_string();
+    let error = predict(&circuit, &blocks, &DESIGN, &plain, false)
+        .expect_err("too little")
+        .to_string();
     assert!(error.contains("LUTs, expected at most 500000"), "{error}");
     let hoisted = Design {
         hoisted: 64,
@@ -236,7 +238,8 @@ fn what_the_card_does_not_hold_is_refused() {
     assert!(refused(DESIGN, &large).contains("at most 65536 coefficients"));
 }
 
-/// What leads the measured engine is what its units leave, and 16 measured lanes of sums take the place of assumed ones.
+/// The control costs what the measured engine has in excess of its units, and 16 measured lanes of sums replace
+/// assumed ones.
 #[test]
 fn resources_are_those_of_measured_lanes() {
     let mut blocks = Blocks::of_repository().expect("hw/model/cycles.json");
@@ -274,12 +277,13 @@ fn resources_are_those_of_measured_lanes() {
     assert!((conversion - 7.0 - weighs).abs() < 1e-9, "{conversion}");
 }
 
-/// Rows wait for their weighing where there are no more targets than sources: the RTL's counter, within one in a thousand.
+/// A conversion takes the cycles of the RTL's counter, within one in a thousand. Rows wait for their weights if
+/// there are no more targets than sources.
 #[test]
-fn a_conversion_takes_what_was_measured() {
+fn a_conversion_takes_the_measured_cycles() {
     let blocks = Blocks::of_repository().expect("hw/model/cycles.json");
-    let stored = include_str!("../../../hw/model/cycles.json");
-    let stored: serde_json::Value = serde_json::from_str(stored).expect("JSON");
+    let stored: serde_json::Value =
+        serde_json::from_str(include_str!("../../../hw/model/cycles.json")).expect("JSON");
     for (name, targets) in [("bconv_sums", 24), ("bconv_half_sums", 12)] {
         let measured = stored[name]["cycles"].as_f64().expect("cycles");
         let found = blocks.conversion_cycles(1 << 16, [12, targets], 128, true);
@@ -298,7 +302,7 @@ fn the_repositorys_blocks_are_read_and_damaged_ones_refused() {
     );
     assert!(matches!(Blocks::parse("{}"), Err(FpgaError::Cycles(_))));
     assert!(matches!(Blocks::parse("cycles"), Err(FpgaError::Cycles(_))));
-    // A transform that is quicker than its butterflies.
+    // A transform that is faster than its butterflies.
     let quick = json.replacen("8944", "8000", 1);
     let error = Blocks::parse(&quick).expect_err("too quick");
     assert!(
@@ -307,7 +311,7 @@ fn the_repositorys_blocks_are_read_and_damaged_ones_refused() {
             .contains("block ntt: expected no fewer cycles"),
         "{error}"
     );
-    // Files that do not say are of RTL.
+    // Files that state no source are of RTL.
     let measured = json.replacen("\"source\":\"formula\",", "", 1);
     assert_eq!(
         Blocks::parse(&measured).expect("the same").source,

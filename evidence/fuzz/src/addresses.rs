@@ -1,4 +1,4 @@
-//! Addresses: armoured text of both versions, clue keys.
+//! Fuzz target: addresses as armoured text, and clue keys.
 
 use crate::Target;
 use crate::clues::VECTORS;
@@ -16,13 +16,13 @@ use omr_protocol::{ClueKey, ClueKind, ClueParams, Sealing};
 use rand_core::SeedableRng;
 use std::sync::{Arc, LazyLock};
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("addresses", run, seeds);
 
 const SETS: [&str; 2] = ["insecure-tiny-v4", "insecure-tiny-hybrid-v4"];
-/// Clue keys of LWE, from here on.
+/// The first choice for clue keys of LWE.
 const LWE: usize = 64;
-/// Text, from here on.
+/// The first choice for text.
 const TEXT: usize = 128;
 
 static RINGS: LazyLock<Vec<Arc<ClueParams>>> = LazyLock::new(|| {
@@ -55,7 +55,8 @@ fn ring(params: &ClueParams, body: &[u8]) {
     }
 }
 
-/// A text that reads is written so that it reads the same. One with another fingerprint reads once that is corrected.
+/// Checks that a text that parses is written to a text that parses to the equal address. A text with a wrong
+/// fingerprint parses once the fingerprint is corrected.
 fn text(bytes: &[u8]) {
     let same = |address: &Address| {
         let again = Address::from_text(&address.to_text());

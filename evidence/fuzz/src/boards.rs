@@ -1,4 +1,4 @@
-//! A board's file, damaged or made by somebody else.
+//! Fuzz target: a board's file, damaged or made by a stranger.
 
 use crate::Target;
 use crate::input::{ANY, CUT, choose, damaged};
@@ -9,10 +9,10 @@ use std::ops::ControlFlow;
 use std::sync::LazyLock;
 use tempfile::TempDir;
 
-/// This target. The database's own panics become errors.
+/// The fuzz target. The database's own panics become errors.
 pub const TARGET: Target = Target::new("boards", run, seeds).catching();
 
-/// What hashes are of.
+/// The tag of the parameters whose hashes the board stores.
 const TAG: [u8; 4] = *b"toy1";
 
 thread_local! {
@@ -56,8 +56,8 @@ fn run(choice: usize, rest: &[u8]) {
         if let Ok(board) = Board::open_read_only(folder.path()) {
             look(&board);
         }
-        // Not opened for writing: redb then trusts the list of free pages that the file has, and a wrong one makes it
-        // panic while it unwinds, which nobody can catch.
+        // The board is not opened for writing: redb then relies on the file's list of free pages, and with a wrong
+        // list it panics during an unwinding, which cannot be caught.
     });
 }
 

@@ -1,18 +1,18 @@
-//! Clues as they are posted: plain, bound, and those of the earlier schemes.
+//! Fuzz target: posted clues: plain clues, bound clues, and those of the papers' schemes.
 
 use crate::Target;
 use crate::input::choose;
 use crate::memory::bounded;
 use chacha20::ChaCha20Rng;
 use omr_client::{BoundSender, ClueSeed, Sender, identity};
-use omr_papers::clear::{EarlierSet, LweParams};
+use omr_papers::clear::{LweParams, PaperSet};
 use omr_papers::client as earlier;
 use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed, post_key};
 use omr_protocol::{Clue, ClueKind, ClueParams};
 use rand_core::SeedableRng;
 use std::sync::{Arc, LazyLock};
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("clues", run, seeds);
 
 const BOARD: [u8; 16] = [9; 16];
@@ -30,7 +30,7 @@ static RINGS: LazyLock<Vec<Arc<ClueParams>>> = LazyLock::new(|| {
 });
 
 pub(crate) static VECTORS: LazyLock<Vec<LweParams>> = LazyLock::new(|| {
-    let sets = EarlierSet::tiny().into_iter();
+    let sets = PaperSet::tiny().into_iter();
     let lwe = sets.filter_map(|set| set.lwe());
     lwe.map(|params| params.expect("a published set")).collect()
 });
@@ -92,8 +92,10 @@ fn seeds() -> Vec<Vec<u8>> {
         let choice = (128..).find(|choice| choice % VECTORS.len() == i);
         let (_, key) = earlier::identity(params, &mut rng);
         let clue = earlier::LweSender::new(params, &key).gen_clue(&mut rng);
-        let clue = params.clue_to_bytes(&clue);
-        seeds.push(choose(choice.expect("a number"), &clue));
+        seeds.push(choose(
+            choice.expect("a number"),
+            &params.clue_to_bytes(&clue),
+        ));
     }
     seeds
 }

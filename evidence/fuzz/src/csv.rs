@@ -1,4 +1,4 @@
-//! Tables from CSV, and values as text.
+//! Fuzz target: tables from CSV, and values as text.
 
 use crate::Target;
 use crate::input::choose;
@@ -6,10 +6,10 @@ use crate::memory::bounded;
 use omr_table::{ColumnType, Declared, ImportOptions, RowCodec, Table, Value, import_csv};
 use std::io::Cursor;
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("csv", run, seeds);
 
-/// Values and declarations, from here on.
+/// The first choice for values and declarations.
 const TEXT: usize = 192;
 const KINDS: [ColumnType; 8] = [
     ColumnType::Boolean,
@@ -23,7 +23,7 @@ const KINDS: [ColumnType; 8] = [
 ];
 
 fn run(choice: usize, rest: &[u8]) {
-    // A row of one byte is a row of every column.
+    // A row of one byte becomes a row of all columns.
     bounded(rest.len(), 1024, || match choice {
         TEXT.. => value(KINDS[choice % KINDS.len()], &String::from_utf8_lossy(rest)),
         _ => file(choice, rest),
@@ -62,7 +62,7 @@ fn file(choice: usize, csv: &[u8]) {
     }
 }
 
-/// A table's values are of their types, and rows in fixed bytes come back.
+/// Checks that a table's values have their types, and that rows survive their encoding in fixed bytes.
 pub(crate) fn check(table: &Table) {
     let schema = table.schema();
     schema.check().expect("a table has a right schema");

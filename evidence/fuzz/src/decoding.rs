@@ -1,4 +1,4 @@
-//! Hostile digests in the hands of a recipient.
+//! Fuzz target: hostile digests that a recipient decodes.
 
 use crate::Target;
 use crate::input::{Opened, choose, closed, opened, patched};
@@ -8,12 +8,12 @@ use omr_protocol::frame::Kind;
 use omr_protocol::{ParamSet, Response};
 use std::sync::LazyLock;
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("decoding", run, seeds);
 
-/// A frozen digest and who can decode it.
+/// A frozen digest with the secret that decodes it.
 pub(crate) struct Frozen {
-    /// The parameter set's number.
+    /// The number of the parameter set.
     pub(crate) set: usize,
     secret: &'static [u8],
     pub(crate) digest: &'static [u8],
@@ -23,8 +23,8 @@ macro_rules! frozen {
     ($set:expr, $folder:literal, $digest:literal) => {
         Frozen {
             set: $set,
-            secret: include_bytes!(concat!("../../../testdata/wire/v2/", $folder, "secret.key")),
-            digest: include_bytes!(concat!("../../../testdata/wire/v2/", $folder, $digest)),
+            secret: include_bytes!(concat!("../../../testdata/wire/v1/", $folder, "secret.key")),
+            digest: include_bytes!(concat!("../../../testdata/wire/v1/", $folder, $digest)),
         }
     };
 }
@@ -35,7 +35,7 @@ pub(crate) const FILES: [Frozen; 3] = [
     frozen!(1, "instant-v4/", "digest-97.bin"),
 ];
 
-/// Parameter sets by number.
+/// The parameter sets, by number.
 pub(crate) static SETS: LazyLock<Vec<ParamSet>> = LazyLock::new(|| {
     let names = ["insecure-tiny-v4", "insecure-tiny-hybrid-v4"];
     let named = |name| ParamSet::named(name).expect("a published set");
@@ -53,7 +53,7 @@ static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| FILES.iter().map(known).co
 
 fn known(file: &Frozen) -> Known {
     let set = &SETS[file.set];
-    // Tables of both engines, that digests may name.
+    // Digests may need the tables of both engines.
     let _ = (set.sophomr(), set.instantomr());
     let secret = SecretKey::from_bytes(set.clue(), file.secret).expect("a frozen key");
     let response = Response::from_bytes(set, file.digest).expect("a frozen digest");
@@ -68,7 +68,7 @@ fn known(file: &Frozen) -> Known {
     }
 }
 
-/// Any body, from here on; else a right one with changes.
+/// The first choice for any body; lower choices change a valid one.
 const ANY: usize = 128;
 
 fn run(choice: usize, rest: &[u8]) {

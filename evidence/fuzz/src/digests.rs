@@ -1,4 +1,4 @@
-//! Digests of all kinds, as files.
+//! Fuzz target: files of digests of all kinds.
 
 use crate::Target;
 use crate::decoding::{FILES, SETS};
@@ -7,10 +7,10 @@ use crate::memory::bounded;
 use omr_protocol::frame::Kind;
 use omr_protocol::{ParamSet, Response, Scheme};
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("digests", run, seeds);
 
-/// Two digests in one, from here on.
+/// The first choice for two digests in one file.
 const HYBRID: usize = 128;
 
 fn run(choice: usize, body: &[u8]) {
@@ -30,7 +30,7 @@ fn read(set: &ParamSet, body: &[u8]) {
     }
 }
 
-/// A body of two digests: two bytes say how long that of the first is.
+/// Returns a body of two digests. The first two bytes are the length of the first.
 fn both(set: &ParamSet, bytes: &[u8]) -> Vec<u8> {
     let (length, rest) = bytes.split_first_chunk().unwrap_or((&[0; 2], &[]));
     let at = usize::from(u16::from_le_bytes(*length)).min(rest.len());
@@ -50,7 +50,7 @@ fn seeds() -> Vec<Vec<u8>> {
         .collect();
     let alone = bodies.iter().map(|(set, body)| choose(*set, body));
     let mut seeds: Vec<Vec<u8>> = alone.collect();
-    // The right lengths of two that do not follow one another.
+    // The right lengths of two digests that do not follow one another.
     let (bulk, instant) = (&bodies[0].1, &bodies[1].1);
     let length = (bulk.len() as u16).to_le_bytes();
     let pair = [&length[..], bulk, instant].concat();

@@ -1,4 +1,4 @@
-//! Exported identities, damaged or made by somebody else.
+//! Fuzz target: exported identities, damaged or made by a stranger.
 
 use crate::Target;
 use crate::input::{Opened, choose, closed, opened, patched};
@@ -9,25 +9,25 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::LazyLock;
 
-/// This target. The inbox is a database, whose own panics become errors.
+/// The fuzz target. The inbox is a database, whose own panics become errors.
 pub const TARGET: Target = Target::new("exports", run, seeds).catching();
 
-/// Any body, from here on; else a right one with changes.
+/// The first choice for any body; lower choices change a valid one.
 const ANY: usize = 192;
-/// With its inbox, which most changes hit, from here on.
+/// The first choice for an export with its inbox, which most changes hit.
 const INBOX: usize = 128;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
 struct World {
-    /// An export.
+    /// A complete export.
     whole: Opened,
-    /// Its files without the inbox.
+    /// The export's files without the inbox.
     files: Files,
 }
 
 impl World {
-    /// A body of these files and one more.
+    /// Returns a body of these files and one more.
     fn with(&self, name: &str) -> Vec<u8> {
         let mut files = self.files.clone();
         files.insert(name.into(), vec![1; 9]);

@@ -1,4 +1,4 @@
-//! The container of every file, and packed residues.
+//! Fuzz target: the container of every file, and packed residues.
 
 use crate::Target;
 use crate::input::{choose, chosen, closed, header};
@@ -7,7 +7,7 @@ use omr_protocol::frame::{
     BitReader, Kind, is_frame, pack_bits, packed_len, read_frame, unpack_bits, unpack_bits_u32,
 };
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("frames", run, seeds);
 
 const KINDS: [Kind; 13] = [
@@ -25,9 +25,9 @@ const KINDS: [Kind; 13] = [
     Kind::PdqTable,
     Kind::KeptParts,
 ];
-/// Added to the choice of a kind: checksums are made right first.
+/// A number that is added to the choice of a kind: checksums are then corrected first.
 const REPAIRED: usize = 64;
-/// Packed residues.
+/// The first choice for packed residues.
 const BITS: usize = 128;
 const MOST: u64 = 1 << 20;
 
@@ -46,7 +46,7 @@ fn frame(kind: Kind, file: &[u8]) {
     }
 }
 
-/// Right checksums over whatever the file says.
+/// Returns the file with correct checksums.
 fn repaired(file: &[u8]) -> Vec<u8> {
     let mut out = file.to_vec();
     let head = 9 + usize::from(*out.get(8).unwrap_or(&0)) + 16 + 8;
@@ -61,7 +61,7 @@ fn repaired(file: &[u8]) -> Vec<u8> {
     out
 }
 
-/// All readers of packed residues agree, and what they read is packed the same again.
+/// Checks that all readers of packed residues agree, and that packing the residues again yields the same bytes.
 fn residues(bytes: &[u8]) {
     let Some((bits, packed)) = chosen(bytes) else {
         return;
@@ -94,7 +94,7 @@ fn seeds() -> Vec<Vec<u8>> {
     let mut seeds: Vec<Vec<u8>> = (0..KINDS.len())
         .map(|i| {
             let file = closed(&header(KINDS[i], "sophomr-v5"), &[7; 20]);
-            // So that the choice names the kind.
+            // The choice determines the kind.
             let repaired = (REPAIRED..BITS).find(|choice| choice % KINDS.len() == i);
             choose(repaired.expect("more than kinds"), &file)
         })

@@ -1,4 +1,4 @@
-//! An inbox's file, damaged, and records in it that no version wrote.
+//! Fuzz target: an inbox's file, damaged, and with records that no version wrote.
 
 use crate::Target;
 use crate::input::{choose, patched};
@@ -9,15 +9,15 @@ use std::fs;
 use std::sync::LazyLock;
 use tempfile::TempDir;
 
-/// This target. The database's own panics become errors.
+/// The fuzz target. The database's own panics become errors.
 pub const TARGET: Target = Target::new("inboxes", run, seeds).catching();
 
 const FILE: &str = "inbox.redb";
-/// Tables of records by number.
+/// The tables of records, by number.
 const TABLES: [&str; 6] = ["jobs", "digests", "messages", "bodies", "kept", "spares"];
-/// Records, from here on; else damage.
+/// The first choice for records; lower choices damage the file.
 const RECORDS: usize = 64;
-/// Any bytes, from here on.
+/// The first choice for any bytes.
 const ANY: usize = 192;
 
 thread_local! {
@@ -45,12 +45,12 @@ fn run(choice: usize, rest: &[u8]) {
         if (RECORDS..ANY).contains(&choice) {
             insert(&path, TABLES[choice % TABLES.len()], rest);
         }
-        // A record that cannot be read, or damage: an error.
+        // A record that cannot be read, and damage, yield an error.
         let _ = look(&home);
     });
 }
 
-/// Puts a record in: eight bytes of number, then what stands there.
+/// Inserts a record: eight bytes of number, then the value.
 fn insert(path: &std::path::Path, table: &'static str, record: &[u8]) {
     let (number, value) = record.split_first_chunk().unwrap_or((&[0; 8], &[]));
     let number = u64::from_le_bytes(*number);

@@ -1,34 +1,34 @@
-//! From a fuzzer's bytes to files: frames with right checksums, and frozen files changed in some places.
+//! Conversion of a fuzzer's bytes to files: frames with correct checksums, and frozen files with changes.
 
 use omr_protocol::frame::{FrameHeader, Kind, read_frame, write_frame_vec};
 
-/// A file's header and body.
+/// The header and the body of a file.
 pub(crate) type Opened = (FrameHeader, Vec<u8>);
 
-/// Largest frozen file.
+/// The size of the largest frozen file.
 const LARGEST: u64 = 1 << 30;
 
-/// Opens a file that is known to be right.
+/// Opens a file that is known to be valid.
 pub(crate) fn opened(kind: Kind, file: &[u8]) -> Opened {
     read_frame(file, kind, LARGEST).expect("a file that reads")
 }
 
-/// A file with right checksums around any body.
+/// Returns a file with any body and correct checksums.
 pub(crate) fn closed(header: &FrameHeader, body: &[u8]) -> Vec<u8> {
     write_frame_vec(header, body).expect("a header that can be written")
 }
 
-/// A header.
+/// Returns a header.
 pub(crate) fn header(kind: Kind, params: &str) -> FrameHeader {
     FrameHeader::new(kind, params, *b"a key of a test.")
 }
 
-/// Bytes with changes: three bytes of a place, one of a difference, again and again.
+/// Returns bytes with changes. Each change is three bytes of position and one byte of difference.
 pub(crate) fn patched(bytes: &[u8], changes: &[u8]) -> Vec<u8> {
     let mut out = bytes.to_vec();
     for change in changes.as_chunks::<4>().0 {
-        let place = u32::from_le_bytes([change[0], change[1], change[2], 0]) as usize;
-        let place = place % out.len().max(1);
+        let at = u32::from_le_bytes([change[0], change[1], change[2], 0]) as usize;
+        let place = at % out.len().max(1);
         if let Some(byte) = out.get_mut(place) {
             *byte ^= change[3];
         }
@@ -36,12 +36,12 @@ pub(crate) fn patched(bytes: &[u8], changes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// From these choices on a file is any bytes, and from the other on a right one with changes, cut short; else a right one
+/// From this choice on a file is any bytes; from [`CUT`] on a valid file with changes, truncated; else a valid file
 /// with changes.
 pub(crate) const ANY: usize = 192;
 pub(crate) const CUT: usize = 128;
 
-/// A file that is damaged as a choice has it.
+/// Returns a file that is damaged as the choice determines.
 pub(crate) fn damaged(right: &[u8], choice: usize, rest: &[u8]) -> Vec<u8> {
     if choice >= ANY {
         return rest.to_vec();
@@ -53,13 +53,13 @@ pub(crate) fn damaged(right: &[u8], choice: usize, rest: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A choice, and the bytes behind it.
+/// Returns the choice and the bytes after it.
 pub(crate) fn chosen(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let (choice, rest) = bytes.split_first()?;
     Some((usize::from(*choice), rest))
 }
 
-/// A choice in front of bytes.
+/// Returns a choice followed by bytes.
 pub(crate) fn choose(choice: usize, bytes: &[u8]) -> Vec<u8> {
     let choice = u8::try_from(choice).expect("few choices");
     [&[choice], bytes].concat()

@@ -1,4 +1,4 @@
-//! Keys that servers take from strangers: for detection by both engines, and for private queries.
+//! Fuzz target: keys that servers accept from strangers, for detection by both engines and for private queries.
 
 use crate::Target;
 use crate::input::{Opened, choose, closed, opened, patched};
@@ -16,7 +16,7 @@ use omr_ring::Kernels;
 use rand_core::SeedableRng;
 use std::sync::{Arc, LazyLock};
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("keys", run, seeds);
 
 struct World {
@@ -26,7 +26,7 @@ struct World {
     files: [Opened; 3],
 }
 
-/// The smallest set of both engines: a key of it is read in well under a millisecond.
+/// Returns the smallest set of both engines, whose keys are read in well under a millisecond.
 fn smallest() -> (ParamsSpec, SetSpec) {
     let set = SetSpec::named("insecure-tiny-hybrid-v4").expect("a published set");
     let bulk = set.sophomr.clone().expect("SophOMR");
@@ -73,22 +73,25 @@ fn smallest_queries() -> PdqParams {
 
 static WORLD: LazyLock<World> = LazyLock::new(|| {
     let mut rng = ChaCha20Rng::seed_from_u64(6);
-    let (bulk, set) = smallest();
+    let (bulk_spec, set) = smallest();
     let clue = ClueParams::new(set.name, set.clue.clone(), Kernels::detect()).expect("clues");
-    let bulk = Params::new(bulk, Kernels::detect()).expect("a set");
+    let bulk = Params::new(bulk_spec, Kernels::detect()).expect("a set");
     let instant = InstantParams::new(set, Kernels::detect()).expect("a set");
     let queries = Arc::new(smallest_queries());
     let (secret, _) = identity(&clue, ClueKind::Bound, &mut rng);
     let mut files = [Vec::new(), Vec::new(), Vec::new()];
-    let key = detection_key(&bulk, &secret, None, &mut rng);
-    key.write(&bulk, &mut files[0]).expect("written");
-    let key = instantomr::detection_key(&instant, &secret, &mut rng).expect("a key");
-    key.write(&instant, &mut files[1]).expect("written");
-    let (_, key) = SecretKey::generate(&queries, &mut rng);
-    key.write(&queries, &mut files[2]).expect("written");
-    let kinds = [Kind::DetectionKey, Kind::InstantKey, Kind::PdqKey];
-    let mut kinds = kinds.into_iter();
-    let files = files.map(|file| opened(kinds.next().expect("three kinds"), &file));
+    let bulk_key = detection_key(&bulk, &secret, None, &mut rng);
+    bulk_key.write(&bulk, &mut files[0]).expect("written");
+    let instant_key = instantomr::detection_key(&instant, &secret, &mut rng).expect("a key");
+    instant_key.write(&instant, &mut files[1]).expect("written");
+    let (_, queries_key) = SecretKey::generate(&queries, &mut rng);
+    queries_key.write(&queries, &mut files[2]).expect("written");
+    let [bulk_file, instant_file, queries_file] = files;
+    let files = [
+        opened(Kind::DetectionKey, &bulk_file),
+        opened(Kind::InstantKey, &instant_file),
+        opened(Kind::PdqKey, &queries_file),
+    ];
     World {
         bulk,
         instant,
@@ -97,7 +100,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     }
 });
 
-/// Any body, from here on; else a right one with changes.
+/// The first choice for any body; lower choices change a valid one.
 const ANY: usize = 128;
 
 fn run(choice: usize, rest: &[u8]) {

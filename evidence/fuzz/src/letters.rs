@@ -1,4 +1,4 @@
-//! Parts of letters, letters put together, and parts kept for later.
+//! Fuzz target: parts of letters, letters joined from parts, and parts kept for later.
 
 use crate::Target;
 use crate::input::{choose, chosen, closed, header, opened};
@@ -10,7 +10,7 @@ use omr_protocol::frame::Kind;
 use rand_core::SeedableRng;
 use zeroize::Zeroizing;
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("letters", run, seeds);
 
 const JOIN: usize = 64;
@@ -34,14 +34,14 @@ fn rng() -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(4)
 }
 
-/// Whether a part was taken.
+/// Returns whether a part was accepted.
 fn push(all: &mut Reassembler, part: &[u8]) -> bool {
     let (known, taken) = (place(part), all.push(part));
     assert!(known.is_ok() || taken.is_err());
     taken.is_ok()
 }
 
-/// Parts of one length, one after the other.
+/// Joins parts of one length, one after another.
 fn parts(bytes: &[u8]) {
     let Some((length, rest)) = chosen(bytes) else {
         return;
@@ -58,7 +58,7 @@ fn parts(bytes: &[u8]) {
     }
 }
 
-/// What is split comes together again, in any order.
+/// Checks that a letter that was split is joined again, in any order.
 fn round_trip(choice: usize, bytes: &[u8]) {
     let Some((capacity, file)) = chosen(bytes) else {
         return;
@@ -80,7 +80,7 @@ fn round_trip(choice: usize, bytes: &[u8]) {
     assert!(matches!(&whole[..], [one] if one.bytes == file));
 }
 
-/// A harmless name is its own harmless form.
+/// Checks that a harmless name is its own harmless form.
 fn name(text: &str) {
     if let Some(name) = file_name(text) {
         assert!(!name.is_empty() && !name.contains(['/', '\\', '\0']));

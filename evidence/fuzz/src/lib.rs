@@ -1,7 +1,7 @@
-//! What every parser of other people's bytes must hold for any bytes: no panic, no more memory than the bytes pay
-//! for, and what is read is written again as it was.
+//! Fuzz targets for every parser of other people's bytes. For any bytes a parser must not panic, must not allocate
+//! more memory than is proportional to the bytes, and must write what it read to equal bytes.
 //!
-//! libFuzzer drives it in the folder `fuzz/` of the repository; a test of this crate runs every target over its seeds
+//! libFuzzer runs them in the folder `fuzz/` of the repository; a test of this crate runs every target over its seeds
 //! and some thousand changes of them.
 #![forbid(unsafe_code)]
 
@@ -32,24 +32,24 @@ pub mod sql;
 pub mod stores;
 pub mod tables;
 
-/// A parser, or some of one kind, and inputs to begin with.
+/// A parser, or several of one kind, and inputs to begin with.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// The module's name.
+    /// The name of the module.
     pub name: &'static str,
     run: Run,
-    /// Inputs that get far.
+    /// A function that returns inputs that most of the parser accepts.
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Whether panics within are turned into errors by the code under test, so that only those that come out count.
+    /// True if the code under test turns panics inside it into errors, so that only panics that leave it count.
     pub catches: bool,
 }
 
-/// How a target takes bytes.
+/// The input of a target.
 #[derive(Clone, Copy, Debug)]
 enum Run {
-    /// All as they are.
+    /// All bytes.
     Whole(fn(&[u8])),
-    /// The first byte as a choice among parsers, and those behind it.
+    /// The first byte as a choice among parsers, and the bytes after it.
     Chosen(fn(usize, &[u8])),
 }
 
@@ -70,7 +70,9 @@ impl Target {
         }
     }
 
-    /// Takes any bytes. Panics: where the parser does, or breaks a promise.
+    /// Runs the target on any bytes.
+    ///
+    /// Panics: if the parser panics or breaks a promise.
     pub fn run(&self, bytes: &[u8]) {
         match self.run {
             Run::Whole(run) => run(bytes),
@@ -107,6 +109,6 @@ pub const TARGETS: [Target; 23] = [
     sql::TARGET,
     stores::TARGET,
     tables::TARGET,
-    // Last: its threads go on.
+    // The last target, because its threads continue.
     service::TARGET,
 ];

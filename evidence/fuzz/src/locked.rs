@@ -1,4 +1,4 @@
-//! Files under a passphrase.
+//! Fuzz target: files under a passphrase.
 
 use crate::Target;
 use crate::input::{choose, closed, header};
@@ -8,14 +8,14 @@ use omr_protocol::frame::Kind;
 use std::sync::LazyLock;
 use zeroize::Zeroizing;
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("locked", run, seeds);
 
-/// What may stand under a passphrase.
+/// The kinds of files that may be locked with a passphrase.
 const KINDS: [Kind; 3] = [Kind::SecretKey, Kind::Identity, Kind::PdqSecretKey];
-/// Where a body says how many KiB its key takes.
+/// The position, in a body, of the KiB that its key derivation uses.
 const KIB: usize = 2;
-/// KiB that a file may ask for, and how many more than the least a run bears.
+/// The KiB that a file may require. A test run uses at most [`BEARABLE`] more than the least.
 const ALLOWED: std::ops::RangeInclusive<u32> = 8..=1 << 20;
 const BEARABLE: u32 = 16;
 
@@ -36,7 +36,7 @@ fn run(choice: usize, rest: &[u8]) {
     let file = closed(&header(Kind::Locked, "hybrid-v4"), &body);
     assert!(is_locked(&file));
     bounded(file.len(), 8, || {
-        // Nobody encrypted these bytes under that passphrase.
+        // No file was encrypted to these bytes under that passphrase.
         assert!(unlock(kind, &file, &PASSPHRASE).is_err());
     });
 }

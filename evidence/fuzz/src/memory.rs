@@ -1,16 +1,17 @@
-//! Memory that a parser takes, in relation to the bytes that it was given.
+//! The memory that a parser uses, in relation to its input.
 
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// What any parser may take: buffers and tables of fixed size.
+/// The bytes that any parser may use for buffers and tables of fixed size.
 const FIXED: usize = 8 << 20;
 
-/// Runs `parse`, which was given so many bytes. What others of this process take meanwhile counts too.
+/// Runs `parse`, whose input has `bytes` bytes. Memory that other threads of this process allocate meanwhile counts
+/// too.
 ///
-/// Panics: when it took more than 8 MiB and `each` bytes a byte.
+/// Panics: if more than 8 MiB and `each` bytes for each byte of input were used.
 pub(crate) fn bounded<T>(bytes: usize, each: usize, parse: impl FnOnce() -> T) -> T {
     let before = MEMORY.current_usage();
     MEMORY.reset_peak_usage();

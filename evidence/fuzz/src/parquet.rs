@@ -1,4 +1,4 @@
-//! Tables from Parquet.
+//! Fuzz target: tables from Parquet.
 
 use crate::Target;
 use crate::csv::check;
@@ -15,10 +15,11 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
-/// This target. The reader's own panics become errors.
+/// The fuzz target. The reader's own panics become errors.
 pub const TARGET: Target = Target::new("parquet", run, seeds).catching();
 
-/// Found by this target: the header of a page announces a list of billions, which the reader skips where the file ends.
+/// An input that this target found: the header of a page announces a list of billions, which the reader skips where
+/// the file ends.
 const ENDLESS: &[u8] = include_bytes!("../../../testdata/hostile/endless-header.parquet");
 
 thread_local! {
@@ -75,7 +76,6 @@ fn seeds() -> Vec<Vec<u8>> {
         written(Compression::LZ4_RAW, false),
         written(zstd, true),
     ];
-    let all = files.iter().enumerate();
-    let all = all.map(|(i, file)| choose(i, file));
+    let all = files.iter().enumerate().map(|(i, file)| choose(i, file));
     all.chain([choose(2, ENDLESS)]).collect()
 }

@@ -1,4 +1,4 @@
-//! Parts of digests, as files.
+//! Fuzz target: files of parts of digests.
 
 use crate::Target;
 use crate::decoding::FILES;
@@ -9,13 +9,13 @@ use omr_protocol::key_file::row_bytes;
 use omr_protocol::sophomr::{Digest, Params, Partial};
 use std::sync::{Arc, LazyLock};
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("partials", run, seeds);
 
 static PARAMS: LazyLock<Arc<Params>> =
     LazyLock::new(|| Params::named("insecure-tiny-v4").expect("a published set"));
 
-/// Bytes of a digest in front of its ciphertexts.
+/// The bytes of a digest before its ciphertexts.
 const HEADER_BYTES: usize = 74;
 
 fn run(_: usize, body: &[u8]) {
@@ -30,7 +30,7 @@ fn run(_: usize, body: &[u8]) {
     });
 }
 
-/// The header of a digest with batches behind it, right and wrong ones, and zeros in place of sums.
+/// Returns the header of a digest followed by valid and invalid batches, with zeros in place of sums.
 fn seeds() -> Vec<Vec<u8>> {
     let params = &*PARAMS;
     let frozen = Digest::from_bytes(params, FILES[0].digest).expect("a frozen digest");

@@ -1,4 +1,4 @@
-//! Private queries between client and server: queries, answers, public parts, encrypted tables.
+//! Fuzz target: private queries between client and server: queries, answers, public parts, encrypted tables.
 
 use crate::Target;
 use crate::input::{Opened, choose, closed, header, opened, patched};
@@ -13,7 +13,7 @@ use omr_table::{Query, Shape, Value};
 use rand_core::SeedableRng;
 use std::sync::{Arc, LazyLock};
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("queries", run, seeds);
 
 const SQL: &str = "SELECT id, name FROM people WHERE id = 993";
@@ -36,8 +36,10 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
     let (query, _) = Query::parse(SQL, TABLE.schema()).expect("a query");
     let client = Client::new(&params, TABLE.schema(), &secret);
     let plan = client.plan(&query, BOUND).expect("a plan");
-    let sent = client.encrypt(&query, &plan, &mut rng);
-    let sent = sent.to_bytes(&params).expect("written");
+    let sent = client
+        .encrypt(&query, &plan, &mut rng)
+        .to_bytes(&params)
+        .expect("written");
     let server = server(&params);
     let (received, its_plan) = server.read(&sent).expect("it reads");
     let answer = server
@@ -45,10 +47,10 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
         .expect("an answer");
     let rows = client.decode(&plan, &answer).expect("it decodes").values;
     assert_eq!(rows.len(), 1);
-    let answer = answer.to_bytes(&params).expect("written");
+    let answer_bytes = answer.to_bytes(&params).expect("written");
     World {
         query: opened(Kind::PdqQuery, &sent),
-        answer: opened(Kind::PdqAnswer, &answer),
+        answer: opened(Kind::PdqAnswer, &answer_bytes),
         shape: query.shape(),
         params,
         secret,
@@ -94,7 +96,7 @@ fn query(world: &World, body: &[u8]) {
     }
 }
 
-/// The rows that were asked for, or none.
+/// Checks that an answer decodes to the requested rows, or not at all.
 fn answer(world: &World, body: &[u8]) {
     let file = closed(&world.answer.0, body);
     let Ok(answer) = Answer::from_bytes(&world.params, &world.plan, &file) else {
@@ -119,8 +121,8 @@ fn seeds() -> Vec<Vec<u8>> {
     let world = &*WORLD;
     let body = &world.query.1;
     let length = u32::from_le_bytes(*body.first_chunk().expect("a length")) as usize;
-    let head = EncryptedHead::new(&world.params, TABLE.schema(), &[2]);
-    let head = serde_json::to_vec(&head).expect("plain data");
+    let public = EncryptedHead::new(&world.params, TABLE.schema(), &[2]);
+    let head = serde_json::to_vec(&public).expect("plain data");
     vec![
         choose(0, &body[4..4 + length]),
         choose(PATCHED, &[]),

@@ -1,4 +1,4 @@
-//! Payloads that a recipient opens: any bytes, and any bytes sealed to her.
+//! Fuzz target: payloads that a recipient opens: any bytes, and any bytes sealed for the recipient.
 
 use crate::Target;
 use crate::input::choose;
@@ -12,13 +12,13 @@ use omr_protocol::{ClueKey, ClueKind, ClueParams, Sealing};
 use rand_core::SeedableRng;
 use std::sync::{Arc, LazyLock};
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("sealed", run, seeds);
 
 const BOARD: [u8; 16] = [1; 16];
 const SEALINGS: [Sealing; 3] = [Sealing::None, Sealing::HpkeX25519, Sealing::XWing];
 const KINDS: [ClueKind; 2] = [ClueKind::Plain, ClueKind::Bound];
-/// Sealed first, from here on.
+/// The first choice for bytes that are sealed first.
 const SEALED: usize = 128;
 
 static PARAMS: LazyLock<Arc<ClueParams>> =
@@ -45,8 +45,8 @@ fn run(choice: usize, rest: &[u8]) {
     bounded(rest.len(), 64, || {
         let reader = Reader::new(&PARAMS, secret, &place);
         match choice {
-            SEALED.. => sealed((&reader, place.clone()), (address, kind), rest),
-            _ => any(&reader, (sealing, kind), rest),
+            SEALED.. => sealed(&reader, place.clone(), address, kind, rest),
+            _ => any(&reader, sealing, kind, rest),
         }
     });
 }
@@ -56,8 +56,8 @@ fn fingerprint(kind: ClueKind, value: u32) -> Option<Fingerprint> {
     (kind == ClueKind::Bound).then_some(Fingerprint { key, value })
 }
 
-/// What nobody sealed does not open.
-fn any(reader: &Reader, (sealing, kind): (Sealing, ClueKind), payload: &[u8]) {
+/// Checks that a payload that was not sealed does not open.
+fn any(reader: &Reader, sealing: Sealing, kind: ClueKind, payload: &[u8]) {
     let found = [Retrieved::new(
         5,
         Some(payload.to_vec()),
@@ -67,17 +67,17 @@ fn any(reader: &Reader, (sealing, kind): (Sealing, ClueKind), payload: &[u8]) {
     assert!(sealing == Sealing::None || opened.iter().all(|(_, one)| one.is_err()));
 }
 
-/// What was sealed opens, and is then what its part says.
-fn sealed((reader, place): (&Reader, Place), (to, kind): (&ClueKey, ClueKind), part: &[u8]) {
+/// Checks that a sealed payload opens, and yields the part that was sealed.
+fn sealed(reader: &Reader, place: Place, address: &ClueKey, kind: ClueKind, part: &[u8]) {
     let unsealed = place.sealing == Sealing::None;
-    let writer = Writer::new(&PARAMS, to, place).expect("an address");
+    let writer = Writer::new(&PARAMS, address, place).expect("an address");
     let message = writer.message(&mut rng(), part).expect("a message");
-    let to = Binding::new(&BOARD, &message.payload);
+    let binding = Binding::new(&BOARD, &message.payload);
     let value = match kind {
         ClueKind::Plain => 0,
         ClueKind::Bound => {
             let key = FingerprintKey::new(&[9; 32]);
-            Hashed::new(&PARAMS, to, &message.clue).fingerprint(&key)
+            Hashed::new(&PARAMS, binding, &message.clue).fingerprint(&key)
         }
     };
     let found = [Retrieved::new(
@@ -103,7 +103,7 @@ fn seeds() -> Vec<Vec<u8>> {
         seeds.push(choose(choice, &[3; 1300]));
         for len in [10, 300] {
             let parts = split(&vec![7; len], 120, &mut rng()).expect("room for a part");
-            // The same choice modulo 2 and 3.
+            // The choice must be equal modulo 2 and 3.
             let choice =
                 (SEALED..).find(|large| large % 2 == choice % 2 && large / 2 % 3 == choice / 2);
             seeds.push(choose(choice.expect("a number"), &parts[0]));

@@ -1,4 +1,4 @@
-//! Files of secret keys.
+//! Fuzz target: files of secret keys.
 
 use crate::Target;
 use crate::clues::VECTORS;
@@ -13,13 +13,13 @@ use omr_protocol::{ClueKind, ClueParams};
 use rand_core::SeedableRng;
 use std::sync::{Arc, LazyLock};
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("secrets", run, seeds);
 
 const SETS: [&str; 2] = ["insecure-tiny-v4", "insecure-tiny-hybrid-v4"];
-/// Secrets of LWE clues, from here on.
+/// The first choice for secrets of LWE clues.
 const LWE: usize = 64;
-/// Secrets of private queries, from here on.
+/// The first choice for secrets of private queries.
 const PDQ: usize = 128;
 
 static RINGS: LazyLock<Vec<Arc<ClueParams>>> = LazyLock::new(|| {
@@ -55,7 +55,7 @@ fn run(choice: usize, body: &[u8]) {
     });
 }
 
-/// Such a file bears the name that its body begins with.
+/// Returns a file whose name is the one that its body begins with.
 fn named(params: &str, body: &[u8]) -> Vec<u8> {
     let mut header = header(Kind::SecretKey, params);
     header.key_id = *body.first_chunk().unwrap_or(&header.key_id);

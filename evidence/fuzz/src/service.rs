@@ -1,4 +1,4 @@
-//! The service before strangers: calls of every method, one after another, with any bytes as their messages.
+//! Fuzz target: the service. Strangers call every method, one after another, with any bytes as their messages.
 
 mod call;
 mod world;
@@ -10,7 +10,7 @@ use prost::Message;
 use std::sync::LazyLock;
 use world::World;
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target {
     name: "service",
     run: Run::Whole(run),
@@ -18,7 +18,7 @@ pub const TARGET: Target = Target {
     catches: false,
 };
 
-/// Methods by number.
+/// The methods, by number.
 const METHODS: [&str; 35] = [
     "omr.v1.BoardService/GetBoard",
     "omr.v1.BoardService/PostMessages",
@@ -58,9 +58,9 @@ const METHODS: [&str; 35] = [
 ];
 /// The first method of the server of tables.
 const TABLES: usize = 27;
-/// Calls of an input.
+/// The largest number of calls in an input.
 const MOST: usize = 6;
-/// Codes that blame the server: UNKNOWN and INTERNAL.
+/// Status codes that blame the server: UNKNOWN and INTERNAL.
 const BLAMING: [i32; 2] = [2, 13];
 
 static WORLD: LazyLock<World> = LazyLock::new(World::new);
@@ -77,7 +77,7 @@ fn run(bytes: &[u8]) {
             _ => (METHODS[method], &WORLD.server),
         };
         let token = (flags & 1 != 0).then_some(&WORLD.token[..]);
-        // Two equal messages, or one in a frame that says too much or too little.
+        // Two equal messages, or one message in a frame whose length is wrong.
         let body = match flags >> 4 {
             1 => [call::framed(message), call::framed(message)].concat(),
             2 => [&[0, 0, 0, 0, 9][..], message].concat(),
@@ -94,7 +94,8 @@ fn run(bytes: &[u8]) {
     }
 }
 
-/// Method, flags, message, what follows: a byte, a byte, two bytes of length and the message.
+/// Returns method, flags, message and the remaining bytes. A call is a byte, a byte, two bytes of length, and the
+/// message.
 fn next(bytes: &[u8]) -> Option<(usize, usize, &[u8], &[u8])> {
     let (method, rest) = chosen(bytes)?;
     let (flags, rest) = chosen(rest)?;
@@ -104,10 +105,12 @@ fn next(bytes: &[u8]) -> Option<(usize, usize, &[u8], &[u8])> {
     Some((method % METHODS.len(), flags, message, after))
 }
 
-/// A call as an input has it.
-fn said(path: &str, flags: u8, message: &impl Message) -> Vec<u8> {
-    let method = METHODS.iter().position(|known| known.ends_with(path));
-    let method = method.expect("a method") as u8;
+/// Returns a call in the encoding of an input.
+fn encoded(path: &str, flags: u8, message: &impl Message) -> Vec<u8> {
+    let method = METHODS
+        .iter()
+        .position(|known| known.ends_with(path))
+        .expect("a method") as u8;
     let message = message.encode_to_vec();
     let [a, b] = u16::try_from(message.len()).expect("short").to_le_bytes();
     [&[method, flags, a, b], &message[..]].concat()
@@ -115,7 +118,7 @@ fn said(path: &str, flags: u8, message: &impl Message) -> Vec<u8> {
 
 fn seeds() -> Vec<Vec<u8>> {
     let calls = WORLD.calls();
-    // Each alone, some without the token, and all that name the same thing together.
+    // Each call alone, some without the token, and all calls that name one thing together.
     let mut seeds = calls.clone();
     seeds.extend(calls.iter().map(|call| {
         let mut call = call.clone();

@@ -1,5 +1,5 @@
-//! Files of settings: a server's configuration and its tokens, an identity's profile, the server that it is registered
-//! at.
+//! Fuzz target: files of settings: a server's configuration and its tokens, an identity's profile, and the server
+//! that an identity is registered with.
 
 use crate::Target;
 use crate::input::choose;
@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::fs;
 use tempfile::NamedTempFile;
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("settings", run, seeds);
 
 thread_local! {
@@ -46,7 +46,7 @@ fn run(choice: usize, rest: &[u8]) {
         }
         TOKENS.. => tokens(text),
         _ => {
-            // Names of machines are looked up, which is no parsing.
+            // Looking up the names of machines is not part of parsing.
             if let Ok(config) = toml::from_str::<Config>(&text.replace("listen", "board")) {
                 let _ = config.check();
             }
@@ -54,7 +54,7 @@ fn run(choice: usize, rest: &[u8]) {
     });
 }
 
-/// What is written back is what was read.
+/// Checks that the written tokens are those that were read.
 fn tokens(text: &str) {
     FILE.with_borrow(|file| {
         fs::write(file.path(), text).expect("a file to write to");

@@ -1,4 +1,4 @@
-//! Conditions and queries in SQL, and their shapes as JSON.
+//! Fuzz target: conditions and queries in SQL, and their shapes as JSON.
 
 use crate::Target;
 use crate::input::choose;
@@ -6,7 +6,7 @@ use crate::memory::bounded;
 use crate::tables::TABLE;
 use omr_table::{Filter, Query, Shape};
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("sql", run, seeds);
 
 const CONDITION: usize = 128;
@@ -42,7 +42,7 @@ fn run(choice: usize, rest: &[u8]) {
     });
 }
 
-/// A checked shape survives its JSON, and can be shown.
+/// Checks that a valid shape survives its JSON, and can be printed.
 fn is_sound(shape: &Shape) {
     let schema = TABLE.schema();
     shape.check(schema).expect("a shape of this table");

@@ -1,4 +1,4 @@
-//! A server's segments and keys, or its backup, with one file damaged or made by somebody else.
+//! Fuzz target: a server's segments and keys, or its backup, with one file damaged or made by a stranger.
 
 use crate::Target;
 use crate::boards::{self, message};
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use tempfile::TempDir;
 
-/// This target. The database's own panics become errors.
+/// The fuzz target. The database's own panics become errors.
 pub const TARGET: Target = Target::new("stores", run, seeds).catching();
 
-/// Contents by path in a folder.
+/// Contents of files by their path in a folder.
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 struct World {
@@ -23,10 +23,10 @@ struct World {
 }
 
 impl World {
-    /// The damaged folder, whether it is the backup's, and the file of that number.
+    /// Returns the damaged folder, whether it is the backup's, and the file with this number.
     ///
-    /// Never the database: a store opens it for writing, and redb then trusts the list of free pages that it has, whose
-    /// damage makes it panic while it unwinds, which nobody can catch.
+    /// The file is never the database: a store opens it for writing, and redb then relies on the file's list of free
+    /// pages. If that is damaged, redb panics during an unwinding, which cannot be caught.
     fn file(&self, number: usize) -> (&Files, bool, &Path) {
         let backup = number % 2 == 1;
         let files = if backup { &self.backup } else { &self.store };
@@ -59,7 +59,7 @@ fn config(dir: &Path) -> StoreConfig {
     }
 }
 
-/// Messages in two segments and behind them, a key, a record.
+/// Adds messages in two segments and after them, a key and a record.
 fn fill(store: &Store) {
     for (id, range) in [(1, 0..9), (2, 9..20)] {
         let post = Post::new([id; 16], "alice".into(), range.map(message).collect());
@@ -89,7 +89,7 @@ fn taken(store: &Store) -> Files {
     files
 }
 
-/// All files under a folder.
+/// Returns all files in a folder.
 fn contents(root: &Path, folder: &Path) -> Files {
     let mut files = Files::new();
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
@@ -132,7 +132,7 @@ fn restore(folder: &TempDir, from: &Path) {
     }
 }
 
-/// What is read is what was posted.
+/// Checks that the messages that are read are those that were posted.
 fn look(dir: &Path) {
     let Ok(store) = Store::open(&config(dir)) else {
         return;
@@ -141,7 +141,7 @@ fn look(dir: &Path) {
     let _ = store.read(store.first()..store.len(), &mut |index, clue, payload| {
         let posted = message(index as u8);
         if clue.is_empty() {
-            // Lost, and said to be.
+            // The store reports the message as lost.
             return ControlFlow::Continue(());
         }
         if clue != posted.clue || payload != posted.payload {

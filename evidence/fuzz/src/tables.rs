@@ -1,4 +1,4 @@
-//! Files of tables, schemas and rows.
+//! Fuzz target: files of tables, schemas and rows.
 
 use crate::Target;
 use crate::csv::check;
@@ -10,7 +10,7 @@ use std::fs;
 use std::sync::LazyLock;
 use tempfile::TempDir;
 
-/// This target.
+/// The fuzz target.
 pub const TARGET: Target = Target::new("tables", run, seeds);
 
 const SCHEMA: usize = 128;
@@ -55,7 +55,7 @@ fn run(choice: usize, rest: &[u8]) {
     bounded(rest.len(), 256, || match choice {
         ROW.. => row(table, rest),
         SCHEMA.. => schema(rest),
-        // Every other file gets the length and the checksum that it needs.
+        // Every other file is given the length and the checksum that it needs.
         _ if choice.is_multiple_of(2) => file(rest),
         _ => file(&repaired(rest)),
     });
@@ -70,7 +70,7 @@ fn file(bytes: &[u8]) {
     }
 }
 
-/// A schema's JSON may be written in many ways; of the rest there is one.
+/// Returns whether the schema's JSON is compact. A schema can be written in many ways, the rest of a file in one.
 fn is_compact(bytes: &[u8], table: &Table) -> bool {
     let json = table.schema().to_json();
     bytes

@@ -1,14 +1,14 @@
-//! Every target over its seeds and some thousand changes of them: what libFuzzer does by the million, in seconds.
+//! Runs every target over its seeds and some thousand changes of them, in seconds. libFuzzer runs millions.
 #![forbid(unsafe_code)]
 
 use omr_fuzz::{TARGETS, Target};
 use std::time::{Duration, Instant};
 
-/// Inputs of a target, and how long it may take.
+/// The number of inputs of a target; [`TIME`] limits its time.
 const INPUTS: usize = 2000;
 const TIME: Duration = Duration::from_secs(3);
 
-/// SplitMix64.
+/// The generator SplitMix64.
 struct Draw(u64);
 
 impl Draw {
@@ -21,7 +21,8 @@ impl Draw {
     }
 }
 
-/// Bits flipped, bytes changed, cut, repeated, put in; the first byte, which says what is parsed, seldom.
+/// Returns the input with bits flipped, bytes changed, truncated, repeated or inserted. The first byte, which selects
+/// the parser, is seldom changed.
 fn change(draw: &mut Draw, seed: &[u8]) -> Vec<u8> {
     let mut out = seed.to_vec();
     for _ in 0..=draw.below(4) {
@@ -65,7 +66,7 @@ fn try_out(target: &Target) {
     }
 }
 
-/// One after another: each counts the memory of the process.
+/// Targets run one after another, because each measures the memory of the process.
 #[test]
 fn targets_hold_for_seeds_and_changes_of_them() {
     let mut broken = Vec::new();

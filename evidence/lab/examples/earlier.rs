@@ -2,17 +2,17 @@
 //! `cargo run --release -p omr-lab --features yardstick --example earlier -- [SCHEME] [THREADS] [BUNDLE]`;
 //! schemes: omd1p, omr1p, omr2p, perfomr1, perfomr2, dos-perfomr.
 use omr_detector::Quiet;
-use omr_lab::measure::EarlierBench;
-use omr_papers::clear::{EarlierScheme, EarlierSet};
+use omr_lab::measure::PaperBench;
+use omr_papers::clear::{PaperScheme, PaperSet};
 
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let args: Vec<String> = std::env::args().collect();
-    let scheme: EarlierScheme = args.get(1).map_or("perfomr1", |name| name).parse()?;
+    let scheme: PaperScheme = args.get(1).map_or("perfomr1", |name| name).parse()?;
     let threads = args.get(2).map_or(Ok(1), |x| x.parse())?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
     pool.build_global()?;
-    let usual = EarlierSet::of(scheme).bundle as usize;
-    let bench = EarlierBench {
+    let usual = PaperSet::of(scheme).bundle as usize;
+    let bench = PaperBench {
         scheme,
         messages: 1 << 16,
         pertinent: 50,

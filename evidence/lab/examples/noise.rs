@@ -5,8 +5,8 @@ use omr_bgv::{Ciphertext, Decryptor};
 use omr_client::sophomr::keygen_with_large_secret;
 use omr_detector::sophomr::{ClueBatch, Detector};
 use omr_detector::{MessageSource, Quiet};
-use omr_lab::measure::{EarlierKeys, Workload};
-use omr_papers::clear::EarlierSet;
+use omr_lab::measure::{PaperKeys, Workload};
+use omr_papers::clear::PaperSet;
 use omr_protocol::ClueKind;
 use omr_protocol::params::SOPHOMR;
 use omr_protocol::sophomr::{Params, Rings};
@@ -22,9 +22,9 @@ fn main() -> Result<(), Error> {
     let args: Vec<String> = std::env::args().collect();
     let name = args.get(1).map_or(SOPHOMR, |name| name);
     let seed = args.get(2).map_or(Ok(1), |s| s.parse())?;
-    let earlier = EarlierSet::named(name, true).ok();
+    let earlier = PaperSet::named(name, true).ok();
     if let Some(set) = earlier.filter(|set| set.lwe().is_some()) {
-        let (keys, large) = EarlierKeys::with_large_secret(&set, seed)?;
+        let (keys, large) = PaperKeys::with_large_secret(&set, seed)?;
         let n = keys.params().slots() as u64;
         let placement = Placement::new(&[1; SEED_BYTES], 0, n as usize);
         let clues = keys.clues((n, PERTINENT), seed, &placement)?;

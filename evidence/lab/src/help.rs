@@ -124,7 +124,8 @@ Examples:
   omr-lab bench compare-builds ./omr-lab-before target/release/omr-lab \\
     --rounds 8 -- digest --scheme sophomd --threads 2
 
-Figures of one machine and one parameter set compare; others are refused with exit code 1. Ratios are new over \
+Each measurement of `all` runs in a process of its own; without --quick they take a quarter of an hour. `cargo xtask \
+figures new.json` writes them into the documents. Figures of one machine and one parameter set compare; others are refused with exit code 1. Ratios are new over \
 old: below 1 is better. Times of a machine that others use too change by the minute: trust compare-builds, whose \
 ratios are of runs in the same minutes.";
 

@@ -1,7 +1,7 @@
-//! Senders and recipients of the earlier schemes: LWE clues (PVW, LWEmongrass, PerfOMR2's integers).
+//! Senders and recipients of the papers' schemes: LWE clues (PVW, LWEmongrass, PerfOMR2's integers).
 //!
-//! PerfOMR1's clue is made by [`Sender`](omr_client::Sender) with the parameters of
-//! [`EarlierSet::ring`](crate::clear::EarlierSet::ring).
+//! [`Sender`](omr_client::Sender) makes PerfOMR1's clues, with the parameters of
+//! [`PaperSet::ring`](crate::clear::PaperSet::ring).
 
 mod decode;
 mod detection;
@@ -12,9 +12,9 @@ mod secret;
 mod sender;
 mod sums;
 
-pub use decode::{EarlierDecodeError, Retrieved, decode};
+pub use decode::{PaperDecodeError, Retrieved, decode};
 pub use detection::{RingKeys, detection_key, detection_key_with_large_secret, ring_keys};
 pub use keygen::identity;
 pub use secret::LweSecret;
 pub use sender::LweSender;
-pub use sums::EarlierRecipient;
+pub use sums::PaperRecipient;

@@ -1,33 +1,35 @@
-//! The detector of the earlier schemes. Their clues are made to clues of the ring, so that SophOMR's affine transform
-//! serves all ([`EarlierDetector`]); one of two tests decides, and one of two digests is made.
+//! The detector of the papers' schemes. It converts their clues to ring LWE clues, so that SophOMR's affine
+//! transform serves all of them ([`PaperDetector`]). One of two tests then decides which messages are
+//! pertinent, and the result is one of two digests.
 //!
-//! Below: the compression of PerfOMR1 (Liu, Tromer, Wang 2023), on the pertinency vector that this front end makes: bundles, oblivious expansion, index buckets and a dense random linear code.
+//! The rest of this page describes the compression of PerfOMR1 (Liu, Tromer, Wang 2023): bundles, oblivious
+//! expansion, index buckets and a dense random linear code, applied to the pertinency vector.
 //!
-//! What a digest holds is theirs: with `PV_j` the sum of the pertinencies of bundle j, the sums
+//! The content of a digest is the paper's: with `PV_j` the sum of the pertinencies of bundle j, the sums
 //! `sum_j PV_j row_j` modulo p, where row j has the entries of the bundle's index buckets and, for each
-//! combination r and symbol s, `w_r(j) symbol_s(j)`. How it is made differs in three places.
+//! combination r and symbol s, `w_r(j) symbol_s(j)`. The computation differs from the paper in three ways.
 //!
-//! **Everything is done in the small ring.** The pertinency vector is the polynomial
-//! `PV(X) = sum_a c_a X^a` of the large ring, and ring switching gives `D = n / n'` small ciphertexts: of
-//! part i the coefficient t is `c_(D t + i)`. A key switch there costs less than an eighth.
+//! **The small ring is used for everything.** The pertinency vector is the polynomial `PV(X) = sum_a c_a X^a`
+//! of the large ring, and ring switching yields `D = n / n'` small ciphertexts: coefficient t of part i is
+//! `c_(D t + i)`. A key switch in the small ring costs less than an eighth.
 //!
-//! **Bundles cost nothing.** The v slots of a bundle lie at the roots `omega zeta`, `zeta^v = 1`, so that
-//! their sum is `v sum_T c_(v T) (omega^v)^T`: only every v-th coefficient counts, and every v-th part
-//! (of those whose coefficients are all skipped nothing is computed).
+//! **Bundles cost nothing.** The v slots of a bundle are at the roots `omega zeta`, `zeta^v = 1`, so that their
+//! sum is `v sum_T c_(v T) (omega^v)^T`: only every v-th coefficient counts, and only every v-th part. Parts
+//! without such a coefficient are not computed.
 //!
-//! **No SlotToCoeff.** Expansion needs the bundles as coefficients, and the paper gets them there by
-//! a product with a matrix. But the coefficients `c_(v T)` that are there already are linear in
-//! the bundles, with `eta_j = omega_j^v`:
+//! **SlotToCoeff is not needed.** Expansion needs the bundles as coefficients, which the paper obtains by a
+//! product with a matrix. But the available coefficients `c_(v T)` are linear in the bundles, with
+//! `eta_j = omega_j^v`:
 //!
 //! `sum_j PV_j row_j = sum_T c_(v T) R_T`, `R_T = v sum_j eta_j^T row_j`.
 //!
-//! The rows are public, so the transform over the bundles is done in the clear, modulo p, before
-//! they are encoded: no rotation keys, no level of 33 bits, no noise. It costs transforms of n / v values
-//! for each position of the digest, some 17,500 of the yardstick's, in blocks: leaves `T = beta` modulo M
-//! are one subtree of the expansion, and their rows need
-//! transforms of length `n / (v M)` alone (`rows`), so that no more than a block of rows is ever held.
+//! The rows are public, so the transform over the bundles is computed in the clear, modulo p, before they are
+//! encoded. This needs no rotation keys and no level of 33 bits, and adds no noise. It costs transforms of n /
+//! v values for each position of the digest, about 17,500 for the digest that the measurements compare. They
+//! are computed in blocks: the leaves `T = beta` modulo M are one subtree of the expansion, and their rows need
+//! only transforms of length `n / (v M)` (`rows`), so that memory never holds more than one block of rows.
 //!
-//! Sizes and noise: `docs/earlier.md`; the alternative with a matrix: `docs/notebook.md`.
+//! Sizes and noise: `docs/comparison.md`; the alternative with a matrix: `docs/notebook.md`.
 
 mod affine;
 mod batch;
@@ -48,14 +50,16 @@ pub use affine::BabySteps;
 pub use batch::ClueBatch;
 pub use bundles::Bundles;
 pub use compressor::Compressor;
-pub use error::EarlierError;
-pub use front::{EarlierDetector, Pertinency};
+pub use error::PaperError;
+pub use front::{PaperDetector, Pertinency};
 pub use indices::Indices;
 pub use noise::SumNoise;
 pub use rows::{Entries, RowShape, RowSource, Values};
 
 use omr_detector::{DetectorError, Progress};
 
+/// Returns an error if the computation is to stop.
+///
 /// Errors: `Stopped`.
 fn check_stopped(progress: &dyn Progress) -> Result<(), DetectorError> {
     if progress.is_stopped() {
@@ -67,6 +71,6 @@ fn check_stopped(progress: &dyn Progress) -> Result<(), DetectorError> {
 
 #[cfg(test)]
 fn params_of(set: &str) -> std::sync::Arc<crate::clear::Params> {
-    let set = crate::clear::EarlierSet::named(set, true).unwrap();
+    let set = crate::clear::PaperSet::named(set, true).unwrap();
     set.params().unwrap().params
 }

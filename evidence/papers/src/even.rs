@@ -1,24 +1,26 @@
-//! Even functions of slots, as polynomials in the square.
+//! Even functions of slots, evaluated as polynomials in the square.
 
 use omr_bgv::{Ciphertext, EvalError, Evaluator, add_linear};
 use omr_ring::{Modulus, Poly};
 use omr_rlwe::{Rlwe, SwitchingKey};
 use rayon::prelude::*;
 
-/// Coefficients of a piece of the powers: a piece of all of them stays in the second-level cache.
+/// The number of coefficients that are processed together: this piece of all powers stays in the second-level
+/// cache.
 const PIECE: usize = 128;
 
-/// Words between the rows of a piece, so that rows do not compete for cache lines.
+/// The number of words between the rows of a piece, so that rows do not compete for cache lines.
 const PAD: usize = 8;
 
-/// An even function on the integers from -B to B, as a polynomial of degree B in `U = X^2` modulo p, evaluated by
-/// baby and giant steps (Paterson, Stockmeyer 1973): `sum_j B_j(U) G^j`, `G = U^k`, blocks of `k` coefficients.
+/// An even function on the integers from -B to B, as a polynomial of degree B in `U = X^2` modulo p. It is
+/// evaluated by baby and giant steps (Paterson, Stockmeyer 1973): `sum_j B_j(U) G^j` with `G = U^k` and blocks
+/// of `k` coefficients.
 ///
-/// All giants are brought to one level, so that the products with blocks are added before they are
-/// relinearised, once. Blocks are sums with scalars as large as p: they are made one level above, where powers
-/// and sums have one prime more, and drop the noise there.
+/// All giant powers are brought to one level, so that their products with blocks are added first and
+/// relinearised once. Blocks are sums with scalars as large as p. They are computed one level above, where
+/// powers and sums have one prime more, and the noise is dropped there.
 ///
-/// Levels used: one for U, `log2(k)` for its powers, those of the giants (at least one), one for the sum.
+/// Levels used: one for U, `log2(k)` for its powers, at least one for the giant powers, one for the sum.
 #[derive(Clone, Debug)]
 pub struct EvenFunction {
     coefficients: Vec<u64>,
@@ -26,10 +28,10 @@ pub struct EvenFunction {
 }
 
 impl EvenFunction {
-    /// The function with `values[i]` at i and -i, by divided differences, in blocks of `block` powers (a power of
-    /// two). Time: quadratic in the number of values.
+    /// Returns the function with `values[i]` at i and -i, by divided differences, in blocks of `block` powers
+    /// (a power of two). Time: quadratic in the number of values.
     ///
-    /// Panics: without values; unless different distances have different squares modulo p.
+    /// Panics: if there are no values, or if different distances have equal squares modulo p.
     pub fn new(p: &Modulus, values: &[u64], block: usize) -> Self {
         let count = values.len();
         assert!(
@@ -38,7 +40,7 @@ impl EvenFunction {
         );
         assert!(block.is_power_of_two(), "a power of two");
         let node = |i: usize| p.reduce((i * i) as u64);
-        // 1/i: nodes differ by (i - j)(i + j).
+        // 1/i; nodes differ by (i - j)(i + j).
         let inverse: Vec<u64> = (0..2 * count as u64 - 1)
             .map(|i| if i == 0 { 0 } else { p.inv(i) })
             .collect();
@@ -65,8 +67,8 @@ impl EvenFunction {
         }
     }
 
-    /// On all of `Z_p` 0 in the window `[-r, r]`, else 1 (Liu, Tromer 2021): the sum over the window of
-    /// `(X - a)^(p-1)`, whose odd terms cancel, less `2 r`.
+    /// Returns the function that is 0 in the window `[-r, r]` and 1 elsewhere, on all of `Z_p` (Liu, Tromer
+    /// 2021): the sum over the window of `(X - a)^(p-1)`, whose odd terms cancel, minus `2 r`.
     pub fn outside(p: &Modulus, r: u64, block: usize) -> Self {
         let half = (p.value() - 1) / 2;
         let mut coefficients = vec![0; half as usize + 1];
@@ -87,40 +89,42 @@ impl EvenFunction {
         }
     }
 
-    /// The coefficients in U, constant term first.
+    /// Returns the coefficients in U, constant term first.
     pub fn coefficients(&self) -> &[u64] {
         &self.coefficients
     }
 
-    /// Blocks of a polynomial of this degree.
+    /// Returns the number of blocks of a polynomial of this degree.
     pub fn blocks_of(degree: usize, block: usize) -> usize {
         (degree + 1).div_ceil(block)
     }
 
-    /// Levels that it takes.
+    /// Returns the number of levels that a polynomial of this degree uses.
     pub fn depth_of(degree: usize, block: usize) -> usize {
         let log2 = |x: usize| x.next_power_of_two().trailing_zeros() as usize;
         let giants = Self::blocks_of(degree, block) - 1;
         1 + log2(block) + log2(giants.max(1)).max(1) + 1
     }
 
-    /// Blocks.
+    /// Returns the number of blocks.
     pub fn blocks(&self) -> usize {
         Self::blocks_of(self.coefficients.len() - 1, self.block)
     }
 
-    /// Levels from X to the result.
+    /// Returns the number of levels from X to the result.
     pub fn depth(&self) -> usize {
         Self::depth_of(self.coefficients.len() - 1, self.block)
     }
 
-    /// Products that are relinearised: U, its powers, the giants, their sum.
+    /// Returns the number of relinearised products: U, its powers, the giant powers, and their sum.
     pub fn products(&self) -> usize {
         1 + (self.block - 1) + self.blocks().saturating_sub(2) + 1
     }
 
-    /// The value at the slots of `x`; its noise is that of a product.
-    /// `progress` is called after each product. Errors: the chain is too short below `x`.
+    /// Returns the value of the function in each slot of `x`, with the noise of a product. It calls `progress`
+    /// after each product.
+    ///
+    /// Errors: if the chain is too short below `x`.
     pub fn evaluate(
         &self,
         ev: &Evaluator,
@@ -131,19 +135,20 @@ impl EvenFunction {
         let end = x.level() + self.depth();
         let u = ev.mul(x, x, key)?;
         progress();
-        let powers = powers(ev, u, self.block, key, progress)?;
-        let giant = powers[self.block - 1].clone();
-        // Blocks are made where the giants' last products are.
-        let powers = lowered(ev, powers, end - 2)?;
-        let giants = self.blocks() - 1;
-        if giants == 0 {
+        let unlowered = powers(ev, u, self.block, key, progress)?;
+        let giant = unlowered[self.block - 1].clone();
+        // Blocks are computed at the level of the last products of the giant powers.
+        let powers = lowered(ev, unlowered, end - 2)?;
+        let giant_count = self.blocks() - 1;
+        if giant_count == 0 {
             let sums = self.block_sums(ev, &powers, &[1])?;
             return ev.at_level(&sums[0], end);
         }
-        let giants = lowered(ev, self::powers(ev, giant, giants, key, progress)?, end - 1)?;
-        let sums = self.block_sums(ev, &powers, &self.scales(ev, &giants))?;
+        let giant_powers = self::powers(ev, giant, giant_count, key, progress)?;
+        let giants = lowered(ev, giant_powers, end - 1)?;
+        let block_sums = self.block_sums(ev, &powers, &self.scales(ev, &giants))?;
         drop(powers);
-        let mut sums = sums.into_iter();
+        let mut sums = block_sums.into_iter();
         let first = sums.next().expect("at least one block");
         let mut total: Option<Ciphertext> = None;
         for (block, giant) in sums.zip(&giants) {
@@ -160,14 +165,14 @@ impl EvenFunction {
         Ok(sum)
     }
 
-    /// The scale of each block, such that all products and the first block have one scale.
+    /// Returns the scale of each block for which all products and the first block have one scale.
     fn scales(&self, ev: &Evaluator, giants: &[Ciphertext]) -> Vec<u64> {
         let p = ev.plain.p();
         let of_giant = giants.iter().map(|giant| p.inv(giant.scale()));
         [1].into_iter().chain(of_giant).collect()
     }
 
-    /// All blocks `sum_k c_(b block + k) U^k` at the level of the powers, with these scales.
+    /// Returns all blocks `sum_k c_(b block + k) U^k` at the level of the powers, with these scales.
     fn block_sums(
         &self,
         ev: &Evaluator,
@@ -176,9 +181,11 @@ impl EvenFunction {
     ) -> Result<Vec<Ciphertext>, EvalError> {
         let p = ev.plain.p();
         let factors: Vec<u64> = powers.iter().map(|power| p.inv(power.scale())).collect();
-        // Row b: what U^1 .. U^(k-1) are multiplied by in block b.
-        let scalars = self.coefficients.chunks(self.block).zip(scales);
-        let scalars: Vec<Vec<i64>> = scalars
+        // Row b contains the factors of U^1 .. U^(k-1) in block b.
+        let scalars: Vec<Vec<i64>> = self
+            .coefficients
+            .chunks(self.block)
+            .zip(scales)
             .map(|(block, &scale)| {
                 let scalar = |(&c, &factor)| p.to_centered(p.mul(p.mul(c, scale), factor));
                 block[1..].iter().zip(&factors).map(scalar).collect()
@@ -204,7 +211,8 @@ impl EvenFunction {
     }
 }
 
-/// `sum_k scalars[b][k] rows[k]` for all b, piece by piece: the powers are read from memory once.
+/// Returns `sum_k scalars[b][k] rows[k]` for all b, piece by piece, so that the powers are read from memory
+/// once.
 fn combinations<D: Sync + Send>(
     ev: &Evaluator,
     rows: &[&Poly<D>],
@@ -248,7 +256,8 @@ fn combinations<D: Sync + Send>(
     out
 }
 
-/// `Y^1 .. Y^count`: each from two halves, which stand at the same level but after powers of two.
+/// Returns `Y^1 .. Y^count`, each as the product of two halves. The halves have equal levels unless the
+/// exponent exceeds a power of two by one.
 fn powers(
     ev: &Evaluator,
     y: Ciphertext,
@@ -270,7 +279,7 @@ fn powers(
     Ok(powers)
 }
 
-/// All of them at one level.
+/// Lowers all ciphertexts to one level.
 fn lowered(
     ev: &Evaluator,
     cts: Vec<Ciphertext>,

@@ -1,9 +1,11 @@
-//! The schemes before SophOMR, beside the product, so that they can be compared with it: OMD1p, OMR1p and OMR2p (Liu
-//! and Tromer 2021), PerfOMR1 and PerfOMR2 (Liu, Tromer and Wang 2023), and DoS-PerfOMR.
+//! The schemes published before SophOMR, for comparison: OMD1p, OMR1p and OMR2p (Liu and Tromer 2021), PerfOMR1
+//! and PerfOMR2 (Liu, Tromer and Wang 2023), and DoS-PerfOMR; and SophOMR with the affine transform of its
+//! paper. The product does not depend on this crate.
 //!
-//! They stand on SophOMR's rings, keys and affine transform. [`clear`] has their parameter sets and clues, [`codec`]
-//! their codes, [`client`] senders and recipients, [`detector`] what an untrusted detector computes: it names nothing
-//! of `client`, as a test checks. Counts, noise and differences from the papers: `docs/earlier.md`.
+//! All schemes use SophOMR's rings, keys and affine transform. [`clear`] contains their parameter sets and
+//! clues, [`codec`] their codes, [`client`] senders and recipients, and [`detector`] the computation of an
+//! untrusted detector, which uses nothing of `client`; a test checks this. Counts, noise and differences from
+//! the papers: `docs/comparison.md`.
 #![forbid(unsafe_code)]
 
 pub mod clear;

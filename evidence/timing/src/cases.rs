@@ -1,5 +1,5 @@
-//! What is run of samplers, clues and keys. Secrets are made in the open and marked afterwards, where drawing them may
-//! be repeated.
+//! Cases for samplers, clues and keys. If sampling may be repeated, secrets are generated unmarked and marked
+//! afterwards.
 
 use crate::rng::SecretRng;
 use crate::{Case, Expected};
@@ -14,9 +14,9 @@ use omr_rlwe::Secret;
 use rand_core::SeedableRng;
 use std::hint::black_box;
 
-/// Small rings of the default set of clients, `sophomr-v5`: every function is the same at any dimension.
+/// Small rings of the clients' default set, `sophomr-v5`. Every function is the same in all dimensions.
 pub(crate) const BULK: &str = "insecure-tiny-v4";
-/// Small rings of the default set of servers, `hybrid-v4`: rounded clues with two secrets in blocks.
+/// Small rings of the servers' default set, `hybrid-v4`: rounded clues with two secrets in blocks.
 pub(crate) const HYBRID: &str = "insecure-tiny-hybrid-v4";
 
 pub(crate) const BOARD: [u8; 16] = [3; 16];
@@ -53,7 +53,7 @@ pub(crate) fn set_of(name: &str) -> ParamSet {
     ParamSet::named(name).expect("published")
 }
 
-/// A recipient whose secrets are not marked yet.
+/// Returns a recipient whose secrets are not marked.
 pub(crate) fn recipient(set: &ParamSet) -> (SecretKey, ClueKey) {
     identity(set.clue(), ClueKind::Bound, &mut public())
 }
@@ -89,7 +89,7 @@ fn samplers() {
     black_box(NarrowGaussian::new(9.9).sample(rng, 256));
 }
 
-/// Secrets of the large ring, of which some are thrown away.
+/// Samples secrets of the large ring, some of which are rejected.
 fn bounded() {
     black_box(Secret::fixed_weight(&mut SecretRng::new(), 1024, 64, 6.0));
 }
@@ -110,7 +110,7 @@ fn plain_clues(set: &str) {
     black_box(sender.gen_clue(&mut SecretRng::new()));
 }
 
-/// A detection key from a marked secret by a generator whose numbers are secret, up to the file.
+/// Generates a detection key from a marked secret with a generator whose numbers are secret, and writes the file.
 fn keys(set: &str, engine: EngineKind) {
     let set = set_of(set);
     let (secret, _) = recipient(&set);

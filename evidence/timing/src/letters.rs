@@ -1,4 +1,4 @@
-//! What is run of letters: bound clues, seals, digests, files under a passphrase.
+//! Cases for letters: bound clues, seals, digests, files under a passphrase.
 
 use crate::cases::{BOARD, BULK, HYBRID, hide_secrets, public, recipient, set_of};
 use crate::rng::SecretRng;
@@ -15,7 +15,7 @@ use std::hint::black_box;
 use zeroize::Zeroizing;
 
 const TAG: &str = "whether the file is whole";
-/// Of a library that looks whether a shared secret is 0, and one that looks at tags.
+/// The public result of a library that checks whether a shared secret is 0; [`SEAL`] adds a library that checks tags.
 const SHARED: &str = "whether a shared secret is 0";
 const SEAL: &str = "whether a shared secret is 0 and a seal whole";
 
@@ -32,15 +32,15 @@ pub(crate) fn all() -> Vec<Case> {
         Case::new("digests of SophOMR decoded", || {
             decoded(
                 BULK,
-                include_bytes!("../../../testdata/wire/v2/opened-v4/secret.key"),
-                include_bytes!("../../../testdata/wire/v2/opened-v4/digest.bin"),
+                include_bytes!("../../../testdata/wire/v1/opened-v4/secret.key"),
+                include_bytes!("../../../testdata/wire/v1/opened-v4/digest.bin"),
             );
         }),
         Case::new("digests of InstantOMR decoded", || {
             decoded(
                 HYBRID,
-                include_bytes!("../../../testdata/wire/v2/instant-v4/secret.key"),
-                include_bytes!("../../../testdata/wire/v2/instant-v4/digest.bin"),
+                include_bytes!("../../../testdata/wire/v1/instant-v4/secret.key"),
+                include_bytes!("../../../testdata/wire/v1/instant-v4/digest.bin"),
             );
         }),
         Case::new("files under a passphrase", unlocked).expecting(Expected::Public(2, TAG)),
@@ -124,9 +124,9 @@ fn decoded(name: &str, secret: &[u8], digest: &[u8]) {
 
 /// Unlocks a file whose key is marked as soon as it is derived.
 fn unlocked() {
-    let file = include_bytes!("../../../testdata/wire/v2/plain-v4/secret.key.locked");
-    let passphrase = Zeroizing::new("correct horse battery staple".to_owned());
-    let passphrase = Passphrase::new(passphrase).expect("a passphrase");
+    let file = include_bytes!("../../../testdata/wire/v1/plain-v4/secret.key.locked");
+    let text = Zeroizing::new("correct horse battery staple".to_owned());
+    let passphrase = Passphrase::new(text).expect("a passphrase");
     let within = unlock(Kind::SecretKey, file, &passphrase).expect("a frozen file");
     black_box(within);
 }

@@ -1,5 +1,5 @@
-//! Runs what handles secrets with all secrets marked, under valgrind: a branch or an address that depends on a
-//! secret is an error. `cargo xtask timing` builds and starts it.
+//! Runs the code that handles secrets under valgrind, with all secrets marked: a branch or an address that depends on
+//! a secret is an error. `cargo xtask timing` builds and starts it.
 //!
 //! Two cases leak on purpose: they must be found.
 #![forbid(unsafe_code)]
@@ -11,19 +11,19 @@ mod rng;
 
 use std::process::ExitCode;
 
-/// Something that runs on marked secrets.
+/// A function that runs on marked secrets.
 struct Case {
     name: &'static str,
     run: fn(),
     expected: Expected,
 }
 
-/// What memcheck finds in a case.
+/// The faults that memcheck is expected to find in a case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
-    /// Nothing.
+    /// No faults.
     Nothing,
-    /// This many branches, of a library and its callers, on something public that the library computes from a secret.
+    /// This many branches, in a library and its callers, on public data that the library computes from a secret.
     Public(u64, &'static str),
     /// At least one fault.
     Leak,
@@ -42,7 +42,7 @@ impl Case {
         Self { expected, ..self }
     }
 
-    /// What there is to say about so many faults, and whether that is as it should be.
+    /// Returns whether the number of faults is the expected one, and a message about it.
     fn judge(&self, found: u64) -> (bool, String) {
         match self.expected {
             Expected::Nothing if found == 0 => {
@@ -70,12 +70,15 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     }
-    // Cases whose names contain the argument.
+    // Runs the cases whose names contain the argument.
     let only = std::env::args().nth(1).unwrap_or_default();
     let cases = [cases::all(), letters::all(), queries::all()];
-    let cases = cases.into_iter().flatten();
+    let selected = cases
+        .into_iter()
+        .flatten()
+        .filter(|case| case.name.contains(&only));
     let mut wrong = 0;
-    for case in cases.filter(|case| case.name.contains(&only)) {
+    for case in selected {
         eprintln!("-- {}", case.name);
         let before = omr_marks::errors();
         (case.run)();

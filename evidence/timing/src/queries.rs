@@ -1,4 +1,4 @@
-//! What is run of private queries.
+//! Cases for private queries.
 
 use crate::Case;
 use crate::cases::public;
@@ -51,8 +51,9 @@ fn answers() {
     let plan = client.plan(&query, 4).expect("a plan");
     let sent = client.encrypt(&query, &plan, rng);
     let server = Server::new(&params, &table, [0; 32]);
-    let answer = server.answer(&sent, &plan, &key, rng, &Quiet);
-    let answer = answer.expect("an answer");
+    let answer = server
+        .answer(&sent, &plan, &key, rng, &Quiet)
+        .expect("an answer");
 
     hide(std::slice::from_ref(&secret));
     publish(&mut secret.id);

@@ -22,12 +22,8 @@ def read_address(text):
         else:
             body += line
     clue_key, server = base64.b64decode(body, validate=True), fields.get("Server", "")
-    if fields.get("Version", "1") == "1":
-        domain, terms, length = "omr address v1 fingerprint", b"", 10
-    else:
-        domain, terms, length = "omr address v2", read_terms(fields), 16
-    raw = server.encode()
-    expected = derive(domain, struct.pack("<Q", len(raw)), raw, terms, clue_key)[:length]
+    raw, terms = server.encode(), read_terms(fields)
+    expected = derive("omr address v1", struct.pack("<Q", len(raw)), raw, terms, clue_key)[:16]
     if fields["Fingerprint"].replace(" ", "").lower() != expected.hex():
         raise ValueError("the address is damaged: its fingerprint is another")
     return server, clue_key
@@ -35,6 +31,6 @@ def read_address(text):
 
 def read_terms(fields):
     """What letters must be like, as the fingerprint covers it."""
-    if fields["Version"] != "2" or fields["Sealing"] != "hpke-x25519":
-        raise ValueError("expected an address of version 2 that takes letters sealed with hpke-x25519")
+    if fields["Version"] != "1" or fields["Sealing"] != "hpke-x25519":
+        raise ValueError("expected an address of version 1 that takes letters sealed with hpke-x25519")
     return struct.pack("<BII", SEALINGS[fields["Sealing"]], int(fields["Bound"]), int(fields["Parts"]))

@@ -15,7 +15,7 @@ SECRET_KEY, CLUE_KEY, DIGEST = 1, 2, 4
 def read_frame(data, kind):
     """Name of the parameter set, key id and body of a file of this kind."""
     magic, version, found, length = struct.unpack_from("<4sHHB", data)
-    if (magic, version, found) != (b"OMRF", 2, kind):
+    if (magic, version, found) != (b"OMRF", 1, kind):
         raise ValueError(f"expected a file of kind {kind}, found {magic!r}, version {version}, kind {found}")
     name, key_id = data[9 : 9 + length].decode("ascii"), data[9 + length : 25 + length]
     (size,) = struct.unpack_from("<Q", data, 25 + length)

@@ -1,4 +1,4 @@
-"""Files under a passphrase (docs/wire.md, section 22)."""
+"""Files under a passphrase (docs/wire.md, section 21)."""
 
 import struct
 import unicodedata

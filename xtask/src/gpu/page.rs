@@ -8,6 +8,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::error::XtaskError;
+use crate::files;
 
 const PAGE: &str = "docs/gpu.md";
 /// The figures that the page is made of.
@@ -71,21 +72,12 @@ struct Messages {
 pub(crate) fn page(root: &Path, writes: bool) -> Result<(), XtaskError> {
     let (figures, page) = (root.join(FIGURES), root.join(PAGE));
     let text = fs::read_to_string(&figures).map_err(XtaskError::io(&figures))?;
-    let table = table(&serde_json::from_str(&text)?);
-    let before = fs::read_to_string(&page).map_err(XtaskError::io(&page))?;
-    let [start, end] = MARKERS;
-    let expected = |expected| XtaskError::Marker {
-        path: page.clone(),
-        expected,
-    };
-    let (head, rest) = before.split_once(start).ok_or_else(|| expected(start))?;
-    let (_, tail) = rest.split_once(end).ok_or_else(|| expected(end))?;
-    let after = format!("{head}{start}\n{table}{end}{tail}");
-    match (before == after, writes) {
-        (true, _) => Ok(()),
-        (false, true) => fs::write(&page, after).map_err(XtaskError::io(&page)),
-        (false, false) => Err(XtaskError::Stale { path: page }),
-    }
+    files::section(
+        &page,
+        MARKERS,
+        &table(&serde_json::from_str(&text)?),
+        writes,
+    )
 }
 
 fn table(figures: &Figures) -> String {

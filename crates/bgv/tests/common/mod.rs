@@ -15,17 +15,18 @@ pub(crate) const P: u64 = 786_433;
 pub(crate) struct Shape {
     pub(crate) n: usize,
     pub(crate) weight: usize,
-    /// Largest `|s(zeta)|^2` over the weight.
+    /// The largest `|s(zeta)|^2` divided by the weight.
     pub(crate) bound: f64,
-    /// Bits of the primes that levels drop, the first dropped first.
+    /// Bits of the primes that levels drop, in order.
     pub(crate) drops: Vec<f64>,
-    /// Primes of the last level: bits, count.
+    /// Bits and number of the primes of the last level.
     pub(crate) base: (f64, usize),
-    /// Special primes of 49 bits.
+    /// The number of special primes of 49 bits.
     pub(crate) special: usize,
 }
 
-/// Universe: base, dropped primes (the last dropped first), special primes.
+/// An insecure scheme. Its primes are the base, the dropped primes (the last dropped first), and the special
+/// primes.
 pub(crate) struct Insecure {
     pub(crate) ring: Ring,
     pub(crate) plain: Plain,
@@ -85,22 +86,32 @@ impl Insecure {
         out.into_iter().map(|x| x as u32).collect()
     }
 
-    /// Random slots, fresh at level 0.
+    /// Encrypts random slots at level 0.
     pub(crate) fn encrypt(&mut self) -> Ciphertext {
         let slots = self.slots();
         self.encrypt_slots(&slots)
     }
 
-    /// These slots, fresh at level 0.
+    /// Encrypts these slots at level 0.
     pub(crate) fn encrypt_slots(&mut self, slots: &[u32]) -> Ciphertext {
         let secret = self.secret.poly(&self.ring, self.chain.basis(0));
         self.encrypted += 1;
-        let at = (&[1; 32], self.encrypted);
+        let index = self.encrypted;
         let (ring, plain, chain) = (&self.ring, &self.plain, &self.chain);
-        encrypt_symmetric(ring, plain, chain, 0, &secret, slots, at, &mut self.rng)
+        encrypt_symmetric(
+            ring,
+            plain,
+            chain,
+            0,
+            &secret,
+            slots,
+            &[1; 32],
+            index,
+            &mut self.rng,
+        )
     }
 
-    /// Random slots, switched to level 1: noise at the floor.
+    /// Encrypts random slots and switches them to level 1, with noise at the floor.
     pub(crate) fn floor(&mut self) -> Ciphertext {
         let fresh = self.encrypt();
         self.ev().at_level(&fresh, 1).unwrap()
@@ -129,8 +140,16 @@ impl Insecure {
     pub(crate) fn galois(&mut self, g: usize, dnum: usize) -> GaloisKey {
         let shape = self.shape(dnum);
         let s = self.secret.poly(&self.ring, &shape.extended());
-        let at = (&[3; 32], g as u64);
-        GaloisKey::generate(&self.ring, &shape, &s, g, P, at, &mut self.rng)
+        GaloisKey::generate(
+            &self.ring,
+            &shape,
+            &s,
+            g,
+            P,
+            &[3; 32],
+            g as u64,
+            &mut self.rng,
+        )
     }
 
     pub(crate) fn decryptor(&self) -> Decryptor<'_> {

@@ -1,5 +1,6 @@
 //! The blocks of all documents are tested. Shell commands run as they are written, a document's one after another in
-//! one folder; configurations are read as a server reads them. A block that cannot run here is marked in its document.
+//! one folder; configurations are read as a server reads them; text behind a mark is what the command of the mark prints.
+//! A block that cannot run here is marked in its document.
 
 use crate::common::ports;
 use omr_server::Config;
@@ -13,6 +14,12 @@ use std::time::Instant;
 
 /// The line before a block that is not run: this, a reason of [`REASONS`], and ` -->`.
 const NOT_RUN: &str = "<!-- not run: ";
+
+/// The line before a block that has what a command prints: this, the command's arguments, and ` -->`.
+const PRINTED: &str = "<!-- omr ";
+
+/// If this variable is set, blocks of printed text are written instead of compared.
+const WRITE: &str = "OMR_WRITE_DOCUMENTS";
 
 /// Why a block may be left out.
 const REASONS: [&str; 10] = [
@@ -153,9 +160,11 @@ struct Block {
     text: String,
     /// Why it is not run.
     reason: Option<String>,
+    /// Arguments of the command that prints it.
+    printed_by: Option<String>,
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
@@ -170,14 +179,21 @@ fn blocks(page: &str) -> Vec<Block> {
             Some(_) if open => open = false,
             Some(language) => {
                 open = true;
-                let reason = before.strip_prefix(NOT_RUN);
-                let reason = reason.map(|rest| rest.trim_end_matches(" -->").to_owned());
+                let marked = |mark| {
+                    Some(
+                        before
+                            .strip_prefix(mark)?
+                            .trim_end_matches(" -->")
+                            .to_owned(),
+                    )
+                };
                 blocks.push(Block {
                     page: page.to_owned(),
                     line: number,
                     language: language.to_owned(),
                     text: String::new(),
-                    reason,
+                    reason: marked(NOT_RUN),
+                    printed_by: marked(PRINTED),
                 });
             }
             None if open => {
@@ -194,7 +210,7 @@ fn blocks(page: &str) -> Vec<Block> {
 }
 
 /// The names of all documents below the folder `name` of the repository.
-fn pages(name: &str) -> Vec<String> {
+pub(crate) fn pages(name: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root().join(name)).unwrap() {
         let entry = entry.unwrap();
@@ -237,6 +253,7 @@ fn every_block_is_tested_or_says_why_not() {
             language,
             text,
             reason,
+            ..
         } = &block;
         let mut fault = |what: &str| faults.push(format!("{page}:{line}: {what}"));
         if let Some(reason) = reason {
@@ -269,6 +286,42 @@ fn every_block_is_tested_or_says_why_not() {
             )),
         }
     }
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+#[test]
+fn printed_text_is_what_the_command_prints() {
+    let mut faults = Vec::new();
+    let mut compared = 0;
+    for block in pages("").iter().flat_map(|page| blocks(page)) {
+        let Block { page, line, .. } = &block;
+        let Some(arguments) = &block.printed_by else {
+            continue;
+        };
+        let mut command = Command::new(env!("CARGO_BIN_EXE_omr"));
+        let done = command.args(arguments.split_whitespace()).output().unwrap();
+        assert!(done.status.success(), "{page}:{line}: {done:?}");
+        let printed = String::from_utf8(done.stdout).unwrap();
+        compared += 1;
+        if block.text == printed {
+            continue;
+        }
+        if std::env::var_os(WRITE).is_some() {
+            let path = root().join(page);
+            let before = fs::read_to_string(&path).unwrap();
+            let fenced =
+                |text: &str| format!("{PRINTED}{arguments} -->\n```{}\n{text}```", block.language);
+            let after = before.replace(&fenced(&block.text), &fenced(&printed));
+            assert_ne!(before, after, "{page}:{line}");
+            fs::write(&path, after).unwrap();
+        } else {
+            faults.push(format!(
+                "{page}:{line}: expected what `omr {arguments}` prints ({WRITE}=1 writes it):\n{printed}found:\n{}",
+                block.text
+            ));
+        }
+    }
+    assert!(compared > 0);
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
 }
 

@@ -23,6 +23,7 @@ mod masks;
 mod pdq;
 mod refusals;
 mod serve;
+mod stated;
 mod stream;
 mod tokens;
 mod watching;

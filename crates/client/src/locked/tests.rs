@@ -211,7 +211,7 @@ fn the_usual_cost_stands_in_the_file() {
 fn path(name: &str) -> PathBuf {
     let root = [
         env!("CARGO_MANIFEST_DIR"),
-        "../../testdata/wire/v2/plain-v4",
+        "../../testdata/wire/v1/plain-v4",
     ];
     root.into_iter().chain([name]).collect()
 }
@@ -234,7 +234,7 @@ fn the_frozen_file_is_read_and_written_again() {
 }
 
 #[test]
-#[ignore = "writes testdata/wire/v2/plain-v4/secret.key.locked"]
+#[ignore = "writes testdata/wire/v1/plain-v4/secret.key.locked"]
 fn freeze() {
     fs::write(path("secret.key.locked"), frozen()).unwrap();
 }

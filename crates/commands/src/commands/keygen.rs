@@ -55,7 +55,7 @@ Examples:
 
 Give clue.key to everybody who writes to you, detection.key and instant.key to the detector you hire, and \
 secret.key to nobody. `omr id passphrase --home DIR` sets, changes or removes its passphrase later. An existing key is replaced only with --force. `omr id show` and \
-`omr board stat` print a board's id; what a key for a board shares, and with whom, SECURITY.md says under Masks of an \
+`omr board stat` print a board's id; docs/security/parameters.md states what a key for a board shares, under Masks of an \
 epoch.";
 
 /// Name of the recipient's secret in her folder.

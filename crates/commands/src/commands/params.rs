@@ -349,7 +349,11 @@ impl Bulk {
             .iter()
             .map(|bits| format!("{bits:.0}"))
             .collect();
-        text + &format!("level moduli          {} bits\n", levels.join(" "))
+        let lines: Vec<String> = levels.chunks(15).map(|line| line.join(" ")).collect();
+        text + &format!(
+            "level moduli, bits    {}\n",
+            lines.join("\n                      ")
+        )
     }
 }
 

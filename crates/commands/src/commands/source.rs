@@ -2,7 +2,7 @@
 
 use crate::commands::board;
 use crate::error::{CliError, InputError};
-use omr_board::{BoardSource, Boards, SourceError, kind_of_bytes};
+use omr_board::{BoardSource, Boards, SourceError, clue_kind};
 use omr_console::{Ui, chain};
 use omr_protocol::{ClueKind, ClueParams, Sealing};
 use omr_store::{Board, MessageHashes};
@@ -99,11 +99,11 @@ impl Boards for Folder {
     }
 }
 
-/// The kind of a board's clues, which their length tells.
+/// Returns the kind of a board's clues.
 ///
 /// Errors: `Local`.
 pub(super) fn clues(board: &Board, params: &ClueParams) -> Result<ClueKind, InputError> {
-    Ok(kind_of_bytes(params, board.config().clue_bytes as usize)?)
+    Ok(clue_kind(params, board.config())?)
 }
 
 /// The sealing that a board names.

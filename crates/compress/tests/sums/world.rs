@@ -82,7 +82,7 @@ impl InsecureWorld {
         let s = small_secret.poly(&small, &extended);
         let mut galois = |key: KeyUse, index| {
             let g = key.exponent(INSECURE_SMALL);
-            GaloisKey::generate(&small, &shape, &s, g, P, (&SEED, index), &mut rng)
+            GaloisKey::generate(&small, &shape, &s, g, P, &SEED, index, &mut rng)
         };
         let levels = merge_levels(INSECURE_SMALL, width);
         let first_merge = *levels.start();
@@ -180,9 +180,17 @@ impl InsecureWorld {
         let basis = Basis::new(0..self.limbs);
         let secret = self.secret.poly(&self.large, &basis);
         let chain = Chain::new(vec![basis.clone()]);
-        let at = (&SEED, VECTORS + number);
-        let rng = &mut self.rng;
-        let ct = encrypt_symmetric(&self.large, &self.plain, &chain, 0, &secret, slots, at, rng);
+        let ct = encrypt_symmetric(
+            &self.large,
+            &self.plain,
+            &chain,
+            0,
+            &secret,
+            slots,
+            &SEED,
+            VECTORS + number,
+            &mut self.rng,
+        );
         let descent = Descent {
             large: &self.large,
             small: &self.small,

@@ -51,7 +51,7 @@ pub struct Wanted<'a> {
     pub board_id: [u8; 16],
     /// The sealing of payloads.
     pub sealing: Sealing,
-    /// The random seed of the messages' places, drawn after they were posted (SECURITY.md). All parts have the same
+    /// The random seed of the messages' places, drawn after they were posted (docs/security/failures.md). All parts have the same
     /// seed.
     pub seed: [u8; SEED_BYTES],
 }
@@ -61,7 +61,7 @@ pub const TOGETHER: usize = 8;
 
 impl Detector {
     /// Makes the digest of the plan's messages. `seed` determines their places; it must be random, and drawn after the
-    /// messages were posted: see SECURITY.md.
+    /// messages were posted: see docs/security/failures.md.
     ///
     /// Errors: those of the source; `ClueKind` if clues are of another kind than the key accepts.
     pub fn digest(

@@ -235,7 +235,8 @@ impl Insecure {
                     &s,
                     Automorphism::rotation(N, steps),
                     P,
-                    (&SEED, index),
+                    &SEED,
+                    index,
                     &mut self.rng,
                 ));
             }
@@ -246,7 +247,8 @@ impl Insecure {
                 0,
                 &recipient.large.poly(&self.ring, self.chain.basis(0)),
                 &secret_slots(&self.opening, &recipient.sparse),
-                (&SEED, 13),
+                &SEED,
+                13,
                 &mut self.rng,
             ));
         }

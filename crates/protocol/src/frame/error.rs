@@ -1,7 +1,7 @@
 //! Errors of reading and writing framed files.
 
 use crate::hex;
-use omr_errors::Mismatch;
+use omr_errors::{Mismatch, OtherVersion};
 use std::io;
 
 use super::header::{FORMAT_VERSION, Kind, MAX_PARAMS_ID_BYTES};
@@ -23,7 +23,7 @@ pub enum FrameError {
     #[error("not an omr file: expected it to begin with \"OMRF\", found \"{}\"", .0.escape_ascii())]
     NotOmr(Vec<u8>),
     /// The file has a format version that this program does not read.
-    #[error("expected file format version {FORMAT_VERSION}, found version {0}")]
+    #[error("{}", OtherVersion { expected: FORMAT_VERSION.into(), found: (*.0).into() })]
     Version(u16),
     /// The file is well formed but of another kind.
     #[error("{0}")]

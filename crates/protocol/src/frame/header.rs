@@ -9,7 +9,7 @@ use super::{
 use omr_errors::Mismatch;
 
 /// The format version that this program writes and reads.
-pub const FORMAT_VERSION: u16 = 2;
+pub const FORMAT_VERSION: u16 = 1;
 /// Length of a key id.
 pub const KEY_ID_BYTES: usize = 16;
 /// Longest name of a parameter set.

@@ -1,4 +1,28 @@
 //! The detector's key for InstantOMR and its file format.
+//!
+//! # File
+//!
+//! `docs/wire.md` defines the notation and the sections that are named here. The body is the 32-byte mask seed, then
+//! bodies `c0` without gaps, in the evaluation domain, `pack(50; row)` (key switch: `pack(24; row)`). `z` is a
+//! uniform ternary secret of dimension `N`, deleted afterwards.
+//!
+//! | part | bodies | mask index | encrypts |
+//! |---|---|---|---|
+//! | Bootstrap | coordinates `i` in blocks (1,020; tiny 60) × 2 digits `d` × 2 parts `h`, row `4 i + 2 d + h` | (0, row) | `s_i u_d` for `h` = 0, `s_i u_d z` for `h` = 1, under `z` |
+//! | Switch | 2 halves (tiny: 8 parts) of `z` × 5 digits (`instantomr-v2`: 4) | (64 + half, digit) | `u_d z_half` under `s`, modulo `R` |
+//! | Trace | 11 = `log2 N` steps `t` × 6 digits | (128 + t, digit) | `u_d z(X^g)`, `g = N / 2^t + 1`, under `z` |
+//! | Last | 10 parts × 2 digits, rows of 10 bodies | (192, row) | `u_d z` in body `part`, 0 in the others, each under its own secret |
+//!
+//! `u_d = round(q / 2^(b (d + 1)))` with `b` = 16 (Bootstrap; `instantomr-v2` 17), 3 (Switch; `instantomr-v2` 5), 7
+//! (Trace), 16 (Last). Errors are narrow Gaussian of parameter 0.62, in the Switch 112.1 (`instantomr-v2` 9.9), and
+//! in Last centred binomial (21 coin pairs).
+//!
+//! Keys for bound clues end with `pack(w_c; o_0 .. o_(8 T - 1))`, `T` = 11 (`instantomr-v2` 4), LWE samples of the
+//! offset under the clue secret: `o_(T i + t) = B^t w_i - <m, s> + e` modulo q, where `m` are the first `n_c` of
+//! `Uniform(q; "omr instant offset v1", mask seed, (T i + t))`, `e` has the parameter of the errors of the secret's
+//! beta, and `B` = 4 (`instantomr-v2` 32).
+//!
+//! The secrets of Last, `z_0 .. z_9`, are defined in section 16.
 
 use super::OffsetKey;
 use crate::frame::{

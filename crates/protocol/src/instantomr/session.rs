@@ -1,4 +1,20 @@
 //! The file of a session: the sums that a detector has computed for one recipient so far.
+//!
+//! A frame of kind 7 with the key id of `instant.key`. Hashes are those of the board's log (`docs/wire.md`, section
+//! 11); 32 zero bytes stand for an unknown one. Its body is
+//!
+//! ```text
+//! bytes  field
+//! 74     header of a digest: scheme, board, range, bound, payload bytes, sealing, seed; the range ends at the next
+//!        message
+//! 8      u64 number of digests that were cut off
+//! 32     running hash of the log at the range's start, where the last of them ends
+//! 32     running hash of the log at the range's end
+//! 8      u64 h, bytes of the last digest that was cut off, at most 2^32
+//! h      that digest
+//!        for each group its sums: rows of n residues at the width of the first prime
+//! 8      u64 most messages until a digest is cut off; absent without a limit
+//! ```
 
 use super::InstantPlan;
 use crate::digest::FIXED_BYTES;
@@ -61,7 +77,7 @@ impl SessionFile {
         Seen::new(&range, self.start_hash, self.log_hash)
     }
 
-    /// Writes the file (`docs/wire.md`, section 19).
+    /// Writes the file.
     ///
     /// Errors: `Frame`.
     pub fn to_bytes(&self, params: &InstantParams) -> Result<Vec<u8>, SessionError> {

@@ -8,7 +8,7 @@ pub const EPOCH_DAYS: u64 = 91;
 /// A board and a period of time. Its recipients derive the masks of their detection keys, for all stages up to the
 /// opened clues, from one public seed; a detector can then run these stages for all of them together.
 ///
-/// Nobody chooses the seed: it is a hash of public labels. SECURITY.md describes the cost of sharing it.
+/// Nobody chooses the seed: it is a hash of public labels. docs/security/parameters.md describes the cost of sharing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
     /// The board.

@@ -1,4 +1,129 @@
 //! The key of SophOMR's detector and its file format.
+//!
+//! # File
+//!
+//! `docs/wire.md` defines the rest of the notation, the sections that are named here, and what precedes these parts
+//! (section 9). Each part has its bodies `c0` without gaps: `pack(bits(q); row)` for each prime of the part, in the
+//! evaluation domain. Masks `c1 = Mask(seed, index)` are not stored.
+//!
+//! **Evaluation domain.** In dimension `m` modulo a prime `q` = 1 mod 2m let `psi = x^((q-1)/2m)` for the least
+//! `x >= 2` with `psi^m = -1`. Entry `j` of a row is the value at `psi^(2 brv(j) + 1)`, where `brv` reverses `log2 m`
+//! bits. A polynomial has one row for each prime of its list.
+//!
+//! **Masks.** `Mask(seed, index)` is the polynomial in the evaluation domain whose row modulo `q` is
+//! `Uniform(q; "omr rlwe mask v1", seed, index || q)`.
+//!
+//! **Slots** of a plaintext in dimension `m` form two rows of `m/2`. Slot (row `r`, column `c`), number `r m/2 + c`,
+//! is the value at `psi^e`, `e = (-1)^r 5^c mod 2m`, with `psi` as above modulo `p`. `X -> X^(5^k)` rotates both rows
+//! left by `k`; `X -> X^(2m-1)` swaps them.
+//!
+//! **Ciphertexts** are pairs of a body `c0` and a mask `c1` with `c0 + c1 s = m + p e`, except those of the final ring.
+//!
+//! **Secrets and errors** of a key, also those of `instant.key`, come from the ChaCha20 stream of the following, with 32
+//! random bytes `r` and `V(x) = LE64(bytes of x) || x`:
+//!
+//! ```text
+//! KDF("omr detection key v1"; r || linear seed, or 32 zero bytes for own masks || seed of the digest's secrets
+//!     || V(file name of the key) || V(name of the set) || V(offset w, LE32 each; empty for plain clues)
+//!     || V(coefficients of the clue secret, LE64 each))
+//! ```
+//!
+//! ```text
+//! part                                            ring     primes, in order      digits              mask index
+//! Step, X -> X^5                                  large    0–23, 24–35           12 + 12             (0, d)        linear
+//! Giant, X -> X^(5^2048)                          large    0–23, 24–34           12 + 12             (1, d)        linear
+//! Product, relinearisation                        large    59 down to 36, 24–34  12 + 12             (2, d)
+//! Descent, to the small ring                      large    36, 37, 24, 25        2                   (3, 0)
+//! Baby, X -> X^(5^256)                            large    as Step               12 + 12             (9, d)        linear
+//! Packing                                         packing  q_1                   –                   (10, i, l)    linear
+//! Narrow                                          narrow   q_2                   –                   (11, i, l)    linear
+//! Turn, X -> X^5                                  small    as Descent            2                   (4, 0)
+//! Swap, X -> X^(2n'-1)                            small    as Descent            2                   (5, 0)
+//! Merge(v), X -> X^(2^v + 1), v = 5 .. log2 n'    small    as Descent            2                   (16 + v, 0)
+//! Secret                                          large    0–23                  –                   (6)           linear
+//! Final, to the final ring                        final    Q                     16 rows of 8 bodies (7, row)
+//! ```
+//!
+//! `q_1` = 1125899906826241 and `q_2` = 759264257: the largest prime below 2^50 and the least from 2^29.5 on that are
+//! 1 modulo 1,024. In tiny sets, Step and Baby (`X -> X^(5^64)`) have the primes 0–19, 20–28 and 31, Giant
+//! (`X -> X^(5^256)`) 0–19, 20–29, both in 10 + 10 digits, Product 53 down to 32 and 20–30 in 11 + 11; Descent 32, 33,
+//! 20, 21; `q_1` = 1125899906840833, `q_2` = 759250433.
+//!
+//! **Packing** and **Narrow** are modules over `Z[Z]/(Z^f + 1)`, `f` = 512 (tiny: 64), with one prime each. The
+//! packing secret has 4 uniform ternary polynomials `u_l`, the *sparse* secret 3 polynomials `v_l` with exactly 36
+//! (tiny: 20) coefficients ±1 each. Row `i` has one mask polynomial for each `l`, whose index ends with `l`, and the
+//! body `c0 = m + e - sum_l c1_l u_l` (or `v_l`).
+//!
+//! - Packing: row `i` = 0 .. n_c has `m = -round(q_1 / q) s'` (halved residues: `2 q` for `q`), a constant, with
+//!   `s' = s_(1 - i)` for `i` below 2 and `-s_(1 - i + n_c)` from there on. For bound clues 8 rows follow with
+//!   `m = -trunc(q_1 w_i / q)`. `e` is narrow Gaussian with parameter 0.62.
+//! - Narrow: row `13 l + d` has `m = round(q_2 / 2^(2 (d + 1))) u_l`; `e` is centred binomial.
+//!
+//! **Secret** encrypts the sparse secret by slots. With `c` = 128 points (tiny: 16), `k = f / c`, and `omega` the
+//! least root `psi` for dimension `c` modulo `p`, part `k l + r` of the secret is the polynomial of the
+//! coefficients `r, r + k, r + 2 k, ..` of `v_l`. Slot `i n/2c + u` of both slot rows, `u < n / 2c`, holds part
+//! `P(u)` at `omega^(2 i + 1)`, or 0. `P` runs through all `3 k` parts repeatedly and leaves columns empty after each
+//! run, equally many after each except one more after the first ones, so that all columns are used (256 columns of 12
+//! parts: 21 runs, one empty column after each of the first four).
+//!
+//! The message in slot `h n/2 + i n/2c + u` (row h, point i, column u) is coefficient `N mod k + k i` of block
+//! `floor(N / k)`, `N = h n/2c + u`. How a detector packs and opens blocks does not matter to clients;
+//! `docs/design/opening.md` has omr's way and `testdata/opening` known answers.
+//!
+//! The length of the body shows whether it has rows for bound clues. Without them it has 129,958,592 bytes (tiny:
+//! 3,533,840).
+//!
+//! **Switching keys** from `s1` to `s2` have for each digit `d`, a run of primes, the body
+//! `c0 = g_d s1 + p e - c1 s2`. `g_d` is the product `P` of the special primes (those after all digits) modulo the
+//! digit's primes, and 0 modulo all others.
+//!
+//! ```text
+//! part                                            from s1              to s2
+//! Step, Giant, Turn, Swap, Merge with exponent g  s of the ring        s(X^(1/g)): the image of the result is under s
+//! Product                                         s^2                  s
+//! Descent                                         s of the large ring  s'(X^(n/n'))
+//! ```
+//!
+//! **Final** has the row number `(t r + k) 2 + d` for part `t < 2`, component `k < r` and digit `d < 2`. The 8 bodies
+//! of a row share a mask. Body `t r + c` encrypts component `c` of `Y^k s'`, the others zero, each under its own
+//! secret and without a factor `p` before the error: `c0_i = g_d (Y^k s')_c + e_i - c1 z_i`,
+//! `g_d = round(Q / 2^(16 (d + 1)))`.
+//!
+//! `docs/wire.md` defines the secret of the large ring. `s'` is uniform ternary, `e` centred binomial (21 coin pairs).
+//!
+//! # Primes
+//!
+//! Each set has one list of primes: *top* (level 0), *special* (key switching), *base*, *terminal* and *drops*. In
+//! `sophomr-v5` and `hybrid-v4`: top 0–23, special 24–35, base 36–37, terminal 38–39, drops 40–59. Each line begins
+//! with the number of its first prime.
+//!
+//! ```text
+//!  0: 224040519598081 224040520777729 224040528510977 224040530083841 224040532049921 224040533753857
+//!  6: 224040534802433 224040536768513 224040538341377 224040539258881 224040540700673 224040545550337
+//! 12: 224040548171777 224040552890369 224040554070017 224040554987521 224040555773953 224040558395393
+//! 18: 224040562851841 224040567570433 224040567963649 224040569536513 224040570585089 224040570716161
+//! 24: 1125899903827969 1125899902124033 1125899887312897 1125899886395393 1125899885740033 1125899884167169
+//! 30: 1125899884036097 1125899883642881 1125899883380737 1125899882987521 1125899879710721 38535169
+//! 36: 204186307919873 204186309623809 94520737793 8519681
+//! 40: 1048647638843393 275891378716673 275891380420609 1048647641726977 275891381207041
+//! 45: 275891384614913 1048647642120193 275891386580993 275891387105281 1048647644348417
+//! 50: 275891389726721 275891392086017 1048647644741633 275891393003521 275891393789953 283562868737
+//! 56: 1048647645134849 275891394052097 275891396935681 94522441729
+//! ```
+//!
+//! A level consists of the base, the first drops, and terminal primes:
+//!
+//! ```text
+//! level    1     2     3   4      5   6   7   8   9      10  11  12  13     14  15  16  17     18
+//! drops    20    19    18  17     17  16  16  15  13     13  12  12  10     10  9   9   7      7
+//! terminal 38    38    –   38 39  39  38  –   –   38 39  39  38  –   38 39  39  38  –   38 39  39
+//! ```
+//!
+//! Tiny sets, primes 1 modulo 4,096: top 0–19, the first from 876154066026497 upwards; special 20–31, the first from
+//! 1125899906826241 downwards and the last 780709466152961; base and terminal 32–35: 6391143370753, 6391143444481,
+//! 2964963329, 2964975617; drops 36–53, the first from 161445734748161 upwards (`testdata/wire/v1/opened-v4`).
+//!
+//! The final ring has one prime `Q` = 1125899906826241 (tiny: 1125899906840833).
 
 mod masks;
 mod read;

@@ -1,4 +1,16 @@
 //! Partial digests: the packed sums of some batches of a digest, which are added to the sums of all others.
+//!
+//! A frame of kind 16 with the digest's key id. Its body is
+//!
+//! ```text
+//! bytes   field
+//! 74      header of the whole digest
+//! 4       u32 number of ranges of batches, at least 1
+//! 8 each  first batch and one past the last, u32 each, counted from 0 over all groups, in ascending order with a gap
+//!         between two ranges
+//!         for each group with batches in a range, ascending, and each part of a group: body and mask of the packed
+//!         ciphertext in the small ring, rows as in `key.rs`
+//! ```
 
 use super::{Digest, DigestPlan, Params};
 use crate::digest::FIXED_BYTES;

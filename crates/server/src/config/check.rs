@@ -1,21 +1,23 @@
-//! Which values a configuration may have.
+//! The ranges of a configuration's values.
 
 use super::{Config, Detector};
 use crate::error::ServerError;
-use crate::front::check_origins;
+use crate::host_rules::check_origins;
 use crate::proxies::Proxies;
 use omr_detector::sophomr::TOGETHER;
 
-/// The largest bound of any scheme.
+/// The greatest bound of any scheme.
 const MOST_BOUND: u32 = 4096;
-/// More would take a client hours.
+/// The greatest number of bits of work; more would take a client hours.
 const MOST_WORK_BITS: u32 = 32;
-/// As long as a lease that ended is remembered.
+/// The greatest duration of a lease: the time for which an ended lease is remembered.
 const MOST_LEASE_SECONDS: u64 = 3600;
-/// Longer than a digest takes.
+/// The greatest wait for jobs that run together, which is longer than a digest takes.
 const MOST_TOGETHER_SECONDS: f64 = 60.0;
 
 impl Config {
+    /// Checks all values.
+    ///
     /// Errors: `Setting`.
     pub fn check(&self) -> Result<(), ServerError> {
         let limits = &self.limits;

@@ -1,4 +1,4 @@
-//! What a configuration is where its file says nothing.
+//! The default values of a configuration.
 
 use super::{Access, Board, Config, Detector, Limits, Objects, Page, Tables, Watch};
 use omr_cuda::Choice;

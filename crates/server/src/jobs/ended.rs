@@ -1,11 +1,11 @@
-//! What is kept of a job that ended, and who hears of it.
+//! The storage of a finished job's result, and its notification.
 
 use super::{DIGESTS, Id, Inner, JobRecord, Jobs, Outcome, State, View};
 use crate::records;
 use std::sync::atomic::Ordering;
 use tokio::sync::watch;
 
-/// A job that ended. Whoever asked for it hears so when this is dropped: after everything that counts it.
+/// A job that ended. Its watchers are notified when this is dropped, after all counts are updated.
 #[must_use]
 pub(super) struct Ended {
     record: JobRecord,
@@ -13,7 +13,7 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// Whether its digest is kept.
+    /// Returns whether the digest is stored.
     pub(super) fn is_done(&self) -> bool {
         self.record.state == State::Done
     }
@@ -31,9 +31,9 @@ impl Drop for Ended {
 }
 
 impl Jobs {
-    /// Keeps what became of a job. Whoever asked hears of it when the answer is dropped. A job that was cancelled
-    /// meanwhile stays forgotten. What cannot be written stays in memory, the job is still running for those who ask, and
-    /// [`Jobs::write_again`] tries again: a job that failed or has its digest has it after a restart, too.
+    /// Stores the result of a job. Watchers are notified when the returned value is dropped. A job that was cancelled
+    /// meanwhile stays deleted. If the result cannot be written, it stays in memory, the job is shown as running, and
+    /// [`Jobs::write_again`] tries again, so that a result that clients have seen is still there after a restart.
     pub(super) fn finish(&self, inner: &mut Inner, id: &Id, outcome: Outcome) -> Option<Ended> {
         let mut record = inner.entries.get(id)?.record.clone();
         let mut changes = Vec::new();
@@ -46,10 +46,10 @@ impl Jobs {
             Err(error) => record.fail(error.clone()),
         }
         changes.push(record.change(id));
-        // Another lease may have run out, so that it is in line or somebody else is at it.
+        // After another lease expired, the job may be in the queue, or another worker may be making its digest.
         inner.leave_line(id);
         if let Err(error) = self.write(&changes) {
-            tracing::error!(%error, "what became of a digest waits to be written");
+            tracing::error!(%error, "the result of a job waits to be written");
             self.set_unwritten(inner, id, outcome);
             return None;
         }
@@ -71,7 +71,7 @@ impl Jobs {
         Some(ended)
     }
 
-    /// Holds what became of a job until it can be written.
+    /// Keeps the result of a job in memory until it can be written.
     fn set_unwritten(&self, inner: &mut Inner, id: &Id, outcome: Outcome) {
         inner.unwritten.insert(*id, outcome);
         let Some(entry) = inner.entries.get(id) else {
@@ -89,16 +89,16 @@ impl Jobs {
         self.count(inner);
     }
 
-    /// Writes what could not be written before.
+    /// Writes the results that could not be written before.
     pub(super) fn write_again(&self, inner: &mut Inner) {
         let ids: Vec<Id> = inner.unwritten.keys().copied().collect();
         for id in ids {
             let Some(outcome) = inner.unwritten.remove(&id) else {
                 continue;
             };
-            // One that was cancelled is nobody's any more.
+            // The result of a cancelled job is dropped.
             if inner.entries.contains_key(&id) && self.finish(inner, &id, outcome).is_none() {
-                // The others would fail alike.
+                // The other results would fail as well.
                 return;
             }
             self.wake(inner);

@@ -1,5 +1,5 @@
-//! Finished jobs. Their records are on the disk, where clients find them; memory holds when each ended, so that it goes in
-//! time.
+//! Finished jobs. Their records are on the disk, where clients find them. Memory contains only the time at which each
+//! job ended, for its deletion.
 
 use super::{Entry, Id, Inner, JobRecord, Jobs, Keep, View, record};
 use crate::error::ServerError;
@@ -8,20 +8,21 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use tonic::Status;
 
-/// Most jobs that one transaction forgets: nobody waits long for it.
+/// The greatest number of jobs that one transaction deletes, so that nobody waits long for it.
 const AT_ONCE: usize = 1024;
 
-/// A job that ended: 32 bytes.
+/// A job that ended, in 32 bytes.
 #[derive(Clone, Copy)]
 struct Ended {
-    /// By the monotonic clock, so that a clock that jumps forgets nothing; a restart counts anew.
+    /// The time by the monotonic clock, so that a jump of the wall clock deletes nothing early. A restart begins the
+    /// time again.
     millis: u64,
-    /// A job of the same id that was asked for later has another number.
+    /// The number of the job. A later job with the same id has another number.
     number: u64,
     id: Id,
 }
 
-/// When jobs ended, the oldest first.
+/// The jobs that ended, the oldest first.
 pub(super) struct Finished {
     since: Instant,
     asked: VecDeque<Ended>,
@@ -54,7 +55,7 @@ impl Finished {
         self.of(ordered).push_back(ended);
     }
 
-    /// Those that ended longer ago than they are kept, the first of them.
+    /// Returns the first of the jobs that ended longer ago than `keep`.
     fn old(&mut self, ordered: bool, keep: Duration) -> Vec<Ended> {
         let now = self.since.elapsed();
         let is_old =
@@ -63,11 +64,11 @@ impl Finished {
         all.take_while(is_old).take(AT_ONCE).copied().collect()
     }
 
-    /// Forgets the first ones.
+    /// Removes the first `count` jobs.
     fn forget(&mut self, ordered: bool, count: usize) {
         let all = self.of(ordered);
         all.drain(..count);
-        // What was much once need not stay.
+        // Memory of an earlier peak is returned.
         if all.len() < all.capacity() / 4 {
             all.shrink_to(2 * all.len());
         }
@@ -81,7 +82,7 @@ impl Keep {
 }
 
 impl Inner {
-    /// Forgets a job, whose record this is.
+    /// Removes a job with this record from memory.
     pub(super) fn forget(&mut self, id: &Id, record: &JobRecord) -> Option<Entry> {
         self.tally.remove(id, record);
         self.entries.remove(id)
@@ -89,7 +90,7 @@ impl Inner {
 }
 
 impl Jobs {
-    /// The record of a job, of a finished one from the disk.
+    /// Returns the record of a job: of a finished one from the disk.
     ///
     /// Errors: `Store`, `Record`.
     fn record(&self, inner: &Inner, id: &Id) -> Result<Option<JobRecord>, ServerError> {
@@ -99,32 +100,31 @@ impl Jobs {
         }
     }
 
-    /// The same, as a call needs it.
+    /// Returns the record of a job as [`Jobs::record`] does, with the status for a client as error.
     ///
     /// Errors: those of the store.
     pub(super) fn known(&self, inner: &Inner, id: &Id) -> Result<Option<JobRecord>, Status> {
-        let record = self.record(inner, id);
-        record.map_err(|error| match error {
+        self.record(inner, id).map_err(|error| match error {
             ServerError::Store(error) => refuse::store(&error),
             error => {
                 tracing::error!(%error, "a job");
-                Status::internal("the store failed; the server's log says why")
+                Status::internal("the store failed; see the server's log")
             }
         })
     }
 
-    /// The record of an account's job.
+    /// Returns the record of an account's job.
     ///
-    /// Errors: NOT_FOUND, those of the store.
+    /// Errors: NOT_FOUND, and those of the store.
     pub(super) fn own(&self, inner: &Inner, account: &str, id: &Id) -> Result<JobRecord, Status> {
-        let record = self.known(inner, id)?;
-        let record = record.filter(|record| record.account == account);
-        record.ok_or_else(|| {
-            Status::not_found("expected one of the caller's jobs, found none of this id")
-        })
+        self.known(inner, id)?
+            .filter(|record| record.account == account)
+            .ok_or_else(|| {
+                Status::not_found("expected one of the caller's jobs, found none of this id")
+            })
     }
 
-    /// Forgets digests that were kept long enough, and workers that stay away.
+    /// Deletes digests after their time, and forgets workers that have not asked for work for long.
     pub(crate) fn tidy(&self) {
         self.tidy_workers();
         for ordered in [false, true] {
@@ -141,14 +141,14 @@ impl Jobs {
         }
     }
 
-    /// Forgets some jobs that ended long ago; says how many there were.
+    /// Deletes some jobs that ended long ago, and returns their number.
     fn forget_old(&self, ordered: bool) -> Result<usize, ServerError> {
         let mut inner = self.lock();
         let old = inner.finished.old(ordered, self.keep.of(ordered));
         let mut gone = Vec::new();
         for ended in &old {
             let record = self.record(&inner, &ended.id)?;
-            // Others were cancelled meanwhile, and may have been asked for anew.
+            // Other jobs were cancelled meanwhile, and may have been requested again.
             let same = record.filter(|record| record.number == ended.number);
             gone.extend(same.map(|record| (ended.id, record)));
         }
@@ -163,7 +163,7 @@ impl Jobs {
 }
 
 impl View {
-    /// What clients see of a job that nobody is at.
+    /// Returns the view of a job on which no worker works.
     pub(super) fn of(record: &JobRecord) -> Self {
         Self {
             state: record.state,

@@ -1,4 +1,4 @@
-//! Who does which unit, and until when. Time is told from outside.
+//! The leases of units: their workers and their times. The caller passes the present time.
 
 use super::Id;
 use omr_runner::{Unit, UnitId};
@@ -6,75 +6,77 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a lease is remembered that ended: a late digest is taken where its job still wants one.
+/// The time for which an ended lease is remembered. A late digest is accepted if its job still wants one.
 const PAST: Duration = Duration::from_secs(3600);
 
-/// A worker: the token it came with, and the name that it gave itself.
+/// A worker: the account of its token, and the name that it has chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct WorkerId {
-    /// Empty for the server's own thread.
+    /// The account of the token; empty for the server's own thread.
     pub(crate) account: String,
     pub(crate) worker: String,
 }
 
-/// Where a job of a unit stands.
+/// The state of a job in a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slot {
     Open,
-    /// Its digest was taken, which has this hash.
+    /// The digest was stored; this is its hash.
     Done([u8; 32]),
     Closed,
 }
 
-/// A unit that somebody does or did.
+/// A unit that a worker makes or has made.
 pub(super) struct Lease {
     pub(super) unit: Arc<Unit>,
     pub(super) who: Arc<WorkerId>,
     pub(super) granted: Instant,
     jobs: Vec<(Id, Slot)>,
-    /// When it runs out; never where there is none.
+    /// The time at which the lease expires; `None` for a lease without an end.
     until: Option<Instant>,
     lasts: Option<Duration>,
-    /// When it ran out or had no open job any more.
+    /// The time at which the lease expired or its last job was closed.
     ended: Option<Instant>,
 }
 
-/// Why a worker's word counts for nothing.
+/// The reason for which a worker's call is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// No unit of this name: the server was started anew, or it is long over.
+    /// The server does not know this unit: it was restarted, or the unit ended long ago.
     Unknown,
-    /// Another worker's unit.
+    /// The unit belongs to another worker.
     Stranger,
-    /// The lease ran out.
+    /// The lease has expired.
     RanOut,
-    /// The unit has only so many jobs.
+    /// The unit has only this number of jobs.
     Job(usize),
-    /// The job's digest was taken, and it was another.
+    /// Another digest of this job was stored before.
     Other,
 }
 
 impl Lease {
-    /// A job and where it stands.
+    /// Returns the id and the state of a job.
     pub(super) fn job(&self, place: usize) -> Result<(Id, Slot), Refusal> {
-        let job = self.jobs.get(place).copied();
-        job.ok_or(Refusal::Job(self.jobs.len()))
+        self.jobs
+            .get(place)
+            .copied()
+            .ok_or(Refusal::Job(self.jobs.len()))
     }
 
-    /// Places and ids of the jobs that are still to be done.
+    /// Returns places and ids of the jobs that are still open.
     pub(super) fn open(&self) -> impl Iterator<Item = (usize, Id)> {
         let all = self.jobs.iter().enumerate();
         all.filter(|(_, (_, slot))| *slot == Slot::Open)
             .map(|(place, (id, _))| (place, *id))
     }
 
-    /// Jobs whose digests were taken.
+    /// Returns the number of jobs whose digests were stored.
     pub(super) fn done(&self) -> u64 {
         let done = |slot: &Slot| matches!(slot, Slot::Done(_));
         self.jobs.iter().filter(|(_, slot)| done(slot)).count() as u64
     }
 
-    /// Whether its jobs are not this worker's any more.
+    /// Returns whether the lease has ended, so that its open jobs belong to other workers.
     pub(super) fn has_ended(&self) -> bool {
         self.ended.is_some()
     }
@@ -84,15 +86,16 @@ impl Lease {
 #[derive(Default)]
 pub(super) struct Table {
     all: HashMap<UnitId, Lease>,
-    /// Those that have not ended.
+    /// The units whose leases have not ended.
     live: HashSet<UnitId>,
 }
 
 impl Table {
-    /// Gives a unit to a worker, for so long from each renewal on, or for ever.
+    /// Leases a unit to a worker. The lease expires `lasts` after its grant and each renewal, or never.
     pub(super) fn grant(
         &mut self,
-        (unit, jobs): (Arc<Unit>, Vec<Id>),
+        unit: Arc<Unit>,
+        jobs: Vec<Id>,
         who: Arc<WorkerId>,
         now: Instant,
         lasts: Option<Duration>,
@@ -110,7 +113,7 @@ impl Table {
         self.all.insert(unit.id, lease);
     }
 
-    /// A worker's lease, also one that ended.
+    /// Returns a worker's lease, which may have ended.
     pub(super) fn of(&mut self, unit: &UnitId, who: &WorkerId) -> Result<&mut Lease, Refusal> {
         let lease = self.all.get_mut(unit).ok_or(Refusal::Unknown)?;
         if *lease.who == *who {
@@ -120,7 +123,7 @@ impl Table {
         }
     }
 
-    /// Lets a lease last anew.
+    /// Renews a lease.
     pub(super) fn renew(
         &mut self,
         unit: &UnitId,
@@ -135,7 +138,7 @@ impl Table {
         Ok(lease)
     }
 
-    /// Ends the leases that ran out: their workers, and the jobs that go back.
+    /// Ends the expired leases. Returns their workers and the jobs that were open.
     pub(super) fn expire(&mut self, now: Instant) -> Vec<(Arc<WorkerId>, Vec<Id>)> {
         let ran_out = |id: &UnitId| {
             let until = self.all.get(id).and_then(|lease| lease.until);
@@ -152,7 +155,7 @@ impl Table {
         ended
     }
 
-    /// Says where an open job of a lease stands now; the lease ends with its last one.
+    /// Sets the state of a job in a lease. The lease ends with its last open job.
     pub(super) fn close(&mut self, unit: &UnitId, place: usize, slot: Slot, now: Instant) {
         let Some(lease) = self.all.get_mut(unit) else {
             return;
@@ -166,18 +169,17 @@ impl Table {
         }
     }
 
-    /// When the next lease runs out.
+    /// Returns the time at which the next lease expires.
     pub(super) fn next(&self) -> Option<Instant> {
-        let live = self.live().filter_map(|lease| lease.until);
-        live.min()
+        self.live().filter_map(|lease| lease.until).min()
     }
 
-    /// Leases under way.
+    /// Returns the leases that have not ended.
     pub(super) fn live(&self) -> impl Iterator<Item = &Lease> {
         self.live.iter().filter_map(|id| self.all.get(id))
     }
 
-    /// Forgets what ended long ago.
+    /// Forgets leases that ended long ago.
     pub(super) fn tidy(&mut self, now: Instant) {
         let past = |at: Instant| now.saturating_duration_since(at) >= PAST;
         self.all.retain(|_, lease| !lease.ended.is_some_and(past));

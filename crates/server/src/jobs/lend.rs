@@ -1,4 +1,4 @@
-//! Which jobs a worker does next.
+//! The choice of a worker's next jobs.
 
 use super::leases::WorkerId;
 use super::queue::{First, Item, Kinds};
@@ -12,23 +12,24 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a worker is remembered that does not come again.
+/// The time after which a worker that has not asked for work is forgotten.
 pub(super) const AWAY: Duration = Duration::from_secs(600);
-/// How long a worker counts as there that does not ask.
+/// The time for which a worker counts as present after it asked for work.
 const PRESENT: Duration = Duration::from_secs(60);
-/// How long a worker rests after a failed attempt; twice as long after each further one without a digest between.
+/// The time for which a worker gets no work after a failed attempt. It doubles with each further failure without a
+/// digest in between.
 const REST: Duration = Duration::from_secs(1);
-/// The most by which that doubles.
+/// The greatest number of these doublings.
 const DOUBLINGS: u32 = 5;
-/// How long the server's own thread waits before it looks whether there is more memory.
+/// The time for which the server's own thread waits before it looks for free memory again.
 const MEMORY: Duration = Duration::from_secs(10);
-/// How long nothing is lent while the disk does not take what comes of it.
+/// The time for which no jobs are lent while results cannot be written to the disk.
 const DISK: Duration = Duration::from_secs(5);
 
-/// What there is for a worker.
+/// The answer to a worker that asks for work.
 pub(crate) enum Lent {
     Unit(Arc<Unit>),
-    /// Nothing before then, or before something changes.
+    /// There is no work before this time, or before something changes.
     Until(Option<Instant>),
     /// The server stops.
     Ended,
@@ -38,29 +39,29 @@ pub(crate) enum Lent {
 #[derive(Clone, Debug)]
 pub(crate) struct Asking {
     pub(crate) who: Arc<WorkerId>,
-    /// Jobs that one of its runs serves.
+    /// The greatest number of jobs that one of the worker's runs serves.
     pub(crate) most: usize,
-    /// The engines that it has.
+    /// The engines of the worker.
     pub(crate) engines: Kinds,
-    /// How long it may be silent; the server's own thread for ever.
+    /// The time for which the worker may be silent; unlimited for the server's own thread.
     pub(crate) lasts: Option<Duration>,
 }
 
 impl Asking {
-    /// Whether the server's own thread asks.
+    /// Returns whether the server's own thread asks.
     fn is_local(&self) -> bool {
         self.lasts.is_none()
     }
 }
 
-/// What is known of a worker.
+/// The state of a worker.
 pub(super) struct WorkerState {
-    /// The engines that it has.
+    /// The engines of the worker.
     engines: Kinds,
     seen: Instant,
-    /// Attempts that failed since its last digest.
+    /// The number of failed attempts since the worker's last digest.
     failures: u32,
-    /// Until when it has no work. Never in the future for the server's own thread.
+    /// The time until which the worker gets no work. It is never in the future for the server's own thread.
     rests: Instant,
 }
 
@@ -74,12 +75,12 @@ impl WorkerState {
         }
     }
 
-    /// Whether it has some engines.
+    /// Returns whether the worker has these engines.
     pub(super) fn can(&self, needs: Kinds) -> bool {
         self.engines.include(needs)
     }
 
-    /// A worker elsewhere that only fails has work less and less often.
+    /// Notes a failure. A worker elsewhere that only fails gets work less and less often.
     pub(super) fn note_failure(&mut self, now: Instant) {
         self.rests = now + REST * (1 << self.failures.min(DOUBLINGS));
         self.failures += 1;
@@ -90,7 +91,7 @@ impl WorkerState {
     }
 }
 
-/// What a look at the queue gives.
+/// The result of a look at the queue.
 enum Next {
     Jobs(Vec<Work>),
     Until(Option<Instant>),
@@ -98,7 +99,7 @@ enum Next {
 }
 
 impl Jobs {
-    /// The next unit, if there is one now.
+    /// Returns the next unit, if there is one now.
     pub(crate) fn lend(&self, asking: &Asking) -> Lent {
         loop {
             let jobs = match self.begin(asking) {
@@ -119,15 +120,16 @@ impl Jobs {
                     ids.iter().for_each(|id| self.requeue(&mut inner, id));
                     return Lent::Until(inner.disk_rests);
                 }
-                let leased = (unit.clone(), ids);
-                inner.leases.grant(leased, who, now, asking.lasts);
+                inner
+                    .leases
+                    .grant(unit.clone(), ids, who, now, asking.lasts);
                 self.count(&inner);
                 return Lent::Unit(unit);
             }
         }
     }
 
-    /// Waits for the next unit, for so long at most.
+    /// Waits for the next unit, at most for `wait`.
     pub(crate) fn wait(&self, asking: &Asking, wait: Duration) -> Lent {
         let end = Instant::now() + wait;
         loop {
@@ -199,8 +201,8 @@ impl Jobs {
         }
     }
 
-    /// For how many jobs, of `most` at most, this process has the memory to make digests in one run, one among them. It
-    /// depends on what is asked for and on the machine, never on what messages hold.
+    /// Returns the number of jobs, at most `most`, whose digests this process has the memory to make in one run with
+    /// `first`. The number depends on the request and on the machine, never on the content of messages.
     fn fitting(&self, entries: &HashMap<Id, Entry>, first: &Item, most: usize) -> usize {
         let Some(entry) = entries.get(&first.id) else {
             return most;
@@ -210,25 +212,25 @@ impl Jobs {
         let batches = record.stride().count().div_ceil(self.slots);
         let fitting = self.room.recipients(engines, most, batches);
         if fitting == 0 {
-            self.tell_shortage(self.room.run(engines, batches), record.stride().count());
+            self.log_shortage(self.room.run(engines, batches), record.stride().count());
         }
         fitting
     }
 
-    /// Logs that a digest waits for memory, once a minute at most.
-    fn tell_shortage(&self, needs: u64, messages: u64) {
-        let mut told = self
-            .told_shortage
+    /// Logs that a digest waits for memory, at most once a minute.
+    fn log_shortage(&self, needs: u64, messages: u64) {
+        let mut logged = self
+            .shortage_logged
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if told.is_none_or(|at| at.elapsed() >= PRESENT) {
-            *told = Some(Instant::now());
+        if logged.is_none_or(|at| at.elapsed() >= PRESENT) {
+            *logged = Some(Instant::now());
             let needs = in_words(needs);
             tracing::warn!(needs, messages, "a digest waits for memory");
         }
     }
 
-    /// A job whose last attempt failed, if a worker may have one; else from when on it may.
+    /// Returns a job whose last attempt failed, if this worker may have one, or the time from which it may have one.
     fn retry(
         &self,
         inner: &mut Inner,
@@ -265,8 +267,9 @@ impl Jobs {
         taken
     }
 
-    /// Until when a job waits for others that one run serves with it: until there are as many as one may serve, but no
-    /// longer than configured since it came. Only those who ask decide how long, never what their messages hold.
+    /// Returns the time until which a job waits for others that run together with it: until their number suffices, but
+    /// at most for the configured time since the job was queued. The time depends on requests only, never on the
+    /// content of messages.
     fn waits_until(
         &self,
         inner: &Inner,
@@ -280,7 +283,7 @@ impl Jobs {
         (shares && !full && until > now).then_some(until)
     }
 
-    /// Takes a job and those that one run serves with it.
+    /// Takes a job and those that run together with it from the queue.
     fn take(&self, inner: &mut Inner, first: First, most: usize) -> Vec<Work> {
         let mates = inner.queue.batch_mates(&first, most);
         let mut all = Vec::new();
@@ -291,7 +294,7 @@ impl Jobs {
         all
     }
 
-    /// Notes that somebody begins a job.
+    /// Notes that a worker begins a job.
     fn start(&self, inner: &mut Inner, id: &Id) -> Option<Work> {
         let entry = inner.entries.get_mut(id)?;
         let record = JobRecord {
@@ -307,8 +310,8 @@ impl Jobs {
         Some(Work { id: *id, record })
     }
 
-    /// The unit of jobs that one run serves, and their ids. A job fails whose key is none, and an attempt where the key
-    /// cannot be read.
+    /// Returns the unit of jobs that run together, and their ids. A job whose key is missing fails; if a key cannot be
+    /// read, the attempt fails.
     fn unit(&self, who: &Arc<WorkerId>, jobs: Vec<Work>) -> Option<(Unit, Vec<Id>)> {
         let (mut ids, mut keys, mut record) = (Vec::new(), Vec::new(), None);
         for work in jobs {
@@ -344,17 +347,19 @@ impl Jobs {
         Some((unit, ids))
     }
 
-    /// The keys of a job that a scheme needs. Others, which may take seconds to load, are left out.
+    /// Returns the keys of a job that a scheme needs. Other keys, which may take seconds to load, are left out.
     ///
-    /// Errors: what becomes of the job where a key is gone, or the store cannot be read.
+    /// Errors: the failure of the job or of this attempt, if a key is missing or the store cannot be read.
     fn keys(&self, record: &JobRecord, scheme: Scheme) -> Result<Vec<KeyRef>, Ending> {
         let mut keys = Vec::new();
         for &hash in &record.keys {
             let gone = || Ending::Final(StoreError::NoKey(hash).to_string());
             let key = self.keys.key(&hash).ok_or_else(gone)?;
-            let bytes = self.store.key_bytes(hash);
-            let bytes = bytes.map_err(|error| Ending::Attempt(error.to_string()))?;
-            let bytes = bytes.ok_or_else(gone)?;
+            let bytes = self
+                .store
+                .key_bytes(hash)
+                .map_err(|error| Ending::Attempt(error.to_string()))?
+                .ok_or_else(gone)?;
             if scheme.engines().contains(&key.kind) {
                 let kind = key.kind;
                 keys.push(KeyRef { hash, kind, bytes });
@@ -363,7 +368,7 @@ impl Jobs {
         Ok(keys)
     }
 
-    /// Forgets workers that stay away, and leases that ended long ago.
+    /// Forgets workers that have not asked for work for long, and leases that ended long ago.
     pub(super) fn tidy_workers(&self) {
         let mut inner = self.lock();
         let now = Instant::now();
@@ -392,7 +397,9 @@ fn seeds(scheme: Scheme, jobs: usize) -> Vec<Seed> {
     seeds
 }
 
-/// Panics: when the operating system has no randomness.
+/// Returns a random id.
+///
+/// Panics: if the operating system has no randomness.
 fn random_id() -> Id {
     *placement_seed().first_chunk().expect("32 bytes")
 }

@@ -1,4 +1,4 @@
-//! How jobs get in line: what each costs, and the group of those that one run serves.
+//! The way of jobs into the queue: their costs, and the groups of jobs that run together.
 
 use super::queue::{Group, Item, Kinds};
 use super::retries::Retry;
@@ -30,8 +30,8 @@ impl Jobs {
         }
     }
 
-    /// Puts a job that somebody had in line again: alone, if an attempt failed, so that it harms no others, and for
-    /// another worker, if there is one.
+    /// Puts a job that a worker returned into the queue. After a failed attempt it runs alone, so that it harms no
+    /// other jobs, and on another worker, if there is one.
     pub(super) fn requeue(&self, inner: &mut Inner, id: &Id) {
         let Some(entry) = inner.entries.get_mut(id) else {
             return;
@@ -60,19 +60,20 @@ impl Jobs {
         self.count(inner);
     }
 
-    /// Wakes those who wait for work.
+    /// Wakes workers that wait for work.
     pub(super) fn wake(&self, inner: &mut Inner) {
         inner.changes += 1;
         self.more.notify_all();
         self.changed.send_replace(());
     }
 
-    /// Tells of every change that there may be work.
+    /// Returns a receiver that is notified of every change after which there may be work.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// The scheme that answers a job: where one engine does it all, that of this engine.
+    /// Returns the scheme that makes a job's digest. If one engine covers all messages, this is the scheme of that
+    /// engine.
     pub(super) fn narrowed(&self, record: &JobRecord) -> Scheme {
         let asked = record.scheme().unwrap_or(Scheme::Hybrid);
         let (range, payloads) = (record.stride().range(), !record.indices_only);
@@ -82,9 +83,9 @@ impl Jobs {
         }
     }
 
-    /// The jobs that one run serves with a job: those over the same messages whose keys have the same masks. `None` for a
-    /// job that runs alone: one without SophOMR, one that failed before and would harm the others, and one whose key
-    /// has masks of its own.
+    /// Returns the group of jobs that run together: those over the same messages whose keys have the same masks.
+    /// Returns `None` for a job that runs alone: one without SophOMR, one that failed before and might harm the others,
+    /// and one whose key has masks of its own.
     pub(super) fn group(&self, record: &JobRecord) -> Option<Group> {
         let scheme = self.narrowed(record);
         if record.attempts > 0 || !scheme.engines().contains(&EngineKind::Sophomr) {
@@ -100,7 +101,7 @@ impl Jobs {
         })
     }
 
-    /// Seconds that a job takes, by its shape alone, and those of them in batches.
+    /// Returns the seconds that a job takes, which depend only on its shape, and the part of them in batches.
     pub(super) fn cost(&self, record: &JobRecord) -> (f64, f64) {
         let range = record.stride().range();
         let messages = range.end - range.start;

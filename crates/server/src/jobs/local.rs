@@ -1,11 +1,11 @@
-//! The server's own thread: the first of the workers, without a network between.
+//! The server's own thread: a worker in the same process.
 
-use super::ends::Ending;
+use super::completion::Ending;
 use super::leases::WorkerId;
 use super::lend::{Asking, Lent};
 use super::{Jobs, Kinds, View};
 use crate::damage::Damage;
-use crate::gate::Gate;
+use crate::priority::Priority;
 use crate::source::StoreSource;
 use omr_detector::{MessageSource, Progress, Stages};
 use omr_ops::Metrics;
@@ -18,45 +18,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// How the log and leases call it.
+/// The thread's name in the log and in leases.
 const NAME: &str = "local";
 
-/// What the thread works with.
+/// The parts that the thread uses.
 pub(crate) struct Local {
     pub(crate) store: Store,
     pub(crate) set: Arc<ParamSet>,
     pub(crate) jobs: Arc<Jobs>,
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) priority: Arc<Priority>,
     pub(crate) metrics: Metrics,
     pub(crate) damage: Arc<Damage>,
-    asking: Asking,
+    /// The thread's request for work.
+    pub(crate) asking: Asking,
 }
 
-impl Local {
-    pub(crate) fn new(
-        (store, set): (Store, Arc<ParamSet>),
-        jobs: Arc<Jobs>,
-        gate: Arc<Gate>,
-        (metrics, damage): (Metrics, Arc<Damage>),
-        engines: Kinds,
-    ) -> Self {
+impl Asking {
+    /// Returns the request of the server's own thread, which has these engines.
+    pub(crate) fn local(engines: Kinds) -> Self {
         let who = WorkerId {
             account: String::new(),
             worker: NAME.into(),
         };
         Self {
-            store,
-            set,
-            jobs,
-            gate,
-            metrics,
-            damage,
-            asking: Asking {
-                who: Arc::new(who),
-                most: usize::MAX,
-                engines,
-                lasts: None,
-            },
+            who: Arc::new(who),
+            most: usize::MAX,
+            engines,
+            lasts: None,
         }
     }
 }
@@ -75,7 +63,7 @@ impl Leases for Local {
         Box::new(JobProgress {
             watched,
             jobs: &self.jobs,
-            gate: &self.gate,
+            priority: &self.priority,
         })
     }
 
@@ -94,7 +82,7 @@ impl Leases for Local {
         let ending = match failure {
             Failure::Stopped => Ending::GivenBack,
             Failure::Refused(error) => Ending::Final(error),
-            // As of a worker elsewhere: another attempt may do.
+            // Another attempt may succeed, as for a worker elsewhere.
             Failure::Unread(error) | Failure::Card(error) => Ending::Attempt(error),
             Failure::Panicked => {
                 Ending::Attempt("internal error of the detector; please report it".to_owned())
@@ -118,8 +106,9 @@ impl Leases for Local {
 
 impl Supplies for Local {
     fn key(&self, key: &KeyRef) -> Result<Box<dyn Read + Send>, KeyError> {
-        let opened = self.store.open_key(key.hash);
-        opened.map_err(|error| KeyError::Read(std::io::Error::other(error)))
+        self.store
+            .open_key(key.hash)
+            .map_err(|error| KeyError::Read(std::io::Error::other(error)))
     }
 
     fn messages(&self, _: &Unit) -> Box<dyn MessageSource + Send + '_> {
@@ -131,12 +120,12 @@ impl Supplies for Local {
     }
 }
 
-/// Tells watchers of a job how far it is, and lets urgent work go first.
+/// Reports the progress of a job to its watchers, and gives way to urgent work.
 struct JobProgress<'a> {
-    /// `None` of a job that was cancelled.
+    /// The view and the mark of cancellation; `None` for a job that was cancelled.
     watched: Option<(watch::Sender<View>, Arc<AtomicBool>)>,
     jobs: &'a Jobs,
-    gate: &'a Gate,
+    priority: &'a Priority,
 }
 
 impl Progress for JobProgress<'_> {
@@ -155,7 +144,7 @@ impl Progress for JobProgress<'_> {
     }
 
     fn give_way(&self) {
-        self.gate.let_urgent_work_go_first();
+        self.priority.let_urgent_work_go_first();
     }
 
     fn is_stopped(&self) -> bool {

@@ -1,46 +1,47 @@
-//! The order in which jobs run: clients share the detector's time fairly, and jobs of one group run together.
+//! The order in which jobs run. Clients share the detector's time fairly, and jobs of one group run together.
 
+mod fair_order;
 mod forecast;
 mod kinds;
-mod turns;
 
 pub(crate) use kinds::Kinds;
 
+use fair_order::FairOrder;
 use forecast::Forecast;
 use omr_protocol::Stride;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use turns::FairOrder;
 
-/// What a further recipient of a run costs of what the first one does: a quarter to a half.
+/// The cost of a further recipient in a run, as a part of the cost of the first one. Measured values are a quarter to a
+/// half.
 const FURTHER: f64 = 0.4;
 
-/// What jobs have in common that one run serves.
+/// The properties that jobs in one run must have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Group {
     pub(crate) stride: Stride,
     pub(crate) bound: u32,
     pub(crate) indices_only: bool,
-    /// Tag of the scheme that answers.
+    /// The tag of the scheme that makes the digest.
     pub(crate) scheme: u8,
-    /// The seed of the masks of their keys.
+    /// The seed of the masks of the jobs' keys.
     pub(crate) masks: [u8; 32],
 }
 
-/// A job in line.
+/// A job in the queue.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Item {
     pub(crate) id: [u8; 16],
-    /// The jobs that one run serves with it; `None` for a job that runs alone.
+    /// The group of jobs that one run can serve together; `None` for a job that runs alone.
     pub(crate) group: Option<Group>,
-    /// The engines that it takes.
+    /// The engines that the job needs.
     pub(crate) needs: Kinds,
-    /// Seconds that it will take.
+    /// The seconds that the job will take.
     pub(crate) cost: f64,
-    /// Those of them that jobs of its group share.
+    /// The part of these seconds that jobs of the group share.
     pub(crate) shared_cost: f64,
 }
 
-/// A job whose turn it is, and whose it is.
+/// The job that runs next, and its client.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct First {
     pub(crate) client: u64,
@@ -48,7 +49,7 @@ pub(crate) struct First {
 }
 
 impl Item {
-    /// What each of so many jobs in one run pays less than alone.
+    /// Returns the seconds that each of `jobs` jobs in one run costs less than alone.
     fn discount(&self, jobs: usize) -> f64 {
         let further = jobs as f64 - 1.0;
         self.shared_cost * (1.0 - FURTHER) * further / jobs as f64
@@ -58,17 +59,17 @@ impl Item {
 /// The jobs of a client, by number.
 #[derive(Clone, Default)]
 struct Line {
-    /// Seconds that the client has had, as far as it counts.
+    /// The seconds that were charged to the client.
     spent: f64,
     jobs: BTreeMap<u64, Waiting>,
-    /// Their numbers by the engines that they take.
+    /// The numbers of the jobs by the engines that they need.
     by_needs: BTreeMap<Kinds, BTreeSet<u64>>,
-    /// Seconds of all jobs that came since it had none.
+    /// The seconds of all jobs that were added since the line was empty.
     came: f64,
 }
 
 impl Line {
-    /// Its first job of those that some engines can do.
+    /// Returns the number of the client's first job that needs only these engines.
     fn first(&self, engines: Kinds) -> Option<u64> {
         let done = self
             .by_needs
@@ -100,7 +101,7 @@ impl Line {
 #[derive(Clone)]
 struct Waiting {
     item: Item,
-    /// Seconds of the jobs that came before.
+    /// The seconds of the jobs that were added before, since the line was empty.
     before: f64,
 }
 
@@ -112,22 +113,23 @@ struct Members {
     turns: FairOrder,
 }
 
-/// The lines of all clients. What is done for a job, from its coming to its end, takes time that grows with the
-/// logarithm of how many there are.
+/// The lines of all clients. The work for a job, from its arrival to its end, grows with the logarithm of the number of
+/// jobs.
 #[derive(Clone, Default)]
 pub(crate) struct Queue {
     lines: HashMap<u64, Line>,
-    /// Client and number of each job.
+    /// The client and the number of each job.
     places: HashMap<[u8; 16], (u64, u64)>,
     groups: HashMap<Group, Members>,
-    /// Clients with jobs, by the engines that those take.
+    /// The clients with jobs, by the engines that these jobs need.
     turns: BTreeMap<Kinds, FairOrder>,
-    /// Clients without, whose seconds still count.
+    /// The clients without jobs whose charged seconds still matter.
     idle: FairOrder,
-    /// What the client last served had had: who comes anew starts there, with no credit for idle times.
+    /// The seconds that the client served last had been charged before. A new client starts at this level, so that idle
+    /// time gives no credit.
     level: f64,
     next_number: u64,
-    /// Jobs that came and went.
+    /// The number of jobs that were added or removed so far.
     changes: u64,
     forecast: Option<Forecast>,
 }
@@ -154,13 +156,13 @@ impl Queue {
         line.insert(number, item);
     }
 
-    /// Returns the job whose turn it is, of those that some engines can do.
+    /// Returns the job that runs next, among those that need only these engines.
     pub(crate) fn first(&mut self, engines: Kinds) -> Option<&Item> {
         let (client, number) = self.choose(engines)?;
         Some(&self.lines.get(&client)?.jobs.get(&number)?.item)
     }
 
-    /// Takes out the job whose turn it is, of those that some engines can do.
+    /// Removes and returns the job that runs next, among those that need only these engines.
     pub(crate) fn pop(&mut self, engines: Kinds) -> Option<First> {
         let (client, number) = self.choose(engines)?;
         let item = self.take(client, number)?;
@@ -170,7 +172,7 @@ impl Queue {
         Some(First { client, item })
     }
 
-    /// Takes a job out of its line and out of its group.
+    /// Removes a job from its line and from its group.
     fn take(&mut self, client: u64, number: u64) -> Option<Item> {
         let line = self.lines.get_mut(&client)?;
         let item = line.remove(number)?;
@@ -196,7 +198,7 @@ impl Queue {
         Some(item)
     }
 
-    /// Counts seconds of a client; those who count for nothing any more are forgotten.
+    /// Charges seconds to a client. Forgets idle clients whose seconds no longer matter.
     fn charge(&mut self, client: u64, seconds: f64) {
         if let Some(line) = self.lines.get_mut(&client) {
             line.spent += seconds;
@@ -204,7 +206,7 @@ impl Queue {
         self.forget();
     }
 
-    /// Counts seconds of a client for a job that is not in line.
+    /// Charges seconds to a client for a job that is not in the queue.
     pub(crate) fn charge_for(&mut self, client: u64, seconds: f64) {
         let line = self.lines.entry(client).or_default();
         if line.jobs.is_empty() {
@@ -232,8 +234,8 @@ impl Queue {
         }
     }
 
-    /// Gives seconds back to a client, of a job of a group: never more than it was charged since anybody else's turn was
-    /// looked for.
+    /// Returns seconds to a client, for a job of a group. These are never more than the seconds charged since another
+    /// client was last chosen.
     fn give_back(&mut self, client: u64, seconds: f64, group: &Group) {
         let Some(line) = self.lines.get_mut(&client) else {
             return;
@@ -252,13 +254,13 @@ impl Queue {
         }
     }
 
-    /// Client and number of the job whose turn it is, of those that some engines can do.
+    /// Returns the client and the number of the job that runs next, among those that need only these engines.
     fn choose(&mut self, engines: Kinds) -> Option<(u64, u64)> {
         let client = self.turn(engines)?;
         Some((client, self.lines.get(&client)?.first(engines)?))
     }
 
-    /// The client who has had least of those with jobs that some engines can do.
+    /// Returns the client with the fewest charged seconds, among those with jobs that need only these engines.
     fn turn(&mut self, engines: Kinds) -> Option<u64> {
         let lines = &self.lines;
         let turns = self.turns.iter_mut();
@@ -275,7 +277,7 @@ impl Queue {
         least.min_by(by_spent)
     }
 
-    /// The first job of a group, of the client who has had least.
+    /// Returns the first job in a group of the client with the fewest charged seconds.
     fn least(&mut self, group: &Group) -> Option<(u64, u64)> {
         let lines = &self.lines;
         let Members { clients, turns, .. } = self.groups.get_mut(group)?;
@@ -287,15 +289,15 @@ impl Queue {
         Some((client, *clients.get(&client)?.first()?))
     }
 
-    /// Jobs that one run would serve together, one among them.
+    /// Returns the number of jobs that one run would serve together, including `with`.
     pub(crate) fn together(&self, with: &Item) -> usize {
         let members = with.group.as_ref().and_then(|group| self.groups.get(group));
         let waiting = self.places.contains_key(&with.id);
         1 + members.map_or(0, |members| members.jobs - usize::from(waiting))
     }
 
-    /// Takes out those that one run serves with a job whose turn it is, `most` with that one: of clients who have had
-    /// least. Each pays its share of the run.
+    /// Removes and returns the jobs that run together with `first`, at most `most` including `first`. Clients with the
+    /// fewest charged seconds come first. Each client pays its share of the run.
     pub(crate) fn batch_mates(&mut self, first: &First, most: usize) -> Vec<Item> {
         let Some(group) = &first.item.group else {
             return Vec::new();
@@ -305,7 +307,7 @@ impl Queue {
             let Some((client, number)) = self.least(group) else {
                 break;
             };
-            // Who has had more than others does not raise where newcomers start.
+            // The level for new clients does not rise here, as this client is not the one that was next.
             let Some(item) = self.take(client, number) else {
                 break;
             };
@@ -319,7 +321,7 @@ impl Queue {
         served.into_iter().skip(1).map(|one| one.item).collect()
     }
 
-    /// Takes a job out; false: it was not there.
+    /// Removes a job. Returns whether it was in the queue.
     pub(crate) fn remove(&mut self, id: &[u8; 16]) -> bool {
         let place = self.places.get(id).copied();
         place.is_some_and(|(client, number)| self.take(client, number).is_some())

@@ -1,4 +1,4 @@
-//! A job as it is kept on the disk.
+//! The record of a job on the disk.
 
 use crate::error::ServerError;
 use crate::records;
@@ -8,25 +8,25 @@ use omr_store::{Change, Store};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Table of jobs.
+/// The name of the table of jobs.
 pub(crate) const JOBS: &str = "jobs";
-/// Table of the digests of finished jobs.
+/// The name of the table of finished jobs' digests.
 pub(crate) const DIGESTS: &str = "digests";
 
-/// Where a job stands.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum State {
     #[default]
     Queued,
-    /// Somebody is at it. On the disk only while the server's own thread is: a job that is found so after a start was
-    /// being made when the server's process ended.
+    /// A worker makes the digest. On the disk a job has this state only while the server's own thread makes its digest:
+    /// if a start finds it, the server's process ended during that time.
     Running,
     Done,
     Failed,
     Cancelled,
 }
 
-/// The id of what an account asked for under a request id.
+/// Returns the id of the job that an account requested under a request id.
 pub(crate) fn derived(account: &str, request_id: &[u8; 16]) -> Id {
     let mut hasher = blake3::Hasher::new_derive_key("omr server v1 request");
     hasher.update(request_id).update(account.as_bytes());
@@ -40,36 +40,38 @@ impl State {
     }
 }
 
-/// What a client asked for, and what became of it: nothing yet by default.
+/// A client's request and its result. The default has no result yet.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JobRecord {
     pub(crate) account: String,
-    /// Whose turn it is; not kept, since it would tell which jobs came from one address.
+    /// The client to which the job's seconds are charged. It is not stored, since it would show which jobs came from
+    /// one address.
     #[serde(default, skip_serializing)]
     pub(crate) client: u64,
     pub(crate) keys: Vec<[u8; 32]>,
-    /// Of the board.
+    /// The range of messages on the board.
     pub(crate) range: Range<u64>,
-    /// The running hash of the log at the end of the range: which history the digest is made of. None where it is lost.
+    /// The running hash of the log at the end of the range, which determines the history of the digest. `None` if it
+    /// was lost.
     pub(crate) log_hash: Option<[u8; 32]>,
-    /// Every so many-th of them.
+    /// The step between messages of the digest.
     #[serde(default = "every", skip_serializing_if = "is_every")]
     pub(crate) step: u64,
     pub(crate) bound: u32,
     pub(crate) indices_only: bool,
-    /// The scheme's tag.
+    /// The tag of the scheme.
     pub(crate) scheme: u8,
-    /// Whether an order had it made.
+    /// Whether the job was made for an order.
     #[serde(default, skip_serializing_if = "is_unset")]
     pub(crate) ordered: bool,
-    /// Order of creation.
+    /// The number of the job, in the order of creation.
     pub(crate) number: u64,
     pub(crate) state: State,
     pub(crate) digest_bytes: u64,
     pub(crate) error: String,
-    /// Attempts that failed, also before a restart. One that ended with the server's process is counted by the next
-    /// start.
+    /// The number of failed attempts, including those before a restart. An attempt that ended with the server's process
+    /// is counted by the next start.
     #[serde(default, skip_serializing_if = "is_none")]
     pub(crate) attempts: u32,
 }
@@ -91,14 +93,14 @@ fn is_every(step: &u64) -> bool {
 }
 
 impl JobRecord {
-    /// Ends it without a digest.
+    /// Marks the job as failed.
     pub(crate) fn fail(&mut self, error: String) {
         self.state = State::Failed;
         self.error = error;
         self.digest_bytes = 0;
     }
 
-    /// The messages that the digest covers.
+    /// Returns the messages that the digest covers.
     pub(crate) fn stride(&self) -> Stride {
         Stride::new(self.range.clone(), self.step)
     }
@@ -107,12 +109,12 @@ impl JobRecord {
         Scheme::from_tag(self.scheme)
     }
 
-    /// The scheme's name, for figures.
+    /// Returns the name of the scheme, for metrics.
     pub(crate) fn scheme_name(&self) -> &'static str {
         self.scheme().map_or("unknown", Scheme::name)
     }
 
-    /// Whether another record asks for the same.
+    /// Returns whether another record makes the same request.
     pub(crate) fn is_same_request(&self, other: &Self) -> bool {
         let asked = |of: &Self| {
             (
@@ -130,19 +132,19 @@ impl JobRecord {
     }
 }
 
-/// Takes a job and its digest out.
+/// Returns the changes that delete a job and its digest.
 pub(crate) fn forget(id: &Id) -> [Change; 2] {
     records::forget([JOBS, DIGESTS], id)
 }
 
-/// Calls `take` with all jobs that are kept.
+/// Calls `take` with every job on the disk.
 ///
 /// Errors: `Store`, `Record`.
 pub(crate) fn each(store: &Store, take: impl FnMut(Id, JobRecord)) -> Result<(), ServerError> {
     records::each(store, JOBS, take)
 }
 
-/// A job that is kept.
+/// Returns a job from the disk.
 ///
 /// Errors: `Store`, `Record`.
 pub(crate) fn get(store: &Store, id: &Id) -> Result<Option<JobRecord>, ServerError> {
@@ -154,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_disk_does_not_tell_which_jobs_came_from_one_address() {
+    fn the_disk_does_not_show_which_jobs_came_from_one_address() {
         let client = 0x1234_5678_9abc;
         let record = JobRecord {
             account: String::new(),

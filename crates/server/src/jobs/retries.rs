@@ -1,4 +1,4 @@
-//! Jobs whose last attempt failed: each waits for a worker that has not failed it.
+//! Jobs whose last attempt failed. Each waits for a worker that has not failed it.
 
 use super::leases::WorkerId;
 use super::queue::Item;
@@ -6,28 +6,28 @@ use super::{Id, lend::AWAY};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a job rests after its first failed attempt before a worker that failed it has it again; five times as long
-/// after each further one.
+/// The time after a job's first failed attempt before a worker that failed it gets it again. Each further failure makes
+/// it five times as long.
 const REST: Duration = Duration::from_secs(1);
 
-/// A job that is to be tried again, alone.
+/// A job that is tried again, alone.
 pub(super) struct Retry {
     pub(super) client: u64,
     pub(super) item: Item,
-    /// Who failed it, at least one.
+    /// The workers that failed it; at least one.
     pub(super) failed_by: Vec<Arc<WorkerId>>,
-    /// When its last attempt failed.
+    /// The time of its last failed attempt.
     pub(super) since: Instant,
 }
 
-/// How far a worker is from those who failed a job: the farther, the less likely it fails alike.
+/// The distance of a worker from those that failed a job. A greater distance makes another failure less likely.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Distance {
-    /// It is one of them.
+    /// The worker is one of them.
     Same,
-    /// It has the token of one of them.
+    /// The worker has the same token as one of them.
     Token,
-    /// It has another token than all of them.
+    /// The worker has another token than all of them.
     Other,
 }
 
@@ -43,7 +43,7 @@ impl Retry {
         }
     }
 
-    /// From when on a worker may have the job, beside other workers that could do it.
+    /// Returns the time from which a worker may have the job, if the `others` could do it as well.
     fn from<'a>(&self, who: &WorkerId, others: impl Iterator<Item = &'a WorkerId>) -> Instant {
         let own = self.distance(who);
         if others
@@ -60,7 +60,7 @@ impl Retry {
     }
 }
 
-/// All of them, in the order in which they failed.
+/// All retries, in the order in which their attempts failed.
 #[derive(Default)]
 pub(super) struct Retries(Vec<Retry>);
 
@@ -73,8 +73,8 @@ impl Retries {
         self.0.retain(|retry| retry.item.id != *id);
     }
 
-    /// Takes out the first one that a worker may have now of those that it `can` do; else gives the time from which on it
-    /// may have one.
+    /// Removes and returns the first job that a worker may have now, of those for which `can` returns true. If there is
+    /// none, returns the time from which the worker may have one.
     pub(super) fn take<'a, I: Iterator<Item = &'a WorkerId>>(
         &mut self,
         who: &WorkerId,
@@ -110,7 +110,7 @@ mod tests {
         })
     }
 
-    /// When each asks beside the others, and what the job waits for.
+    /// Returns whether a worker gets a job `after` its failure, when the others could do it as well.
     fn taken(
         failed_by: &[&Arc<WorkerId>],
         asks: &Arc<WorkerId>,
@@ -145,13 +145,13 @@ mod tests {
     fn a_failed_job_goes_to_a_worker_that_has_not_failed_it() {
         let [evil, peer, local] = [who("pool", "evil"), who("pool", "peer"), who("", "local")];
         let (now, minute) = (Duration::ZERO, Duration::from_secs(60));
-        // Another token first, then another worker of the token, then the same one.
+        // A worker with another token is first, then another worker with the same token, then the same worker.
         assert!(taken(&[&evil], &local, &[&evil, &peer], now));
         assert!(!taken(&[&evil], &peer, &[&evil, &local], minute));
         assert!(taken(&[&evil], &peer, &[&evil], now));
         assert!(!taken(&[&evil], &evil, &[&peer], minute));
         assert!(!taken(&[&evil, &local], &evil, &[&local, &peer], minute));
-        // Nobody waits for ever for one who does not come.
+        // The wait for a worker that does not come ends.
         assert!(taken(&[&evil], &evil, &[&local], AWAY));
     }
 
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_worker_cannot_do_it_does_not_wait_for() {
+    fn no_worker_waits_for_a_job_if_there_is_none() {
         let evil = who("pool", "evil");
         let mut retries = Retries::default();
         let none = |_: &Item| std::iter::empty::<&WorkerId>();

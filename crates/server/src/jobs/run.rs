@@ -1,11 +1,11 @@
-//! The end of all jobs, and the status page's side.
+//! The end of all jobs, and figures for the status page.
 
 use super::{Inner, Jobs, SHOWN, State, View};
 use omr_ops::FinishedDigest;
 use std::sync::atomic::Ordering;
 
 impl Inner {
-    /// Keeps the figures of a digest for the status page.
+    /// Stores the figures of a digest for the status page.
     pub(super) fn remember(&mut self, digest: FinishedDigest) {
         self.last.push_front(digest);
         self.last.truncate(SHOWN);
@@ -13,25 +13,26 @@ impl Inner {
 }
 
 impl Jobs {
-    /// Ends the queue. A job that is at work stops, and the next start queues it again.
+    /// Stops the queue. Running jobs stop, and the next start queues them again.
     pub(crate) fn stop(&self) {
-        // Under the lock: a worker between its look at the flag and its wait would sleep for ever.
+        // The flag is set under the lock: otherwise a worker between its test of the flag and its wait would sleep for
+        // ever.
         let mut inner = self.lock();
         self.stopping.store(true, Ordering::Relaxed);
         self.wake(&mut inner);
     }
 
-    /// Whether the server stops.
+    /// Returns whether the server stops.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// The last digests, newest first.
+    /// Returns the last digests, newest first.
     pub(crate) fn last_digests(&self) -> Vec<FinishedDigest> {
         self.lock().last.iter().cloned().collect()
     }
 
-    /// What the jobs that run are at.
+    /// Returns the views of the running jobs.
     pub(crate) fn running(&self) -> Vec<View> {
         let inner = self.lock();
         let entries = inner.entries.values();
@@ -50,7 +51,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_worker_that_goes_to_wait_hears_the_end() {
+    fn a_worker_that_is_about_to_wait_gets_the_end() {
         let data = tempfile::tempdir().unwrap();
         let parts = Parts::open(Config::tiny(data.path())).unwrap();
         for round in 0..500 {
@@ -72,7 +73,7 @@ mod tests {
             while !ready.load(Ordering::Acquire) {
                 std::hint::spin_loop();
             }
-            // Now just before, now just after the worker waits.
+            // The end comes just before or just after the worker waits.
             (0..round % 32).for_each(|_| std::hint::spin_loop());
             jobs.stop();
             let patience = Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! The jobs of a server that does not run.
+//! The jobs of a stopped server.
 
 use super::{Id, State, record};
 use crate::error::ServerError;
@@ -8,39 +8,39 @@ use serde::Serialize;
 /// A job as a stopped server left it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StoredJob {
-    /// Names it, in hexadecimal digits.
+    /// The id, in hexadecimal digits.
     pub id: String,
-    /// `queued`; `running` where the server's process ended while it made the digest; `done` or `failed`.
+    /// `queued`; `running` if the server's process ended while it made the digest; `done` or `failed`.
     pub state: &'static str,
-    /// Attempts that failed, the one that ended with the process among them.
+    /// The number of failed attempts, including one that ended with the process.
     pub attempts: u32,
-    /// Who asked for it: the name of a token, empty for clients without one.
+    /// The name of the token of the client that requested it; empty for a client without one.
     pub token: String,
-    /// The first message of the digest.
+    /// The index of the first message of the digest.
     pub start: u64,
-    /// The message behind the last one.
+    /// The index after the last message of the digest.
     pub end: u64,
-    /// Every so many-th message of these.
+    /// The step between messages of the digest.
     pub step: u64,
-    /// Most pertinent messages of the digest.
+    /// The greatest number of pertinent messages of the digest.
     pub bound: u32,
-    /// How the digest is made.
+    /// The name of the scheme that makes the digest.
     pub scheme: &'static str,
-    /// Whether an order had it made.
+    /// Whether the job was made for an order.
     pub ordered: bool,
-    /// Why there is no digest; empty unless the job failed.
+    /// The reason for which there is no digest; empty unless the job failed.
     pub error: String,
 }
 
 impl StoredJob {
-    /// Whether the next start puts it in line.
+    /// Returns whether the next start puts the job into the queue.
     #[must_use]
     pub fn is_unfinished(&self) -> bool {
         matches!(self.state, "queued" | "running")
     }
 }
 
-/// The jobs of a stopped server in the order in which they were asked for.
+/// Returns the jobs of a stopped server in the order in which they were requested.
 ///
 /// Errors: `Store`, `Record`.
 pub fn stored_jobs(store: &Store) -> Result<Vec<StoredJob>, ServerError> {
@@ -72,7 +72,7 @@ pub fn stored_jobs(store: &Store) -> Result<Vec<StoredJob>, ServerError> {
     Ok(all.into_iter().map(|(_, job)| job).collect())
 }
 
-/// Forgets jobs of a stopped server and their digests: their clients are told that there are none of this id.
+/// Deletes jobs of a stopped server and their digests. Their clients then get NOT_FOUND for these ids.
 ///
 /// Errors: `Store`.
 pub fn drop_jobs(store: &Store, jobs: &[StoredJob]) -> Result<(), ServerError> {
@@ -106,7 +106,7 @@ mod tests {
                 attempts: 1,
                 ..trial::record("ann", 1)
             };
-            // Ids in another order than numbers.
+            // The order of the ids differs from that of the numbers.
             let id = trial::id(9 - number as u64);
             store.write(&[record.change(&id)]).unwrap();
         }

@@ -1,11 +1,11 @@
-//! How many jobs of each state there are and whose, kept up to date so that no call counts them.
+//! Numbers of jobs by state and owner, kept up to date so that no call has to count jobs.
 
 use super::{Id, JobRecord, State};
 use crate::caller::{ANONYMOUS, Caller};
 use crate::share::{Owned, Owner, Taken};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A finished job: its number, which tells its age, and its id.
+/// The number of a finished job, which orders jobs by age, and its id.
 pub(super) type Place = (u64, Id);
 
 /// Numbers of jobs.
@@ -13,23 +13,23 @@ pub(super) type Place = (u64, Id);
 pub(super) struct Tally {
     queued: u64,
     running: u64,
-    /// Those of both that are for orders.
+    /// The number of queued and running jobs that are for orders.
     ordered: u64,
-    /// Those of both that are not.
+    /// The other queued and running jobs, by owner.
     unfinished: Owned,
     finished: HashMap<Owner, BTreeSet<Place>>,
-    /// Those of all clients without a token, with the client, whom the disk does not tell.
+    /// The finished jobs of all clients without a token, with the client, which the disk does not store.
     strangers: BTreeMap<Place, u64>,
 }
 
 impl Tally {
-    /// Counts a job in the state in which it is.
+    /// Counts a job in its present state.
     pub(super) fn add(&mut self, id: &Id, record: &JobRecord) {
         let owner = Owner::new(&record.account, record.client);
         match record.state {
             State::Queued => self.queued += 1,
             State::Running => self.running += 1,
-            // Orders say how many there are, and their age when they go.
+            // Finished jobs of orders are counted there, and deleted by age.
             _ if record.ordered => return,
             _ => {
                 let place = (record.number, *id);
@@ -47,8 +47,8 @@ impl Tally {
         }
     }
 
-    /// Counts a job no more, which is in the state in which it was counted; the record of a finished one may be from the
-    /// disk.
+    /// Removes a job from the counts. Its state must be the one in which it was counted. The record of a finished job
+    /// may be from the disk.
     pub(super) fn remove(&mut self, id: &Id, record: &JobRecord) {
         let owner = Owner::new(&record.account, record.client);
         match record.state {
@@ -64,7 +64,7 @@ impl Tally {
         }
     }
 
-    /// Counts a finished job of an account no more.
+    /// Removes a finished job of an account from the counts.
     pub(super) fn remove_finished(&mut self, account: &str, place: &Place) {
         let client = match account {
             ANONYMOUS => self.strangers.remove(place),
@@ -79,27 +79,30 @@ impl Tally {
         }
     }
 
-    /// Jobs that wait, and jobs that run.
+    /// Returns the number of queued jobs and the number of running ones.
     pub(super) fn unfinished(&self) -> [u64; 2] {
         [self.queued, self.running]
     }
 
-    /// Unfinished jobs for orders.
+    /// Returns the number of unfinished jobs for orders.
     pub(super) fn ordered(&self) -> u64 {
         self.ordered
     }
 
-    /// Unfinished jobs of a caller and of all, but those for orders.
+    /// Returns the numbers of unfinished jobs of the caller and of all clients, without those for orders.
     pub(super) fn taken(&self, caller: &Caller) -> Taken {
         self.unfinished.taken(caller)
     }
 
-    /// The caller's oldest finished jobs, so many that one more leaves `most`; for one without a token also the oldest
-    /// of all such, so that one more leaves `strangers`.
+    /// Returns the caller's oldest finished jobs that must go so that one more job makes at most `most`. For a caller
+    /// without a token this includes the oldest jobs of all such callers that must go so that one more makes at most
+    /// `strangers`.
     pub(super) fn oldest(&self, caller: &Caller, most: usize, strangers: usize) -> Vec<Place> {
         let owner = Owner::new(&caller.account, caller.client);
-        let own = self.finished.get(&owner);
-        let mut old = own.map_or(Vec::new(), |own| beyond(own.iter(), most));
+        let mut old = self
+            .finished
+            .get(&owner)
+            .map_or(Vec::new(), |own| beyond(own.iter(), most));
         if caller.is_anonymous() {
             old.extend(beyond(self.strangers.keys(), strangers));
             old.sort_unstable();
@@ -109,7 +112,7 @@ impl Tally {
     }
 }
 
-/// The first of places in their order, so many that one more leaves `most`.
+/// Returns the first of the places that must go so that one more makes at most `most`.
 fn beyond<'a>(places: impl ExactSizeIterator<Item = &'a Place>, most: usize) -> Vec<Place> {
     let excess = (places.len() + 1).saturating_sub(most);
     places.take(excess).copied().collect()

@@ -1,4 +1,4 @@
-//! Jobs over a store whose messages and keys mean nothing, for tests.
+//! Jobs over a store with meaningless messages and keys, for tests.
 
 use super::{Asking, Bounds, Id, JobRecord, Jobs, Keep, Kinds, Together};
 use crate::caller::Caller;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 const SET: &str = "insecure-tiny-v4";
 
-/// The jobs of a store.
+/// Opens the jobs of a store.
 pub(crate) fn jobs(store: &Store, keep: Keep) -> Jobs {
     let set = Arc::new(ParamSet::named(SET).unwrap());
     let bounds = Bounds {
@@ -41,7 +41,7 @@ pub(crate) fn jobs(store: &Store, keep: Keep) -> Jobs {
     .unwrap()
 }
 
-/// A registered key's file of which the header alone means something, put into a store: its hash.
+/// Stores and registers a key file with a valid header and a meaningless body. Returns its hash.
 pub(crate) fn put_key(store: &Store) -> [u8; 32] {
     let header = FrameHeader::new(Kind::DetectionKey, SET, [4; 16]);
     let mut file = Vec::new();
@@ -61,7 +61,7 @@ pub(crate) fn put_key(store: &Store) -> [u8; 32] {
     hash
 }
 
-/// The server's own thread, asking for work.
+/// Returns the request of the server's own thread for work.
 pub(crate) fn local() -> Asking {
     Asking {
         who: Arc::default(),
@@ -71,7 +71,7 @@ pub(crate) fn local() -> Asking {
     }
 }
 
-/// What an account asked for.
+/// Returns the record of a job that an account requested.
 pub(crate) fn record(account: &str, client: u64) -> JobRecord {
     JobRecord {
         account: account.into(),
@@ -86,7 +86,7 @@ pub(crate) fn record(account: &str, client: u64) -> JobRecord {
     }
 }
 
-/// An id that tells a number.
+/// Returns an id that contains a number.
 pub(crate) fn id(number: u64) -> Id {
     u128::from(number).to_le_bytes()
 }

@@ -1,4 +1,4 @@
-//! An order as it is kept on the disk.
+//! The record of an order on the disk.
 
 use crate::error::ServerError;
 use crate::jobs::JobRecord;
@@ -7,26 +7,27 @@ use omr_store::{Change, Store};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Table of orders.
+/// The name of the table of orders.
 const ORDERS: &str = "orders";
 
-/// What a client asked for, and how far it got.
+/// A client's request for an order, and its progress.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OrderRecord {
     pub(crate) account: String,
     pub(crate) request_id: Id,
     pub(crate) keys: Vec<[u8; 32]>,
-    /// First message of the next batch.
+    /// The first message of the next batch.
     pub(crate) next: u64,
     pub(crate) bound: u32,
     pub(crate) indices_only: bool,
-    /// The scheme's tag.
+    /// The tag of the scheme.
     pub(crate) scheme: u8,
 }
 
 impl OrderRecord {
-    /// Whether another record asks for the same; where it begins the first one says.
+    /// Returns whether another record makes the same request. The first message is not compared: the first request
+    /// determines it.
     pub(crate) fn is_same_request(&self, other: &Self) -> bool {
         let next = self.next;
         *self
@@ -36,7 +37,7 @@ impl OrderRecord {
             }
     }
 
-    /// The job of a batch.
+    /// Returns the record of a batch's job.
     pub(crate) fn job(&self, batch: Range<u64>) -> JobRecord {
         JobRecord {
             account: self.account.clone(),
@@ -56,12 +57,12 @@ impl OrderRecord {
     }
 }
 
-/// Takes an order out.
+/// Returns the changes that delete an order.
 pub(crate) fn forget(id: &Id) -> [Change; 1] {
     records::forget([ORDERS], id)
 }
 
-/// All orders that are kept.
+/// Loads all orders from the disk.
 ///
 /// Errors: `Store`, `Record`.
 pub(crate) fn load(store: &Store) -> Result<Vec<(Id, OrderRecord)>, ServerError> {

@@ -1,4 +1,4 @@
-//! Orders over a store whose messages mean nothing: what is queued, and when.
+//! Orders over a store with meaningless messages: the jobs that they queue.
 
 use super::*;
 use crate::jobs::{Keep, State, trial};
@@ -43,7 +43,7 @@ fn append(store: &Store, count: u64) {
     store.append(&[post]).unwrap().remove(0).unwrap();
 }
 
-/// A store with so many messages.
+/// Creates a store with this number of messages.
 fn filled(messages: u64) -> (TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
     let store = test_store(&dir);
@@ -84,7 +84,7 @@ fn full_batches_are_queued_once_and_the_disk_knows() {
         assert_eq!(state(&queue, "ann", &id, start), expected, "{start}");
     }
     assert_eq!(queue.room_for_ordered(), 256 - 2);
-    // They leave the room of clients who wait: one job, in all.
+    // Orders leave the room of clients who wait, which is one job here.
     let asked = record("ann", id, 0).job(0..BATCH);
     let asked = crate::jobs::JobRecord {
         ordered: false,
@@ -102,7 +102,7 @@ fn full_batches_are_queued_once_and_the_disk_knows() {
 }
 
 #[test]
-fn what_expired_is_left_out() {
+fn expired_messages_are_left_out() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = StoreConfig::new(dir.path().join("data"));
     config.segment_messages = 6;
@@ -125,16 +125,19 @@ fn what_expired_is_left_out() {
 }
 
 #[test]
-fn there_are_so_many_and_those_that_nobody_asks_for_end() {
+fn orders_are_limited_and_end_when_nobody_asks_for_them() {
     let (_dir, store) = filled(1);
     let own = orders(&store, 2);
     let give = |account: &str, id: Id| own.create(id, record(account, id, 0), &caller(account), 1);
     give("ann", [1; 16]).unwrap();
-    assert!(give("ann", [2; 16]).is_err(), "hers are as many as may be");
+    assert!(give("ann", [2; 16]).is_err(), "ann has as many as allowed");
     give("bea", [3; 16]).unwrap();
-    assert!(give("cas", [4; 16]).is_err(), "all are as many as may be");
+    assert!(
+        give("cas", [4; 16]).is_err(),
+        "all clients have as many as allowed"
+    );
     std::thread::sleep(Duration::from_millis(30));
-    assert!(own.next("ann", &[3; 16]).is_err(), "another's");
+    assert!(own.next("ann", &[3; 16]).is_err(), "bea's order");
     own.next("ann", &[1; 16]).unwrap();
     own.tidy(Duration::from_millis(25));
     assert!(own.next("bea", &[3; 16]).is_err());

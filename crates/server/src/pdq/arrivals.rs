@@ -1,6 +1,6 @@
-//! Files as they arrive: in one stream, or part by part in calls of their own, from clients that cannot send streams.
+//! Files as they arrive: in one stream or, from clients that cannot stream, in parts, one a call.
 //!
-//! What unfinished files may take is counted in bytes that arrived, so that files of which nothing comes keep nobody out.
+//! The room of unfinished files is counted in bytes received, so that announced files without content block nobody.
 
 use super::keys::{Hash, Keys};
 use super::run::AGAIN;
@@ -14,21 +14,22 @@ use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 use tonic::Status;
 
-/// Unfinished files of a client: a key and a query, and what was broken off.
+/// The greatest number of unfinished files of a client: a key, a query, and interrupted ones.
 const FILES: usize = 4;
-/// Bytes that a file counts for at least.
+/// The least number of bytes that a file counts.
 const LEAST_BYTES: u64 = 1 << 20;
-/// How long a file of which nothing more comes is kept at least and at most, and how many of its bytes earn it a second.
+/// The least and the greatest time for which a file without further bytes is kept, and the number of bytes that add a
+/// second.
 const REST: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(600)];
 const BYTES_A_SECOND: u64 = 64 << 10;
 
-/// How long a file of so many bytes is kept of which nothing more comes.
+/// Returns the time for which a file with this number of bytes is kept when no more bytes arrive.
 fn rest(bytes: u64) -> Duration {
     let [least, most] = REST;
     (least + Duration::from_secs(bytes / BYTES_A_SECOND)).min(most)
 }
 
-/// The bytes of unfinished files.
+/// The limit and the use of the room for unfinished files.
 #[derive(Debug)]
 struct Room {
     limit: u64,
@@ -48,7 +49,7 @@ struct Own {
     bytes: u64,
 }
 
-/// What one unfinished file takes of the room, given back when it is dropped.
+/// The room that one unfinished file uses, until this is dropped.
 #[derive(Debug)]
 struct Share {
     room: Arc<Room>,
@@ -62,7 +63,8 @@ impl Room {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Room for a file that begins. Programs of this machine, which cannot be told apart, may have any number.
+    /// Reserves room for a new file. Programs on this machine, which cannot be distinguished, may have any number of
+    /// files.
     ///
     /// Errors: RESOURCE_EXHAUSTED.
     fn begin(self: &Arc<Self>, caller: &Caller) -> Result<Share, Status> {
@@ -90,7 +92,7 @@ impl Room {
 }
 
 impl Share {
-    /// Takes room for so many bytes in all.
+    /// Extends the room to `bytes` bytes in all.
     ///
     /// Errors: RESOURCE_EXHAUSTED.
     fn grow(&mut self, bytes: u64) -> Result<(), Status> {
@@ -107,7 +109,7 @@ impl Share {
             || taken + more > of_kind as u64
             || used.all + more > self.room.limit;
         if is_full {
-            let what = "the bytes of unfinished uploads are as many as may be: try again later";
+            let what = "too many bytes of unfinished uploads: try again later";
             return Err(refuse::busy(what, AGAIN));
         }
         used.all += more;
@@ -140,7 +142,7 @@ impl Drop for Share {
     }
 }
 
-/// A file of which some has arrived.
+/// A file that has arrived in part.
 pub(super) struct Upload {
     file: NamedTempFile,
     hasher: blake3::Hasher,
@@ -161,21 +163,23 @@ impl Upload {
         Ok(())
     }
 
-    /// All bytes of the file.
+    /// Returns all bytes of the file.
     ///
     /// Errors: RESOURCE_EXHAUSTED.
     pub(super) fn read(self) -> Result<Vec<u8>, Status> {
         let (mut file, _) = self.whole()?;
         let mut bytes = Vec::new();
-        let read = file.as_file_mut().read_to_end(&mut bytes);
-        read.map_err(|error| disk(&error))?;
+        file.as_file_mut()
+            .read_to_end(&mut bytes)
+            .map_err(|error| disk(&error))?;
         Ok(bytes)
     }
 
-    /// The file from its beginning, and its hash.
+    /// Returns the file from its beginning, and its hash.
     pub(super) fn whole(mut self) -> Result<(NamedTempFile, Hash), Status> {
-        let start = self.file.seek(SeekFrom::Start(0));
-        start.map_err(|error| disk(&error))?;
+        self.file
+            .seek(SeekFrom::Start(0))
+            .map_err(|error| disk(&error))?;
         Ok((self.file, *self.hasher.finalize().as_bytes()))
     }
 }
@@ -185,7 +189,7 @@ pub(super) fn disk(error: &io::Error) -> Status {
     refuse::busy("the server cannot keep the file now", AGAIN)
 }
 
-/// A file that comes in parts.
+/// A file that arrives in parts.
 pub(super) struct Arrival {
     upload: Upload,
     hash: Hash,
@@ -194,7 +198,7 @@ pub(super) struct Arrival {
 }
 
 impl Arrival {
-    /// The whole file, whose hash is the one that was said.
+    /// Returns the whole file, after a test that its hash is the announced one.
     ///
     /// Errors: DATA_LOSS.
     pub(super) fn checked(self) -> Result<Upload, Status> {
@@ -207,7 +211,7 @@ impl Arrival {
         }
     }
 
-    /// Its bytes, at most so many.
+    /// Returns the bytes of the file, at most `most`.
     ///
     /// Errors: DATA_LOSS, INVALID_ARGUMENT.
     pub(super) fn bytes(self, most: u64) -> Result<Vec<u8>, Status> {
@@ -219,17 +223,28 @@ impl Arrival {
     }
 }
 
-/// A client's file: nobody takes up what another began.
+/// A part of a file.
+pub(super) struct Part<'a> {
+    /// The hash of the whole file.
+    pub(super) hash: Hash,
+    /// The length of the whole file in bytes.
+    pub(super) total: u64,
+    /// The offset of the part in the file.
+    pub(super) offset: u64,
+    pub(super) data: &'a [u8],
+}
+
+/// The client and the hash of a file. Nobody can continue a file of another client.
 type Whose = (u64, Hash);
 
-/// The unfinished files, and of those that come in parts what is here.
+/// The unfinished files; those that arrive in parts are stored here.
 pub(super) struct Arrivals {
     room: Arc<Room>,
     files: Mutex<HashMap<Whose, Arrival>>,
 }
 
 impl Arrivals {
-    /// Unfinished files may have `limit` bytes together.
+    /// Returns room for unfinished files of `limit` bytes together.
     pub(super) fn new(limit: u64) -> Self {
         let used = Mutex::default();
         Self {
@@ -238,7 +253,7 @@ impl Arrivals {
         }
     }
 
-    /// A file of which nothing is here yet.
+    /// Begins a file.
     ///
     /// Errors: RESOURCE_EXHAUSTED.
     pub(super) fn upload(&self, keys: &Keys, caller: &Caller) -> Result<Upload, Status> {
@@ -252,7 +267,7 @@ impl Arrivals {
         })
     }
 
-    /// Forgets files of which nothing came for too long.
+    /// Deletes files without further bytes for too long.
     pub(super) fn tidy(&self) {
         let is_kept = |one: &Arrival| one.at.elapsed() < rest(one.upload.bytes);
         self.lock().retain(|_, one| is_kept(one));
@@ -262,29 +277,29 @@ impl Arrivals {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a part of a file and says where to go on. While one is written, there is none to go on with.
+    /// Stores a part of a file. Returns the offset of the next part. A file cannot be continued while another part of
+    /// it is written.
     ///
     /// Errors: NOT_FOUND, OUT_OF_RANGE, RESOURCE_EXHAUSTED.
     pub(super) fn take(
         &self,
         keys: &Keys,
-        (caller, hash): (&Caller, Hash),
-        (total, offset): (u64, u64),
-        data: &[u8],
+        caller: &Caller,
+        part: &Part<'_>,
     ) -> Result<u64, Status> {
-        let mut arrival = match offset {
-            0 => self.begin(keys, caller, hash, total)?,
-            _ => self.go_on((caller.client, hash), (total, offset))?,
+        let mut arrival = match part.offset {
+            0 => self.begin(keys, caller, part.hash, part.total)?,
+            _ => self.go_on((caller.client, part.hash), part)?,
         };
-        let bytes = arrival.upload.bytes + data.len() as u64;
+        let bytes = arrival.upload.bytes + part.data.len() as u64;
         let room = arrival.upload.share.grow(bytes);
         if room.is_ok() {
-            // A file that the disk took in part is gone with the error.
-            arrival.upload.take(data)?;
+            // After an error of the disk, the partly written file is dropped.
+            arrival.upload.take(part.data)?;
             arrival.at = Instant::now();
         }
-        // Without room it waits as it is.
-        self.lock().insert((caller.client, hash), arrival);
+        // If there is no room, the file stays as it was.
+        self.lock().insert((caller.client, part.hash), arrival);
         room.map(|()| bytes)
     }
 
@@ -304,21 +319,21 @@ impl Arrivals {
         })
     }
 
-    fn go_on(&self, whose: Whose, (total, offset): (u64, u64)) -> Result<Arrival, Status> {
+    fn go_on(&self, whose: Whose, part: &Part<'_>) -> Result<Arrival, Status> {
         let mut files = self.lock();
         let arrival = files.remove(&whose).ok_or_else(none)?;
-        let expected = (arrival.total, arrival.upload.bytes);
-        if (total, offset) == expected {
+        let (bytes, next) = (arrival.total, arrival.upload.bytes);
+        if part.total == bytes && part.offset == next {
             return Ok(arrival);
         }
         files.insert(whose, arrival);
-        let (bytes, next) = expected;
         Err(Status::out_of_range(format!(
-            "expected the part at {next} of {bytes} bytes, found the one at {offset} of {total}"
+            "expected the part at {next} of {bytes} bytes, found the one at {} of {}",
+            part.offset, part.total
         )))
     }
 
-    /// Takes out a file whose parts are all here.
+    /// Removes and returns a file whose parts have all arrived.
     ///
     /// Errors: NOT_FOUND, FAILED_PRECONDITION.
     pub(super) fn whole(&self, caller: &Caller, hash: &Hash) -> Result<Arrival, Status> {
@@ -357,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_a_byte_keep_nobody_out() {
+    fn files_of_a_byte_block_nobody() {
         let room = room(64);
         let mut held = Vec::new();
         for client in 0..9 {
@@ -374,7 +389,7 @@ mod tests {
         let full = Some(tonic::Code::ResourceExhausted);
         let room = room(64);
         let mut first = room.begin(&Caller::test("", 1)).unwrap();
-        // Strangers have 48 MiB together, one of them 24.
+        // Clients without a token have 48 MiB together, and one of them 24 MiB.
         assert_eq!(code(&first.grow(24 * MIB)), None);
         assert_eq!(code(&first.grow(24 * MIB + 1)), full);
         assert_eq!(code(&room.begin(&Caller::test("", 1))), full);
@@ -393,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_kept_for_as_long_as_its_bytes_earned() {
+    fn a_file_with_more_bytes_is_kept_longer() {
         let seconds = |bytes| rest(bytes).as_secs();
         assert_eq!(seconds(1), 30);
         assert_eq!(seconds(6 * MIB), 30 + 96);

@@ -1,5 +1,5 @@
-//! Clients' evaluation keys: files in a folder, some of them in memory. Where there is no room, the client with most keys
-//! gives up the one that it used longest ago, so that nobody pushes out the keys of others.
+//! Clients' evaluation keys: files in a folder, some of them in memory. Where there is no room, the client with the
+//! most keys loses its least recently used one, so that nobody displaces the keys of others.
 
 use super::tables::Sets;
 use crate::caller::Caller;
@@ -14,43 +14,43 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tempfile::NamedTempFile;
 
-/// BLAKE3 of a key's file.
+/// The BLAKE3 hash of a key's file.
 pub(super) type Hash = [u8; 32];
 
 const ENDING: &str = "key";
-/// How the names of files begin that are not whole yet.
+/// The beginning of the names of unfinished files.
 const UPLOAD: &str = ".upload-";
 
-/// Why a key cannot be used.
+/// The error of a key that cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(super) enum LoadError {
-    /// The disk.
+    /// The file cannot be read.
     #[error("reading the key: {0}")]
     Read(#[from] io::Error),
-    /// No key, or damaged.
+    /// The file is not a key, or is damaged.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// No key of its set.
+    /// The key does not fit its parameter set.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// Of a set that is not served.
+    /// The key's parameter set is not served.
     #[error("expected a key of one of the parameter sets {}, found one of {:?}", .0.expected, .0.found)]
     Params(Mismatch<String>),
 }
 
-/// A key ready for work.
+/// A key in memory.
 pub(super) struct Loaded {
     pub(super) params: Arc<Params>,
     pub(super) key: EvaluationKey,
 }
 
-/// Whose key it is.
+/// The owner of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
-    /// The account of a token, by a hash of its name.
+    /// The account of a token, as a hash of its name.
     Account(u64),
-    /// Somebody without one, as far as this process tells strangers apart.
+    /// A client without a token, as far as this process can distinguish them.
     Stranger(u64),
 }
 
@@ -68,39 +68,39 @@ impl Owner {
     }
 }
 
-/// What stands for an account in the names of files, the same after a restart.
+/// Returns the tag of an account in the names of files, which stays the same after a restart.
 fn account_tag(account: &str) -> u64 {
     let mut hasher = blake3::Hasher::new_derive_key("omr server v1 owner of a query key");
     let hash = hasher.update(account.as_bytes()).finalize();
     u64::from_be_bytes(*hash.as_bytes().first_chunk().expect("32 bytes"))
 }
 
-/// A file of a key.
+/// The file of a key.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     bytes: u64,
     owner: Owner,
 }
 
-/// The one unused for longest first.
+/// The files and the keys in memory, the least recently used first.
 #[derive(Default)]
 struct Inner {
     files: VecDeque<(Hash, Kept)>,
     loaded: VecDeque<(Hash, Arc<Loaded>)>,
 }
 
-/// How much is kept.
+/// The limits of a server's keys.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
-    /// Files, at least 1.
+    /// The greatest number of files, at least 1.
     pub(super) keys: usize,
-    /// Their bytes; one key is kept in any case.
+    /// The greatest number of bytes of all files. One key is kept in any case.
     pub(super) bytes: u64,
-    /// Keys in memory, at least 1.
+    /// The greatest number of keys in memory, at least 1.
     pub(super) in_memory: usize,
 }
 
-/// The keys that a server has.
+/// The keys of a server.
 pub(super) struct Keys {
     dir: PathBuf,
     room: Room,
@@ -108,7 +108,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Opens the folder, creates it where absent, removes what is no whole key.
+    /// Opens the folder, and creates it if it does not exist. Removes unfinished files.
     pub(super) fn open(dir: &Path, room: Room) -> io::Result<Self> {
         omr_disk::create_folders(dir)?;
         let mut files = Vec::new();
@@ -146,35 +146,36 @@ impl Keys {
 
     fn path(&self, hash: &Hash, owner: Owner) -> PathBuf {
         let name = blake3::Hash::from_bytes(*hash).to_hex();
-        // Nothing of a stranger's address lies on the disk.
+        // No part of a stranger's address is written to the disk.
         self.dir.join(match owner {
             Owner::Account(tag) => format!("{name}.{tag:016x}.{ENDING}"),
             Owner::Stranger(_) => format!("{name}.{ENDING}"),
         })
     }
 
-    /// How many there are.
+    /// Returns the number of keys.
     pub(super) fn count(&self) -> usize {
         self.lock().files.len()
     }
 
-    /// Whether it has a key, which then counts as used.
+    /// Returns whether there is a key with this hash, and marks it as used.
     pub(super) fn find(&self, hash: &Hash) -> bool {
         touch(&mut self.lock().files, hash).is_some()
     }
 
-    /// A file for an upload.
+    /// Creates a file for an upload.
     pub(super) fn upload(&self) -> io::Result<NamedTempFile> {
         tempfile::Builder::new()
             .prefix(UPLOAD)
             .tempfile_in(&self.dir)
     }
 
-    /// Keeps a file that was checked.
+    /// Stores a checked file.
     pub(super) fn add(
         &self,
         file: NamedTempFile,
-        (hash, owner): (Hash, Owner),
+        hash: Hash,
+        owner: Owner,
         loaded: Arc<Loaded>,
     ) -> io::Result<()> {
         let mut inner = self.keep(file, hash, owner)?;
@@ -183,7 +184,7 @@ impl Keys {
         Ok(())
     }
 
-    /// Gives a file its name, whose key then counts as used.
+    /// Gives a file its final name, and marks its key as used.
     fn keep(
         &self,
         file: NamedTempFile,
@@ -196,7 +197,7 @@ impl Keys {
         file.persist(self.path(&hash, owner))
             .map_err(|error| error.error)?;
         omr_disk::sync_folder(&self.dir)?;
-        // Whose it was before, it is now the last sender's.
+        // The key now belongs to its last sender, whoever sent it before.
         let known = inner.files.iter().find(|(known, _)| *known == hash);
         if let Some((_, before)) = known.filter(|(_, before)| before.owner != owner) {
             let (old, new) = (self.path(&hash, before.owner), self.path(&hash, owner));
@@ -209,7 +210,7 @@ impl Keys {
         Ok(inner)
     }
 
-    /// A key ready for work; none where it was forgotten.
+    /// Returns a key in memory. Returns `None` if there is no key with this hash.
     pub(super) fn get(&self, hash: &Hash, sets: &Sets) -> Result<Option<Arc<Loaded>>, LoadError> {
         let mut inner = self.lock();
         let Some(kept) = touch(&mut inner.files, hash) else {
@@ -225,7 +226,7 @@ impl Keys {
         Ok(Some(loaded))
     }
 
-    /// Forgets a key, such as one that a disk damaged.
+    /// Removes a key, for example one that is damaged on the disk.
     pub(super) fn forget(&self, hash: &Hash) {
         let mut inner = self.lock();
         if let Some(at) = inner.files.iter().position(|(known, _)| known == hash) {
@@ -256,7 +257,8 @@ impl Keys {
         }
     }
 
-    /// The key that must go first: of those without a token where they have more than their part, else of all.
+    /// Returns the position of the key that must go first: of a key without a token if these exceed their part, else of
+    /// any key.
     fn excess(&self, inner: &Inner) -> Option<usize> {
         let is_over = |part: fn(Owner) -> bool, keys: usize, bytes: u64| {
             let of_part = inner.files.iter().filter(|(_, kept)| part(kept.owner));
@@ -293,7 +295,7 @@ fn remove(path: &Path) {
     }
 }
 
-/// Reads a key whole.
+/// Reads a whole key.
 ///
 /// Errors: any `LoadError`.
 pub(super) fn load(file: impl Read, sets: &Sets) -> Result<Loaded, LoadError> {
@@ -308,7 +310,7 @@ pub(super) fn load(file: impl Read, sets: &Sets) -> Result<Loaded, LoadError> {
     Ok(Loaded { params, key })
 }
 
-/// Finds an entry and puts it last.
+/// Finds an entry and makes it the last.
 fn touch<T: Clone>(entries: &mut VecDeque<(Hash, T)>, hash: &Hash) -> Option<T> {
     let at = entries.iter().position(|(known, _)| known == hash)?;
     let entry = entries.remove(at)?;
@@ -316,7 +318,7 @@ fn touch<T: Clone>(entries: &mut VecDeque<(Hash, T)>, hash: &Hash) -> Option<T> 
     Some(entry.1)
 }
 
-/// The hash that a file is named by, and whose it is.
+/// Returns the hash and the owner in the name of a file.
 fn hash_of(name: &str) -> Option<(Hash, Owner)> {
     let (hash, rest) = name.split_once('.')?;
     let hash = blake3::Hash::from_hex(hash).ok()?;
@@ -361,23 +363,23 @@ mod tests {
             add(&keys, number, Owner::Stranger(666));
         }
         assert!(keys.find(&[1; 32]) && keys.find(&[2; 32]));
-        // Strangers have six places of eight, whoever they are.
+        // Clients without a token share six places of eight.
         for number in 60..120 {
             add(&keys, number, Owner::Stranger(u64::from(number)));
         }
         assert!(keys.find(&[1; 32]));
         assert_eq!(keys.count(), 7);
-        // An account's flood is its own trouble, too.
+        // A flood of an account's keys harms only that account.
         for number in 120..150 {
             add(&keys, number, Owner::Account(account_tag("greedy")));
         }
         assert!(keys.find(&[1; 32]));
         assert_eq!(keys.count(), 8);
-        // One that a crash cut off.
+        // A crash left this unfinished file.
         keys.upload().unwrap().keep().unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 9);
         drop(keys);
-        // Whose keys they are is known after a restart.
+        // The owners of keys are known after a restart.
         let keys = Keys::open(dir.path(), room(4)).unwrap();
         assert!(keys.find(&[1; 32]));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 4);
@@ -411,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_files_tell_hash_and_owner() {
+    fn names_of_files_contain_hash_and_owner() {
         let hex = blake3::Hash::from_bytes([5; 32]).to_hex();
         let stranger = hash_of(&format!("{hex}.key")).unwrap();
         assert_eq!(stranger, ([5; 32], Owner::Stranger(0)));

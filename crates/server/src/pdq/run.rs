@@ -1,4 +1,4 @@
-//! One query, from its file to the answer's.
+//! The execution of a query, from its file to the file of the answer.
 
 use super::Pdq;
 use super::keys::{Hash, LoadError};
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::Sender;
 use tonic::Status;
 
-/// What goes to the client.
+/// The stream of messages to the client.
 pub(super) type Answers = Sender<Result<QueryResponse, Status>>;
 
-/// A query that arrived whole.
+/// A query that has arrived completely.
 pub(super) struct Asked {
     pub(super) served: Arc<Hosted>,
     pub(super) key: Hash,
@@ -23,11 +23,11 @@ pub(super) struct Asked {
     pub(super) room: Place,
 }
 
-/// Waits for its turn, answers, sends; gives up when the client is gone, or the server stops before its turn.
+/// Runs a query when its turn comes, and sends the answer. Stops if the client has left, or if the server stops before.
 pub(super) async fn run(pdq: Arc<Pdq>, asked: Asked, answers: Answers) {
     let start = Instant::now();
     if let Err(status) = steps(&pdq, asked, &answers).await {
-        // A client that is gone needs no answer.
+        // A client that has left needs no response.
         let _ = answers.send(Err(status)).await;
     }
     let seconds = start.elapsed().as_secs_f64();
@@ -72,7 +72,7 @@ fn progress(progress: QueryProgress) -> QueryResponse {
     }
 }
 
-/// Sends the answer's file in chunks, as fast as the client takes them.
+/// Sends the answer's file in chunks, as fast as the client receives them.
 async fn send(answers: &Answers, answer: Bytes) {
     for start in (0..answer.len()).step_by(omr_api::CHUNK_BYTES) {
         let end = answer.len().min(start + omr_api::CHUNK_BYTES);
@@ -82,14 +82,14 @@ async fn send(answers: &Answers, answer: Bytes) {
             total_bytes: answer.len() as u64,
         });
         let response = QueryResponse { part: Some(part) };
-        // A client that takes nothing holds up its own task alone, for as long as its connection lives.
+        // A client that does not receive delays only its own task, while its connection lives.
         if answers.send(Ok(response)).await.is_err() {
             return;
         }
     }
 }
 
-/// Whoever waits for an answer.
+/// The client that waits for an answer.
 struct Asker<'a> {
     answers: &'a Answers,
     start: Instant,
@@ -97,7 +97,7 @@ struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    /// Why the work was stopped. Another attempt would end as this one did.
+    /// Returns the reason for which the work was stopped. Another attempt would end the same way.
     fn stopped(&self) -> Status {
         if self.answers.is_closed() {
             Status::cancelled("the client is gone")
@@ -113,7 +113,7 @@ impl Asker<'_> {
 
 impl Progress for Asker<'_> {
     fn blocks(&self, done: usize, blocks: usize) {
-        // A client that is slow to listen misses some.
+        // A slow client misses some messages.
         let _ = self.answers.try_send(Ok(progress(QueryProgress {
             waiting: false,
             blocks_done: done as u64,
@@ -127,7 +127,7 @@ impl Progress for Asker<'_> {
 }
 
 impl Pdq {
-    /// The answer's file.
+    /// Returns the answer's file.
     fn answer(
         &self,
         served: &Hosted,
@@ -152,11 +152,12 @@ impl Pdq {
             most: self.query_time,
         };
         asker.blocks(0, plan.blocks);
-        let answer = served.answer(params, &query, &plan, &loaded.key, &asker);
-        let bytes = answer.map_err(|error| match error {
-            ServerError::Stopped => asker.stopped(),
-            error => of_answer(&error),
-        })?;
+        let bytes = served
+            .answer(params, &query, &plan, &loaded.key, &asker)
+            .map_err(|error| match error {
+                ServerError::Stopped => asker.stopped(),
+                error => of_answer(&error),
+            })?;
         tracing::info!(
             table = served.schema().name,
             blocks = plan.blocks,
@@ -168,7 +169,7 @@ impl Pdq {
         Ok(bytes)
     }
 
-    /// A stranger's shape may ask for more than there is memory.
+    /// Checks the memory of a query, whose size the client chooses.
     fn check_memory(&self, params: &Params, plan: &Plan) -> Result<(), Status> {
         let found = plan.memory_bytes(params);
         if found <= self.query_memory {
@@ -189,12 +190,12 @@ impl Pdq {
     }
 }
 
-/// No key of the hash.
+/// Returns the error for a hash without a key.
 pub(super) fn no_key() -> Status {
     Status::not_found("expected a key that was uploaded, found none of this hash: upload it first")
 }
 
-/// How long a client should wait when there is no room.
+/// The time after which a client should try again if there is no room.
 pub(super) const AGAIN: Duration = Duration::from_secs(5);
 
 fn of_query(error: &QueryFileError) -> Status {
@@ -216,7 +217,7 @@ fn of_answer(error: &ServerError) -> Status {
 
 fn internal(error: &dyn std::error::Error) -> Status {
     tracing::error!(%error, "answering a query");
-    Status::internal("the query could not be answered; the server's log says why")
+    Status::internal("the query could not be answered; see the server's log")
 }
 
 #[cfg(test)]

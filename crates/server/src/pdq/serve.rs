@@ -1,4 +1,4 @@
-//! Starts a server of tables, keeps it going, and stops it in order.
+//! The start, the run and the orderly stop of a server of tables.
 
 use super::arrivals::Arrivals;
 use super::keys::{Keys, Room};
@@ -8,8 +8,8 @@ use super::{LONGEST_QUERY, Pdq, PdqConfig};
 use crate::caller::Callers;
 use crate::config::{Config, MetricsAt};
 use crate::error::ServerError;
-use crate::front::guarded;
-use crate::listening::{Listening, allow_many_files, called, common_services};
+use crate::host_rules::guarded;
+use crate::listening::{Listening, Site, allow_many_files, called, common_services};
 use crate::mail;
 use crate::requests::{CHUNK, ROOM};
 use crate::share::Places;
@@ -22,16 +22,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 use tonic::service::Routes;
-use tonic_health::server::HealthReporter;
 
-/// Folder of clients' keys in the data folder.
+/// The name of the folder of clients' keys, in the data folder.
 const KEYS: &str = "pdq-keys";
-/// Unfinished uploads may have the bytes of so many of the longest files together.
+/// The number of longest files whose bytes are the limit for all unfinished uploads.
 const UPLOADS: u64 = 8;
-/// How often what is old is forgotten.
+/// The time between two removals of old data.
 const TIDY: Duration = Duration::from_secs(30);
 
-/// A server of tables that listens.
+/// A listening server of tables.
 pub struct PdqServer {
     pdq: Arc<Pdq>,
     listening: Listening,
@@ -39,15 +38,16 @@ pub struct PdqServer {
 }
 
 impl PdqServer {
-    /// Reads tables and keys and listens. Of the configuration it takes address, data folder, TLS, access, the
-    /// page, limits of connections and idle time, logs and metrics. Needs a tokio runtime.
+    /// Reads tables and keys, and listens. Uses these parts of the configuration: address, data folder, TLS, access,
+    /// the page, limits of connections and idle time, logs and metrics. Must be called in a tokio runtime.
     ///
-    /// Errors: any `ServerError` but those of the network later on.
+    /// Errors: all of `ServerError` except later errors of the network.
     pub async fn start(mut config: Config, pdq: PdqConfig) -> Result<Self, ServerError> {
         allow_many_files(&mut config.limits);
         let (stop, stopping) = watch::channel(false);
-        let opened = tokio::task::spawn_blocking(move || open(config, &pdq, stopping));
-        let pdq = opened.await.map_err(|_| ServerError::Opening)??;
+        let pdq = tokio::task::spawn_blocking(move || open(config, &pdq, stopping))
+            .await
+            .map_err(|_| ServerError::Opening)??;
         Ok(Self {
             listening: Listening::open(&pdq.config).await?,
             pdq: Arc::new(pdq),
@@ -55,22 +55,23 @@ impl PdqServer {
         })
     }
 
-    /// Where it listens; tells the port where 0 was asked for.
+    /// Returns the address at which the server listens. It contains the actual port if the configuration has port 0.
     ///
     /// Errors: `Listen`.
     pub fn address(&self) -> Result<SocketAddr, ServerError> {
         self.listening.address(&self.pdq.config)
     }
 
-    /// All that it answers, without the network, as [`Server::router`](crate::Server::router).
+    /// Returns the routes of the server without the network, as [`Server::router`](crate::Server::router) does.
     ///
     /// Errors: `Setting`, `Reflection`.
     pub async fn router(&self) -> Result<axum::Router, ServerError> {
-        let (_, routes) = routes(&self.pdq).await?;
-        Ok(routes.prepare().into_axum_router())
+        let site = routes(&self.pdq).await?;
+        Ok(site.routes.prepare().into_axum_router())
     }
 
-    /// Serves until `stop` is ready. Queries that wait are then refused, those that run have some seconds.
+    /// Serves until `stop` is ready. After that, waiting queries are refused, and running ones have some seconds to
+    /// finish.
     ///
     /// Errors: `Transport`.
     pub async fn run(
@@ -82,14 +83,14 @@ impl PdqServer {
             listening,
             stop: stopping,
         } = self;
-        let routes = routes(&pdq).await?;
+        let site = routes(&pdq).await?;
         let stopping = move || {
             stopping.send_replace(true);
         };
         let callers = pdq.callers.clone();
         let tidying = tokio::spawn(tidy(pdq.clone()));
         let served = listening
-            .serve(&pdq.config, callers, &pdq.metrics, routes, stop, stopping)
+            .serve(&pdq.config, callers, &pdq.metrics, site, stop, stopping)
             .await;
         tidying.abort();
         tracing::info!("stopped");
@@ -97,7 +98,7 @@ impl PdqServer {
     }
 }
 
-/// Forgets what is old, for as long as the server runs.
+/// Removes old data while the server runs.
 async fn tidy(pdq: Arc<Pdq>) {
     let mut due = tokio::time::interval(TIDY);
     loop {
@@ -153,7 +154,7 @@ fn open(
 }
 
 impl Pdq {
-    /// What it serves, for people.
+    /// Returns the page with the tables, for people.
     fn page(&self) -> String {
         let table = |served: &omr_pdq::Hosted| {
             let schema = served.schema();
@@ -172,8 +173,8 @@ impl Pdq {
     }
 }
 
-/// The services and pages, and what says whether the server serves.
-async fn routes(pdq: &Arc<Pdq>) -> Result<(HealthReporter, Routes), ServerError> {
+/// Returns the services and pages, and the reporter of the server's health.
+async fn routes(pdq: &Arc<Pdq>) -> Result<Site, ServerError> {
     let (reporter, mut builder) = common_services().await?;
     builder
         .add_service(PdqServiceServer::new(Service(pdq.clone())).max_decoding_message_size(CHUNK));
@@ -189,6 +190,9 @@ async fn routes(pdq: &Arc<Pdq>) -> Result<(HealthReporter, Routes), ServerError>
         pages.extend(mail::PATHS);
         router = router.merge(mail::router(folder));
     }
-    let router = guarded(router, &pdq.config, pages)?;
-    Ok((reporter, Routes::from(router)))
+    let guarded_router = guarded(router, &pdq.config, pages)?;
+    Ok(Site {
+        reporter,
+        routes: Routes::from(guarded_router),
+    })
 }

@@ -1,6 +1,6 @@
-//! The calls of `PdqService`.
+//! The methods of `PdqService`.
 
-use super::arrivals::{Upload, disk};
+use super::arrivals::{Part, Upload, disk};
 use super::keys::{Hash, LoadError, Owner, load};
 use super::run::{AGAIN, Asked, no_key, run};
 use super::{LONGEST_QUERY, Pdq};
@@ -21,14 +21,14 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
-/// How long a query may take to arrive, and a key.
+/// The time within which a query must arrive, and that for a key.
 const ARRIVAL: [Duration; 2] = [Duration::from_secs(600), Duration::from_secs(3600)];
-/// Messages kept ready for a client.
+/// The number of messages prepared for a client.
 const READY: usize = 4;
 
 pub(super) struct Service(pub(super) Arc<Pdq>);
 
-/// Checks a message's part of a file of which so many bytes are missing.
+/// Checks the length of a chunk of a file that lacks `left` bytes.
 fn check_chunk(data: &[u8], left: u64) -> Result<(), Status> {
     let most = left.min(CHUNK_BYTES as u64);
     if (1..=most).contains(&(data.len() as u64)) {
@@ -39,7 +39,7 @@ fn check_chunk(data: &[u8], left: u64) -> Result<(), Status> {
     }
 }
 
-/// A file of `total` bytes with the next of them.
+/// Adds the next bytes to a file of `total` bytes.
 async fn grown(mut upload: Upload, total: u64, data: Bytes) -> Result<Upload, Status> {
     check_chunk(&data, total - upload.bytes)?;
     blocking(move || {
@@ -49,7 +49,7 @@ async fn grown(mut upload: Upload, total: u64, data: Bytes) -> Result<Upload, St
     .await
 }
 
-/// Checks how long something is to be.
+/// Checks the announced length of a file.
 fn check_total(found: u64, most: u64) -> Result<(), Status> {
     if (1..=most).contains(&found) {
         Ok(())
@@ -66,8 +66,7 @@ async fn within<T>(
     most: Duration,
     work: impl Future<Output = Result<T, Status>>,
 ) -> Result<T, Status> {
-    let done = tokio::time::timeout(most, work).await;
-    done.unwrap_or_else(|_| {
+    tokio::time::timeout(most, work).await.unwrap_or_else(|_| {
         Err(Status::deadline_exceeded(format!(
             "expected all of it within {} s, found less",
             most.as_secs()
@@ -77,8 +76,9 @@ async fn within<T>(
 
 impl Service {
     async fn next<T>(&self, stream: &mut Streaming<T>) -> Result<T, Status> {
-        let message = next(stream, self.0.config.limits.idle_seconds).await?;
-        message.ok_or_else(|| refuse::invalid("stream", "more messages", "its end"))
+        next(stream, self.0.config.limits.idle_seconds)
+            .await?
+            .ok_or_else(|| refuse::invalid("stream", "more messages", "its end"))
     }
 
     async fn upload(
@@ -106,13 +106,13 @@ impl Service {
         }
     }
 
-    /// A file of which nothing is here yet.
+    /// Begins a file.
     async fn begin(&self, caller: &Caller) -> Result<Upload, Status> {
         let (pdq, caller) = (self.0.clone(), caller.clone());
         blocking(move || pdq.arrivals.upload(&pdq.keys, &caller)).await
     }
 
-    /// Checks a whole file and keeps it; gives its hash and its set.
+    /// Checks and stores a whole key. Returns its hash and its parameter set.
     async fn keep(&self, owner: Owner, upload: Upload) -> Result<(Hash, String), Status> {
         let pdq = self.0.clone();
         let permit = self.0.checks.acquire().await;
@@ -121,8 +121,9 @@ impl Service {
             let (mut file, hash) = upload.whole()?;
             let loaded = load(file.as_file_mut(), &pdq.sets).map_err(|error| of_key(&error))?;
             let params_id = loaded.params.name().to_owned();
-            let kept = pdq.keys.add(file, (hash, owner), Arc::new(loaded));
-            kept.map_err(|error| disk(&error))?;
+            pdq.keys
+                .add(file, hash, owner, Arc::new(loaded))
+                .map_err(|error| disk(&error))?;
             pdq.metrics.upload();
             pdq.metrics.keys(pdq.keys.count() as u64);
             Ok((hash, params_id))
@@ -141,16 +142,20 @@ impl Service {
         check_chunk(&part.data, part.total_bytes.saturating_sub(part.offset))?;
         let caller = caller.clone();
         let next_offset = blocking(move || {
-            let of = (part.total_bytes, part.offset);
-            pdq.arrivals
-                .take(&pdq.keys, (&caller, hash), of, &part.data)
+            let part = Part {
+                hash,
+                total: part.total_bytes,
+                offset: part.offset,
+                data: &part.data,
+            };
+            pdq.arrivals.take(&pdq.keys, &caller, &part)
         });
         Ok(v1::UploadPartResponse {
             next_offset: next_offset.await?,
         })
     }
 
-    /// Asks a query that came in parts.
+    /// Runs a query that arrived in parts.
     async fn ask_arrived(
         &self,
         request: &Request<v1::AskRequest>,
@@ -181,7 +186,7 @@ impl Service {
         Ok(Box::pin(answers))
     }
 
-    /// A table and a key that are there.
+    /// Returns a table and checks that a key is known.
     fn known(&self, table: &str, key_hash: &[u8]) -> Result<(Arc<Hosted>, Hash), Status> {
         let served = self.0.tables.named(table)?;
         let key = refuse::hash("key_hash", key_hash)?;
@@ -192,22 +197,22 @@ impl Service {
         }
     }
 
-    /// A place for a query.
+    /// Reserves a place for a query.
     fn room(&self, caller: &Caller) -> Result<Place, Status> {
-        let room = self.0.room.take(caller);
-        room.ok_or_else(|| {
-            refuse::busy("too many queries are here already: try again later", AGAIN)
-        })
+        self.0
+            .room
+            .take(caller)
+            .ok_or_else(|| refuse::busy("too many queries wait already: try again later", AGAIN))
     }
 
-    /// Begins a query.
+    /// Starts a query.
     fn answers(&self, asked: Asked) -> ReceiverStream<Result<v1::QueryResponse, Status>> {
         let (answers, ready) = mpsc::channel(READY);
         tokio::spawn(run(self.0.clone(), asked, answers));
         ReceiverStream::new(ready)
     }
 
-    /// A query as it arrives, whole. Until then it has no place among those to be answered.
+    /// Receives a query. It has no place among the queries before it has arrived completely.
     async fn receive(
         &self,
         caller: &Caller,
@@ -234,7 +239,7 @@ impl Service {
     ) -> Result<Answers<v1::QueryResponse>, Status> {
         let pdq = &self.0;
         let caller = pdq.callers.with_right(&request, Right::Detect)?;
-        // Where there is no place now, nothing needs to be sent.
+        // If there is no place now, the client need not send the query.
         drop(self.room(&caller)?);
         let received = self.receive(&caller, request.into_inner());
         let (served, key, upload) = within(ARRIVAL[0], received).await?;

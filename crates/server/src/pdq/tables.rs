@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tonic::Status;
 
-/// Tables by name in lower case.
+/// Tables by their names in lower case.
 pub(super) struct Tables(BTreeMap<String, Arc<Hosted>>);
 
 impl Tables {
@@ -17,7 +17,8 @@ impl Tables {
     pub(super) fn open(paths: &[PathBuf]) -> Result<Self, ServerError> {
         let mut tables = BTreeMap::new();
         for path in paths {
-            // Where rows of a table in the clear lie in their blocks, until the server stops.
+            // The seed of the placement of rows in blocks, for tables in the clear. It stays the same until the server
+            // stops.
             let mut placement = [0; 32];
             getrandom::fill(&mut placement).map_err(|_| ServerError::NoRandomness)?;
             let table = Hosted::open(path, placement, u64::MAX)
@@ -37,12 +38,16 @@ impl Tables {
         self.0.values().map(Arc::as_ref)
     }
 
-    /// The table of a name in any case. Errors: NOT_FOUND.
+    /// Returns the table with a name; case does not matter.
+    ///
+    /// Errors: NOT_FOUND.
     pub(super) fn named(&self, name: &str) -> Result<Arc<Hosted>, Status> {
         let found = self.0.get(&name.to_lowercase());
         found.cloned().ok_or_else(|| {
-            let known = self.all().map(|served| served.schema().name.as_str());
-            let known: Vec<&str> = known.collect();
+            let known: Vec<&str> = self
+                .all()
+                .map(|served| served.schema().name.as_str())
+                .collect();
             let name: String = name.chars().take(128).collect();
             Status::not_found(format!(
                 "expected one of the tables {}, found {name:?}",
@@ -52,10 +57,12 @@ impl Tables {
     }
 }
 
-/// Parameter sets by name, and the seconds of a transform of each on one thread.
+/// Parameter sets by name, with the seconds of one transform on one thread.
 pub(super) struct Sets(Vec<(Arc<Params>, f64)>);
 
 impl Sets {
+    /// Returns the sets with these names.
+    ///
     /// Errors: `PdqParams`.
     pub(super) fn named(names: &[String]) -> Result<Self, ServerError> {
         let sets = names.iter().map(|name| {
@@ -67,8 +74,10 @@ impl Sets {
     }
 
     pub(super) fn names(&self) -> Vec<String> {
-        let names = self.0.iter().map(|(set, _)| set.name().to_owned());
-        names.collect()
+        self.0
+            .iter()
+            .map(|(set, _)| set.name().to_owned())
+            .collect()
     }
 
     pub(super) fn transform_seconds(&self) -> Vec<f64> {
@@ -80,9 +89,12 @@ impl Sets {
         sets.find(|set| set.name() == name).cloned()
     }
 
-    /// Bytes of the longest key.
+    /// Returns the length of the longest key in bytes.
     pub(super) fn longest_key(&self) -> u64 {
-        let bytes = self.0.iter().map(|(set, _)| EvaluationKey::bytes_of(set));
-        bytes.max().unwrap_or(0)
+        self.0
+            .iter()
+            .map(|(set, _)| EvaluationKey::bytes_of(set))
+            .max()
+            .unwrap_or(0)
     }
 }

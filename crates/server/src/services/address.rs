@@ -1,4 +1,4 @@
-//! The calls about addresses that the server keeps.
+//! The methods about addresses that the server stores.
 
 use crate::records::Id;
 use crate::refuse::{self, blocking};
@@ -11,15 +11,15 @@ use prost::Message;
 use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
-/// Bytes of the longest URL.
+/// The greatest length of a URL, in bytes.
 const SERVER_BYTES: usize = 256;
 
 pub(crate) struct Addresses(pub(crate) Arc<Shared>);
 
 impl Addresses {
-    /// What is kept is an address of the board's set, and nothing that is as long as one.
+    /// Checks that an address is one of the board's set, and returns its fingerprint.
     ///
-    /// Errors: INVALID_ARGUMENT that says what is wrong.
+    /// Errors: INVALID_ARGUMENT with the wrong field.
     fn fingerprint(&self, address: &v1::Address) -> Result<Id, Status> {
         let found = address.server.len();
         if !(1..=SERVER_BYTES).contains(&found) {
@@ -40,8 +40,8 @@ impl Addresses {
         }
         ClueKey::from_bytes(self.0.set.clue(), &address.clue_key)
             .map_err(|error| Status::invalid_argument(format!("clue_key: {error}")))?;
-        let fingerprint = address_fingerprint(address);
-        fingerprint.ok_or_else(|| refuse::invalid("sealing", "0, 1 or 2", address.sealing))
+        address_fingerprint(address)
+            .ok_or_else(|| refuse::invalid("sealing", "0, 1 or 2", address.sealing))
     }
 }
 
@@ -76,7 +76,7 @@ impl AddressService for Addresses {
         request: Request<v1::FindAddressRequest>,
     ) -> Result<Response<v1::FindAddressResponse>, Status> {
         let answer = async {
-            // Anybody may ask, as fast as she might post.
+            // Anybody may ask, as often as they may post.
             let caller = self.0.callers.of(&request)?;
             let fingerprint = refuse::id("fingerprint", &request.get_ref().fingerprint)?;
             self.0.callers.take(&caller, 1)?;

@@ -1,4 +1,4 @@
-//! The calls of an operator.
+//! The methods for an operator.
 
 use super::{Answers, READY};
 use crate::refuse;

@@ -1,4 +1,4 @@
-//! The calls that post to the board and read it.
+//! The methods that post to the board and read it.
 
 use super::{Answers, READY};
 use crate::caller::Caller;
@@ -20,9 +20,9 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
-/// Messages of one answer.
+/// The number of messages in one response.
 const TOGETHER: u64 = 256;
-/// The most running hashes of the log that one call asks for.
+/// The greatest number of running hashes of the log that one call requests.
 const LOG_HASHES: usize = 64;
 
 pub(crate) struct Board(pub(crate) Arc<Shared>);
@@ -55,7 +55,7 @@ impl Board {
     ) -> Result<PostMessagesResponse, Status> {
         let post = self.measured(caller, request)?;
         let count = post.messages.len() as u32;
-        // Before signatures, which take time.
+        // The rate is checked before signatures, which take time.
         self.0.callers.take(caller, count)?;
         let post = self.verified(post).await?;
         let appended = self.0.posting.post(post).await?;
@@ -65,9 +65,9 @@ impl Board {
         })
     }
 
-    /// Everything but the clues.
+    /// Checks everything in a post except its clues.
     ///
-    /// Errors: INVALID_ARGUMENT that says what is wrong.
+    /// Errors: INVALID_ARGUMENT with the wrong field.
     fn measured(&self, caller: &Caller, request: PostMessagesRequest) -> Result<Post, Status> {
         let shared = &self.0;
         let id = refuse::id("post_id", &request.post_id)?;
@@ -104,23 +104,24 @@ impl Board {
         ))
     }
 
-    /// A post whose clues are well, signatures included, with what the store keeps of bound ones.
+    /// Checks the clues of a post, including signatures, and adds the hashes of bound clues for the store.
     ///
-    /// Errors: INVALID_ARGUMENT that says which is not and why.
+    /// Errors: INVALID_ARGUMENT with the first wrong message and its error.
     async fn verified(&self, post: Post) -> Result<Post, Status> {
         let shared = self.0.clone();
         blocking(move || {
             let check = |(at, message)| {
-                let checked = check_clue(&shared.set, &shared.store, message);
-                checked.map_err(|error| Status::invalid_argument(format!("message {at}: {error}")))
+                check_clue(&shared.set, &shared.store, message)
+                    .map_err(|error| Status::invalid_argument(format!("message {at}: {error}")))
             };
             let hashes: Option<Vec<[u8; 32]>> = match &post.messages[..] {
-                // Sooner done here than elsewhere.
+                // A single message is checked faster here than on another thread.
                 [only] => check((0, only))?.map(|hash| vec![hash]),
-                all => {
-                    let hashes = all.par_iter().enumerate().map(check);
-                    hashes.collect::<Result<Option<_>, _>>()?
-                }
+                all => all
+                    .par_iter()
+                    .enumerate()
+                    .map(check)
+                    .collect::<Result<Option<_>, _>>()?,
             };
             Ok(match hashes {
                 Some(hashes) => {
@@ -132,7 +133,7 @@ impl Board {
         .await
     }
 
-    /// What a stranger's post must cost her.
+    /// Checks the proof of work of a client without a token.
     fn check_work(&self, caller: &Caller, request: &PostMessagesRequest) -> Result<(), Status> {
         let bits = self.0.config.access.posting_work_bits;
         let board_id = &self.0.store.board().board_id;
@@ -153,7 +154,7 @@ impl Board {
     }
 }
 
-/// Form, norm and, where clues are bound, signature; gives the hash of a bound one.
+/// Checks the form and the norm of a clue, and the signature of a bound one. Returns the hash of a bound clue.
 fn check_clue(
     set: &ParamSet,
     store: &Store,
@@ -205,7 +206,7 @@ fn part(number: i32) -> Result<v1::Part, Status> {
     v1::Part::try_from(number).map_err(|_| refuse::invalid("part", "0, 1 or 2", number))
 }
 
-/// Sends messages of a range piece by piece; false: the client left, or an error was sent.
+/// Sends the messages of a range in several responses. Returns `false` if the client has left or an error was sent.
 async fn send<T>(
     shared: &Arc<Shared>,
     range: Range<u64>,
@@ -307,7 +308,7 @@ impl BoardService for Board {
         request: Request<v1::ReadMessagesRequest>,
     ) -> Result<Response<Self::ReadMessagesStream>, Status> {
         let answer = async {
-            // What is on the board is public; a token gets its owner her places all the same.
+            // The board is public. A token still matters: its owner's streams count for the token.
             let room = self.0.stream(&self.0.callers.of(&request)?)?;
             let request = request.into_inner();
             let (part, len) = (part(request.part)?, self.0.store.len());
@@ -346,7 +347,7 @@ impl BoardService for Board {
         request: Request<v1::SubscribeRequest>,
     ) -> Result<Response<Self::SubscribeStream>, Status> {
         let answer = async {
-            // What is on the board is public; a token gets its owner her places all the same.
+            // The board is public. A token still matters: its owner's streams count for the token.
             let room = self.0.stream(&self.0.callers.of(&request)?)?;
             let request = request.into_inner();
             let (part, len) = (part(request.part)?, self.0.store.len());
@@ -385,7 +386,7 @@ impl Board {
     }
 }
 
-/// Sends messages as they come until the client leaves or the server stops.
+/// Sends messages as they are posted, until the client leaves or the server stops.
 async fn follow(
     shared: &Arc<Shared>,
     start: u64,

@@ -1,4 +1,4 @@
-//! The call that tells what the server can do.
+//! The method that returns the server's capabilities.
 
 use crate::refuse;
 use crate::shared::Shared;
@@ -12,7 +12,7 @@ use tonic::{Request, Response, Status};
 
 pub(crate) struct Capability(pub(crate) Arc<Shared>);
 
-/// The board as it is now: its parameters, its length, and the running hash of the log at that length.
+/// Returns the board's parameters, its present length, and the running hash of the log at that length.
 ///
 /// Errors: those of the store.
 pub(super) fn board(store: &Store) -> Result<v1::Board, Status> {

@@ -1,4 +1,4 @@
-//! The calls for digests: jobs, sessions and orders.
+//! The methods for digests: jobs, sessions and orders.
 
 mod jobs;
 mod orders;
@@ -19,7 +19,7 @@ use tonic::{Request, Response, Status};
 pub(crate) struct Detection(pub(crate) Arc<Shared>);
 
 impl Detection {
-    /// What the set's engines serve, and the configuration allows.
+    /// Checks that the set's engines serve a bound and that the configuration allows it.
     fn check_bound(&self, scheme: Scheme, bound: u32) -> Result<(), Status> {
         let text = |error: PlanError| Status::invalid_argument(format!("bound: {error}"));
         self.0
@@ -57,8 +57,7 @@ impl DetectionService for Detection {
             let caller = self.0.caller(&request, Right::Detect)?;
             let id = refuse::id("job_id", &request.get_ref().job_id)?;
             let shared = self.0.clone();
-            let found = blocking(move || shared.jobs.find(&caller.account, &id));
-            let (view, ahead) = found.await?;
+            let (view, ahead) = blocking(move || shared.jobs.find(&caller.account, &id)).await?;
             let job = Some(job(&id, &view.borrow(), ahead));
             Ok(Response::new(v1::GetJobResponse { job }))
         };

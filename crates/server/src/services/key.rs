@@ -1,4 +1,4 @@
-//! The calls that upload and register detection keys.
+//! The methods that upload and register detection keys.
 
 use crate::caller::Caller;
 use crate::refuse::{self, blocking};
@@ -52,8 +52,10 @@ impl Keys {
         }
         let shared = self.0.clone();
         blocking(move || {
-            let taken = shared.store.upload_chunk(hash, chunk.offset, &chunk.data);
-            let taken = taken.map_err(|error| refuse::store(&error))?;
+            let taken = shared
+                .store
+                .upload_chunk(hash, chunk.offset, &chunk.data)
+                .map_err(|error| refuse::store(&error))?;
             shared.uploads.note(&hash, &taken);
             Ok(taken)
         })
@@ -83,7 +85,7 @@ impl Keys {
         })
     }
 
-    /// Reads a key whole and checks it; a file that is no key is thrown away.
+    /// Reads a whole key and checks it. Deletes a file that is not a key.
     async fn check(&self, hash: [u8; 32]) -> Result<Key, Status> {
         let permit = self.0.checks.acquire().await;
         let _permit = permit.map_err(|_| Status::unavailable("the server stops"))?;
@@ -115,9 +117,9 @@ impl Keys {
     }
 }
 
-/// Reads what the head of a key's file states, and checks the whole file.
+/// Reads the head of a key's file, and checks the whole file.
 ///
-/// Errors: those of reading it.
+/// Errors: those of reading the file.
 fn read(set: &ParamSet, head: impl Read, whole: impl Read) -> Result<Key, DetectionKeyError> {
     let KeyFile {
         kind,
@@ -156,8 +158,9 @@ impl KeyService for Keys {
             let upload = blocking(move || {
                 let store = &own.store;
                 own.uploads.begin(store, &caller, &hash)?;
-                let upload = store.upload(hash, total);
-                let upload = upload.map_err(|error| refuse::store(&error))?;
+                let upload = store
+                    .upload(hash, total)
+                    .map_err(|error| refuse::store(&error))?;
                 own.uploads.note(&hash, &upload);
                 Ok(upload)
             })
@@ -221,7 +224,7 @@ impl KeyService for Keys {
             let shared = self.0.clone();
             blocking(move || {
                 shared.registrations.kind(&caller.account, &hash)?;
-                // First, so that nothing new is asked for.
+                // Orders are deleted first, so that they request nothing more.
                 shared.orders.revoke(&caller.account, &hash)?;
                 shared.jobs.revoke(&caller.account, &hash)?;
                 if let Some(sessions) = &shared.sessions {

@@ -1,4 +1,4 @@
-//! The calls of workers elsewhere.
+//! The methods for workers elsewhere.
 
 mod digest;
 mod read;
@@ -18,38 +18,38 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tonic::{Request, Response, Status, Streaming};
 
-/// Longest wait for work.
+/// The longest wait for work, in seconds.
 const MOST_WAIT: u32 = 30;
-/// Longest name of a worker.
+/// The greatest length of a worker's name, in bytes.
 const NAME: usize = 64;
-/// Longest name of a stage.
+/// The greatest length of a stage's name, in bytes.
 const STAGE: usize = 32;
-/// Bytes of an error that count.
+/// The number of bytes of an error that are kept.
 const ERROR: usize = 512;
 
 pub(crate) struct Workers(pub(crate) Arc<Shared>);
 
-/// What a worker hears whose word counts for nothing.
+/// Returns the status of a refused call.
 fn refused(refusal: Refusal) -> Status {
     match refusal {
         Refusal::Unknown => Status::not_found(
-            "expected a unit that was leased since the server started, found another: its jobs are in line again",
+            "expected a unit that was leased since the server started, found another: its jobs are queued again",
         ),
         Refusal::Stranger => {
             Status::permission_denied("expected a unit of this worker, found another worker's")
         }
         Refusal::RanOut => Status::failed_precondition(
-            "expected a lease that lasts, found one that ran out: its jobs are in line again",
+            "expected a valid lease, found an expired one: its jobs are queued again",
         ),
         Refusal::Job(jobs) => refuse::invalid("job", format_args!("less than {jobs}"), "more"),
         Refusal::Other => Status::already_exists(
-            "expected the digest that was brought before, found another for the same job",
+            "expected the digest that was sent before, found another for the same job",
         ),
     }
 }
 
 impl Workers {
-    /// The worker that calls.
+    /// Returns the id of the worker that calls.
     ///
     /// Errors: those of the token; PERMISSION_DENIED without the right `work`; INVALID_ARGUMENT.
     fn who<T>(
@@ -116,7 +116,7 @@ impl Workers {
                 Lent::Until(until) => until,
                 Lent::Unit(unit) => {
                     let clue_bytes = self.0.store.board().clue_bytes;
-                    let unit = Some(unit::told(&unit, clue_bytes));
+                    let unit = Some(unit::message(&unit, clue_bytes));
                     return Ok(v1::LeaseResponse { unit });
                 }
             };
@@ -124,12 +124,12 @@ impl Workers {
                 return Ok(v1::LeaseResponse { unit: None });
             }
             let until = until.map_or(end, |until| end.min(until.into()));
-            // Either way there is a look at the queue.
+            // The queue is looked at again in either case.
             let _ = tokio::time::timeout_at(until, changes.changed()).await;
         }
     }
 
-    /// What there is for a worker now. What is found for one that is gone by then goes back.
+    /// Returns the work for a worker now. A unit is returned to the queue if the caller has left meanwhile.
     async fn look(&self, asking: &Asking) -> Result<Lent, Status> {
         let (shared, asking) = (self.0.clone(), asking.clone());
         let (to, found) = oneshot::channel();
@@ -154,14 +154,16 @@ impl Workers {
         };
         let shared = self.0.clone();
         blocking(move || {
-            let heard = shared.jobs.fail(&who, &unit, request.job as usize, ending);
-            heard.map_err(refused)
+            shared
+                .jobs
+                .fail(&who, &unit, request.job as usize, ending)
+                .map_err(refused)
         })
         .await
     }
 }
 
-/// A worker's name beside its token.
+/// Returns the id of a worker from its token's account and its name.
 fn named(account: String, worker: Option<&v1::Worker>) -> Result<WorkerId, Status> {
     let worker = worker.map_or("", |worker| &worker.worker_id);
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -179,7 +181,7 @@ fn named(account: String, worker: Option<&v1::Worker>) -> Result<WorkerId, Statu
     }
 }
 
-/// Text of a worker as others may see it: one line, not longer than so many bytes.
+/// Returns a worker's text in a form that is safe to show: one line of at most `most` bytes.
 fn visible(text: &str, most: usize) -> String {
     let end = text.floor_char_boundary(most);
     let plain = |c: char| if c.is_control() { ' ' } else { c };
@@ -218,8 +220,11 @@ impl WorkerService for Workers {
             let steps = request.progress.into_iter().map(step).collect();
             let shared = self.0.clone();
             let renew = move || shared.jobs.renew(&who, &unit, steps).map_err(refused);
-            let wanted = blocking(renew).await?;
-            let wanted = wanted.into_iter().map(|job| job as u32).collect();
+            let wanted = blocking(renew)
+                .await?
+                .into_iter()
+                .map(|job| job as u32)
+                .collect();
             Ok(Response::new(v1::RenewResponse { wanted }))
         };
         self.0.observe("Renew", answer).await
@@ -268,7 +273,7 @@ impl WorkerService for Workers {
     }
 }
 
-/// The number of an engine's keys in the protocol.
+/// Returns the number of an engine's keys in the protocol.
 fn kind(engine: EngineKind) -> i32 {
     engine.tag().into()
 }
@@ -278,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_workers_say_is_cut_to_what_others_may_see() {
+    fn texts_of_workers_are_cut_to_what_others_may_see() {
         let name = |worker_id: &str| {
             let worker_id = worker_id.to_owned();
             named("pool".into(), Some(&v1::Worker { worker_id })).is_ok()

@@ -12,32 +12,33 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tonic::Status;
 
-/// Messages after which a session is saved at the latest: that many are looked at again after a crash.
+/// The number of messages after which a session is saved at the latest. At most these are processed again after a
+/// crash.
 const SAVE_MESSAGES: u64 = 1024;
-/// Time after which it is saved at the latest.
+/// The time after which a session is saved at the latest.
 const SAVE_AFTER: Duration = Duration::from_secs(10);
 
 pub(super) struct Live {
     session: Session,
     saved: u64,
     saved_at: Instant,
-    /// A digest was cut off that the disk does not know of.
+    /// Whether a digest was cut off that is not on the disk.
     ahead: bool,
 }
 
-/// Where a session stands.
+/// The position of a session.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
-    /// The part of the log that it covers.
+    /// The part of the log that the session covers.
     pub(super) seen: Seen,
-    /// Behind the last one that it takes before a digest is cut off.
+    /// The index after the last message before the next cut; `u64::MAX` without a limit.
     pub(super) end: u64,
-    /// Digests cut off.
+    /// The number of digests cut off so far.
     pub(super) cuts: u64,
 }
 
 impl Place {
-    /// That of one without a file.
+    /// Returns the position of a session without a file.
     pub(super) fn start(record: &SessionRecord) -> Self {
         let at = record.start..record.start;
         Self {
@@ -47,7 +48,7 @@ impl Place {
         }
     }
 
-    /// Where its file stands, or it begins without one.
+    /// Returns the position in the session's file, or its start if there is no file.
     pub(super) fn on_disk(tools: &Tools, id: &Id, record: &SessionRecord) -> Self {
         position(tools, id).unwrap_or_else(|| Self::start(record))
     }
@@ -65,7 +66,7 @@ fn end(start: u64, room: Option<u64>) -> u64 {
     room.map_or(u64::MAX, |room| start.saturating_add(room))
 }
 
-/// Where a session's file stands.
+/// Returns the position in a session's file.
 fn position(tools: &Tools, id: &Id) -> Option<Place> {
     let params = tools.set.instantomr().ok()?;
     let bytes = record::file(&tools.store, id).ok()??;
@@ -79,8 +80,8 @@ fn position(tools: &Tools, id: &Id) -> Option<Place> {
 }
 
 impl Tools {
-    /// The running hash of the log at a length. None where the board is shorter or has no message from there on any more, and
-    /// where the hash cannot be read: no session stops for that.
+    /// Returns the running hash of the log at a length. Returns `None` if the board is shorter, if that message has
+    /// expired, or if the hash cannot be read, which stops no session.
     fn log_hash(&self, length: u64) -> Option<[u8; 32]> {
         match self.store.hash_at(length) {
             Ok(hash) => hash,
@@ -91,7 +92,7 @@ impl Tools {
         }
     }
 
-    /// Checks that the board still has the messages that a session has seen.
+    /// Checks that the board still contains the messages that a session has seen.
     ///
     /// Errors: `OtherHistory`.
     pub(super) fn check_history(&self, seen: &Seen) -> Result<(), OtherHistory> {
@@ -102,7 +103,7 @@ impl Tools {
             let message = seen.next.length;
             tracing::warn!(
                 message,
-                "the running hash of the log is lost at a session's next message: it goes on"
+                "the running hash of the log is lost at a session's next message; the session continues"
             );
         }
         Ok(())
@@ -110,7 +111,9 @@ impl Tools {
 }
 
 impl Live {
-    /// Errors: what keeps the session from going on.
+    /// Opens a session and its key.
+    ///
+    /// Errors: a description of what prevents it.
     fn open(tools: &Tools, slot: &Slot) -> Result<Self, String> {
         let text = |error: &dyn std::error::Error| error.to_string();
         let file = record::file(&tools.store, &slot.id).map_err(|e| text(&e))?;
@@ -121,8 +124,10 @@ impl Live {
                 Some(SessionFile::from_bytes(params, &bytes).map_err(|e| text(&e))?)
             }
         };
-        let seen = file.as_ref().map(SessionFile::seen);
-        let seen = seen.unwrap_or(Place::start(&slot.record).seen);
+        let seen = file
+            .as_ref()
+            .map(SessionFile::seen)
+            .unwrap_or(Place::start(&slot.record).seen);
         tools.check_history(&seen).map_err(|e| text(&e))?;
         let params = tools.set.instantomr().map_err(|e| text(&e))?;
         let key = tools
@@ -145,14 +150,15 @@ impl Live {
         })
     }
 
-    /// Messages that it takes in one turn.
+    /// Returns the number of messages that the session processes in one turn.
     pub(super) fn turn(&self) -> u64 {
         self.session.turn()
     }
 
-    /// Takes messages up to `end`. Where a card fails that nobody insists on, it goes on here, with the same bytes.
+    /// Processes messages up to `end`. If a card fails and the configuration does not insist on it, the processor
+    /// continues with the same result.
     ///
-    /// Errors: what keeps it from going on.
+    /// Errors: a description of what prevents it.
     pub(super) fn advance(&mut self, tools: &Tools, slot: &Slot, end: u64) -> Result<(), String> {
         let mut source = StoreSource {
             store: &tools.store,
@@ -160,10 +166,10 @@ impl Live {
             params: tools.set.clue(),
         };
         let before = self.session.next();
-        let told =
-            |error: &DetectorError| tracing::warn!(%error, "a session goes on on the processor");
+        let log =
+            |error: &DetectorError| tracing::warn!(%error, "a session continues on the processor");
         let (session, insists) = (&mut self.session, tools.cards.insists());
-        let advanced = session.advance_or_here(&mut source, end, &Quiet, insists, told);
+        let advanced = session.advance_or_here(&mut source, end, &Quiet, insists, log);
         let count = self.session.next() - before;
         if count > 0 {
             let hash = tools.log_hash(self.session.next());
@@ -181,12 +187,12 @@ impl Live {
         Ok(())
     }
 
-    /// Whether what is in memory must not be used again.
+    /// Returns whether the state in memory must not be used again.
     pub(super) fn is_ahead(&self) -> bool {
         self.ahead
     }
 
-    /// Saves it if it has changed a while ago.
+    /// Saves the session if it changed a while ago.
     pub(super) fn save_if_due(&mut self, tools: &Tools, slot: &Slot) -> Result<(), String> {
         if self.session.next() > self.saved && self.saved_at.elapsed() >= SAVE_AFTER {
             self.save(tools, slot)
@@ -195,7 +201,7 @@ impl Live {
         }
     }
 
-    /// Saves it if it has changed.
+    /// Saves the session if it has changed.
     pub(super) fn save_if_changed(&mut self, tools: &Tools, slot: &Slot) -> Result<(), String> {
         if self.session.next() > self.saved {
             self.save(tools, slot)
@@ -211,30 +217,35 @@ impl Live {
             .to_file()
             .to_bytes(params)
             .map_err(|error| error.to_string())?;
-        let written = slot.gets_on(&tools.store, vec![record::save(&slot.id, bytes)]);
-        written.map_err(|error| error.to_string())?;
+        slot.gets_on(&tools.store, vec![record::save(&slot.id, bytes)])
+            .map_err(|error| error.to_string())?;
         self.saved = self.session.next();
         self.saved_at = Instant::now();
         Ok(())
     }
 
-    /// Cuts a digest off and saves what is left before anybody has it.
+    /// Cuts off a digest, and saves the rest of the session before anybody gets the digest.
     pub(super) fn cut(&mut self, tools: &Tools, slot: &Slot, number: u64) -> Result<Cut, Status> {
         let before = self.session.cuts();
-        let digest = self.session.cut(number, placement_seed());
-        let digest = digest.map_err(|error| Status::failed_precondition(error.to_string()))?;
+        let digest = self
+            .session
+            .cut(number, placement_seed())
+            .map_err(|error| Status::failed_precondition(error.to_string()))?;
         if self.session.cuts() > before {
             self.ahead = true;
             self.save(tools, slot).map_err(|error| {
-                tracing::warn!(error, "a cut digest could not be kept");
-                refuse::busy("the digest could not be kept: try again later", SAVE_AFTER)
+                tracing::warn!(error, "a cut digest could not be stored");
+                refuse::busy(
+                    "the digest could not be stored: try again later",
+                    SAVE_AFTER,
+                )
             })?;
             self.ahead = false;
             slot.stands(Place::of(&self.session));
         }
         Ok(Cut {
             digest,
-            // It ends where the session begins now, also if it is the last one again.
+            // The digest ends where the session begins now, even if it is the previous digest again.
             log_hash: self.session.seen().start.hash,
         })
     }
@@ -267,7 +278,7 @@ fn new(
 }
 
 impl Sessions {
-    /// Reads a session and its key into memory unless they are there; others leave it.
+    /// Reads a session and its key into memory, unless they are there. Other sessions may leave memory.
     pub(super) fn ensure_live(
         &self,
         slot: &Arc<Slot>,
@@ -305,7 +316,7 @@ impl Sessions {
         };
         for id in old {
             let slot = lock(&self.slots).get(&id).cloned();
-            // One that is at work stays for now.
+            // A session that is being used stays for now.
             if let Some(slot) = &slot
                 && let Ok(mut live) = slot.live.try_lock()
             {

@@ -1,4 +1,4 @@
-//! A session as it is kept on the disk: what was asked for, and the detector's file.
+//! The data of a session on the disk: the request, and the detector's file.
 
 use crate::error::ServerError;
 use crate::records::{self, Id};
@@ -6,14 +6,14 @@ use omr_store::{Change, Store};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Table of sessions.
+/// The name of the table of sessions.
 const SESSIONS: &str = "sessions";
-/// Table of their files.
+/// The name of the table of sessions' files.
 const FILES: &str = "session-files";
-/// Table of how often sessions were begun since the server last got on with them: none where it did.
+/// The name of the table of attempts since a session last made progress. A session without a row has none.
 const ATTEMPTS: &str = "session-attempts";
 
-/// What a client asked for.
+/// A client's request for a session.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SessionRecord {
@@ -22,7 +22,7 @@ pub(crate) struct SessionRecord {
     pub(crate) start: u64,
     pub(crate) bound: u32,
     pub(crate) indices_only: bool,
-    /// Most messages of a digest; 0: as many as come.
+    /// The greatest number of messages in a digest; 0 for no limit.
     #[serde(default)]
     pub(crate) room: u32,
     /// The running hash of the log at `start`, if it was known when the session was opened.
@@ -30,12 +30,12 @@ pub(crate) struct SessionRecord {
 }
 
 impl SessionRecord {
-    /// Most messages of a digest, where there is an end.
+    /// Returns the greatest number of messages in a digest, if there is a limit.
     pub(super) fn room(&self) -> Option<u64> {
         (self.room > 0).then_some(self.room.into())
     }
 
-    /// Whether both are of the same request: a hash that was lost since changes nothing.
+    /// Returns whether both records make the same request. A hash that was lost meanwhile makes no difference.
     pub(super) fn is_same_request(&self, other: &Self) -> bool {
         let both = self.start_hash.zip(other.start_hash);
         let other = Self {
@@ -50,12 +50,12 @@ impl SessionRecord {
     }
 }
 
-/// Keeps a session's file.
+/// Returns the change that stores a session's file.
 pub(super) fn save(id: &Id, file: Vec<u8>) -> Change {
     records::put(FILES, id, file)
 }
 
-/// Keeps how often a session was begun.
+/// Returns the change that stores the number of a session's attempts.
 pub(super) fn attempts(id: &Id, attempts: u32) -> Change {
     if attempts > 0 {
         return records::put_json(ATTEMPTS, id, &attempts);
@@ -64,24 +64,24 @@ pub(super) fn attempts(id: &Id, attempts: u32) -> Change {
     none
 }
 
-/// How often sessions were begun since the server last got on with them, where that is known.
+/// Returns the stored numbers of attempts.
 ///
 /// Errors: `Store`, `Record`.
 pub(super) fn all_attempts(store: &Store) -> Result<HashMap<Id, u32>, ServerError> {
     Ok(records::load(store, ATTEMPTS)?.into_iter().collect())
 }
 
-/// The file of a session, if there is one yet.
+/// Returns the file of a session, if there is one yet.
 pub(super) fn file(store: &Store, id: &Id) -> Result<Option<Vec<u8>>, omr_store::StoreError> {
     store.get(FILES, id)
 }
 
-/// Takes a session out.
+/// Returns the changes that delete a session.
 pub(super) fn forget(id: &Id) -> [Change; 3] {
     records::forget([SESSIONS, FILES, ATTEMPTS], id)
 }
 
-/// All sessions that are kept.
+/// Loads all sessions from the disk.
 ///
 /// Errors: `Store`, `Record`.
 pub(super) fn load(store: &Store) -> Result<Vec<(Id, SessionRecord)>, ServerError> {

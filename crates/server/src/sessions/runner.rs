@@ -1,4 +1,4 @@
-//! The thread that brings sessions up to the board's end: those at its tail first.
+//! The thread that brings sessions up to the end of the board, the closest ones first.
 
 use super::{Sessions, Slot, lock};
 use std::collections::HashMap;
@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// A session this close to the board's end goes before digests and before sessions that catch up.
+/// The greatest distance from the board's end at which a session runs before digests and before other sessions.
 const TAIL: u64 = 1024;
-/// How long the thread sleeps when there is nothing to do.
+/// The time for which the thread sleeps when there is no work.
 const SLEEP: Duration = Duration::from_secs(1);
-/// How long a session that failed rests.
+/// The time for which a failed session rests.
 const REST: Duration = Duration::from_secs(10);
 
 impl Sessions {
-    /// Works until the sessions stop, and saves them.
+    /// Runs the sessions until they are stopped, and saves them.
     pub(crate) fn run(&self) {
         let mut resting = HashMap::new();
         let mut turn = 0;
@@ -38,7 +38,7 @@ impl Sessions {
             behind.sort_by_key(|(lag, slot)| (*lag, slot.id));
             let tail = behind.partition_point(|(lag, _)| *lag <= TAIL);
             let (tail, rest) = behind.split_at(tail);
-            // All at the tail, and one of those that catch up.
+            // Each round serves all sessions at the tail, and one of those that catch up.
             turn += 1;
             let catching_up = (!rest.is_empty()).then(|| &rest[turn % rest.len()]);
             for (lag, slot) in tail.iter().chain(catching_up) {
@@ -58,9 +58,9 @@ impl Sessions {
         behind.filter(|(lag, _)| *lag > 0).collect()
     }
 
-    /// False: it failed.
+    /// Runs one turn of a session. Returns `false` after a failure.
     fn take_turn(&self, slot: &Arc<Slot>, urgent: bool) -> bool {
-        let _urgent = urgent.then(|| self.tools.gate.urgent());
+        let _urgent = urgent.then(|| self.tools.priority.urgent());
         let mut live = lock(&slot.live);
         if slot.closed.load(Ordering::Relaxed) {
             return true;

@@ -1,10 +1,10 @@
-//! Whether all is well.
+//! The health checks of the status page.
 
 use super::in_use::disk_free;
 use crate::shared::Shared;
 use omr_ops::{Check, Health};
 
-/// Below this the disk is told of: an hour of posts at full speed.
+/// The free space below which the disk counts as nearly full: an hour of posts at full speed.
 const LITTLE_DISK: u64 = 16 << 30;
 
 pub(super) fn health(shared: &Shared) -> Health {

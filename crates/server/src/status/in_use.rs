@@ -1,4 +1,5 @@
-//! What clients use, in sum: told so seldom that nobody sees when one of them fetched.
+//! The resources that all clients use together. The figures change so rarely that nobody can see when a client fetched
+//! a digest.
 
 use super::now;
 use crate::shared::Shared;
@@ -8,10 +9,10 @@ use omr_store::Usage;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long figures stand, unless the operator has single digests listed.
+/// The time for which the figures stay the same, unless the operator has single digests listed.
 const EVERY: Duration = Duration::from_secs(900);
 
-/// The figures that were last told.
+/// The figures that were shown last, with their time.
 #[derive(Default)]
 pub(super) struct InUse(Mutex<Option<(Instant, UseFigures)>>);
 
@@ -20,12 +21,12 @@ impl InUse {
         if shared.config.watch.digests {
             return count(shared, totals, Duration::ZERO);
         }
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*told {
+        let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*shown {
             Some((at, figures)) if at.elapsed() < EVERY => figures.clone(),
             _ => {
                 let figures = count(shared, totals, EVERY);
-                *told = Some((Instant::now(), figures.clone()));
+                *shown = Some((Instant::now(), figures.clone()));
                 figures
             }
         }
@@ -63,7 +64,7 @@ pub(super) fn disk(usage: &Usage) -> [(&'static str, u64); 4] {
     ]
 }
 
-/// Bytes that the data folder's disk has left for the server.
+/// Returns the free bytes of the data folder's disk.
 pub(super) fn disk_free(shared: &Shared) -> Option<u64> {
     let found = rustix::fs::statvfs(&shared.config.data).ok()?;
     Some(found.f_bavail.saturating_mul(found.f_frsize))

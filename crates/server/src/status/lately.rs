@@ -1,4 +1,4 @@
-//! Posts of the last minute and hour.
+//! The posts of the last minute and of the last hour.
 
 use omr_ops::{Rate, Totals};
 use std::collections::VecDeque;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 pub(super) const MINUTE: Duration = Duration::from_secs(60);
 pub(super) const HOUR: Duration = Duration::from_secs(3600);
 
-/// How much was posted since the start, at a moment.
+/// The number of posts and messages since the start, at a moment.
 #[derive(Clone, Copy)]
 pub(super) struct Sample {
     at: Instant,
@@ -25,18 +25,18 @@ impl Sample {
     }
 }
 
-/// Samples of an hour, oldest first; never empty.
+/// The samples of an hour, oldest first; never empty.
 pub(super) struct Lately(VecDeque<Sample>);
 
 impl Lately {
-    /// From a start on, when nothing was posted.
+    /// Returns the samples of a server that starts now.
     pub(super) fn new(at: Instant) -> Self {
         Self(VecDeque::from([Sample::of(&Totals::default(), at)]))
     }
 
     pub(super) fn note(&mut self, sample: Sample) {
         self.0.push_back(sample);
-        // One as old as an hour stays: the last hour begins there.
+        // One sample that is at least an hour old stays, since the last hour begins there.
         while let Some(second) = self.0.get(1)
             && sample.at.saturating_duration_since(second.at) >= HOUR
         {
@@ -44,7 +44,8 @@ impl Lately {
         }
     }
 
-    /// What was posted in so long before a moment: since the last sample that is as old, or since the start.
+    /// Returns the posts during `time` before a moment: since the last sample that is at least as old, or since the
+    /// start.
     pub(super) fn rate(&self, now: Sample, time: Duration) -> Rate {
         let age = |sample: &Sample| now.at.saturating_duration_since(sample.at);
         let old_enough = self.0.iter().rev().find(|sample| age(sample) >= time);
@@ -72,7 +73,7 @@ mod tests {
             messages: seconds * 6,
         };
         let mut lately = Lately::new(start);
-        // The first seconds are no minute.
+        // The first seconds are shorter than a minute.
         lately.note(sample(5));
         let rate = lately.rate(sample(7), MINUTE);
         assert_eq!(

@@ -1,7 +1,7 @@
-//! What errors name: fields, parts, holders, and what was expected and found.
+//! The values that errors contain: fields, parts, holders, and expected and found properties.
 
 use super::StoreError;
-use omr_errors::Mismatch;
+use omr_errors::{Mismatch, hex};
 use std::fmt;
 
 /// A field of a configuration.
@@ -51,17 +51,17 @@ impl fmt::Display for Part {
     }
 }
 
-/// What a file is that is not a board's.
+/// A file that was found in place of a board's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Foreign {
-    /// A file of no bytes.
+    /// The file is empty.
     Empty,
-    /// A file that does not start as a redb database does.
+    /// The file does not begin as a redb database does.
     NotRedb,
-    /// A redb database of something else.
+    /// The file is a redb database of another program.
     OtherDatabase,
-    /// The meta file of a server's store, some of whose messages are in segments.
+    /// The file is the meta file of a server's store, some of whose messages are in segments.
     Server,
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// Who has a board open.
+/// The kind of handle that has a board open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Holder {
@@ -95,32 +95,32 @@ impl fmt::Display for Holder {
     }
 }
 
-/// What tells an intact object from a damaged one.
+/// A property by which an intact object is distinguished from a damaged one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Evidence {
-    /// Its presence.
+    /// The object is there.
     Present,
-    /// Its absence.
+    /// The object is missing.
     Missing,
-    /// Its length in bytes.
+    /// The length in bytes.
     Bytes(u64),
-    /// Its CRC-32C.
+    /// The CRC-32C of the bytes.
     Checksum(u32),
-    /// Its BLAKE3 hash.
+    /// The BLAKE3 hash of the bytes.
     Hash(Box<[u8; 32]>),
-    /// The board it belongs to.
+    /// The id of the board to which the object belongs.
     Board([u8; 16]),
-    /// Its first message, or the number of its rows.
+    /// The index of the first message, or a number of rows.
     Number(u64),
-    /// Its first eight bytes.
+    /// The first eight bytes.
     Magic([u8; 8]),
-    /// A form that cannot be understood.
+    /// The bytes cannot be parsed.
     Malformed,
 }
 
 impl StoreError {
-    /// The error of a row of the meta file.
+    /// Returns the error of a row of the meta file.
     pub(crate) fn row(table: &str, key: &[u8], evidence: Mismatch<Evidence>) -> Self {
         Self::Row {
             table: table.to_owned(),
@@ -139,24 +139,15 @@ impl Evidence {
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Present => f.write_str("it to be there"),
-            Self::Missing => f.write_str("none"),
+            Self::Present => f.write_str("intact data"),
+            Self::Missing => f.write_str("nothing"),
             Self::Bytes(bytes) => write!(f, "{bytes} bytes"),
             Self::Checksum(crc) => write!(f, "checksum {crc:08x}"),
             Self::Hash(hash) => write!(f, "hash {}", hex(&hash[..])),
             Self::Board(id) => write!(f, "board {}", hex(id)),
             Self::Number(number) => write!(f, "{number}"),
             Self::Magic(bytes) => write!(f, "first bytes {}", hex(bytes)),
-            Self::Malformed => f.write_str("what cannot be understood"),
+            Self::Malformed => f.write_str("malformed data"),
         }
     }
-}
-
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

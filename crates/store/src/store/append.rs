@@ -1,4 +1,4 @@
-//! Appending posts: all of a call in one transaction, each under its id.
+//! Appending posts: all posts of a call in one transaction, each under its id.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -13,26 +13,26 @@ use crate::meta::Outcome;
 use crate::once::Once;
 use crate::tail::{Tail, check_sizes};
 
-/// Ids forgotten by one append, beside two for each of its posts.
+/// The number of ids that one append forgets, in addition to two for each of its posts.
 const FORGET: usize = 64;
 /// The default of [`crate::StoreConfig::post_id_memory`].
 pub(crate) const POST_ID_MEMORY: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Messages that are posted together, under an id.
+/// Messages that are posted together, under one id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Post {
-    /// Drawn at random by the sender; the same again, with the same contents, means the same post.
+    /// The id, drawn at random by the sender. Another call with the same id and the same contents means the same post.
     pub id: [u8; 16],
-    /// Who posts: an id is hers, not anybody's who saw it.
+    /// The account of the sender. An id belongs to its account, so that nobody else can use an id that they saw.
     pub account: String,
-    /// At least one.
+    /// The messages; at least one.
     pub messages: Vec<Message>,
-    /// A hash of each, for the store to keep.
+    /// The hash of each message, if the store is to keep them.
     pub hashes: Option<MessageHashes>,
 }
 
 impl Post {
-    /// Messages that an account posts together.
+    /// Returns messages that an account posts together, without hashes.
     pub const fn new(id: [u8; 16], account: String, messages: Vec<Message>) -> Self {
         Self {
             id,
@@ -42,33 +42,35 @@ impl Post {
         }
     }
 
-    /// The same with a hash of each message, which the store keeps for readers. The caller has taken them from the
-    /// messages: a wrong one makes digests wrong.
+    /// Adds a hash of each message, which the store keeps for readers. The caller must have computed the hashes from
+    /// these messages: a wrong hash makes digests wrong.
     #[must_use]
     pub fn with_hashes(self, hashes: MessageHashes) -> Self {
-        let hashes = Some(hashes);
-        Self { hashes, ..self }
+        Self {
+            hashes: Some(hashes),
+            ..self
+        }
     }
 }
 
-/// Where a post is on the board.
+/// The place of a post on the board.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appended {
-    /// Indices of its messages.
+    /// The indices of the post's messages.
     pub range: Range<u64>,
-    /// The post was known: the range is that of the first time.
+    /// Whether the post was known already. The range is then that of the first time.
     pub repeated: bool,
 }
 
-/// Why nothing of a post was appended.
+/// The reason for which nothing of a post was appended.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// Its id is that of a post of other contents or of another account.
+    /// The id belongs to a post with other contents or of another account.
     #[error("expected a new post id, found that of another post: post again under a new one")]
     OtherPost,
-    /// One-time keys of bound clues that were used before, all of them, by the messages' places in
-    /// the post; at least one.
+    /// The one-time keys of these messages were used before. All such messages of the post are listed, in their order;
+    /// there is at least one.
     #[error("{}", used_keys(.0))]
     UsedKeys(Vec<UsedKey>),
 }
@@ -82,24 +84,23 @@ fn used_keys(keys: &[UsedKey]) -> String {
 }
 
 impl Store {
-    /// Appends `posts` in one durable transaction, all or none, but for those that are remembered
-    /// by their id, also from the same call, and those that are refused, of which nothing is
-    /// appended: under the id of a post of other contents or of another account, or with one-time
-    /// keys that were used before.
+    /// Appends `posts` in one durable transaction, all or none, with two exceptions. A post whose id is remembered,
+    /// also from the same call, is not appended again. A post is refused and left out if its id belongs to a post with
+    /// other contents or of another account, or if one-time keys in it were used before.
     ///
-    /// The caller has tested that the keys of bound clues signed: without that, whoever sees a
-    /// message could have its key refused by posting first.
+    /// The caller must have tested the signatures of one-time keys in bound clues: otherwise anybody who sees a message
+    /// could post its key first, and have the message refused.
     ///
-    /// They are on the disk when this returns. After an error of the disk the next call opens the
-    /// meta file anew; a post that reached the disk without an answer is found by its id. Damaged ids of old posts are
-    /// forgotten, and a list of one-time keys that damage made too long or too short is made anew.
+    /// The messages are on the disk when this returns. After an error of the disk the next call opens the meta file
+    /// again; a post that was written although its call failed is then found by its id. Damaged ids of old posts are
+    /// forgotten. A list of one-time keys that is too long or too short because of damage is made again.
     ///
-    /// Errors: [`StoreError::Size`], [`StoreError::PostLength`], [`StoreError::HashCount`],
-    /// [`StoreError::DiskFull`] and those of the database.
+    /// Errors: [`StoreError::Size`], [`StoreError::PostLength`], [`StoreError::HashCount`], [`StoreError::DiskFull`],
+    /// and those of the database.
     pub fn append(&self, posts: &[Post]) -> Result<Vec<Result<Appended, Refusal>>, StoreError> {
         match self.try_append(posts) {
             Err(StoreError::KeyCount(count)) => {
-                tracing::warn!(?count, "listing the one-time keys anew");
+                tracing::warn!(?count, "listing the one-time keys again");
                 self.list_all(&mut |_, _| {})?;
                 self.try_append(posts)
             }
@@ -156,6 +157,8 @@ impl Store {
     }
 }
 
+/// Tests the sizes of posts.
+///
 /// Errors: [`StoreError::Size`], [`StoreError::PostLength`], [`StoreError::HashCount`].
 fn check_posts(layout: &Layout, posts: &[Post]) -> Result<(), StoreError> {
     for (at, post) in posts.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Backups: immutable objects, and the tables of one moment as a portable file.
+//! Backups: copies of the immutable objects, and the tables at one moment as a portable file.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -18,39 +18,43 @@ use crate::segment::Segment;
 use crate::tables::{View, short};
 use crate::tail::{lost_record, run_bytes, tail_piece};
 
-/// Bytes of a piece, at most.
+/// The greatest length of a piece, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// A part of a file of a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece<'a> {
-    /// Path of the file in the backup's folder, with `/`.
+    /// The path of the file in the folder of backups, with `/` between its parts.
     pub name: &'a str,
-    /// Where in the file `data` begins.
+    /// The offset of `data` in the file.
     pub offset: u64,
-    /// At most 1 MiB.
+    /// The bytes, at most 1 MiB.
     pub data: &'a [u8],
-    /// Nothing of this file follows, and what came is whole. A file without it must be dropped.
+    /// Whether the file ends after this piece. A file without a last piece is incomplete and must be deleted.
     pub last: bool,
 }
 
-/// What takes the pieces.
+/// The receiver of pieces.
 type Each<'e> = dyn FnMut(Piece<'_>) -> Result<(), StoreError> + 'e;
 
-/// Segments and keys of a moment.
-type Names = (Vec<Segment>, Vec<([u8; 32], u64)>);
+/// The segments and keys of one moment.
+struct Names {
+    segments: Vec<Segment>,
+    /// The hash and the length in bytes of each key.
+    keys: Vec<([u8; 32], u64)>,
+}
 
 impl Store {
-    /// Gives `each` everything the store holds but unfinished uploads, as files: the immutable
-    /// objects whose names are not in `have`, and, last, one file `meta-<number>-<history>.bak` with
-    /// all tables as of one moment. Appends and reads go on meanwhile.
+    /// Calls `each` with everything that the store contains, except unfinished uploads, as files. These are the
+    /// immutable objects whose names are not in `have` and, last, a file `meta-<number>-<history>.bak` with all tables
+    /// at one moment. Appends and reads continue meanwhile.
     ///
-    /// Every object and every row is tested as restoring tests it. What is damaged does not keep the rest from being
-    /// backed up: it is returned, each fault, and the backup is whole but for that. Damaged rows are left out, a mark
-    /// takes the place of a lost message, and a damaged row of a one-time key of an expired message is written anew.
+    /// Every object and every row is tested as a restore tests it. Damage does not prevent the backup of the rest:
+    /// every fault is returned, and the backup is complete except for these. Damaged rows are left out, a mark replaces
+    /// a lost message, and a damaged row of an expired message's one-time key is written again.
     ///
-    /// Errors: [`StoreError::OtherHistory`] where `have` has a file that is no earlier state of this board, before
-    /// anything is copied; those of `each`, of the database and of the objects.
+    /// Errors: [`StoreError::OtherHistory`] where `have` contains a file that is not an earlier state of this board,
+    /// before anything is copied; those of `each`, of the database and of the objects.
     pub fn backup(
         &self,
         have: &HashSet<String>,
@@ -66,12 +70,11 @@ impl Store {
             each,
             faults: Vec::new(),
         };
-        // Most objects without holding a view, which keeps the meta file from reusing its pages.
+        // Most objects are copied without a view, which would keep the meta file from reusing its pages.
         let early = self.inner().meta.view(names)?;
         copier.objects(&early)?;
-        let view = self.inner().meta.begin_view()?;
-        // `each` is code of others: only what comes from the database is guarded.
-        let view = Guarded::new(view);
+        // `each` belongs to another crate, so only calls to the database are guarded.
+        let view = Guarded::new(self.inner().meta.begin_view()?);
         let all = guarded(|| names(view.get()?))?;
         copier.objects(&all)?;
         copier.tables(view.get()?)?;
@@ -80,27 +83,30 @@ impl Store {
 }
 
 fn names(view: &View) -> Result<Names, StoreError> {
-    Ok((sealed::list(view)?.intact, keys::list(view)?.intact))
+    Ok(Names {
+        segments: sealed::list(view)?.intact,
+        keys: keys::list(view)?.intact,
+    })
 }
 
 struct Copier<'s, 'e> {
     store: &'s Store,
-    /// Files that need no copying.
+    /// The names of the files that need no copy.
     done: HashSet<String>,
     each: &'s mut Each<'e>,
-    /// The damage found.
+    /// The faults of damaged objects and rows.
     faults: Vec<StoreError>,
 }
 
 impl Copier<'_, '_> {
-    fn objects(&mut self, (segments, keys): &Names) -> Result<(), StoreError> {
-        for segment in segments {
+    fn objects(&mut self, names: &Names) -> Result<(), StoreError> {
+        for segment in &names.segments {
             if self.done.insert(segment.name()) {
                 let copied = self.segment(segment);
                 self.note(copied)?;
             }
         }
-        for (hash, bytes) in keys {
+        for (hash, bytes) in &names.keys {
             if self.done.insert(key_name(hash)) {
                 let copied = self.key(*hash, *bytes);
                 self.note(copied)?;
@@ -109,7 +115,7 @@ impl Copier<'_, '_> {
         Ok(())
     }
 
-    /// Keeps damage for the end; another error is one at once.
+    /// Notes damage for the end. Returns any other error at once.
     fn note(&mut self, copied: Result<(), StoreError>) -> Result<(), StoreError> {
         match copied {
             Err(fault @ StoreError::Damaged { .. }) => {
@@ -141,7 +147,7 @@ impl Copier<'_, '_> {
         }
     }
 
-    /// The file of the tables.
+    /// Writes the file of the tables.
     fn tables(&mut self, view: &View) -> Result<(), StoreError> {
         let state = guarded(|| view.state())?;
         let meta = &self.store.inner().meta;
@@ -181,13 +187,13 @@ impl Copier<'_, '_> {
     }
 }
 
-/// Frames under way, and what is wrong with the rows that are not among them.
+/// Finished frames, and the faults of the rows that were left out.
 struct RowsOut {
     frames: Vec<u8>,
     faults: Vec<StoreError>,
 }
 
-/// Frames of rows from `from` on; returns where to go on.
+/// Writes frames of rows from key `from` on. Returns the key at which to continue.
 fn some_rows(
     view: &View,
     kind: u8,
@@ -205,7 +211,7 @@ fn some_rows(
             Ok(()) => push_frame(kind, key, row, &mut out.frames),
             Err(fault) => {
                 if rows.name() == SPENT.name() && key.len() == POST_KEY_BYTES {
-                    // The key was used, whatever message had it.
+                    // The key was used; which message had it no longer matters.
                     let row = seal_row(view.seed, short(&rows), key, &pack([u64::MAX]));
                     push_frame(kind, key, &row, &mut out.frames);
                 }
@@ -217,7 +223,7 @@ fn some_rows(
     Ok(next)
 }
 
-/// Frames of runs of the tail from the message of key `from` on; returns where to go on.
+/// Writes frames of runs of the tail from the message with key `from` on. Returns the key at which to continue.
 fn some_runs(
     view: &View,
     layout: &Layout,
@@ -241,7 +247,7 @@ fn some_runs(
     Ok(Some(index_key(next).to_vec()))
 }
 
-/// A file on its way out.
+/// A file that is sent in pieces.
 struct Output<'n, 'o, 'e> {
     name: &'n str,
     each: &'o mut Each<'e>,
@@ -259,7 +265,7 @@ impl<'n, 'o, 'e> Output<'n, 'o, 'e> {
         }
     }
 
-    /// Sends full pieces; the rest waits, since the last piece says that it is the last.
+    /// Sends full pieces. The rest waits, since the last piece must be marked as the last.
     fn push(&mut self, data: &[u8]) -> Result<(), StoreError> {
         self.held.extend_from_slice(data);
         let mut sent = 0;

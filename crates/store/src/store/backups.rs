@@ -1,4 +1,4 @@
-//! Folders of backups: checked without restoring them, and thinned out.
+//! Folders of backups: verified without a restore, and reduced to the newest backups.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,25 +14,26 @@ use crate::error::StoreError;
 use crate::segment::{SEGMENTS_PREFIX, Segment};
 use crate::verify::Report;
 
-/// What was removed from a folder of backups.
+/// The amount of data removed from a folder of backups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Pruned {
-    /// Backups.
+    /// The number of backups.
     pub backups: u64,
-    /// Segments and keys that no kept backup names.
+    /// The number of segments and keys that no remaining backup names.
     pub objects: u64,
-    /// Bytes of both.
+    /// The bytes of both.
     pub bytes: u64,
 }
 
 impl Store {
-    /// Tests all backups of a folder as restoring does: every frame and row of their tables, and every object that they
-    /// name. The figures are those of the newest that can be read.
+    /// Tests all backups of a folder as a restore does: every frame and row of their tables, and every object that they
+    /// name. The counts of messages and objects are those of the newest readable backup.
     ///
     /// `progress(done, total)` counts files.
     ///
-    /// Errors: [`StoreError::NoBackup`], [`StoreError::OtherHistory`], and those that keep it from looking; damage found is in the [`Report`].
+    /// Errors: [`StoreError::NoBackup`], [`StoreError::OtherHistory`], and those that prevent the test; damage is in
+    /// the [`Report`].
     pub fn verify_backups(
         from: &Path,
         progress: &mut dyn FnMut(u64, u64),
@@ -55,11 +56,16 @@ impl Store {
                         newest = false;
                     }
                     let layout = (manifest.layout, manifest.board.board_id);
-                    let new = manifest.segments.into_iter();
-                    let new = new.filter(|segment| seen.insert(segment.name()));
-                    segments.extend(new.map(|segment| (layout, segment)));
-                    let new = manifest.keys.into_iter();
-                    keys.extend(new.filter(|(hash, _)| seen.insert(key_name(hash))));
+                    for segment in manifest.segments {
+                        if seen.insert(segment.name()) {
+                            segments.push((layout, segment));
+                        }
+                    }
+                    for (hash, bytes) in manifest.keys {
+                        if seen.insert(key_name(&hash)) {
+                            keys.push((hash, bytes));
+                        }
+                    }
                 }
                 Err(fault @ StoreError::Io(_)) => return Err(fault),
                 Err(fault) => report.faults.push(fault),
@@ -84,11 +90,11 @@ impl Store {
         Ok(report)
     }
 
-    /// Removes all backups of a folder but the newest `keep`, at least one, and then the objects that none of these
-    /// names: segments that expired and keys that were revoked among them.
+    /// Removes all backups of a folder except the newest `keep`, and at least one. Then removes the objects
+    /// that no remaining backup names, such as expired segments and revoked keys.
     ///
-    /// Errors: [`StoreError::NoBackup`], [`StoreError::OtherHistory`]; where a backup that is kept cannot be read, what is wrong with it, and nothing
-    /// is removed; those of the disk.
+    /// Errors: [`StoreError::NoBackup`], [`StoreError::OtherHistory`]; the fault of a backup that stays but cannot be
+    /// read, in which case nothing is removed; those of the disk.
     pub fn prune_backups(from: &Path, keep: usize) -> Result<Pruned, StoreError> {
         let files = newest_first(from)?;
         let (kept, old) = files.split_at(files.len().min(keep.max(1)));

@@ -1,4 +1,4 @@
-//! Expiry: the oldest segments go, whole. Indices of what stays do not change.
+//! Expiry of the oldest segments, which are removed whole. The indices of other messages do not change.
 
 use std::ops::Range;
 use std::sync::TryLockError;
@@ -13,33 +13,35 @@ use crate::meta::{Outcome, lock};
 use crate::once::{Listed, Once, keys_of, keys_read, list_all};
 use crate::segment::Segment;
 
-/// Which messages go.
+/// The rule for the messages that expire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expiry {
-    /// Those that were on the board so long ago already, in time during which the store was open.
+    /// Messages that have been on the board for this time expire. Only time during which the store was open counts.
     OlderThan(Duration),
-    /// All but the last so many.
+    /// All messages but this number of the latest ones expire.
     Keep(u64),
 }
 
-/// What is gone.
+/// The messages that were removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Expired {
-    /// The messages.
+    /// The indices of the messages.
     pub range: Range<u64>,
-    /// Bytes of their segments.
+    /// The bytes of their segments.
     pub bytes: u64,
 }
 
 impl Store {
-    /// Removes the oldest messages, in whole segments: never one that `what` keeps, and never one of the tail. Reads and
-    /// appends go on meanwhile.
+    /// Removes the oldest messages, in whole segments: never a segment with a message that `what` keeps, and never a
+    /// message of the tail. Reads and appends continue meanwhile.
     ///
-    /// Each segment goes in one transaction, which also moves the board's first message, and its object after that: a
-    /// crash leaves at most an object that the next sweep removes. One-time keys stay used.
+    /// Each segment is removed in one transaction, which also changes the board's first message, and then its object is
+    /// deleted. A crash leaves at most an object, which the next sweep removes. One-time keys of removed messages stay
+    /// used.
     ///
-    /// Errors: [`StoreError::Row`] where a row of a segment is damaged, and those of the database and of the objects. Segments before the one that failed are gone.
+    /// Errors: [`StoreError::Row`] where a row of a segment is damaged, and those of the database and of the objects.
+    /// After an error, the segments before the failed one are removed.
     pub fn expire(&self, what: Expiry) -> Result<Expired, StoreError> {
         let inner = self.inner();
         let _one_at_a_time = lock(&inner.sealing);
@@ -50,7 +52,7 @@ impl Store {
             range: state.first..state.first,
             bytes: 0,
         };
-        let going = expiring(&segments, what, (state.len, inner.meta.clock()));
+        let going = expiring(&segments, what, state.len, inner.meta.clock());
         for segment in &segments[..going] {
             self.forget_segment(segment)?;
             expired.range.end = segment.end();
@@ -89,13 +91,13 @@ impl Store {
         let _gate = match inner.gate.try_write() {
             Ok(gate) => gate,
             Err(TryLockError::Poisoned(gate)) => gate.into_inner(),
-            // A backup may want the object: left to a sweep.
+            // A backup may want the object. A later sweep removes it.
             Err(TryLockError::WouldBlock) => return Ok(()),
         };
         inner.place.delete(&segment.name())
     }
 
-    /// The one-time keys of a segment's messages; of a damaged one by the list.
+    /// Returns the one-time keys of a segment's messages; those of a damaged segment from the list.
     fn keys_in_segment(&self, segment: &Segment) -> Result<Vec<Listed>, StoreError> {
         match keys_read(self, segment.first..segment.end()) {
             Err(StoreError::Damaged { .. }) => {
@@ -107,25 +109,25 @@ impl Store {
     }
 }
 
-/// How many of the segments go, of a board of `len` messages at time `now`.
-fn expiring(segments: &[Segment], what: Expiry, (len, now): (u64, u64)) -> usize {
+/// Returns the number of segments that expire, on a board of `len` messages at the time `now`.
+fn expiring(segments: &[Segment], what: Expiry, len: u64, now: u64) -> usize {
     match what {
         Expiry::Keep(kept) => {
             let last = len.saturating_sub(kept);
             segments.partition_point(|segment| segment.end() <= last)
         }
         Expiry::OlderThan(age) => {
-            let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
-            let Some(limit) = now.checked_sub(age) else {
+            let millis = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+            let Some(limit) = now.checked_sub(millis) else {
                 return 0;
             };
             let young = |segment: &Segment| segment.sealed_at.is_some_and(|at| at > limit);
             let old = segments.iter().position(young).unwrap_or(segments.len());
-            // One without a time is as old as the next one that has one, at least.
-            let timed = segments[..old]
+            // A segment without a time is at least as old as the next segment that has one.
+            segments[..old]
                 .iter()
-                .rposition(|segment| segment.sealed_at.is_some());
-            timed.map_or(0, |at| at + 1)
+                .rposition(|segment| segment.sealed_at.is_some())
+                .map_or(0, |at| at + 1)
         }
     }
 }
@@ -148,20 +150,15 @@ mod tests {
     #[test]
     fn nothing_goes_that_may_be_younger() {
         let of = segments(&[None, None, Some(100), None, Some(300), None]);
-        let older = |age: u64, now| {
-            expiring(
-                &of,
-                Expiry::OlderThan(Duration::from_millis(age)),
-                (50, now),
-            )
-        };
+        let older =
+            |age: u64, now| expiring(&of, Expiry::OlderThan(Duration::from_millis(age)), 50, now);
         assert_eq!(older(0, 99), 0);
         assert_eq!(older(0, 100), 3);
         assert_eq!(older(200, 299), 0);
         assert_eq!(older(200, 499), 3);
         assert_eq!(older(200, 500), 5);
         assert_eq!(older(u64::MAX, u64::MAX), 0);
-        let keep = |kept| expiring(&of, Expiry::Keep(kept), (50, 0));
+        let keep = |kept| expiring(&of, Expiry::Keep(kept), 50, 0);
         assert_eq!([50, 43, 42, 2, 0].map(keep), [0, 0, 1, 6, 6]);
         assert_eq!(keep(u64::MAX), 0);
     }

@@ -1,4 +1,4 @@
-//! The portable form of the meta file: frames, each with a checksum, in a file of a backup.
+//! The portable form of the meta file: frames with checksums, in a file of a backup.
 
 use omr_errors::Mismatch;
 use std::fs::File;
@@ -18,16 +18,16 @@ use crate::tables::short;
 pub const BACKUP_VERSION: u32 = 1;
 pub(crate) const MAGIC: [u8; 8] = *b"omr-bak\n";
 const HEADER_BYTES: usize = 12;
-/// Longest key and value accepted; a run of the tail is one message or 256 KiB.
+/// The greatest accepted lengths of a key and a value. A run of the tail has one message or up to 256 KiB.
 const MAX_KEY_BYTES: u32 = 1 << 20;
 const MAX_VALUE_BYTES: u32 = 1 << 28;
 
-/// What a frame holds: first the configuration, the state and the histories, last the end.
+/// The kinds of frames. A file begins with the configuration, the state and the histories, and ends with the end.
 pub(crate) const KIND_CONFIG: u8 = 1;
 pub(crate) const KIND_STATE: u8 = 2;
 pub(crate) const KIND_HISTORY: u8 = 3;
 pub(crate) const KIND_END: u8 = 255;
-/// The tables in a backup, with the kind of their frames. Uploads are left out.
+/// The tables in a backup, with the kinds of their frames. Uploads are not backed up.
 pub(crate) const KINDS: [(u8, Rows); 8] = [
     (16, SEGMENTS),
     (17, KEYS),
@@ -39,7 +39,7 @@ pub(crate) const KINDS: [(u8, Rows); 8] = [
     (23, LOG),
 ];
 
-/// Tests a row of such a table, but for the tail, as reading it does.
+/// Tests a row of a table in [`KINDS`] other than the tail, as reading the row does.
 ///
 /// Errors: [`StoreError::Row`].
 pub(crate) fn check_row(seed: u32, rows: Rows, key: &[u8], row: &[u8]) -> Result<(), StoreError> {
@@ -55,14 +55,14 @@ pub(crate) fn check_row(seed: u32, rows: Rows, key: &[u8], row: &[u8]) -> Result
     }
 }
 
-/// The first bytes of a file.
+/// Returns the header of a file.
 pub(crate) fn header() -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     out.extend_from_slice(&BACKUP_VERSION.to_le_bytes());
     out
 }
 
-/// Appends a frame: kind, bytes of key and value, key, value, CRC of all that.
+/// Appends a frame: kind, lengths of key and value, key, value, and the CRC of all these.
 pub(crate) fn push_frame(kind: u8, key: &[u8], value: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.push(kind);
@@ -74,7 +74,7 @@ pub(crate) fn push_frame(kind: u8, key: &[u8], value: &[u8], out: &mut Vec<u8>) 
     out.extend_from_slice(&crc.to_le_bytes());
 }
 
-/// The first three frames.
+/// Appends the first three frames of a file.
 pub(crate) fn push_start(
     config: &BoardConfig,
     state: &State,
@@ -86,15 +86,15 @@ pub(crate) fn push_start(
     push_frame(KIND_HISTORY, &[], &History::encode_all(histories), out);
 }
 
-/// What the first frames say.
+/// The content of the first frames.
 pub(crate) struct Start {
     pub(crate) config: BoardConfig,
     pub(crate) state: State,
-    /// Oldest first; at least one.
+    /// The histories of the board, oldest first; at least one.
     pub(crate) histories: Vec<History>,
 }
 
-/// A frame as read.
+/// A frame that was read.
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) kind: u8,
@@ -102,16 +102,16 @@ pub(crate) struct Frame {
     pub(crate) value: Vec<u8>,
 }
 
-/// Reads a file frame by frame.
+/// A reader of a file, frame by frame.
 #[derive(Debug)]
 pub(crate) struct Frames {
     path: PathBuf,
     file: BufReader<File>,
     hasher: blake3::Hasher,
     offset: u64,
-    /// Frames whose checksums are wrong.
+    /// The faults of frames with wrong checksums.
     pub(crate) damaged: Vec<StoreError>,
-    /// Where the last of them ends.
+    /// The offset of the end of the last such frame.
     damaged_end: Option<u64>,
 }
 
@@ -138,14 +138,13 @@ impl Frames {
         if version != BACKUP_VERSION {
             return Err(StoreError::version("the backup", BACKUP_VERSION, version));
         }
-        let config = frames.next_of(KIND_CONFIG)?;
         let malformed =
             |frames: &Self| frames.bad(Mismatch::new(Evidence::Present, Evidence::Malformed));
-        let config = decode_config(&config).ok_or_else(|| malformed(&frames))?;
-        let state = frames.next_of(KIND_STATE)?;
-        let state = State::decode(&state).map_err(|_| malformed(&frames))?;
-        let histories = frames.next_of(KIND_HISTORY)?;
-        let histories = History::decode_all(&histories).map_err(|_| malformed(&frames))?;
+        let config =
+            decode_config(&frames.next_of(KIND_CONFIG)?).ok_or_else(|| malformed(&frames))?;
+        let state = State::decode(&frames.next_of(KIND_STATE)?).map_err(|_| malformed(&frames))?;
+        let histories =
+            History::decode_all(&frames.next_of(KIND_HISTORY)?).map_err(|_| malformed(&frames))?;
         let start = Start {
             config,
             state,
@@ -154,14 +153,14 @@ impl Frames {
         Ok((frames, start))
     }
 
-    /// The next intact frame; none at the end, once the file's hash agrees. Frames whose checksums are wrong are left
-    /// out and noted; the hash is not looked at then.
+    /// Returns the next intact frame, or `None` at the end, after a test of the file's hash. Frames with wrong
+    /// checksums are skipped and noted; the hash is then not tested.
     ///
     /// Errors: [`StoreError::Backup`].
     pub(crate) fn next(&mut self) -> Result<Option<Frame>, StoreError> {
         let (so_far, frame) = loop {
             if self.damaged_end == Some(self.offset) && self.file.fill_buf()?.is_empty() {
-                // The last frame is one of those.
+                // The last frame of the file is damaged.
                 return Ok(None);
             }
             let so_far = *self.hasher.finalize().as_bytes();
@@ -192,9 +191,9 @@ impl Frames {
         }
     }
 
-    /// The next frame, or what is wrong with its checksum.
+    /// Reads the next frame. The inner error is a wrong checksum.
     ///
-    /// Errors: [`StoreError::Backup`] where the file ends or the frame's lengths are wrong.
+    /// Errors: [`StoreError::Backup`] where the file ends or the lengths in the frame are wrong.
     fn frame(&mut self) -> Result<Result<Frame, Mismatch<Evidence>>, StoreError> {
         let mut bytes = self.take(9)?;
         let sizes = u32_at(&bytes, 1).zip(u32_at(&bytes, 5));
@@ -206,8 +205,10 @@ impl Frames {
         let expected = crc32c::crc32c(&bytes[..9 + body]);
         let found = u32_at(&bytes, 9 + body).unwrap_or_default();
         if expected != found {
-            let (expected, found) = (Evidence::Checksum(expected), Evidence::Checksum(found));
-            return Ok(Err(Mismatch::new(expected, found)));
+            return Ok(Err(Mismatch::new(
+                Evidence::Checksum(expected),
+                Evidence::Checksum(found),
+            )));
         }
         let value = bytes[9 + key as usize..9 + body].to_vec();
         bytes.truncate(9 + key as usize);
@@ -227,11 +228,13 @@ impl Frames {
         Ok(frame.value)
     }
 
-    /// Takes `count` bytes; memory follows what the file has, not what it says.
+    /// Reads `count` bytes. Memory is allocated for bytes that the file has, not for the number that it states.
     fn take(&mut self, count: usize) -> Result<Vec<u8>, StoreError> {
         let mut out = Vec::new();
-        let read = (&mut self.file).take(count as u64).read_to_end(&mut out);
-        let read = read.map_err(StoreError::file)?;
+        let read = (&mut self.file)
+            .take(count as u64)
+            .read_to_end(&mut out)
+            .map_err(StoreError::file)?;
         if read < count {
             let bytes = |count: usize| Evidence::Bytes(self.offset + count as u64);
             return Err(self.bad(Mismatch::new(bytes(count), bytes(read))));
@@ -241,7 +244,7 @@ impl Frames {
         Ok(out)
     }
 
-    /// The error of this file.
+    /// Returns the error of this file at the current offset.
     pub(crate) fn bad(&self, evidence: Mismatch<Evidence>) -> StoreError {
         StoreError::Backup {
             path: self.path.clone(),
@@ -251,52 +254,58 @@ impl Frames {
     }
 }
 
-/// The name of the file of the meta tables after `sequence` transactions, in a history.
+/// Returns the name of the file of the meta tables after `sequence` transactions of a history.
 pub(crate) fn backup_name(sequence: u64, history: &[u8; 16]) -> String {
-    let history = u128::from_be_bytes(*history);
-    format!("meta-{sequence:020}-{history:032x}.bak")
+    let id = u128::from_be_bytes(*history);
+    format!("meta-{sequence:020}-{id:032x}.bak")
 }
 
-/// The transactions and the history in the name of such a file; none in other names.
+/// Returns the number of transactions and the history in the name of a file of the meta tables. Returns `None` for
+/// other names.
 pub(crate) fn named(name: &str) -> Option<(u64, [u8; 16])> {
     let rest = name.strip_prefix("meta-")?.strip_suffix(".bak")?;
     let (sequence, history) = rest.split_once('-')?;
-    let whole = sequence.len() == 20 && history.len() == 32;
-    let history = u128::from_str_radix(history, 16).ok().filter(|_| whole)?;
-    Some((sequence.parse().ok()?, history.to_be_bytes()))
+    if sequence.len() != 20 || history.len() != 32 {
+        return None;
+    }
+    let id = u128::from_str_radix(history, 16).ok()?;
+    Some((sequence.parse().ok()?, id.to_be_bytes()))
 }
 
 /// Tests that a file of the meta tables is an earlier state of a board with these histories.
 ///
-/// Errors: [`StoreError::OtherHistory`] where it is of a history that the board never had, or of one that a restore
-/// ended before.
+/// Errors: [`StoreError::OtherHistory`] where the file is of a history that the board never had, or of a history after
+/// the point at which a restore ended it.
 pub(crate) fn precedes(name: &str, histories: &[History]) -> Result<(), StoreError> {
     let Some((sequence, id)) = named(name) else {
         return Ok(());
     };
-    let at = histories.iter().position(|history| history.id == id);
-    let ended = at.map(|at| histories.get(at + 1).map_or(u64::MAX, |next| next.sequence));
-    if ended.is_some_and(|ended| sequence <= ended) {
-        Ok(())
-    } else {
-        Err(StoreError::OtherHistory {
-            name: name.to_owned(),
-            history: histories.last().map_or([0; 16], |history| history.id),
-        })
+    if let Some(at) = histories.iter().position(|history| history.id == id) {
+        let end = histories.get(at + 1).map_or(u64::MAX, |next| next.sequence);
+        if sequence <= end {
+            return Ok(());
+        }
     }
+    Err(StoreError::OtherHistory {
+        name: name.to_owned(),
+        history: histories.last().map_or([0; 16], |history| history.id),
+    })
 }
 
-/// Tests that such files, those that are newer left out, are earlier states of a board in `state` with these histories.
+/// Tests that the files of the meta tables are earlier states of a board in `state` with these histories. Files newer
+/// than `state` are not tested.
 ///
-/// Errors: [`StoreError::OtherHistory`] where files of two histories of the board came into one folder.
+/// Errors: [`StoreError::OtherHistory`] where the folder contains files of two histories of the board.
 pub(crate) fn one_history(
     files: &[PathBuf],
     state: &State,
     histories: &[History],
 ) -> Result<(), StoreError> {
     for file in files {
-        let name = file.file_name().and_then(|name| name.to_str());
-        let name = name.unwrap_or_default();
+        let name = file
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
         if named(name).is_some_and(|(sequence, _)| sequence <= state.sequence) {
             precedes(name, histories)?;
         }
@@ -311,9 +320,10 @@ fn is_no_folder(error: &io::Error) -> bool {
     )
 }
 
-/// Files of meta tables of a folder, the newest first, at least one. Their histories are not looked at.
+/// Returns the files of meta tables in a folder, the newest first; there is at least one. Their histories are not
+/// tested.
 ///
-/// Errors: [`StoreError::NoBackup`].
+/// Errors: [`StoreError::NoBackup`], and those of the disk.
 pub(crate) fn newest_first(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut found = Vec::new();
     let entries = match std::fs::read_dir(folder) {
@@ -323,8 +333,8 @@ pub(crate) fn newest_first(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
         entries => entries.map_err(StoreError::file)?,
     };
     for entry in entries {
-        let name = entry?.file_name();
-        let name = name.to_str().unwrap_or_default();
+        let file_name = entry?.file_name();
+        let name = file_name.to_str().unwrap_or_default();
         found.extend(named(name).map(|(sequence, _)| (sequence, name.to_owned())));
     }
     if found.is_empty() {

@@ -1,4 +1,4 @@
-//! Hashes of a server's messages.
+//! The hashes of a server's messages.
 
 use std::ops::Range;
 
@@ -7,9 +7,10 @@ use crate::error::StoreError;
 use crate::hashes::{Gathered, MessageHashes, Take, gather, keep_again, kept_of};
 
 impl Store {
-    /// The hashes of messages as far as the store keeps them under a tag; what damage took is missing.
+    /// Returns the hashes that the store keeps under `tag`, one entry a message of `range`. Hashes lost to damage are
+    /// `None`.
     ///
-    /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`], those of the database.
+    /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`], and those of the database.
     pub fn kept_hashes(
         &self,
         range: Range<u64>,
@@ -18,10 +19,10 @@ impl Store {
         kept_of(self, &range, tag)
     }
 
-    /// The hashes of all messages of a range: those that are kept under a tag, and the others taken now, for
-    /// [`Store::keep_hashes`].
+    /// Returns the hashes of all messages of `range`. Those that the store does not keep under `tag` are computed by
+    /// `take`; [`Store::keep_hashes`] stores them.
     ///
-    /// Errors: as [`Store::read`].
+    /// Errors: those of [`Store::read`].
     pub fn hashes(
         &self,
         range: Range<u64>,
@@ -31,7 +32,7 @@ impl Store {
         gather(self, range, tag, take)
     }
 
-    /// Keeps hashes of messages from `first` on in place of those that are missing.
+    /// Stores hashes of the messages from `first` on that the store does not keep yet.
     ///
     /// Errors: those of the database.
     pub fn keep_hashes(&self, first: u64, hashes: &MessageHashes) -> Result<(), StoreError> {

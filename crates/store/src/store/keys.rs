@@ -1,4 +1,4 @@
-//! Detection keys: objects named by the hash of their content.
+//! Detection keys: objects named by the hashes of their contents.
 
 use omr_errors::Mismatch;
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use crate::format::{KEYS, hash_of, numbers};
 use crate::meta::{Outcome, lock};
 use crate::tables::{List, View};
 
-/// Hash and bytes of every key.
+/// Lists the hash and the length in bytes of every key.
 pub(crate) fn list(view: &View) -> Result<List<([u8; 32], u64)>, StoreError> {
     view.list(KEYS, |key, value| {
         let [bytes] = numbers("keys", key, value)?;
@@ -22,7 +22,7 @@ pub(crate) fn list(view: &View) -> Result<List<([u8; 32], u64)>, StoreError> {
 }
 
 impl StoreError {
-    /// The error of a key that is not what its hash names.
+    /// Returns the error of a key whose content does not have its hash.
     pub(super) fn key(hash: &[u8; 32], evidence: Mismatch<Evidence>) -> Self {
         Self::Damaged {
             object: key_name(hash),
@@ -34,32 +34,30 @@ impl StoreError {
 }
 
 impl Store {
-    /// Bytes of a complete key; none where there is no such key, or where its row is damaged: uploading the key again
-    /// mends that.
+    /// Returns the length of a complete key in bytes. Returns `None` if there is no such key, or if its row is damaged,
+    /// which another upload of the key mends.
     ///
     /// Errors: those of the database.
     pub fn key_bytes(&self, hash: [u8; 32]) -> Result<Option<u64>, StoreError> {
-        self.inner().meta.view(|view| {
-            let value = match view.get(KEYS, &hash) {
-                Err(fault @ StoreError::Row { .. }) => {
-                    tracing::error!(%fault, "a key is set aside: its owner has to register it again");
-                    None
-                }
-                other => other?,
-            };
-            let Some(value) = value else {
-                return Ok(None);
-            };
-            let [bytes] = numbers("keys", &hash, &value)?;
-            Ok(Some(bytes))
+        self.inner().meta.view(|view| match view.get(KEYS, &hash) {
+            Err(fault @ StoreError::Row { .. }) => {
+                tracing::error!(%fault, "a key is set aside: its owner has to register it again");
+                Ok(None)
+            }
+            Err(other) => Err(other),
+            Ok(None) => Ok(None),
+            Ok(Some(value)) => {
+                let [bytes] = numbers("keys", &hash, &value)?;
+                Ok(Some(bytes))
+            }
         })
     }
 
-    /// A reader of a key. Where its content is not what the hash names, the last read fails with
-    /// [`StoreError::Damaged`] in an [`io::Error`]: what came before it must not be used then.
+    /// Returns a reader of a key. If the content does not have this hash, the last read fails with
+    /// [`StoreError::Damaged`] in an [`io::Error`], and nothing that was read may be used.
     ///
-    /// Errors: [`StoreError::NoKey`], [`StoreError::Damaged`] where the object is missing, and
-    /// those of the database and of the objects.
+    /// Errors: [`StoreError::NoKey`], [`StoreError::Damaged`] where the object is missing, and those of the database
+    /// and of the objects.
     pub fn open_key(&self, hash: [u8; 32]) -> Result<Box<dyn Read + Send>, StoreError> {
         let expected = self.key_bytes(hash)?.ok_or(StoreError::NoKey(hash))?;
         Ok(Box::new(self.key_reader(hash, expected)?))
@@ -83,7 +81,7 @@ impl Store {
         })
     }
 
-    /// Removes a key; one that is not there is no error. Readers that have it open may fail.
+    /// Removes a key. A missing key is not an error. Readers that have the key open may fail.
     ///
     /// Errors: those of the database and of the objects.
     pub fn delete_key(&self, hash: [u8; 32]) -> Result<(), StoreError> {
@@ -107,7 +105,7 @@ impl Store {
         let _gate = match inner.gate.try_write() {
             Ok(gate) => gate,
             Err(TryLockError::Poisoned(gate)) => gate.into_inner(),
-            // A backup may want the object, or the same key is coming again: left to a sweep.
+            // A backup may want the object, or the same key may be uploaded again. A later sweep removes the object.
             Err(TryLockError::WouldBlock) => return Ok(()),
         };
         if self.key_bytes(hash)?.is_none() {
@@ -117,7 +115,7 @@ impl Store {
     }
 }
 
-/// Reads a key and tests it at the end.
+/// A reader of a key that tests the content at its end.
 pub(crate) struct KeyReader {
     reader: Reader,
     hasher: blake3::Hasher,
@@ -128,7 +126,7 @@ pub(crate) struct KeyReader {
 }
 
 impl KeyReader {
-    /// The next bytes; empty at the end, once all agrees.
+    /// Returns the next bytes; empty at the end, after a test of length and hash.
     ///
     /// Errors: [`StoreError::Damaged`], and those of the objects.
     pub(crate) fn next(&mut self) -> Result<Bytes, StoreError> {

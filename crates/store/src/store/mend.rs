@@ -1,4 +1,4 @@
-//! Rows of segments that are damaged or missing, made anew of the objects.
+//! Damaged or missing rows of segments, made again from the objects.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use crate::format::{Layout, SEGMENTS, index_key};
 use crate::meta::{Meta, Outcome};
 use crate::segment::{SEGMENTS_PREFIX, Segment};
 
-/// Makes the rows of segments anew that are damaged, where their objects are intact: all but the time of sealing stands
-/// in them. Where one is not, the rows stay as they are, and its messages cannot be read.
+/// Makes damaged rows of segments again from their objects, which contain everything but the time of sealing. If an
+/// object is missing or damaged, the rows stay as they are, and its messages cannot be read.
 ///
 /// Errors: those of the database and of the objects.
 pub(crate) fn segments(meta: &Meta, place: &Place) -> Result<(), StoreError> {
@@ -38,12 +38,12 @@ pub(crate) fn segments(meta: &Meta, place: &Place) -> Result<(), StoreError> {
     })?;
     tracing::warn!(
         rows = found.len(),
-        "rows of segments are made anew of the objects"
+        "damaged rows of segments are made again from the objects"
     );
     Ok(())
 }
 
-/// The segments among the objects that fill gaps, as far as there are any.
+/// Returns the segments among the objects that fill gaps, as far as there are any.
 pub(crate) fn filling(
     layout: &Layout,
     board_id: &[u8; 16],
@@ -64,7 +64,7 @@ pub(crate) fn filling(
     Ok(found)
 }
 
-/// What segments in order leave out of a range.
+/// Returns the parts of a range that consecutive segments leave out.
 pub(crate) fn gaps(segments: &[Segment], range: Range<u64>) -> Vec<Range<u64>> {
     let (mut out, mut next) = (Vec::new(), range.start);
     for segment in segments {
@@ -79,7 +79,7 @@ pub(crate) fn gaps(segments: &[Segment], range: Range<u64>) -> Vec<Range<u64>> {
     out
 }
 
-/// The intact segment among the objects that begins with message `first` and ends by `end`.
+/// Returns the intact segment among the objects that begins with message `first` and ends at or before `end`.
 fn beginning(
     layout: &Layout,
     board_id: &[u8; 16],

@@ -1,4 +1,4 @@
-//! Immutable objects, in a folder or a bucket, by calls that wait.
+//! Immutable objects in a folder or a bucket. Calls block until they are done.
 
 #[cfg(feature = "s3")]
 pub(crate) mod bucket;
@@ -12,71 +12,72 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::error::{StoreError, hex};
+use crate::error::StoreError;
 use folder::Folder;
+use omr_errors::hex;
 
-/// Bytes that a reader takes at a time.
+/// The number of bytes that a reader reads at a time.
 const READ_BYTES: usize = 1 << 20;
-/// The object that names the board.
+/// The name of the object that contains the board's configuration.
 pub(crate) const MARKER: &str = "board";
 pub(crate) const KEYS_PREFIX: &str = "keys";
 
-/// Where the immutable objects are: segments and detection keys.
+/// The place of the immutable objects, which are segments and detection keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Objects {
-    /// In the folder `objects` of the store.
+    /// The folder `objects` of the store.
     Local,
-    /// In a bucket, in builds with the feature `s3`.
+    /// A bucket, in builds with the feature `s3`.
     Bucket {
-        /// `s3://bucket/prefix`.
+        /// The address, `s3://bucket/prefix`.
         url: String,
-        /// Options of `object_store`'s S3 client: `endpoint`, `region`, `access_key_id`,
-        /// `secret_access_key`, `allow_http` and others.
+        /// The options of `object_store`'s S3 client: `endpoint`, `region`, `access_key_id`, `secret_access_key`,
+        /// `allow_http` and others.
         options: BTreeMap<String, String>,
     },
 }
 
-/// The name of a key's object.
+/// Returns the name of a key's object.
 pub(crate) fn key_name(hash: &[u8; 32]) -> String {
     format!("{KEYS_PREFIX}/{}", hex(hash))
 }
 
-/// What keeps objects. Names are paths with `/`.
+/// A store of objects. Names are paths with `/` between their parts.
 pub(crate) trait Backend: fmt::Debug + Send + Sync {
-    /// Stores an object; it is durable when this returns.
+    /// Stores an object. It is durable when this returns.
     fn put(&self, name: &str, bytes: Bytes) -> Result<(), StoreError>;
 
-    /// Begins an object that comes in pieces.
+    /// Begins an object that is written in pieces.
     fn draft(&self, name: &str) -> Result<Box<dyn Draft>, StoreError>;
 
-    /// A whole object; none where it is missing.
+    /// Returns a whole object, or `None` if it is missing.
     fn get(&self, name: &str) -> Result<Option<Bytes>, StoreError>;
 
-    /// A reader of an object from its start to its end; none where it is missing.
+    /// Returns a reader of an object from its start to its end, or `None` if it is missing.
     fn reader(&self, name: &str) -> Result<Option<Reader>, StoreError>;
 
-    /// Names and bytes of the objects below a folder.
+    /// Returns the names and lengths in bytes of the objects below a folder.
     fn list(&self, folder: &str) -> Result<Vec<(String, u64)>, StoreError>;
 
-    /// Removes an object; one that is missing is no error.
+    /// Removes an object. A missing object is not an error.
     fn delete(&self, name: &str) -> Result<(), StoreError>;
 }
 
-/// An object under way; nothing of it shows before it is finished, and nothing stays where it never is.
+/// An unfinished object. It is invisible before it is finished, and is removed if it never is.
 pub(crate) trait Draft {
     fn write(&mut self, data: &[u8]) -> Result<(), StoreError>;
 
-    /// Stores what came; it is durable when this returns.
+    /// Completes the object. It is durable when this returns.
     fn finish(self: Box<Self>) -> Result<(), StoreError>;
 }
 
-/// The bytes of an object, some at a time.
+/// The bytes of an object, in pieces.
 pub(crate) trait Pieces: Send {
-    /// The next bytes; empty at the end.
+    /// Returns the next bytes; empty at the end.
     fn next(&mut self) -> Result<Bytes, StoreError>;
 }
 
-/// Reads an object from its start to its end.
+/// A reader of an object from its start to its end.
 pub(crate) type Reader = Box<dyn Pieces>;
 
 /// The objects of a store.
@@ -88,7 +89,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Opens the place; `folder` is that of local objects, made where absent.
+    /// Opens the place of the objects. `folder` is the folder of local objects, which is created if it does not exist.
     pub(crate) fn open(objects: &Objects, folder: PathBuf) -> Result<Self, StoreError> {
         Ok(Self::new(match objects {
             Objects::Local => Arc::new(Folder::open(folder)?),
@@ -109,7 +110,7 @@ impl Place {
         }
     }
 
-    /// Lets a test fail the operation or crash before or after it.
+    /// Lets a test fail the operation, or crash before or after it.
     fn operate(&self, name: &str) -> Result<(), StoreError> {
         #[cfg(test)]
         if let Some(disk) = &self.disk {
@@ -119,14 +120,14 @@ impl Place {
         Ok(())
     }
 
-    /// Stores an object; it is durable when this returns.
+    /// Stores an object. It is durable when this returns.
     pub(crate) fn put(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
         self.operate(name)?;
         self.backend.put(name, bytes)?;
         self.operate(name)
     }
 
-    /// Begins an object that comes in pieces.
+    /// Begins an object that is written in pieces.
     pub(crate) fn writer(&self, name: &str) -> Result<Writer<'_>, StoreError> {
         Ok(Writer {
             place: self,
@@ -135,22 +136,22 @@ impl Place {
         })
     }
 
-    /// A whole object; none where it is missing.
+    /// Returns a whole object, or `None` if it is missing.
     pub(crate) fn get(&self, name: &str) -> Result<Option<Bytes>, StoreError> {
         self.backend.get(name)
     }
 
-    /// A reader of an object; none where it is missing.
+    /// Returns a reader of an object, or `None` if it is missing.
     pub(crate) fn reader(&self, name: &str) -> Result<Option<Reader>, StoreError> {
         self.backend.reader(name)
     }
 
-    /// Names and bytes of the objects below a folder.
+    /// Returns the names and lengths in bytes of the objects below a folder.
     pub(crate) fn list(&self, folder: &str) -> Result<Vec<(String, u64)>, StoreError> {
         self.backend.list(folder)
     }
 
-    /// Removes an object; one that is missing is no error.
+    /// Removes an object. A missing object is not an error.
     pub(crate) fn delete(&self, name: &str) -> Result<(), StoreError> {
         self.operate(name)?;
         self.backend.delete(name)?;
@@ -158,7 +159,7 @@ impl Place {
     }
 }
 
-/// The error of an object.
+/// Returns the error of an operation on an object.
 fn failed(name: &str, source: impl Error + Send + Sync + 'static) -> StoreError {
     StoreError::Objects {
         object: name.to_owned(),
@@ -166,7 +167,7 @@ fn failed(name: &str, source: impl Error + Send + Sync + 'static) -> StoreError 
     }
 }
 
-/// An object under way; nothing of it shows before [`Writer::finish`].
+/// An unfinished object. It is invisible before [`Writer::finish`].
 pub(crate) struct Writer<'a> {
     place: &'a Place,
     name: String,
@@ -178,7 +179,7 @@ impl Writer<'_> {
         self.draft.write(data)
     }
 
-    /// Stores what came; it is durable when this returns.
+    /// Completes the object. It is durable when this returns.
     pub(crate) fn finish(self) -> Result<(), StoreError> {
         self.place.operate(&self.name)?;
         self.draft.finish()?;

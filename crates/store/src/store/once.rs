@@ -1,4 +1,4 @@
-//! One-time keys of a server's messages, some of which are in segments.
+//! The one-time keys of a server's messages, which are in segments and in the tail.
 
 use super::Store;
 use crate::error::StoreError;
@@ -8,11 +8,11 @@ use crate::once::{check_count, check_listed, list_all};
 use crate::tables::View;
 
 impl Store {
-    /// Lists the keys of all messages anew where the list lacks some, as after restoring; gives whether it did.
-    /// Until then nothing can be appended. `progress(done, total)` counts messages.
+    /// Lists the keys of all messages again if the list lacks some, as after a restore. Returns whether it did. Until
+    /// then nothing can be appended. `progress(done, total)` counts messages.
     ///
-    /// Errors: [`StoreError::Damaged`] where messages cannot be read, [`StoreError::Row`] where two messages have one
-    /// key, and those of the database.
+    /// Errors: [`StoreError::Damaged`] where messages cannot be read, [`StoreError::Row`] where two messages have the
+    /// same key, and those of the database.
     pub fn index_keys(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<bool, StoreError> {
         let meta = &self.inner().meta;
         match meta.view(|view| check_count(view, &meta.layout)) {
@@ -30,7 +30,7 @@ impl Store {
     }
 }
 
-/// Tests the keys of whole records, the first of index `first`; the first fault.
+/// Tests that the one-time keys of whole records are listed. The first record has the index `first`.
 pub(crate) fn check_records(
     view: &View,
     layout: &Layout,

@@ -7,28 +7,28 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
 use crate::database::sync_dir;
-use crate::error::{StoreError, hex};
-use omr_errors::Mismatch;
+use crate::error::StoreError;
+use omr_errors::{Mismatch, hex};
 
 #[derive(Debug)]
 pub(crate) struct Partial {
     pub(crate) hash: [u8; 32],
     pub(crate) path: PathBuf,
     pub(crate) total: u64,
-    /// `Progress::next`, for those who need not wait.
+    /// A copy of `Progress::next` that can be read without the lock.
     pub(crate) received: AtomicU64,
     pub(crate) state: Mutex<Progress>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// Bytes received, and those of them that are synced and recorded.
+    /// The number of bytes received, and the number of those that are synced and recorded.
     pub(crate) next: u64,
     pub(crate) durable: u64,
     /// The store's clock at the last chunk.
     pub(crate) touched: u64,
     pub(crate) file: Option<File>,
-    /// Complete or dropped: no longer in the map.
+    /// Whether the upload is complete or deleted, and no longer in the map.
     pub(crate) over: bool,
 }
 
@@ -49,7 +49,7 @@ impl Partial {
         }
     }
 
-    /// Returns the part of a chunk that has not been received, when `next` bytes of the key have been.
+    /// Returns the part of a chunk that was not received before; `next` bytes of the key were received so far.
     ///
     /// Errors: [`StoreError::UploadOffset`], [`StoreError::UploadSize`].
     pub(crate) fn missing<'a>(
@@ -73,9 +73,14 @@ impl Partial {
 impl Progress {
     pub(crate) fn file(&mut self, path: &Path) -> Result<&mut File, StoreError> {
         if self.file.is_none() {
-            let mut options = OpenOptions::new();
-            let options = options.read(true).write(true).create(true).truncate(false);
-            self.file = Some(options.open(path).map_err(StoreError::file)?);
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)
+                .map_err(StoreError::file)?;
+            self.file = Some(file);
             if let Some(dir) = path.parent() {
                 sync_dir(dir)?;
             }

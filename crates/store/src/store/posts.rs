@@ -1,8 +1,8 @@
-//! Ids of posts, remembered so that a repeated post is not made again.
+//! The ids of posts, remembered so that a repeated post is not appended again.
 //!
-//! The clock is the time that the store has been open in its life, counted by the monotonic clock
-//! and stored with every transaction. The wall clock has no part in it, so none of its jumps can
-//! make an id forgotten early; time during which the store is closed does not count.
+//! The clock counts the time for which the store has been open, by the monotonic clock, and is stored with every
+//! transaction. It does not depend on the wall clock, whose jumps could make the store forget an id too early. Time
+//! during which the store is closed does not count.
 
 use std::ops::Range;
 
@@ -13,14 +13,14 @@ use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{ORDER, POSTS, bad_row, index_key, numbers, open_row, pack, seal_row};
 use crate::tables::{Open, Writing};
 
-/// Bytes of a row's numbers: first index, count, time. The hash follows.
+/// The length of a row's numbers (first index, count, time) in bytes. The hash follows them.
 const NUMBERS: u64 = 24;
 
-/// A post that is remembered.
+/// A remembered post.
 pub(crate) struct Known {
     pub(crate) range: Range<u64>,
     time: u64,
-    /// Of its contents and account.
+    /// The hash of the post's account and contents.
     hash: [u8; 32],
 }
 
@@ -38,13 +38,14 @@ impl Known {
         })
     }
 
-    /// Whether a post of this hash is this one.
+    /// Returns whether a post with this hash is the remembered one.
     pub(crate) fn is_of(&self, hash: &[u8; 32]) -> bool {
         self.hash == *hash
     }
 }
 
-/// The hash of a post's account and contents; every message of a board has the same lengths.
+/// Returns the hash of a post's account and contents. Lengths of messages are not hashed, as they are the same for all
+/// messages of a board.
 pub(crate) fn contents(post: &Post) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("omr store v1 post");
     hasher.update(&(post.account.len() as u64).to_le_bytes());
@@ -58,9 +59,9 @@ pub(crate) fn contents(post: &Post) -> [u8; 32] {
 
 /// The two tables of ids in a transaction.
 pub(crate) struct Ids<'t> {
-    /// Id to first index, count, time and hash.
+    /// The table from an id to first index, count, time and hash.
     posts: Open<'t>,
-    /// First index to id.
+    /// The table from a first index to an id.
     order: Open<'t>,
     seed: u32,
 }
@@ -74,7 +75,7 @@ impl<'t> Ids<'t> {
         })
     }
 
-    /// The post of an id, if it is remembered. A damaged row is not.
+    /// Returns the remembered post with an id. A damaged row counts as forgotten.
     pub(crate) fn find(&self, id: &[u8; 16]) -> Result<Option<Known>, StoreError> {
         let found = self.posts.get(id.as_slice()).map_err(Redb)?;
         let Some(row) = found else {
@@ -98,18 +99,21 @@ impl<'t> Ids<'t> {
         time: u64,
         hash: &[u8; 32],
     ) -> Result<(), StoreError> {
-        let mut post = pack([range.start, range.end - range.start, time]);
-        post.extend_from_slice(hash);
-        let post = seal_row(self.seed, "posts", id, &post);
-        let (posts, order) = (&mut self.posts, &mut self.order);
-        posts.insert(id.as_slice(), post.as_slice()).map_err(Redb)?;
-        let key = index_key(range.start);
-        let id = seal_row(self.seed, "order", &key, id);
-        order.insert(key.as_slice(), id.as_slice()).map_err(Redb)?;
+        let mut value = pack([range.start, range.end - range.start, time]);
+        value.extend_from_slice(hash);
+        let post = seal_row(self.seed, "posts", id, &value);
+        self.posts
+            .insert(id.as_slice(), post.as_slice())
+            .map_err(Redb)?;
+        let first = index_key(range.start);
+        let order = seal_row(self.seed, "order", &first, id);
+        self.order
+            .insert(first.as_slice(), order.as_slice())
+            .map_err(Redb)?;
         Ok(())
     }
 
-    /// Forgets at most `most` ids from before `time`, the oldest first, and what is damaged on the way.
+    /// Removes at most `most` ids from before `time`, the oldest first, including damaged rows.
     pub(crate) fn forget(&mut self, time: u64, most: usize) -> Result<(), StoreError> {
         for _ in 0..most {
             let Some(oldest) = self.oldest()? else {
@@ -129,36 +133,43 @@ impl<'t> Ids<'t> {
     }
 
     fn oldest(&self) -> Result<Option<Oldest>, StoreError> {
-        let Some((key, row)) = self.order.first().map_err(Redb)? else {
+        let Some((first, row)) = self.order.first().map_err(Redb)? else {
             return Ok(None);
         };
-        let key = key.value().to_vec();
-        let id = open_row(self.seed, "order", &key, row.value()).and_then(|value| {
-            let id: Result<[u8; 16], _> = value.try_into();
-            id.map_err(|_| bad_row("order", &key, Evidence::Bytes(16), value.len()))
+        let key = first.value().to_vec();
+        let named = open_row(self.seed, "order", &key, row.value()).and_then(|value| {
+            <[u8; 16]>::try_from(value)
+                .map_err(|_| bad_row("order", &key, Evidence::Bytes(16), value.len()))
         });
-        let (id, time) = match id {
-            Err(fault) => (None, Err(fault)),
-            Ok(id) => {
-                let post = self.posts.get(id.as_slice()).map_err(Redb)?;
-                let time = match &post {
-                    None => Err(bad_row("posts", &id, Evidence::Present, 0)),
-                    Some(post) => open_row(self.seed, "posts", &id, post.value())
-                        .and_then(|value| Ok(Known::decode(&id, value)?.time)),
-                };
-                (Some(id), time)
+        let id = match named {
+            Ok(id) => id,
+            Err(fault) => {
+                return Ok(Some(Oldest {
+                    key,
+                    id: None,
+                    time: Err(fault),
+                }));
             }
         };
-        Ok(Some(Oldest { key, id, time }))
+        let time = match self.posts.get(id.as_slice()).map_err(Redb)? {
+            None => Err(bad_row("posts", &id, Evidence::Present, 0)),
+            Some(post) => open_row(self.seed, "posts", &id, post.value())
+                .and_then(|value| Ok(Known::decode(&id, value)?.time)),
+        };
+        Ok(Some(Oldest {
+            key,
+            id: Some(id),
+            time,
+        }))
     }
 }
 
-/// The oldest post that is remembered.
+/// The oldest remembered post.
 struct Oldest {
-    /// Its key in the order.
+    /// The post's key in the table of the order.
     key: Vec<u8>,
-    /// Unknown where the row of the order is damaged.
+    /// The id; `None` where the row of the order is damaged.
     id: Option<[u8; 16]>,
-    /// When it was posted, or what hides it.
+    /// The time of the post, or the damage that hides it.
     time: Result<u64, StoreError>,
 }

@@ -13,31 +13,33 @@ pub type KeyValue = (Vec<u8>, Vec<u8>);
 /// A change of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// Stores a record, over another of the same key.
+    /// A record is stored, and replaces another one with the same key.
     Put {
-        /// Its table, 1 to 255 bytes.
+        /// The name of the table, 1 to 255 bytes.
         table: String,
-        /// Its key.
+        /// The key of the record.
         key: Vec<u8>,
-        /// Its value.
+        /// The value of the record.
         value: Vec<u8>,
     },
-    /// Removes a record, where it is there.
+    /// A record is removed if it exists.
     Delete {
-        /// Its table, 1 to 255 bytes.
+        /// The name of the table, 1 to 255 bytes.
         table: String,
-        /// Its key.
+        /// The key of the record.
         key: Vec<u8>,
     },
 }
 
-/// The key of a record in the meta file: length of the table's name, name, key.
+/// Returns the key of a record in the meta file: the length of the table's name, the name, the key.
 ///
 /// Errors: [`StoreError::TableName`].
 pub(crate) fn full_key(table: &str, key: &[u8]) -> Result<Vec<u8>, StoreError> {
     let found = table.len();
-    let len = u8::try_from(found).ok().filter(|len| *len > 0);
-    let len = len.ok_or(StoreError::TableName(found))?;
+    let len = match u8::try_from(found) {
+        Ok(len) if len > 0 => len,
+        _ => return Err(StoreError::TableName(found)),
+    };
     let mut out = Vec::with_capacity(1 + found + key.len());
     out.push(len);
     out.extend_from_slice(table.as_bytes());
@@ -46,27 +48,27 @@ pub(crate) fn full_key(table: &str, key: &[u8]) -> Result<Vec<u8>, StoreError> {
 }
 
 impl Store {
-    /// A record; none where it is not there.
+    /// Returns the value of a record, or `None` if there is no such record.
     ///
-    /// Errors: [`StoreError::Row`] where it is damaged, and those of the database.
+    /// Errors: [`StoreError::TableName`], [`StoreError::Row`] where the record is damaged, and those of the database.
     pub fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let key = full_key(table, key)?;
-        self.inner().meta.view(|view| view.get(RECORDS, &key))
+        let full = full_key(table, key)?;
+        self.inner().meta.view(|view| view.get(RECORDS, &full))
     }
 
-    /// The records of a table, in the order of their keys. Damaged ones are set aside: logged and left out.
+    /// Returns the records of a table in the order of their keys. Damaged records are logged and left out.
     ///
-    /// Errors: those of the database.
+    /// Errors: [`StoreError::TableName`], and those of the database.
     pub fn scan(&self, table: &str) -> Result<Vec<KeyValue>, StoreError> {
         let mut out = Vec::new();
         self.each_record(table, |key, value| out.push((key.to_vec(), value.to_vec())))?;
         Ok(out)
     }
 
-    /// Calls `each` with key and value of the records of a table, in the order of their keys, none of which are kept.
-    /// Damaged ones are set aside: logged and left out.
+    /// Calls `each` with key and value of every record of a table, in the order of their keys, without collecting them.
+    /// Damaged records are logged and left out.
     ///
-    /// Errors: those of the database.
+    /// Errors: [`StoreError::TableName`], and those of the database.
     pub fn each_record(
         &self,
         table: &str,

@@ -1,4 +1,4 @@
-//! Repair: from the store's own objects, from a backup, or by dropping what is only a memory.
+//! Repair of a store: from its own objects, from a backup, or by removal of rows that are only memories.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -15,7 +15,7 @@ use super::restore::{copy_key, copy_segment};
 use super::{Named, Store, marker_fault, sealed};
 use crate::chain;
 use crate::config::Clues;
-use crate::error::{Redb, StoreError, hex};
+use crate::error::{Redb, StoreError};
 use crate::format::{
     KEYS, KEYS_CONFIG, META, ORDER, POSTS, RECORDS, SEGMENTS, SPENT, TAIL, encode_config,
     index_key, index_of, open_row, pack, seal_row,
@@ -27,16 +27,18 @@ use crate::segment::{SEGMENTS_PREFIX, Segment};
 use crate::tables::short;
 use crate::tail::tail_piece;
 use crate::verify::{Report, Tables, meta_faults};
+use omr_errors::hex;
 
 impl Store {
-    /// Mends what is damaged: the mark of the objects from the meta file; rows of keys from their objects; segments,
-    /// keys, lost messages and records from the folder of a backup, where one is given; the list of one-time keys from
-    /// the messages. Ids of posts and hashes that are damaged are dropped.
+    /// Mends what is damaged: the marker of the objects from the meta file; rows of keys from their objects; segments,
+    /// keys, lost messages and records from the backups in the folder `from`, if there is one; the list of one-time
+    /// keys from the messages. Damaged ids of posts and damaged hashes are removed.
     ///
-    /// Without a backup also what only a backup could mend is dropped: rows of keys and records, and a mark takes the
-    /// place of a damaged record of the tail. With one it is left and reported: another backup may have it.
+    /// Without a backup, repair also removes what only a backup could mend: damaged rows of keys and records are
+    /// deleted, and a mark replaces a damaged record of the tail. With a backup these stay and are reported, since
+    /// another backup may have them.
     ///
-    /// Errors: as [`Store::verify`].
+    /// Errors: those of [`Store::verify`].
     pub fn repair(&self, from: Option<&Path>) -> Result<Report, StoreError> {
         let mut done = Vec::new();
         let mut also = Vec::new();
@@ -60,12 +62,12 @@ impl Store {
         }
         let mut report = self.verify(&mut |_, _| {})?;
         report.repaired = done;
-        // A backup's own fault says why something stays.
+        // A fault of the backup explains why some damage stays.
         report.faults.extend(also);
         Ok(report)
     }
 
-    /// Writes the rows of the meta table anew.
+    /// Writes the rows of the meta table again.
     fn mend_meta(&self, done: &mut Vec<String>) -> Result<(), StoreError> {
         let meta = &self.inner().meta;
         if meta.view(meta_faults)?.is_empty() {
@@ -80,7 +82,7 @@ impl Store {
                 let config = encode_config(&meta.config);
                 table.insert(key, config.as_slice()).map_err(Redb)?;
             }
-            // The state is written with every transaction.
+            // Every transaction writes the state.
             Ok(Outcome::Commit(()))
         })?;
         done.push("rows of the meta table".into());
@@ -90,7 +92,7 @@ impl Store {
     fn mend_marker(&self, done: &mut Vec<String>) -> Result<(), StoreError> {
         let inner = self.inner();
         if marker_fault(&inner.place)?.is_some() {
-            // Opening has tested that the place is this board's.
+            // Opening has tested that the place belongs to this board.
             let mark = Bytes::from(encode_config(&inner.meta.config));
             inner.place.put(MARKER, mark)?;
             done.push(MARKER.into());
@@ -98,7 +100,7 @@ impl Store {
         Ok(())
     }
 
-    /// Drops damaged ids of posts, and makes their order anew.
+    /// Removes damaged ids of posts, and makes their order again.
     pub(super) fn mend_post_ids(&self, done: &mut Vec<String>) -> Result<(), StoreError> {
         let meta = &self.inner().meta;
         let sound = meta.view(|view| {
@@ -128,7 +130,7 @@ impl Store {
         Ok(())
     }
 
-    /// Mends rows of keys, by the objects that are there, and objects, by the backup.
+    /// Mends rows of keys from the objects, and objects from the backup.
     fn mend_keys(
         &self,
         from: Option<&Path>,
@@ -153,7 +155,7 @@ impl Store {
                 .iter()
                 .filter_map(|key| key.as_slice().try_into().ok())
                 .collect();
-            // Where the hash itself is damaged, the object of the right one has no row.
+            // If the hash in a row is damaged, the object with the right hash has no row.
             for (name, _) in inner.place.list(KEYS_PREFIX)? {
                 if !names.contains(&name) {
                     hashes.extend(hash_in(&name));
@@ -161,14 +163,16 @@ impl Store {
             }
             let mut mended = Vec::new();
             for hash in hashes {
-                let bytes = match self.object_bytes(&hash)? {
+                let found = match self.object_bytes(&hash)? {
                     Some(bytes) => Some(bytes),
                     None => self.fetch_key(&hash, from)?,
                 };
-                mended.extend(bytes.map(|bytes| (hash, bytes)));
+                if let Some(bytes) = found {
+                    mended.push((hash, bytes));
+                }
             }
             inner.meta.transact(|writing, _| {
-                // What stays of them has no object: its owner has to register it again.
+                // Rows that are still damaged have no object: the owner has to register the key again.
                 writing.drop_damaged(KEYS)?;
                 for (hash, bytes) in &mended {
                     writing.put(KEYS, hash, &pack([*bytes]))?;
@@ -201,7 +205,7 @@ impl Store {
         Ok(())
     }
 
-    /// Bytes of a key's object, where it is intact.
+    /// Returns the length of a key's object in bytes, or `None` if the object is missing or damaged.
     fn object_bytes(&self, hash: &[u8; 32]) -> Result<Option<u64>, StoreError> {
         let Some(mut reader) = self.inner().place.reader(&key_name(hash))? else {
             return Ok(None);
@@ -218,7 +222,7 @@ impl Store {
         Ok((hasher.finalize().as_bytes() == hash).then_some(bytes))
     }
 
-    /// Copies a key from a backup that has it intact, and returns its bytes.
+    /// Copies a key from a backup and returns its length in bytes, or `None` if the backup does not have it intact.
     fn fetch_key(&self, hash: &[u8; 32], from: Option<&Path>) -> Result<Option<u64>, StoreError> {
         let Some(from) = from else {
             return Ok(None);
@@ -247,16 +251,18 @@ impl Store {
         })
     }
 
-    /// Takes damaged records from the newest backup that has them.
+    /// Replaces damaged records by those of the newest backup that has them intact.
     fn mend_records(&self, from: &Path, done: &mut Vec<String>) -> Result<(), StoreError> {
         let meta = &self.inner().meta;
         let mut damaged = self.damaged_records()?;
         let mut found = Vec::new();
         each_frame(from, &meta.config.board_id, &mut |table, key, row| {
             let intact = open_row(meta.layout.seed, table, key, row).is_ok();
-            if table == short(&RECORDS) && intact {
-                let place = damaged.iter().position(|damaged| damaged == key);
-                found.extend(place.map(|at| (damaged.swap_remove(at), row.to_vec())));
+            if table == short(&RECORDS)
+                && intact
+                && let Some(at) = damaged.iter().position(|other| other == key)
+            {
+                found.push((damaged.swap_remove(at), row.to_vec()));
             }
             !damaged.is_empty()
         })?;
@@ -309,7 +315,7 @@ impl Store {
         Ok(())
     }
 
-    /// Messages that are lost, as far as segments can be read.
+    /// Returns the indices of lost messages. Segments that cannot be read are left out.
     pub(super) fn lost(&self) -> Result<Vec<u64>, StoreError> {
         let mut lost = Vec::new();
         for segment in self.segments()? {
@@ -327,7 +333,7 @@ impl Store {
         Ok(lost)
     }
 
-    /// Takes lost messages from a backup that has them, and returns which.
+    /// Restores lost messages from a backup, and returns the indices of those that it has.
     pub(super) fn bring_back(&self, from: &Path) -> Result<Vec<u64>, StoreError> {
         let _one_at_a_time = lock(&self.inner().sealing);
         let lost = self.lost()?;
@@ -345,15 +351,14 @@ impl Store {
         Ok(records.into_keys().collect())
     }
 
-    /// Intact records of messages that a backup has, in the tail of any of its moments or in a segment. A message that
-    /// another history of the board has at the same index is none of them: the running hashes tell the two apart.
+    /// Returns the intact records of lost messages that the backups in a folder have in a tail or a segment. A message
+    /// with the same index in another history of the board is refused: its running hash differs.
     fn records_in(&self, from: &Path, lost: &[u64]) -> Result<BTreeMap<u64, Vec<u8>>, StoreError> {
         let meta = &self.inner().meta;
         let (layout, board_id) = (&meta.layout, &meta.config.board_id);
         let mut found = BTreeMap::new();
         let mut take = |first: u64, records: &[u8]| {
-            let records = records.chunks_exact(layout.record_bytes());
-            for (index, record) in (first..).zip(records) {
+            for (index, record) in (first..).zip(records.chunks_exact(layout.record_bytes())) {
                 let Ok((clue, payload)) = layout.open_record(index, record) else {
                     continue;
                 };
@@ -400,7 +405,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Makes a segment anew with other records in place of some.
+    /// Makes a segment again with some of its records replaced.
     fn replace_records(
         &self,
         segment: &Segment,
@@ -414,36 +419,33 @@ impl Store {
             all[at..at + layout.record_bytes()].copy_from_slice(record);
         }
         let board = &inner.meta.config.board_id;
-        let (anew, bytes) = sealed::build(layout, board, segment.first, &all);
-        inner.place.put(&anew.name(), bytes)?;
-        let anew = Segment {
-            sealed_at: segment.sealed_at,
-            ..anew
-        };
+        let (mut mended, bytes) = sealed::build(layout, board, segment.first, &all);
+        mended.sealed_at = segment.sealed_at;
+        inner.place.put(&mended.name(), bytes)?;
         inner.meta.transact(|writing, _| {
-            writing.put(SEGMENTS, &index_key(anew.first), &anew.encode())?;
+            writing.put(SEGMENTS, &index_key(mended.first), &mended.encode())?;
             Ok(Outcome::Commit(()))
         })
     }
 
-    /// Puts records into the tail as far as they belong there.
+    /// Stores those of the records that belong into the tail.
     fn put_in_tail(&self, records: &BTreeMap<u64, Vec<u8>>) -> Result<(), StoreError> {
         self.inner().meta.transact(|writing, state| {
             let mut table = writing.table(TAIL)?;
             for (index, record) in records.range(state.sealed..state.len) {
                 let key = index_key(*index);
-                let run = table.get(key.as_slice()).map_err(Redb)?;
-                // A run may begin there, whose other records stay.
-                let rest =
-                    run.map(|run| run.value().get(record.len()..).unwrap_or_default().to_vec());
-                let run = [record.as_slice(), &rest.unwrap_or_default()].concat();
+                let mut run = record.clone();
+                // A run may begin at this message; its other records stay.
+                if let Some(old) = table.get(key.as_slice()).map_err(Redb)? {
+                    run.extend_from_slice(old.value().get(record.len()..).unwrap_or_default());
+                }
                 table.insert(key.as_slice(), run.as_slice()).map_err(Redb)?;
             }
             Ok(Outcome::Commit(()))
         })
     }
 
-    /// Puts marks in place of damaged records of the tail.
+    /// Replaces damaged records of the tail by marks.
     fn mark_lost(&self, done: &mut Vec<String>) -> Result<(), StoreError> {
         let meta = &self.inner().meta;
         let lost = meta.view(|view| {
@@ -469,7 +471,7 @@ impl Store {
         self.put_in_tail(&marks)
     }
 
-    /// Makes the list of one-time keys anew where it is wrong, and drops damaged hashes.
+    /// Makes the list of one-time keys again if it is wrong, and removes damaged hashes.
     fn mend_lists(&self, done: &mut Vec<String>) -> Result<(), StoreError> {
         let meta = &self.inner().meta;
         if meta.layout.clues == Clues::Plain {
@@ -487,7 +489,7 @@ impl Store {
                     }
                 }
                 for key in damaged {
-                    // The key was used, whatever message had it.
+                    // The key was used; which message had it no longer matters.
                     let row = seal_row(writing.seed(), short(&SPENT), &key, &pack([u64::MAX]));
                     table.insert(key.as_slice(), row.as_slice()).map_err(Redb)?;
                 }
@@ -515,7 +517,7 @@ impl Store {
     }
 }
 
-/// The hash in the name of a key.
+/// Returns the hash in the name of a key's object.
 fn hash_in(name: &str) -> Option<[u8; 32]> {
     let digits = name.strip_prefix(KEYS_PREFIX)?.strip_prefix('/')?;
     let mut hash = [0; 32];
@@ -528,11 +530,12 @@ fn hash_in(name: &str) -> Option<[u8; 32]> {
     Some(hash)
 }
 
-/// Takes table, key and value of a row, and returns whether it wants more.
+/// A visitor of rows, called with table, key and value. It returns whether it wants more.
 type EachRow<'e> = dyn FnMut(&str, &[u8], &[u8]) -> bool + 'e;
 
-/// Calls `each` with table, key and value of all intact frames of a board's backups in a folder, the newest first, while
-/// it returns true. Returns whether it still does. A file that cannot be read on is left.
+/// Calls `each` with table, key and value of all intact frames of a board's backups in a folder, the newest backup
+/// first, while it returns true. Returns whether it still did at the end. A file is left at the first frame that cannot
+/// be read.
 fn each_frame(
     from: &Path,
     board_id: &[u8; 16],
@@ -555,8 +558,7 @@ fn each_frame(
             continue;
         }
         while let Ok(Some(frame)) = frames.next() {
-            let rows = KINDS.iter().find(|(kind, _)| *kind == frame.kind);
-            if let Some((_, rows)) = rows
+            if let Some((_, rows)) = KINDS.iter().find(|(kind, _)| *kind == frame.kind)
                 && !each(short(rows), &frame.key, &frame.value)
             {
                 return Ok(false);

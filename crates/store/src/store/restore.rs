@@ -1,4 +1,4 @@
-//! Restoring a store from the folder of a backup.
+//! Restoring a store from a folder of backups.
 
 use omr_errors::Mismatch;
 use std::collections::HashSet;
@@ -26,35 +26,36 @@ use crate::segment::Segment;
 use crate::tables::{Writing, initialise_at, short};
 use crate::tail::{lost_record, most_in_run};
 
-/// Bytes of rows in one transaction.
+/// The number of bytes of rows in one transaction.
 const BATCH_BYTES: usize = 16 << 20;
 const COPY_BYTES: usize = 1 << 20;
 
-/// What was restored.
+/// The result of a restore.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Restored {
-    /// The board.
+    /// The configuration of the board.
     pub board: BoardConfig,
-    /// The file of the tables that it was restored from.
+    /// The file of the tables from which the store was restored.
     pub file: PathBuf,
-    /// Messages.
+    /// The number of messages, including those that have expired.
     pub messages: u64,
     /// The id of the history that begins with this restore.
     pub history: [u8; 16],
-    /// Segments.
+    /// The number of segments.
     pub segments: u64,
-    /// Detection keys.
+    /// The number of detection keys.
     pub keys: u64,
-    /// Records.
+    /// The number of records.
     pub records: u64,
-    /// Where there are faults, messages that are lost: neither this nor an older backup of the folder has them intact.
+    /// The messages that are lost: neither this backup nor an older one in the folder has them intact. Only searched if
+    /// there are faults.
     pub lost: Vec<u64>,
-    /// Newer files of tables that could not be read, and rows, keys and segments that were left out.
+    /// The faults of newer files of tables that could not be read, and of rows, keys and segments that were left out.
     pub faults: Vec<StoreError>,
 }
 
-/// What the file of the tables says.
+/// The content of a file of the tables.
 pub(super) struct Manifest {
     pub(super) file: PathBuf,
     pub(super) board: BoardConfig,
@@ -64,26 +65,26 @@ pub(super) struct Manifest {
     pub(super) segments: Vec<Segment>,
     pub(super) keys: Vec<([u8; 32], u64)>,
     records: u64,
-    /// One-time keys of messages that expired.
+    /// The number of one-time keys of expired messages.
     spent: u64,
-    /// What is left out.
+    /// The faults of what was left out.
     pub(super) faults: Vec<StoreError>,
 }
 
 impl Store {
-    /// Makes a store at `config` of the newest backup in the folder `from` that can be read: the files that
-    /// [`Store::backup`] gave, under their names. Tests every hash and checksum before there is
-    /// a store; a crash on the way leaves none, and restoring again begins from nothing. The board
-    /// begins another history at the length that it has in the backup, see [`History`].
+    /// Creates a store at `config` from the newest readable backup in the folder `from`, whose files are those that
+    /// [`Store::backup`] wrote, under their names. Tests every hash and checksum before the store exists. A crash
+    /// before the end leaves no store, and another restore begins from nothing. A new history of the board begins at
+    /// its length in the backup, see [`History`].
     ///
-    /// Damaged rows and objects are left out and returned. Messages among them come from older backups of the folder
-    /// where those have them, else a mark takes their place.
+    /// Damaged rows and objects are left out, and their faults returned. Messages in them are taken from older backups
+    /// in the folder; a mark replaces a message that no backup has.
     ///
-    /// The place of the objects may hold objects of the same board; they are written again.
-    /// `progress(done, total)` counts bytes of objects.
+    /// The place of the objects may contain objects of the same board, which are written again. `progress(done, total)`
+    /// counts bytes of objects.
     ///
-    /// Errors: [`StoreError::Exists`], [`StoreError::NoBackup`], [`StoreError::Backup`] of the newest where none can be
-    /// read, [`StoreError::ObjectsExist`], and those of disk and bucket.
+    /// Errors: [`StoreError::Exists`], [`StoreError::NoBackup`], [`StoreError::Backup`] of the newest backup if none
+    /// can be read, [`StoreError::ObjectsExist`], and those of disk and bucket.
     pub fn restore(
         config: &StoreConfig,
         from: &Path,
@@ -109,9 +110,9 @@ impl Store {
         if !faults.is_empty() {
             store.bring_back(from)?;
         }
-        // Backups leave it out.
+        // Backups leave the list of one-time keys out.
         store.index_keys(&mut |_, _| {})?;
-        // What was left out of one table may be in the other.
+        // An id that was left out of one table may be in the other one.
         store.mend_post_ids(&mut Vec::new())?;
         Ok(Restored {
             messages: manifest.state.len,
@@ -132,9 +133,10 @@ impl Store {
 }
 
 impl Manifest {
-    /// The newest backup of a folder whose tables can be read, and what is wrong with those that are newer.
+    /// Reads the newest backup in a folder whose tables can be read. Also returns the faults of newer ones.
     ///
-    /// Errors: [`StoreError::NoBackup`], [`StoreError::OtherHistory`], that of the newest file where none can be read.
+    /// Errors: [`StoreError::NoBackup`], [`StoreError::OtherHistory`], and the error of the newest file if none can be
+    /// read.
     pub(super) fn newest(from: &Path) -> Result<(Self, Vec<StoreError>), StoreError> {
         let mut faults = Vec::new();
         let files = newest_first(from)?;
@@ -155,7 +157,7 @@ impl Manifest {
         Err(faults.swap_remove(0))
     }
 
-    /// Reads the file of the tables to its end, testing every row.
+    /// Reads a file of the tables to its end and tests every row.
     pub(super) fn read(file: &Path, from: &Path) -> Result<Self, StoreError> {
         let (mut frames, start) = Frames::open(file)?;
         let Start {
@@ -236,29 +238,31 @@ impl Manifest {
         Ok(())
     }
 
-    /// Notes messages of the tail that are missing.
+    /// Notes missing messages of the tail.
     fn miss(&mut self, range: Range<u64>) {
         self.faults.extend(range.map(lost_record));
     }
 }
 
-/// The table of a frame's row.
+/// Returns the table of a frame's row.
 ///
 /// Errors: [`StoreError::Backup`].
 fn table_of(frames: &Frames, frame: &Frame) -> Result<Rows, StoreError> {
-    let rows = KINDS.iter().find(|(kind, _)| *kind == frame.kind);
-    rows.map(|(_, rows)| *rows).ok_or_else(|| {
-        let found = Evidence::Number(u64::from(frame.kind));
-        frames.bad(Mismatch::new(Evidence::Present, found))
-    })
+    match KINDS.iter().find(|(kind, _)| *kind == frame.kind) {
+        Some((_, rows)) => Ok(*rows),
+        None => {
+            let found = Evidence::Number(u64::from(frame.kind));
+            Err(frames.bad(Mismatch::new(Evidence::Present, found)))
+        }
+    }
 }
 
 fn is_intact(layout: &Layout, index: u64, record: &[u8]) -> bool {
     record.len() == layout.record_bytes() && layout.open_record(index, record).is_ok()
 }
 
-/// Copies the objects that a backup names. A key that the backup lacks or has damaged is left out; for such a segment
-/// one of marks is made.
+/// Copies the objects that a backup names. A key that is missing or damaged in the backup is left out; for such a
+/// segment, a segment of marks is made.
 fn copy_objects(
     place: &Place,
     manifest: &mut Manifest,
@@ -306,9 +310,9 @@ fn copy_objects(
     Ok(())
 }
 
-/// Puts the intact segment of a backup into its place.
+/// Copies a segment from a backup.
 ///
-/// Errors: [`StoreError::Damaged`] where the backup has none.
+/// Errors: [`StoreError::Damaged`] where the backup does not have it intact.
 pub(crate) fn copy_segment(
     place: &Place,
     layout: &Layout,
@@ -322,9 +326,9 @@ pub(crate) fn copy_segment(
     )
 }
 
-/// The intact segment of a backup.
+/// Returns the bytes of a backup's segment.
 ///
-/// Errors: [`StoreError::Damaged`] where the backup has none.
+/// Errors: [`StoreError::Damaged`] where the backup does not have it intact.
 pub(super) fn segment_in(
     layout: &Layout,
     board_id: &[u8; 16],
@@ -342,30 +346,33 @@ pub(super) fn segment_in(
     Ok(bytes)
 }
 
-/// Puts the intact key of a backup into its place.
+/// Copies a key from a backup.
 ///
-/// Errors: [`StoreError::Damaged`] where the backup has none.
+/// Errors: [`StoreError::Damaged`] where the backup does not have it intact.
 pub(crate) fn copy_key(
     place: &Place,
     hash: &[u8; 32],
     bytes: u64,
     from: &Path,
 ) -> Result<(), StoreError> {
-    // A draft is begun once there is something to copy.
-    let mut writer = None;
+    // The object is begun only once there is something to copy.
+    let mut begun = None;
     key_in(hash, bytes, from, &mut |data| {
-        let writer = match &mut writer {
+        let writer = match &mut begun {
             Some(writer) => writer,
             none => none.insert(place.writer(&key_name(hash))?),
         };
         writer.write(data)
     })?;
-    writer.map_or(Ok(()), |writer| writer.finish())
+    match begun {
+        Some(writer) => writer.finish(),
+        None => Ok(()),
+    }
 }
 
-/// Gives `each` the bytes of a key of a backup, of which none may be used unless this returns without an error.
+/// Calls `each` with the bytes of a backup's key. None of them may be used unless this returns without an error.
 ///
-/// Errors: [`StoreError::Damaged`] where the backup has none; those of `each`.
+/// Errors: [`StoreError::Damaged`] where the backup does not have it intact; those of `each`.
 pub(super) fn key_in(
     hash: &[u8; 32],
     bytes: u64,
@@ -405,7 +412,7 @@ pub(super) fn key_in(
     Ok(())
 }
 
-/// Writes the rows of the backup that are intact into a new database, and marks for messages that are missing.
+/// Writes the intact rows of the backup into a new database, and marks for missing messages.
 fn fill(database: &Database, manifest: &Manifest) -> Result<(), StoreError> {
     let (board, histories) = (&manifest.board, &manifest.histories);
     initialise_at(database, board, &manifest.state, histories)?;
@@ -426,7 +433,7 @@ fn fill(database: &Database, manifest: &Manifest) -> Result<(), StoreError> {
             bytes += frame.key.len() + frame.value.len();
             let rows = table_of(&frames, &frame)?;
             match short(&rows) {
-                // Written below.
+                // Segments are written below.
                 "segments" => continue,
                 "tail" => {
                     let Ok(first) = index_of("tail", &frame.key) else {
@@ -441,8 +448,9 @@ fn fill(database: &Database, manifest: &Manifest) -> Result<(), StoreError> {
             }
             if check_row(layout.seed, rows, &frame.key, &frame.value).is_ok() {
                 let mut table = writing.table(rows)?;
-                let row = table.insert(frame.key.as_slice(), frame.value.as_slice());
-                row.map_err(Redb)?;
+                table
+                    .insert(frame.key.as_slice(), frame.value.as_slice())
+                    .map_err(Redb)?;
             }
         }
         if !more {
@@ -454,7 +462,7 @@ fn fill(database: &Database, manifest: &Manifest) -> Result<(), StoreError> {
                 Clues::Plain => 0,
                 Clues::Bound => state.first,
             };
-            // As many as messages expired: without them nothing could be posted.
+            // One row for each expired message: with fewer rows nothing could be posted.
             for number in manifest.spent..spent {
                 let index = u64::MAX - number;
                 writing.put(SPENT, &nobodys(index), &pack([index]))?;
@@ -479,7 +487,7 @@ fn put_marks(writing: &Writing<'_>, layout: &Layout, range: Range<u64>) -> Resul
     Ok(())
 }
 
-/// Writes a run, with marks in place of damaged records, and returns where the next one begins.
+/// Writes a run, with marks in place of damaged records. Returns the index at which the next run begins.
 fn put_run(
     writing: &Writing<'_>,
     layout: &Layout,

@@ -1,4 +1,4 @@
-//! Sealing: full segments go from the tail into objects, which readers fetch.
+//! Sealing: full segments move from the tail into objects.
 
 use std::ops::{ControlFlow, Range};
 
@@ -16,29 +16,30 @@ use crate::tables::View;
 use crate::tail::{Piece, drop_runs};
 
 impl Store {
-    /// Calls `visit(index, clue, payload)` for every message of `range` in order, until it breaks.
-    /// Every record's checksum is tested; a lost message, whose record in the tail is or was damaged, comes with an
-    /// empty clue.
+    /// Calls `visit(index, clue, payload)` for every message of `range` in order, until it breaks. The checksum of
+    /// every record is tested. For a lost message, whose record in the tail is or was damaged, `visit` gets an empty
+    /// clue and an empty payload.
     ///
-    /// Errors: [`StoreError::OutOfRange`], [`StoreError::Expired`] before any call, the latter also where messages
-    /// expire meanwhile; [`StoreError::Damaged`] where a segment is damaged; those of the database and of the objects.
+    /// Errors: [`StoreError::OutOfRange`] before the first call; [`StoreError::Expired`] before the first call, or
+    /// later if messages expire meanwhile; [`StoreError::Damaged`] where a segment is damaged; those of the database
+    /// and of the objects.
     pub fn read(&self, range: Range<u64>, visit: &mut Visit<'_>) -> Result<(), StoreError> {
         self.read_range(range, visit)
     }
 
-    /// All bytes of a segment, tested.
+    /// Returns all bytes of a segment after a test.
     pub(crate) fn fetch(&self, segment: &Segment) -> Result<Bytes, StoreError> {
         let inner = self.inner();
         let board = &inner.meta.config.board_id;
         sealed::fetch(&inner.place, &inner.meta.layout, board, segment)
     }
 
-    /// Moves full segments out of the tail into immutable objects; gives how many. A mark takes the place of a message
+    /// Moves full segments out of the tail into immutable objects, and returns their number. A mark replaces a message
     /// whose record is damaged.
     ///
-    /// Appends and reads go on meanwhile. An object is durable before the transaction that records
-    /// it and drops the tail's records, so a crash at any point loses nothing and leaves at most an
-    /// object that the next call writes again.
+    /// Appends and reads continue meanwhile. An object is durable before the transaction that records it and removes
+    /// the tail's records. A crash at any point therefore loses nothing, and leaves at most an object that the next
+    /// call writes again.
     ///
     /// Errors: those of the database and of the objects.
     pub fn seal(&self) -> Result<u64, StoreError> {
@@ -65,7 +66,7 @@ impl Store {
         }
     }
 
-    /// Whole, tested records of a range of the tail, and marks of lost messages.
+    /// Returns whole, tested records of a range of the tail, with marks in place of lost messages.
     fn tail_records(&self, range: Range<u64>) -> Result<Vec<u8>, StoreError> {
         let layout = &self.inner().meta.layout;
         let mut out = Vec::new();
@@ -109,7 +110,7 @@ impl Log for Store {
     fn in_segment(&self, segment: &Segment, at: u64, end: u64) -> Result<Piece, StoreError> {
         let inner = self.inner();
         let fetch = || Ok(sealed::records(&self.fetch(segment)?));
-        // It may have expired since its row was read.
+        // The segment may have expired since its row was read.
         let records = inner.cache.get(segment, fetch).map_err(|error| {
             let first = self.first();
             if at < first {

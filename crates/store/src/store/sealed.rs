@@ -1,4 +1,4 @@
-//! Segments as objects: made, tested, fetched and kept in memory.
+//! Segments as objects: creation, tests, fetching and a cache.
 
 use omr_errors::Mismatch;
 use std::collections::VecDeque;
@@ -18,15 +18,15 @@ pub const SEGMENT_VERSION: u32 = 1;
 pub(crate) const MAGIC: [u8; 8] = *b"omr-seg\n";
 pub(crate) const HEADER_BYTES: usize = 56;
 pub(crate) const HASH_BYTES: usize = 32;
-/// Bytes of segments kept in memory; at least one segment is.
+/// The greatest number of bytes of segments in memory. At least one segment stays.
 const CACHE_BYTES: usize = 64 << 20;
 
-/// The segments of a moment, in order.
+/// Lists the segments of one moment, in order.
 pub(crate) fn list(view: &View) -> Result<List<Segment>, StoreError> {
     view.list(SEGMENTS, Segment::decode)
 }
 
-/// A segment of the messages from `first` on, and its bytes. `records` hold whole records.
+/// Returns the segment of the messages from `first` on, and its bytes. `records` consists of whole records.
 pub(crate) fn build(
     layout: &Layout,
     board_id: &[u8; 16],
@@ -73,8 +73,9 @@ pub(crate) fn check(
     let magic = body.first_chunk::<8>().copied().unwrap_or_default();
     let board = body.get(12..28).and_then(|bytes| bytes.try_into().ok());
     let sizes = sizes_word(layout.clue_bytes as u32, layout.payload_bytes as u32);
-    let found_sizes = u32_at(body, 44).zip(u32_at(body, 48));
-    let found_sizes = found_sizes.map_or(0, |(clue, payload)| sizes_word(clue, payload));
+    let found_sizes = u32_at(body, 44)
+        .zip(u32_at(body, 48))
+        .map_or(0, |(clue, payload)| sizes_word(clue, payload));
     let sealed = *blake3::hash(body).as_bytes();
     let records = segment.count.saturating_mul(layout.record_bytes() as u64);
     let whole = records.saturating_add((HEADER_BYTES + HASH_BYTES) as u64);
@@ -91,7 +92,7 @@ pub(crate) fn check(
         (Evidence::Number(segment.count), number(36)),
         (Evidence::hash(segment.hash), Evidence::hash(sealed)),
         (Evidence::hash(segment.hash), Evidence::hash(*hash)),
-        // Behind the hash: what it names was written so.
+        // These tests come after that of the hash: with the right hash, the bytes were written this way.
         (Evidence::Number(sizes), Evidence::Number(found_sizes)),
         (Evidence::Bytes(whole), bytes_found),
     ] {
@@ -102,7 +103,7 @@ pub(crate) fn check(
     check_version(u32_at(body, 8).unwrap_or_default())
 }
 
-/// The board that the first bytes of a segment name; none where they are no segment's.
+/// Returns the board in the first bytes of a segment, or `None` if they are not the beginning of a segment.
 pub(crate) fn board_of(head: &[u8]) -> Option<[u8; 16]> {
     if head.first_chunk() != Some(&MAGIC) {
         return None;
@@ -110,7 +111,7 @@ pub(crate) fn board_of(head: &[u8]) -> Option<[u8; 16]> {
     head.get(12..28)?.try_into().ok()
 }
 
-/// What the bytes of a whole segment say that it is.
+/// Returns the segment that whole bytes of an object describe, after a test of the bytes.
 ///
 /// Errors: [`StoreError::Damaged`], [`StoreError::Version`].
 pub(crate) fn described(
@@ -142,64 +143,65 @@ fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes.get(offset..)?.first_chunk()?))
 }
 
-/// Both sizes as one number.
+/// Combines both lengths into one number.
 fn sizes_word(clue_bytes: u32, payload_bytes: u32) -> u64 {
     (u64::from(clue_bytes) << 32) | u64::from(payload_bytes)
 }
 
-/// Fetches and tests a segment, header and hash included.
+/// Fetches a segment and tests it, including its header and hash.
 pub(crate) fn fetch(
     place: &Place,
     layout: &Layout,
     board_id: &[u8; 16],
     segment: &Segment,
 ) -> Result<Bytes, StoreError> {
-    let bytes = place.get(&segment.name())?;
-    let missing = || segment.damaged(Mismatch::new(Evidence::Present, Evidence::Missing));
-    let bytes = bytes.ok_or_else(missing)?;
+    let Some(bytes) = place.get(&segment.name())? else {
+        return Err(segment.damaged(Mismatch::new(Evidence::Present, Evidence::Missing)));
+    };
     check(layout, board_id, segment, &bytes)?;
     Ok(bytes)
 }
 
-/// The records in the bytes of a segment that was tested.
+/// Returns the records in the bytes of a tested segment.
 pub(crate) fn records(bytes: &Bytes) -> Bytes {
     bytes.slice(HEADER_BYTES..bytes.len() - HASH_BYTES)
 }
 
-/// The records of a segment, once somebody has fetched them.
+/// The records of a segment, once a reader has fetched them.
 type Slot = Arc<Mutex<Option<Bytes>>>;
 
-/// The segments read last.
+/// The segments that were read last.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
-    /// The most recent first.
+    /// The slots, most recent first.
     slots: Mutex<VecDeque<(Segment, Slot)>>,
 }
 
 impl Cache {
-    /// The records of `segment`, by `fetch` where they are not here. Others that want the same one
-    /// wait for that.
+    /// Returns the records of `segment`, and calls `fetch` if they are not in memory. Other readers of the same segment
+    /// wait meanwhile.
     pub(crate) fn get(
         &self,
         segment: &Segment,
         fetch: impl FnOnce() -> Result<Bytes, StoreError>,
     ) -> Result<Bytes, StoreError> {
         let slot = self.slot(segment);
-        let mut records = lock(&slot);
-        if let Some(records) = &*records {
+        let mut held = lock(&slot);
+        if let Some(records) = &*held {
             return Ok(records.clone());
         }
-        let fetched = fetch()?;
-        *records = Some(fetched.clone());
-        Ok(fetched)
+        let records = fetch()?;
+        *held = Some(records.clone());
+        Ok(records)
     }
 
-    /// The place for `segment`, now the most recent; the oldest give way.
+    /// Returns the slot of `segment`, and makes it the most recent. The oldest slots are evicted.
     fn slot(&self, segment: &Segment) -> Slot {
         let mut slots = lock(&self.slots);
         let known = slots.iter().position(|(held, _)| held == segment);
-        let entry = known.and_then(|at| slots.remove(at));
-        let entry = entry.unwrap_or_else(|| (*segment, Slot::default()));
+        let entry = known
+            .and_then(|at| slots.remove(at))
+            .unwrap_or_else(|| (*segment, Slot::default()));
         let slot = entry.1.clone();
         slots.push_front(entry);
         let mut bytes = 0usize;

@@ -1,4 +1,4 @@
-//! Uploads of keys: partial files, resumed after a break or a crash.
+//! Uploads of keys: partial files, which are continued after an interruption or a crash.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,22 +17,22 @@ use crate::format::{KEYS, UPLOADS, hash_of, numbers, pack};
 use crate::meta::{Meta, Outcome, lock};
 use omr_errors::Mismatch;
 
-/// Bytes received between two syncs of a partial file.
+/// The number of bytes received between two syncs of a partial file.
 const SYNC_BYTES: u64 = 16 << 20;
-/// What an upload counts for in the limit, at least: the number of files is bounded too.
+/// The least number of bytes that an upload counts in the limit, which bounds the number of files, too.
 const LEAST_BYTES: u64 = 1 << 20;
 const COPY_BYTES: usize = 1 << 20;
 
-/// How far the upload of a key is.
+/// The progress of a key's upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Upload {
-    /// Where the next chunk begins; all bytes where nothing is missing.
+    /// The offset of the next chunk: the length of the key once nothing is missing.
     pub next_offset: u64,
-    /// The key is there, whole and checked.
+    /// Whether the key is stored, whole and checked.
     pub complete: bool,
 }
 
-/// The uploads under way.
+/// The unfinished uploads.
 #[derive(Debug)]
 pub(crate) struct Uploads {
     dir: PathBuf,
@@ -41,7 +41,7 @@ pub(crate) struct Uploads {
 }
 
 impl Uploads {
-    /// Takes up the uploads in the table; other files in the folder go.
+    /// Continues the uploads in the table, and removes other files from the folder.
     pub(crate) fn open(dir: PathBuf, limit: u64, meta: &Meta) -> Result<Self, StoreError> {
         fs::create_dir_all(&dir).map_err(StoreError::file)?;
         let mut live = HashMap::new();
@@ -62,7 +62,7 @@ impl Uploads {
         }
         for (hash, [total, durable, touched]) in rows.intact {
             let partial = Partial::new(&dir, hash, total, touched);
-            // A file shorter than recorded was lost or cut: it begins again there.
+            // If the file is shorter than recorded, the upload continues at the end of the file.
             let bytes = fs::metadata(&partial.path).map_or(0, |metadata| metadata.len());
             let mut progress = lock(&partial.state);
             progress.next = durable.min(bytes);
@@ -84,7 +84,7 @@ impl Uploads {
         })
     }
 
-    /// Bytes received.
+    /// Returns the number of bytes received.
     pub(crate) fn bytes(&self) -> u64 {
         let live = lock(&self.live);
         live.values()
@@ -96,7 +96,7 @@ impl Uploads {
         lock(&self.live).get(hash).cloned()
     }
 
-    /// The upload under way, or a new one where there is space for its beginning.
+    /// Returns the unfinished upload of a key, or a new one if there is space for its beginning.
     ///
     /// Errors: [`StoreError::UploadSpace`].
     fn begin(&self, hash: [u8; 32], total: u64, now: u64) -> Result<Arc<Partial>, StoreError> {
@@ -110,7 +110,9 @@ impl Uploads {
         Ok(partial)
     }
 
-    /// Errors: [`StoreError::UploadSpace`] where so many bytes more have no space.
+    /// Tests that there is space for `bytes` more bytes.
+    ///
+    /// Errors: [`StoreError::UploadSpace`].
     fn check_more(&self, partial: &Partial, bytes: u64) -> Result<(), StoreError> {
         let received = partial.received.load(Relaxed);
         let counted = received.max(LEAST_BYTES);
@@ -131,18 +133,19 @@ impl Uploads {
     }
 }
 
-/// Bytes that uploads count for: what arrived, not what was announced, which costs nobody anything.
+/// Returns the bytes that uploads count in the limit. These are the bytes received, since announcing more costs a
+/// client nothing.
 fn taken(live: &HashMap<[u8; 32], Arc<Partial>>) -> u64 {
     let counted = |partial: &Arc<Partial>| partial.received.load(Relaxed).max(LEAST_BYTES);
     live.values().map(counted).fold(0, u64::saturating_add)
 }
 
 impl Store {
-    /// Begins or resumes the upload of the key whose BLAKE3 hash is `hash`.
+    /// Begins or continues the upload of the key whose BLAKE3 hash is `hash`.
     ///
-    /// Errors: [`StoreError::UploadSize`] where `total` is 0 or not what was announced before,
-    /// [`StoreError::UploadSpace`], those of [`Store::upload_chunk`] where only the end of an
-    /// earlier upload was left to do.
+    /// Errors: [`StoreError::UploadSize`] where `total` is 0 or differs from the announced length,
+    /// [`StoreError::UploadSpace`], and those of [`Store::upload_chunk`] if all bytes of an earlier upload were
+    /// received and only its end failed.
     pub fn upload(&self, hash: [u8; 32], total: u64) -> Result<Upload, StoreError> {
         let size = |expected| StoreError::UploadSize(Mismatch::new(expected, total));
         if total == 0 {
@@ -182,17 +185,18 @@ impl Store {
         }
     }
 
-    /// Takes the chunk of an upload that begins at `offset`. With the last one the hash is tested
-    /// and the key becomes an object, durable when this returns.
+    /// Stores the chunk of an upload that begins at `offset`. After the last chunk the hash is tested and the key
+    /// becomes an object, which is durable when this returns.
     ///
-    /// Bytes that have been received are skipped, whatever they are: the hash of the whole key is tested at the end. A
-    /// sender whose call broke off may so go on while the last chunk of that call is still being written.
+    /// Bytes that were received before are skipped without a comparison, as the hash of the whole key is tested at the
+    /// end. A sender whose call was interrupted can therefore continue while the last chunk of that call is still being
+    /// written.
     ///
-    /// What was received is kept while the process lives; after a crash, all but the last 16 MiB.
+    /// Received bytes are kept while the process lives. After a crash, at most the last 16 MiB are missing.
     ///
-    /// Errors: [`StoreError::NoUpload`], [`StoreError::UploadOffset`], [`StoreError::UploadSize`]
-    /// for a chunk that goes too far, [`StoreError::UploadSpace`], [`StoreError::UploadHash`], which
-    /// drops the upload, and those of disk and bucket.
+    /// Errors: [`StoreError::NoUpload`], [`StoreError::UploadOffset`], [`StoreError::UploadSize`] for a chunk beyond
+    /// the announced length, [`StoreError::UploadSpace`], [`StoreError::UploadHash`], after which the upload is
+    /// deleted, and those of disk and bucket.
     pub fn upload_chunk(
         &self,
         hash: [u8; 32],
@@ -227,16 +231,16 @@ impl Store {
         })
     }
 
-    /// Bytes received of an upload under way; none where there is no such upload.
+    /// Returns the bytes received of an unfinished upload, or `None` if there is no such upload.
     pub fn upload_bytes(&self, hash: &[u8; 32]) -> Option<u64> {
         let partial = self.inner().uploads.find(hash)?;
         Some(partial.received.load(Relaxed))
     }
 
-    /// Drops uploads that got no chunk for `older_than`, those that never got one for
-    /// `empty_older_than`, and gives how many.
+    /// Deletes the uploads that received no chunk for `older_than`, and those that never received one for
+    /// `empty_older_than`. Returns their number.
     ///
-    /// Counted in time during which the store was open.
+    /// Only time during which the store was open counts.
     ///
     /// Errors: those of the database and of the disk.
     pub fn purge_uploads(
@@ -245,16 +249,20 @@ impl Store {
         empty_older_than: Duration,
     ) -> Result<u64, StoreError> {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let [age, empty_age] = [older_than, empty_older_than].map(millis);
+        let [begun_age, empty_age] = [older_than, empty_older_than].map(millis);
         let now = self.inner().meta.clock();
         let live: Vec<_> = lock(&self.inner().uploads.live).values().cloned().collect();
         let mut purged = 0;
         for partial in live {
-            // One that is being written to is not old.
+            // An upload that is being written is not old.
             let Ok(mut progress) = partial.state.try_lock() else {
                 continue;
             };
-            let age = if progress.next == 0 { empty_age } else { age };
+            let age = if progress.next == 0 {
+                empty_age
+            } else {
+                begun_age
+            };
             if !progress.over && now.saturating_sub(progress.touched) >= age {
                 self.drop_upload(&partial, &mut progress)?;
                 purged += 1;
@@ -282,7 +290,7 @@ impl Store {
         Ok(())
     }
 
-    /// Takes an upload out of the map and removes its file, which opening would do as well.
+    /// Removes an upload from the map, and its file. The next opening would remove the file as well.
     fn forget(&self, partial: &Partial, progress: &mut Progress) {
         progress.over = true;
         progress.file = None;
@@ -290,7 +298,7 @@ impl Store {
         let _ = fs::remove_file(&partial.path);
     }
 
-    /// Makes an object of a file that is all there.
+    /// Makes an object of a file that was received completely.
     fn finish(&self, partial: &Partial, progress: &mut Progress) -> Result<Upload, StoreError> {
         let inner = self.inner();
         let _no_sweep = inner.keep_objects();
@@ -314,7 +322,7 @@ impl Store {
         Ok(complete(total))
     }
 
-    /// Copies a file into its object: what is stored is what was hashed.
+    /// Copies a file into its object. The bytes stored are the bytes hashed.
     fn copy(&self, partial: &Partial, progress: &mut Progress) -> Result<(), StoreError> {
         let mut hasher = blake3::Hasher::new();
         let mut writer = self.inner().place.writer(&key_name(&partial.hash))?;

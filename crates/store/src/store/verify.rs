@@ -1,4 +1,4 @@
-//! Verification of all that a server keeps.
+//! Verification of everything that a server stores.
 
 use super::once::check_records;
 use super::{Store, marker_fault, sealed};
@@ -9,11 +9,11 @@ use crate::tables::View;
 use crate::verify::{Report, Tables};
 
 impl Store {
-    /// Reads everything and tests every checksum and hash; goes on after damage. Never writes.
+    /// Reads everything and tests every checksum and hash. Continues after damage. Never writes.
     ///
     /// `progress(done, total)` counts bytes of objects.
     ///
-    /// Errors: those that keep it from looking; damage found is in the [`Report`].
+    /// Errors: those that prevent the test; damage is in the [`Report`].
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Report, StoreError> {
         let inner = self.inner();
         let _no_sweep = inner.keep_objects();
@@ -29,9 +29,11 @@ impl Store {
             ..tables.report()
         };
         report.faults.extend(marker_fault(&inner.place)?);
-        let bytes = segments.iter().map(|segment| segment.bytes);
-        let bytes = bytes.chain(keys.iter().map(|(_, bytes)| *bytes));
-        let total = bytes.fold(0, u64::saturating_add);
+        let total = segments
+            .iter()
+            .map(|segment| segment.bytes)
+            .chain(keys.iter().map(|(_, bytes)| *bytes))
+            .fold(0, u64::saturating_add);
         let mut done = 0u64;
         for segment in &segments {
             match self.fetch(segment) {
@@ -60,18 +62,20 @@ impl Store {
         Ok(report)
     }
 
-    /// Messages of a segment that are marked as lost.
+    /// Returns the messages of a segment that are marked as lost.
     pub(super) fn marks(&self, segment: &Segment, records: &[u8]) -> Vec<u64> {
         let layout = self.inner().meta.layout;
-        let records = records.chunks_exact(layout.record_bytes());
-        let marked = (segment.first..).zip(records).filter(|(index, record)| {
-            let opened = layout.open_record(*index, record);
-            opened.is_ok_and(|(clue, _)| clue.is_empty())
-        });
-        marked.map(|(index, _)| index).collect()
+        (segment.first..)
+            .zip(records.chunks_exact(layout.record_bytes()))
+            .filter(|(index, record)| {
+                let opened = layout.open_record(*index, record);
+                opened.is_ok_and(|(clue, _)| clue.is_empty())
+            })
+            .map(|(index, _)| index)
+            .collect()
     }
 
-    /// Tests the list of keys against a segment.
+    /// Tests that the one-time keys of a segment's messages are listed.
     pub(super) fn check_listed(&self, segment: &Segment, records: &[u8]) -> Result<(), StoreError> {
         let inner = self.inner();
         let layout = inner.meta.layout;
@@ -84,7 +88,7 @@ impl Store {
         }
     }
 
-    /// Reads a key to its end. One that was revoked meanwhile is no fault.
+    /// Reads a key to its end. A key that was revoked meanwhile is not a fault.
     pub(super) fn check_key(&self, hash: [u8; 32], bytes: u64) -> Result<(), StoreError> {
         let read = || -> Result<(), StoreError> {
             let mut reader = self.key_reader(hash, bytes)?;

@@ -1,4 +1,4 @@
-//! Backups while posts go on, restoring, increments, repair.
+//! Backups during posts, restores, incremental backups and repair.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{Change, Store, StoreConfig, StoreError};
 
-/// A store with everything in it: 30 messages in 3 segments and a tail, a key, records.
+/// Creates a store with data in all tables: 30 messages in 3 segments and a tail, a key, records.
 fn full_store(dir: &tempfile::TempDir) -> (StoreConfig, Store, [u8; 32]) {
     let (config, store) = sealed(dir);
     let (bytes, hash) = key(2_500_000, 1);
@@ -78,7 +78,7 @@ fn a_second_backup_brings_what_is_new() {
     let names = back_up(&store, &folder).unwrap();
     assert_eq!(names.len(), 3 + 1, "{names:?}");
     let config = restored(&dir, "again");
-    // The newest of the two.
+    // The newest of the two backups is restored.
     assert_eq!(
         Store::restore(&config, &folder, &mut |_, _| {})
             .unwrap()
@@ -138,7 +138,7 @@ fn damage_is_repaired_from_a_backup() {
     drop(store);
     let store = Store::open(&config).unwrap();
     assert_eq!(store.verify(&mut |_, _| {}).unwrap().faults.len(), 3);
-    // A backup that is damaged itself is no help.
+    // A backup that is damaged itself cannot repair anything.
     let error = back_up(&store, &dir.path().join("bad")).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     let spoilt = folder.join(segments[0].strip_prefix(&objects).unwrap());
@@ -198,7 +198,7 @@ fn every_flip_in_the_tables_of_a_backup_is_found() {
             }
         }
     }
-    // Of a file that is cut nothing is taken; of one with a flip mostly the rest.
+    // Nothing is restored from a file that was cut; most of a file with a flip is.
     assert!(salvaged > cases.len() / 3, "{salvaged} of {}", cases.len());
     fs::write(&file, &bytes).unwrap();
     Store::restore(&config, &folder, &mut |_, _| {}).unwrap();
@@ -227,7 +227,7 @@ fn backups_are_checked_and_thinned_out() {
         (report.messages, report.first, report.segments, report.keys),
         (44, 16, 1, 0)
     );
-    // Damage is named, and nothing that a kept backup names goes.
+    // Damage is named, and nothing that a kept backup names is removed.
     let segment = folder.join(store.segments().unwrap()[0].name());
     let good = fs::read(&segment).unwrap();
     fs::write(&segment, &good[1..]).unwrap();
@@ -297,7 +297,7 @@ fn a_segment_that_a_backup_lacks_comes_from_the_one_before() {
     let copy = restored(&dir, "again");
     let restored = Store::restore(&copy, &folder, &mut |_, _| {}).unwrap();
     assert_eq!((restored.messages, restored.faults.len()), (20, 2));
-    // The first backup has them up to 12 in its tail.
+    // The first backup has messages up to 12 in its tail.
     assert_eq!(restored.lost, [12, 13, 14, 15]);
     let copy = Store::open(&copy).unwrap();
     (0..12)

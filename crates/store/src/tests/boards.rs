@@ -16,7 +16,7 @@ use crate::error::Redb;
 use crate::tables::initialise;
 use crate::{Board, BoardConfig, Message, StoreError};
 
-/// Large enough for several runs of several messages in a small file.
+/// Returns a configuration with messages large enough for several runs of several messages in a small file.
 fn config() -> BoardConfig {
     BoardConfig {
         clue_bytes: 12_000,
@@ -43,8 +43,8 @@ fn open(disk: &Disk) -> Result<Board, StoreError> {
     Board::open_source(Source::Disk(disk.clone()), Access::ReadWrite)
 }
 
-/// Asserts that every readable message of `board` is what `message` makes; gives the first error, `Stopped` where a
-/// message is lost.
+/// Asserts that every readable message of `board` is the one that `message` makes. Returns the first error, or
+/// `Stopped` if a message is lost.
 fn check_content(board: &Board, config: &BoardConfig) -> Result<(), StoreError> {
     for index in board.first()..board.len() {
         let expected = message(config, index);

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use super::{append, back_up, board, check_content, config, key, read_key, upload};
 use crate::{Objects, Store, StoreConfig, StoreError};
 
-/// Serves the buckets in `root` until dropped; gives its address.
+/// Serves the buckets in `root` until the runtime is dropped. Returns the address.
 fn serve(root: &Path) -> (tokio::runtime::Runtime, String) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -68,7 +68,7 @@ fn a_store_in_a_bucket() {
     append(&store, 0..30).unwrap();
     assert_eq!(store.seal().unwrap(), 3);
     check_content(&store).unwrap();
-    // Three parts.
+    // The object has three parts.
     let (bytes, hash) = key(17 << 20, 9);
     upload(&store, &bytes, hash).unwrap();
     drop(store);
@@ -88,7 +88,7 @@ fn a_store_in_a_bucket() {
     assert!(store.inner().place.list("keys").unwrap().is_empty());
 }
 
-/// A backup, into another prefix of the bucket and over the same one.
+/// Restores a backup into another prefix of the bucket, and over the same prefix.
 fn restore_elsewhere(dir: &tempfile::TempDir, store: &Store, address: &str, hash: [u8; 32]) {
     let folder = dir.path().join("backup");
     assert_eq!(back_up(store, &folder).unwrap().len(), 5);
@@ -103,7 +103,7 @@ fn restore_elsewhere(dir: &tempfile::TempDir, store: &Store, address: &str, hash
             ..config(dir)
         };
         if name == "d" {
-            // The prefix of all others: nothing of its own lies there.
+            // This prefix contains all others, but no objects of its own.
             let error = Store::open(&config).unwrap_err();
             assert!(matches!(error, StoreError::Missing(_)), "{error}");
         }
@@ -126,7 +126,7 @@ fn restore_elsewhere(dir: &tempfile::TempDir, store: &Store, address: &str, hash
     assert!(matches!(error, StoreError::ObjectsExist(_)), "{error}");
 }
 
-/// Objects lost in the bucket are found missing and brought back.
+/// Deletes objects in the bucket: they are reported missing and restored.
 fn lose_objects(store: &Store, root: &Path, backup: &Path) {
     let segment = store.segments().unwrap()[1];
     std::fs::remove_file(root.join(segment.name())).unwrap();

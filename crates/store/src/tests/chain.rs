@@ -10,7 +10,7 @@ use crate::format::{LOG, TAIL, index_key};
 use crate::meta::Outcome;
 use crate::{Board, BoardConfig, Expiry, Store, StoreConfig, StoreError};
 
-/// Flips a bit of the row that has the hash after message `index`.
+/// Flips a bit in the row that contains the hash after message `index`.
 fn damage(store: &Store, index: u64) {
     let flipped = store.inner().meta.transact(|writing, _| {
         let mut table = writing.table(LOG)?;
@@ -96,7 +96,7 @@ fn sealing_joins_rows_and_damaged_ones_are_computed_again() {
     drop(store);
     let store = Store::open(&config).unwrap();
     check_content(&store).unwrap();
-    // Damage keeps nothing from being appended, sealed or expired.
+    // Damage prevents no append, sealing or expiry.
     append(&store, 46..60).unwrap();
     store.seal().unwrap();
     store.expire(Expiry::Keep(30)).unwrap();
@@ -130,7 +130,7 @@ fn a_restore_begins_a_history_and_a_folder_refuses_two() {
         (restored.history, 30)
     );
     assert_ne!(restored.history, board().board_id);
-    // Equal below the fork, other messages behind it.
+    // The logs are equal below the fork and have other messages after it.
     assert_eq!(copy.hash_at(30).unwrap(), store.hash_at(30).unwrap());
     let mut other = super::post(30..33);
     other.messages[0] = message(99);
@@ -141,7 +141,8 @@ fn a_restore_begins_a_history_and_a_folder_refuses_two() {
             store.hash_at(length).unwrap()
         );
     }
-    // Its own folder goes on; one with what the restored board never had refuses it before anything is written.
+    // A folder of the restored board is continued. A folder with states that this board never had is refused before
+    // anything is written.
     back_up(&copy, &early).unwrap();
     let names = |folder: &std::path::Path| -> Vec<_> {
         let names = fs::read_dir(folder)
@@ -153,10 +154,10 @@ fn a_restore_begins_a_history_and_a_folder_refuses_two() {
     let error = back_up(&copy, &late).unwrap_err();
     assert!(matches!(error, StoreError::OtherHistory { .. }), "{error}");
     assert_eq!(names(&late), before);
-    // The board that was abandoned cannot go on in the folder of the one that was restored either.
+    // The abandoned board cannot continue in the folder of the restored board either.
     let error = back_up(&store, &early).unwrap_err();
     assert!(matches!(error, StoreError::OtherHistory { .. }), "{error}");
-    // Somebody copied files of both into one folder.
+    // Somebody has copied files of both into one folder.
     for name in names(&late) {
         let from = late.join(&name);
         if from.is_file() {
@@ -165,7 +166,7 @@ fn a_restore_begins_a_history_and_a_folder_refuses_two() {
     }
     let error = Store::restore(&place("three"), &early, &mut |_, _| {}).unwrap_err();
     assert!(matches!(error, StoreError::OtherHistory { .. }), "{error}");
-    // Twice restored: both histories are known.
+    // After two restores both histories are known.
     let again = dir.path().join("again");
     back_up(&copy, &again).unwrap();
     Store::restore(&place("four"), &again, &mut |_, _| {}).unwrap();

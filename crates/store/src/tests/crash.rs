@@ -1,4 +1,4 @@
-//! Crashes at every write, sync and object: nothing acknowledged is lost, nothing comes twice.
+//! Crashes at every write, sync and object: nothing acknowledged is lost, and nothing is appended twice.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use super::disk::{Disk, Kind};
 use super::{Simulated, all, check_content, key, post, read_key, upload};
 use crate::{Change, Store, StoreError};
 
-/// Posts of one run; a number of messages each, `0` for a seal.
+/// The posts of one run, as numbers of messages; `0` stands for a seal.
 const STEPS: [u64; 14] = [3, 1, 5, 0, 1, 12, 9, 0, 1, 1, 0, 7, 16, 0];
 
-/// What a run has been told and what it was about to do.
+/// The results that a run has received, and the call that it was about to make.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Progress {
     acknowledged: u64,
@@ -57,7 +57,7 @@ fn copy(objects: &InMemory) -> Arc<InMemory> {
     Arc::new(objects.fork())
 }
 
-/// What a store must be after a crash, and that it goes on.
+/// Asserts that the store is right after a crash, and that it continues to work.
 fn check(survivor: &Simulated, progress: Progress, at: u64) {
     let store = survivor
         .open()
@@ -71,7 +71,7 @@ fn check(survivor: &Simulated, progress: Progress, at: u64) {
     let found = store.get("steps", b"last").unwrap();
     let found = found.map_or(0, |value| u64::from_le_bytes(value.try_into().unwrap()));
     assert!(found >= progress.records, "crash at {at}: record {found}");
-    // Every acknowledged post is known; the one under way is made once, whatever the crash left.
+    // Every acknowledged post is known. The post of the interrupted call is appended once, whatever the crash left.
     let mut start = 0;
     for count in STEPS.into_iter().filter(|count| *count > 0) {
         let range = start..start + count;
@@ -103,7 +103,7 @@ impl Simulated {
     }
 }
 
-/// Crashes at every operation, keeping the pending writes that `keep` picks.
+/// Crashes at every operation, and keeps the pending writes for which `keep` returns a number.
 fn crash_everywhere(mut keep: impl FnMut() -> Option<u8>) {
     let fresh = Simulated::create();
     let bytes = fresh.disk.bytes();
@@ -170,7 +170,7 @@ fn a_crash_between_object_and_transaction_leaves_one_object_that_is_used_again()
         (1, 1)
     );
     check_content(&store).unwrap();
-    // An orphan of another content goes with a sweep, and nothing else.
+    // A sweep removes an unnamed object with other content, and nothing else.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
@@ -183,8 +183,7 @@ fn a_crash_between_object_and_transaction_leaves_one_object_that_is_used_again()
     check_content(&store).unwrap();
 }
 
-/// Uploads a key, revokes it and uploads it again; gives how far that came: complete, revoked,
-/// complete again.
+/// Uploads a key, revokes it and uploads it again. Returns the number of these steps that succeeded.
 fn run_key(simulated: &Simulated, bytes: &[u8], hash: [u8; 32]) -> u64 {
     let Ok(store) = simulated.open() else {
         return 0;
@@ -198,8 +197,8 @@ fn run_key(simulated: &Simulated, bytes: &[u8], hash: [u8; 32]) -> u64 {
     done as u64
 }
 
-/// Crashes and failures at every operation of an upload: an acknowledged key is there, a revoked
-/// one is not, and sending the rest completes it.
+/// Crashes and failures at every operation of an upload: an acknowledged key is there, a revoked key is not, and
+/// sending the remaining bytes completes the upload.
 #[test]
 fn keys_survive_crashes_whole_or_not_at_all() {
     let fresh = Simulated::create();
@@ -231,7 +230,7 @@ fn keys_survive_crashes_whole_or_not_at_all() {
     }
 }
 
-/// The same with a disk that fails once and a store that goes on.
+/// Uploads a key while the disk fails once, and the same store continues.
 #[test]
 fn an_upload_goes_on_after_any_failure() {
     let fresh = Simulated::create();
@@ -245,7 +244,7 @@ fn an_upload_goes_on_after_any_failure() {
             let simulated = again();
             let store = simulated.open().unwrap();
             simulated.disk.fail_once(at, kind);
-            // Either it works in spite of the failure, or at the second attempt.
+            // The call succeeds in spite of the failure, or at the second attempt.
             if upload(&store, &bytes, hash).is_err() {
                 upload(&store, &bytes, hash).unwrap();
             }

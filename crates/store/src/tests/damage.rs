@@ -1,4 +1,4 @@
-//! Damaged objects and rows: an error that says what and where, and all else is served.
+//! Damaged objects and rows: the error names the damage and its place, and everything else is served.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use super::{
 use crate::{Evidence, Segment, Store, StoreConfig, StoreError};
 use omr_errors::Mismatch;
 
-/// A store of 30 messages in 3 segments of 8 and a tail of 6, closed.
+/// Creates a closed store of 30 messages: 3 segments of 8 and a tail of 6.
 fn sealed(dir: &tempfile::TempDir) -> (StoreConfig, Vec<Segment>) {
     let (config, store) = super::sealed(dir);
     let segments = store.segments().unwrap();
@@ -21,7 +21,7 @@ fn object(config: &StoreConfig, segment: &Segment) -> PathBuf {
     config.dir.join("objects").join(segment.name())
 }
 
-/// Reads messages one by one; gives those that fail, asserting that the others are right.
+/// Reads messages one by one. Returns those that fail, and asserts that the others are right.
 fn failing(store: &Store) -> Vec<u64> {
     let read = |index: u64| {
         let mut lost = false;
@@ -76,7 +76,7 @@ fn every_flip_and_cut_of_a_segment_is_found_and_the_rest_is_served() {
     check_content(&Store::open(&config).unwrap()).unwrap();
 }
 
-/// What reading all messages expected of the second segment, and what it found.
+/// Returns the expected and the found value of the error of the second segment, when all messages are read.
 fn second_segment_fault(config: &StoreConfig, segment: &Segment) -> (Evidence, Evidence) {
     let store = Store::open(config).unwrap();
     let error = store
@@ -101,7 +101,7 @@ fn second_segment_fault(config: &StoreConfig, segment: &Segment) -> (Evidence, E
 }
 
 #[test]
-fn errors_say_what_was_expected_and_found() {
+fn errors_contain_expected_and_found_values() {
     let dir = tempfile::tempdir().unwrap();
     let (config, segments) = sealed(&dir);
     let path = object(&config, &segments[1]);
@@ -154,14 +154,14 @@ fn flips_in_the_tail_are_found() {
         &report.faults[..],
         [StoreError::Damaged { object, first: 4, end: 5, .. }] if object == "tail"
     ));
-    // A mark takes its place, and it alone is missing.
+    // A mark replaces the message, which alone is missing.
     append(&store, 6..20).unwrap();
     assert_eq!(store.seal().unwrap(), 2);
     assert_eq!(failing(&store), [4]);
     let report = store.verify(&mut |_, _| {}).unwrap();
     assert!(report.is_sound(), "{report:?}");
     assert_eq!(report.lost, [4]);
-    // A reader of hashes takes none of what is not there.
+    // No hash of the missing message is stored.
     let gathered = store.hashes(0..20, TAG, &mut |clue, payload| {
         assert!(!clue.is_empty());
         hash_of(clue, payload)
@@ -169,7 +169,7 @@ fn flips_in_the_tail_are_found() {
     assert_eq!(gathered.unwrap().hashes[5], hash(&message(5)));
 }
 
-/// Flips bits all over the meta file: an error or right content, never a panic or wrong content.
+/// Flips bits all over the meta file. The result is an error or right content, never a panic or wrong content.
 #[test]
 fn flips_anywhere_in_the_meta_file() {
     let simulated = Simulated::create();
@@ -280,7 +280,7 @@ fn objects_of_another_board_are_refused() {
         ),
         "{error}"
     );
-    // Nor does a new store take them over, whose sweep would remove them.
+    // A new store does not use them either, as its sweep would remove them.
     fs::remove_file(other.dir.join("meta.redb")).unwrap();
     let error = Store::create(&other, &strange).unwrap_err();
     assert!(matches!(error, StoreError::ObjectsExist(_)), "{error}");

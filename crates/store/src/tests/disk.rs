@@ -5,28 +5,28 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use redb::StorageBackend;
 
-/// A disk in memory; clones share it.
+/// A disk in memory. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Disk(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    /// What reads see.
+    /// The bytes that reads return.
     cached: Vec<u8>,
-    /// What survives for certain.
+    /// The bytes that survive a crash for certain.
     synced: Vec<u8>,
     pending: Vec<Pending>,
-    /// Writes, syncs and resizings so far.
+    /// The number of writes, syncs and resizings so far.
     operations: u64,
     crash_at: Option<u64>,
     crashed: bool,
     full_from: Option<u64>,
-    /// The first operation of this kind from this number on fails.
+    /// The kind and the number from which on the first operation of this kind fails.
     fail_once: Option<(u64, Kind)>,
-    /// A failed sync loses what it should have written, though reads still see it: as where the
-    /// system marks pages clean after it could not write them.
+    /// Whether a failed sync loses the bytes that it should have written, although reads still return them. Some
+    /// systems mark pages clean after they failed to write them.
     lossy: bool,
-    /// The full disk refuses only operations of this kind.
+    /// The kind of operations that the full disk refuses; all kinds if `None`.
     full_kind: Option<Kind>,
 }
 
@@ -74,12 +74,12 @@ impl Disk {
         self.0.lock().unwrap()
     }
 
-    /// A back end of the disk.
+    /// Returns a back end of the disk.
     pub(crate) fn attach(&self) -> Attached {
         Attached { disk: self.clone() }
     }
 
-    /// Counts an operation on an object, and fails it where the disk is told to.
+    /// Counts an operation on an object, and fails it if a test has asked for that.
     pub(crate) fn operate_object(&self) -> io::Result<()> {
         self.attach().operate(Kind::Object).map(drop)
     }
@@ -96,7 +96,7 @@ impl Disk {
         self.state().operations
     }
 
-    /// From operation `at` on, nothing reaches the disk and all fails.
+    /// Lets every operation from number `at` on fail without effect.
     pub(crate) fn crash_at(&self, at: u64) {
         self.state().crash_at = Some(at);
     }
@@ -105,14 +105,14 @@ impl Disk {
         self.state().crashed
     }
 
-    /// From operation `from` on, operations (of `kind`) fail for want of space.
+    /// Lets operations (of `kind`) from number `from` on fail for lack of space.
     pub(crate) fn fill(&self, from: u64, kind: Option<Kind>) {
         let mut state = self.state();
         state.full_from = Some(from);
         state.full_kind = kind;
     }
 
-    /// Fails everything that follows the next object, which arrives.
+    /// Lets everything fail after the next object, which is stored.
     pub(crate) fn fail_after_object(&self, next: u64) {
         self.fill(next + 1, None);
     }
@@ -129,8 +129,8 @@ impl Disk {
         self.state().full_from = None;
     }
 
-    /// The disk after the crash: the synced bytes and those pending writes that `keep` picks.
-    /// A kept write may be torn at 512 bytes, where `keep` says so by a fraction below 256.
+    /// Returns the disk after the crash: the synced bytes and the pending writes for which `keep` returns a number. The
+    /// number is the fraction of the write that is kept, in 256ths, at a multiple of 512 bytes.
     pub(crate) fn after_crash(&self, keep: &mut dyn FnMut() -> Option<u8>) -> Self {
         let state = self.state();
         let mut bytes = state.synced.clone();
@@ -155,7 +155,7 @@ pub(crate) struct Attached {
 }
 
 impl Attached {
-    /// Counts an operation and fails it where the disk is told to.
+    /// Counts an operation, and fails it if a test has asked for that.
     fn operate(&self, kind: Kind) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.disk.state();
         let number = state.operations;

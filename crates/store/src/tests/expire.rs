@@ -1,4 +1,4 @@
-//! Expiry: whole segments from the front, nothing else, whatever breaks.
+//! Expiry: whole segments are removed from the front and nothing else, whatever fails.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::{Simulated, all, append, back_up, check_content, message, plain_store
 use crate::meta::Outcome;
 use crate::{Expiry, Post, Refusal, Store, StoreError};
 
-/// A post of message `index` alone, under a new id.
+/// Returns a post of message `index` alone, under a new id.
 fn again(index: u64) -> Post {
     Post::new(
         [index as u8 ^ 0x80; 16],
@@ -18,7 +18,7 @@ fn again(index: u64) -> Post {
     )
 }
 
-/// The places of used keys when message `index` is posted again.
+/// Returns the messages that have the key of message `index`, when it is posted again.
 fn used(store: &Store, index: u64) -> Vec<u64> {
     match &store.append(&[again(index)]).unwrap()[0] {
         Err(Refusal::UsedKeys(keys)) => keys.iter().map(|key| key.index).collect(),
@@ -45,7 +45,7 @@ fn assert_expired(store: &Store, range: std::ops::Range<u64>) {
 fn the_oldest_segments_go_and_indices_stay() {
     let dir = tempfile::tempdir().unwrap();
     let (config, store) = sealed(&dir);
-    // Segments 0..8, 8..16, 16..24: the second holds one of the last 15.
+    // The segments are 0..8, 8..16 and 16..24. The second contains one of the last 15 messages.
     let nothing = store.expire(Expiry::Keep(30)).unwrap();
     assert_eq!((nothing.range, nothing.bytes), (0..0, 0));
     let gone = store.expire(Expiry::Keep(15)).unwrap();
@@ -59,7 +59,7 @@ fn the_oldest_segments_go_and_indices_stay() {
             .read(3..3, &mut |_, _, _| ControlFlow::Continue(()))
             .is_ok()
     );
-    // Their keys are used for good.
+    // Their keys stay used.
     assert_eq!(
         (used(&store, 3), used(&store, 12), used(&store, 29)),
         (vec![3], vec![12], vec![29])
@@ -90,7 +90,7 @@ fn what_is_young_stays() {
     store.seal().unwrap();
     let hour = Expiry::OlderThan(Duration::from_secs(3600));
     assert_eq!(store.expire(hour).unwrap().range, 0..0);
-    // An hour later, as the store counts.
+    // The store's clock is an hour ahead.
     let late = |state: &mut crate::format::State| state.clock += 3_600_001;
     store
         .inner()
@@ -142,7 +142,7 @@ fn a_backup_knows_what_expired() {
     let dir = tempfile::tempdir().unwrap();
     let (config, store) = sealed(&dir);
     let backup = dir.path().join("backup");
-    // One from before: its segments are left over in the folder.
+    // An earlier backup left its segments in the folder.
     back_up(&store, &backup).unwrap();
     store.expire(Expiry::Keep(10)).unwrap();
     back_up(&store, &backup).unwrap();
@@ -160,7 +160,7 @@ fn a_backup_knows_what_expired() {
 }
 
 #[test]
-fn a_reader_is_told_that_messages_expired_before_her_eyes() {
+fn a_reader_sees_an_error_when_messages_expire_meanwhile() {
     let simulated = Simulated::create();
     let store = simulated.open().unwrap();
     append(&store, 0..30).unwrap();
@@ -187,7 +187,7 @@ fn a_reader_is_told_that_messages_expired_before_her_eyes() {
     assert_eq!(seen, 8);
 }
 
-/// Expires twice, appends in between; gives how far that came.
+/// Expires twice, with appends in between. Returns the number of steps that succeeded.
 fn run(simulated: &Simulated) -> u64 {
     let Ok(store) = simulated.open() else {
         return 0;
@@ -201,8 +201,8 @@ fn run(simulated: &Simulated) -> u64 {
     steps.iter().take_while(|step| step().is_ok()).count() as u64
 }
 
-/// Killed at every operation: what stays is whole, nothing goes that should stay, no key can be used again, and the
-/// next call finishes.
+/// Kills the store at every operation. The remaining messages are whole, nothing is removed that should stay, no key
+/// can be used again, and the next call completes the expiry.
 #[test]
 fn expiry_survives_crashes_anywhere() {
     let fresh = Simulated::create();

@@ -1,4 +1,4 @@
-//! Stores in real folders: a round trip, who holds it, what is in the folder.
+//! Stores in real folders: a round trip, locks, and the files in the folder.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ fn round_trip() {
     reopened(&config);
 }
 
-/// What `round_trip` left.
+/// Tests the store that `round_trip` left.
 fn reopened(config: &StoreConfig) {
     let store = Store::open(config).unwrap();
     assert_eq!(store.board(), &board());
@@ -69,7 +69,7 @@ fn empty(dir: &tempfile::TempDir) -> (StoreConfig, Store) {
 fn keys_survive() {
     let dir = tempfile::tempdir().unwrap();
     let (config, store) = empty(&dir);
-    // More than two parts of a large object.
+    // The key has more than two parts of a large object.
     let (bytes, hash) = key(20_000_000, 4);
     upload(&store, &bytes, hash).unwrap();
     drop(store);
@@ -206,7 +206,7 @@ fn ids_are_forgotten_by_uptime_alone() {
     let store = Store::open(&config).unwrap();
     append(&store, 0..2).unwrap();
     std::thread::sleep(Duration::from_millis(5));
-    // The next append forgets it; the content comes again under the same id.
+    // The next append forgets the id; another post may then use it.
     assert!(!all(&store, &[post(0..2)]).unwrap()[0].repeated);
     drop(store);
     config.post_id_memory = Duration::from_secs(3600);

@@ -1,11 +1,11 @@
-//! The bytes of `docs/storage.md`, written out by hand.
+//! The bytes that the documentation of `format.rs` defines, written out by hand.
 
 use crate::format::{History, Layout, State, decode_config, encode_config, open_row, seal_row};
 use crate::store::frames::{header, push_frame};
 use crate::store::sealed;
 use crate::{BoardConfig, Clues};
 
-/// CRC-32C one bit at a time.
+/// Computes the CRC-32C one bit at a time.
 fn crc(bytes: &[u8]) -> [u8; 4] {
     let mut crc = u32::MAX;
     for &byte in bytes {
@@ -136,7 +136,7 @@ fn a_row_of_a_segment() {
     let (segment, _) = sealed::build(&layout, &config().board_id, 5, &records);
     let mut expected = [1u64, 97].map(u64::to_le_bytes).concat();
     expected.extend(segment.hash);
-    // Made again from its object, which has no time.
+    // A row made again from its object has no time.
     assert_eq!(segment.encode(), expected);
     let key = 5u64.to_be_bytes();
     assert_eq!(crate::Segment::decode(&key, &expected).unwrap(), segment);

@@ -1,17 +1,17 @@
-//! A disk without space: a clean error, old content intact, work goes on once there is space.
+//! A disk without space: the error is clear, old content stays intact, and work continues once there is space.
 
 use super::disk::{Disk, Kind};
 use super::{Simulated, all, append, check_content, post};
 use crate::{Change, StoreError};
 
-/// Fills the disk at every operation of an append; gives how many failed.
+/// Fills the disk at every operation of an append. Returns the number of appends that failed.
 fn fill_everywhere(kind: Option<Kind>) -> u64 {
     let base = Simulated::create();
     append(&base.open().unwrap(), 0..7).unwrap();
     let whole = base.again();
     let store = whole.open().unwrap();
     let opened = whole.disk.operations();
-    // Enough for the file to grow.
+    // The file has to grow for this number.
     append(&store, 7..900).unwrap();
     let end = whole.disk.operations();
     drop(store);
@@ -21,13 +21,13 @@ fn fill_everywhere(kind: Option<Kind>) -> u64 {
         let store = simulated.open().unwrap();
         simulated.disk.fill(at, kind);
         match append(&store, 7..900) {
-            // Also where the append is found to have landed.
+            // An append that turns out to be written is accepted as well.
             Ok(range) => assert_eq!(range, 7..900, "full at {at}"),
             Err(StoreError::DiskFull(_)) => failures += 1,
             Err(error) => panic!("full at {at}: {error}"),
         }
         simulated.disk.free();
-        // The retry is made once, whether or not the first has landed.
+        // The repeated post is appended once, whether or not the first attempt was written.
         assert_eq!(append(&store, 7..900).unwrap(), 7..900, "full at {at}");
         assert_eq!(append(&store, 900..905).unwrap(), 900..905);
         check_content(&store).unwrap();
@@ -40,7 +40,7 @@ fn fill_everywhere(kind: Option<Kind>) -> u64 {
 }
 
 impl Simulated {
-    /// The same disk and objects once more.
+    /// Returns a store on the same disk and objects.
     fn again(&self) -> Self {
         Self::on(
             Disk::from_bytes(self.disk.bytes()),
@@ -69,8 +69,8 @@ fn syncs_fail_when_full() {
     assert!(fill_everywhere(Some(Kind::Sync)) > 0);
 }
 
-/// After a failed sync the system may hold pages that it will never write: what is acknowledged
-/// must not depend on them.
+/// After a failed sync the system may contain pages that it will never write. Acknowledged messages must not depend on
+/// them.
 #[test]
 fn a_failed_sync_acknowledges_nothing_that_a_crash_takes_away() {
     let base = Simulated::create();

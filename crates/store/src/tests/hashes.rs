@@ -1,4 +1,4 @@
-//! Hashes of messages, kept from posting on, and what becomes of them when they are damaged.
+//! Hashes of messages: stored with posts, and damaged.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ fn hashes(range: Range<u64>) -> MessageHashes {
     MessageHashes::new(TAG, range.map(|index| hash(&message(index))).collect())
 }
 
-/// The messages of a range whose hashes are kept, which are right.
+/// Returns the messages of a range whose hashes are stored, and asserts that these are right.
 fn kept(store: &Store, range: Range<u64>) -> Vec<u64> {
     let found = store.kept_hashes(range.clone(), TAG).unwrap();
     assert_eq!(found.len() as u64, range.end - range.start);
@@ -30,7 +30,7 @@ fn kept(store: &Store, range: Range<u64>) -> Vec<u64> {
     kept.collect()
 }
 
-/// Gathers the hashes of a range, keeps what was missing, and gives how many were.
+/// Gathers the hashes of a range and stores the missing ones. Returns the number of the missing ones.
 fn gather(store: &Store, range: Range<u64>) -> usize {
     let mut taken = 0;
     let gathered = store.hashes(range.clone(), TAG, &mut |clue, payload| {
@@ -46,7 +46,7 @@ fn gather(store: &Store, range: Range<u64>) -> usize {
     taken
 }
 
-/// A post of one message without a hash.
+/// Returns a post of one message without a hash.
 fn bare(index: u64) -> Post {
     Post {
         hashes: None,
@@ -68,7 +68,7 @@ fn hashes_are_kept_from_posting_on() {
         assert_eq!(kept(store, 0..30), with);
         assert_eq!(kept(store, 3..17), with[3..13]);
         assert!(kept(store, 4..4).is_empty());
-        // Another tag, other hashes.
+        // There are no hashes with another tag.
         let of_other = store.kept_hashes(11..16, *b"toy2").unwrap();
         let nine = Some([9; 32]);
         assert_eq!(of_other, [None, nine, nine, nine, None]);
@@ -107,7 +107,7 @@ fn a_post_has_a_hash_for_each_message_or_none() {
     assert_eq!(store.len(), 0);
 }
 
-/// A refused or repeated post leaves no hash.
+/// A refused or repeated post stores no hash.
 #[test]
 fn hashes_are_of_the_messages_that_were_taken() {
     let simulated = Simulated::create();
@@ -129,14 +129,14 @@ fn expired_messages_leave_no_hashes() {
         append(&store, range).unwrap();
     }
     store.seal().unwrap();
-    // Messages 0 to 7: the row of 7 to 22 is cut.
+    // The row of hashes 7 to 22 is shortened when messages 0 to 7 expire.
     store.expire(Expiry::Keep(15)).unwrap();
     assert_eq!((store.first(), kept(&store, 8..30)), (8, (8..30).collect()));
     let keys = rows(&store).into_iter().map(|(key, _)| key);
     assert_eq!(keys.collect::<Vec<_>>(), [8, 23].map(index_key));
     let error = store.kept_hashes(7..9, TAG).unwrap_err();
     assert!(matches!(error, StoreError::Expired { .. }), "{error}");
-    // Late ones do not come back.
+    // Late hashes of expired messages are not stored.
     store.keep_hashes(2, &hashes(2..23)).unwrap();
     assert_eq!(rows(&store)[0].0, index_key(8));
     assert_eq!(kept(&store, 8..30), (8..30).collect::<Vec<_>>());
@@ -176,11 +176,11 @@ fn rows_are_what_the_document_says_and_long_ones_are_split() {
     assert_eq!(kept(&store, 8006..8007), [8006]);
 }
 
-/// What is done to a row.
+/// A change of a row.
 type Change = fn(&mut Vec<u8>);
 
 #[test]
-fn what_is_damaged_is_missing_and_taken_anew() {
+fn damaged_hashes_are_missing_and_computed_again() {
     let changes: [Change; 5] = [
         |row| row[40] ^= 1,
         |row| row[0] ^= 1,
@@ -191,7 +191,7 @@ fn what_is_damaged_is_missing_and_taken_anew() {
     for change in changes {
         let dir = tempfile::tempdir().unwrap();
         let (config, store) = sealed(&dir);
-        // Another row behind that of messages 0 to 29.
+        // Another row lies after that of messages 0 to 29.
         append(&store, 30..33).unwrap();
         drop(store);
         edit(&config.dir.join(META_FILE), |transaction| {
@@ -209,7 +209,7 @@ fn what_is_damaged_is_missing_and_taken_anew() {
             matches!(&faults[..], [StoreError::Row { table, .. }] if table == "hashes"),
             "{faults:?}"
         );
-        // A part of them is read: the damaged row goes, and the others are missing no longer.
+        // After a part of them is read, the damaged row is gone and the hashes of that part are stored.
         assert_eq!(gather(&store, 5..31), 25);
         assert_eq!(kept(&store, 0..33), (5..33).collect::<Vec<_>>());
         assert!(store.verify(&mut |_, _| {}).unwrap().is_sound());
@@ -323,7 +323,7 @@ fn a_local_board_keeps_them_too() {
     assert!(own.verify(&mut |_, _| {}).unwrap().is_sound());
 }
 
-/// A message and its hash are on the disk together, or neither is.
+/// A message and its hash are both on the disk, or neither is.
 #[test]
 fn a_crash_leaves_no_message_without_its_hash() {
     let whole = Simulated::create();

@@ -1,7 +1,7 @@
-//! A data folder and a backup that an earlier build wrote: every later one reads them.
+//! A data folder and a backup that an earlier build wrote. Every later build reads them.
 //!
-//! `cargo test -p omr-store --lib kept::write_files -- --ignored` wrote them. After a release a format gets a folder of
-//! its own.
+//! `cargo test -p omr-store --lib kept::write_files -- --ignored` wrote them. A format that changes after a release
+//! gets a folder of its own.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Asserts that a store contains what [`write_files`] put there, and that it goes on.
+/// Asserts that a store contains the data of [`write_files`], and that it continues to work.
 fn check(config: &StoreConfig) {
     let store = Store::open(config).unwrap();
     store.index_keys(&mut |_, _| {}).unwrap();
@@ -48,7 +48,7 @@ fn check(config: &StoreConfig) {
     assert_eq!(record.as_deref(), Some(&b"seven"[..]));
     let report = store.verify(&mut |_, _| {}).unwrap();
     assert!(report.is_sound(), "{:?}", report.faults);
-    // A post that is sent again is recognised, and a new one follows.
+    // A repeated post is recognised, and a new one is appended.
     let again = all(&store, &[post(26..30)]).unwrap();
     assert_eq!(again[0].range, 26..30);
     assert_eq!(append(&store, 30..33).unwrap(), 30..33);

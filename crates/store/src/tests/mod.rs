@@ -55,7 +55,7 @@ fn message(index: u64) -> Message {
     message_of(&board(), index)
 }
 
-/// Message `index` of a board, different for every index.
+/// Returns message `index` of a board, different for every index.
 fn message_of(board: &BoardConfig, index: u64) -> Message {
     let bytes = |len: u32, salt: u64| {
         let mut word = index.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ salt;
@@ -72,7 +72,7 @@ fn message_of(board: &BoardConfig, index: u64) -> Message {
     }
 }
 
-/// A post of the messages of `range`, under an id of its own.
+/// Returns a post of the messages of `range`, under an id of its own.
 fn post(range: Range<u64>) -> Post {
     let mut id = [7; 16];
     id[..8].copy_from_slice(&range.start.to_le_bytes());
@@ -81,7 +81,7 @@ fn post(range: Range<u64>) -> Post {
     post.with_hashes(MessageHashes::new(TAG, hashes))
 }
 
-/// What the hashes of these tests are of.
+/// The tag of the hashes in these tests.
 const TAG: [u8; 4] = *b"toy1";
 
 fn hash(message: &Message) -> [u8; 32] {
@@ -96,13 +96,13 @@ fn hash_of(clue: &[u8], payload: &[u8]) -> [u8; 32] {
         .as_bytes()
 }
 
-/// The running hash of a log after one more message, as `docs/storage.md` has it.
+/// Returns the running hash of a log after one more message, as defined in `docs/storage.md`.
 fn hash_after(head: &[u8; 32], message: &Message) -> [u8; 32] {
     let bytes = [&head[..], &message.clue, &message.payload].concat();
     blake3::derive_key("omr v1 log message", &bytes)
 }
 
-/// A store of 30 messages, 24 of them in segments of 8.
+/// Creates a store of 30 messages, 24 of them in segments of 8.
 fn sealed(dir: &TempDir) -> (StoreConfig, Store) {
     let config = config(dir);
     Store::create(&config, &board()).unwrap();
@@ -112,7 +112,7 @@ fn sealed(dir: &TempDir) -> (StoreConfig, Store) {
     (config, store)
 }
 
-/// Appends posts whose keys are new.
+/// Appends posts with new keys.
 fn all(store: &Store, posts: &[Post]) -> Result<Vec<Appended>, StoreError> {
     let appended = store.append(posts)?;
     Ok(appended.into_iter().map(Result::unwrap).collect())
@@ -124,7 +124,7 @@ fn append(store: &Store, range: Range<u64>) -> Result<Range<u64>, StoreError> {
     Ok(appended[0].range.clone())
 }
 
-/// Asserts that every readable message is what `message` makes; gives the first error.
+/// Asserts that every readable message is the one that `message` makes. Returns the first error.
 fn check_content(store: &Store) -> Result<(), StoreError> {
     let mut next = store.first();
     store.read(next..store.len(), &mut |index, clue, payload| {
@@ -154,7 +154,7 @@ fn check_content(store: &Store) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A new store whose board is of plain clues.
+/// Creates a store whose board has plain clues.
 fn plain_store(dir: &TempDir) -> Store {
     let plain = BoardConfig {
         clues: Clues::Plain,
@@ -164,7 +164,7 @@ fn plain_store(dir: &TempDir) -> Store {
     Store::open(&config(dir)).unwrap()
 }
 
-/// A small store's configuration: segments of 8.
+/// Returns the configuration of a small store with segments of 8 messages.
 fn config(dir: &TempDir) -> StoreConfig {
     StoreConfig {
         segment_messages: 8,
@@ -172,7 +172,7 @@ fn config(dir: &TempDir) -> StoreConfig {
     }
 }
 
-/// A store over a simulated disk and objects in memory, whose operations the disk counts too.
+/// A store over a simulated disk and over objects in memory; the disk counts operations on objects as well.
 struct Simulated {
     disk: Disk,
     objects: Arc<InMemory>,
@@ -180,7 +180,7 @@ struct Simulated {
 }
 
 impl Simulated {
-    /// An empty store.
+    /// Creates an empty store.
     fn create() -> Self {
         let disk = Disk::default();
         guarded(|| {
@@ -215,7 +215,7 @@ impl Simulated {
     }
 }
 
-/// Bytes of a key, and its hash.
+/// Returns the bytes of a key, and their hash.
 fn key(bytes: usize, salt: u32) -> (Vec<u8>, [u8; 32]) {
     let byte = |i: u32| ((i ^ salt).wrapping_mul(2_654_435_761) >> 24) as u8;
     let key: Vec<u8> = (0..bytes as u32).map(byte).collect();
@@ -240,7 +240,7 @@ fn read_key(store: &Store, hash: [u8; 32]) -> std::io::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Takes a backup of an undamaged store into a folder; gives the names of the files that came.
+/// Backs up an undamaged store into a folder. Returns the names of the files.
 fn back_up(store: &Store, folder: &std::path::Path) -> Result<Vec<String>, StoreError> {
     let (names, faults) = back_up_what_is_left(store, folder)?;
     match faults.into_iter().next() {
@@ -249,7 +249,7 @@ fn back_up(store: &Store, folder: &std::path::Path) -> Result<Vec<String>, Store
     }
 }
 
-/// Takes a backup into a folder; gives the names of the files that came, and the damage.
+/// Backs up a store into a folder. Returns the names of the files, and the faults.
 fn back_up_what_is_left(
     store: &Store,
     folder: &std::path::Path,

@@ -10,9 +10,9 @@ use crate::{Change, Post};
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// Numbers of messages of the posts of one call.
+    /// The numbers of messages in the posts of one call.
     Append(Vec<u64>),
-    /// Posts an earlier post again beside a new one.
+    /// Repeats an earlier post beside a new one.
     Repeat(usize),
     BadAppend,
     Read(u64, u64),

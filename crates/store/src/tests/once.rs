@@ -10,7 +10,7 @@ use crate::{
     Clues, Evidence, META_FILE, Message, Post, Refusal, Store, StoreConfig, StoreError, UsedKey,
 };
 
-/// Message `index` with the key of message `of`.
+/// Returns message `index` with the key of message `of`.
 fn with_key(index: u64, of: u64) -> Message {
     let mut out = message(index);
     let at = out.clue.len() - 96..out.clue.len() - 64;
@@ -30,15 +30,15 @@ fn a_used_key_is_refused_with_all_of_its_post_and_no_other() {
     store.seal().unwrap();
     let posts = [
         single(1, vec![message(9)]),
-        // Message 10 goes with the key that message 3, by now in a segment, has.
+        // Message 10 is refused together with the message that has the key of message 3, which is in a segment by now.
         single(2, vec![message(10), with_key(11, 3)]),
-        // So its key is free for the next post, and taken for the one after.
+        // The key of message 10 is therefore free for the next post, and used for the one after that.
         single(3, vec![message(10)]),
         single(4, vec![message(12), with_key(13, 10)]),
-        // Twice in one post.
+        // One key occurs twice in one post.
         single(5, vec![message(14), message(15), with_key(16, 14)]),
         single(1, vec![message(9)]),
-        // All used keys are named, not the first alone.
+        // All used keys are named, not only the first.
         single(
             6,
             vec![message(0), message(17), message(4), with_key(18, 17)],
@@ -65,7 +65,7 @@ fn a_used_key_is_refused_with_all_of_its_post_and_no_other() {
         ]
     );
     assert_eq!(store.len(), 11);
-    // What was refused left nothing behind, its ids included.
+    // The refused posts left nothing, not even their ids.
     append(&store, 11..20).unwrap();
     check_content(&store).unwrap();
     assert!(store.verify(&mut |_, _| {}).unwrap().is_sound());
@@ -76,7 +76,7 @@ fn a_used_key_is_refused_with_all_of_its_post_and_no_other() {
     );
 }
 
-/// Places of the messages with used keys, and of those that have them.
+/// Returns the positions of the messages with used keys, and the messages that have them.
 fn places(refusal: &Refusal) -> Vec<(usize, u64)> {
     let Refusal::UsedKeys(keys) = refusal else {
         panic!("{refusal}");
@@ -115,7 +115,7 @@ fn an_id_is_of_one_account_and_one_content() {
     };
     check(&store, 4);
     drop(store);
-    // Also when it is read again.
+    // Ids are recognised after the store is opened again, too.
     check(&simulated.open().unwrap(), 0);
 }
 
@@ -140,7 +140,7 @@ fn plain_clues_have_no_keys() {
     assert!(store.verify(&mut |_, _| {}).unwrap().is_sound());
 }
 
-/// A store of 30 messages, 24 in segments, whose meta file is changed behind its back.
+/// Creates a store of 30 messages, 24 of them in segments, and changes its meta file.
 fn tampered(dir: &tempfile::TempDir, change: impl FnOnce(&Database)) -> (StoreConfig, Store) {
     let (config, store) = sealed(dir);
     drop(store);
@@ -149,7 +149,7 @@ fn tampered(dir: &tempfile::TempDir, change: impl FnOnce(&Database)) -> (StoreCo
     (config, store)
 }
 
-/// What is done to a meta file.
+/// A change of a meta file.
 type Change<'a> = &'a dyn Fn(&redb::WriteTransaction);
 
 fn key(index: u64) -> Vec<u8> {
@@ -180,7 +180,7 @@ fn a_lost_list_is_made_anew_from_the_messages() {
         let lacks = |error: &StoreError| matches!(error, StoreError::KeyCount(Mismatch { expected: 30, found }) if *found == left);
         let faults = store.verify(&mut |_, _| {}).unwrap().faults;
         assert!(faults.iter().any(lacks) && faults.len() > 1, "{faults:?}");
-        // At the start, or else by the next append.
+        // The list is made again when the server starts, or else by the next append.
         if left == 0 {
             let mut last = (0, 0);
             let mut progress = |done, all| last = (done, all);
@@ -208,7 +208,7 @@ fn a_wrong_row_is_found_and_repaired() {
                 &9u64.to_le_bytes(),
             );
             table.insert(key(2).as_slice(), row.as_slice()).unwrap();
-            // And one of the tail whose checksum is wrong.
+            // One row of the tail has a wrong checksum as well.
             table
                 .insert(key(28).as_slice(), [0; 12].as_slice())
                 .unwrap();

@@ -1,6 +1,6 @@
-//! Power failures under all files of a store: meta file, objects, uploads, what is created and restored. At every sync
-//! whatever was not synced is lost or torn, contents and names alike; what was acknowledged is there all the same, and no
-//! sync of a store could be left out without a test that notices.
+//! Power failures under all files of a store: meta file, objects, uploads, created and restored files. At every sync
+//! everything unsynced is lost or torn, contents as well as names. Everything acknowledged survives, and leaving out
+//! any sync of a store makes a test fail.
 
 use std::path::Path;
 
@@ -10,19 +10,19 @@ use tempfile::TempDir;
 use super::{all, back_up, board, check_content, key, post, read_key, sealed, upload};
 use crate::{Change, META_FILE, Store, StoreConfig, StoreError};
 
-/// What is acknowledged from a moment on.
+/// The data that is acknowledged from a moment on.
 #[derive(Debug, Clone, Default)]
 struct Promise {
     created: bool,
     messages: u64,
-    /// Messages that may be there though nobody was told.
+    /// The number of messages that may be there although no call has returned them.
     attempted: u64,
     steps: u64,
-    /// Whether the key is there; unknown while it comes or goes.
+    /// Whether the key is there; `None` while it is uploaded or deleted.
     key: Option<bool>,
 }
 
-/// Promises, each with the moment from which on it holds.
+/// The promises, each with the moment from which it holds.
 #[derive(Debug, Default)]
 struct Ledger(Vec<(usize, Promise)>);
 
@@ -33,7 +33,7 @@ impl Ledger {
         self.0.push((recording.now(), promise));
     }
 
-    /// What holds after a crash at a moment; messages of a later attempt may be there.
+    /// Returns the promise that holds after a crash at a moment. Messages of a later attempt may be there as well.
     fn at(&self, moment: usize) -> Promise {
         let mut begun = self.0.iter().filter(|(from, _)| *from <= moment);
         begun.next_back().cloned().unwrap_or_default().1
@@ -59,7 +59,7 @@ fn ensure(holds: bool, fault: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(fault()) }
 }
 
-/// Tests a store after a crash, and that it goes on.
+/// Tests a store after a crash, and that it continues to work.
 fn check(dir: &Path, promise: &Promise, bytes: &[u8]) -> Result<(), String> {
     let text = |error: StoreError| error.to_string();
     let config = small(dir);
@@ -70,7 +70,7 @@ fn check(dir: &Path, promise: &Promise, bytes: &[u8]) -> Result<(), String> {
     }
     let hash = *blake3::hash(bytes).as_bytes();
     let store = Store::open(&config).map_err(text)?;
-    // As a server does that starts.
+    // A server does the same when it starts.
     store.index_keys(&mut |_, _| {}).map_err(text)?;
     let len = store.len();
     let range = promise.messages..=promise.attempted.max(promise.messages);
@@ -91,7 +91,7 @@ fn check(dir: &Path, promise: &Promise, bytes: &[u8]) -> Result<(), String> {
         let read = read_key(&store, hash).map_err(|error| error.to_string())?;
         ensure(read == bytes, || "another key".into())?;
     }
-    // A resumed upload ends well: what was recorded as received is there.
+    // A continued upload succeeds: all bytes recorded as received are there.
     upload(&store, bytes, hash).map_err(text)?;
     all(&store, &[post(len..len + 9)]).map_err(text)?;
     store.seal().map_err(text)?;
@@ -152,7 +152,7 @@ fn a_long_upload_goes_on_after_a_power_failure() {
     let config = small(dir.path());
     Store::create(&config, &board()).unwrap();
     let store = Store::open(&config).unwrap();
-    // More than what comes between two syncs.
+    // The file is longer than the bytes between two syncs.
     let (bytes, hash) = key(17 << 20, 5);
     let recording = Recording::start(dir.path()).unwrap();
     let mut received = Vec::new();

@@ -1,4 +1,4 @@
-//! One flipped bit in any row of any table: the board goes on, and what is lost is named.
+//! Flips one bit in any row of any table: the board continues, and everything lost is named.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,11 +13,11 @@ use super::{
     Simulated, append, back_up, back_up_what_is_left, config, key, message, read_key, upload,
 };
 use crate::database::builder;
-use crate::error::hex;
 use crate::format::{HASHES, ONCE, Rows, TABLES};
 use crate::{Change, Expiry, Store, StoreConfig};
+use omr_errors::hex;
 
-/// Asserts that a message is what it was.
+/// Asserts that a message has the content with which it was appended.
 pub(super) fn check_message(store: &Store, index: u64) {
     let mut seen = false;
     let read = store.read(index..index + 1, &mut |found, clue, payload| {
@@ -29,7 +29,7 @@ pub(super) fn check_message(store: &Store, index: u64) {
     assert!(seen, "message {index}");
 }
 
-/// Messages that are lost; asserts that all others are right.
+/// Returns the messages that are lost, and asserts that all others are right.
 fn lost(store: &Store) -> BTreeSet<u64> {
     let mut lost = BTreeSet::new();
     let (first, len) = (store.first(), store.len());
@@ -49,7 +49,8 @@ fn lost(store: &Store) -> BTreeSet<u64> {
 
 const KEY_BYTES: usize = 3000;
 
-/// A store with rows in every table: messages 0 to 8 have expired, 8 to 24 are in segments, 24 to 30 in the tail.
+/// Returns a store with rows in every table: messages 0 to 8 have expired, 8 to 24 are in segments, 24 to 30 in the
+/// tail.
 fn everything() -> Simulated {
     let simulated = Simulated::create();
     let store = simulated.open().unwrap();
@@ -74,7 +75,7 @@ fn everything() -> Simulated {
     simulated
 }
 
-/// Where a bit is flipped: the key of its row, and a place in the key or in the value.
+/// The place of a flipped bit: the key of its row, and a position in the key or in the value.
 #[derive(Clone)]
 struct Flip {
     table: &'static str,
@@ -95,8 +96,8 @@ impl fmt::Debug for Flip {
     }
 }
 
-/// Flips in every row: in the first and last byte of its key and in four places of its value or, where a table has more
-/// than four rows, in one of each, in turn.
+/// Returns flips in every row: in the first and the last byte of its key and in four places of its value. If a table
+/// has more than four rows, each row has one of these, in turn.
 fn flips(bytes: &[u8]) -> Vec<Flip> {
     let disk = Disk::from_bytes(bytes.to_vec());
     let database = builder().create_with_backend(disk.attach()).unwrap();
@@ -151,7 +152,7 @@ fn flipped(bytes: &[u8], flip: &Flip) -> Disk {
     Disk::from_bytes(disk.bytes())
 }
 
-/// What of a table no flip in it may lose, by what is there.
+/// Asserts that all other tables are intact.
 fn check_rest(store: &Store, flip: &Flip) {
     let (bytes, hash) = key(KEY_BYTES, 1);
     if flip.table != "keys" {
@@ -179,7 +180,7 @@ fn try_one(good: &Simulated, bytes: &[u8], intact: &Path, flip: &Flip) {
     assert!(expected.contains(&gone.len()), "{flip:?}: {gone:?}");
     check_rest(&store, flip);
 
-    // What is wrong is named, unless opening has mended it.
+    // The damage is named, unless opening has mended it.
     let report = store.verify(&mut |_, _| {}).unwrap();
     let mended = ["uploads", "segments"].contains(&flip.table);
     assert_eq!(report.is_sound(), mended, "{flip:?}: {report:?}");
@@ -191,13 +192,13 @@ fn try_one(good: &Simulated, bytes: &[u8], intact: &Path, flip: &Flip) {
     let left_out = ["uploads", "segments", "meta", "once", "hashes"].contains(&flip.table);
     assert_eq!(faults.is_empty(), left_out, "{flip:?}: {faults:?}");
 
-    // Posts, sealing and expiry go on.
+    // Posts, sealing and expiry continue.
     assert_eq!(append(&store, 30..33).unwrap(), 30..33);
     assert_eq!(store.seal().unwrap(), 1);
     assert_eq!(lost(&store), gone, "{flip:?}");
     check_rest(&store, flip);
 
-    // The backup restores all that was not damaged.
+    // The backup restores everything that was not damaged.
     let config = StoreConfig {
         dir: again,
         ..config(&damaged.dir)
@@ -212,7 +213,7 @@ fn try_one(good: &Simulated, bytes: &[u8], intact: &Path, flip: &Flip) {
     assert_eq!(append(&copy, 30..33).unwrap(), 30..33);
     drop(copy);
 
-    // An intact backup brings everything back.
+    // An intact backup restores everything.
     let report = store.repair(Some(intact)).unwrap();
     assert!(lost(&store).is_empty(), "{flip:?}: {report:?}");
     let stray = flip.table == "records" && flip.in_key;

@@ -1,4 +1,4 @@
-//! Uploads: resumed, refused, dropped, raced.
+//! Uploads that are continued, refused, deleted, and sent twice at once.
 
 use std::fs;
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn an_upload_goes_on_after_a_break_and_after_reopening() {
     for chunk in bytes[..18 << 20].chunks(1 << 20) {
         at = store.upload_chunk(hash, at, chunk).unwrap().next_offset;
     }
-    // A broken stream: nothing is lost.
+    // A broken stream loses nothing.
     assert_eq!(
         store.upload(hash, bytes.len() as u64).unwrap().next_offset,
         18 << 20
@@ -136,7 +136,7 @@ fn what_arrived_takes_space_and_old_uploads_go() {
     let dir = tempfile::tempdir().unwrap();
     let (config, store) = empty(&dir);
     let hour = Duration::from_secs(3600);
-    // Announced are 39 times 200 MiB; each counts 1 MiB as long as no more arrives.
+    // The announced sizes are 39 times 200 MiB. Each upload counts 1 MiB as long as no more bytes were received.
     for number in 0..39 {
         store.upload([10 + number; 32], 200 << 20).unwrap();
     }
@@ -148,7 +148,7 @@ fn what_arrived_takes_space_and_old_uploads_go() {
     let full = store.upload_chunk([1; 32], 1 << 20, &chunk).unwrap_err();
     assert!(matches!(full, StoreError::UploadSpace(_)), "{full}");
     assert_eq!(store.upload_bytes(&[1; 32]), Some(1 << 20));
-    // Those that never got a byte go sooner.
+    // Uploads that never received a byte are deleted sooner.
     assert_eq!(store.purge_uploads(hour, hour).unwrap(), 0);
     assert_eq!(store.purge_uploads(hour, Duration::ZERO).unwrap(), 39);
     store.upload_chunk([1; 32], 1 << 20, &chunk).unwrap();

@@ -4,7 +4,8 @@ use super::*;
 use crate::payloads::ZCASH_BLOCKS;
 use crate::sha256d::{meets_target, merkle_root, sha256d};
 
-/// Blocks of the data file, and how many of them a double SHA-256 Merkle root covers whole.
+/// The number of blocks in the data file. A double SHA-256 Merkle root covers all transactions of those before
+/// version 5.
 const BLOCKS: usize = 42;
 const BLOCKS_BEFORE_V5: usize = 36;
 

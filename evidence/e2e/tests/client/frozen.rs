@@ -21,7 +21,7 @@ const PAYLOAD_BYTES: usize = 12;
 fn path(name: &str) -> PathBuf {
     let root = [
         env!("CARGO_MANIFEST_DIR"),
-        "../../testdata/wire/v2/plain-v4",
+        "../../testdata/wire/v1/plain-v4",
     ];
     root.into_iter().chain([name]).collect()
 }
@@ -106,7 +106,7 @@ fn frozen_files_are_written_again() {
 }
 
 #[test]
-#[ignore = "writes testdata/wire/v2"]
+#[ignore = "writes testdata/wire/v1"]
 fn freeze() {
     fs::create_dir_all(path("")).unwrap();
     for (name, bytes) in written() {

@@ -15,11 +15,11 @@ use rand_core::SeedableRng;
 use std::fs;
 use std::path::PathBuf;
 
-/// The folder of the files, below `testdata/wire/v2`.
+/// The folder of the files, below `testdata/wire/v1`.
 const FOLDER: &str = "opened-v4";
 
 fn path(name: &str) -> PathBuf {
-    let root = [env!("CARGO_MANIFEST_DIR"), "../../testdata/wire/v2"];
+    let root = [env!("CARGO_MANIFEST_DIR"), "../../testdata/wire/v1"];
     root.into_iter().chain([FOLDER, name]).collect()
 }
 
@@ -92,7 +92,7 @@ fn frozen_files_are_written_again() {
 }
 
 #[test]
-#[ignore = "writes testdata/wire/v2/opened-v4"]
+#[ignore = "writes testdata/wire/v1/opened-v4"]
 fn freeze() {
     fs::create_dir_all(path("")).unwrap();
     for (name, bytes) in written() {

@@ -195,7 +195,8 @@ fn every_level_is_reached_from_every_other() {
         1,
         &fresh,
         &slots,
-        (&[7; 32], 0),
+        &[7; 32],
+        0,
         &mut rng,
     );
     let squares: Vec<u32> = slots

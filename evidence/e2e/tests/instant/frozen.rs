@@ -21,7 +21,7 @@ const PERTINENT: usize = 4;
 /// The running hashes of the log that the session's file has, at its first and at its next message.
 const HASHES: [[u8; 32]; 2] = [[0xA1; 32], [0xA2; 32]];
 
-/// The folder of the files, below `testdata/wire/v2`.
+/// The folder of the files, below `testdata/wire/v1`.
 const FOLDER: &str = "instant-v4";
 
 /// The digests in the folder.
@@ -45,7 +45,7 @@ struct Digest {
 }
 
 fn path(name: &str) -> PathBuf {
-    let root = [env!("CARGO_MANIFEST_DIR"), "../../testdata/wire/v2"];
+    let root = [env!("CARGO_MANIFEST_DIR"), "../../testdata/wire/v1"];
     root.into_iter().chain([FOLDER, name]).collect()
 }
 
@@ -117,7 +117,7 @@ fn frozen_files_are_written_again() {
 
 /// Files that are there stay.
 #[test]
-#[ignore = "writes testdata/wire/v2"]
+#[ignore = "writes testdata/wire/v1"]
 fn freeze() {
     let set = tiny();
     let write = |name: &str, bytes: Vec<u8>| {

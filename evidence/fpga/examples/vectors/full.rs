@@ -1,4 +1,4 @@
-//! The operators and a rotation of set `sophomr-affine-v1`, with a real detection key.
+//! Test vectors of the operators and of a rotation of set `sophomr-affine-v1`, with a real detection key.
 
 use crate::Outcome;
 use crate::image::Image;
@@ -13,17 +13,17 @@ use rand_core::{Rng, SeedableRng};
 
 const SET: &str = Spec::SOPHOMR;
 
-/// Limbs that are transformed one after another, either way.
+/// The number of limbs that are transformed in sequence, in either direction.
 const TRANSFORMS: usize = 4;
 
-/// Which of the two rotations.
+/// One of the two rotations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
     Step,
     Giant,
 }
 
-/// The image; the rotated ciphertext that is expected was decrypted to the rotated slots.
+/// Returns the image. The expected rotated ciphertext was decrypted and compared with the rotated slots.
 pub(crate) fn image(turn: Turn) -> Outcome<Image> {
     let params = Params::named(SET)?;
     let mut rng = ChaCha20Rng::seed_from_u64(22);
@@ -60,13 +60,13 @@ pub(crate) fn image(turn: Turn) -> Outcome<Image> {
             let slots = (0..params.slots()).map(|_| (rng.next_u64() % p) as u32);
             slots.collect()
         };
-        let slots = [slots(), slots()];
+        let random_slots = [slots(), slots()];
         let inputs = [input.clone(), turned.clone()];
         let basis = galois.switching_key().shape().extended();
         let rows = operators::random_rows(&params.ring, &basis, &mut rng);
         operators::transforms(&cx, &mut machine, &rows, TRANSFORMS);
         operators::conversions(&cx, &mut machine, &rows);
-        let slots = slots.each_ref().map(Vec::as_slice);
+        let slots = random_slots.each_ref().map(Vec::as_slice);
         operators::sums_and_products(&cx, &mut machine, &inputs, slots)?;
         operators::automorphism(&cx, &mut machine, input);
     }
@@ -74,14 +74,14 @@ pub(crate) fn image(turn: Turn) -> Outcome<Image> {
     Ok(machine.image)
 }
 
-/// Slot i of a row of slots must be slot `i + steps` of the same row before.
+/// Checks that slot i of a row of slots contains the previous slot `i + steps` of the same row.
 fn expect_rotated(before: &[u32], after: &[u32], steps: usize) -> Outcome<()> {
     let half = before.len() / 2;
     for (row, image) in before.chunks(half).zip(after.chunks(half)) {
         let mut expected = row.to_vec();
         expected.rotate_left(steps);
         if expected != image {
-            return Err(format!("a rotation by {steps} does not turn the slots").into());
+            return Err(format!("expected slots rotated by {steps}, found others").into());
         }
     }
     Ok(())

@@ -6,10 +6,10 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// What every file starts with, "OMRHWVE1".
+/// The first word of every file, "OMRHWVE1".
 const MAGIC: u64 = 0x3145_5657_4852_4d4f;
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     Products = 1,
@@ -101,7 +101,7 @@ impl Op {
         self.field(200, 8, terms as u64)
     }
 
-    /// Targets of a base conversion: how many, and which are left out.
+    /// Sets the targets of a base conversion: their number, and the targets that are skipped.
     pub(crate) fn targets(self, count: usize, skip: std::ops::Range<usize>) -> Self {
         self.field(192, 8, count as u64)
             .field(184, 8, skip.start as u64)
@@ -112,36 +112,36 @@ impl Op {
         self.field(160, 16, at as u64)
     }
 
-    /// The limb of the first operand, and the distance to the next.
+    /// Sets the limb of the first operand, and the distance to the next.
     pub(crate) fn a(self, limb: usize, stride: usize) -> Self {
         self.field(144, 16, limb as u64)
             .field(128, 16, stride as u64)
     }
 
-    /// Likewise the second.
+    /// Sets the limb of the second operand, and the distance to the next.
     pub(crate) fn b(self, limb: usize, stride: usize) -> Self {
         self.field(88, 16, limb as u64).field(72, 16, stride as u64)
     }
 
-    /// The limb of the result.
+    /// Sets the limb of the result.
     pub(crate) fn to(self, limb: usize) -> Self {
         self.field(40, 16, limb as u64)
     }
 }
 
-/// Operations that run one after another, and the limbs that must come out.
+/// Operations that run in sequence, and the limbs that must result.
 pub(crate) struct Test {
     pub(crate) name: &'static str,
     pub(crate) ops: Vec<Op>,
     pub(crate) expected: Vec<(usize, Vec<u64>)>,
 }
 
-/// Everything that the testbench loads, and what it runs.
+/// The data that the testbench loads, and the tests that it runs.
 pub(crate) struct Image {
     pub(crate) set: String,
     pub(crate) n: usize,
     pub(crate) config: Vec<(usize, u64)>,
-    /// q, 1 / P in Montgomery form, limb of the twiddles.
+    /// The number of each prime with q, 1 / P in Montgomery form, and the limb of the twiddles.
     pub(crate) primes: Vec<(usize, [u64; 3])>,
     pub(crate) constants: Vec<[u64; 2]>,
     pub(crate) limbs: BTreeMap<usize, Vec<u64>>,

@@ -6,34 +6,34 @@ use omr_ring::{Automorphism, Basis, Modulus, Poly, Ring};
 use omr_rlwe::{KeyShape, SwitchingKey, mask};
 use std::collections::BTreeMap;
 
-/// Bits of a residue in the hardware.
+/// The number of bits of a residue in the hardware.
 pub(crate) const WIDTH: u32 = 50;
 
-/// Words of 17 bits in the Montgomery factor.
+/// The number of words of 17 bits in the Montgomery factor.
 const WORDS: u32 = WIDTH.div_ceil(17);
 
-/// `x 2^51` modulo q.
+/// Returns `x 2^51` modulo q.
 fn montgomery(m: &Modulus, x: u64) -> u64 {
     m.mul(x, m.reduce(1 << (17 * WORDS)))
 }
 
-/// `x 2^68` modulo q, as lanes of sums have their coefficients.
+/// Returns `x 2^68` modulo q, the form of coefficients in lanes of sums.
 fn summed(m: &Modulus, x: u64) -> u64 {
     m.mul(montgomery(m, x), m.reduce(1 << 17))
 }
 
-/// A key as the hardware's configuration holds it.
+/// A key in the form of the hardware's configuration.
 pub(crate) struct Key<'a> {
     pub(crate) shape: &'a KeyShape,
     pub(crate) key: &'a SwitchingKey,
-    /// Seed and index of the masks.
+    /// The seed of the masks; `index` is their index.
     pub(crate) seed: [u8; 32],
     pub(crate) index: u64,
-    /// Slots that a rotation turns by.
+    /// The number of slots that the key rotates by.
     pub(crate) steps: usize,
 }
 
-/// An image in the making: limbs are given out one after another.
+/// An image under construction. Limbs are allocated in order.
 pub(crate) struct Machine<'a> {
     ring: &'a Ring,
     p: &'a Modulus,
@@ -64,14 +64,14 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Limbs for so many rows.
+    /// Allocates limbs for `count` rows and returns the first.
     pub(crate) fn reserve(&mut self, count: usize) -> usize {
         let first = self.next;
         self.next += count;
         first
     }
 
-    /// Puts rows into new limbs.
+    /// Writes rows to new limbs and returns the first.
     pub(crate) fn put<'r>(&mut self, rows: impl IntoIterator<Item = &'r [u64]>) -> usize {
         let first = self.next;
         for row in rows {
@@ -81,7 +81,7 @@ impl<'a> Machine<'a> {
         first
     }
 
-    /// Puts a polynomial into new limbs in Montgomery form.
+    /// Writes a polynomial in Montgomery form to new limbs and returns the first.
     pub(crate) fn put_factor<D>(&mut self, poly: &Poly<D>) -> usize {
         let rows: Vec<Vec<u64>> = poly
             .basis()
@@ -112,7 +112,8 @@ impl<'a> Machine<'a> {
         });
     }
 
-    /// Limbs of the factors of the forward transform, and after them the inverse's, halved.
+    /// Returns the first limb of the factors of the forward transform. The factors of the inverse transform,
+    /// halved, follow.
     fn twiddles(&mut self, id: usize) -> usize {
         if let Some(&limb) = self.twiddles.get(&id) {
             return limb;
@@ -135,8 +136,8 @@ impl<'a> Machine<'a> {
         limb
     }
 
-    /// Constants of the conversion from `from` to `to`; results are multiplied by `out_scale`, for
-    /// sources that are multiplied by `in_scale` beside their weight.
+    /// Appends the constants of the conversion from `from` to `to` and returns the position of the first.
+    /// Sources are multiplied by `in_scale` in addition to their weight, results by `out_scale`.
     fn conversion(
         &mut self,
         from: &Basis,
@@ -228,7 +229,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Reserves the limbs that rotations work in: for the largest of the keys.
+    /// Allocates the limbs that rotations use, for the largest of the keys.
     pub(crate) fn reserve_work(&mut self, shapes: &[&KeyShape]) {
         let most = |f: fn(&KeyShape) -> usize| shapes.iter().map(|s| f(s)).max().unwrap_or(0);
         let special = most(|s| s.special().len());
@@ -241,18 +242,18 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Puts both parts of a ciphertext into new limbs.
+    /// Writes both parts of a ciphertext to new limbs and returns the first.
     pub(crate) fn put_ciphertext(&mut self, ct: &omr_bgv::Ciphertext) -> usize {
         self.put(ct.parts().iter().flat_map(Poly::rows))
     }
 
-    /// Operations on each limb of both parts: `op(prime, limb of 2 L)`.
+    /// Returns operations on each limb of both parts: `op(prime, limb of 2 L)`.
     pub(crate) fn each_limb(&self, op: impl Fn(usize, usize) -> Op) -> Vec<Op> {
         let limbs = self.basis.len();
         (0..2 * limbs).map(|i| op(i % limbs, i)).collect()
     }
 
-    /// The limbs of a ciphertext that is expected from limb `at` on.
+    /// Returns the limbs of a ciphertext that is expected from limb `at` on.
     pub(crate) fn expect(at: usize, ct: &omr_bgv::Ciphertext) -> Vec<(usize, Vec<u64>)> {
         let rows = ct.parts().iter().flat_map(Poly::rows);
         rows.enumerate()
@@ -260,13 +261,13 @@ impl<'a> Machine<'a> {
             .collect()
     }
 
-    /// A rotation of the ciphertext at `src`, with key `number`.
+    /// Returns the rotation of the ciphertext at `src` with key `number`.
     pub(crate) fn rotation(number: usize, src: usize, dst: usize) -> Op {
         Op::new(OpKind::Rot).prime(number).a(src, 0).to(dst)
     }
 }
 
-/// The key of a rotation by `steps` slots.
+/// Returns the key of a rotation by `steps` slots.
 pub(crate) fn key_of<'a>(key: &'a GaloisKey, seed: [u8; 32], index: u64, steps: usize) -> Key<'a> {
     Key {
         shape: key.switching_key().shape(),

@@ -1,7 +1,7 @@
 //! Test vectors of the hardware in `hw/`, computed by the evaluator: `vectors FOLDER KIND`.
 //!
-//! Kinds: `mul` (products modulo every prime), `toy` (every operation at an insecure small
-//! dimension), `step` and `giant` (a rotation of set `sophomr-affine-v1` with a real detection key).
+//! Kinds: `mul` (products modulo every prime), `toy` (every operation at an insecure small dimension), `step`
+//! and `giant` (a rotation of set `sophomr-affine-v1` with a real detection key).
 
 mod full;
 mod image;

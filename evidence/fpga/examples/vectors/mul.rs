@@ -1,4 +1,4 @@
-//! Products `a b 2^(-17 words)` modulo every prime that the multiplier is for.
+//! Test vectors of products `a b 2^(-17 words)` modulo every prime of the multiplier.
 
 use crate::Outcome;
 use crate::image::{Kind, Writer};
@@ -8,25 +8,25 @@ use omr_ring::primes_below;
 use rand_core::{Rng, SeedableRng};
 use std::path::Path;
 
-/// Vectors of each prime.
+/// The number of vectors for each prime.
 const COUNT: usize = 20_000;
 
-/// Primes that are 1 modulo this.
+/// All primes are 1 modulo this number.
 const STEP: u64 = 1 << 17;
 
-/// The primes of the large ring of SophOMR's affine transform.
+/// Returns the primes of the large ring of SophOMR's affine transform.
 pub(crate) fn sophomr_primes() -> Outcome<Vec<u64>> {
     let params = Params::named(Spec::SOPHOMR)?;
     let (ring, ids) = (&params.ring, params.ring.everything());
     let own = ids.ids().iter().map(|&id| ring.modulus(id).value());
     let mut primes: Vec<u64> = own.collect();
     primes.sort_unstable();
-    // The smallest and the largest that the width holds.
+    // The smallest and the largest prime of this width.
     primes.extend(primes_below(50, STEP as usize / 2, 1, &primes)?);
     Ok(primes)
 }
 
-/// 29 primes of 60 bits, as many as the published accelerator has: 19 of ciphertexts, 10 special.
+/// Returns 29 primes of 60 bits, as many as the published accelerator has: 19 of ciphertexts, 10 special.
 pub(crate) fn paper_primes() -> Vec<u64> {
     let below = ((1 << 60) / STEP - 1) * STEP + 1;
     (0..)
@@ -36,8 +36,8 @@ pub(crate) fn paper_primes() -> Vec<u64> {
         .collect()
 }
 
-/// Whether q, below 2^62, is prime: Miller and Rabin with the first twelve primes as bases, which
-/// is exact below 2^64.
+/// Returns whether q, below 2^62, is prime, by the test of Miller and Rabin with the first twelve primes as
+/// bases, which is exact below 2^64.
 fn is_prime(q: u64) -> bool {
     let (s, d) = (
         (q - 1).trailing_zeros(),

@@ -1,4 +1,4 @@
-//! Tests of single operators, each against the evaluator.
+//! Test vectors of single operators, computed by the evaluator.
 
 use crate::Outcome;
 use crate::image::{Op, OpKind};
@@ -8,7 +8,7 @@ use omr_ring::{Basis, Coeff, Conversion, Eval, Poly, Ring};
 use omr_rlwe::{KeyShape, Rlwe};
 use rand_core::Rng;
 
-/// A ring, its slots and levels, and the key that is number 0 in the machine.
+/// A ring with its slots and levels, and the key that is number 0 in the machine.
 pub(crate) struct Context<'a> {
     pub(crate) ev: Evaluator<'a>,
     pub(crate) key: &'a GaloisKey,
@@ -23,7 +23,7 @@ impl Context<'_> {
         self.key.switching_key().shape()
     }
 
-    /// The encoded slots as a plaintext of level 0.
+    /// Returns the encoded slots as a plaintext of level 0.
     pub(crate) fn lift(&self, slots: &[u32]) -> Poly<Eval> {
         let p = self.ev.plain.p().value() as u32;
         let coeffs = self.ev.plain.encode(slots);
@@ -31,7 +31,7 @@ impl Context<'_> {
     }
 }
 
-/// Random rows with the least and the largest residue at the start of each.
+/// Returns random rows, each of which begins with the least and the largest residue.
 pub(crate) fn random_rows(ring: &Ring, basis: &Basis, rng: &mut impl Rng) -> Poly<Coeff> {
     let mut words = Vec::new();
     for &id in basis.ids() {
@@ -45,7 +45,7 @@ pub(crate) fn random_rows(ring: &Ring, basis: &Basis, rng: &mut impl Rng) -> Pol
     Poly::from_rows(ring.n(), basis, words)
 }
 
-/// Both transforms modulo the first `count` primes of the key, one after another.
+/// Adds both transforms modulo the first `count` primes of the key, in sequence.
 pub(crate) fn transforms(cx: &Context, machine: &mut Machine, rows: &Poly<Coeff>, count: usize) {
     let at = machine.put(rows.rows());
     let n = cx.ev.ring.n();
@@ -59,16 +59,15 @@ pub(crate) fn transforms(cx: &Context, machine: &mut Machine, rows: &Poly<Coeff>
         ("ntt", OpKind::Ntt, forward.rows().take(count).collect()),
         ("intt", OpKind::Intt, inverse.rows().take(count).collect()),
     ];
-    for (name, kind, expected) in results {
-        let to = machine.reserve(expected.len());
+    for (name, kind, rows) in results {
+        let to = machine.reserve(rows.len());
         let op = Op::new(kind).terms(count).a(at, 0).to(to);
-        let expected = expected.iter().enumerate();
-        let expected = expected.map(|(i, row)| (to + i, row.to_vec())).collect();
-        machine.test(name, vec![op], expected);
+        let expected = (to..).zip(rows).map(|(limb, row)| (limb, row.to_vec()));
+        machine.test(name, vec![op], expected.collect());
     }
 }
 
-/// Digits raised, and the division's conversion, at the constants that the keys use.
+/// Adds the raising of digits and the conversion of the division, with the constants of the keys.
 pub(crate) fn conversions(cx: &Context, machine: &mut Machine, rows: &Poly<Coeff>) {
     let ring = cx.ev.ring;
     let limbs = cx.basis().len();
@@ -91,8 +90,14 @@ pub(crate) fn conversions(cx: &Context, machine: &mut Machine, rows: &Poly<Coeff
     let own = &cx.shape().digits()[0];
     let conversion = Conversion::raise(ring, own, &all.minus(own));
     let sources = weighted(&conversion, own);
-    let raised = conversion.apply(ring, &sources.iter().map(Vec::as_slice).collect::<Vec<_>>());
-    let raised: Vec<_> = raised.basis().ids().iter().zip(raised.rows()).collect();
+    let raised_poly =
+        conversion.apply(ring, &sources.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let raised: Vec<_> = raised_poly
+        .basis()
+        .ids()
+        .iter()
+        .zip(raised_poly.rows())
+        .collect();
     // All targets, then as many as there are sources.
     for (name, count) in [("bconv", raised.len()), ("bconv_half", own.len())] {
         let to = machine.reserve(all.len());
@@ -102,8 +107,8 @@ pub(crate) fn conversions(cx: &Context, machine: &mut Machine, rows: &Poly<Coeff
             .constants(raise)
             .a(at, 0)
             .to(to);
-        let expected = raised[..count].iter();
-        let expected = expected
+        let expected = raised[..count]
+            .iter()
             .map(|&(&id, row)| (to + id, row.to_vec()))
             .collect();
         machine.test(name, vec![op], expected);
@@ -121,12 +126,14 @@ pub(crate) fn conversions(cx: &Context, machine: &mut Machine, rows: &Poly<Coeff
         .constants(division)
         .a(at + limbs, 0)
         .to(to);
-    let expected = delta.rows().enumerate();
-    let expected = expected.map(|(i, row)| (to + i, row.to_vec())).collect();
+    let expected = (to..)
+        .zip(delta.rows())
+        .map(|(limb, row)| (limb, row.to_vec()))
+        .collect();
     machine.test("bconv", vec![op], expected);
 }
 
-/// CCadd, PCmul, and a sum of two products.
+/// Adds CCadd, PCmul, and a sum of two products.
 pub(crate) fn sums_and_products(
     cx: &Context,
     machine: &mut Machine,
@@ -172,7 +179,7 @@ pub(crate) fn sums_and_products(
     Ok(())
 }
 
-/// The automorphism of the key, without a key switch.
+/// Adds the automorphism of the key, without a key switch.
 pub(crate) fn automorphism(cx: &Context, machine: &mut Machine, input: &Ciphertext) {
     let (ring, limbs) = (cx.ev.ring, cx.basis().len());
     let at = machine.put_ciphertext(input);
@@ -190,7 +197,7 @@ pub(crate) fn automorphism(cx: &Context, machine: &mut Machine, input: &Cipherte
     machine.test("automorphism", ops, expected);
 }
 
-/// The key switch without an automorphism.
+/// Adds the key switch without an automorphism.
 pub(crate) fn key_switch(cx: &Context, machine: &mut Machine, input: &Ciphertext) {
     let at = machine.put_ciphertext(input);
     let pair = Rlwe {
@@ -206,7 +213,7 @@ pub(crate) fn key_switch(cx: &Context, machine: &mut Machine, input: &Ciphertext
     machine.test("keyswitch", vec![op], expected);
 }
 
-/// The rotation by the key, whose image of `input` is `turned`.
+/// Adds the rotation by the key, with `turned` as the expected image of `input`.
 pub(crate) fn rotation(machine: &mut Machine, input: &Ciphertext, turned: &Ciphertext) {
     let at = machine.put_ciphertext(input);
     let to = machine.reserve(2 * machine.basis.len());

@@ -1,4 +1,4 @@
-//! Every operation at an insecure small dimension, with four primes of ciphertexts.
+//! Test vectors of every operation at an insecure small dimension, with four primes of ciphertexts.
 
 use crate::Outcome;
 use crate::image::{Image, Op, OpKind};
@@ -27,8 +27,8 @@ struct Toy {
 }
 
 impl Toy {
-    /// Four primes of 48 bits in two digits, special primes as real sets have them: two of 50 bits,
-    /// and for the baby step a small one.
+    /// Returns four primes of 48 bits in two digits, with special primes as in real sets: two of 50 bits, and a
+    /// small one for the baby step.
     fn new() -> Outcome<Self> {
         let wide = 1 << 16;
         let mut primes = primes_near(48.1, wide, 4, &[P])?;
@@ -61,19 +61,36 @@ impl Toy {
         let slots = self.slots();
         let s = self.secret.poly(&self.ring, self.chain.basis(0));
         let (ring, plain, chain) = (&self.ring, &self.plain, &self.chain);
-        let at = (&[1; 32], index);
-        encrypt_symmetric(ring, plain, chain, 0, &s, &slots, at, &mut self.rng)
+        encrypt_symmetric(
+            ring,
+            plain,
+            chain,
+            0,
+            &s,
+            &slots,
+            &[1; 32],
+            index,
+            &mut self.rng,
+        )
     }
 
     fn galois(&mut self, shape: &KeyShape, steps: usize) -> GaloisKey {
         let s = self.secret.poly(&self.ring, &shape.extended());
         let g = Automorphism::rotation(N, steps);
-        let at = (&[3; 32], steps as u64);
-        GaloisKey::generate(&self.ring, shape, &s, g, P, at, &mut self.rng)
+        GaloisKey::generate(
+            &self.ring,
+            shape,
+            &s,
+            g,
+            P,
+            &[3; 32],
+            steps as u64,
+            &mut self.rng,
+        )
     }
 }
 
-/// The image of all tests.
+/// Returns the image of all tests.
 pub(crate) fn image() -> Outcome<Image> {
     let mut toy = Toy::new()?;
     let (step_shape, giant_shape) = (toy.step_shape.clone(), toy.giant_shape.clone());
@@ -106,7 +123,7 @@ pub(crate) fn image() -> Outcome<Image> {
     Ok(machine.image)
 }
 
-/// The schedule of the affine transform: coordinate j meets the diagonals j baby steps further on.
+/// Adds the schedule of the affine transform: coordinate j uses the diagonals j baby steps further on.
 fn matrix(
     cx: &Context,
     machine: &mut Machine,
@@ -140,12 +157,23 @@ fn matrix(
     }
     let vector = machine.put_ciphertext(input);
     machine.reserve(2 * limbs * (babies.len() - 1));
-    let first = plains.iter().map(|plain| machine.put_factor(plain)).min();
+    let factors: Vec<usize> = plains
+        .iter()
+        .map(|plain| machine.put_factor(plain))
+        .collect();
     let sum = machine.reserve(2 * limbs);
     let out = machine.reserve(2 * limbs * COORDINATES);
     let turned = machine.reserve(2 * limbs);
-    let first = first.expect("diagonals");
-    let config = [GIANTS, BABIES, COORDINATES, vector, first, sum, out, turned];
+    let config = [
+        GIANTS,
+        BABIES,
+        COORDINATES,
+        vector,
+        factors[0],
+        sum,
+        out,
+        turned,
+    ];
     for (i, value) in config.into_iter().enumerate() {
         machine.configure(40 + i, value);
     }

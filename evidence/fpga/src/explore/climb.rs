@@ -1,15 +1,15 @@
-//! From a design to better ones beside it.
+//! A local search for better designs.
 
 use crate::FpgaError;
 use crate::design::Design;
 use crate::predict::Prediction;
 
-/// Steps of cores and of lanes of conversions, keys and sums: finer than those of a grid.
+/// The steps of cores and of lanes of conversions, keys and sums, which are finer than those of a grid.
 const STEPS: [isize; 4] = [1, 16, 8, 16];
 
-/// Replaces a design by the quickest of its neighbours, one or two steps away, until none is quicker.
+/// Replaces a design by the fastest of its neighbours, one or two steps away, until none is faster.
 ///
-/// `predict` gives `None` for a design that the card does not hold.
+/// `predict` returns `None` for a design that does not fit the card.
 ///
 /// Errors: those of `predict`.
 pub(super) fn climb(
@@ -32,7 +32,7 @@ pub(super) fn climb(
     }
 }
 
-/// All designs with at most two numbers changed by a step.
+/// Returns all designs that differ in at most two numbers, each by one step.
 fn neighbours(design: &Design) -> Vec<Design> {
     let moves: Vec<(usize, isize)> = (0..STEPS.len()).flat_map(|i| [(i, 1), (i, -1)]).collect();
     let mut found = Vec::new();
@@ -44,7 +44,7 @@ fn neighbours(design: &Design) -> Vec<Design> {
     found
 }
 
-/// A design with numbers changed by so many steps; none where one would be 0 or less.
+/// Returns a design with its numbers changed by the given steps; `None` if a number would be 0 or less.
 fn moved(design: &Design, moves: &[(usize, isize)]) -> Option<Design> {
     let mut numbers = [
         design.cores,
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn neighbours_are_one_or_two_steps_away_and_none_has_zero_of_anything() {
         let found = neighbours(&DESIGN);
-        // 8 single steps and 24 pairs, less those that leave no core or no key lane: 2 and 11.
+        // 8 single steps and 24 pairs, minus those without a core or key lane: 2 and 11.
         assert_eq!(found.len(), 8 + 24 - 2 - 11);
         assert!(!found.contains(&DESIGN));
         let wanted = Design {

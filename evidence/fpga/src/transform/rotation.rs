@@ -1,4 +1,4 @@
-//! A rotation as tasks: digits raised, products with the key, division by special primes.
+//! A rotation as tasks: raising digits, products with the key, division by special primes.
 
 use super::{At, Builder, LATER, Pair, Rows};
 use crate::blocks::Way;
@@ -6,11 +6,13 @@ use crate::circuit::Switch;
 use crate::design::Design;
 use crate::schedule::{Task, Unit, Work};
 
-/// Target rows of a basis conversion: transforms begin with the first of them, and weighing their sources is nearly hidden.
+/// The number of target rows in a basis conversion. Transforms begin with the first target, and the time to
+/// weight their sources is nearly hidden.
 const TARGETS: usize = 12;
 
 impl Builder<'_> {
-    /// The digits of a mask modulo every prime of the key, special ones last.
+    /// Adds the decomposition of a mask and returns its digits modulo every prime of the key, special ones
+    /// last.
     pub(super) fn decompose(&mut self, mask: &Rows, switch: &Switch, at: At) -> Rows {
         let work = self.transform_work(Way::Inverse);
         let inverse: Vec<Task> = mask
@@ -25,7 +27,7 @@ impl Builder<'_> {
             first = digit.end;
             let others: Vec<usize> = (0..limbs).filter(|row| !digit.contains(row)).collect();
             let special: Vec<usize> = (limbs..all).collect();
-            // Special rows have the longest way before them.
+            // The tasks that depend on special rows take longest.
             for (rows, later) in [(special, 1), (others, 2)] {
                 for (row, task) in self.convert(&inverse[digit.clone()], &rows, at, later) {
                     raised[row].push(task);
@@ -38,7 +40,7 @@ impl Builder<'_> {
         raised
     }
 
-    /// Rows converted from others, [`TARGETS`] at a time, and transformed.
+    /// Adds the conversion of rows from others, [`TARGETS`] at a time, and their transforms.
     fn convert(&mut self, from: &[Task], rows: &[usize], at: At, later: u32) -> Vec<(usize, Task)> {
         let priority = at.priority + later;
         let mut done = Vec::with_capacity(rows.len());
@@ -53,7 +55,7 @@ impl Builder<'_> {
         done
     }
 
-    /// Products with the key, division by the special primes, permutation: the mask before the body.
+    /// Adds products with the key, division by the special primes and permutation, the mask before the body.
     pub(super) fn switch(&mut self, raised: &Rows, body: &Rows, switch: &Switch, at: At) -> Pair {
         let limbs = switch.limbs();
         let products: Vec<Task> = raised
@@ -92,7 +94,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Rows converted from dropped ones, subtracted from what `own` makes, multiplied by `factors` factors and permuted.
+    /// Adds the conversion of the dropped rows, their subtraction from the rows that `own` computes, the
+    /// products with `factors` factors and the permutation.
     pub(super) fn divide(&mut self, dropped: &[Task], own: &Rows, factors: usize, at: At) -> Rows {
         let rows: Vec<usize> = (0..own.len()).collect();
         let mut done = self.convert(dropped, &rows, at, 4);
@@ -115,7 +118,7 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// Reads a row and its factors, writes a row.
+    /// Returns the work of a transform, which reads a row and its factors and writes a row.
     pub(super) fn transform_work(&self, way: Way) -> Work {
         let (n, butterflies) = (self.circuit.n, self.design.butterflies);
         Work {
@@ -126,7 +129,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Reads all sources, writes all targets.
+    /// Returns the work of a conversion, which reads all sources and writes all targets.
     fn conversion_work(&self, sources: usize, targets: usize) -> Work {
         let Design {
             conversion_lanes,
@@ -144,7 +147,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Reads a row of each digit with two rows of its key, writes two.
+    /// Returns the work of products with a key, which read a row of each digit and two rows of its key, and
+    /// write two rows.
     fn key_work(&self, digits: usize) -> Work {
         Work {
             unit: Unit::Key,

@@ -7,17 +7,17 @@ use http_body_util::BodyExt;
 use std::time::Duration;
 use tonic::codegen::Service;
 
-/// How long an answer may take: methods work for milliseconds, streams may never end.
+/// The longest wait for an answer: methods work for milliseconds, but streams may never end.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a stream is listened to once it began.
+/// The time to read from a stream once it has begun.
 const LISTENING: Duration = Duration::from_millis(3);
-/// Frames of an answer that are listened to.
+/// The number of an answer's frames to read.
 const FRAMES: usize = 8;
 
-/// What came back.
+/// The answer to a call.
 #[derive(Debug)]
 pub(super) enum Answer {
-    /// A status with its text, and the first bytes of messages before it.
+    /// A status with its text, and the first bytes of the messages before it.
     Grpc {
         code: i32,
         text: String,
@@ -25,17 +25,19 @@ pub(super) enum Answer {
     },
     /// Another HTTP status.
     Http(u16),
-    /// A stream that goes on.
+    /// A stream that has not ended.
     Endless,
 }
 
-/// A message in its frame.
+/// Returns a message in its frame.
 pub(super) fn framed(message: &[u8]) -> Vec<u8> {
     let length = (message.len() as u32).to_be_bytes();
     [&[0], &length[..], message].concat()
 }
 
-/// Makes a call. Panics: where none but the beginning of a stream comes for long.
+/// Makes a call.
+///
+/// Panics: if no answer or beginning of a stream arrives for long.
 pub(super) async fn call(
     router: &Router,
     path: &str,
@@ -50,8 +52,8 @@ pub(super) async fn call(
         request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
     }
     let request = request.body(Body::from(body)).expect("a request");
-    let answer = router.clone().call(request);
-    let answer = tokio::time::timeout(PATIENCE, answer).await;
+    let pending = router.clone().call(request);
+    let answer = tokio::time::timeout(PATIENCE, pending).await;
     let response = answer.expect("an answer in time").expect("an answer");
     let status = response.status().as_u16();
     if let Some(answer) = grpc(response.headers(), Vec::new()) {
@@ -80,7 +82,8 @@ fn grpc(headers: &HeaderMap, data: Vec<u8>) -> Option<Answer> {
     let code = headers.get("grpc-status")?.to_str().ok()?.parse().ok()?;
     let text = headers
         .get("grpc-message")
-        .and_then(|text| text.to_str().ok());
-    let text = text.unwrap_or_default().to_owned();
+        .and_then(|text| text.to_str().ok())
+        .unwrap_or_default()
+        .to_owned();
     Some(Answer::Grpc { code, text, data })
 }

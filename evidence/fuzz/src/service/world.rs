@@ -1,7 +1,7 @@
-//! A server and a server of tables in this process, with a key, a job and a session for strangers to name.
+//! A server and a server of tables in this process, with a key, a job and a session that strangers can name.
 
 use super::call::{Answer, call, framed};
-use super::said;
+use super::encoded;
 use crate::tables::TABLE;
 use axum::Router;
 use chacha20::ChaCha20Rng;
@@ -22,7 +22,7 @@ const PARAMS: &str = "insecure-tiny-hybrid-v4";
 const PAYLOAD: usize = 32;
 const CHUNK: usize = 1 << 20;
 
-/// What calls are made to.
+/// The state that calls are made to.
 pub(super) struct World {
     pub(super) runtime: Runtime,
     pub(super) server: Router,
@@ -34,12 +34,12 @@ pub(super) struct World {
     key: [u8; 32],
     job: Vec<u8>,
     session: Vec<u8>,
-    // Listeners, threads and files go with them.
+    // Listeners, threads and files are dropped with these.
     _servers: (Server, PdqServer),
     _folder: TempDir,
 }
 
-/// A configuration that refuses nothing for its number alone.
+/// Returns a configuration that refuses no call for its number alone.
 fn config(data: &Path) -> Config {
     let mut config = Config {
         listen: "127.0.0.1:0".parse().expect("an address"),
@@ -52,7 +52,7 @@ fn config(data: &Path) -> Config {
     config.objects.segment_messages = Some(16);
     config.limits.messages_per_second = 1_000_000;
     config.limits.upload_bytes = 64 << 20;
-    // Few digests at a time: each takes a while.
+    // Few digests at a time, because each takes a while.
     (config.limits.jobs, config.limits.all_jobs) = (2, 4);
     (config.limits.sessions, config.limits.all_sessions) = (2, 4);
     (config.access.anonymous_post, config.access.anonymous_detect) = (true, true);
@@ -101,8 +101,8 @@ impl World {
         };
         let servers = runtime.block_on(async {
             let server = Server::start(config(&data)).await.expect("a server");
-            let tables = config(&folder.path().join("tables"));
-            let tables = PdqServer::start(tables, pdq)
+            let settings = config(&folder.path().join("tables"));
+            let tables = PdqServer::start(settings, pdq)
                 .await
                 .expect("a server of tables");
             (server, tables)
@@ -136,11 +136,11 @@ impl World {
         world
     }
 
-    /// Posts, registers a key, makes a digest, opens a session.
+    /// Posts messages, registers a key, creates a job for a digest, opens a session.
     fn fill(&mut self, key: &[u8]) {
-        let board: v1::GetBoardResponse =
+        let found: v1::GetBoardResponse =
             self.must("BoardService/GetBoard", &[v1::GetBoardRequest::default()]);
-        let board = board.board.expect("a board");
+        let board = found.board.expect("a board");
         self.board_id = board.board_id[..].try_into().expect("an id");
         let _: v1::PostMessagesResponse =
             self.must("BoardService/PostMessages", &[self.post(1, 20)]);
@@ -171,7 +171,7 @@ impl World {
         std::thread::sleep(Duration::from_millis(500));
     }
 
-    /// A right call as the token's owner, and the first message of its answer.
+    /// Makes a valid call as the token's owner and returns the first message of its answer.
     fn must<T: Message + Default>(&self, path: &str, messages: &[impl Message]) -> T {
         let frames = messages
             .iter()
@@ -237,7 +237,7 @@ impl World {
         }
     }
 
-    /// A right call of every method, by the token's owner.
+    /// Returns a valid call of every method by the token's owner.
     pub(super) fn calls(&self) -> Vec<Vec<u8>> {
         let key_hash: bytes::Bytes = self.key.to_vec().into();
         let job_id: bytes::Bytes = self.job.clone().into();
@@ -273,31 +273,31 @@ impl World {
             total_bytes: 100,
         };
         vec![
-            said("GetBoard", 1, &v1::GetBoardRequest::default()),
-            said("PostMessages", 1, &self.post(2, 2)),
-            said("StreamPosts", 1, &v1::StreamPostsRequest { post }),
-            said(
+            encoded("GetBoard", 1, &v1::GetBoardRequest::default()),
+            encoded("PostMessages", 1, &self.post(2, 2)),
+            encoded("StreamPosts", 1, &v1::StreamPostsRequest { post }),
+            encoded(
                 "ReadMessages",
                 1,
                 &v1::ReadMessagesRequest { start, end, part },
             ),
-            said("Subscribe", 1, &v1::SubscribeRequest { start, part: 1 }),
-            said("CreateJob", 1, &self.job_request(2)),
-            said(
+            encoded("Subscribe", 1, &v1::SubscribeRequest { start, part: 1 }),
+            encoded("CreateJob", 1, &self.job_request(2)),
+            encoded(
                 "GetJob",
                 1,
                 &v1::GetJobRequest {
                     job_id: job_id.clone(),
                 },
             ),
-            said(
+            encoded(
                 "WatchJob",
                 1,
                 &v1::WatchJobRequest {
                     job_id: job_id.clone(),
                 },
             ),
-            said(
+            encoded(
                 "FetchDigest",
                 1,
                 &v1::FetchDigestRequest {
@@ -305,22 +305,22 @@ impl World {
                     offset,
                 },
             ),
-            said(
+            encoded(
                 "CancelJob",
                 1,
                 &v1::CancelJobRequest {
                     job_id: vec![9; 16].into(),
                 },
             ),
-            said("OpenSession", 1, &self.session_request(2)),
-            said(
+            encoded("OpenSession", 1, &self.session_request(2)),
+            encoded(
                 "GetSession",
                 1,
                 &v1::GetSessionRequest {
                     session_id: session_id.clone(),
                 },
             ),
-            said(
+            encoded(
                 "CutSession",
                 1,
                 &v1::CutSessionRequest {
@@ -328,71 +328,71 @@ impl World {
                     number: 0,
                 },
             ),
-            said(
+            encoded(
                 "CloseSession",
                 1,
                 &v1::CloseSessionRequest {
                     session_id: vec![9; 16].into(),
                 },
             ),
-            said("CreateOrder", 1, &self.order_request()),
-            said(
+            encoded("CreateOrder", 1, &self.order_request()),
+            encoded(
                 "GetOrder",
                 1,
                 &v1::GetOrderRequest {
                     order_id: other.slice(..16),
                 },
             ),
-            said(
+            encoded(
                 "EndOrder",
                 1,
                 &v1::EndOrderRequest {
                     order_id: other.slice(..16),
                 },
             ),
-            said("BeginUpload", 1, &begin),
-            said("UploadChunks", 1, &chunk),
-            said("UploadChunk", 1, &one),
-            said(
+            encoded("BeginUpload", 1, &begin),
+            encoded("UploadChunks", 1, &chunk),
+            encoded("UploadChunk", 1, &one),
+            encoded(
                 "RegisterKey",
                 1,
                 &v1::RegisterKeyRequest {
                     key_hash: key_hash.clone(),
                 },
             ),
-            said(
+            encoded(
                 "RevokeKey",
                 1,
                 &v1::RevokeKeyRequest {
                     key_hash: other.clone(),
                 },
             ),
-            said("GetCapabilities", 1, &v1::GetCapabilitiesRequest {}),
-            said("Backup", 1, &v1::BackupRequest { have }),
-            said("Health/Check", 1, &v1::GetBoardRequest::default()),
-            said(
+            encoded("GetCapabilities", 1, &v1::GetCapabilitiesRequest {}),
+            encoded("Backup", 1, &v1::BackupRequest { have }),
+            encoded("Health/Check", 1, &v1::GetBoardRequest::default()),
+            encoded(
                 "ServerReflectionInfo",
                 1,
                 &v1::GetSchemaRequest { table: "h".into() },
             ),
-            said("ListTables", 1, &v1::ListTablesRequest {}),
-            said(
+            encoded("ListTables", 1, &v1::ListTablesRequest {}),
+            encoded(
                 "GetSchema",
                 1,
                 &v1::GetSchemaRequest {
                     table: table.clone(),
                 },
             ),
-            said(
+            encoded(
                 "FindKey",
                 1,
                 &v1::FindKeyRequest {
                     key_hash: other.clone(),
                 },
             ),
-            said("UploadKey", 1, &upload),
-            said("PdqService/Query", 1, &query),
-            said(
+            encoded("UploadKey", 1, &upload),
+            encoded("PdqService/Query", 1, &query),
+            encoded(
                 "UploadPart",
                 1,
                 &v1::UploadPartRequest {
@@ -402,14 +402,14 @@ impl World {
                     data: vec![1; 3].into(),
                 },
             ),
-            said(
+            encoded(
                 "KeepKey",
                 1,
                 &v1::KeepKeyRequest {
                     key_hash: other.clone(),
                 },
             ),
-            said(
+            encoded(
                 "PdqService/Ask",
                 1,
                 &v1::AskRequest {

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
 
 /// Ends of the names of figures that compare: times and sizes.
-const UNITS: [&str; 5] = ["_s", "_ms", "_us", "_kb", "_bytes"];
+const UNITS: [&str; 6] = ["_s", "_ms", "_us", "_kb", "_bytes", "_ntts"];
+/// The end of the name of a speed, which is no time.
+const SPEED: &str = "_per_s";
 /// An object whose fields are seconds, whatever their names are.
 const SECONDS: &str = "stages";
 
@@ -71,8 +73,8 @@ pub struct BuildRatio {
     pub highest_ratio: f64,
 }
 
-/// What a run printed: its figures by name.
-type Figures = BTreeMap<String, f64>;
+/// Times and sizes by name.
+pub(crate) type Figures = BTreeMap<String, f64>;
 
 /// Runs both builds, so many rounds of one run each; which of them goes first changes from round to round, so that a
 /// machine that slows down or speeds up favours neither. `arguments` follow `omr-lab bench`.
@@ -103,6 +105,17 @@ pub fn compare_builds(
 }
 
 fn run(path: &Path, arguments: &[String]) -> Result<Figures, BuildError> {
+    let mut figures = Figures::new();
+    for object in printed(path, arguments)? {
+        times_and_sizes("", &object, &mut figures);
+    }
+    Ok(figures)
+}
+
+/// Runs a measurement with a build of `omr-lab` and returns the JSON objects that it prints.
+///
+/// Errors: a build that does not start, a run that fails, output that is no JSON.
+pub(crate) fn printed(path: &Path, arguments: &[String]) -> Result<Vec<Value>, BuildError> {
     let mut command = Command::new(path);
     command.arg("bench").args(arguments).arg("--json");
     let Output {
@@ -120,32 +133,28 @@ fn run(path: &Path, arguments: &[String]) -> Result<Figures, BuildError> {
             stderr: String::from_utf8_lossy(&stderr).trim().to_owned(),
         });
     }
-    figures(&stdout).map_err(|source| BuildError::Output {
+    let objects = serde_json::Deserializer::from_slice(&stdout).into_iter();
+    let objects: Result<Vec<Value>, _> = objects.collect();
+    objects.map_err(|source| BuildError::Output {
         path: path.to_owned(),
         source,
     })
 }
 
-/// The figures of all objects; of one that comes again, the last.
-fn figures(printed: &[u8]) -> Result<Figures, serde_json::Error> {
-    let mut figures = Figures::new();
-    for object in serde_json::Deserializer::from_slice(printed).into_iter() {
-        collect("", &object?, &mut figures);
-    }
-    Ok(figures)
-}
-
-fn collect(name: &str, value: &Value, figures: &mut Figures) {
+/// Adds the times and sizes of a JSON object to `figures`, under their names behind `name` and a dot. A name that comes
+/// again replaces the value before.
+pub(crate) fn times_and_sizes(name: &str, value: &Value, figures: &mut Figures) {
     match value {
         Value::Number(number) => figures.extend(number.as_f64().map(|x| (name.to_owned(), x))),
         Value::Object(fields) => {
             for (field, value) in fields {
+                let has_unit = UNITS.iter().any(|unit| field.ends_with(unit));
                 let compares = value.is_object()
                     || name.ends_with(SECONDS)
-                    || UNITS.iter().any(|unit| field.ends_with(unit));
+                    || (has_unit && !field.ends_with(SPEED));
                 if compares {
                     let dot = if name.is_empty() { "" } else { "." };
-                    collect(&format!("{name}{dot}{field}"), value, figures);
+                    times_and_sizes(&format!("{name}{dot}{field}"), value, figures);
                 }
             }
         }
@@ -192,16 +201,21 @@ fn ratio(figure: &str, pairs: &[(Figures, Figures)]) -> Option<BuildRatio> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BuildError, compare_builds, figures, ratios};
+    use super::{BuildError, Figures, compare_builds, ratios, times_and_sizes};
+    use serde_json::json;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::{Path, PathBuf};
 
     #[test]
     fn times_and_sizes_of_every_object_compare() {
-        let printed = br#"{"digest_s": 4.0, "messages": 9, "stages": {"clues": 1.5}, "cost": {"key_bytes": 7}}
-            {"decode_ms": 2, "list_s": [1.0], "name_s": "x"}"#;
-        let found = figures(printed).unwrap();
+        let mut found = Figures::new();
+        for object in [
+            json!({"digest_s": 4.0, "messages": 9, "stages": {"clues": 1.5}, "cost": {"key_bytes": 7}}),
+            json!({"decode_ms": 2, "list_s": [1.0], "name_s": "x", "messages_per_s": 3.0}),
+        ] {
+            times_and_sizes("", &object, &mut found);
+        }
         let expected = [
             ("cost.key_bytes", 7.0),
             ("decode_ms", 2.0),
@@ -209,7 +223,6 @@ mod tests {
             ("stages.clues", 1.5),
         ];
         assert_eq!(found, expected.map(|(name, x)| (name.to_owned(), x)).into());
-        figures(b"{").unwrap_err();
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod entry;
 pub use contender::{Contender, contenders, named};
 pub use entry::{ClueKind, Entry, Sizes, Work};
 
-use crate::measure::{BenchError, EarlierBenchError, Machine};
+use crate::measure::{BenchError, Machine, PaperBenchError};
 use omr_detector::Progress;
 use omr_papers::clear::SetError;
 use omr_protocol::ParamsError;
@@ -58,7 +58,7 @@ pub enum CompareError {
     Bench(#[from] BenchError),
     /// An earlier one.
     #[error(transparent)]
-    Earlier(#[from] EarlierBenchError),
+    Earlier(#[from] PaperBenchError),
 }
 
 impl Comparison {

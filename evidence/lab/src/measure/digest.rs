@@ -124,11 +124,6 @@ pub(crate) fn by_name<S: Serializer>(scheme: &Scheme, to: S) -> Result<S::Ok, S:
 }
 
 impl DigestFigures {
-    /// Whether exactly the pertinent messages were found, bit for bit.
-    pub fn is_exact(&self) -> bool {
-        self.exact() == self.subject.pertinent && self.false_positives == 0
-    }
-
     /// Pertinent messages that came out as they should.
     pub fn exact(&self) -> usize {
         if self.scheme.is_for_indices() {

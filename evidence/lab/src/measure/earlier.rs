@@ -4,7 +4,7 @@ mod board;
 mod keys;
 mod places;
 
-pub use keys::EarlierKeys;
+pub use keys::PaperKeys;
 
 use crate::measure::cpu::process_seconds;
 use crate::measure::digest::{stages_without_reading, timed};
@@ -15,9 +15,9 @@ use chacha20::ChaCha20Rng;
 use omr_client::DecodeError;
 use omr_console::peak_rss_bytes;
 use omr_detector::{Progress, Stages, transforms};
-use omr_papers::clear::{EarlierScheme, EarlierSet};
-use omr_papers::client::{EarlierDecodeError, Retrieved, decode};
-use omr_papers::detector::{EarlierError, Pertinency, RowShape};
+use omr_papers::clear::{PaperScheme, PaperSet};
+use omr_papers::client::{PaperDecodeError, Retrieved, decode};
+use omr_papers::detector::{PaperError, Pertinency, RowShape};
 use omr_protocol::sophomr::{BODY_BITS, MASK_BITS};
 use omr_protocol::{ClueError, PackedCiphertext, ParamsError, SEED_BYTES};
 use places::Places;
@@ -26,9 +26,9 @@ use serde::Serialize;
 
 /// One digest of an earlier scheme.
 #[derive(Clone, Copy, Debug)]
-pub struct EarlierBench {
+pub struct PaperBench {
     /// The scheme.
-    pub scheme: EarlierScheme,
+    pub scheme: PaperScheme,
     /// Messages on the board.
     pub messages: u64,
     /// How many are pertinent.
@@ -39,13 +39,13 @@ pub struct EarlierBench {
     pub payload_bytes: usize,
     /// Everything random follows from it.
     pub seed: u64,
-    /// Messages of a bundle, 1 for OMD1p and OMR1p; [`EarlierSet::of`] has the usual number.
+    /// Messages of a bundle, 1 for OMD1p and OMR1p; [`PaperSet::of`] has the usual number.
     pub bundle: usize,
 }
 
 /// What it came to.
 #[derive(Clone, Debug, Serialize)]
-pub struct EarlierFigures {
+pub struct PaperFigures {
     /// Bits of security of its clues.
     pub clue_security_bits: f64,
     /// Bits of security of its detection keys.
@@ -75,19 +75,19 @@ pub struct EarlierFigures {
 /// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum EarlierBenchError {
+pub enum PaperBenchError {
     /// A bitmap has a bit for each message, not for so many together.
     #[error("expected bundles of 1 message for a bitmap index, found {0}")]
     Bundle(usize),
     /// The compression.
     #[error(transparent)]
-    Earlier(#[from] EarlierError),
+    Earlier(#[from] PaperError),
     /// The digest did not decrypt.
     #[error(transparent)]
     Decrypt(#[from] DecodeError),
     /// Its sums did not decode.
     #[error(transparent)]
-    Decode(#[from] EarlierDecodeError),
+    Decode(#[from] PaperDecodeError),
     /// The set.
     #[error(transparent)]
     Params(#[from] ParamsError),
@@ -102,12 +102,12 @@ pub enum EarlierBenchError {
     Clue(#[from] ClueError),
 }
 
-impl EarlierBench {
+impl PaperBench {
     /// Makes keys of the scheme's repaired set and runs it.
     ///
     /// Errors: any step's.
-    pub fn run(&self, progress: &dyn Progress) -> Result<EarlierFigures, EarlierBenchError> {
-        let keys = EarlierKeys::new(&EarlierSet::of(self.scheme), self.seed)?;
+    pub fn run(&self, progress: &dyn Progress) -> Result<PaperFigures, PaperBenchError> {
+        let keys = PaperKeys::new(&PaperSet::of(self.scheme), self.seed)?;
         self.run_with(&keys, progress)
     }
 
@@ -117,9 +117,9 @@ impl EarlierBench {
     /// than there are.
     pub fn run_with(
         &self,
-        keys: &EarlierKeys,
+        keys: &PaperKeys,
         progress: &dyn Progress,
-    ) -> Result<EarlierFigures, EarlierBenchError> {
+    ) -> Result<PaperFigures, PaperBenchError> {
         assert_eq!(keys.set.scheme, self.scheme, "keys of the scheme");
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
         let of = (self.messages, self.pertinent);
@@ -150,7 +150,7 @@ impl EarlierBench {
         let (exact, wrong) = run.score(&found?);
         let stages = stages_without_reading(&stages);
         let digest_s = stages.values().sum();
-        Ok(EarlierFigures {
+        Ok(PaperFigures {
             clue_security_bits: keys.set.clue_bits,
             key_security_bits: params.spec().key_bits,
             miss_log2: keys.set.miss_log2(),
@@ -190,13 +190,13 @@ impl EarlierBench {
 
     fn places(
         &self,
-        keys: &EarlierKeys,
+        keys: &PaperKeys,
         how: (bool, [u8; SEED_BYTES]),
-    ) -> Result<Places, EarlierBenchError> {
+    ) -> Result<Places, PaperBenchError> {
         let found = self.bundle;
         let (set, bundles) = keys.bundled(found)?;
         if set.bitmap().is_some() && found != 1 {
-            return Err(EarlierBenchError::Bundle(found));
+            return Err(PaperBenchError::Bundle(found));
         }
         let code = (self.bound, self.payload_bytes);
         Ok(Places::new(&set, bundles, self.messages, code, how)?)
@@ -205,8 +205,8 @@ impl EarlierBench {
 
 /// One run.
 struct Run<'a> {
-    bench: &'a EarlierBench,
-    keys: &'a EarlierKeys,
+    bench: &'a PaperBench,
+    keys: &'a PaperKeys,
     board: &'a Board<'a>,
     places: &'a Places,
     /// The digest's: of placements, codes and fingerprints.
@@ -215,7 +215,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn digest(&self, stages: &mut Stages) -> Result<Vec<PackedCiphertext>, EarlierBenchError> {
+    fn digest(&self, stages: &mut Stages) -> Result<Vec<PackedCiphertext>, PaperBenchError> {
         let (detector, places) = (&self.keys.detector, self.places);
         let steps = stages.time("baby_steps", || detector.baby_steps(self.progress))?;
         let (mut pertinent, mut fingerprints) = (Vec::new(), Vec::new());
@@ -228,7 +228,7 @@ impl Run<'_> {
         }
         drop(steps);
         match self.bench.scheme {
-            EarlierScheme::Omd1p => Ok(self.indices(pertinent, stages)),
+            PaperScheme::Omd1p => Ok(self.indices(pertinent, stages)),
             _ => self.sums(&pertinent, &fingerprints, stages),
         }
     }
@@ -248,7 +248,7 @@ impl Run<'_> {
         pertinent: &[Pertinency],
         fingerprints: &[u32],
         stages: &mut Stages,
-    ) -> Result<Vec<PackedCiphertext>, EarlierBenchError> {
+    ) -> Result<Vec<PackedCiphertext>, PaperBenchError> {
         let (detector, places) = (&self.keys.detector, self.places);
         let mut compressor = detector.compressor(places.bundles(), places.shape())?;
         let fingerprint = |message: u64| fingerprints.get(message as usize).copied();
@@ -266,7 +266,7 @@ impl Run<'_> {
         Ok(digest)
     }
 
-    fn decode(&self, digest: &[PackedCiphertext]) -> Result<Vec<Retrieved>, EarlierBenchError> {
+    fn decode(&self, digest: &[PackedCiphertext]) -> Result<Vec<Retrieved>, PaperBenchError> {
         let (recipient, places) = (self.keys.recipient(), self.places);
         let (codes, shape) = (places.codes(), places.shape());
         if codes.payloads.is_none() {

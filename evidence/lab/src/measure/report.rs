@@ -1,33 +1,41 @@
-//! Every figure of one build on one machine, as one document that compares with another.
+//! The figures of one build on one machine, as one document that compares with another.
 
-use crate::measure::{DigestFigures, RecipientsFigures, Setting};
+use crate::measure::Setting;
+use crate::measure::builds::{Figures, times_and_sizes};
+use omr_protocol::{ParamSet, ParamsError};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Version of the document.
 const FORMAT: &str = "omr bench all 1";
 
-/// The document.
+/// The document that `omr-lab bench all --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Version of the document.
     pub format: String,
-    /// What was measured: the commit, or a version where it is not known.
+    /// The commit that was measured, or the version of the program where the commit is not known.
     pub build: String,
-    /// Where.
+    /// The day of the run: year, month and day.
+    pub date: String,
+    /// The machine.
     pub machine: Machine,
-    /// The work.
-    pub setting: Subject,
-    /// Mean of all measurements of the yardstick; `None` in builds without it.
-    pub yardstick_us: Option<f64>,
-    /// Times by name; the stages of a digest stand behind its name and a dot.
-    pub figures: BTreeMap<String, Figure>,
-    /// Sizes by name.
-    pub bytes: BTreeMap<String, u64>,
-    /// Digests made.
-    pub digests: u64,
-    /// Those with exactly the pertinent messages, bit for bit.
-    pub exact: u64,
+    /// The parameter set of the digests.
+    pub set: Rates,
+    /// The measurements, in the order in which they ran.
+    pub measurements: Vec<Measurement>,
+}
+
+/// One measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// The name of the measurement.
+    pub name: String,
+    /// The command that ran, without its program.
+    pub command: String,
+    /// The object that the command printed.
+    pub figures: Value,
 }
 
 /// Where figures were measured.
@@ -41,7 +49,20 @@ pub struct Machine {
     pub kernels: String,
 }
 
-/// What is measured.
+/// The promises of a parameter set with both engines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rates {
+    /// Name of the set.
+    pub params: String,
+    /// Bits of security.
+    pub security_bits: f64,
+    /// The base-2 logarithm of the probability that an engine misses a message; the larger one of both engines.
+    pub miss_log2: f64,
+    /// The base-2 logarithm of the probability that a stranger's message passes; the larger one of both engines.
+    pub false_positive_log2: f64,
+}
+
+/// The setting of a measurement of digests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     /// Name of the parameter set.
@@ -60,28 +81,17 @@ pub struct Subject {
     pub seed: u64,
 }
 
-/// A time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Figure {
-    /// Seconds.
-    pub seconds: f64,
-    /// The same in yardstick NTTs; `None` in builds without the yardstick.
-    pub ntts: Option<f64>,
-}
-
-/// One figure of two reports; ratios are new over old.
+/// One figure of two reports; the ratio is new over old.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Compared {
-    /// Its name.
+    /// The name of the measurement and of its figure, with a dot between them.
     pub name: String,
-    /// Seconds or bytes in the old report, if it has the figure.
+    /// The value in the old report, if it has the figure.
     pub old: Option<f64>,
-    /// In the new one.
+    /// The value in the new report, if it has the figure.
     pub new: Option<f64>,
-    /// Ratio.
+    /// The ratio, where both reports have the figure and the old one is not 0.
     pub ratio: Option<f64>,
-    /// Ratio of yardstick NTTs, where both reports have them.
-    pub ntts_ratio: Option<f64>,
 }
 
 /// Why two reports do not compare.
@@ -112,7 +122,7 @@ impl Subject {
 }
 
 impl Machine {
-    /// This one, with the row operations `kernels`.
+    /// This machine, with the row operations `kernels`.
     pub fn here(kernels: &str) -> Self {
         let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let name = info
@@ -127,131 +137,96 @@ impl Machine {
     }
 }
 
+impl Rates {
+    /// The promises of a set with both engines.
+    ///
+    /// Errors: `NoEngine`.
+    pub fn of(set: &ParamSet) -> Result<Self, ParamsError> {
+        let (bulk, instant) = (set.sophomr()?.spec(), set.instantomr()?);
+        Ok(Self {
+            params: set.name().to_owned(),
+            security_bits: set.spec().security_bits(),
+            miss_log2: bulk.miss_log2().max(instant.miss_log2()),
+            false_positive_log2: bulk
+                .false_positive_log2()
+                .max(instant.false_positive_log2()),
+        })
+    }
+}
+
 impl Report {
-    /// An empty report.
-    pub fn new(build: &str, machine: Machine, setting: Subject) -> Self {
+    /// A report without measurements. `build` names the build, `date` is a year, month and day.
+    pub fn new(build: &str, date: &str, machine: Machine, set: Rates) -> Self {
         Self {
             format: FORMAT.to_owned(),
             build: build.to_owned(),
+            date: date.to_owned(),
             machine,
-            setting,
-            yardstick_us: None,
-            figures: BTreeMap::new(),
-            bytes: BTreeMap::new(),
-            digests: 0,
-            exact: 0,
+            set,
+            measurements: Vec::new(),
         }
     }
 
-    /// Adds a time, in NTTs of `yardstick_us` too.
-    pub fn time(&mut self, name: &str, seconds: f64, yardstick_us: Option<f64>) {
-        let ntts = yardstick_us.map(|us| seconds * 1e6 / us);
-        let figure = Figure { seconds, ntts };
-        self.figures.insert(name.to_owned(), figure);
-    }
-
-    /// Adds the times of a digest and its stages as `name`.
-    pub fn digest(&mut self, name: &str, run: &DigestFigures) {
-        let cost = &run.cost;
-        self.time(name, cost.digest_s, cost.yardstick_us);
-        for (stage, &seconds) in &cost.stages {
-            self.time(&format!("{name}.{stage}"), seconds, cost.yardstick_us);
+    /// All times and sizes, each under the names of its measurement and of the figure.
+    pub fn figures(&self) -> Figures {
+        let mut figures = Figures::new();
+        for measurement in &self.measurements {
+            times_and_sizes(&measurement.name, &measurement.figures, &mut figures);
         }
-        self.digests += 1;
-        self.exact += u64::from(run.is_exact());
+        figures
     }
 
-    /// Adds the mean times of digests for several recipients as `name`.
-    pub fn recipients(&mut self, name: &str, run: &RecipientsFigures) {
-        for (which, seconds) in [
-            ("alone", Some(run.digests.alone_s)),
-            ("further", run.digests.further_s),
-        ] {
-            if let Some(seconds) = seconds {
-                self.time(&format!("{name}.{which}"), seconds, run.yardstick_us);
-            }
-        }
-        self.digests += run.recipients as u64;
-        self.exact += run.exact as u64;
-    }
-
-    /// Every figure beside its old value. Other builds compare, other machines or settings do not.
+    /// Compares every figure with that of a newer report. Reports of different builds compare; those of different
+    /// machines or measurements do not.
     ///
     /// Errors: what differs.
     pub fn compare(&self, new: &Self) -> Result<Vec<Compared>, Incomparable> {
         self.comparable(new)?;
-        let time = |name: &String| Compared {
-            ntts_ratio: {
-                let ntts = |report: &Self| report.figures.get(name)?.ntts;
-                ntts(new).zip(ntts(self)).map(|(new, old)| new / old)
-            },
-            ..compared(
-                name,
-                |report| Some(report.figures.get(name)?.seconds),
-                self,
+        let (old, new) = (self.figures(), new.figures());
+        let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+        let compared = |name: &String| {
+            let (old, new) = (old.get(name).copied(), new.get(name).copied());
+            let ratio = new.zip(old.filter(|old| *old != 0.0));
+            Compared {
+                name: name.clone(),
+                old,
                 new,
-            )
+                ratio: ratio.map(|(new, old)| new / old),
+            }
         };
-        let size = |name: &String| {
-            let bytes = |report: &Self| report.bytes.get(name).map(|&bytes| bytes as f64);
-            compared(name, bytes, self, new)
-        };
-        let times = names(&self.figures, &new.figures);
-        let sizes = names(&self.bytes, &new.bytes);
-        Ok(times
-            .iter()
-            .map(time)
-            .chain(sizes.iter().map(size))
-            .collect())
+        Ok(names.into_iter().map(compared).collect())
     }
 
     fn comparable(&self, new: &Self) -> Result<(), Incomparable> {
-        let same = |field, old: &dyn ToString, new: &dyn ToString| {
-            let (expected, found) = (old.to_string(), new.to_string());
-            if expected == found {
-                Ok(())
-            } else {
-                Err(Incomparable {
-                    field,
-                    expected,
-                    found,
-                })
-            }
+        let commands = |report: &Self| {
+            let of = |one: &Measurement| one.command.clone();
+            report.measurements.iter().map(of).collect::<Vec<_>>()
         };
         same("document format", &self.format, &new.format)?;
-        let (a, b) = (&self.machine, &new.machine);
-        same("machine", &a.cpu, &b.cpu)?;
-        same("number of cores", &a.cores, &b.cores)?;
-        same("kernels", &a.kernels, &b.kernels)?;
-        let (a, b) = (&self.setting, &new.setting);
-        same("parameter set", &a.params, &b.params)?;
-        same("number of messages", &a.messages, &b.messages)?;
-        same("number of pertinent messages", &a.pertinent, &b.pertinent)?;
-        same("bound", &a.bound, &b.bound)?;
-        same("payload size", &a.payload_bytes, &b.payload_bytes)?;
-        same("number of threads", &a.threads, &b.threads)
+        same("machine", &self.machine.cpu, &new.machine.cpu)?;
+        same("number of cores", &self.machine.cores, &new.machine.cores)?;
+        same("kernels", &self.machine.kernels, &new.machine.kernels)?;
+        same("parameter set", &self.set.params, &new.set.params)?;
+        for (old, new) in commands(self).iter().zip(&commands(new)) {
+            same("measurement", old, new)?;
+        }
+        same(
+            "number of measurements",
+            &self.measurements.len(),
+            &new.measurements.len(),
+        )
     }
 }
 
-fn compared(
-    name: &str,
-    value: impl Fn(&Report) -> Option<f64>,
-    old: &Report,
-    new: &Report,
-) -> Compared {
-    let (old, new) = (value(old), value(new));
-    Compared {
-        name: name.to_owned(),
-        old,
-        new,
-        ratio: new.zip(old).map(|(new, old)| new / old),
-        ntts_ratio: None,
+fn same(field: &'static str, old: &dyn ToString, new: &dyn ToString) -> Result<(), Incomparable> {
+    let (expected, found) = (old.to_string(), new.to_string());
+    if expected == found {
+        Ok(())
+    } else {
+        Err(Incomparable {
+            field,
+            expected,
+            found,
+        })
     }
-}
-
-fn names<T>(old: &BTreeMap<String, T>, new: &BTreeMap<String, T>) -> Vec<String> {
-    let mut names: Vec<String> = old.keys().chain(new.keys()).cloned().collect();
-    names.sort();
-    names.dedup();
-    names
 }

@@ -1,4 +1,5 @@
-//! SophOMR's circuit as its paper has it, and variations of it: an affine transform makes encrypted distances of clues.
+//! SophOMR's circuit as in its paper, where an affine transform computes encrypted distances of clues, and
+//! variations of this circuit.
 
 use super::SetError;
 use omr_protocol::Mismatch;
@@ -11,22 +12,23 @@ use omr_rlwe::noise;
 use std::ops::{Deref, RangeInclusive};
 use std::sync::Arc;
 
-/// What a detector with an affine transform works with, unchecked.
+/// Parameters of a detector with an affine transform, unchecked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
-    /// Rings and digits.
+    /// The rings and the digits of the keys.
     pub rings: RingsSpec,
-    /// The clue of the ring that posted clues are made to. Its modulus is that of plaintexts.
+    /// The ring LWE clue that the circuit evaluates; posted LWE clues are converted to it. Its modulus is the
+    /// plaintext modulus.
     pub clue: ClueSpec,
-    /// Baby steps of the affine transform.
+    /// The number of baby steps of the affine transform.
     pub baby: usize,
-    /// Bits of security of the detection key; 0 of tiny sets.
+    /// Bits of security of the detection key; 0 for tiny sets.
     pub key_bits: f64,
 }
 
-/// SophOMR's clue and circuit as its paper has them, with 128 bits of security: secret, randomness and errors alike, so
-/// that none of them is the easiest to guess. 140 of 1,024 coefficients are as dense as errors of standard deviation
-/// 0.3801.
+/// Returns SophOMR's clue and circuit as in its paper, with 128 bits of security. Secret, randomness and errors
+/// of the clue are about equally hard to guess: a vector with 140 of 1,024 coefficients non-zero is as dense as
+/// errors of standard deviation 0.3801.
 pub(crate) fn sophomr() -> Spec {
     Spec {
         rings: RingsSpec {
@@ -64,7 +66,7 @@ pub(crate) fn sophomr() -> Spec {
     }
 }
 
-/// The circuit of [`sophomr`] in tiny dimensions, without any security.
+/// Returns the circuit of [`sophomr`] in tiny dimensions, without any security.
 pub(crate) fn tiny_sophomr() -> Spec {
     let full = sophomr();
     Spec {
@@ -97,12 +99,12 @@ impl Spec {
     /// The name of SophOMR's set with the affine transform of its paper.
     pub const SOPHOMR: &'static str = "sophomr-affine-v1";
 
-    /// The name of its tiny set, for tests.
+    /// The name of the tiny set with this circuit, for tests.
     pub const TINY_SOPHOMR: &'static str = "insecure-tiny-sophomr-affine-v1";
 
-    /// SophOMR's set of this name with the affine transform.
+    /// Returns SophOMR's set with the affine transform that has this name.
     ///
-    /// Errors: `Unknown`.
+    /// Errors: `Unknown` if no set has the name.
     pub fn named(name: &str) -> Result<Self, SetError> {
         match name {
             Self::SOPHOMR => Ok(sophomr()),
@@ -138,8 +140,9 @@ impl Spec {
         )
     }
 
-    /// Noise after the affine transform, with plaintexts of random slots: each of `clue.n` products takes a fresh
-    /// ciphertext turned up to `baby` times, and the giant steps add theirs.
+    /// Returns the noise after the affine transform, for plaintexts of random slots. The transform adds
+    /// `clue.n` products with a fresh ciphertext that was rotated up to `baby` times; the giant steps add their
+    /// own noise.
     fn noise(&self) -> f64 {
         let model = self.rings.noise_model();
         let turns = noise::sum(self.rings.baby_step_noise(), self.baby / 2);
@@ -150,27 +153,30 @@ impl Spec {
     }
 }
 
-/// What keys and levels depend on beside a [`Spec`].
+/// The properties of a circuit that determine keys and levels, in addition to a [`Spec`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Circuit {
-    /// The name that clues are posted under.
+    /// The name of the parameters in posted clues.
     pub clue_name: &'static str,
-    /// Coordinates of a clue that are looked at.
+    /// The number of a clue's coordinates that the detector evaluates.
     pub coordinates: usize,
-    /// Clue secrets: one of a ring for all coordinates, or one vector for each.
+    /// The number of clue secrets: 1 if all coordinates share a ring element, else one vector for each
+    /// coordinate.
     pub secrets: usize,
-    /// The residue b, in every coordinate, of a slot without a clue: with `a = 0` it is impertinent.
+    /// The residue b, for every coordinate, of a slot without a clue. With `a = 0` such a slot is impertinent.
     pub nobody: u32,
-    /// Bits that each level below the affine transform drops, in their order.
+    /// Bits that each level below the affine transform drops, in order.
     pub drops: Vec<f64>,
-    /// Fewest coefficients that detection keys merge into one ciphertext, or split it into: a power of two.
+    /// The smallest number of coefficients that detection keys merge into one ciphertext, or extract from one:
+    /// a power of two.
     pub least_width: usize,
 }
 
 impl Circuit {
-    /// SophOMR's circuit: two coordinates of one secret, a window polynomial, a norm and a Fermat power.
+    /// Returns SophOMR's circuit: two coordinates of one secret, a window polynomial, a norm and a Fermat
+    /// power.
     ///
-    /// Errors: `Ring` where p is no modulus.
+    /// Errors: `Ring` if p is not a valid modulus.
     pub fn sophomr(spec: &Spec) -> Result<Self, ParamsError> {
         Ok(Self {
             clue_name: spec.rings.name,
@@ -182,35 +188,39 @@ impl Circuit {
         })
     }
 
-    /// Rotations of the secrets that the affine transform holds: coordinates of one secret are a step apart.
+    /// Returns the number of rotated secrets that the affine transform stores. Coordinates that share a secret
+    /// are one step apart.
     pub fn baby_steps(&self, spec: &Spec) -> usize {
         spec.baby + self.coordinates / self.secrets - 1
     }
 }
 
-/// A checked circuit with its rings, moduli and shapes of keys. It stands where [`Rings`], a part of it, are asked for.
+/// A checked circuit with its rings, moduli and shapes of keys. It dereferences to the [`Rings`] that it
+/// contains.
 pub struct Params {
     spec: Spec,
     circuit: Circuit,
     rings: Rings,
-    /// Clues as the affine transform takes them.
+    /// The ring LWE clue that the affine transform evaluates.
     pub clue: Arc<ClueParams>,
 }
 
 impl Params {
-    /// SophOMR's set of this name with the affine transform, on the best kernels of this CPU.
+    /// Returns SophOMR's set with the affine transform that has this name, with the fastest kernels of this
+    /// CPU.
     ///
-    /// Errors: `Unknown`.
+    /// Errors: `Unknown` if no set has the name.
     pub fn named(name: &str) -> Result<Self, SetError> {
         let spec = Spec::named(name)?;
         let circuit = Circuit::sophomr(&spec)?;
         Ok(Self::new(spec, circuit)?)
     }
 
-    /// Checks a specification and derives its modulus chain, on the best kernels of this CPU. The security of its clues
-    /// is the caller's to check.
+    /// Checks a specification and derives its modulus chain, for the fastest kernels of this CPU. The caller
+    /// checks the security of the clues.
     ///
-    /// Errors: dimensions that do not fit; keys below 128 bits, unless the set is marked insecure.
+    /// Errors: `Dimension` or another [`ParamsError`] if the dimensions do not fit each other, or if keys have
+    /// less than 128 bits of security and the set is not marked insecure.
     pub fn new(spec: Spec, circuit: Circuit) -> Result<Self, ParamsError> {
         spec.check()?;
         let found = spec.clue.secrets()[0].coordinates.len();
@@ -232,28 +242,29 @@ impl Params {
         })
     }
 
-    /// The specification.
+    /// Returns the specification.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
 
-    /// The circuit's shape.
+    /// Returns the shape of the circuit.
     pub fn circuit(&self) -> &Circuit {
         &self.circuit
     }
 
-    /// For each kind of key: ring dimension, weight of the fixed-weight secret (`None`: uniform ternary) and log2 of the
-    /// modulus of its RLWE samples.
+    /// Returns three values for each kind of key: the ring dimension, the weight of the fixed-weight secret
+    /// (`None` for a uniform ternary one), and log2 of the modulus of the RLWE samples.
     pub fn key_moduli(&self) -> Vec<(usize, Option<usize>, f64)> {
         self.rings.key_moduli(self.spec.rings.weight)
     }
 
-    /// Slots of a giant step of the affine transform.
+    /// Returns by how many slots a giant step of the affine transform rotates.
     pub fn giant_step(&self) -> usize {
         self.spec.baby
     }
 
-    /// Levels of merging that any digest may need. Oblivious expansion goes the same way back.
+    /// Returns the levels at which any digest may merge ciphertexts. Oblivious expansion uses these levels in
+    /// reverse order.
     pub fn merge_levels(&self) -> RangeInclusive<u32> {
         omr_compress::merge_levels(self.small_n(), self.circuit.least_width)
     }

@@ -1,4 +1,4 @@
-//! LWE clues as bytes, and those that reach everybody.
+//! The encoding of LWE clues as bytes, and the check for clues that are pertinent to every recipient.
 
 use super::{LweKind, LweParams};
 use omr_protocol::clue::{
@@ -9,7 +9,8 @@ use omr_protocol::{Clue, ClueError};
 use omr_ring::Modulus;
 
 impl LweParams {
-    /// Bytes of a clue: kind, tag, packed residues of a, then b.
+    /// Returns the length of a clue in bytes. A clue consists of its kind, a tag, and packed residues of a,
+    /// then of b.
     pub fn clue_bytes(&self) -> usize {
         let residues = self.spec().n + self.spec().coordinates;
         5 + packed_len(residues, residue_bits(self.spec().q.into())).expect("clues are small")
@@ -17,7 +18,7 @@ impl LweParams {
 
     /// Writes a clue.
     ///
-    /// Panics: unless it has the set's shape.
+    /// Panics: if the clue does not have the set's shape.
     pub fn clue_to_bytes(&self, clue: &Clue) -> Vec<u8> {
         let shape = (clue.a.len(), clue.b.len());
         assert_eq!(shape, (self.spec().n, self.spec().coordinates), "shape");
@@ -28,9 +29,9 @@ impl LweParams {
         out
     }
 
-    /// Reads a clue. It may still reach everybody: [`LweParams::check_clue`].
+    /// Reads a clue. It may still be pertinent to every recipient; [`LweParams::check_clue`] checks that.
     ///
-    /// Errors: `Length`, `Kind`, `Params`, `Coordinate`, `Frame` (padding).
+    /// Errors: `Length`, `Kind`, `Params`, `Coordinate`, `Frame` (non-zero padding).
     pub fn clue_from_bytes(&self, bytes: &[u8]) -> Result<Clue, ClueError> {
         check_head(bytes, PLAIN, self.name(), self.tag(), self.clue_bytes())?;
         let spec = self.spec();
@@ -40,11 +41,11 @@ impl LweParams {
         Ok(Clue { a, b })
     }
 
-    /// The clue of ring LWE modulo `p`, in dimension `n`, whose distances `b - a s` are those of this clue: with
-    /// the padded secret of each coordinate, the first coefficient (of vectors: `a_0, -a_(n-1), .., -a_1` times
-    /// `s_0, s_1, ..`); with the secret of integers, all of them.
+    /// Returns the ring LWE clue modulo `p`, in dimension `n`, with the distances `b - a s` of this clue. For
+    /// vectors, the first coefficient counts: a becomes `a_0, -a_(n-1), .., -a_1`, and each coordinate's secret
+    /// `s_0, s_1, ..` is padded with zeros. For integers, all coefficients count.
     ///
-    /// Panics: unless the clue has the set's shape and `n` is at least its dimension.
+    /// Panics: if the clue does not have the set's shape, or if `n` is below its dimension.
     pub fn in_ring(&self, p: &Modulus, n: usize, clue: &Clue) -> Clue {
         let residue = |x: i64| p.from_i64(x) as u32;
         let lifted = |x: &u32| residue(self.residues().centered(*x));
@@ -59,21 +60,24 @@ impl LweParams {
         for (k, &x) in clue.a.iter().enumerate().skip(1) {
             a[n - k] = residue(-i64::from(x));
         }
-        let b = clue.b.iter();
-        let b = b.map(|&b| residue(i64::from(b) - i64::from(self.offset())));
+        let shift = i64::from(self.offset());
+        let b = clue.b.iter().map(|&b| residue(i64::from(b) - shift));
         Clue { a, b: b.collect() }
     }
 
-    /// What stands for b where there is no clue: with a = 0 it is impertinent. Range: out `[0, q)`.
+    /// Returns the residue b of a slot without a clue. With `a = 0` such a slot is impertinent. Range: out `[0,
+    /// q)`.
     pub fn nobody(&self) -> u32 {
         self.spec().q / 2
     }
 
-    /// Refuses clues that would reach everybody, which boards and detectors must not take: a vector a of
-    /// zeros; for LWEmongrass zeros in all coordinates with a uniform secret (honest senders draw again);
-    /// for integers a short one, as [`Clue::check_norm`] does.
+    /// Checks that a clue is not pertinent to every recipient; boards and detectors must refuse clues that are.
+    /// Refused are a vector a of zeros; for LWEmongrass, zeros in all coordinates with a uniform secret (honest
+    /// senders then sample another clue); for integers, a short a, as in [`Clue::check_norm`].
     ///
-    /// Whoever knows one recipient's noise can still make a clue for her: no more than any sender can.
+    /// A sender who knows one recipient's noise can still make a clue for that recipient alone, as every sender
+    /// can.
+    ///
     /// Errors: `Universal`, `Norm`.
     pub fn check_clue(&self, clue: &Clue) -> Result<(), ClueError> {
         let (free, expected) = match self.spec().kind {

@@ -1,39 +1,39 @@
 //! The codes of one digest.
 
-use super::EarlierSet;
+use super::PaperSet;
 use crate::codec::{BitmapOrder, Combinations, IndexBitmap, IndexBuckets};
 use omr_codec::{CodecError, Symbols};
 use omr_protocol::sophomr::packing;
 
-/// How indices come.
+/// The code of a digest's indices.
 #[derive(Debug, Clone)]
-pub enum EarlierIndex {
-    /// A bit for each message.
+pub enum PaperIndex {
+    /// One bit for each message.
     Bitmap(IndexBitmap),
     /// Buckets of bundles.
     Buckets(IndexBuckets),
 }
 
-/// The codes of one digest of an earlier scheme: what the detector adds, and how it is undone.
+/// The codes of one digest of a scheme: the detector sums with them, the recipient decodes with them.
 #[derive(Debug, Clone)]
-pub struct EarlierCodes {
-    /// Indices.
-    pub index: EarlierIndex,
-    /// Payloads of a bundle, one after the other; `None` for OMD1p.
+pub struct PaperCodes {
+    /// The code of the indices.
+    pub index: PaperIndex,
+    /// The code of the payloads of a bundle, which are concatenated; `None` for OMD1p.
     pub payloads: Option<Combinations>,
-    /// The packing of one payload.
+    /// The packing of one payload into symbols.
     pub symbols: Symbols,
     bundle: u32,
     messages: u64,
 }
 
-impl EarlierCodes {
-    /// The codes for `messages` messages, of which at most `bound` are pertinent.
+impl PaperCodes {
+    /// Returns the codes for `messages` messages, at most `bound` of them pertinent.
     ///
-    /// Errors: those of the codes: a bound of 0, or one that the plaintext modulus cannot count; no
+    /// Errors: the codes' own errors: a bound of 0, or one that the plaintext modulus cannot count; no
     /// messages; an empty or far too long payload.
     pub fn new(
-        set: &EarlierSet,
+        set: &PaperSet,
         seed: &[u8; 32],
         messages: u64,
         bound: usize,
@@ -43,11 +43,12 @@ impl EarlierCodes {
         Self::with_symbols(set, seed, messages, bound, symbols)
     }
 
-    /// The same with payloads packed otherwise: for bound clues with fingerprints ([`packing`]).
+    /// Returns the codes of [`PaperCodes::new`] with another packing of payloads, such as that of bound clues
+    /// with fingerprints ([`packing`]).
     ///
-    /// Errors: the same.
+    /// Errors: as [`PaperCodes::new`].
     pub fn with_symbols(
-        set: &EarlierSet,
+        set: &PaperSet,
         seed: &[u8; 32],
         messages: u64,
         bound: usize,
@@ -56,12 +57,12 @@ impl EarlierCodes {
         let bundles = messages.div_ceil(set.bundle.into());
         let index = match (set.bitmap(), set.buckets(bound)) {
             (None, Some(shape)) => {
-                let sizes = (bundles, set.bundle);
-                EarlierIndex::Buckets(IndexBuckets::new(set.p, seed, shape, sizes, bound)?)
+                let buckets = IndexBuckets::new(set.p, seed, shape, bundles, set.bundle, bound)?;
+                PaperIndex::Buckets(buckets)
             }
             (order, _) => {
                 let order = order.unwrap_or(BitmapOrder::Packed);
-                EarlierIndex::Bitmap(IndexBitmap::new(set.p, order, messages)?)
+                PaperIndex::Bitmap(IndexBitmap::new(set.p, order, messages)?)
             }
         };
         let combinations = |shape| Combinations::new(set.p, seed, shape, bound);
@@ -74,26 +75,26 @@ impl EarlierCodes {
         })
     }
 
-    /// Sums that make the index.
+    /// Returns the number of sums that form the index.
     pub fn index_sums(&self) -> usize {
         match &self.index {
-            EarlierIndex::Bitmap(bitmap) => bitmap.index_weights(),
-            EarlierIndex::Buckets(buckets) => buckets.index_weights(),
+            PaperIndex::Bitmap(bitmap) => bitmap.index_weights(),
+            PaperIndex::Buckets(buckets) => buckets.index_weights(),
         }
     }
 
-    /// Symbols of a bundle's payloads.
+    /// Returns the number of symbols of a bundle's payloads.
     pub fn bundle_symbols(&self) -> usize {
         self.symbols.count() * self.bundle as usize
     }
 
-    /// Sums that make the payloads; 0 for OMD1p.
+    /// Returns the number of sums that form the payloads; 0 for OMD1p.
     pub fn payload_sums(&self) -> usize {
         let rows = self.payloads.as_ref().map_or(0, Combinations::rows);
         rows * self.bundle_symbols()
     }
 
-    /// The messages of a bundle. Range: `bundle` one that there is.
+    /// Returns the messages of a bundle. Range: `bundle` below the number of bundles.
     pub fn messages(&self, bundle: u64) -> std::ops::Range<u64> {
         let first = bundle * u64::from(self.bundle);
         first..self.messages.min(first + u64::from(self.bundle))

@@ -1,42 +1,42 @@
-//! What the sets detect with: the rings and chain of SophOMR, longer or shorter.
+//! The detectors' parameters of all sets: SophOMR's rings, with a longer or shorter modulus chain.
 
 use super::circuit::{sophomr, tiny_sophomr};
 use super::{Circuit, Params, Spec};
-use super::{DistanceTest, EarlierClue, EarlierScheme, EarlierSet, LweKind, LweParams};
+use super::{DistanceTest, LweKind, LweParams, PaperClue, PaperScheme, PaperSet};
 use crate::EvenFunction;
 use omr_protocol::ParamsError;
 use omr_protocol::params::{ClueSpec, Posting, SecretSpec, dimension};
 use omr_protocol::sophomr::RingsSpec;
 use std::sync::Arc;
 
-/// Most coordinates of a clue that are looked at.
+/// The largest number of a clue's coordinates that a detector evaluates.
 const MOST_COORDINATES: usize = 8;
 
-/// What a set detects with, unchecked.
+/// A set's parameters for its detector, unchecked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Detection {
-    /// Rings and digits. Its clue is the one of the ring that posted clues are made to.
+    /// The rings and digits. The clue in it is the ring LWE clue that posted clues are converted to.
     pub spec: Spec,
     /// The clue as it is posted.
-    pub clue: EarlierClue,
-    /// Whether one polynomial decides each coordinate of residues, as in OMR, without a power after it.
+    pub clue: PaperClue,
+    /// True if one polynomial decides each coordinate of residues, as in OMR, without a power after it.
     pub whole: bool,
-    /// Whether detection keys have what oblivious expansion takes.
+    /// True if detection keys contain the parts for oblivious expansion.
     pub expansion: bool,
 }
 
 /// A set's parameters, checked and ready to use.
-pub struct EarlierParams {
-    /// Rings, chain and shapes of keys.
+pub struct PaperParams {
+    /// The rings, modulus chain and shapes of keys.
     pub params: Arc<Params>,
-    /// The clue as it is posted, where it is of LWE.
+    /// The clue as it is posted, for sets with LWE clues.
     pub lwe: Option<LweParams>,
-    /// The polynomial that decides.
+    /// The polynomial that decides whether a distance is pertinent.
     pub test: DistanceTest,
 }
 
-impl EarlierParams {
-    /// The parameters of clues of the ring, whose distances a window decides.
+impl PaperParams {
+    /// Returns the parameters for ring LWE clues whose distances a window polynomial decides.
     pub fn of_ring(params: Arc<Params>) -> Self {
         Self {
             test: DistanceTest::Window(params.window.clone()),
@@ -46,7 +46,8 @@ impl EarlierParams {
     }
 }
 
-/// The ring modulo `p` whose clues LWE clues are made to. Nobody samples there: secret and randomness are those of LWE.
+/// Returns the ring modulo `p` that LWE clues are converted to. It needs no distribution of its own: secret and
+/// randomness are those of LWE.
 fn ring(n: usize, p: u64, coordinates: usize) -> ClueSpec {
     ClueSpec {
         n,
@@ -60,11 +61,11 @@ fn ring(n: usize, p: u64, coordinates: usize) -> ClueSpec {
     }
 }
 
-impl EarlierSet {
-    /// What this set detects with.
+impl PaperSet {
+    /// Returns this set's parameters for its detector.
     ///
-    /// Published sets have their authors' clue, codes, ring dimension and plaintext modulus, and our circuit, whose chain
-    /// is longer than theirs: its bits of security are lower (`reference/security.py`).
+    /// Published sets have their authors' clue, codes, ring dimension and plaintext modulus, but our circuit.
+    /// Its modulus chain is longer than theirs, so its bits of security are lower (`reference/security.py`).
     pub fn detection(&self) -> Detection {
         let base = if self.is_tiny() {
             tiny_sophomr()
@@ -73,8 +74,8 @@ impl EarlierSet {
         };
         let p = self.p.into();
         let (clue, range) = match &self.clue {
-            EarlierClue::Ring { spec, range, .. } => (spec.clone(), *range),
-            EarlierClue::Lwe { spec, .. } => (
+            PaperClue::Ring { spec, range, .. } => (spec.clone(), *range),
+            PaperClue::Lwe { spec, .. } => (
                 ring(spec.n.next_power_of_two(), p, spec.coordinates),
                 spec.range,
             ),
@@ -100,40 +101,41 @@ impl EarlierSet {
             spec,
             clue: self.clue.clone(),
             whole: self.published && self.scheme.is_omr(),
-            expansion: self.scheme != EarlierScheme::Omd1p,
+            expansion: self.scheme != PaperScheme::Omd1p,
         }
     }
 
-    /// The set's parameters, on the best kernels of this CPU.
+    /// Returns the set's checked parameters, for the fastest kernels of this CPU.
     ///
-    /// Errors: none of published sets.
-    pub fn params(&self) -> Result<EarlierParams, ParamsError> {
+    /// Errors: those of [`Detection::params`]; no published set causes any.
+    pub fn params(&self) -> Result<PaperParams, ParamsError> {
         self.detection().params()
     }
 }
 
 impl Detection {
-    /// Checks it and derives the modulus chain, for the best kernels of this CPU.
+    /// Checks these parameters and derives the modulus chain, for the fastest kernels of this CPU.
     ///
-    /// Errors: dimensions that do not fit; keys below 128 bits, unless the set is marked insecure.
-    pub fn params(&self) -> Result<EarlierParams, ParamsError> {
+    /// Errors: `Dimension` or another [`ParamsError`] if the dimensions do not fit each other, or if keys have
+    /// less than 128 bits of security and the set is not marked insecure.
+    pub fn params(&self) -> Result<PaperParams, ParamsError> {
         let lwe = match &self.clue {
-            EarlierClue::Ring { .. } => None,
-            EarlierClue::Lwe { name, spec } => Some(LweParams::new(name, *spec)?),
+            PaperClue::Ring { .. } => None,
+            PaperClue::Lwe { name, spec } => Some(LweParams::new(name, *spec)?),
         };
         if let Some(lwe) = &lwe {
             self.check_lwe(lwe)?;
         }
         let circuit = self.circuit(lwe.as_ref())?;
         let params = Params::new(self.spec.clone(), circuit)?;
-        Ok(EarlierParams {
+        Ok(PaperParams {
             test: DistanceTest::new(params.p(), &self.spec, lwe.as_ref(), self.whole)?,
             params: Arc::new(params),
             lwe,
         })
     }
 
-    /// SophOMR's circuit, but for what this one has otherwise.
+    /// Returns SophOMR's circuit with the changes that this set needs.
     fn circuit(&self, lwe: Option<&LweParams>) -> Result<Circuit, ParamsError> {
         let sophomr = Circuit::sophomr(&self.spec)?;
         let own = Circuit {
@@ -158,7 +160,7 @@ impl Detection {
         })
     }
 
-    /// What levels drop, from what those of a window, norm and power do.
+    /// Returns the bits that each level drops, derived from those of a window, norm and power.
     fn drops(&self, window: Vec<f64>, lwe: &LweParams, coordinates: usize) -> Vec<f64> {
         let level = self.spec.rings.level_bits();
         let (mut drops, values) =

@@ -11,30 +11,30 @@ use omr_rlwe::{KeyShape, SharedKey, SwitchingKey};
 /// The parts of a detection key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Rotation by one slot, large ring.
+    /// Rotation by one slot, in the large ring.
     Step,
-    /// Rotation by a giant step, large ring.
+    /// Rotation by a giant step, in the large ring.
     Giant,
-    /// Relinearisation, large ring.
+    /// Relinearisation, in the large ring.
     Product,
-    /// To the small ring.
+    /// Switching from the large ring to the small ring.
     Descent,
-    /// Rotation by one slot, small ring.
+    /// Rotation by one slot, in the small ring.
     Turn,
-    /// Swap of slot rows, small ring.
+    /// Swap of the slot rows, in the small ring.
     Swap,
-    /// `X -> X^(2^l + 1)`, small ring: merges packed ciphertexts.
+    /// The automorphism `X -> X^(2^l + 1)` of the small ring, which merges packed ciphertexts at level `l`.
     Merge(u32),
-    /// An encrypted clue secret, by number.
+    /// An encrypted clue secret, by its number.
     Secret(u32),
-    /// To the ring of digests, with shared masks.
+    /// Switching to the ring of digests, with shared masks.
     Final,
     /// The encrypted `w` of an address with bound clues.
     Offset,
 }
 
 impl Part {
-    /// The parts of a key for clues of a kind.
+    /// Returns the parts of a key for clues of one kind.
     pub fn all(params: &Params, clues: ClueKind) -> Vec<Part> {
         let mut parts = vec![Part::Step, Part::Giant, Part::Product, Part::Descent];
         parts.extend([Part::Turn, Part::Swap]);
@@ -47,7 +47,7 @@ impl Part {
         parts
     }
 
-    /// The index of the part's masks.
+    /// Returns the index of the part's masks.
     pub fn index(self) -> u64 {
         match self {
             Part::Step => 0,
@@ -63,7 +63,7 @@ impl Part {
         }
     }
 
-    /// The automorphism of a rotation's part; `None` for others.
+    /// Returns the exponent of a rotation's automorphism; `None` for other parts.
     pub fn exponent(self, params: &Params) -> Option<usize> {
         let (large, small) = (params.ring.n(), params.small.n());
         match self {
@@ -76,7 +76,7 @@ impl Part {
         }
     }
 
-    /// The part's ring and gadget; `None` where the part is no [`SwitchingKey`].
+    /// Returns the part's ring and gadget; the gadget is `None` if the part is not a [`SwitchingKey`].
     pub fn shape(self, params: &Params) -> (&Ring, Option<&KeyShape>) {
         match self {
             Part::Step => (&params.ring, Some(&params.step_shape)),
@@ -89,7 +89,7 @@ impl Part {
         }
     }
 
-    /// Bytes of the part's bodies, each residue at the width of its prime.
+    /// Returns the length of the part's bodies in bytes. Each residue has the width of its prime.
     fn bytes(self, params: &Params) -> u64 {
         let (ring, shape) = self.shape(params);
         let (basis, count): (Basis, usize) = match (self, shape) {
@@ -107,9 +107,9 @@ impl Part {
     }
 }
 
-/// What the detector needs: switching keys and the encrypted clue secrets. It contains no secret in the clear.
+/// The key of a detector: switching keys and the encrypted clue secrets. It contains no secret in the clear.
 pub struct DetectionKey {
-    /// Names the key; unrelated to the address's name.
+    /// The name of the key, unrelated to the name of the address.
     pub id: [u8; 16],
     /// The seed of all masks.
     pub seed: [u8; 32],
@@ -119,25 +119,25 @@ pub struct DetectionKey {
     pub giant: GaloisKey,
     /// Relinearisation.
     pub product: SwitchingKey,
-    /// Ring switching.
+    /// Switching from the large ring to the small ring.
     pub descent: SwitchingKey,
     /// Rotation by one slot of the small ring.
     pub turn: GaloisKey,
-    /// Row swap of the small ring.
+    /// Swap of the slot rows of the small ring.
     pub swap: GaloisKey,
-    /// Merging, by level ([`Params::merge_levels`]).
+    /// Automorphisms that merge ciphertexts, by level ([`Params::merge_levels`]).
     pub merge: Vec<GaloisKey>,
-    /// At level 0: each clue secret, `[s | -s | s | ...]` in both slot rows.
+    /// The clue secrets, each as `[s | -s | s | ...]` in both slot rows, at level 0.
     pub secrets: Vec<Ciphertext>,
-    /// To the ring of digests.
+    /// Switching to the ring of digests.
     pub last: SharedKey,
-    /// The `w` of an address with bound clues, at level 0: in both slot rows, column z holds `w[z / baby mod 8]`.
-    /// With it a detector takes bound clues and no others.
+    /// The `w` of an address with bound clues, at level 0: in both slot rows, column z contains `w[z / baby mod
+    /// 8]`. A detector with it accepts bound clues only.
     pub offset: Option<Ciphertext>,
 }
 
 impl DetectionKey {
-    /// Which clues a detector with this key takes.
+    /// Returns the kind of clues that a detector with this key accepts.
     pub fn clues(&self) -> ClueKind {
         match self.offset {
             Some(_) => ClueKind::Bound,
@@ -145,7 +145,7 @@ impl DetectionKey {
         }
     }
 
-    /// Bytes that a key for clues of a kind takes where it is sent: one seed and all bodies.
+    /// Returns the bytes of a key for clues of one kind as it is sent: one seed and all bodies.
     pub fn bytes(params: &Params, clues: ClueKind) -> u64 {
         let parts = Part::all(params, clues).into_iter();
         32 + parts.map(|part| part.bytes(params)).sum::<u64>()

@@ -1,9 +1,9 @@
-//! Why a set cannot be had.
+//! Errors of parameter sets.
 
 use omr_protocol::Mismatch;
 use omr_protocol::ParamsError;
 
-/// A set or scheme that cannot be used.
+/// A parameter set or scheme cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetError {
@@ -13,18 +13,18 @@ pub enum SetError {
     /// No scheme has this name.
     #[error("expected one of the schemes {}, found {:?}", .0.expected, .0.found)]
     Scheme(Mismatch<String>),
-    /// A set below 128 bits that nobody asked for.
+    /// A set has less than 128 bits of security, and the caller did not allow this.
     #[error(
         "expected a parameter set of at least 128 bits, found {name} with {bits}: it is for comparison \
          only, and must be allowed explicitly"
     )]
     Weak {
-        /// The set.
+        /// The name of the set.
         name: &'static str,
-        /// Its bits of security.
+        /// The set's bits of security.
         bits: f64,
     },
-    /// Parameters that do not fit each other.
+    /// Parameters do not fit each other.
     #[error(transparent)]
     Params(#[from] ParamsError),
 }

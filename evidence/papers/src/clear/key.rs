@@ -10,21 +10,21 @@ use omr_ring::Xof;
 /// A recipient's public address for LWE clues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LweClueKey {
-    /// Names the address; unrelated to the detection key's name.
+    /// The name of the address, unrelated to the name of the detection key.
     pub id: [u8; 16],
     /// The seed of the public rows.
     pub seed: [u8; 32],
-    /// Row by row `<row, secret> + error` for each coordinate; for integers the `n` coefficients of
+    /// For every row and then every coordinate, `<row, secret> + error`; for integers, the `n` coefficients of
     /// `alpha s + e`. Residues modulo q.
     pub products: Vec<u32>,
-    /// Public sealing keys.
+    /// The public sealing keys.
     pub seal: [u8; SEAL_PUBLIC_BYTES],
 }
 
 impl LweClueKey {
-    /// Writes public row `row`, `n` uniform residues; for integers alpha is row 0.
+    /// Writes public row `row`, which has `n` uniform residues; for integers, row 0 is alpha.
     ///
-    /// Panics: on length mismatch; past the last row.
+    /// Panics: if `out` does not have `n` entries, or if there is no such row.
     pub fn row_into(&self, params: &LweParams, row: usize, out: &mut [u32]) {
         assert_eq!(out.len(), params.spec().n, "a row");
         assert!(row < params.rows(), "row {row}");
@@ -32,7 +32,7 @@ impl LweClueKey {
         params.residues().fill(&mut stream, out);
     }
 
-    /// Residues that a key of these parameters publishes.
+    /// Returns the number of residues that a key with these parameters publishes.
     pub fn product_count(params: &LweParams) -> usize {
         match params.spec().kind {
             super::LweKind::Integers { .. } => params.spec().n,
@@ -40,16 +40,16 @@ impl LweClueKey {
         }
     }
 
-    /// Bytes of a key in its file, without the frame.
+    /// Returns the length in bytes of a key in its file, without the frame.
     pub fn body_bytes(params: &LweParams) -> usize {
         let bits = residue_bits(params.spec().q.into());
         let products = packed_len(Self::product_count(params), bits).expect("keys are small");
         1 + 32 + products + SEAL_PUBLIC_BYTES
     }
 
-    /// The file: kind of clue, seed, products, sealing keys, framed.
+    /// Returns the framed file: kind of clue, seed, products, sealing keys.
     ///
-    /// Errors: `Frame`.   Panics: unless the products have the parameters' shape.
+    /// Errors: `Frame`.   Panics: if the products do not have the shape of the parameters.
     pub fn to_bytes(&self, params: &LweParams) -> Result<Vec<u8>, ClueError> {
         assert_eq!(self.products.len(), Self::product_count(params), "products");
         let mut body = vec![PLAIN];
@@ -60,7 +60,7 @@ impl LweClueKey {
         Ok(frame::write_frame_vec(&header, &body)?)
     }
 
-    /// Reads the file.
+    /// Reads a file that [`LweClueKey::to_bytes`] made.
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Kind`, `Coordinate`.
     pub fn from_bytes(params: &LweParams, bytes: &[u8]) -> Result<Self, ClueError> {

@@ -5,49 +5,50 @@ use super::noise::{false_positive_log2, miss_log2, noise};
 use omr_protocol::ParamsError;
 use omr_protocol::params::dimension;
 
-/// How a clue is made.
+/// The construction of an LWE clue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LweKind {
-    /// PVW: the sum of a random subset of public rows; secrets are uniform. `q/4` is added to b.
+    /// PVW: the sum of a random subset of public rows. Secrets are uniform. Senders add `q/4` to b.
     Subset {
-        /// Rows of the clue key; statistically hidden from `(n + coordinates) log2(q) + 256` on.
+        /// The number of rows of the clue key. From `(n + coordinates) log2(q) + 256` rows on, the subset is
+        /// statistically hidden.
         rows: usize,
     },
-    /// LWEmongrass: the same with fewer rows and errors, but for the last coordinates; secrets are ternary
-    /// and, in these coordinates, uniform.
+    /// LWEmongrass: like PVW with fewer rows, and with errors on all coordinates but the last ones. Secrets are
+    /// uniform in these last coordinates and ternary in the others.
     Lwemongrass {
-        /// Rows of the clue key.
+        /// The number of rows of the clue key.
         rows: usize,
-        /// Coordinates with a uniform secret and without error.
+        /// The number of coordinates with a uniform secret and without errors.
         large: usize,
     },
-    /// PerfOMR2: ring LWE modulo any `q`, whose products the detector does not reduce: a and b are lifted to
-    /// `[-q/2, q/2)`. One ternary secret.
+    /// PerfOMR2: ring LWE modulo any `q`. The detector lifts a and b to `[-q/2, q/2)` and does not reduce their
+    /// products. There is one ternary secret.
     Integers {
-        /// Non-zero coefficients of the secret, and of the sender's randomness.
+        /// The number of non-zero coefficients of the secret, and of the sender's randomness.
         weight: usize,
     },
 }
 
-/// An LWE clue: `n` residues a and a few residues b modulo `q`, unchecked.
+/// Parameters of an LWE clue, unchecked. A clue consists of `n` residues a and a few residues b modulo `q`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LweSpec {
-    /// Dimension.
+    /// The dimension: the number of residues a.
     pub n: usize,
-    /// Modulus.
+    /// The modulus.
     pub q: u32,
-    /// Parameter of the discrete Gaussian errors (0.5: true standard deviation 0.4637).
+    /// The parameter of the discrete Gaussian errors; 0.5 has the true standard deviation 0.4637.
     pub sigma: f64,
-    /// Coordinates of b.
+    /// The number of residues b.
     pub coordinates: usize,
-    /// Pertinent: all distances in `[-range, range]`, modulo q.
+    /// A message is pertinent if all its distances, modulo q, are in `[-range, range]`.
     pub range: u32,
-    /// How a clue is made.
+    /// The construction of the clue.
     pub kind: LweKind,
 }
 
 impl LweSpec {
-    /// Secrets: a vector for each coordinate, or one of a ring.
+    /// Returns the number of secrets: 1 for integers, else one vector for each coordinate.
     pub fn secrets(&self) -> usize {
         match self.kind {
             LweKind::Integers { .. } => 1,
@@ -55,17 +56,17 @@ impl LweSpec {
         }
     }
 
-    /// log2 of the probability that a pertinent message is missed, over keys and clues.
+    /// Returns log2 of the probability that a pertinent message is missed, over keys and clues.
     pub fn miss_log2(&self) -> f64 {
         miss_log2(&noise(self), self.range, self.coordinates)
     }
 
-    /// log2 of the probability that an impertinent message passes.
+    /// Returns log2 of the probability that an impertinent message passes.
     pub fn false_positive_log2(&self) -> f64 {
         false_positive_log2(self.q.into(), self.range, self.coordinates)
     }
 
-    /// The largest distance in absolute value, over all clues and secrets; for integers the bound of the
+    /// Returns the largest absolute value of a distance, over all clues and secrets. For integers it bounds the
     /// polynomial that decides.
     pub fn largest_distance(&self) -> i64 {
         let half = i64::from(self.q / 2);
@@ -114,7 +115,7 @@ impl LweSpec {
 
 const ROWS: &str = "1 to 2^20 rows";
 
-/// A checked clue of an earlier scheme, with its name.
+/// A checked LWE clue with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LweParams {
     name: &'static str,
@@ -123,7 +124,7 @@ pub struct LweParams {
 }
 
 impl LweParams {
-    /// Checks a specification. For published ones see [`EarlierSet`](super::EarlierSet).
+    /// Checks a specification. [`PaperSet`](super::PaperSet) contains the published ones.
     ///
     /// Errors: `Dimension`.
     pub fn new(name: &'static str, spec: LweSpec) -> Result<Self, ParamsError> {
@@ -135,28 +136,28 @@ impl LweParams {
         })
     }
 
-    /// The clue's versioned name; sets with the same clue share it.
+    /// Returns the clue's versioned name. Sets with equal clues share it.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The specification.
+    /// Returns the specification.
     pub fn spec(&self) -> &LweSpec {
         &self.spec
     }
 
-    /// Arithmetic modulo q.
+    /// Returns the arithmetic modulo q.
     pub fn residues(&self) -> &Residues {
         &self.residues
     }
 
-    /// Four bytes that stand for the name in clues.
+    /// Returns the four bytes that represent the name in clues.
     pub fn tag(&self) -> [u8; 4] {
         let hash = blake3::derive_key("omr params tag v1", self.name.as_bytes());
         [hash[0], hash[1], hash[2], hash[3]]
     }
 
-    /// What senders add to every coordinate of b: `floor(q / 4)`, or 0 for ring LWE.
+    /// Returns the residue that senders add to every coordinate of b: `floor(q / 4)`, or 0 for ring LWE.
     pub fn offset(&self) -> u32 {
         match self.spec.kind {
             LweKind::Integers { .. } => 0,
@@ -164,7 +165,7 @@ impl LweParams {
         }
     }
 
-    /// Rows of the clue key's public matrix; one, the ring's alpha, for integers.
+    /// Returns the number of rows of the clue key's public matrix; for integers 1, the ring element alpha.
     pub fn rows(&self) -> usize {
         match self.spec.kind {
             LweKind::Subset { rows } | LweKind::Lwemongrass { rows, .. } => rows,
@@ -172,12 +173,13 @@ impl LweParams {
         }
     }
 
-    /// Coefficients of a secret: one vector for each coordinate, one in all for integers.
+    /// Returns the number of coefficients of all secrets together: `n` for integers, else `n` for each
+    /// coordinate.
     pub fn secret_coefficients(&self) -> usize {
         self.spec.n * self.spec.secrets()
     }
 
-    /// Whether a message at these distances is pertinent. Time: constant.
+    /// Returns whether a message with these distances is pertinent. Time: constant.
     pub fn accepts(&self, distances: &[i64]) -> bool {
         let range = i64::from(self.spec.range);
         let inside = |&d: &i64| {

@@ -11,10 +11,10 @@ pub struct Residues {
 }
 
 impl Residues {
-    /// Largest modulus: sums of 2^13 products of two residues are below 2^61.
+    /// The exclusive upper bound of moduli: sums of 2^13 products of two residues are then below 2^61.
     pub(super) const LIMIT: u32 = 1 << 24;
 
-    /// Range: `q` in `2..2^24`; [`LweParams`](super::LweParams) checks it.
+    /// Prepares reductions modulo `q`. Range: `q` in `2..2^24`, which [`LweParams`](super::LweParams) checks.
     pub(super) fn new(q: u32) -> Self {
         Self {
             q,
@@ -22,12 +22,12 @@ impl Residues {
         }
     }
 
-    /// The modulus.
+    /// Returns the modulus.
     pub fn q(&self) -> u32 {
         self.q
     }
 
-    /// `x mod q`. Range: any word.   Time: constant.
+    /// Returns `x mod q`. Range: any word.   Time: constant.
     #[inline]
     pub fn reduce(&self, x: u64) -> u32 {
         let q = u64::from(self.q);
@@ -38,7 +38,7 @@ impl Residues {
         less.wrapping_add(q & (less >> 63).wrapping_neg()) as u32
     }
 
-    /// `x mod q` in `[0, q)`. Range: `|x|` below `2^62`.   Time: constant.
+    /// Returns `x mod q` in `[0, q)`. Range: `|x|` below `2^62`.   Time: constant.
     #[inline]
     pub fn reduce_signed(&self, x: i64) -> u32 {
         let multiple = u64::from(self.q) * (self.reciprocal >> 2); // just below 2^62
@@ -49,14 +49,14 @@ impl Residues {
         )
     }
 
-    /// The representative of `x` in `[-q/2, q/2)`. Range: `x` in `[0, q)`.   Time: constant.
+    /// Returns the representative of `x` in `[-q/2, q/2)`. Range: `x` in `[0, q)`.   Time: constant.
     #[inline]
     pub fn centered(&self, x: u32) -> i64 {
         let over = i64::from(x >= self.q.div_ceil(2));
         i64::from(x) - over * i64::from(self.q)
     }
 
-    /// Fills `out` with uniform residues by rejection. Time: does not depend on what is kept.
+    /// Fills `out` with uniform residues by rejection. Time: independent of the accepted values.
     pub fn fill(&self, rng: &mut impl Rng, out: &mut [u32]) {
         let mask = u64::MAX >> u64::from(self.q).leading_zeros();
         for x in out {

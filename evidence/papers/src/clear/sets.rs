@@ -1,4 +1,4 @@
-//! The earlier schemes' parameter sets: as published, and repaired.
+//! The parameter sets of the papers' schemes: as published, and repaired to 128 bits of security.
 
 mod table;
 
@@ -12,24 +12,25 @@ use omr_protocol::params::{ClueParams, ClueSpec};
 use omr_ring::Kernels;
 use std::sync::Arc;
 
-/// A scheme before SophOMR.
+/// A scheme published before SophOMR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EarlierScheme {
-    /// Indices: a bit for each message.
+pub enum PaperScheme {
+    /// OMD1p: a bit for each message as indices, no payloads.
     Omd1p,
-    /// Payloads: a bit for each message, sparse combinations.
+    /// OMR1p: a bit for each message, sparse combinations of payloads.
     Omr1p,
-    /// Payloads: buckets, sparse combinations.
+    /// OMR2p: buckets, sparse combinations of payloads.
     Omr2p,
-    /// Payloads: ring LWE clues, buckets of bundles, dense combinations.
+    /// PerfOMR1: ring LWE clues, buckets of bundles, dense combinations of payloads.
     Perfomr1,
-    /// The same with integers in place of residues.
+    /// PerfOMR2: like PerfOMR1, with clues of integers in place of residues.
     Perfomr2,
-    /// PerfOMR1 with LWEmongrass clues, which no forger aims at all recipients.
+    /// DoS-PerfOMR: PerfOMR1 with LWEmongrass clues, so that nobody can forge a clue that is pertinent to all
+    /// recipients.
     DosPerfomr,
 }
 
-impl EarlierScheme {
+impl PaperScheme {
     /// Every scheme.
     pub const ALL: [Self; 6] = [
         Self::Omd1p,
@@ -40,7 +41,7 @@ impl EarlierScheme {
         Self::DosPerfomr,
     ];
 
-    /// Its name in commands and sets.
+    /// Returns the scheme's name in commands and sets.
     pub fn name(self) -> &'static str {
         match self {
             Self::Omd1p => "omd1p",
@@ -52,53 +53,52 @@ impl EarlierScheme {
         }
     }
 
-    /// Whether it is one of OMR's first paper, whose clues are PVW's.
+    /// Returns whether the scheme is of OMR's first paper, which uses PVW's clues.
     pub(super) fn is_omr(self) -> bool {
         matches!(self, Self::Omd1p | Self::Omr1p | Self::Omr2p)
     }
 }
 
-impl std::str::FromStr for EarlierScheme {
+impl std::str::FromStr for PaperScheme {
     type Err = SetError;
 
-    /// Errors: `Scheme`.
+    /// Returns the scheme that has this name.
+    ///
+    /// Errors: `Scheme` if there is none.
     fn from_str(name: &str) -> Result<Self, SetError> {
-        let unknown = || {
-            SetError::Scheme(Mismatch::new(
-                Self::ALL.map(Self::name).join(", "),
-                name.to_owned(),
-            ))
-        };
-        let mut schemes = Self::ALL.into_iter();
-        schemes
+        Self::ALL
+            .into_iter()
             .find(|scheme| scheme.name() == name)
-            .ok_or_else(unknown)
+            .ok_or_else(|| {
+                let known = Self::ALL.map(Self::name).join(", ");
+                SetError::Scheme(Mismatch::new(known, name.to_owned()))
+            })
     }
 }
 
-/// A set's clue.
+/// The clue of a set.
 #[derive(Clone, Debug, PartialEq)]
-pub enum EarlierClue {
-    /// Ring LWE, as SophOMR has it.
+pub enum PaperClue {
+    /// A ring LWE clue, of the kind that SophOMR has.
     Ring {
-        /// Its name in clues and files.
+        /// The clue's name in clues and files.
         name: &'static str,
         /// The specification.
         spec: ClueSpec,
-        /// Pertinent: all distances in `[-range, range]`.
+        /// A message is pertinent if all its distances are in `[-range, range]`.
         range: u32,
     },
-    /// LWE.
+    /// An LWE clue.
     Lwe {
-        /// Its name in clues and files.
+        /// The clue's name in clues and files.
         name: &'static str,
         /// The specification.
         spec: LweSpec,
     },
 }
 
-impl EarlierClue {
-    /// Its name in clues and files.
+impl PaperClue {
+    /// Returns the clue's name in clues and files.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Ring { name, .. } | Self::Lwe { name, .. } => name,
@@ -106,59 +106,61 @@ impl EarlierClue {
     }
 }
 
-/// The numbers of a set's circuit.
+/// The numbers that determine a set's circuit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CircuitSpec {
-    /// Baby steps of the affine transform.
+    /// The number of baby steps of the affine transform.
     pub baby: usize,
-    /// Powers in one block of the polynomial that decides.
+    /// The number of powers in one block of the polynomial that decides.
     pub block: usize,
-    /// Digits of the rotation keys.
+    /// The number of digits of the rotation keys.
     pub rotation_digits: usize,
-    /// Digits of the relinearisation key.
+    /// The number of digits of the relinearisation key.
     pub product_digits: usize,
-    /// Bits of security of the detection key; 0 of tiny sets.
+    /// Bits of security of the detection key; 0 for tiny sets.
     pub key_bits: f64,
 }
 
-/// A parameter set of an earlier scheme.
+/// A parameter set of a scheme.
 ///
-/// Bits of security are those of the clue by `reference/security.py`, the least of all attacks; of clues as published,
-/// lattice-estimator's (commit 27a581bb8e9d49f5e9e2db315bd48ac769d5f5f5). A published set never changes.
+/// Bits of security are those of the clue by `reference/security.py`, the least over all attacks; for clues as
+/// published, those of lattice-estimator (commit 27a581bb8e9d49f5e9e2db315bd48ac769d5f5f5). A published set
+/// never changes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct EarlierSet {
-    /// Versioned name.
+pub struct PaperSet {
+    /// The versioned name.
     pub name: &'static str,
     /// The scheme.
-    pub scheme: EarlierScheme,
-    /// Whether the set is below 128 bits and is there for comparison or tests only.
+    pub scheme: PaperScheme,
+    /// True for a set below 128 bits, which exists for comparison or tests only.
     pub insecure: bool,
-    /// Whether clue and codes are as published.
+    /// True if clue and codes are as their authors published them.
     pub published: bool,
     /// Bits of security of the clue.
     pub clue_bits: f64,
     /// The clue.
-    pub clue: EarlierClue,
-    /// Plaintext modulus.
+    pub clue: PaperClue,
+    /// The plaintext modulus.
     pub p: u32,
-    /// Messages of a batch.
+    /// The number of messages in a batch.
     pub slots: usize,
-    /// Messages of a bundle.
+    /// The number of messages in a bundle.
     pub bundle: u32,
     /// The circuit.
     pub circuit: CircuitSpec,
 }
 
-impl EarlierSet {
-    /// Every set but the tiny ones.
+impl PaperSet {
+    /// Returns every set but the tiny ones.
     ///
-    /// The published detection keys are another matter than ours with published clues: PerfOMR1's log2(PQ) of 917
-    /// gives 120.9 bits in dimension 2^15, DoS-PerfOMR's 970 about 114; those of the others, up to 808, more than 128.
+    /// The security of detection keys as published differs from that of our keys with the published clues:
+    /// PerfOMR1's log2(PQ) of 917 yields 120.9 bits in dimension 2^15, DoS-PerfOMR's 970 about 114; the other
+    /// schemes, up to 808, have more than 128.
     pub fn all() -> Vec<Self> {
         table::all()
     }
 
-    /// A set for tests of every scheme, in tiny dimensions and without any security.
+    /// Returns a set for tests of every scheme, in tiny dimensions and without any security.
     pub fn tiny() -> Vec<Self> {
         table::tiny()
     }
@@ -167,23 +169,26 @@ impl EarlierSet {
         self.slots < 1 << 15
     }
 
-    /// The repaired set of a scheme.
-    pub fn of(scheme: EarlierScheme) -> Self {
+    /// Returns the repaired set of a scheme.
+    pub fn of(scheme: PaperScheme) -> Self {
         let mut sets = Self::all().into_iter();
         let own = |set: &Self| set.scheme == scheme && !set.published;
         sets.find(own).expect("every scheme has a repaired set")
     }
 
-    /// The set of this name. One below 128 bits only where `allow_insecure` says so.
+    /// Returns the set with this name. Sets below 128 bits are returned only if `allow_insecure` is true.
     ///
-    /// Errors: `Unknown`; `Weak`.
+    /// Errors: `Unknown` if no set has the name; `Weak` if the set has less than 128 bits and `allow_insecure`
+    /// is false.
     pub fn named(name: &str, allow_insecure: bool) -> Result<Self, SetError> {
         let sets = Self::all();
         let known: Vec<&str> = sets.iter().map(|set| set.name).collect();
-        let mut sets = sets.into_iter().chain(Self::tiny());
-        let unknown = SetError::Unknown(Mismatch::new(known.join(", "), name.to_owned()));
-        let set = sets.find(|set| set.name == name);
-        let set = set.ok_or(unknown)?;
+        let set = sets
+            .iter()
+            .cloned()
+            .chain(Self::tiny())
+            .find(|set| set.name == name)
+            .ok_or_else(|| SetError::Unknown(Mismatch::new(known.join(", "), name.to_owned())))?;
         if set.insecure && !allow_insecure {
             Err(SetError::Weak {
                 name: set.name,
@@ -194,74 +199,73 @@ impl EarlierSet {
         }
     }
 
-    /// The LWE clue; `None` for PerfOMR1.
+    /// Returns the LWE clue; `None` for PerfOMR1.
     ///
     /// Errors: `Dimension`.
     pub fn lwe(&self) -> Option<Result<LweParams, ParamsError>> {
         match self.clue {
-            EarlierClue::Lwe { name, spec } => Some(LweParams::new(name, spec)),
-            EarlierClue::Ring { .. } => None,
+            PaperClue::Lwe { name, spec } => Some(LweParams::new(name, spec)),
+            PaperClue::Ring { .. } => None,
         }
     }
 
-    /// The ring LWE clue, ready to use; `None` for all but PerfOMR1.
+    /// Returns the ring LWE clue, ready to use; `None` for all schemes but PerfOMR1.
     ///
     /// Errors: `Ring`.
     pub fn ring(&self) -> Option<Result<Arc<ClueParams>, ParamsError>> {
         match &self.clue {
-            EarlierClue::Ring { name, spec, .. } => {
+            PaperClue::Ring { name, spec, .. } => {
                 Some(ClueParams::new(name, spec.clone(), Kernels::detect()).map(Arc::new))
             }
-            EarlierClue::Lwe { .. } => None,
+            PaperClue::Lwe { .. } => None,
         }
     }
 
-    /// log2 of the probability that a pertinent message is missed.
+    /// Returns log2 of the probability that a pertinent message is missed.
     pub fn miss_log2(&self) -> f64 {
         match &self.clue {
-            EarlierClue::Ring { spec, range, .. } => {
+            PaperClue::Ring { spec, range, .. } => {
                 miss_log2(&spec.noise(), *range, spec.coordinates)
             }
-            EarlierClue::Lwe { spec, .. } => spec.miss_log2(),
+            PaperClue::Lwe { spec, .. } => spec.miss_log2(),
         }
     }
 
-    /// log2 of the probability that an impertinent message passes.
+    /// Returns log2 of the probability that an impertinent message passes.
     pub fn false_positive_log2(&self) -> f64 {
         match &self.clue {
-            EarlierClue::Ring { spec, range, .. } => {
+            PaperClue::Ring { spec, range, .. } => {
                 false_positive_log2(spec.q as f64, *range, spec.coordinates)
             }
-            EarlierClue::Lwe { spec, .. } => spec.false_positive_log2(),
+            PaperClue::Lwe { spec, .. } => spec.false_positive_log2(),
         }
     }
 
-    /// How a bitmap index is laid out; `None` for schemes with buckets.
+    /// Returns the layout of a bitmap index; `None` for schemes with buckets.
     pub fn bitmap(&self) -> Option<BitmapOrder> {
         match self.scheme {
-            EarlierScheme::Omd1p => Some(BitmapOrder::Batches { slots: self.slots }),
-            EarlierScheme::Omr1p => Some(BitmapOrder::Packed),
+            PaperScheme::Omd1p => Some(BitmapOrder::Batches { slots: self.slots }),
+            PaperScheme::Omr1p => Some(BitmapOrder::Packed),
             _ => None,
         }
     }
 
-    /// The buckets of the index for at most `bound` pertinent messages; `None` for schemes with bitmaps.
+    /// Returns the buckets of the index for at most `bound` pertinent messages; `None` for schemes with
+    /// bitmaps.
     pub fn buckets(&self, bound: usize) -> Option<BucketShape> {
         match (self.bitmap(), self.published, self.scheme) {
             (Some(_), ..) => None,
             (None, false, _) => Some(BucketShape::for_bound(bound)),
-            (None, true, EarlierScheme::Omr2p) => Some(BucketShape::omr2p(self.slots)),
+            (None, true, PaperScheme::Omr2p) => Some(BucketShape::omr2p(self.slots)),
             (None, true, _) => Some(BucketShape::PERFOMR),
         }
     }
 
-    /// The combinations of payloads for at most `bound` pertinent messages; `None` for OMD1p.
+    /// Returns the combinations of payloads for at most `bound` pertinent messages; `None` for OMD1p.
     pub fn combinations(&self, bound: usize) -> Option<CombinationShape> {
         match (self.scheme, self.published) {
-            (EarlierScheme::Omd1p, _) => None,
-            (EarlierScheme::Omr1p | EarlierScheme::Omr2p, _) => {
-                Some(CombinationShape::sparse(bound))
-            }
+            (PaperScheme::Omd1p, _) => None,
+            (PaperScheme::Omr1p | PaperScheme::Omr2p, _) => Some(CombinationShape::sparse(bound)),
             (_, true) => Some(CombinationShape::perfomr(bound)),
             (_, false) => Some(CombinationShape::dense(bound)),
         }

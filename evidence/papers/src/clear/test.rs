@@ -1,4 +1,4 @@
-//! How a set decides whether a distance is a pertinent message's.
+//! The polynomial by which a detector decides whether a distance is that of a pertinent message.
 
 use super::{LweKind, LweParams, Spec};
 use crate::EvenFunction;
@@ -7,26 +7,26 @@ use omr_protocol::ParamsError;
 use omr_protocol::params::dimension;
 use omr_ring::Modulus;
 
-/// The polynomial that decides under encryption.
+/// The polynomial that decides under encryption whether a distance is that of a pertinent message.
 #[derive(Clone, Debug)]
 pub enum DistanceTest {
-    /// Residues modulo p: SophOMR's `prod (Y - i^2)` over the window, zero in it. The norm of two coordinates and one
-    /// power follow.
+    /// SophOMR's polynomial on residues modulo p: `prod (Y - i^2)` over the window, which is 0 inside the
+    /// window. The norm of two coordinates and one power follow it.
     ///
-    /// The polynomial of degree p - 1 of OMR (Liu, Tromer 2021) is on all of `Z_p` this one to the power
-    /// `p - 1`: both are 0 in the window and 1 elsewhere.
+    /// OMR's polynomial of degree p - 1 (Liu, Tromer 2021) equals this one to the power `p - 1` on all of
+    /// `Z_p`: both are 0 in the window and 1 elsewhere.
     Window(RangePolynomial),
-    /// 0 where it is pertinent, else 1. Of integers, never reduced (PerfOMR2): up to the largest distance that there
-    /// is, near the multiples of q. Of residues: the polynomial of OMR. The product over all coordinates of what is
-    /// left to 1 follows.
+    /// A polynomial that is 0 for a pertinent distance, else 1. For integers, which are never reduced
+    /// (PerfOMR2), it is 0 near the multiples of q, up to the largest possible distance. For residues it is
+    /// OMR's polynomial. The product over all coordinates of 1 minus its value follows.
     Whole(EvenFunction),
 }
 
 impl DistanceTest {
-    /// The polynomial of a set. `whole`: whether residues are decided by one polynomial, without a power after it.
-    /// Time: the square of the largest distance, for integers.
+    /// Returns the polynomial of a set. If `whole`, one polynomial decides residues, without a power after it.
+    /// Time: quadratic in the largest distance, for integers.
     ///
-    /// Errors: `Dimension` where squares of different distances of the clue would not differ modulo p.
+    /// Errors: `Dimension` if squares of different distances of the clue would coincide modulo p.
     pub(super) fn new(
         p: &Modulus,
         spec: &Spec,
@@ -49,8 +49,8 @@ impl DistanceTest {
         Ok(Self::Whole(EvenFunction::new(p, &values, spec.rings.block)))
     }
 
-    /// The degree in the squared distance of the one polynomial that decides each coordinate; `None` for a window and a
-    /// power.
+    /// Returns the degree, in the squared distance, of the one polynomial that decides each coordinate; `None`
+    /// for a window and a power.
     pub(super) fn whole_degree(
         spec: &Spec,
         clue: Option<&LweParams>,
@@ -62,25 +62,26 @@ impl DistanceTest {
         }
     }
 
-    /// Levels of the product over so many values that are 0 or 1.
+    /// Returns the number of levels of the product over `values` values that are 0 or 1.
     pub(super) fn product_depth(values: usize) -> usize {
         values.next_power_of_two().trailing_zeros() as usize
     }
 
-    /// Whether it makes a distance a pertinent message's, in the clear. Time: vartime.
+    /// Returns whether the polynomial accepts a distance as that of a pertinent message, in the clear. Time:
+    /// vartime.
     pub fn accepts(&self, p: &Modulus, distance: i64) -> bool {
         let coefficients = match self {
             Self::Window(window) => window.coefficients(),
             Self::Whole(even) => even.coefficients(),
         };
-        let y = p.from_i64(distance);
-        let y = p.mul(y, y);
-        let value = coefficients.iter().rev();
-        value.fold(0, |sum, &c| p.add(p.mul(sum, y), c)) == 0
+        let x = p.from_i64(distance);
+        let y = p.mul(x, x);
+        let highest_first = coefficients.iter().rev();
+        highest_first.fold(0, |sum, &c| p.add(p.mul(sum, y), c)) == 0
     }
 }
 
-/// Whether distances are integers, not residues.
+/// Returns whether distances are integers, not residues.
 fn is_integers(clue: &LweParams) -> bool {
     matches!(clue.spec().kind, LweKind::Integers { .. })
 }

@@ -1,25 +1,25 @@
-//! Bundles and payloads from decrypted sums.
+//! Decoding of bundles and payloads from decrypted sums.
 
-use crate::clear::{EarlierCodes, EarlierIndex};
+use crate::clear::{PaperCodes, PaperIndex};
 use crate::codec::Bundle;
 use omr_client::Fingerprint;
 use omr_codec::{CodecError, DecodeError};
 use omr_protocol::clue::FingerprintKey;
 use std::ops::Range;
 
-/// Sums that do not decode.
+/// Sums do not decode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum EarlierDecodeError {
-    /// More pertinent messages than the bound, or sums that no messages have.
+pub enum PaperDecodeError {
+    /// There are more pertinent messages than the bound, or no messages have these sums.
     #[error(transparent)]
     Sums(#[from] DecodeError),
-    /// Symbols that no payload has.
+    /// No payload has these symbols.
     #[error("message {message}: {error}")]
     Payload {
-        /// The message.
+        /// The number of the message.
         message: u64,
-        /// What is wrong with its symbols.
+        /// The error in its symbols.
         error: CodecError,
     },
 }
@@ -27,19 +27,21 @@ pub enum EarlierDecodeError {
 /// A bundle with pertinent messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retrieved {
-    /// Its messages.
+    /// The messages of the bundle.
     pub messages: Range<u64>,
-    /// How many of them are pertinent. Which ones, the codes do not say: those that open.
+    /// The number of pertinent messages among them. The codes do not reveal which ones these are; only opening
+    /// the payloads does.
     pub count: u32,
-    /// The payloads of all its messages; none for OMD1p.
+    /// The payloads of all messages of the bundle; empty for OMD1p.
     pub payloads: Vec<Vec<u8>>,
-    /// The fingerprints of their clues; 0 where the codes have none.
+    /// The fingerprints of the clues of these messages; 0 if the codes have none.
     pub fingerprints: Vec<u32>,
 }
 
 impl Retrieved {
-    /// The messages one by one, for the [`Reader`](omr_client::letter::Reader) of bound clues: it leaves out those that are
-    /// not hers. `index`: the message on the board at a place of the codes, if there is one.
+    /// Returns the messages one by one for the [`Reader`](omr_client::letter::Reader) of bound clues, which
+    /// drops those that are not the recipient's. `index` returns the message on the board at a position of the
+    /// codes, if there is one.
     pub fn each(
         &self,
         key: FingerprintKey,
@@ -57,18 +59,19 @@ impl Retrieved {
     }
 }
 
-/// The bundles with pertinent messages, in ascending order, and their payloads.
+/// Returns the bundles with pertinent messages, in ascending order, and their payloads.
 ///
-/// Shape:  [`EarlierCodes::index_sums`] and [`EarlierCodes::payload_sums`] sums modulo p.   Time: vartime.
-/// Errors: `Sums`, `Payload`; never a wrong payload, but for bitmaps without payloads, which have no check.
+/// Shape:  [`PaperCodes::index_sums`] and [`PaperCodes::payload_sums`] sums modulo p.   Time: vartime.
+///
+/// Errors: `Sums`, `Payload`. The result is never a wrong payload. Bitmaps without payloads cannot be checked.
 pub fn decode(
-    codes: &EarlierCodes,
+    codes: &PaperCodes,
     index_sums: &[u32],
     payload_sums: &[u32],
-) -> Result<Vec<Retrieved>, EarlierDecodeError> {
+) -> Result<Vec<Retrieved>, PaperDecodeError> {
     let support = match &codes.index {
-        EarlierIndex::Buckets(buckets) => buckets.find_support(index_sums)?,
-        EarlierIndex::Bitmap(bitmap) => {
+        PaperIndex::Buckets(buckets) => buckets.find_support(index_sums)?,
+        PaperIndex::Bitmap(bitmap) => {
             let bundle = |index| Bundle { index, count: 1 };
             let support = bitmap.find_support(index_sums)?;
             support.into_iter().map(bundle).collect()
@@ -83,9 +86,11 @@ pub fn decode(
         let symbols = row.chunks_exact(codes.symbols.count());
         let payload = |(message, symbols): (u64, &[u32])| {
             let mut payload = vec![0; codes.symbols.payload_bytes()];
-            let mark = codes.symbols.unpack_marked_into(symbols, &mut payload);
-            let mark = mark.map_err(|error| EarlierDecodeError::Payload { message, error })?;
-            Ok::<_, EarlierDecodeError>((payload, mark))
+            let mark = codes
+                .symbols
+                .unpack_marked_into(symbols, &mut payload)
+                .map_err(|error| PaperDecodeError::Payload { message, error })?;
+            Ok::<_, PaperDecodeError>((payload, mark))
         };
         let payloads = messages.clone().zip(symbols).map(payload);
         let (payloads, fingerprints) = payloads.collect::<Result<_, _>>()?;

@@ -1,18 +1,18 @@
-//! Detection keys.
+//! Generation of detection keys.
 
 use super::LweSecret;
 use super::maker::{Hidden, Maker};
-use crate::clear::{DetectionKey, EarlierParams, Params};
+use crate::clear::{DetectionKey, PaperParams, Params};
 use omr_client::{SecretKey, identity};
 use omr_protocol::{ClueKey, ClueKind};
 use omr_rlwe::Secret;
 use rand_core::CryptoRng;
 
-/// The keys of a recipient of clues of the ring, and the large ring's secret, for measuring noise.
+/// The keys of a recipient of ring LWE clues. They include the large ring's secret, for measuring noise.
 pub struct RingKeys {
-    /// The secret.
+    /// The recipient's secret.
     pub secret: SecretKey,
-    /// The address.
+    /// The recipient's address.
     pub clue: ClueKey,
     /// The detector's key.
     pub detection: DetectionKey,
@@ -20,7 +20,7 @@ pub struct RingKeys {
     pub large: Secret,
 }
 
-/// Makes the keys of a recipient of clues of the ring, for clues of a kind.
+/// Generates the keys of a recipient of ring LWE clues of one kind.
 pub fn ring_keys(params: &Params, clues: ClueKind, rng: &mut impl CryptoRng) -> RingKeys {
     let (secret, clue) = identity(&params.clue, clues, rng);
     let address = secret.address();
@@ -38,22 +38,22 @@ pub fn ring_keys(params: &Params, clues: ClueKind, rng: &mut impl CryptoRng) -> 
     }
 }
 
-/// The detector's key for a secret. The secrets of the large and the small ring are forgotten.
+/// Generates the detector's key for a secret. The secrets of the large and the small ring are dropped.
 ///
-/// Panics: unless the parameters are those of a set with this secret's clues.
+/// Panics: if the parameters are not those of a set with this secret's clues.
 pub fn detection_key(
-    params: &EarlierParams,
+    params: &PaperParams,
     secret: &LweSecret,
     rng: &mut impl CryptoRng,
 ) -> DetectionKey {
     detection_key_with_large_secret(params, secret, rng).0
 }
 
-/// The detector's key for a secret, and the large ring's secret, for measuring noise.
+/// Generates the detector's key for a secret and returns it with the large ring's secret, for measuring noise.
 ///
-/// Panics: unless the parameters are those of a set with this secret's clues.
+/// Panics: if the parameters are not those of a set with this secret's clues.
 pub fn detection_key_with_large_secret(
-    params: &EarlierParams,
+    params: &PaperParams,
     secret: &LweSecret,
     rng: &mut impl CryptoRng,
 ) -> (DetectionKey, Secret) {

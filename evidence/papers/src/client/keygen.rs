@@ -1,4 +1,4 @@
-//! A recipient's secret and address for LWE clues.
+//! Generation of a recipient's secret and address for LWE clues.
 
 use super::secret::ternary;
 use super::{LweSecret, ring};
@@ -8,9 +8,9 @@ use omr_ring::{NarrowGaussian, fixed_weight, uniform_ternary};
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-/// A recipient's secret and her address.
+/// Generates a recipient's secret and address.
 ///
-/// Time: does not depend on the secret.
+/// Time: independent of the secret.
 pub fn identity(params: &LweParams, rng: &mut impl CryptoRng) -> (LweSecret, LweClueKey) {
     let seal = SealSecret::generate(rng);
     let public = seal.public().to_bytes();
@@ -54,7 +54,7 @@ fn coefficients(params: &LweParams, rng: &mut impl CryptoRng) -> Zeroizing<Vec<i
     all
 }
 
-/// `<row, secret> + error`, row by row; `alpha s + e` for integers.
+/// Returns `<row, secret> + error`, row by row; for integers `alpha s + e`.
 fn products(
     params: &LweParams,
     key: &LweClueKey,

@@ -1,4 +1,4 @@
-//! Detection keys, made part by part.
+//! Generation of detection keys, part by part.
 
 use crate::clear::{DetectionKey, Params, Part};
 use omr_bgv::{Ciphertext, GaloisKey, encrypt_symmetric};
@@ -8,9 +8,9 @@ use omr_rlwe::{Secret, SecretPoly, SharedKey, SwitchingKey};
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
-/// What a detection key hides.
+/// The secrets that a detection key contains in encrypted form.
 pub(super) struct Hidden<'a> {
-    /// As many clue secrets as the circuit has. Range: coefficients above -p and below p.
+    /// The clue secrets, as many as the circuit has. Range: coefficients above -p and below p.
     pub(super) clue: Vec<&'a [i64]>,
     /// The `w` of an address with bound clues.
     pub(super) offset: Option<[u32; OFFSET_LEN]>,
@@ -18,7 +18,7 @@ pub(super) struct Hidden<'a> {
     pub(super) digest: &'a DigestSecret,
 }
 
-/// Makes a key with fresh secrets of the large and the small ring.
+/// A generator of one key, with fresh secrets of the large and the small ring.
 pub(super) struct Maker<'a, R> {
     params: &'a Params,
     large: Secret,
@@ -43,7 +43,7 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
         }
     }
 
-    /// The whole key, and the large ring's secret, for measuring noise.
+    /// Returns the whole key, and the large ring's secret for measuring noise.
     pub(super) fn key(mut self, id: [u8; 16], hidden: &Hidden) -> (DetectionKey, Secret) {
         let params = self.params;
         let mut secrets = Vec::new();
@@ -84,19 +84,20 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
         let (ring, shape) = part.shape(self.params);
         let shape = shape.expect("a rotation's key has a gadget");
         let exponent = part.exponent(self.params);
-        let secret = if std::ptr::eq(ring, &self.params.ring) {
+        let ring_secret = if std::ptr::eq(ring, &self.params.ring) {
             &self.large
         } else {
             &self.small
         };
-        let secret = secret.poly(ring, &shape.extended());
+        let secret = ring_secret.poly(ring, &shape.extended());
         GaloisKey::generate(
             ring,
             shape,
             &secret,
             exponent.expect("a rotation's key has an exponent"),
             self.params.p().value(),
-            (&self.seed, part.index()),
+            &self.seed,
+            part.index(),
             self.rng,
         )
     }
@@ -153,14 +154,15 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
             0,
             &secret,
             slots,
-            (&self.seed, part.index()),
+            &self.seed,
+            part.index(),
             self.rng,
         )
     }
 }
 
-/// `[s | -s | s | ...]` in both slot rows, s padded with zeros to the ring's dimension: row i of the clue's matrix
-/// is then met by turning. Range: coefficients above -p and below p.
+/// Returns `[s | -s | s | ...]` in both slot rows, with s padded with zeros to the ring's dimension, so that a
+/// rotation by i aligns s with row i of the clue's matrix. Range: coefficients above -p and below p.
 fn packed_secret(params: &Params, secret: &[i64]) -> Vec<u32> {
     let p = params.p().value() as i64;
     let n = params.spec().clue.n;
@@ -175,8 +177,8 @@ fn packed_secret(params: &Params, secret: &[i64]) -> Vec<u32> {
         .collect()
 }
 
-/// `w` over the columns of both slot rows, each residue for as many columns as there are baby steps: a giant
-/// step then brings the next residue.
+/// Returns `w` over the columns of both slot rows. Each residue occupies as many columns as there are baby
+/// steps, so that a giant step moves to the next residue.
 fn packed_offset(params: &Params, w: &[u32; OFFSET_LEN]) -> Vec<u32> {
     let (half, baby) = (params.slots() / 2, params.spec().baby);
     let column = |slot| slot % half;

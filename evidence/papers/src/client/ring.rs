@@ -1,9 +1,9 @@
-//! Products modulo `X^n + 1` and any `q`, by the textbook.
+//! Products modulo `X^n + 1` and any `q`, by the schoolbook method.
 
 use crate::clear::Residues;
 use zeroize::Zeroizing;
 
-/// The first `count` coefficients of `a s`, as integers.
+/// Returns the first `count` coefficients of `a s`, as integers.
 ///
 /// Shape:  `n` coefficients each.   Range: `|a| < 2^24`, `s` ternary.   Time: constant, `O(count n)`.
 pub(super) fn negacyclic(a: &[i64], s: &[i64], count: usize) -> Vec<i64> {
@@ -17,7 +17,7 @@ pub(super) fn negacyclic(a: &[i64], s: &[i64], count: usize) -> Vec<i64> {
     (0..count).map(coefficient).collect()
 }
 
-/// The first `count` coefficients of `key s + error` modulo q.
+/// Returns the first `count` coefficients of `key s + error` modulo q.
 pub(super) fn sample(
     residues: &Residues,
     key: &[u32],

@@ -1,4 +1,4 @@
-//! The secret of LWE clues, and what it makes of a clue.
+//! The secret of LWE clues, and the distances of a clue from it.
 
 use super::ring::negacyclic;
 use crate::clear::{LweKind, LweParams};
@@ -9,41 +9,41 @@ use omr_protocol::Mismatch;
 use omr_protocol::frame::{self, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
 use zeroize::Zeroizing;
 
-/// A recipient's secret for LWE clues. Wiped when dropped.
+/// A recipient's secret for LWE clues. Its memory is wiped on drop.
 pub struct LweSecret {
-    /// The name of her address.
+    /// The name of the recipient's address.
     pub id: [u8; 16],
     pub(super) coefficients: Zeroizing<Vec<i64>>,
     pub(super) seal: SealSecret,
 }
 
 impl LweSecret {
-    /// The secret vectors, one after the other: ternary coefficients -1, 0 or 1, uniform ones in `[0, q)`.
-    /// For key generation: what the detector gets encrypted.
+    /// Returns the concatenated secret vectors: ternary coefficients -1, 0 or 1, uniform ones in `[0, q)`. Key
+    /// generation encrypts them for the detector.
     pub fn coefficients(&self) -> &[i64] {
         &self.coefficients
     }
 
-    /// The seed of the secrets under which digests come, derived from the sealing secret.
+    /// Returns the seed of the secrets that digests are encrypted under. It is derived from the sealing secret.
     pub(super) fn digest(&self) -> DigestSecret {
         let seal = self.seal.to_bytes();
         DigestSecret::new(blake3::derive_key("omr earlier digest secret v1", &*seal))
     }
 
-    /// The name of her detection key.
+    /// Returns the name of the recipient's detection key.
     pub fn detection_id(&self) -> [u8; 16] {
         self.digest().name("omr earlier key id v1")
     }
 
-    /// The sealing secret.
+    /// Returns the sealing secret.
     pub fn seal_secret(&self) -> &SealSecret {
         &self.seal
     }
 
-    /// The distances of a clue: `b_j - q/4 - <a, s_j>`, in `[-q/2, q/2)`; for integers `b - a s` of a and b
-    /// in `[-q/2, q/2)`, not reduced. [`LweParams::accepts`] says whether it is hers.
+    /// Returns the distances of a clue: `b_j - q/4 - <a, s_j>`, in `[-q/2, q/2)`; for integers `b - a s` of a
+    /// and b in `[-q/2, q/2)`, not reduced. [`LweParams::accepts`] decides whether such a clue is pertinent.
     ///
-    /// Time:   constant.   Panics: unless the clue has the parameters' shape.
+    /// Time:   constant.   Panics: if the clue does not have the shape of the parameters.
     pub fn distances(&self, params: &LweParams, clue: &Clue) -> Vec<i64> {
         let (spec, residues) = (params.spec(), params.residues());
         let shape = (clue.a.len(), clue.b.len());
@@ -67,9 +67,9 @@ impl LweSecret {
         vectors.zip(&clue.b).map(distance).collect()
     }
 
-    /// Whether a clue is hers.
+    /// Returns whether a clue is pertinent to this recipient.
     ///
-    /// Time:   constant.   Panics: unless the clue has the parameters' shape.
+    /// Time:   constant.   Panics: if the clue does not have the shape of the parameters.
     pub fn is_pertinent(&self, params: &LweParams, clue: &Clue) -> bool {
         params.accepts(&self.distances(params, clue))
     }
@@ -79,7 +79,7 @@ impl LweSecret {
         16 + packed_len(count, width(params)).expect("secrets are small") + SEAL_SECRET_BYTES
     }
 
-    /// The file: name, residues of the coefficients, the sealing secret.
+    /// Returns the framed file: name, residues of the coefficients, sealing secret.
     ///
     /// Errors: `Frame`.
     pub fn to_bytes(&self, params: &LweParams) -> Result<Zeroizing<Vec<u8>>, SecretKeyError> {
@@ -94,9 +94,9 @@ impl LweSecret {
         Ok(Zeroizing::new(frame::write_frame_vec(&header, &body)?))
     }
 
-    /// Reads the file.
+    /// Reads a file that [`LweSecret::to_bytes`] made.
     ///
-    /// Errors: `Frame` (damage, another kind of file, other parameters, two names), `Length`,
+    /// Errors: `Frame` (damage, another kind of file, other parameters, two different names), `Length`,
     /// `Coefficients`, `Seal`.
     pub fn from_bytes(params: &LweParams, bytes: &[u8]) -> Result<Self, SecretKeyError> {
         let expected = Self::body_bytes(params);
@@ -122,12 +122,12 @@ impl LweSecret {
     }
 }
 
-/// Bits of a residue.
+/// Returns the number of bits of a residue.
 fn width(params: &LweParams) -> u32 {
     u32::BITS - (params.spec().q - 1).leading_zeros()
 }
 
-/// How many coefficients at the start of each vector are ternary.
+/// Returns the number of ternary coefficients, which each vector begins with.
 pub(super) fn ternary(params: &LweParams) -> usize {
     match params.spec().kind {
         LweKind::Subset { .. } => 0,
@@ -136,8 +136,8 @@ pub(super) fn ternary(params: &LweParams) -> usize {
     }
 }
 
-/// The coefficients of these residues; `None` where no secret of these parameters has them. Time: constant
-/// but for refusals.
+/// Returns the coefficients with these residues; `None` if no secret of these parameters has them. Time:
+/// constant except for refused residues.
 fn coefficients(params: &LweParams, words: &[u64]) -> Option<Zeroizing<Vec<i64>>> {
     let (spec, q) = (params.spec(), i64::from(params.spec().q));
     let ternary = ternary(params);

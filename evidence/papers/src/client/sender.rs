@@ -1,4 +1,4 @@
-//! Fresh LWE clues to one recipient.
+//! Generation of LWE clues for one recipient.
 
 use super::ring;
 use crate::clear::{LweClueKey, LweKind, LweParams};
@@ -7,9 +7,9 @@ use omr_ring::{NarrowGaussian, fixed_weight};
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-/// A sender to one recipient, with her address prepared for many clues.
+/// A sender to one recipient, with the address prepared for many clues.
 ///
-/// Holds the key's public rows: `rows (n + coordinates)` words, 73 MB for `pvw-v1`.
+/// It contains the key's public rows: `rows (n + coordinates)` words, 73 MB for `pvw-v1`.
 pub struct LweSender<'a> {
     params: &'a LweParams,
     rows: Vec<u32>,
@@ -20,7 +20,7 @@ pub struct LweSender<'a> {
 impl<'a> LweSender<'a> {
     /// Prepares an address.
     ///
-    /// Panics: unless the key has the parameters' shape, as one that was read has.
+    /// Panics: if the key does not have the shape of the parameters. A key that was read from a file has it.
     pub fn new(params: &'a LweParams, key: &LweClueKey) -> Self {
         let count = LweClueKey::product_count(params);
         assert_eq!(key.products.len(), count, "shape of the key");
@@ -37,11 +37,11 @@ impl<'a> LweSender<'a> {
         }
     }
 
-    /// A fresh clue, drawn again where it would reach everybody.
+    /// Generates a fresh clue. It is sampled again if it would be pertinent to every recipient.
     ///
-    /// Subsets: a and b are the sums of the same random rows and their products, with `q/4` added to b, and
-    /// for LWEmongrass errors but on the last coordinates of a. Integers: `a = alpha x + e1`, b the first
-    /// coordinates of `beta x + e2`. Time: does not depend on the randomness, but for drawing again.
+    /// Subsets: a and b are the sums of the same random rows and their products, with `q/4` added to b; for
+    /// LWEmongrass, errors are added to all but the last coordinates of a. Integers: `a = alpha x + e1`; b is
+    /// the first coordinates of `beta x + e2`. Time: independent of the randomness, except for sampling again.
     pub fn gen_clue(&self, rng: &mut impl CryptoRng) -> Clue {
         loop {
             let clue = match self.params.spec().kind {
@@ -69,7 +69,7 @@ impl<'a> LweSender<'a> {
         Clue { a, b }
     }
 
-    /// A subset's sums; errors on the first `noisy` coordinates of a, and on b if `and_b`.
+    /// Returns a subset's sums, with errors on the first `noisy` coordinates of a, and on b if `and_b`.
     fn subset(&self, noisy: usize, and_b: bool, rng: &mut impl CryptoRng) -> Clue {
         let spec = self.params.spec();
         let (n, l) = (spec.n, spec.coordinates);
@@ -78,7 +78,7 @@ impl<'a> LweSender<'a> {
         let mut sums = Zeroizing::new(vec![0u64; n + l]);
         let rows = self.rows.chunks_exact(n).zip(self.products.chunks_exact(l));
         for (i, (row, products)) in rows.enumerate() {
-            // All ones for a row of the subset: every row is added, some as zeros.
+            // All ones for a row of the subset. Every row is added, some as zeros.
             let mask = u32::from(bits[i / 8] >> (i % 8) & 1).wrapping_neg();
             for (sum, &x) in sums.iter_mut().zip(row.iter().chain(products)) {
                 *sum += u64::from(x & mask);

@@ -1,4 +1,4 @@
-//! Digests of the earlier schemes: their sums.
+//! Decryption of the sums in a digest.
 
 use super::LweSecret;
 use crate::clear::Params;
@@ -7,28 +7,28 @@ use omr_client::{DecodeError, SecretKey};
 use omr_compress::{PackedShape, Phases};
 use omr_protocol::PackedCiphertext;
 
-/// A recipient's secret, ready to decrypt digests of the earlier schemes.
-pub struct EarlierRecipient<'a> {
+/// A recipient's secret, ready to decrypt digests of the papers' schemes.
+pub struct PaperRecipient<'a> {
     params: &'a Params,
     phases: Phases,
 }
 
-impl<'a> EarlierRecipient<'a> {
-    /// Of a set with clues of ring LWE.
+impl<'a> PaperRecipient<'a> {
+    /// Prepares the secret of a set with ring LWE clues.
     pub fn new(params: &'a Params, secret: &SecretKey) -> Self {
         let phases = phases(params, secret.digest_secret());
         Self { params, phases }
     }
 
-    /// Of a set with LWE clues.
+    /// Prepares the secret of a set with LWE clues.
     pub fn of_lwe(params: &'a Params, secret: &LweSecret) -> Self {
         let phases = phases(params, &secret.digest());
         Self { params, phases }
     }
 
-    /// The first `positions` sums of a digest, one part after another.
+    /// Returns the first `positions` sums of a digest, part by part.
     ///
-    /// Errors: `Inconsistent` when the digest has another shape.
+    /// Errors: `Inconsistent` if the digest has another shape.
     pub fn sums(
         &self,
         digest: &[PackedCiphertext],
@@ -54,10 +54,10 @@ impl<'a> EarlierRecipient<'a> {
         Ok(out)
     }
 
-    /// The sums in all slots of OMD1p's digest of so many pertinency vectors, one vector after another: part i
-    /// of a vector has the coefficients that are i modulo the number of parts.
+    /// Returns the sums in all slots of OMD1p's digest of `vectors` pertinency vectors, vector by vector. Part
+    /// i of a vector contains the coefficients whose number is i modulo the number of parts.
     ///
-    /// Errors: `Inconsistent` when the digest has another shape.
+    /// Errors: `Inconsistent` if the digest has another shape.
     pub fn slot_sums(
         &self,
         digest: &[PackedCiphertext],

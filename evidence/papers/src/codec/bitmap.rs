@@ -1,25 +1,25 @@
-//! One bit for each message (OMR1p, OMD1p).
+//! Indices with one bit for each message (OMR1p, OMD1p).
 
 use omr_codec::{CodecError, DecodeError, Field};
 use omr_protocol::Mismatch;
 
-/// Where the bits of neighbouring messages lie.
+/// The position of the bits of consecutive messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BitmapOrder {
-    /// OMR1p: side by side in one slot.
+    /// OMR1p: consecutive bits of one slot.
     Packed,
-    /// OMD1p: in neighbouring slots; the batches of so many messages take one bit each.
+    /// OMD1p: consecutive slots. Each batch of `slots` messages uses one bit of every slot.
     Batches {
-        /// Messages of a batch.
+        /// The number of messages in a batch.
         slots: usize,
     },
 }
 
-/// An index with one bit for each message; `floor(log2 p)` bits a slot.
+/// An index with one bit for each message, `floor(log2 p)` bits to a slot.
 ///
-/// A message adds one power of two to one slot, and nobody else has that bit: there are no collisions and
-/// there is no bound. Any bits are some set of messages, so a wrong sum is noticed only outside the bits
-/// in use; [`Combinations::solve`](super::Combinations::solve) checks the set against payloads.
+/// A message adds one power of two to one slot, and no other message adds that bit: there are no collisions,
+/// and there is no bound. All bits in use are valid sets of messages, so a wrong sum is detected only if it
+/// sets other bits; [`Combinations::solve`](super::Combinations::solve) checks the set against payloads.
 #[derive(Debug, Clone)]
 pub struct IndexBitmap {
     order: BitmapOrder,
@@ -31,8 +31,8 @@ pub struct IndexBitmap {
 impl IndexBitmap {
     /// Builds the index of `messages` messages.
     ///
-    /// Errors: [`CodecError::Modulus`]; [`CodecError::Dimension`] for batches of no slot, or more slots
-    /// than memory has places.
+    /// Errors: [`CodecError::Modulus`]; [`CodecError::Dimension`] for batches of 0 slots, or for 2^32 messages
+    /// or more.
     pub fn new(p: u32, order: BitmapOrder, messages: u64) -> Result<Self, CodecError> {
         let modulus = Field::new(p)?.modulus();
         if order == (BitmapOrder::Batches { slots: 0 }) {
@@ -55,12 +55,12 @@ impl IndexBitmap {
         })
     }
 
-    /// Bits of a slot.
+    /// Returns the number of bits in a slot.
     pub fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// The number of index weights of a message, all but one 0.
+    /// Returns the number of index weights of a message. All weights but one are 0.
     pub fn index_weights(&self) -> usize {
         let count = |unit: u64| self.messages.div_ceil(unit) as usize;
         match self.order {
@@ -69,9 +69,9 @@ impl IndexBitmap {
         }
     }
 
-    /// The slot of a message and the power of two that it adds there.
+    /// Returns the slot of a message and the power of two that the message adds there.
     ///
-    /// Panics: for a message that the index was not made for.
+    /// Panics: if the index has no message `index`.
     pub fn place(&self, index: u64) -> (usize, u32) {
         assert!(index < self.messages, "message {index}");
         let bits = u64::from(self.bits);
@@ -85,11 +85,11 @@ impl IndexBitmap {
         (slot as usize, 1 << bit)
     }
 
-    /// The pertinent messages whose index weights add up to `sums`, in ascending order.
+    /// Returns the pertinent messages whose index weights add up to `sums`, in ascending order.
     ///
     /// Shape:  [`IndexBitmap::index_weights`] sums.   Time: vartime.
-    /// Errors: [`DecodeError::SumCount`]; [`DecodeError::SumRange`] for a sum that is no row of bits in
-    /// use.
+    ///
+    /// Errors: [`DecodeError::SumCount`]; [`DecodeError::SumRange`] for a sum with a bit that no message uses.
     pub fn find_support(&self, sums: &[u32]) -> Result<Vec<u64>, DecodeError> {
         let (expected, found) = (self.index_weights(), sums.len());
         if expected != found {
@@ -110,7 +110,7 @@ impl IndexBitmap {
         Ok(support)
     }
 
-    /// The message of a bit.
+    /// Returns the message of a bit, if there is one.
     fn message(&self, slot: usize, bit: u32) -> Option<u64> {
         let (slot, bit, bits) = (slot as u64, u64::from(bit), u64::from(self.bits));
         let index = match self.order {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_that_are_no_bits_in_use_are_told() {
+    fn sums_with_unused_bits_are_refused() {
         for order in ORDERS {
             let bitmap = IndexBitmap::new(17, order, 10).unwrap();
             let zeros = vec![0; bitmap.index_weights()];

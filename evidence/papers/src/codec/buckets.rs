@@ -4,23 +4,23 @@ use super::odds::{Factorials, sum};
 use omr_codec::{CodecError, DecodeError, Draws, Field, Inconsistency};
 use omr_protocol::Mismatch;
 
-/// How many buckets there are.
+/// The number of rounds and buckets of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BucketShape {
-    /// Rounds; a bundle is put into one bucket of each.
+    /// The number of rounds; a bundle is put into one bucket of each round.
     pub rounds: usize,
-    /// Buckets of a round.
+    /// The number of buckets of a round.
     pub buckets: usize,
 }
 
 impl BucketShape {
-    /// The published shape of PerfOMR, whatever the bound.
+    /// The published shape of PerfOMR, for every bound.
     pub const PERFOMR: Self = Self {
         rounds: 16,
         buckets: 400,
     };
 
-    /// The published shape of OMR2p: as many buckets as a ciphertext has slots.
+    /// Returns the published shape of OMR2p, with as many buckets as a ciphertext has slots.
     pub fn omr2p(slots: usize) -> Self {
         Self {
             rounds: 5,
@@ -28,7 +28,7 @@ impl BucketShape {
         }
     }
 
-    /// A shape that grows with the bound: decoding fails with less than 2^-30 for any bound.
+    /// Returns a shape that grows with the bound. Decoding fails with a probability below 2^-30 for any bound.
     pub fn for_bound(bound: usize) -> Self {
         Self {
             rounds: 8,
@@ -36,10 +36,10 @@ impl BucketShape {
         }
     }
 
-    /// log2 of an upper bound on the probability that `bound` pertinent bundles cannot be told apart.
+    /// Returns log2 of an upper bound on the probability that `bound` pertinent bundles cannot be decoded.
     ///
-    /// Decoding stops at sets of bundles none of which is alone in a bucket. Then `s` bundles have at most
-    /// `s / 2` buckets in every round. Time: linear in the bound and the buckets.
+    /// Decoding stops at a set of bundles if none of them is alone in a bucket. Such a set of `s` bundles uses
+    /// at most `s / 2` buckets in every round. Time: linear in the bound and the number of buckets.
     pub fn failure_log2(&self, bound: usize) -> f64 {
         let factorials = Factorials::up_to(bound.max(self.buckets));
         let term = |s: usize| {
@@ -52,21 +52,22 @@ impl BucketShape {
     }
 }
 
-/// A bundle with pertinent messages, and how many it has.
+/// A bundle with pertinent messages, and their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bundle {
-    /// Its number.
+    /// The number of the bundle.
     pub index: u64,
-    /// Pertinent messages in it, at least 1.
+    /// The number of its pertinent messages, at least 1.
     pub count: u32,
 }
 
-/// An index with a few sums for each bundle of messages that has a pertinent one.
+/// An index with a few sums for each bundle of messages that contains a pertinent one.
 ///
-/// For bundle `j` with `c` pertinent messages the detector adds, modulo p, `c` times the index weights:
-/// in one bucket of each round the digits of `j` and, last, a 1. Bundles of one message: the digits are in
-/// base p (OMR2p). Larger ones: a digit has as many bits of `j` as fit, each in as many bits as count the
-/// bundle's messages (PerfOMR), so that a mix of bundles is never taken for a bundle.
+/// For bundle `j` with `c` pertinent messages the detector adds, modulo p, `c` times the index weights: in one
+/// bucket of each round the digits of `j` and finally a 1. For bundles of one message the digits are in base p
+/// (OMR2p). For larger bundles a digit contains as many bits of `j` as fit; each bit takes as many bits as the
+/// number of the bundle's messages needs (PerfOMR), so that a mixture of bundles is never mistaken for a
+/// bundle.
 #[derive(Debug, Clone)]
 pub struct IndexBuckets {
     key: [u8; 32],
@@ -78,11 +79,11 @@ pub struct IndexBuckets {
     radix: Radix,
 }
 
-/// How an index is written.
+/// The representation of a bundle's number as digits.
 #[derive(Debug, Clone, Copy)]
 struct Radix {
     digits: usize,
-    /// Bits of `j` in a digit, and the bits that each takes; `None`: base p.
+    /// The number of bits of `j` in a digit, and the width of each; `None` for base p.
     widened: Option<(u32, u32)>,
 }
 
@@ -105,7 +106,7 @@ impl Radix {
         }
     }
 
-    /// Digit `at` of an index.
+    /// Returns digit `at` of an index.
     fn digit(&self, p: u32, index: u64, at: usize) -> u32 {
         let Some((chunks, width)) = self.widened else {
             return (u128::from(index) / u128::from(p).pow(at as u32) % u128::from(p)) as u32;
@@ -115,7 +116,7 @@ impl Radix {
         (0..chunks).map(|i| bit(i) << (i * width)).sum()
     }
 
-    /// The index with these digits; `None` where a bit is neither 0 nor 1 or the index is too large.
+    /// Returns the index with these digits; `None` if a bit is neither 0 nor 1, or if the index is too large.
     fn index(&self, p: u32, digits: &[u32]) -> Option<u64> {
         let Some((chunks, width)) = self.widened else {
             let number = |n: Option<u64>, &d: &u32| n?.checked_mul(p.into())?.checked_add(d.into());
@@ -141,15 +142,18 @@ impl Radix {
 }
 
 impl IndexBuckets {
-    /// Builds the index of `bundles` bundles of `bundle` messages, of which at most `bound` are pertinent.
+    /// Builds the index of `bundles` bundles of `bundle` messages each, at most `bound` of them pertinent.
     ///
-    /// Sums decode only with the seed and all numbers that they were made with.
-    /// Errors: [`CodecError::Modulus`]; [`CodecError::Bound`] outside `1..p`; [`CodecError::Dimension`].
+    /// Sums decode only with the seed and the numbers with which the detector computed them.
+    ///
+    /// Errors: [`CodecError::Modulus`]; [`CodecError::Bound`] outside `1..p`; [`CodecError::Dimension`] for no
+    /// bundles, rounds or buckets, or for bundles that are empty or too large for the modulus.
     pub fn new(
         p: u32,
         seed: &[u8; 32],
         shape: BucketShape,
-        (bundles, bundle): (u64, u32),
+        bundles: u64,
+        bundle: u32,
         bound: usize,
     ) -> Result<Self, CodecError> {
         let field = Field::new(p)?;
@@ -186,17 +190,17 @@ impl IndexBuckets {
         })
     }
 
-    /// Values of a bucket: the digits and the counter.
+    /// Returns the number of values of a bucket: the digits and the counter.
     pub fn bucket_width(&self) -> usize {
         self.radix.digits + 1
     }
 
-    /// The number of index weights of a bundle.
+    /// Returns the number of index weights of a bundle.
     pub fn index_weights(&self) -> usize {
         self.shape.rounds * self.shape.buckets * self.bucket_width()
     }
 
-    /// The first places of a bundle's buckets among its index weights, round by round.
+    /// Returns the first position of each of a bundle's buckets among its index weights, round by round.
     pub fn places(&self, bundle: u64) -> impl Iterator<Item = usize> {
         let (width, buckets) = (self.bucket_width(), self.shape.buckets);
         let mut draws = Draws::new(&self.key, bundle);
@@ -204,17 +208,18 @@ impl IndexBuckets {
             .map(move |round| (round * buckets + draws.below(buckets as u64) as usize) * width)
     }
 
-    /// What a bundle adds at each of its places: digits, then 1. Range: out `[0, p)`.
+    /// Returns the values that a bundle adds at each of its positions: the digits, then 1. Range: out `[0, p)`.
     pub fn content(&self, bundle: u64) -> impl Iterator<Item = u32> {
         let (radix, p) = (self.radix, self.field.modulus());
         let digits = (0..radix.digits).map(move |at| radix.digit(p, bundle, at));
         digits.chain([1])
     }
 
-    /// Writes the index weights.
+    /// Writes the index weights of a bundle.
     ///
     /// Shape:  [`IndexBuckets::index_weights`] values.   Range: out `[0, p)`.
-    /// Panics: on length mismatch; for a bundle that the index was not made for.
+    ///
+    /// Panics: if `out` has another length; if the index has no bundle `bundle`.
     pub fn index_weights_into(&self, bundle: u64, out: &mut [u32]) {
         assert_eq!(out.len(), self.index_weights(), "index weights");
         assert!(bundle < self.bundles, "bundle {bundle}");
@@ -226,13 +231,14 @@ impl IndexBuckets {
         }
     }
 
-    /// Finds the bundles whose index weights, times their pertinent messages, add up to `sums`, in
-    /// ascending order.
+    /// Finds the bundles whose index weights, times the number of their pertinent messages, add up to `sums`.
+    /// They are returned in ascending order.
     ///
     /// Shape:  [`IndexBuckets::index_weights`] sums.   Time: vartime.
-    /// Errors: [`DecodeError::SumCount`]; [`DecodeError::SumRange`]; [`DecodeError::Overflow`] where the
-    /// counters of a round exceed the bound (modulo p); [`DecodeError::Inconsistent`] where no bundles
-    /// have these sums, or their buckets all collide.
+    ///
+    /// Errors: [`DecodeError::SumCount`]; [`DecodeError::SumRange`]; [`DecodeError::Overflow`] if the counters
+    /// of a round exceed the bound (modulo p); [`DecodeError::Inconsistent`] if no bundles have these sums, or
+    /// if all of their buckets collide.
     pub fn find_support(&self, sums: &[u32]) -> Result<Vec<Bundle>, DecodeError> {
         self.check(sums)?;
         let width = self.bucket_width();
@@ -256,11 +262,11 @@ impl IndexBuckets {
         }
     }
 
-    /// Takes out bundles that are alone in a bucket, of at most `count` messages, until there is none.
+    /// Removes bundles that are alone in a bucket, with at most `count` messages in all, until none is left.
     fn peel(&self, left: &mut [u32], mut count: u32) -> Vec<Bundle> {
         let width = self.bucket_width();
         let mut support = Vec::new();
-        // Whoever was in a bucket with somebody taken out may be alone there now.
+        // Removing a bundle may leave another one alone in a bucket that both shared.
         let mut next: Vec<usize> = (0..left.len()).step_by(width).rev().collect();
         while let Some(place) = next.pop() {
             let alone = self.alone(place, &left[place..place + width]);
@@ -280,7 +286,7 @@ impl IndexBuckets {
         support
     }
 
-    /// The bundle that alone fills the bucket at `place`.
+    /// Returns the bundle that alone fills the bucket at `place`.
     fn alone(&self, place: usize, bucket: &[u32]) -> Option<Bundle> {
         let (&count, digits) = bucket.split_last()?;
         let inverse = self.field.inv(count).filter(|_| count <= self.bundle)?;

@@ -5,22 +5,23 @@ use super::{Bundle, check_range};
 use omr_codec::{CodecError, DecodeError, Draws, Field, eliminate};
 use omr_protocol::Mismatch;
 
-/// Combinations that a bundle is in, where the code is sparse.
+/// The number of combinations that contain a bundle in a sparse code.
 const SPARSE: usize = 5;
-/// Dense combinations beyond the bound.
+/// The number of dense combinations in excess of the bound.
 const SPARE: usize = 3;
 
-/// How many combinations there are, and how many of them a bundle is in.
+/// The number of combinations, and the number that contain any one bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CombinationShape {
-    /// Combinations.
+    /// The number of combinations.
     pub rows: usize,
-    /// Those that a bundle is in.
+    /// The number of combinations that contain a bundle.
     pub weight: usize,
 }
 
 impl CombinationShape {
-    /// Each bundle in 5 combinations, of twice as many as the bound and at least 10 more.
+    /// Returns a sparse shape: each bundle is in 5 combinations. There are twice as many combinations as the
+    /// bound, and at least 10 more.
     pub fn sparse(bound: usize) -> Self {
         Self {
             rows: bound.saturating_add(bound.max(10)),
@@ -28,26 +29,27 @@ impl CombinationShape {
         }
     }
 
-    /// Each bundle in all combinations, 3 more than the bound.
+    /// Returns a dense shape: each bundle is in all combinations, 3 more than the bound.
     pub fn dense(bound: usize) -> Self {
         let rows = bound.saturating_add(SPARE);
         Self { rows, weight: rows }
     }
 
-    /// The published numbers for PerfOMR: 53 for every 50, rounded up.
+    /// Returns the published dense shape of PerfOMR: 53 combinations for every 50 of the bound, rounded up.
     pub fn perfomr(bound: usize) -> Self {
         let rows = bound.saturating_mul(53).div_ceil(50);
         Self { rows, weight: rows }
     }
 
-    /// log2 of an upper bound on the probability that `bound` bundles have dependent factors modulo `p`.
+    /// Returns log2 of an upper bound on the probability that `bound` bundles have dependent factors modulo
+    /// `p`.
     ///
-    /// Dependent bundles leave no combination with one of them alone; each combination that they are in is
-    /// then an equation for the dependency. Time: cubic in the bound, at the worst.
+    /// If bundles are dependent, no combination contains only one of them; each combination that contains any
+    /// is then an equation for the dependency. Time: at most cubic in the bound.
     pub fn failure_log2(&self, p: u32, bound: usize) -> f64 {
         let per_row = f64::from(p - 1).log2();
         if self.weight == self.rows {
-            // (p^bound - 1) / (p - 1) directions; a random factor solves an equation for one of p - 1.
+            // (p^bound - 1) / (p - 1) directions; one of p - 1 random factors solves an equation.
             return bound as f64 * f64::from(p).log2() - (self.rows as f64 + 1.0) * per_row;
         }
         let factorials = Factorials::up_to(self.rows.max(bound));
@@ -57,7 +59,7 @@ impl CombinationShape {
             let free = ((s as f64 - 1.0 - r as f64) * per_row).min(0.0);
             factorials.choose(bound, s) + factorials.choose(self.rows, r) + within + free
         };
-        // Every combination touched is touched twice.
+        // A combination that contains one of the bundles contains at least two.
         let most = |s: usize| (s * self.weight / 2).min(self.rows);
         let terms = (2..=bound).flat_map(|s| (self.weight..=most(s)).map(move |r| (s, r)));
         sum(terms.map(|(s, r)| term(s, r)))
@@ -66,8 +68,8 @@ impl CombinationShape {
 
 /// A linear code for the payloads of at most `bound` bundles.
 ///
-/// For bundle `j` the detector adds to each combination that `j` is in, modulo p, the symbols of its
-/// messages times a factor of `j`, once for every pertinent message in it.
+/// For bundle `j` the detector adds, modulo p, the symbols of its messages times a factor of `j` to each
+/// combination that contains `j`, once for every pertinent message of the bundle.
 #[derive(Debug, Clone)]
 pub struct Combinations {
     key: [u8; 32],
@@ -79,9 +81,10 @@ pub struct Combinations {
 impl Combinations {
     /// Builds the code for at most `bound` bundles with pertinent messages.
     ///
-    /// Sums decode only with the seed and the numbers that they were made with.
-    /// Errors: [`CodecError::Modulus`]; [`CodecError::Bound`] outside `1..=rows`;
-    /// [`CodecError::Dimension`] for bundles in no combination, or in more than there are.
+    /// Sums decode only with the seed and the numbers with which the detector computed them.
+    ///
+    /// Errors: [`CodecError::Modulus`]; [`CodecError::Bound`] outside `1..=rows`; [`CodecError::Dimension`] if
+    /// bundles are in no combination, or in more than there are.
     pub fn new(
         p: u32,
         seed: &[u8; 32],
@@ -106,12 +109,12 @@ impl Combinations {
         })
     }
 
-    /// The number of combinations.
+    /// Returns the number of combinations.
     pub fn rows(&self) -> usize {
         self.shape.rows
     }
 
-    /// The combinations that a bundle is in, with its factors. Range: factors `[1, p)`.
+    /// Returns the combinations that contain a bundle, with the bundle's factors. Range: factors `[1, p)`.
     pub fn factors(&self, bundle: u64) -> Vec<(usize, u32)> {
         let mut draws = Draws::new(&self.key, bundle);
         let CombinationShape { rows, weight } = self.shape;
@@ -121,7 +124,7 @@ impl Combinations {
             return (0..rows).map(|row| (row, factor())).collect();
         }
         let factors: Vec<u32> = (0..weight).map(|_| factor()).collect();
-        // Floyd: uniform among all sets, one draw a place.
+        // Floyd's algorithm: uniform among all sets, one draw for each element.
         let mut chosen: Vec<usize> = Vec::with_capacity(weight);
         for last in rows - weight..rows {
             let row = draws.below(last as u64 + 1) as usize;
@@ -131,11 +134,12 @@ impl Combinations {
         chosen.into_iter().zip(factors).collect()
     }
 
-    /// Writes a bundle's payload weights: for each combination its factor times the symbols.
+    /// Writes a bundle's payload weights: for each combination the bundle's factor times the symbols.
     ///
     /// Shape:  `width` symbols to `rows * width` values, combination by combination.   Range: in and out
     /// `[0, p)`.
-    /// Panics: on length mismatch.
+    ///
+    /// Panics: if `out` has another length.
     pub fn payload_weights_into(&self, bundle: u64, symbols: &[u32], out: &mut [u32]) {
         let width = symbols.len();
         assert_eq!(out.len(), self.rows() * width, "payload weights");
@@ -147,14 +151,16 @@ impl Combinations {
         }
     }
 
-    /// The symbols of each bundle of `support`, whose payload weights add up to `sums`.
+    /// Returns the symbols of each bundle of `support`, whose payload weights add up to `sums`.
     ///
-    /// All combinations beyond the number of bundles are checked. So are the bundles: with one too many or
-    /// too few the sums contradict each other, but for one time in p for each such combination.
+    /// All combinations in excess of the number of bundles are checked, and with them the bundles: if there is
+    /// one too many or too few, each of these combinations contradicts the others with probability 1 - 1/p.
+    ///
     /// Shape:  `rows * width` sums.   Range: counts below p.   Time: vartime.
+    ///
     /// Errors: [`DecodeError::Overflow`] for more bundles than the bound; [`DecodeError::SumCount`];
-    /// [`DecodeError::SumRange`]; [`DecodeError::TooFewSums`] for dependent bundles, or one given twice;
-    /// [`DecodeError::Inconsistent`] names the first combination that the others contradict.
+    /// [`DecodeError::SumRange`]; [`DecodeError::TooFewSums`] for dependent or repeated bundles;
+    /// [`DecodeError::Inconsistent`] with the first combination that contradicts the others.
     pub fn solve(
         &self,
         support: &[Bundle],

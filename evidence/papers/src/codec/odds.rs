@@ -1,5 +1,5 @@
-//! Bounds on the probability that a code fails, as base-2 logarithms. For tables and tests: what is
-//! written to a wire never depends on them.
+//! Bounds on the probability that a code fails, as base-2 logarithms, for tables and tests. Nothing that is
+//! sent depends on them.
 
 /// Base-2 logarithms of the factorials up to `n`.
 pub(super) struct Factorials(Vec<f64>);
@@ -14,7 +14,7 @@ impl Factorials {
         Self((0..=n).map(term).collect())
     }
 
-    /// log2 of the number of ways to choose `k` of `n`.
+    /// Returns log2 of the number of ways to choose `k` of `n`.
     pub(super) fn choose(&self, n: usize, k: usize) -> f64 {
         if k <= n {
             self.0[n] - self.0[k] - self.0[n - k]
@@ -24,7 +24,7 @@ impl Factorials {
     }
 }
 
-/// log2 of a sum of numbers given by their log2.
+/// Returns log2 of a sum whose terms are given by their log2.
 pub(super) fn sum(terms: impl Iterator<Item = f64>) -> f64 {
     terms.map(f64::exp2).sum::<f64>().log2()
 }

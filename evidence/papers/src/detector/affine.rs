@@ -1,6 +1,6 @@
-//! The affine transform `d = b - A s` (SophOMR, section 4.4), with diagonals shared by all
-//! coordinates: `s` is packed antiperiodically, so that row i of A meets the diagonals of row 0
-//! i baby steps further on. Where each coordinate has a secret of its own, all meet row 0.
+//! The affine transform `d = b - A s` (SophOMR, section 4.4). All coordinates share diagonals: `s` is packed
+//! antiperiodically, so that row i of A is aligned with the diagonals of row 0, i baby steps further. If each
+//! coordinate has its own secret, all of them are aligned with row 0.
 
 mod baby_steps;
 mod matrix;
@@ -19,31 +19,33 @@ use omr_ring::{Eval, Poly, Reservation};
 use products::Buffers;
 use std::ops::Range;
 
-/// Giant steps whose diagonals are held together: the baby steps are read once for all of them.
+/// The number of giant steps whose diagonals are kept in memory together, so that the baby steps are read once
+/// for all of them.
 const GIANTS_TOGETHER: usize = 4;
 
-/// Coefficients of a piece of the multiply-add: baby steps and diagonals of a piece lie together and
-/// stay in the second-level cache.
+/// The number of coefficients in a piece of the multiply-add. Baby steps and diagonals of a piece are adjacent
+/// and stay in the second-level cache.
 const PIECE: usize = 128;
 
-/// Words between the rows of a piece: rows a power of two apart would compete for cache lines.
+/// The number of words between the rows of a piece. Rows at a distance of a power of two would compete for
+/// cache lines.
 const PAD: usize = 8;
 
-/// Coefficients of a piece.
+/// Returns the number of coefficients in a piece.
 fn piece(params: &Params) -> usize {
     PIECE.min(params.ring.n())
 }
 
-/// Words of a piece of the diagonals of some giant steps.
+/// Returns the number of words in a piece of the diagonals of `giants` giant steps.
 fn tile_words(params: &Params, giants: usize) -> usize {
     giants * params.spec().baby * (piece(params) + PAD)
 }
 
-/// Takes the memory that transforms work in from the system, for as long as the reservation lives.
+/// Allocates the memory that transforms use, for the lifetime of the reservation.
 pub(super) fn reserve(params: &Params, threads: usize) -> Reservation {
     let mut lengths = BabySteps::buffers(params);
     lengths.extend(buffers(params, threads));
-    // Each step begins when the one before it has ended.
+    // Each step begins after the previous one has ended.
     let most = buffers_of_steps(params)
         .into_iter()
         .max_by_key(|step| step.iter().sum::<usize>());
@@ -51,9 +53,9 @@ pub(super) fn reserve(params: &Params, threads: usize) -> Reservation {
     omr_ring::reserve(&lengths)
 }
 
-/// Buffers that the transform holds beside the baby steps, of so many words each.
+/// Returns the lengths, in words, of the buffers that the transform uses in addition to the baby steps.
 pub(super) fn buffers(params: &Params, threads: usize) -> Vec<usize> {
-    // Sums of the giant steps, and those so far.
+    // The sums of the giant steps, and the sums so far.
     let sums = 2 * params.circuit().coordinates * (GIANTS_TOGETHER + 1);
     let mut lengths = vec![poly_words(params, 0); sums];
     lengths.extend(vec![
@@ -63,8 +65,8 @@ pub(super) fn buffers(params: &Params, threads: usize) -> Vec<usize> {
     lengths
 }
 
-/// Buffers that its steps work in one after another beside [`buffers`]: coefficients of diagonals, turned sums, and
-/// results with what is added to them.
+/// Returns the lengths, in words, of the buffers of each of the transform's three steps, which run one after
+/// another, in addition to [`buffers`]: coefficients of diagonals; rotated sums; results with their summands.
 pub(super) fn buffers_of_steps(params: &Params) -> [Vec<usize>; 3] {
     let coordinates = params.circuit().coordinates;
     let basis = params.chain.basis(0);
@@ -75,20 +77,20 @@ pub(super) fn buffers_of_steps(params: &Params) -> [Vec<usize>; 3] {
     ]
 }
 
-/// Words of a polynomial of a level.
+/// Returns the number of words of a polynomial at a level.
 fn poly_words(params: &Params, level: usize) -> usize {
     Poly::<Eval>::words(params.ring.n(), params.chain.basis(level))
 }
 
-/// Giant steps whose diagonals are held together, in the order in which they are worked on: Horner,
-/// the highest giant step is turned most often.
+/// Returns the giant steps whose diagonals are kept in memory together, in the order of the computation, which
+/// is Horner's: the highest giant step is rotated most often.
 fn groups(params: &Params) -> impl Iterator<Item = Range<usize>> + Clone + use<> {
     let giants = params.spec().clue.n / params.spec().baby;
     let highs = (1..=giants).rev().step_by(GIANTS_TOGETHER);
     highs.map(|high| high.saturating_sub(GIANTS_TOGETHER)..high)
 }
 
-/// `b - A s`, and `b - A s - <h, w>` for bound clues, for all coordinates, at level 1.
+/// Returns `b - A s`, or `b - A s - <h, w>` for bound clues, for all coordinates, at level 1.
 pub(crate) fn transform(
     ev: &Evaluator,
     params: &Params,
@@ -100,7 +102,7 @@ pub(crate) fn transform(
     let giants = params.spec().clue.n / params.spec().baby;
     progress.stage("affine transform", giants as u64);
     let mut sums: Vec<Ciphertext> = Vec::new();
-    // One buffer a thread, kept over all limbs and giant steps: fresh pages are dear.
+    // One buffer for each thread, reused for all limbs and giant steps, because fresh pages are expensive.
     let threads = 0..rayon::current_num_threads();
     let mut buffers: Vec<Option<Buffers>> = threads.map(|_| None).collect();
     let coordinates = clues.coordinates();

@@ -11,47 +11,47 @@ use rayon::prelude::*;
 use reader::Reader;
 use std::sync::Arc;
 
-/// Slots that are turned from rows to diagonals at a time: a few cache lines of a diagonal.
+/// The number of slots that are transposed from rows to diagonals at a time: a few cache lines of a diagonal.
 const LINE: usize = 64;
 
-/// Slots of one task.
+/// The number of slots of one task.
 const TASK: usize = 1024;
 
-/// The clues of one batch, packed as they were posted: fresh memory is dear. A slot without a
-/// usable clue holds `a = 0` and a b far from the window: impertinent.
+/// The clues of one batch, packed as they were posted, because fresh memory is expensive. For a slot without a
+/// usable clue `a = 0` and b is far from the window, which is impertinent.
 pub struct ClueBatch {
     bytes: Vec<u8>,
     clue_bytes: usize,
-    /// For each slot: which clue.
+    /// The number of each slot's clue.
     clue: Vec<Option<u32>>,
     coordinates: Coordinates,
 }
 
-/// What is left of clues when their diagonals are encoded.
+/// The data of the clues that is still needed after their diagonals are encoded.
 pub(crate) struct Coordinates {
-    /// For each coordinate: b, by slot.
+    /// The residues b of each coordinate, by slot.
     pub(crate) b: Vec<Vec<u32>>,
-    /// For each coordinate, of bound clues: the row `h`, by slot.
+    /// The rows `h` of each coordinate, by slot; empty for plain clues.
     pub(crate) rows: Vec<Vec<[u32; OFFSET_LEN]>>,
-    /// Of bound clues: their fingerprints, by message.
+    /// The fingerprints of bound clues, by message; empty for plain clues.
     pub(crate) fingerprints: Arc<[u32]>,
-    /// Clues that did not parse.
+    /// The number of clues that did not parse.
     pub(crate) unusable: usize,
 }
 
-/// Most coordinates that offsets of bound clues are kept of.
+/// The largest number of coordinates for which offsets of bound clues are stored.
 const COORDINATES: usize = 2;
 
-/// What is kept of a clue beside its bytes and b: nothing of a plain one.
+/// The data of a bound clue that is stored in addition to its bytes and b; zeros for a plain clue.
 struct Tail {
     rows: [[u32; OFFSET_LEN]; COORDINATES],
     fingerprint: u32,
 }
 
 impl ClueBatch {
-    /// The same with bound clues. Signatures are the board's to check.
+    /// Builds a batch of bound clues, otherwise like [`ClueBatch::new`]. The board checks signatures.
     ///
-    /// Panics: when clues or payloads have 0 bytes.
+    /// Panics: if clues have 0 bytes.
     pub fn bound(
         params: &Params,
         placement: &Placement,
@@ -63,10 +63,10 @@ impl ClueBatch {
         Self::parsed(params, placement, bytes, clue_bytes, &parser, Some(to))
     }
 
-    /// Checks up to `slots` clues laid one after another and gives each its slot; those that do
-    /// not parse count as impertinent.
+    /// Checks up to `slots` concatenated clues and assigns each to its slot. Clues that do not parse count as
+    /// impertinent.
     ///
-    /// Panics: when clues have 0 bytes.
+    /// Panics: if clues have 0 bytes.
     pub fn new(params: &Params, placement: &Placement, bytes: Vec<u8>, clue_bytes: usize) -> Self {
         let parser = ClueParser::new(&params.clue);
         Self::parsed(params, placement, bytes, clue_bytes, &parser, None)
@@ -135,12 +135,12 @@ impl ClueBatch {
         }
     }
 
-    /// Of bound clues: their fingerprints, by message; 0 of one that did not parse.
+    /// Returns the fingerprints of bound clues, by message; 0 for clues that did not parse.
     pub fn fingerprints(&self) -> &[u32] {
         &self.coordinates.fingerprints
     }
 
-    /// Clues that did not parse.
+    /// Returns the number of clues that did not parse.
     pub fn unusable(&self) -> usize {
         self.coordinates.unusable
     }
@@ -149,9 +149,11 @@ impl ClueBatch {
         &self.coordinates
     }
 
-    /// Diagonals `giant * baby + j` for all j, turned back by the giant step, as coefficients modulo
-    /// p, one after another into `out`: at column z of the clue in slot w (its column z - giant * baby)
-    /// stands `Neg^0(a_w)[z + j]`. Panics: on a wrong length.
+    /// Writes the diagonals `giant * baby + j` for all j, rotated back by the giant step, as coefficients
+    /// modulo p, one after another into `out`. Column z of slot w, whose clue is at column z - giant * baby,
+    /// contains `Neg^0(a_w)[z + j]`.
+    ///
+    /// Panics: if `out` has another length.
     pub fn diagonals(&self, params: &Params, giant: usize, out: &mut [u32]) {
         let (n, baby) = (params.slots(), params.spec().baby);
         assert_eq!(out.len(), n * baby, "a row for each diagonal");
@@ -179,7 +181,7 @@ mod tests {
     use super::*;
     use omr_protocol::Clue;
 
-    /// Every diagonal of a batch that is not full, against its definition.
+    /// Compares every diagonal of a batch that is not full with its definition.
     #[test]
     fn diagonals_are_those_of_the_matrix() {
         let params = Params::named(crate::clear::Spec::TINY_SOPHOMR).unwrap();
@@ -197,8 +199,10 @@ mod tests {
         let placement = Placement::new(&[4; 32], 0, n);
         let batch = ClueBatch::new(&params, &placement, bytes.concat(), bytes[0].len());
         assert_eq!(batch.unusable(), 1);
-        let usable = |slot: usize| clues.get(placement.messages()[slot] as usize);
-        let usable = |slot| usable(slot).filter(|clue| clue.b[0] != 3);
+        let usable = |slot: usize| {
+            let clue = clues.get(placement.messages()[slot] as usize);
+            clue.filter(|clue| clue.b[0] != 3)
+        };
         for slot in 0..n {
             let expected = usable(slot).map_or([p as u32 / 2; 2], |clue| [clue.b[0], clue.b[1]]);
             let b = &batch.coordinates.b;

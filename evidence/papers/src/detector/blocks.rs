@@ -1,11 +1,11 @@
-//! How the coefficients that are expanded are cut into blocks, one subtree of the expansion each.
+//! The division of the expanded coefficients into blocks, each one subtree of the expansion.
 
 use super::Bundles;
 use crate::clear::Params;
 use omr_bgv::Plain;
 use omr_ring::RingError;
 
-/// `count` blocks of `len` leaves. Leaf t of block beta is the coefficient `v (beta + count t)` of the
+/// `count` blocks of `len` leaves each. Leaf t of block beta is the coefficient `v (beta + count t)` of the
 /// pertinency vector, and its row is
 /// `v sum_j eta_j^(beta + count t) row_j = v sum_kappa kappa^t sum_(j: eta_j^count = kappa) eta_j^beta row_j`.
 pub(crate) struct Blocks {
@@ -13,15 +13,17 @@ pub(crate) struct Blocks {
     pub(crate) len: usize,
     /// The transform over the `kappa`.
     pub(crate) plain: Plain,
-    /// For each index of the evaluation domain, which of the `kappa` it takes: that of the inverse
-    /// root, since the sum over `kappa^t` is an inverse transform at inverse roots.
+    /// The number of the `kappa` for each index of the evaluation domain. It is that of the inverse root,
+    /// because the sum over `kappa^t` is an inverse transform at inverse roots.
     pub(crate) gather: Vec<u32>,
-    /// `eta_j` of each bundle.
+    /// The `eta_j` of each bundle.
     pub(crate) roots: Vec<u64>,
 }
 
 impl Blocks {
-    /// Panics: when a block would span several small ciphertexts.
+    /// Divides the bundles of a batch into `count` blocks.
+    ///
+    /// Panics: if a block would span several small ciphertexts.
     pub(crate) fn new(params: &Params, bundles: &Bundles, count: usize) -> Result<Self, RingError> {
         let (n, len) = (params.slots(), bundles.count() / count);
         assert!(len <= params.small.n(), "a block within a ciphertext");
@@ -57,28 +59,29 @@ impl Blocks {
         })
     }
 
-    /// The bundle number `slice` of those over `kappa = row len/2 + column`.
+    /// Returns the bundle number `slice` of those whose `kappa` is `row len/2 + column`.
     fn bundle(bundles: &Bundles, len: usize, kappa: usize, slice: usize) -> usize {
         let half = len / 2;
         let (row, column) = (kappa / half, kappa % half);
         row * bundles.count() / 2 + slice * half + column
     }
 
-    /// The `kappa` of a bundle.
+    /// Returns the number of a bundle's `kappa`.
     pub(crate) fn kappa(&self, bundle: usize) -> usize {
         let (half, row_len) = (self.len / 2, self.roots.len() / 2);
         bundle / row_len * half + bundle % half
     }
 
-    /// Small ciphertext, level and node of the subtree of block `beta`, where a ciphertext becomes
-    /// `parts`: the node holds the coefficients that are its number modulo `2^level`.
+    /// Returns the small ciphertext, level and node of the subtree of block `beta`, if a large ciphertext
+    /// becomes `parts` small ones. The node contains the coefficients whose number is congruent to its own
+    /// modulo `2^level`.
     pub(crate) fn root(&self, beta: usize, size: usize, parts: usize) -> (usize, usize, usize) {
         let first = size * beta;
         let level = (size * self.count / parts).trailing_zeros() as usize;
         (first % parts, level, first / parts)
     }
 
-    /// Leaf number t of the `place`-th leaf that the depth-first expansion of a block comes to.
+    /// Returns the number t of the leaf that the depth-first expansion of a block reaches at `place`.
     pub(crate) fn leaf(&self, place: usize) -> usize {
         let bits = self.len.trailing_zeros();
         place.reverse_bits() >> (usize::BITS - bits)
@@ -89,7 +92,7 @@ impl Blocks {
 mod tests {
     use super::*;
 
-    /// The rows of all leaves, from the definition.
+    /// Compares the rows of all leaves with their definition.
     #[test]
     fn transforms_are_sums_over_bundles() {
         let params = crate::detector::params_of("insecure-tiny-perfomr1-v1");

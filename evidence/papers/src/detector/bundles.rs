@@ -1,10 +1,11 @@
-//! Which slots form a bundle.
+//! The assignment of slots to bundles.
 
-use super::EarlierError;
+use super::PaperError;
 use crate::clear::Params;
 use omr_protocol::Mismatch;
 
-/// Bundles of `size` slots each: those at the roots `omega zeta` with `zeta^size = 1`, whose sum is a trace.
+/// Bundles of `size` slots each: the slots at the roots `omega zeta` with `zeta^size = 1`, whose sum is a
+/// trace.
 ///
 /// Bundle `j = row count/2 + c` has the slots of that row in the columns `c, c + count/2, ...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,30 +15,30 @@ pub struct Bundles {
 }
 
 impl Bundles {
-    /// Bundles of `size` messages in a batch.
+    /// Returns bundles of `size` messages in a batch.
     ///
-    /// Errors: `BundleSize` unless `size` is a power of two up to 16 that leaves 256 bundles.
-    pub fn new(params: &Params, size: usize) -> Result<Self, EarlierError> {
+    /// Errors: `BundleSize` if `size` is not a power of two up to 16, or leaves fewer than 256 bundles.
+    pub fn new(params: &Params, size: usize) -> Result<Self, PaperError> {
         let slots = params.slots();
         let largest = (slots / 256).min(16);
         if size.is_power_of_two() && size <= largest {
             Ok(Self { slots, size })
         } else {
-            Err(EarlierError::BundleSize(Mismatch::new(largest, size)))
+            Err(PaperError::BundleSize(Mismatch::new(largest, size)))
         }
     }
 
-    /// Messages in a bundle.
+    /// Returns the number of messages in a bundle.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Bundles in a batch.
+    /// Returns the number of bundles in a batch.
     pub fn count(&self) -> usize {
         self.slots / self.size
     }
 
-    /// The slots of bundle `bundle`; which message lies where, [`omr_protocol::Placement`] says.
+    /// Returns the slots of bundle `bundle`. [`omr_protocol::Placement`] determines the messages in them.
     pub fn slots(&self, bundle: usize) -> impl Iterator<Item = usize> + use<> {
         let half = self.count() / 2;
         let (row, column) = (bundle / half, bundle % half);
@@ -45,7 +46,7 @@ impl Bundles {
         (0..self.size).map(move |i| first + i * half)
     }
 
-    /// The bundle of a slot, and which of the bundle's slots it is.
+    /// Returns the bundle of a slot, and the slot's number within the bundle.
     pub fn locate(&self, slot: usize) -> (usize, usize) {
         let (half, row_len) = (self.count() / 2, self.slots / 2);
         let (row, column) = (slot / row_len, slot % row_len);
@@ -78,7 +79,7 @@ mod tests {
         }
         for size in [0, 3, 16, 4096] {
             let error = Bundles::new(&params, size).err();
-            assert!(matches!(error, Some(EarlierError::BundleSize(_))));
+            assert!(matches!(error, Some(PaperError::BundleSize(_))));
         }
     }
 }

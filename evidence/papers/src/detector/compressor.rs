@@ -1,10 +1,10 @@
-//! From pertinency vectors to a digest.
+//! The compression of pertinency vectors to a digest.
 
 use super::blocks::Blocks;
 use super::pack::pack;
 use super::rows::{BundleRows, LeafRows, TILE};
 use super::sums::{GROUP, Scratch, Sums};
-use super::{Bundles, EarlierError, Pertinency, RowShape, RowSource, check_stopped};
+use super::{Bundles, PaperError, Pertinency, RowShape, RowSource, check_stopped};
 use crate::clear::{DetectionKey, Params};
 use omr_bgv::{Expander, GaloisKey};
 use omr_compress::finish;
@@ -15,16 +15,16 @@ use omr_rlwe::{Rlwe, SharedKey};
 use rayon::prelude::*;
 use std::time::Instant;
 
-/// Bytes of rows that are held, unless told otherwise.
+/// The default limit for bytes of rows in memory.
 const ROW_BYTES: usize = 1 << 30;
 
-/// Levels of a block that are expanded before its subtrees go to threads.
+/// The number of levels of a block that are expanded before its subtrees are distributed to threads.
 const SPLIT: usize = 3;
 
-/// Least leaves of a block.
+/// The smallest number of leaves in a block.
 const LEAST: usize = 64;
 
-/// Makes the sums `sum_j PV_j row_j` over the bundles of all batches.
+/// A computation of the sums `sum_j PV_j row_j` over the bundles of all batches.
 pub struct Compressor<'a> {
     params: &'a Params,
     expansion: &'a [GaloisKey],
@@ -37,15 +37,15 @@ pub struct Compressor<'a> {
 }
 
 impl<'a> Compressor<'a> {
-    /// For digests of this shape.
+    /// Prepares a digest of this shape.
     ///
-    /// Errors: `NoExpansion` when the key lacks the automorphisms; `Empty`.
+    /// Errors: `NoExpansion` if the key lacks the automorphisms; `Empty` if the shape has no sums.
     pub fn new(
         params: &'a Params,
         key: &'a DetectionKey,
         bundles: Bundles,
         shape: RowShape,
-    ) -> Result<Self, EarlierError> {
+    ) -> Result<Self, PaperError> {
         Self::with_keys(params, &key.merge, &key.last, bundles, shape)
     }
 
@@ -55,13 +55,13 @@ impl<'a> Compressor<'a> {
         last: &'a SharedKey,
         bundles: Bundles,
         shape: RowShape,
-    ) -> Result<Self, EarlierError> {
+    ) -> Result<Self, PaperError> {
         if params.circuit().least_width > 1 {
             let found = params.name();
-            return Err(EarlierError::NoExpansion(found));
+            return Err(PaperError::NoExpansion(found));
         }
         if shape.positions() == 0 {
-            return Err(EarlierError::Empty);
+            return Err(PaperError::Empty);
         }
         Ok(Self {
             params,
@@ -75,18 +75,19 @@ impl<'a> Compressor<'a> {
         })
     }
 
-    /// Holds at most so many bytes of rows, as far as blocks of 64 leaves allow: halving them costs as
-    /// many products modulo p again.
+    /// Limits the bytes of rows in memory, as far as blocks of at least 64 leaves allow. Half the limit doubles
+    /// the products modulo p.
     pub fn with_row_bytes(self, row_bytes: usize) -> Self {
         Self { row_bytes, ..self }
     }
 
-    /// Seconds by stage; of expansion and products those of all threads together.
+    /// Returns the seconds of each stage. Expansion and products run side by side and share the time that
+    /// passed.
     pub fn stages(&self) -> &Stages {
         &self.stages
     }
 
-    /// Blocks that the leaves of a batch are cut into.
+    /// Returns the number of blocks that the leaves of a batch are divided into.
     fn blocks(&self) -> usize {
         let leaves = self.bundles.count();
         let bytes = self.shape.positions().div_ceil(TILE) * TILE * size_of::<u32>();
@@ -99,31 +100,31 @@ impl<'a> Compressor<'a> {
 
     /// Adds the bundles of a batch.
     ///
-    /// Errors: `Parts`; `Position` and `Residue` of `rows`; stopped. Nothing has been added where rows are
-    /// refused; after `Stopped` the sums are of no use.
+    /// Errors: `Parts`; `Position` and `Residue` of `rows`; `Stopped`. Nothing was added if rows are refused;
+    /// after `Stopped` the sums are useless.
     pub fn add_batch(
         &mut self,
         pertinency: &Pertinency,
         rows: &RowSource,
         progress: &dyn Progress,
-    ) -> Result<(), EarlierError> {
+    ) -> Result<(), PaperError> {
         let params = self.params;
         let (expected, found) = (params.slots() / params.small.n(), pertinency.parts.len());
         if expected != found {
-            return Err(EarlierError::Parts(Mismatch::new(expected, found)));
+            return Err(PaperError::Parts(Mismatch::new(expected, found)));
         }
-        let rows = self.stages.time("reading", || {
+        let bundle_rows = self.stages.time("reading", || {
             BundleRows::read(params, &self.bundles, self.shape, rows)
         })?;
         let blocks = Blocks::new(params, &self.bundles, self.blocks())?;
         let expander = expander(params, self.expansion);
         let mut factors = vec![self.unit(pertinency.scale, blocks.len); self.bundles.count()];
-        // Fresh pages are dear: one block after another uses the same.
+        // Fresh pages are expensive: all blocks use the same ones.
         let mut leaf_rows = LeafRows::default();
         progress.stage("expansion", blocks.count as u64);
         for beta in 0..blocks.count {
             self.stages.time("rows", || {
-                rows.leaves(params, &blocks, &factors, &mut leaf_rows);
+                bundle_rows.leaves(params, &blocks, &factors, &mut leaf_rows);
             });
             let (part, level, number) = blocks.root(beta, self.bundles.size(), expected);
             let node = expander.node(&pertinency.parts[part], level, number);
@@ -134,7 +135,7 @@ impl<'a> Compressor<'a> {
                 expansion += seconds[0];
                 products += seconds[1];
             }
-            // Threads work side by side: the stages share the time that passed as they share theirs.
+            // Threads work side by side: the stages divide the time that passed in proportion to their work.
             let both = (expansion + products).max(f64::MIN_POSITIVE);
             let passed = started.elapsed().as_secs_f64() / both;
             self.stages.count("expansion", passed * expansion);
@@ -147,8 +148,8 @@ impl<'a> Compressor<'a> {
         Ok(())
     }
 
-    /// What all rows are multiplied by: v, the transform's length, and what undoes the scales that sums
-    /// gather before and after.
+    /// Returns the factor of all rows: v, the transform's length, and the inverse of the scales that sums
+    /// collect before and after.
     fn unit(&self, scale: u64, transform: usize) -> u64 {
         let (params, p) = (self.params, self.params.p());
         let expansion = p.reduce(params.small.n() as u64);
@@ -160,8 +161,8 @@ impl<'a> Compressor<'a> {
         p.mul(wanted, p.inv(gathered))
     }
 
-    /// The sums of a block, subtree by subtree, which are spread over the threads, with each one's seconds
-    /// of expansion and of products.
+    /// Returns the sums of a block's subtrees, which are distributed to the threads, each with its seconds of
+    /// expansion and of products.
     fn block(
         &self,
         expander: &Expander,
@@ -195,14 +196,14 @@ impl<'a> Compressor<'a> {
         nodes.into_par_iter().enumerate().map(work).collect()
     }
 
-    /// The sums before they are rounded: for measuring noise.
+    /// Returns the sums before they are rounded, for measuring noise.
     #[cfg(test)]
     pub(crate) fn sums(&self) -> &Sums {
         &self.sums
     }
 
-    /// The digest's ciphertexts, in the ring of digests and rounded as SophOMR's: part k of all of
-    /// them together has the sums `n' k` to `n' (k + 1)`, as many as there are.
+    /// Returns the digest's ciphertexts, in the ring of digests and rounded like SophOMR's. Part k of all of
+    /// them together contains the sums `n' k` to `n' (k + 1)`, as far as there are any.
     pub fn finish(mut self) -> (Vec<PackedCiphertext>, Stages) {
         let (sums, last, positions) = (self.sums.ciphertexts(), self.last, self.shape.positions());
         let made = self
@@ -212,8 +213,8 @@ impl<'a> Compressor<'a> {
     }
 }
 
-/// Expansion down to single coefficients by the keys of all merge levels: merging goes the same way back, its first
-/// level is the last of expansion.
+/// Returns an expander down to single coefficients that uses the keys of all merge levels. Merging is the
+/// reverse of expansion: its first level is the last of expansion.
 fn expander<'a>(params: &'a Params, merge: &'a [GaloisKey]) -> Expander<'a> {
     let keys = merge.iter().rev().collect();
     Expander::new(&params.small, &params.small_basis(), params.p(), keys)

@@ -1,8 +1,8 @@
-//! From clues to pertinency vectors.
+//! The computation of pertinency vectors from clues.
 
 use super::affine::{self, BabySteps};
-use super::{Bundles, ClueBatch, Compressor, EarlierError, Indices, RowShape};
-use crate::clear::{DetectionKey, EarlierParams, Params};
+use super::{Bundles, ClueBatch, Compressor, Indices, PaperError, RowShape};
+use crate::clear::{DetectionKey, PaperParams, Params};
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_detector::{DetectorError, Progress, Stages};
 use omr_ring::{Reservation, Wiper};
@@ -12,23 +12,23 @@ use std::sync::Arc;
 /// The pertinency vector of a batch in the small ring: part i has the coefficients `c_(D t + i)`.
 pub struct Pertinency {
     pub(crate) parts: Vec<Rlwe>,
-    /// What messages are multiplied by, modulo p.
+    /// The factor, modulo p, that messages are multiplied by.
     pub(crate) scale: u64,
 }
 
-/// A detection key of an earlier scheme, ready to scan batches of clues. `Send + Sync`.
-pub struct EarlierDetector {
-    pub(super) params: Arc<EarlierParams>,
+/// A detection key of the papers' schemes, ready to scan batches of clues. It is `Send + Sync`.
+pub struct PaperDetector {
+    pub(super) params: Arc<PaperParams>,
     key: DetectionKey,
-    /// What affine transforms work in.
+    /// The memory of affine transforms.
     _memory: Reservation,
     /// Dropped after the key.
     _wiper: Wiper,
 }
 
-impl EarlierDetector {
-    /// A detector for one recipient's key, which takes the memory that digests work in from the system.
-    pub fn new(params: Arc<EarlierParams>, key: DetectionKey) -> Self {
+impl PaperDetector {
+    /// Returns a detector for one recipient's key. It allocates the memory that digests need.
+    pub fn new(params: Arc<PaperParams>, key: DetectionKey) -> Self {
         let rings = &params.params;
         let key = DetectionKey {
             product: key
@@ -54,19 +54,19 @@ impl EarlierDetector {
         }
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn params(&self) -> &Params {
         &self.params.params
     }
 
-    /// The key.
+    /// Returns the key.
     pub fn key(&self) -> &DetectionKey {
         &self.key
     }
 
-    /// The turned secrets, for [`EarlierDetector::affine`].
+    /// Returns the rotated secrets, for [`PaperDetector::affine`].
     ///
-    /// Errors: parameters that do not fit the circuit; stopped.
+    /// Errors: `Eval` if the parameters do not fit the circuit; `Stopped`.
     pub fn baby_steps(&self, progress: &dyn Progress) -> Result<Arc<BabySteps>, DetectorError> {
         let stop = || progress.is_stopped();
         let ev = self.evaluator().stopped_by(&stop);
@@ -74,9 +74,9 @@ impl EarlierDetector {
         Ok(Arc::new(steps))
     }
 
-    /// The distances `b - A s` of a batch of clues for all coordinates, at level 1.
+    /// Returns the distances `b - A s` of a batch of clues for all coordinates, at level 1.
     ///
-    /// Errors: parameters that do not fit the circuit; stopped.
+    /// Errors: `Eval` if the parameters do not fit the circuit; `Stopped`.
     pub fn affine(
         &self,
         steps: &BabySteps,
@@ -88,7 +88,7 @@ impl EarlierDetector {
         affine::transform(&ev, self.params(), &self.key, steps, clues, progress)
     }
 
-    /// The parts of a pertinency vector in the small ring, and what they are multiplied by.
+    /// Returns the parts of a pertinency vector in the small ring, with their scale.
     pub fn ring_switch(&self, pertinent: Ciphertext) -> Pertinency {
         let (params, scale) = (self.params(), pertinent.scale());
         let descent = Descent {
@@ -100,33 +100,33 @@ impl EarlierDetector {
         Pertinency { parts, scale }
     }
 
-    /// The pertinency vector of a batch of clues, ready for [`Compressor::add_batch`].
+    /// Returns the pertinency vector of a batch of clues, ready for [`Compressor::add_batch`].
     ///
-    /// Errors: parameters that do not fit the circuit; stopped.
+    /// Errors: `Eval` if the parameters do not fit the circuit; `Stopped`.
     pub fn pertinency_vector(
         &self,
         steps: &BabySteps,
         clues: &ClueBatch,
         progress: &dyn Progress,
         stages: &mut Stages,
-    ) -> Result<Pertinency, EarlierError> {
+    ) -> Result<Pertinency, PaperError> {
         let d = stages.time("affine", || self.affine(steps, clues, progress))?;
         let pertinent = stages.time("range_check", || self.range_check(&d, progress))?;
         Ok(stages.time("ring_switch", || self.ring_switch(pertinent)))
     }
 
-    /// A digest with payloads under this detector's key, to which batches are added.
+    /// Starts a digest with payloads under this detector's key. Batches are then added to it.
     ///
     /// Errors: as [`Compressor::new`].
     pub fn compressor(
         &self,
         bundles: Bundles,
         shape: RowShape,
-    ) -> Result<Compressor<'_>, EarlierError> {
+    ) -> Result<Compressor<'_>, PaperError> {
         Compressor::new(self.params(), &self.key, bundles, shape)
     }
 
-    /// A digest of OMD1p under this detector's key, to which batches are added.
+    /// Starts a digest of OMD1p under this detector's key. Batches are then added to it.
     pub fn indices(&self) -> Indices<'_> {
         Indices::new(self.params(), &self.key.last)
     }

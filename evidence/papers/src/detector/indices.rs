@@ -1,4 +1,4 @@
-//! OMD1p's digest (Liu, Tromer 2021): pertinency vectors, those of several batches as the bits of one.
+//! OMD1p's digest (Liu, Tromer 2021): pertinency vectors. Several batches share one as its bits.
 
 use super::{Pertinency, pack};
 use crate::clear::Params;
@@ -6,13 +6,14 @@ use omr_compress::finish;
 use omr_protocol::PackedCiphertext;
 use omr_rlwe::{Rlwe, SharedKey};
 
-/// Adds up `2^t PV_t` in the small ring, as many batches as p has bits less one in a vector
-/// ([`crate::codec::IndexBitmap`]). Nothing is unpacked: all coefficients are sent, and the recipient makes slots of them.
+/// A sum of `2^t PV_t` in the small ring. One vector contains one batch fewer than p has bits
+/// ([`crate::codec::IndexBitmap`]). Slots are not unpacked: all coefficients are sent, and the recipient
+/// converts them to slots.
 pub struct Indices<'a> {
     params: &'a Params,
     last: &'a SharedKey,
     batches: usize,
-    /// The parts of one vector after another.
+    /// The parts of all vectors, vector by vector.
     sums: Vec<Rlwe>,
 }
 
@@ -51,7 +52,7 @@ impl<'a> Indices<'a> {
         }
     }
 
-    /// The digest's ciphertexts: all coefficients, in the ring of digests and rounded as SophOMR's.
+    /// Returns the digest's ciphertexts: all coefficients, in the ring of digests and rounded like SophOMR's.
     pub fn finish(self) -> Vec<PackedCiphertext> {
         let positions = self.sums.len() * self.params.small.n();
         pack::pack(self.params, self.last, &self.sums, positions)

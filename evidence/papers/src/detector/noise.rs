@@ -3,27 +3,27 @@
 use crate::clear::Params;
 use omr_rlwe::noise::{self, NoiseModel};
 
-/// Predicted noise, log2 of the root mean square: of a coefficient, where nothing else is said.
+/// Predicted noise as log2 of the root mean square, of a coefficient unless stated otherwise.
 ///
-/// Every level of the expansion maps `e` to `(1 +- sigma) e` and adds a key switch's noise. The products of
-/// the automorphisms below a level are all different and no one but 1 has a trace, so that
-/// each level doubles the mean square of an embedding: after `log2 n'` levels the start has grown by
-/// `n'` in a coefficient (the constant one alone), and the key switches of all levels together are as
-/// large as if each coefficient of the start had one more.
+/// Every level of the expansion maps `e` to `(1 +- sigma) e` and adds a key switch's noise. The products of the
+/// automorphisms below a level are all different, and only 1 has a trace, so that each level doubles the mean
+/// square of an embedding. After `log2 n'` levels the start has grown by `n'` in a coefficient (the constant
+/// one), and the key switches of all levels together are as large as if each coefficient of the start had one
+/// more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SumNoise {
-    /// A part of the pertinency vector after the ring switch.
+    /// The noise of a part of the pertinency vector after the ring switch.
     pub start: f64,
-    /// What one key switch of the expansion adds.
+    /// The noise that one key switch of the expansion adds.
     pub key_switch: f64,
-    /// A leaf: root of the sum of the squares of its coefficients.
+    /// The noise of a leaf: the root of the sum of the squares of its coefficients.
     pub leaf: f64,
-    /// A sum of the digest, before it is rounded.
+    /// The noise of a sum of the digest, before it is rounded.
     pub sum: f64,
 }
 
 impl SumNoise {
-    /// With a pertinency vector from the range check, for `leaves` of them in all batches.
+    /// Predicts the noise for `leaves` leaves in all batches, with a pertinency vector from the range check.
     pub fn new(params: &Params, leaves: usize) -> Self {
         let large = params.spec().rings.noise_model();
         let small = small_model(params);
@@ -34,7 +34,7 @@ impl SumNoise {
         Self::from_start(params, start, leaves)
     }
 
-    /// With the noise of a coefficient of the small ciphertexts.
+    /// Predicts the noise from that of a coefficient of the small ciphertexts.
     pub fn from_start(params: &Params, start: f64, leaves: usize) -> Self {
         let small = small_model(params);
         let shape = &params.small_shape;
@@ -53,7 +53,7 @@ impl SumNoise {
         }
     }
 
-    /// Bits of modulus that the sums need: 14 standard deviations, and the sign.
+    /// Returns the bits of modulus that the sums need: 14 standard deviations, and the sign.
     pub fn needed_bits(&self) -> f64 {
         self.sum + 14f64.log2() + 1.0
     }

@@ -1,11 +1,12 @@
-//! Sums in the ring of digests.
+//! Conversion of sums to the ring of digests.
 
 use crate::clear::Params;
 use omr_compress::finish;
 use omr_protocol::PackedCiphertext;
 use omr_rlwe::{Rlwe, SharedKey};
 
-/// The first `positions` coefficients of all ciphertexts together: part k has those from `n' k` on.
+/// Returns the first `positions` coefficients of all ciphertexts together. Part k contains the coefficients
+/// from `n' k` on.
 pub(crate) fn pack(
     params: &Params,
     last: &SharedKey,

@@ -1,24 +1,26 @@
-//! The range check of any number of coordinates: 1 where every one lies in the window, else 0.
+//! The range check of any number of coordinates: 1 if all of them are in the window, else 0.
 //!
-//! *PVW, LWEmongrass* (Liu and Tromer 2021; Liu, Sotiraki, Tromer and Wang 2025). The published polynomial of degree
-//! p - 1 is 0 on the window and 1 elsewhere modulo p. It equals `(prod_(i <= r) (x^2 - i^2))^(p-1)`, which is evaluated
-//! here: the window in `Y = x^2`, the norm of both coordinates, and one power.
+//! *PVW, LWEmongrass* (Liu and Tromer 2021; Liu, Sotiraki, Tromer and Wang 2025). The published polynomial of
+//! degree p - 1 is 0 on the window and 1 elsewhere modulo p. It equals `(prod_(i <= r) (x^2 - i^2))^(p-1)`,
+//! which is evaluated here: the window in `Y = x^2`, the norm of both coordinates, and one power.
 //!
-//! *Integers* (PerfOMR2). a and b are lifted to `-q/2 .. q/2`, q = 408, and `d = b - a s` is never reduced: an integer
-//! of at most 13,260. The function of `u = d^2` is 0 where d is within 35 of a multiple of q and 1 elsewhere, interpolated
-//! at all 13,261 distances. The pertinency is the product of 1 less its value over eight coordinates.
+//! *Integers* (PerfOMR2). a and b are lifted to `-q/2 .. q/2`, q = 408, and `d = b - a s` is never reduced: an
+//! integer of at most 13,260 in absolute value. The function of `u = d^2` is 0 if d is within 35 of a multiple
+//! of q and 1 elsewhere, interpolated at all 13,261 distances. The pertinency is the product of 1 minus its
+//! value over eight coordinates.
 
-use super::{EarlierDetector, check_stopped};
+use super::{PaperDetector, check_stopped};
 use crate::EvenFunction;
 use crate::clear::DistanceTest;
 use omr_bgv::Ciphertext;
 use omr_detector::sophomr::range_check;
 use omr_detector::{DetectorError, Progress};
 
-impl EarlierDetector {
-    /// The pertinency vector, at the last level, from what [`EarlierDetector::affine`] gives.
+impl PaperDetector {
+    /// Returns the pertinency vector, at the last level, from the distances that [`PaperDetector::affine`]
+    /// returns.
     ///
-    /// Errors: parameters that do not fit the circuit; stopped.   Panics: without coordinates.
+    /// Errors: `Eval` if the parameters do not fit the circuit; `Stopped`.   Panics: without coordinates.
     pub fn range_check(
         &self,
         d: &[Ciphertext],
@@ -37,7 +39,8 @@ impl EarlierDetector {
         self.all(inside)
     }
 
-    /// Each coordinate's function is 0 or 1. One after another, since powers take much memory.
+    /// Returns 1 minus the polynomial's value, for each coordinate. Coordinates are evaluated one after
+    /// another, because powers take much memory.
     fn whole(
         &self,
         even: &EvenFunction,
@@ -59,7 +62,7 @@ impl EarlierDetector {
         Ok(inside)
     }
 
-    /// The product of values that are 0 or 1.
+    /// Returns the product of values that are 0 or 1.
     fn all(&self, mut values: Vec<Ciphertext>) -> Result<Ciphertext, DetectorError> {
         let (ev, key) = (self.evaluator(), self.key());
         while values.len() > 1 {

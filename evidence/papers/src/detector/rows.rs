@@ -1,59 +1,59 @@
-//! The rows of bundles, read once a batch, and the rows of leaves, made block by block.
+//! The rows of bundles, read once for each batch, and the rows of leaves, computed block by block.
 
 use super::blocks::Blocks;
-use super::{Bundles, EarlierError};
+use super::{Bundles, PaperError};
 use crate::clear::Params;
 use omr_ring::{Kernels, Modulus};
 use rayon::prelude::*;
 
-/// Positions whose transforms are made together, and so lie together: a cache line of residues.
+/// The number of positions whose transforms are computed together, and are adjacent: a cache line of residues.
 pub(crate) const TILE: usize = 16;
 
-/// Bundles read together, for the same reason.
+/// The number of bundles that are read together: a cache line of residues.
 const TOGETHER: usize = 16;
 
-/// Which sums a digest has: first those of the index, then those of the payloads.
+/// The layout of a digest's sums: first the sums of the index, then those of the payloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowShape {
-    /// Positions of the index part.
+    /// The number of positions in the index part.
     pub index: usize,
-    /// Combinations of the random linear code.
+    /// The number of combinations of the random linear code.
     pub combinations: usize,
-    /// Symbols of all payloads of a bundle, one after another.
+    /// The number of symbols in all payloads of a bundle together.
     pub symbols: usize,
 }
 
 impl RowShape {
-    /// All sums.
+    /// Returns the number of all sums.
     pub fn positions(&self) -> usize {
         self.index + self.combinations * self.symbols
     }
 
-    /// Where a digest has the sum of combination r over symbol s.
+    /// Returns the position of the sum of `combination` over `symbol` in a digest.
     pub fn payload(&self, combination: usize, symbol: usize) -> usize {
         self.index + symbol * self.combinations + combination
     }
 
-    /// Ciphertexts of the small ring that hold them.
+    /// Returns the number of ciphertexts of the small ring that contain all sums.
     pub(crate) fn ciphertexts(&self, n: usize) -> usize {
         self.positions().div_ceil(n)
     }
 }
 
-/// Adds the positions and values of a bundle.
+/// A function that appends the positions and values of a bundle.
 pub type Entries<'a> = dyn Fn(usize, &mut Vec<(u32, u32)>) + Sync + 'a;
 
-/// Fills in the values of a bundle.
+/// A function that writes the values of a bundle.
 pub type Values<'a> = dyn Fn(usize, &mut [u32]) + Sync + 'a;
 
 /// The rows of a batch's bundles: residues modulo p.
 #[derive(Clone, Copy)]
 pub struct RowSource<'a> {
-    /// Adds positions and values of a bundle in the index part; positions may repeat.
+    /// Appends the positions and values of a bundle in the index part. Positions may repeat.
     pub index: &'a Entries<'a>,
-    /// The weights of a bundle, one a combination.
+    /// Writes the weights of a bundle, one for each combination.
     pub weights: &'a Values<'a>,
-    /// The symbols of a bundle's payloads.
+    /// Writes the symbols of a bundle's payloads.
     pub symbols: &'a Values<'a>,
 }
 
@@ -61,7 +61,8 @@ pub struct RowSource<'a> {
 pub(crate) struct BundleRows {
     shape: RowShape,
     bundles: usize,
-    /// Bundle and value of the entries of each index position; where a position's begin.
+    /// The bundle and value of each index entry, by position; `begin` contains the first entry of each
+    /// position.
     entries: Vec<(u32, u32)>,
     begin: Vec<usize>,
     weights: Vec<u32>,
@@ -69,13 +70,15 @@ pub(crate) struct BundleRows {
 }
 
 impl BundleRows {
+    /// Reads and checks the rows of all bundles.
+    ///
     /// Errors: `Position`, `Residue`.
     pub(crate) fn read(
         params: &Params,
         bundles: &Bundles,
         shape: RowShape,
         source: &RowSource,
-    ) -> Result<Self, EarlierError> {
+    ) -> Result<Self, PaperError> {
         let (p, count) = (params.p().value(), bundles.count());
         let (entries, begin) = entries(p, count, shape.index, source)?;
         Ok(Self {
@@ -88,7 +91,8 @@ impl BundleRows {
         })
     }
 
-    /// Makes the rows of the leaves of a block; `factors`, one a bundle, multiply the bundles' rows.
+    /// Computes the rows of the leaves of a block. The bundles' rows are multiplied by `factors`, one for each
+    /// bundle.
     pub(crate) fn leaves(
         &self,
         params: &Params,
@@ -126,21 +130,22 @@ impl BundleRows {
     }
 }
 
-/// The index part, position by position.
+/// Reads the index part and sorts it by position: bundle and value of each entry, and the first entry of each
+/// position.
 #[allow(clippy::type_complexity)]
 fn entries(
     p: u64,
     bundles: usize,
     positions: usize,
     source: &RowSource,
-) -> Result<(Vec<(u32, u32)>, Vec<usize>), EarlierError> {
+) -> Result<(Vec<(u32, u32)>, Vec<usize>), PaperError> {
     let (mut all, mut row) = (Vec::new(), Vec::new());
     for bundle in 0..bundles {
         row.clear();
         (source.index)(bundle, &mut row);
         for &(position, value) in &row {
             if position as usize >= positions {
-                return Err(EarlierError::Position {
+                return Err(PaperError::Position {
                     bundle,
                     positions,
                     found: position as usize,
@@ -161,8 +166,8 @@ fn entries(
     Ok((all.into_iter().map(|(_, j, x)| (j, x)).collect(), begin))
 }
 
-/// Values of all bundles, column by column.
-fn columns(p: u64, bundles: usize, width: usize, fill: &Values) -> Result<Vec<u32>, EarlierError> {
+/// Reads the values of all bundles, column by column.
+fn columns(p: u64, bundles: usize, width: usize, fill: &Values) -> Result<Vec<u32>, PaperError> {
     let mut out = vec![0; bundles * width];
     let mut rows = vec![0; TOGETHER * width];
     for first in (0..bundles).step_by(TOGETHER) {
@@ -182,11 +187,11 @@ fn columns(p: u64, bundles: usize, width: usize, fill: &Values) -> Result<Vec<u3
     Ok(out)
 }
 
-fn residue(p: u64, bundle: usize, value: u32) -> Result<(), EarlierError> {
+fn residue(p: u64, bundle: usize, value: u32) -> Result<(), PaperError> {
     if u64::from(value) < p {
         Ok(())
     } else {
-        Err(EarlierError::Residue {
+        Err(PaperError::Residue {
             bundle,
             modulus: p,
             found: value.into(),
@@ -194,7 +199,7 @@ fn residue(p: u64, bundle: usize, value: u32) -> Result<(), EarlierError> {
     }
 }
 
-/// What the tiles of a block are made of.
+/// The inputs of the tiles of a block.
 struct Block<'a> {
     rows: &'a BundleRows,
     blocks: &'a Blocks,
@@ -226,7 +231,8 @@ impl Scratch {
 }
 
 impl Block<'_> {
-    /// `out`: leaf by leaf in the order of their expansion, the tile's positions of each.
+    /// Writes a tile to `out`: for each leaf, in the order of the expansion, its values at the tile's
+    /// positions.
     fn tile(&self, scratch: &mut Scratch, tile: usize, out: &mut [u32]) {
         let len = self.blocks.len;
         let end = self.rows.shape.positions().min((tile + 1) * TILE);
@@ -252,7 +258,7 @@ impl Block<'_> {
         }
     }
 
-    /// The sums over the bundles of each kappa, at a position of the index part.
+    /// Computes the sums over the bundles of each kappa, at a position of the index part.
     fn index(&self, position: usize, values: &mut [u64]) {
         values.fill(0);
         let entries = self.rows.begin[position]..self.rows.begin[position + 1];
@@ -263,7 +269,8 @@ impl Block<'_> {
         }
     }
 
-    /// The same for a combination of a symbol.
+    /// Computes the sums over the bundles of each kappa, for combination `at % combinations` of symbol
+    /// `at / combinations`.
     fn payload(&self, at: usize, scratch: &mut Scratch) {
         let (bundles, half) = (self.rows.bundles, self.blocks.len / 2);
         let (symbol, combination) = (
@@ -296,8 +303,8 @@ pub(crate) struct LeafRows {
 }
 
 impl LeafRows {
-    /// Coefficients `first..first + n` of the plaintexts of some leaves, `n` after `n`; `first` and `n` are
-    /// multiples of a tile.
+    /// Writes the coefficients `first..first + n` of the plaintexts of some leaves, leaf by leaf. `first` and
+    /// `n` are multiples of a tile.
     pub(crate) fn plaintexts(
         &self,
         places: std::ops::Range<usize>,
@@ -305,8 +312,7 @@ impl LeafRows {
         n: usize,
         out: &mut [u32],
     ) {
-        let tiles = self.words.chunks(self.leaves * TILE);
-        let mut tiles = tiles.skip(first / TILE);
+        let mut tiles = self.words.chunks(self.leaves * TILE).skip(first / TILE);
         for at in (0..n).step_by(TILE) {
             let tile = tiles.next();
             for (i, place) in places.clone().enumerate() {

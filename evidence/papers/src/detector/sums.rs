@@ -5,13 +5,13 @@ use crate::clear::Params;
 use omr_ring::{AlignedVec, Poly};
 use omr_rlwe::Rlwe;
 
-/// Leaves multiplied at a time: their products are reduced once.
+/// The number of leaves that are multiplied together and whose products are reduced once.
 pub(crate) const GROUP: usize = 16;
 
 /// Ciphertexts whose coefficients are the sums.
 pub(crate) struct Sums(Vec<Rlwe>);
 
-/// Rows that one group after another is made in.
+/// Buffers for the rows of one group after another.
 pub(crate) struct Scratch {
     coeffs: Vec<u32>,
     plain: Vec<AlignedVec>,
@@ -36,8 +36,8 @@ impl Sums {
         Self((0..ciphertexts).map(|_| zero()).collect())
     }
 
-    /// Adds `leaf_i row_i` for leaves of a block, the first in place `first`: a leaf is a constant, so that the
-    /// row's entries are its coefficients.
+    /// Adds `leaf_i row_i` for leaves of a block, the first at place `first`. A leaf is a constant, so the
+    /// row's entries become coefficients.
     pub(crate) fn add_group(
         &mut self,
         params: &Params,

@@ -1,4 +1,4 @@
-//! LWE clues against plain integers, byte by byte: `reference/earlier.py`.
+//! Compares LWE clues with those of plain integers, byte by byte: `reference/earlier.py`.
 
 use omr_papers::clear::{LweClueKey, LweKind, LweParams, LweSpec};
 use omr_papers::client::LweSecret;

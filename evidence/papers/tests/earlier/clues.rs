@@ -1,8 +1,8 @@
-//! Clues of the earlier schemes: they reach whom they should, and nobody else.
+//! Clues of the papers' schemes are pertinent to their recipient and to nobody else.
 
 use chacha20::ChaCha20Rng;
 use omr_client::{SecretKeyError, Sender};
-use omr_papers::clear::{EarlierSet, LweClueKey, LweKind, LweParams, LweSpec};
+use omr_papers::clear::{LweClueKey, LweKind, LweParams, LweSpec, PaperSet};
 use omr_papers::client::{LweSecret, LweSender, identity};
 use omr_protocol::{Clue, ClueError};
 use rand_core::SeedableRng;
@@ -11,7 +11,7 @@ fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])
 }
 
-/// Small ones of each kind: insecure, and otherwise alike.
+/// Returns a small set of each kind, which is insecure and otherwise alike.
 fn tiny() -> [LweParams; 3] {
     let kinds = [
         LweKind::Subset { rows: 900 },
@@ -38,7 +38,7 @@ fn tiny() -> [LweParams; 3] {
 fn repaired() -> Vec<LweParams> {
     let sets = ["omr2p-v1", "dos-perfomr-v1", "perfomr2-v1"];
     let lwe = |name| {
-        EarlierSet::named(name, false)
+        PaperSet::named(name, false)
             .unwrap()
             .lwe()
             .unwrap()
@@ -77,7 +77,7 @@ fn clues_reach_their_recipient_alone() {
 
 #[test]
 fn noise_scatters_as_computed() {
-    // The variance that the miss probability is computed from, measured.
+    // The measured variance is the one that the miss probability is computed from.
     for params in tiny() {
         let (spec, mut rng) = (params.spec(), rng(2));
         let variance = 0.4637f64.powi(2);
@@ -110,7 +110,7 @@ fn noise_scatters_as_computed() {
 #[test]
 fn perfomr1_clues_are_those_of_ring_lwe() {
     for name in ["perfomr1-as-published", "perfomr1-v2"] {
-        let set = EarlierSet::named(name, true).unwrap();
+        let set = PaperSet::named(name, true).unwrap();
         let params = set.ring().unwrap().unwrap();
         assert!(set.lwe().is_none());
         let mut rng = rng(3);
@@ -123,10 +123,10 @@ fn perfomr1_clues_are_those_of_ring_lwe() {
 }
 
 #[test]
-fn clues_that_reach_everybody_are_refused() {
+fn clues_pertinent_to_everybody_are_refused() {
     for params in tiny() {
         let (spec, mut rng) = (params.spec(), rng(4));
-        // What the check is for: zeros pass for whoever it is.
+        // The check is needed: zeros are pertinent to every recipient.
         let universal = Clue {
             a: vec![0; spec.n],
             b: vec![params.offset(); spec.coordinates],
@@ -144,7 +144,7 @@ fn clues_that_reach_everybody_are_refused() {
             _ => assert!(matches!(error, ClueError::Universal(_)), "{error}"),
         }
         if let LweKind::Lwemongrass { large, .. } = spec.kind {
-            // A short vector with zeros under the uniform part; with anything there it misses.
+            // A short vector with zeros under the uniform part; without these zeros it misses.
             let mut short = universal;
             short.a[..3].fill(1);
             let (secret, _) = identity(&params, &mut rng);
@@ -202,7 +202,7 @@ fn forged_secrets_are_refused() {
     let [_, lwemongrass, integers] = tiny();
     for params in [lwemongrass, integers] {
         let (secret, _) = identity(&params, &mut rng(6));
-        // Under a kind whose secrets are uniform any residues are written.
+        // Secrets of this kind are uniform, so any residues can be written.
         let mut spec = *params.spec();
         spec.kind = LweKind::Subset { rows: 1 };
         spec.coordinates = params.secret_coefficients() / spec.n;

@@ -64,9 +64,10 @@ fn sums_and_bundles_are_those_of_the_reference() {
         .map(|name| number(&case[name]) as usize);
         let field = Field::new(p as u32).unwrap();
         let seed = seed(&case["seed"]);
-        let bundles = (number(&case["bundles"]), bundle as u32);
+        let bundles = number(&case["bundles"]);
         let shape = BucketShape { rounds, buckets };
-        let index = IndexBuckets::new(p as u32, &seed, shape, bundles, bound).unwrap();
+        let index =
+            IndexBuckets::new(p as u32, &seed, shape, bundles, bundle as u32, bound).unwrap();
         let shape = CombinationShape { rows, weight };
         let support = case["support"].as_array().unwrap();
         let code = Combinations::new(p as u32, &seed, shape, support.len()).unwrap();

@@ -1,4 +1,5 @@
-//! Codes of OMR1p, OMR2p and PerfOMR: round trips, failure probabilities, and wrong sums: an error or
+//! Codes of OMR1p, OMR2p and PerfOMR: round trips and failure probabilities. Wrong sums yield an error or the
+//! right answer, never a wrong one.
 
 //! the right answer, never a wrong one.
 
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 
 const PRIMES: [u32; 4] = [257, 65_537, 786_433, 2_113_929_217];
 
-/// Index sums, and payload sums where each bundle has the given symbols.
+/// Returns the index sums, and the payload sums if each bundle has the given symbols.
 fn sums(
     p: u32,
     index: &IndexBuckets,
@@ -80,7 +81,7 @@ fn combinations_are_rarely_dependent() {
     assert_eq!(CombinationShape::sparse(50).rows, 100);
     assert_eq!(CombinationShape::perfomr(50).rows, 53);
     assert_eq!(CombinationShape::perfomr(100).rows, 106);
-    // No spare combination: one set of bundles in p - 1 is dependent.
+    // Without a spare combination, one set of bundles in p - 1 is dependent.
     let square = CombinationShape { rows: 9, weight: 9 };
     assert!((square.failure_log2(65_537, 9) + 16.0).abs() < 0.1);
 }
@@ -96,7 +97,7 @@ fn as_many_bundles_as_the_bound_come_back() {
             .collect();
         for seed in 0..5 {
             let shape = BucketShape::for_bound(bound);
-            let index = IndexBuckets::new(p, &[seed; 32], shape, (1 << 18, bundle), bound).unwrap();
+            let index = IndexBuckets::new(p, &[seed; 32], shape, 1 << 18, bundle, bound).unwrap();
             let shape = CombinationShape::dense(1);
             let code = Combinations::new(p, &[seed; 32], shape, 1).unwrap();
             let (sums, _) = sums(p, &index, &code, &support, &vec![vec![]; bound]);
@@ -130,7 +131,7 @@ fn payloads_come_back_byte_for_byte() {
         })
         .collect();
     let shape = BucketShape::for_bound(50);
-    let index = IndexBuckets::new(65_537, &[8; 32], shape, (1 << 19, 1), 50).unwrap();
+    let index = IndexBuckets::new(65_537, &[8; 32], shape, 1 << 19, 1, 50).unwrap();
     for shape in [CombinationShape::sparse(50), CombinationShape::perfomr(50)] {
         let code = Combinations::new(65_537, &[8; 32], shape, 50).unwrap();
         let (_, sums) = sums(65_537, &index, &code, &support, &rows);
@@ -138,7 +139,7 @@ fn payloads_come_back_byte_for_byte() {
         for (i, row) in (0..).zip(found) {
             assert_eq!(symbols.unpack(&row).unwrap(), payload(i));
         }
-        // A bundle too few, one too many, another count: told.
+        // A bundle too few, one too many, and another count are detected.
         let more = Bundle {
             index: 1 << 18,
             count: 1,
@@ -165,7 +166,9 @@ fn payloads_come_back_byte_for_byte() {
 #[test]
 fn numbers_that_do_not_fit_are_refused() {
     let shape = BucketShape::for_bound(3);
-    let index = |p, shape, bundles, bound| IndexBuckets::new(p, &[0; 32], shape, bundles, bound);
+    let index = |p, shape, (bundles, bundle), bound| {
+        IndexBuckets::new(p, &[0; 32], shape, bundles, bundle, bound)
+    };
     let dimension = |error| matches!(error, CodecError::Dimension(_));
     let none = BucketShape { rounds: 0, ..shape };
     assert!(dimension(index(257, shape, (0, 1), 3).unwrap_err()));
@@ -190,7 +193,7 @@ fn numbers_that_do_not_fit_are_refused() {
 
 proptest! {
     #[test]
-    fn bundles_round_trip_and_wrong_sums_are_told(
+    fn bundles_round_trip_and_wrong_sums_are_detected(
         p in prop::sample::select(&PRIMES[..]),
         width in 1..5u32,
         support in btree_map(0..1000u64, 1..3u32, 0..12),
@@ -201,7 +204,7 @@ proptest! {
         let mut support = bundles(&support);
         support.iter_mut().for_each(|own| own.count = own.count.min(bundle));
         let shape = BucketShape::for_bound(24);
-        let index = IndexBuckets::new(p, &seed, shape, (1000, bundle), 24).unwrap();
+        let index = IndexBuckets::new(p, &seed, shape, 1000, bundle, 24).unwrap();
         let code = Combinations::new(p, &seed, CombinationShape::dense(1), 1).unwrap();
         let none = vec![vec![]; support.len()];
         let (honest, _) = sums(p, &index, &code, &support, &none);
@@ -228,7 +231,7 @@ proptest! {
         let count = total(&support);
         let bound = 1 + below.index(count - 1);
         let shape = BucketShape::for_bound(bound);
-        let index = IndexBuckets::new(65_537, &[3; 32], shape, (500, 2), bound).unwrap();
+        let index = IndexBuckets::new(65_537, &[3; 32], shape, 500, 2, bound).unwrap();
         let code = Combinations::new(65_537, &[3; 32], CombinationShape::dense(1), 1).unwrap();
         let (sums, _) = sums(65_537, &index, &code, &support, &vec![vec![]; support.len()]);
         let found = index.find_support(&sums);
@@ -240,7 +243,7 @@ proptest! {
     }
 
     #[test]
-    fn payloads_solve_and_one_wrong_sum_is_told(
+    fn payloads_solve_and_one_wrong_sum_is_detected(
         p in prop::sample::select(&PRIMES[1..]),
         dense in any::<bool>(),
         support in btree_map(0..u64::MAX, 1..9u32, 1..15),
@@ -253,14 +256,14 @@ proptest! {
         let shape = if dense { CombinationShape::dense(15) } else { CombinationShape::sparse(15) };
         let code = Combinations::new(p, &seed, shape, 15).unwrap();
         let symbols: Vec<Vec<u32>> = values.chunks(2).take(support.len()).map(<[u32]>::to_vec).collect();
-        let index = IndexBuckets::new(p, &seed, BucketShape::for_bound(1), (u64::MAX, 1), 1).unwrap();
+        let index = IndexBuckets::new(p, &seed, BucketShape::for_bound(1), u64::MAX, 1, 1).unwrap();
         let (_, honest) = sums(p, &index, &code, &support, &symbols);
         prop_assert_eq!(code.solve(&support, 2, &honest), Ok(symbols.clone()));
         let mut wrong = honest;
         let at = at.index(wrong.len());
         wrong[at] = (wrong[at] + delta % p) % p;
         match code.solve(&support, 2, &wrong) {
-            // A combination that is nobody's only check: its sum is redundant and so noticed.
+            // This combination is redundant, so the error is detected.
             Err(DecodeError::Inconsistent(_)) => {}
             Ok(found) => prop_assert!(found == symbols, "a wrong payload"),
             Err(error) => prop_assert!(false, "{}", error),
@@ -277,7 +280,7 @@ proptest! {
         indices in vec(any::<(u64, u32)>(), 0..4),
     ) {
         let shape = BucketShape { rounds: 2, buckets: 7 };
-        let index = IndexBuckets::new(p, &[1; 32], shape, (u64::MAX, bundle), 2).unwrap();
+        let index = IndexBuckets::new(p, &[1; 32], shape, u64::MAX, bundle, 2).unwrap();
         let code = Combinations::new(p, &[1; 32], CombinationShape { rows: 4, weight: 2 }, 3).unwrap();
         let mut sums = raw;
         if fits {

@@ -1,4 +1,5 @@
-//! Digests of the earlier schemes in the clear: a board is judged clue by clue, what the detector would
+//! Digests of the papers' schemes in the clear: a board is tested clue by clue, the sums are those that a
+//! detector would compute, and the recipient decodes exactly the pertinent messages.
 
 //! add is added, and the recipient decodes exactly her messages.
 
@@ -6,8 +7,8 @@ use chacha20::ChaCha20Rng;
 use omr_client::letter::{Piece, Place, Reader, Writer};
 use omr_client::{BoundSender, ClueSeed};
 use omr_codec::{DecodeError, Field};
-use omr_papers::clear::{EarlierCodes, EarlierIndex, EarlierSet};
-use omr_papers::client::{EarlierDecodeError, LweSender, decode, identity};
+use omr_papers::clear::{PaperCodes, PaperIndex, PaperSet};
+use omr_papers::client::{LweSender, PaperDecodeError, decode, identity};
 use omr_protocol::clue::{Binding, FingerprintKey, Hashed};
 use omr_protocol::sophomr::packing;
 use omr_protocol::{ClueKind, Sealing};
@@ -21,18 +22,18 @@ fn payload(message: u64) -> Vec<u8> {
         .collect()
 }
 
-/// What the detector adds for these pertinent messages.
-fn sums(set: &EarlierSet, codes: &EarlierCodes, pertinent: &[u64]) -> (Vec<u32>, Vec<u32>) {
+/// Returns the sums that a detector computes for these pertinent messages.
+fn sums(set: &PaperSet, codes: &PaperCodes, pertinent: &[u64]) -> (Vec<u32>, Vec<u32>) {
     let pack = |message, symbols: &mut [u32]| {
         codes.symbols.pack(&payload(message), symbols).unwrap();
     };
     sums_of(set, codes, pertinent, &pack)
 }
 
-/// The same with symbols of any payloads.
+/// Returns these sums for payloads with any symbols, which `pack` writes.
 fn sums_of(
-    set: &EarlierSet,
-    codes: &EarlierCodes,
+    set: &PaperSet,
+    codes: &PaperCodes,
     pertinent: &[u64],
     pack: &dyn Fn(u64, &mut [u32]),
 ) -> (Vec<u32>, Vec<u32>) {
@@ -47,11 +48,11 @@ fn sums_of(
     for &message in pertinent {
         let bundle = message / u64::from(set.bundle);
         match &codes.index {
-            EarlierIndex::Bitmap(bitmap) => {
+            PaperIndex::Bitmap(bitmap) => {
                 let (slot, weight) = bitmap.place(message);
                 index_sums[slot] = field.add(index_sums[slot], weight);
             }
-            EarlierIndex::Buckets(buckets) => {
+            PaperIndex::Buckets(buckets) => {
                 let mut own = vec![0; index_sums.len()];
                 buckets.index_weights_into(bundle, &mut own);
                 add(&mut index_sums, &own);
@@ -75,8 +76,8 @@ fn sums_of(
 fn every_scheme_decodes_its_own_messages() {
     // 99,997 messages: the last bundle is not full.
     let pertinent = [0, 1, 7, 8, 4711, 65_535, 65_536, 99_995, 99_996];
-    for set in EarlierSet::all() {
-        let codes = EarlierCodes::new(&set, &[9; 32], 99_997, 10, BYTES).unwrap();
+    for set in PaperSet::all() {
+        let codes = PaperCodes::new(&set, &[9; 32], 99_997, 10, BYTES).unwrap();
         let (index_sums, payload_sums) = sums(&set, &codes, &pertinent);
         let found = decode(&codes, &index_sums, &payload_sums).unwrap();
         let count: u32 = found.iter().map(|bundle| bundle.count).sum();
@@ -110,9 +111,9 @@ fn every_scheme_decodes_its_own_messages() {
 }
 
 #[test]
-fn what_does_not_fit_is_told() {
-    for set in EarlierSet::all() {
-        let codes = EarlierCodes::new(&set, &[9; 32], 5000, 4, BYTES).unwrap();
+fn sums_and_bounds_that_do_not_fit_are_refused() {
+    for set in PaperSet::all() {
+        let codes = PaperCodes::new(&set, &[9; 32], 5000, 4, BYTES).unwrap();
         let (index, payload) = sums(&set, &codes, &[3, 100, 2000, 3000, 4999]);
         let many = decode(&codes, &index, &payload);
         if codes.payloads.is_some() {
@@ -123,13 +124,13 @@ fn what_does_not_fit_is_told() {
         let (_, others) = sums(&set, &codes, &[3, 2016]);
         if codes.payloads.is_some() {
             let error = decode(&codes, &index, &others).unwrap_err();
-            assert!(matches!(error, EarlierDecodeError::Sums(_)), "{error}");
+            assert!(matches!(error, PaperDecodeError::Sums(_)), "{error}");
         }
         assert!(decode(&codes, &index[1..], &payload).is_err());
         assert!(
-            EarlierCodes::new(&set, &[9; 32], 5000, 0, BYTES).is_err() || codes.payloads.is_none()
+            PaperCodes::new(&set, &[9; 32], 5000, 0, BYTES).is_err() || codes.payloads.is_none()
         );
-        assert!(EarlierCodes::new(&set, &[9; 32], 5000, 4, 0).is_err());
+        assert!(PaperCodes::new(&set, &[9; 32], 5000, 4, 0).is_err());
     }
 }
 
@@ -137,7 +138,7 @@ fn what_does_not_fit_is_told() {
 fn a_small_board_from_clues_to_payloads() {
     let mut rng = ChaCha20Rng::from_seed([8; 32]);
     for name in ["omr2p-v1", "perfomr2-v1", "dos-perfomr-v1"] {
-        let set = EarlierSet::named(name, false).unwrap();
+        let set = PaperSet::named(name, false).unwrap();
         let params = set.lwe().unwrap().unwrap();
         let (hers, key) = identity(&params, &mut rng);
         let (_, other) = identity(&params, &mut rng);
@@ -150,24 +151,24 @@ fn a_small_board_from_clues_to_payloads() {
             })
             .collect();
         assert_eq!(pertinent, own);
-        let codes = EarlierCodes::new(&set, &[1; 32], 12, 3, BYTES).unwrap();
+        let codes = PaperCodes::new(&set, &[1; 32], 12, 3, BYTES).unwrap();
         let (index, payloads) = sums(&set, &codes, &pertinent);
         let found = decode(&codes, &index, &payloads).unwrap();
-        let all = found
+        let all: Vec<_> = found
             .iter()
-            .flat_map(|bundle| bundle.messages.clone().zip(&bundle.payloads));
-        let all: Vec<_> = all.collect();
+            .flat_map(|bundle| bundle.messages.clone().zip(&bundle.payloads))
+            .collect();
         for message in own {
             assert!(all.contains(&(message, &payload(message))));
         }
     }
 }
 
-/// Two bundles of two messages with bound clues of PerfOMR1: an honest letter, one whose clue does not follow from the seed in it,
-/// and strangers'. All are in the digest; the reader gives the honest one.
+/// Two bundles of two messages with bound clues of PerfOMR1 contain an honest letter, a letter whose clue does
+/// not follow from its seed, and strangers' letters. All are in the digest; the reader returns the honest one.
 #[test]
 fn letters_with_dishonest_clues_are_dropped() {
-    let set = EarlierSet::named("perfomr1-v2", false).unwrap();
+    let set = PaperSet::named("perfomr1-v2", false).unwrap();
     let params = set.ring().unwrap().unwrap();
     let mut rng = ChaCha20Rng::from_seed([4; 32]);
     let (secret, address) = omr_client::identity(&params, ClueKind::Bound, &mut rng);
@@ -188,7 +189,7 @@ fn letters_with_dishonest_clues_are_dropped() {
     let seed = [9; 32];
     let key = FingerprintKey::new(&seed);
     let symbols = packing(set.p.into(), place.payload_bytes, true).unwrap();
-    let codes = EarlierCodes::with_symbols(&set, &seed, 8, 3, symbols).unwrap();
+    let codes = PaperCodes::with_symbols(&set, &seed, 8, 3, symbols).unwrap();
     let pertinent = [(3, &honest), (4, &crafted)];
     let message = |index: u64| {
         let own = pertinent.iter().find(|(at, _)| *at == index);

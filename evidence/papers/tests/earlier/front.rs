@@ -1,25 +1,25 @@
-//! The front ends of LWE clues against the decision in the clear, at the insecure tiny parameters: at the edges of the
-//! window and for strangers.
+//! Compares the front ends of LWE clues with the decision in the clear, with insecure tiny parameters: at the
+//! edges of the window, and for strangers.
 
 use chacha20::ChaCha20Rng;
 use omr_bgv::{Ciphertext, Decryptor};
 use omr_client::Sender;
 use omr_detector::Quiet;
 use omr_papers::clear::{
-    Circuit, Detection, EarlierClue, EarlierParams, EarlierScheme, EarlierSet, LweKind, LweParams,
-    LweSpec, Params, Spec,
+    Circuit, Detection, LweKind, LweParams, LweSpec, PaperClue, PaperParams, PaperScheme, PaperSet,
+    Params, Spec,
 };
 use omr_papers::client::{
     LweSecret, LweSender, detection_key_with_large_secret, identity, ring_keys,
 };
-use omr_papers::detector::{ClueBatch, EarlierDetector};
+use omr_papers::detector::{ClueBatch, PaperDetector};
 use omr_protocol::params::{ClueSpec, Posting};
 use omr_protocol::sophomr::RingsSpec;
 use omr_protocol::{Clue, ClueKind, Placement};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
-/// A clue with these distances, a uniform one but for that.
+/// Returns a clue with these distances that is otherwise uniform.
 fn at(params: &LweParams, secret: &LweSecret, distances: &[i64], rng: &mut ChaCha20Rng) -> Clue {
     let (spec, residues) = (params.spec(), params.residues());
     let mut a = vec![0; spec.n];
@@ -37,7 +37,7 @@ fn at(params: &LweParams, secret: &LweSecret, distances: &[i64], rng: &mut ChaCh
     clue
 }
 
-/// Distances about the edges of the window, in every coordinate, and whether they are pertinent.
+/// Returns distances near the edges of the window, in every coordinate.
 fn edges(params: &LweParams) -> Vec<Vec<i64>> {
     let (r, l) = (i64::from(params.spec().range), params.spec().coordinates);
     let mut all = vec![vec![0; l], vec![r; l], vec![-r; l]];
@@ -51,17 +51,17 @@ fn edges(params: &LweParams) -> Vec<Vec<i64>> {
     all
 }
 
-/// The tiny set of a scheme, with its clue changed.
-fn tiny(scheme: EarlierScheme, change: impl Fn(&mut LweSpec)) -> EarlierSet {
-    let mut sets = EarlierSet::tiny().into_iter();
+/// Returns the tiny set of a scheme, with its clue changed.
+fn tiny(scheme: PaperScheme, change: impl Fn(&mut LweSpec)) -> PaperSet {
+    let mut sets = PaperSet::tiny().into_iter();
     let mut set = sets.find(|set| set.scheme == scheme).unwrap();
-    if let EarlierClue::Lwe { spec, .. } = &mut set.clue {
+    if let PaperClue::Lwe { spec, .. } = &mut set.clue {
         change(spec);
     }
     set
 }
 
-/// One batch: clues at the edges many times, those of senders, strangers', and forged ones.
+/// Checks one batch of clues at the edges, senders' and strangers' clues, and forged ones.
 fn check(detection: &Detection) {
     let earlier = Arc::new(detection.params().unwrap());
     let (params, lwe) = (&earlier.params, earlier.lwe.as_ref().unwrap());
@@ -99,7 +99,7 @@ fn check(detection: &Detection) {
 
     let (key, large) = detection_key_with_large_secret(&earlier, &secret, &mut rng);
     assert_eq!(key.secrets.len(), params.circuit().secrets);
-    let detector = EarlierDetector::new(earlier.clone(), key);
+    let detector = PaperDetector::new(earlier.clone(), key);
     let decryptor = Decryptor {
         ring: &params.ring,
         plain: &params.plain,
@@ -136,30 +136,30 @@ fn check(detection: &Detection) {
 
 #[test]
 fn pvw() {
-    check(&tiny(EarlierScheme::Omr2p, |_| ()).detection());
+    check(&tiny(PaperScheme::Omr2p, |_| ()).detection());
 }
 
 #[test]
 fn lwemongrass() {
-    check(&tiny(EarlierScheme::DosPerfomr, |_| ()).detection());
+    check(&tiny(PaperScheme::DosPerfomr, |_| ()).detection());
 }
 
 #[test]
 fn integers() {
-    check(&tiny(EarlierScheme::Perfomr2, |_| ()).detection());
+    check(&tiny(PaperScheme::Perfomr2, |_| ()).detection());
 }
 
 /// A pair with one power, and one alone.
 #[test]
 fn three_coordinates() {
-    let set = tiny(EarlierScheme::DosPerfomr, |spec| spec.coordinates = 3);
+    let set = tiny(PaperScheme::DosPerfomr, |spec| spec.coordinates = 3);
     check(&set.detection());
 }
 
-/// OMR's polynomial on all of `Z_p`, as published sets have it.
+/// OMR's polynomial on all of `Z_p` decides, as in published sets.
 #[test]
 fn residues_by_one_polynomial() {
-    let set = tiny(EarlierScheme::Omr2p, |spec| {
+    let set = tiny(PaperScheme::Omr2p, |spec| {
         (spec.q, spec.range, spec.coordinates) = (65_537, 850, 4);
     });
     let tiny = set.detection();
@@ -183,10 +183,10 @@ fn residues_by_one_polynomial() {
     });
 }
 
-/// Rotation keys of digits of three primes, two and one.
+/// The rotation keys have digits of three primes, two and one.
 #[test]
 fn small_digits() {
-    let few = tiny(EarlierScheme::Omr2p, |_| ()).detection();
+    let few = tiny(PaperScheme::Omr2p, |_| ()).detection();
     for rotation_digits in [8, 13, 26] {
         check(&Detection {
             spec: Spec {
@@ -201,7 +201,7 @@ fn small_digits() {
     }
 }
 
-/// SophOMR's affine transform, against inner products in the clear, with noise below what is predicted.
+/// SophOMR's affine transform equals inner products in the clear, with noise below the predicted one.
 #[test]
 fn clues_of_the_ring() {
     let params = Arc::new(Params::named(Spec::TINY_SOPHOMR).unwrap());
@@ -231,8 +231,8 @@ fn clues_of_the_ring() {
         Clue::bytes(&params.clue),
     );
     assert_eq!(batch.unusable(), 0);
-    let earlier = EarlierParams::of_ring(params.clone());
-    let detector = EarlierDetector::new(Arc::new(earlier), keys.detection);
+    let earlier = PaperParams::of_ring(params.clone());
+    let detector = PaperDetector::new(Arc::new(earlier), keys.detection);
     let steps = detector.baby_steps(&Quiet).unwrap();
     let distances = detector.affine(&steps, &batch, &Quiet).unwrap();
     let pertinent = detector.range_check(&distances, &Quiet).unwrap();

@@ -1,4 +1,4 @@
-//! The earlier schemes: clues, codes, circuit, sets.
+//! Tests of the papers' schemes: clues, codes, circuit, sets.
 
 mod clue_vectors;
 mod clues;

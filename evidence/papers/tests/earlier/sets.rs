@@ -1,7 +1,8 @@
-//! The earlier schemes' sets keep what they promise; published ones are refused unless asked for.
+//! Parameter sets have the stated rates and sizes. Published sets are refused unless they are allowed
+//! explicitly.
 
 use omr_papers::clear::{
-    DetectionKey, EarlierClue, EarlierScheme, EarlierSet, LweClueKey, LweKind, LweParams, LweSpec,
+    DetectionKey, LweClueKey, LweKind, LweParams, LweSpec, PaperClue, PaperScheme, PaperSet,
     Params, SetError, Spec,
 };
 use omr_protocol::Mismatch;
@@ -12,8 +13,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-fn set(name: &str) -> EarlierSet {
-    EarlierSet::named(name, true).unwrap()
+fn set(name: &str) -> PaperSet {
+    PaperSet::named(name, true).unwrap()
 }
 
 fn near(found: f64, expected: f64) {
@@ -39,7 +40,7 @@ fn published_rates_are_those_of_the_papers_and_programs() {
 
 #[test]
 fn repaired_sets_are_secure_and_rarely_err() {
-    for set in EarlierSet::all() {
+    for set in PaperSet::all() {
         assert_eq!(set.insecure, set.published);
         assert_eq!(set.insecure, set.clue_bits < 128.0);
         if set.insecure {
@@ -53,7 +54,7 @@ fn repaired_sets_are_secure_and_rarely_err() {
         );
         assert!(set.false_positive_log2() <= -20.0, "{}", set.name);
         // A window two thirds as wide would miss too often: the checks can fail.
-        if let EarlierClue::Lwe { mut spec, .. } = set.clue {
+        if let PaperClue::Lwe { mut spec, .. } = set.clue {
             spec.range = spec.range * 2 / 3;
             assert!(spec.miss_log2() > -30.0);
         }
@@ -62,8 +63,8 @@ fn repaired_sets_are_secure_and_rarely_err() {
 
 #[test]
 fn published_sets_are_refused_unless_allowed() {
-    for set in EarlierSet::all() {
-        let found = EarlierSet::named(set.name, false);
+    for set in PaperSet::all() {
+        let found = PaperSet::named(set.name, false);
         if set.insecure {
             let error = found.unwrap_err();
             assert!(matches!(error, SetError::Weak { .. }), "{error}");
@@ -71,9 +72,9 @@ fn published_sets_are_refused_unless_allowed() {
         } else {
             assert_eq!(found.unwrap(), set)
         }
-        assert_eq!(EarlierSet::named(set.name, true).unwrap(), set);
+        assert_eq!(PaperSet::named(set.name, true).unwrap(), set);
     }
-    let error = EarlierSet::named("omr3p-v1", true).unwrap_err();
+    let error = PaperSet::named("omr3p-v1", true).unwrap_err();
     assert!(matches!(&error, SetError::Unknown(Mismatch { found, .. }) if found == "omr3p-v1"));
 }
 
@@ -89,7 +90,7 @@ fn sizes_and_bounds() {
     ] {
         let params = set(name).lwe().unwrap().unwrap();
         assert_eq!(params.clue_bytes(), clue, "{name}");
-        // Beside kind, seed and sealing keys.
+        // Kind, seed and sealing keys are not counted.
         assert_eq!(
             LweClueKey::body_bytes(&params) - 33 - SEAL_PUBLIC_BYTES,
             key,
@@ -99,7 +100,7 @@ fn sizes_and_bounds() {
     let bound = |name| set(name).lwe().unwrap().unwrap().spec().largest_distance();
     assert_eq!(bound("perfomr2-v1"), 204 * 65);
     assert_eq!(bound("perfomr2-as-published"), 200 * 33);
-    // PVW's subsets hide statistically.
+    // PVW's subsets are statistically hidden.
     let spec = *set("omr2p-v1").lwe().unwrap().unwrap().spec();
     let LweKind::Subset { rows } = spec.kind else {
         panic!("subsets");
@@ -110,7 +111,7 @@ fn sizes_and_bounds() {
 
 #[test]
 fn perfomr1_takes_clues_of_sophomr() {
-    let of_perfomr1 = EarlierSet::of(EarlierScheme::Perfomr1);
+    let of_perfomr1 = PaperSet::of(PaperScheme::Perfomr1);
     let clue = of_perfomr1.ring().unwrap().unwrap();
     let sophomr = Spec::named(Spec::SOPHOMR).unwrap();
     assert_eq!((clue.name(), clue.spec()), (Spec::SOPHOMR, &sophomr.clue));
@@ -121,7 +122,7 @@ fn perfomr1_takes_clues_of_sophomr() {
 
 #[test]
 fn codes_of_the_sets() {
-    for set in EarlierSet::all() {
+    for set in PaperSet::all() {
         for bound in [1, 50, 1000] {
             assert!(set.bitmap().is_some() != set.buckets(bound).is_some());
             if let Some(shape) = set.buckets(bound).filter(|_| !set.insecure) {
@@ -192,11 +193,11 @@ fn dimensions_that_do_not_fit_are_refused() {
     }
 }
 
-/// Detection keys of every repaired set; those of published ones are as large as told.
+/// Detection keys of every repaired set are secure; those of published sets are as large as stated.
 #[test]
 fn detection_keys_are_secure() {
     let mut as_published = Vec::new();
-    for set in EarlierSet::all() {
+    for set in PaperSet::all() {
         let spec = set.detection().spec;
         let params = set.params().unwrap().params;
         assert_eq!(*params.spec(), spec);
@@ -219,19 +220,19 @@ fn detection_keys_are_secure() {
             set.name
         );
     }
-    // Those that `reference/security.py` knows.
+    // These are the values in `reference/security.py`.
     let known = [
-        (EarlierScheme::Omd1p, 914.0),
-        (EarlierScheme::Omr1p, 914.0),
-        (EarlierScheme::Omr2p, 914.0),
-        (EarlierScheme::Perfomr1, 1016.0),
-        (EarlierScheme::Perfomr2, 855.0),
-        (EarlierScheme::DosPerfomr, 1113.0),
+        (PaperScheme::Omd1p, 914.0),
+        (PaperScheme::Omr1p, 914.0),
+        (PaperScheme::Omr2p, 914.0),
+        (PaperScheme::Perfomr1, 1016.0),
+        (PaperScheme::Perfomr2, 855.0),
+        (PaperScheme::DosPerfomr, 1113.0),
     ];
     assert_eq!(as_published, known);
 }
 
-/// A detection key with oblivious expansion is another's and four small keys more.
+/// A detection key with oblivious expansion has four small keys more than one without.
 #[test]
 fn expansion_takes_four_keys() {
     for (with, without) in [
@@ -249,7 +250,7 @@ fn expansion_takes_four_keys() {
     }
 }
 
-/// log2 of the largest modulus of the large ring's keys.
+/// Returns log2 of the largest modulus of the large ring's keys.
 fn largest_modulus(params: &Params) -> f64 {
     let keys = params.key_moduli().into_iter();
     let large = keys.filter(|&(n, ..)| n == params.slots());
@@ -258,7 +259,7 @@ fn largest_modulus(params: &Params) -> f64 {
 
 proptest! {
     #[test]
-    fn bytes_of_anybody_never_panic(
+    fn arbitrary_bytes_never_panic(
         raw in vec(any::<u8>(), 0..80),
         fits in any::<bool>(),
         tagged in any::<bool>(),

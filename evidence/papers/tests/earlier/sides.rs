@@ -1,18 +1,19 @@
-//! The trust boundary within this crate: what a detector computes, and what it shares with recipients, names nothing of
+//! The trust boundary within this crate: the code that a detector runs, or shares with recipients, uses nothing
+//! of the recipients' code.
 
 //! theirs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the detector's side must not name.
+/// Names that the detector's side must not contain.
 const RECIPIENTS: [&str; 6] = [
     "omr_client",
     "crate::client",
     "super::client",
     "SecretKey",
     "LweSecret",
-    "EarlierRecipient",
+    "PaperRecipient",
 ];
 
 fn sources(path: &Path, found: &mut Vec<PathBuf>) {
@@ -49,7 +50,7 @@ fn the_detectors_side_names_nothing_of_recipients() {
         let text = fs::read_to_string(&file).unwrap();
         assert_eq!(named(&text), None, "{}", file.display());
     }
-    // The list finds what it is there to find.
+    // The list finds the names that it is meant to find.
     let client = fs::read_to_string(root.join("client/detection.rs")).unwrap();
     assert!(named(&client).is_some());
 }

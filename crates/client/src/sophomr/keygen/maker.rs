@@ -242,9 +242,11 @@ impl<'a> Maker<'a> {
         encrypt_body(
             ring,
             &params.plain,
-            (&s, basis),
+            &s,
+            basis,
             slots,
-            (&seed, index),
+            &seed,
+            index,
             &mut self.rng,
         )
     }

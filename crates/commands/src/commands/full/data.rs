@@ -258,7 +258,7 @@ fn advised(fault: &StoreError) -> String {
         StoreError::Database(_) | StoreError::Panicked => {
             "`omr data backup` saves all that can be read; restore that, or an older backup"
         }
-        _ => "see docs/operating.md, \"What to do when\"",
+        _ => "see docs/operating.md, \"Backup, restore, repair\"",
     };
     format!("{}: {advice}", chain(fault))
 }

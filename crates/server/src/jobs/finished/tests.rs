@@ -1,4 +1,4 @@
-//! What is left of finished jobs, in memory and on the disk.
+//! Finished jobs in memory and on the disk.
 
 use super::*;
 use crate::caller::Caller;
@@ -45,7 +45,7 @@ fn nothing() -> Change {
     }
 }
 
-/// Puts so many finished jobs on the disk.
+/// Writes `count` finished jobs to the disk.
 fn write_finished(store: &Store, count: u64, of: impl Fn(u64) -> JobRecord) {
     let change = |number| {
         let state = State::Done;
@@ -95,7 +95,7 @@ fn a_finished_job_is_found_on_the_disk_also_over_a_restart() {
             assert!(own.digest("bea", &id(number)).is_err());
             assert!(own.cancel("bea", &id(number)).is_err());
         }
-        // Asking once more finds it; asking for something else does not.
+        // Repeating the request finds the job; the same id with another request does not.
         own.create(id(0), record("ann", 1), &ann()).unwrap();
         own.create_ordered(id(1), ordered(), nothing()).unwrap();
         let mut other = record("ann", 1);
@@ -108,7 +108,7 @@ fn a_finished_job_is_found_on_the_disk_also_over_a_restart() {
     drop(own);
     let own = jobs(&store, LONG);
     check(&own);
-    // Revoking a key ends what is not finished.
+    // Revoking a key ends unfinished jobs only.
     own.create(id(2), record("ann", 1), &ann()).unwrap();
     own.revoke("ann", &[3; 32]).unwrap();
     assert_eq!(state(&own, "ann", 2), Err(Code::NotFound));
@@ -119,7 +119,7 @@ fn a_finished_job_is_found_on_the_disk_also_over_a_restart() {
 }
 
 #[test]
-fn digests_go_when_they_were_kept_long_enough() {
+fn digests_are_deleted_after_their_time() {
     let (_dir, store) = store();
     let keep = Keep {
         asked: Duration::ZERO,
@@ -132,7 +132,7 @@ fn digests_go_when_they_were_kept_long_enough() {
     }
     own.create_ordered(id(3), ordered(), nothing()).unwrap();
     done(&own, 3);
-    // Cancelled and asked for anew, a job is not the one that ended.
+    // A job that was cancelled and requested again is not the job that ended.
     own.cancel("ann", &id(1)).unwrap();
     own.create(id(1), record("ann", 1), &ann()).unwrap();
     std::thread::sleep(Duration::from_millis(2));
@@ -169,7 +169,7 @@ fn the_oldest_of_a_client_give_way_also_after_a_restart() {
     assert_eq!(state(&own, "ann", 0), Err(Code::NotFound));
     assert_eq!(state(&own, "ann", 1), Ok(State::Done));
     assert_eq!(kept(&store), FINISHED);
-    // Strangers are told apart, though the disk does not.
+    // Clients without a token are distinguished in memory, although not on the disk.
     own.cancel("ann", &id(new)).unwrap();
     for client in [1, 2] {
         let stranger = Caller::test("", client);
@@ -184,7 +184,7 @@ fn the_oldest_of_a_client_give_way_also_after_a_restart() {
     }
 }
 
-/// Bytes of memory that this process has.
+/// Returns the bytes of memory that this process uses.
 fn memory() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text

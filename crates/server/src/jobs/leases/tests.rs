@@ -30,11 +30,11 @@ fn unit(id: u8, jobs: usize) -> Arc<Unit> {
     })
 }
 
-/// Unit 1 with jobs 1 and 2, leased by "a" for ten seconds.
+/// Returns unit 1 with jobs 1 and 2, leased by "a" for ten seconds.
 fn granted() -> (Table, Instant) {
     let (mut table, now) = (Table::default(), Instant::now());
     let jobs = vec![[1; 16], [2; 16]];
-    table.grant((unit(1, 2), jobs), who("a"), now, Some(10 * SECOND));
+    table.grant(unit(1, 2), jobs, who("a"), now, Some(10 * SECOND));
     (table, now)
 }
 
@@ -47,7 +47,7 @@ fn a_lease_lasts_from_each_renewal_on() {
     assert!(table.expire(now + 18 * SECOND).is_empty());
     let ran_out = table.expire(now + 19 * SECOND);
     assert_eq!(ran_out, [(who("a"), vec![[1; 16], [2; 16]])]);
-    // Once, and it cannot be had back.
+    // A lease expires once, and cannot be renewed after that.
     assert!(table.expire(now + 30 * SECOND).is_empty());
     let late = table.renew(&[1; 16], &who("a"), now + 30 * SECOND);
     assert_eq!(late.err(), Some(Refusal::RanOut));
@@ -108,7 +108,7 @@ fn a_lease_ends_with_its_last_job_and_is_remembered_for_a_while() {
 #[test]
 fn a_lease_of_the_servers_own_thread_never_runs_out() {
     let (mut table, now) = (Table::default(), Instant::now());
-    table.grant((unit(1, 1), vec![[1; 16]]), Arc::default(), now, None);
+    table.grant(unit(1, 1), vec![[1; 16]], Arc::default(), now, None);
     assert_eq!(table.next(), None);
     assert!(table.expire(now + 1000 * PAST).is_empty());
     assert!(

@@ -1,25 +1,25 @@
-//! Which jobs run before which.
+//! A forecast of the order in which jobs run.
 
 use super::{Kinds, Queue};
 use std::collections::HashMap;
 
-/// A forecast stands until one in so many jobs came or went.
+/// A forecast is valid until one in this number of jobs was added or removed.
 const STANDS: u64 = 16;
 
-/// In which order the jobs of a queue run, if nobody else comes.
+/// The order in which the jobs of a queue run, if no other jobs come.
 #[derive(Clone)]
 pub(super) struct Forecast {
-    /// Jobs that run before each.
+    /// The number of jobs that run before each job.
     ahead: HashMap<[u8; 16], u64>,
-    /// What the client last served will have had after so many jobs.
+    /// The level of charged seconds at each run, with the number of jobs that ran before.
     levels: Vec<(f64, u64)>,
-    /// What had changed when it was made.
+    /// The number of the queue's changes when the forecast was made.
     changes: u64,
     most: usize,
 }
 
 impl Forecast {
-    /// Lets the jobs of a queue run, `most` at a time.
+    /// Simulates the runs of a queue's jobs, with at most `most` jobs in a run.
     fn new(mut queue: Queue, most: usize) -> Self {
         let changes = queue.changes;
         let mut ahead = HashMap::with_capacity(queue.places.len());
@@ -39,7 +39,7 @@ impl Forecast {
         }
     }
 
-    /// Jobs that run before the client who will then have had so many seconds.
+    /// Returns the number of jobs that run before a client with this many charged seconds.
     fn until(&self, spent: f64) -> u64 {
         let at = self.levels.partition_point(|(level, _)| *level < spent);
         let all = self.ahead.len() as u64;
@@ -48,9 +48,10 @@ impl Forecast {
 }
 
 impl Queue {
-    /// Jobs that run before one, if nobody else comes and each run serves `most`. Of fewer than 16 jobs this is exact.
-    /// In a longer queue it is as of when one job in 16 fewer had come or gone, and of a job that came since it is what
-    /// follows from the seconds that its client will have had: so all jobs can ask without one forecast for each.
+    /// Returns the number of jobs that run before a job, if no other jobs come and each run serves `most` jobs. The
+    /// number is exact for fewer than 16 jobs. In a longer queue it may lag by one change in 16 jobs, and for a job
+    /// added since then it is estimated from the seconds that its client will have been charged. With these estimates
+    /// not every question needs a new forecast.
     pub(crate) fn ahead(&mut self, id: &[u8; 16], most: usize) -> Option<u64> {
         let (client, number) = *self.places.get(id)?;
         let (changes, jobs) = (self.changes, self.places.len() as u64);
@@ -60,13 +61,16 @@ impl Queue {
             Some(known) => known,
             None => Forecast::new(self.clone(), most),
         };
-        let ahead = forecast.ahead.get(id).copied();
-        let ahead = ahead.or_else(|| Some(forecast.until(self.until(client, number)?)));
+        let ahead = forecast
+            .ahead
+            .get(id)
+            .copied()
+            .or_else(|| Some(forecast.until(self.until(client, number)?)));
         self.forecast = Some(forecast);
         ahead
     }
 
-    /// Seconds that a client will have had when it is a job's turn.
+    /// Returns the seconds that will have been charged to a client when a job of that client runs.
     fn until(&self, client: u64, number: u64) -> Option<f64> {
         let line = self.lines.get(&client)?;
         let (_, first) = line.jobs.first_key_value()?;

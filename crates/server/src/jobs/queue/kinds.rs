@@ -1,13 +1,13 @@
-//! Kinds of engines: those that a job needs, and those that a worker has.
+//! Sets of engines: those that a job needs, and those that a worker has.
 
 use omr_protocol::EngineKind;
 
-/// Some kinds of engines.
+/// A set of kinds of engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Kinds(u8);
 
 impl Default for Kinds {
-    /// All of them.
+    /// Returns the set of all engines.
     fn default() -> Self {
         Self::of(EngineKind::ALL)
     }
@@ -23,7 +23,7 @@ impl Kinds {
         self.0 == 0
     }
 
-    /// Whether all of some others are among them.
+    /// Returns whether the set includes all of `others`.
     pub(crate) fn include(self, others: Self) -> bool {
         others.0 & !self.0 == 0
     }

@@ -1,9 +1,9 @@
-//! Who comes next, with whom, and what each pays.
+//! The order of jobs, the jobs that run together, and the seconds that clients pay.
 
 use super::*;
 use omr_protocol::EngineKind;
 
-/// As many as one run serves here.
+/// The number of jobs that one run serves in these tests.
 const MOST: usize = 4;
 
 fn item(id: u8) -> Item {
@@ -16,12 +16,12 @@ fn item(id: u8) -> Item {
     }
 }
 
-/// One of the two engines.
+/// Returns a set with one of the two engines.
 fn only(engine: usize) -> Kinds {
     Kinds::of([EngineKind::ALL[engine]])
 }
 
-/// A job over the first ten messages whose key has these masks.
+/// Returns a job over the first ten messages whose key has these masks.
 fn grouped(id: u8, masks: u8) -> Item {
     let group = Group {
         stride: Stride::new(0..10, 1),
@@ -37,12 +37,12 @@ fn grouped(id: u8, masks: u8) -> Item {
     }
 }
 
-/// The next run's jobs.
+/// Returns the jobs of the next run.
 fn run(queue: &mut Queue) -> Option<Vec<u8>> {
     run_of(queue, Kinds::default())
 }
 
-/// The next run's jobs of a worker with some engines.
+/// Returns the jobs of the next run of a worker with some engines.
 fn run_of(queue: &mut Queue, engines: Kinds) -> Option<Vec<u8>> {
     let first = queue.pop(engines)?;
     let mates = queue.batch_mates(&first, MOST);
@@ -177,7 +177,7 @@ fn a_run_costs_each_its_share() {
     let mut queue = Queue::default();
     for client in 1..=4 {
         queue.push(client, grouped(client as u8, 7));
-        // So that nobody is forgotten.
+        // With a second job no client is forgotten.
         queue.push(client, grouped(10 + client as u8, client as u8));
     }
     assert_eq!(run(&mut queue).unwrap(), [1, 2, 3, 4]);
@@ -185,7 +185,7 @@ fn a_run_costs_each_its_share() {
     for client in 1..=4 {
         assert!((spent(&queue, client) - share).abs() < 1e-9, "{client}");
     }
-    // What is not shared, as the second engine's part, is paid in full.
+    // Seconds that are not shared, for example those of the second engine, are paid in full.
     let mut queue = Queue::default();
     for client in 1..=2 {
         let shared_cost = 0.5;
@@ -214,7 +214,7 @@ fn jobs_that_run_alone_pay_all_of_their_cost() {
     assert!((spent(&queue, 1) - 2.0).abs() < 1e-9);
 }
 
-/// A number below `below` that follows from a state.
+/// Returns a pseudo-random number below `below`.
 fn next(state: &mut u64, below: u64) -> u64 {
     *state = state
         .wrapping_mul(6_364_136_223_846_793_005)
@@ -222,15 +222,15 @@ fn next(state: &mut u64, below: u64) -> u64 {
     (*state >> 33) % below
 }
 
-/// Seconds of clients 1 to 5 together.
+/// Returns the charged seconds of clients 1 to 5 together.
 fn total(queue: &Queue) -> f64 {
     (1..=5)
         .map(|client| queue.lines.get(&client).map_or(0.0, |line| line.spent))
         .sum()
 }
 
-/// Clients 1 to 5 always have jobs, client 1 most of them, alone or in one of three groups. However runs are put
-/// together, each job runs once, a run is paid for by what it costs, and a newcomer waits for one run of each client.
+/// Clients 1 to 5 always have jobs, client 1 most of them, alone or in one of three groups. Whatever jobs run together,
+/// each job runs once, a run is paid by its cost, and a newcomer waits for at most one run of each client.
 #[test]
 fn groups_hold_up_nobody() {
     for seed in 0..40 {
@@ -244,14 +244,14 @@ fn groups_hold_up_nobody() {
             queue.push(client, new);
         };
         let mut ran = std::collections::HashSet::new();
-        // Runs since the newcomer came, if she is here.
+        // The number of runs since the newcomer came, if there is one.
         let mut waited = None;
         for _ in 0..300 {
             for client in 1..=5 {
                 let least = if client == 1 { 12 } else { 2 };
                 while queue.lines.get(&client).map_or(0, |line| line.jobs.len()) < least {
                     let masks = next(&mut state, 4) as u8;
-                    // Of a group of three, or alone.
+                    // The job is of one of three groups, or alone.
                     push(
                         &mut queue,
                         client,
@@ -284,11 +284,11 @@ fn groups_hold_up_nobody() {
     }
 }
 
-/// A job with an id of its own.
+/// Returns a job with an id of its own.
 fn numbered(number: u64, group: Option<Group>) -> Item {
     let mut id = [0; 16];
     id[..8].copy_from_slice(&number.to_le_bytes());
-    // One run serves jobs that take the same engines.
+    // Jobs in one run need the same engines.
     let needs = match group {
         None => [Kinds::default(), only(0), only(1)][number as usize % 3],
         Some(_) => Kinds::default(),
@@ -302,10 +302,10 @@ fn numbered(number: u64, group: Option<Group>) -> Item {
     }
 }
 
-/// Many jobs of many shapes come, of which all from `asking` on ask for their place at once; all ask when all are
-/// there, some go away, and the others run.
+/// Adds many jobs of many shapes. All jobs from `asking` on ask for their place when they arrive, and all jobs once
+/// when all are there. Then some are removed, and the others run. Returns the number of entries looked at.
 fn looks_at(jobs: u64, clients: u64, groups: u64, asking: u64) -> u64 {
-    let before = turns::LOOKS.get();
+    let before = fair_order::LOOKS.get();
     let group = |number: u64| match groups {
         0 => None,
         groups => Some(Group {
@@ -334,7 +334,7 @@ fn looks_at(jobs: u64, clients: u64, groups: u64, asking: u64) -> u64 {
         ran += 1 + queue.batch_mates(&first, MOST).len() as u64;
     }
     assert_eq!(ran, jobs - jobs.div_ceil(10));
-    turns::LOOKS.get() - before
+    fair_order::LOOKS.get() - before
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn many_jobs_take_no_work_for_each_pair_of_them() {
     let clients = 4000;
     let check = |jobs: u64, clients, groups, asking| {
         let looks = looks_at(jobs, clients, groups, asking);
-        // Forecasts are made anew after one change in 16: 16 times n jobs in all, while n come one by one.
+        // A forecast is made again after one change in 16, which makes 16 times n jobs while n jobs come one by one.
         let most = 20 * jobs * u64::from(jobs.ilog2());
         assert!(looks < most, "{clients} clients, {groups} groups: {looks}");
     };
@@ -360,14 +360,14 @@ fn many_jobs_take_no_work_for_each_pair_of_them() {
 }
 
 #[test]
-fn a_long_queue_tells_newcomers_about_where_they_are() {
+fn a_long_queue_estimates_the_places_of_newcomers() {
     let mut queue = Queue::default();
     for number in 0..10_000 {
         queue.push(1, numbered(number, None));
     }
     let first = numbered(0, None).id;
     assert_eq!(queue.ahead(&first, MOST), Some(0));
-    // A newcomer is served next, and her tenth job after ten of the first client's.
+    // A newcomer is served next, and the newcomer's tenth job after ten of the first client's.
     for number in 20_000..20_010 {
         queue.push(2, numbered(number, None));
     }

@@ -1,4 +1,4 @@
-//! Jobs of the protocol: what is asked for, checked, and how a job is told.
+//! Jobs in the protocol: requests are checked, and jobs are turned into responses.
 
 use super::Detection;
 use crate::caller::Caller;
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Status};
 
-/// Keys by what they are for.
+/// Returns a description of the keys for some engines.
 fn engines(engines: &[EngineKind]) -> String {
     match engines {
         [engine] => format!("one for {engine}"),
@@ -66,8 +66,7 @@ impl Detection {
             ));
         }
         let keys = refuse::hashes("key_hashes", &request.key_hashes)?;
-        let asked = (request.scheme, request.indices_only);
-        let scheme = self.scheme(caller, asked, &keys)?;
+        let scheme = self.scheme(caller, request.scheme, request.indices_only, &keys)?;
         self.check_bound(scheme, request.bound)?;
         Ok(JobRecord {
             account: caller.account.clone(),
@@ -83,11 +82,13 @@ impl Detection {
         })
     }
 
-    /// The scheme asked for, or what the keys serve; the keys must be what it takes.
+    /// Returns the requested scheme, or the scheme that the keys serve if none is requested. The keys must be those
+    /// that the scheme needs.
     pub(super) fn scheme(
         &self,
         caller: &Caller,
-        (scheme, indices_only): (i32, bool),
+        tag: i32,
+        indices_only: bool,
         keys: &[[u8; 32]],
     ) -> Result<Scheme, Status> {
         if keys.is_empty() {
@@ -103,15 +104,14 @@ impl Detection {
             has.push(engine);
         }
         has.sort_unstable();
-        let unknown = || {
-            let expected = format!("0 to {}", Scheme::ALL.len());
-            refuse::invalid("scheme", &expected, scheme)
-        };
-        let scheme = match scheme {
+        let found = match tag {
             0 => Scheme::of_engines(&has, !indices_only),
             tag => u8::try_from(tag).ok().and_then(Scheme::from_tag),
         };
-        let scheme = scheme.ok_or_else(unknown)?;
+        let Some(scheme) = found else {
+            let expected = format!("0 to {}", Scheme::ALL.len());
+            return Err(refuse::invalid("scheme", &expected, tag));
+        };
         if scheme.engines() == has {
             Ok(scheme)
         } else {
@@ -147,8 +147,7 @@ impl Detection {
         let caller = self.0.caller(&request, Right::Detect)?;
         let id = refuse::id("job_id", &request.get_ref().job_id)?;
         let (shared, account) = (self.0.clone(), caller.account.clone());
-        let found = blocking(move || shared.jobs.find(&account, &id));
-        let (mut view, _) = found.await?;
+        let (mut view, _) = blocking(move || shared.jobs.find(&account, &id)).await?;
         let room = self.0.stream(&caller)?;
         let (to, answers) = mpsc::channel(READY);
         let shared = self.0.clone();
@@ -157,7 +156,7 @@ impl Detection {
             let mut stopping = shared.stopping.clone();
             loop {
                 let now = view.borrow_and_update().clone();
-                // The line is looked at only while it matters: steps of a digest are many.
+                // The place in the queue is computed only for queued jobs, as a running digest sends many updates.
                 let ahead = match now.state {
                     State::Queued => shared.jobs.ahead(&id),
                     _ => 0,

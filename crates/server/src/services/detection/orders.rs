@@ -1,4 +1,4 @@
-//! Orders of the protocol: what is asked for, checked, and how an order is told.
+//! Orders in the protocol: requests are checked, and orders are turned into responses.
 
 use super::Detection;
 use crate::caller::Caller;
@@ -12,6 +12,8 @@ use omr_protocol::EngineKind;
 use tonic::{Request, Status};
 
 impl Detection {
+    /// Returns the response for an order.
+    ///
     /// Errors: those of the store.
     pub(super) fn order(&self, id: &Id, next: u64) -> Result<v1::Order, Status> {
         Ok(v1::Order {
@@ -28,8 +30,7 @@ impl Detection {
         request: &v1::CreateOrderRequest,
     ) -> Result<OrderRecord, Status> {
         let keys = refuse::hashes("key_hashes", &request.key_hashes)?;
-        let asked = (request.scheme, request.indices_only);
-        let scheme = self.scheme(caller, asked, &keys)?;
+        let scheme = self.scheme(caller, request.scheme, request.indices_only, &keys)?;
         if !scheme.engines().contains(&EngineKind::Sophomr) {
             let expected = "one that works batch by batch";
             return Err(refuse::invalid("scheme", expected, scheme));

@@ -1,4 +1,4 @@
-//! Sessions of the protocol: what is asked for, checked, and how a session is told.
+//! Sessions in the protocol: requests are checked, and sessions are turned into responses.
 
 use super::Detection;
 use crate::caller::Caller;

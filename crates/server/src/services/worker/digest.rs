@@ -1,4 +1,4 @@
-//! A digest that a worker brings: measured before it is read, tested before it is kept.
+//! A digest that a worker sends: its length is checked before it is read, and its content before it is stored.
 
 use super::{Workers, refused};
 use crate::jobs::{Ending, WorkerId};
@@ -11,7 +11,7 @@ use omr_protocol::{ClueKind, EngineKind};
 use omr_runner::{KeyRef, Unit, UnitId};
 use tonic::{Request, Status, Streaming};
 
-/// What the first message says.
+/// The content of the first message.
 struct Brought {
     who: WorkerId,
     unit: UnitId,
@@ -21,17 +21,20 @@ struct Brought {
 }
 
 impl Workers {
-    /// Takes a digest; false: nobody wants it any more.
+    /// Receives a digest. Returns `false` if it is not wanted any more.
     pub(super) async fn take_digest(
         &self,
         request: Request<Streaming<v1::CompleteRequest>>,
     ) -> Result<bool, Status> {
-        // Before anything is read.
+        // The token is checked before anything is read.
         let caller = self.0.caller(&request, Right::Work)?;
         let _room = self.0.stream(&caller)?;
         let mut pieces = request.into_inner();
-        let first = self.0.next(&mut pieces).await?;
-        let first = first.ok_or_else(|| refuse::invalid("pieces", "at least one", 0))?;
+        let first = self
+            .0
+            .next(&mut pieces)
+            .await?
+            .ok_or_else(|| refuse::invalid("pieces", "at least one", 0))?;
         let brought = Brought {
             who: super::named(caller.account, first.worker.as_ref())?,
             unit: refuse::id("unit_id", &first.unit_id)?,
@@ -39,8 +42,11 @@ impl Workers {
             bytes: usize::try_from(first.total_bytes).unwrap_or(usize::MAX),
             hash: refuse::hash("hash", &first.hash)?,
         };
-        let unit = self.0.jobs.leased(&brought.who, &brought.unit, brought.job);
-        let (unit, _) = unit.map_err(refused)?;
+        let (unit, _) = self
+            .0
+            .jobs
+            .leased(&brought.who, &brought.unit, brought.job)
+            .map_err(refused)?;
         let read = match self.measure(&unit, &brought) {
             Ok(()) => self.read(first.data, &mut pieces, &brought).await?,
             Err(status) => Err(status),
@@ -49,10 +55,13 @@ impl Workers {
         blocking(move || take(&shared, &unit, &brought, read)).await
     }
 
-    /// Errors: INVALID_ARGUMENT where it is longer than a digest of the unit.
+    /// Checks the length of a digest.
+    ///
+    /// Errors: INVALID_ARGUMENT where it is longer than any digest of the unit.
     fn measure(&self, unit: &Unit, brought: &Brought) -> Result<(), Status> {
-        let most = unit.digest_bytes(&self.0.set, clues(&self.0));
-        let most = most.map_err(|error| Status::internal(error.to_string()))?;
+        let most = unit
+            .digest_bytes(&self.0.set, clues(&self.0))
+            .map_err(|error| Status::internal(error.to_string()))?;
         if brought.bytes as u64 <= most {
             Ok(())
         } else {
@@ -64,7 +73,8 @@ impl Workers {
         }
     }
 
-    /// The whole digest, or what is wrong with it. Broken streams are no fault of its content.
+    /// Reads the whole digest. The inner error is a wrong content; the outer one is a broken stream, which is not the
+    /// worker's fault.
     async fn read(
         &self,
         first: bytes::Bytes,
@@ -89,7 +99,7 @@ impl Workers {
             Ok(Ok(digest))
         } else {
             Err(Status::data_loss(
-                "the digest did not arrive as its hash says: bring it again",
+                "expected a digest with the announced hash, found another: send it again",
             ))
         }
     }
@@ -99,7 +109,7 @@ fn clues(shared: &Shared) -> ClueKind {
     clue_kind(shared.store.board())
 }
 
-/// Keeps a digest that is what its unit asks for; another one is a failed attempt.
+/// Stores a digest that fits its unit. Another digest is a failed attempt.
 fn take(
     shared: &Shared,
     unit: &Unit,
@@ -108,26 +118,26 @@ fn take(
 ) -> Result<bool, Status> {
     let checked = read.and_then(|digest| {
         let ids = key_ids(shared, &unit.jobs[brought.job]);
-        let misfit = unit.check(&shared.set, clues(shared), brought.job, &ids, &digest);
-        misfit.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        unit.check(&shared.set, clues(shared), brought.job, &ids, &digest)
+            .map_err(|error| Status::invalid_argument(error.to_string()))?;
         Ok(digest)
     });
     let Brought { who, unit, job, .. } = brought;
     match checked {
-        Ok(digest) => {
-            let taken = shared.jobs.complete(who, unit, *job, digest, None);
-            taken.map_err(refused)
-        }
+        Ok(digest) => shared
+            .jobs
+            .complete(who, unit, *job, digest, None)
+            .map_err(refused),
         Err(status) => {
             tracing::warn!(worker = who.worker, token = who.account, %status, "a digest is refused");
-            let ending = Ending::Attempt("its worker brought no digest of this job".to_owned());
+            let ending = Ending::Attempt("its worker sent no digest of this job".to_owned());
             shared.jobs.fail(who, unit, *job, ending).map_err(refused)?;
             Err(status)
         }
     }
 }
 
-/// The ids of a job's keys. One that is gone by now was revoked, and its job with it.
+/// Returns the ids of a job's keys. A missing key was revoked together with its job.
 fn key_ids(shared: &Shared, keys: &[KeyRef]) -> Vec<(EngineKind, [u8; 16])> {
     let id = |key: &KeyRef| {
         let known = shared.registrations.key(&key.hash)?;

@@ -1,4 +1,4 @@
-//! What workers read: keys of their units, and hashes of messages.
+//! The data that workers read: keys of their units, and hashes of messages.
 
 use super::Workers;
 use crate::refuse::{self, blocking};
@@ -12,11 +12,11 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Status};
 
-/// Messages whose hashes are one answer.
+/// The number of messages whose hashes are in one response.
 const TOGETHER: u64 = 4096;
 
 impl Workers {
-    /// A key of a unit that the worker has leased, from an offset on.
+    /// Streams a key of a unit that the worker has leased, from an offset on.
     pub(super) fn key(
         &self,
         request: Request<v1::ReadKeyRequest>,
@@ -35,8 +35,10 @@ impl Workers {
         tokio::task::spawn_blocking(move || {
             let _room = room;
             let sent = |answer| to.blocking_send(answer).is_ok();
-            let total = shared.store.key_bytes(hash);
-            let total = total.and_then(|total| total.ok_or(omr_store::StoreError::NoKey(hash)));
+            let total = shared
+                .store
+                .key_bytes(hash)
+                .and_then(|total| total.ok_or(omr_store::StoreError::NoKey(hash)));
             let opened = total.and_then(|total| Ok((total, shared.store.open_key(hash)?)));
             let (total, mut file) = match opened {
                 Ok(opened) => opened,
@@ -53,7 +55,7 @@ impl Workers {
         Ok(Box::pin(ReceiverStream::new(answers)))
     }
 
-    /// The hashes of bound clues of a range.
+    /// Streams the hashes of the bound clues of a range.
     pub(super) fn hashes(
         &self,
         request: Request<v1::ReadHashesRequest>,
@@ -79,8 +81,9 @@ impl Workers {
                         damage: &shared.damage,
                         params: shared.set.clue(),
                     };
-                    let kept = source.hashes(piece);
-                    kept.map_err(|error| Status::data_loss(error.to_string()))
+                    source
+                        .hashes(piece)
+                        .map_err(|error| Status::data_loss(error.to_string()))
                 });
                 let answer = match read.await {
                     Ok(None) => return,
@@ -100,7 +103,7 @@ impl Workers {
     }
 }
 
-/// Sends a file in chunks, until it ends or nobody listens.
+/// Sends a file in chunks, until its end or until the client has left.
 fn send(
     file: &mut dyn Read,
     offset: u64,

@@ -1,11 +1,11 @@
-//! Units of work as the protocol tells them.
+//! Units of work as messages of the protocol.
 
 use super::kind;
 use omr_api::v1;
 use omr_runner::{KeyRef, Unit};
 
-/// A unit of a board with clues of so many bytes.
-pub(super) fn told(unit: &Unit, clue_bytes: u32) -> v1::WorkUnit {
+/// Returns a unit of a board whose clues have `clue_bytes` bytes.
+pub(super) fn message(unit: &Unit, clue_bytes: u32) -> v1::WorkUnit {
     let seed = |seed: &omr_runner::Seed| v1::PlacementSeed {
         engine: kind(seed.engine),
         seed: seed.seed.to_vec().into(),

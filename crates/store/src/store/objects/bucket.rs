@@ -14,10 +14,10 @@ use tokio::runtime::{Builder, Runtime};
 use super::{Backend, Draft, Pieces, READ_BYTES, Reader, failed};
 use crate::error::StoreError;
 
-/// Bytes of a part of a large object; buckets take no less than 5 MiB.
+/// The length of a part of a large object, in bytes. Buckets accept no parts below 5 MiB.
 const PART_BYTES: usize = 8 << 20;
 
-/// A bucket, or what behaves as one.
+/// A bucket, or a stand-in for one.
 #[derive(Debug, Clone)]
 pub(crate) struct Bucket {
     store: Arc<dyn ObjectStore>,
@@ -25,16 +25,16 @@ pub(crate) struct Bucket {
     runtime: Arc<Background>,
 }
 
-/// A runtime that calls wait for.
+/// The runtime that runs the calls to the bucket.
 #[derive(Debug)]
 struct Background {
-    /// Present until dropped.
+    /// The runtime; `None` only while it is dropped.
     runtime: Option<Runtime>,
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
-        // A plain drop waits, and panics inside a runtime of the caller's.
+        // A plain drop would wait, and would panic inside a runtime of the caller.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -48,17 +48,20 @@ impl Bucket {
     pub(super) fn open(url: &str, options: &BTreeMap<String, String>) -> Result<Self, StoreError> {
         let bad = || StoreError::BucketUrl(url.to_owned());
         let rest = url.strip_prefix("s3://").ok_or_else(bad)?;
-        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-        let prefix = ObjectPath::parse(prefix).map_err(|_| bad())?;
+        let (bucket, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let prefix = ObjectPath::parse(path).map_err(|_| bad())?;
         if bucket.is_empty() {
             return Err(bad());
         }
-        // Built without a crypto library of its own; somebody else may have chosen one already.
+        // The client is built without a crypto library. The call fails harmlessly if the process has chosen one
+        // already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = AmazonS3Builder::new().with_bucket_name(bucket);
         for (name, value) in options {
-            let key = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>();
-            let key = key.map_err(|_| StoreError::BucketOption(name.clone()))?;
+            let key = name
+                .to_ascii_lowercase()
+                .parse::<AmazonS3ConfigKey>()
+                .map_err(|_| StoreError::BucketOption(name.clone()))?;
             builder = builder.with_config(key, value);
         }
         let store = builder.build().map_err(|source| failed(url, source))?;
@@ -80,7 +83,7 @@ impl Bucket {
         })
     }
 
-    /// Runs `future` on the runtime and waits, on whatever thread this is.
+    /// Runs `future` on the runtime and blocks until it is done. May be called on any thread.
     fn wait<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,
@@ -88,7 +91,7 @@ impl Bucket {
         let runtime = self.runtime.runtime.as_ref().ok_or(StoreError::Suspended)?;
         let (sender, receiver) = mpsc::sync_channel(1);
         runtime.spawn(async move {
-            // Nobody waits any more where this fails.
+            // Sending fails only if nobody waits any more.
             let _ = sender.send(future.await);
         });
         receiver.recv().map_err(|_| StoreError::Panicked)
@@ -145,9 +148,11 @@ impl Backend for Bucket {
             0 => 0,
             bytes => bytes + 1,
         };
-        let name = |path: &ObjectPath| path.as_ref().get(skip..).unwrap_or_default().to_owned();
-        let listed = listed.map_err(|source| failed(folder, source))?;
-        let named = listed.iter().map(|meta| (name(&meta.location), meta.size));
+        let objects = listed.map_err(|source| failed(folder, source))?;
+        let named = objects.iter().map(|meta| {
+            let name = meta.location.as_ref().get(skip..).unwrap_or_default();
+            (name.to_owned(), meta.size)
+        });
         Ok(named.collect())
     }
 
@@ -158,7 +163,7 @@ impl Backend for Bucket {
     }
 }
 
-/// Turns a missing object into none.
+/// Turns the error of a missing object into `None`.
 fn found<T>(name: &str, result: object_store::Result<T>) -> Result<Option<T>, StoreError> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -167,12 +172,12 @@ fn found<T>(name: &str, result: object_store::Result<T>) -> Result<Option<T>, St
     }
 }
 
-/// An object under way, sent in parts.
+/// An unfinished object that is sent in parts.
 #[derive(Debug)]
 struct Parts {
     bucket: Bucket,
     name: String,
-    /// Absent while all fits one part.
+    /// The upload in parts; `None` while everything fits one part.
     upload: Option<Box<dyn MultipartUpload>>,
     buffer: BytesMut,
 }
@@ -183,10 +188,9 @@ impl Parts {
             Some(upload) => upload,
             None => {
                 let (store, path) = (self.bucket.store.clone(), self.bucket.path(&self.name));
-                let begun = self
-                    .bucket
-                    .wait(async move { store.put_multipart(&path).await })?;
-                begun.map_err(|source| failed(&self.name, source))?
+                self.bucket
+                    .wait(async move { store.put_multipart(&path).await })?
+                    .map_err(|source| failed(&self.name, source))?
             }
         };
         let (upload, sent) = self.bucket.wait(async move {
@@ -229,7 +233,7 @@ impl Draft for Parts {
 impl Drop for Parts {
     fn drop(&mut self) {
         if let Some(upload) = self.upload.take() {
-            // Parts left behind cost space only.
+            // Parts that stay after a failure only cost space.
             let _ = self.bucket.wait(async move {
                 let mut upload = upload;
                 upload.abort().await
@@ -238,7 +242,7 @@ impl Drop for Parts {
     }
 }
 
-/// Reads an object as it comes.
+/// A reader of an object as it arrives.
 struct Streamed {
     bucket: Bucket,
     name: String,
@@ -250,8 +254,8 @@ impl Pieces for Streamed {
         let Some(stream) = self.stream.take() else {
             return Ok(Bytes::new());
         };
-        let (stream, taken) = self.bucket.wait(gather(stream))?;
-        self.stream = stream;
+        let (rest, taken) = self.bucket.wait(gather(stream))?;
+        self.stream = rest;
         taken.map_err(|source| failed(&self.name, source))
     }
 }
@@ -261,7 +265,7 @@ type Taken = (
     object_store::Result<Bytes>,
 );
 
-/// Takes about `READ_BYTES` off `stream`; gives it back unless it has ended.
+/// Reads about `READ_BYTES` from `stream`, and returns the stream unless it has ended.
 async fn gather(mut stream: BoxStream<'static, object_store::Result<Bytes>>) -> Taken {
     let mut out = BytesMut::new();
     while out.len() < READ_BYTES {

@@ -12,26 +12,27 @@ use crate::database::{remove_if_present, sync_dir};
 use crate::error::StoreError;
 use crate::segment::SEGMENTS_PREFIX;
 
-/// In the names of files under way, and in no object's.
+/// A character that occurs in the names of unfinished files only.
 const DRAFT: char = '#';
 
 /// A folder of objects.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
-    /// Files begun so far.
+    /// The number of files begun so far.
     drafts: AtomicU64,
 }
 
 impl Folder {
-    /// Opens the folder, made where absent; what a crash left of objects under way goes.
+    /// Opens the folder, and creates it if it does not exist. Removes unfinished files that a crash left.
     pub(super) fn open(path: PathBuf) -> Result<Self, StoreError> {
         for folder in [SEGMENTS_PREFIX, KEYS_PREFIX] {
             fs::create_dir_all(path.join(folder)).map_err(StoreError::file)?;
             remove_drafts(&path.join(folder))?;
         }
         remove_drafts(&path)?;
-        // Their names are synced with the marker's. The folder must have its own before the meta file has one.
+        // The names of these folders are synced with that of the marker. The folder itself must be durable before the
+        // meta file.
         if let Some(parent) = path.parent() {
             sync_dir(parent)?;
         }
@@ -87,7 +88,7 @@ impl Backend for Folder {
     }
 }
 
-/// Turns a missing file into none.
+/// Turns the error of a missing file into `None`.
 fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -97,15 +98,19 @@ fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 
 fn list(path: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
     let mut out = Vec::new();
-    for entry in found(fs::read_dir(path))?.into_iter().flatten() {
-        let entry = entry?;
-        let name = entry.file_name();
-        let Some(name) = name.to_str().filter(|name| !name.contains(DRAFT)) else {
+    let Some(entries) = found(fs::read_dir(path))? else {
+        return Ok(out);
+    };
+    for entry in entries {
+        let file = entry?;
+        let file_name = file.file_name();
+        let Some(name) = file_name.to_str().filter(|name| !name.contains(DRAFT)) else {
             continue;
         };
-        // One that goes meanwhile is none.
-        let metadata = found(fs::metadata(entry.path()))?;
-        if let Some(metadata) = metadata.filter(fs::Metadata::is_file) {
+        // A file that is removed meanwhile is left out.
+        if let Some(metadata) = found(fs::metadata(file.path()))?
+            && metadata.is_file()
+        {
             out.push((format!("{folder}/{name}"), metadata.len()));
         }
     }
@@ -115,15 +120,16 @@ fn list(path: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
 fn remove_drafts(folder: &Path) -> Result<(), StoreError> {
     let entries = found(fs::read_dir(folder)).map_err(StoreError::file)?;
     for entry in entries.into_iter().flatten() {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().contains(DRAFT) {
-            remove_if_present(&entry.path())?;
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default();
+        if name.to_string_lossy().contains(DRAFT) {
+            remove_if_present(&path)?;
         }
     }
     Ok(())
 }
 
-/// A file under way, under another name.
+/// An unfinished file, under another name.
 struct FileDraft {
     name: String,
     file: File,
@@ -147,8 +153,9 @@ impl FileDraft {
 
 impl Draft for FileDraft {
     fn write(&mut self, data: &[u8]) -> Result<(), StoreError> {
-        let written = self.file.write_all(data);
-        written.map_err(|error| failed(&self.name, error))
+        self.file
+            .write_all(data)
+            .map_err(|error| failed(&self.name, error))
     }
 
     fn finish(self: Box<Self>) -> Result<(), StoreError> {
@@ -158,12 +165,12 @@ impl Draft for FileDraft {
 
 impl Drop for FileDraft {
     fn drop(&mut self) {
-        // Published, it has another name; left behind, it goes at the next opening.
+        // A published file has another name; a file that stays here is removed at the next opening.
         let _ = fs::remove_file(&self.draft);
     }
 }
 
-/// Reads a file.
+/// A reader of a file.
 struct FilePieces {
     name: String,
     file: File,

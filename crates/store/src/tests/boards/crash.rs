@@ -1,12 +1,13 @@
-//! Crashes at every write and sync: an acknowledged append survives, none is read in half.
+//! Crashes at every write and sync: an acknowledged append survives, and none is read in part.
 
 use super::{check_content, config, create, messages, open};
 use crate::tests::disk::Disk;
 
-/// Sizes of the appends of one run: within a chunk, across chunks, one by one.
+/// The sizes of the appends of one run: within a chunk, across chunks, and single messages.
 const APPENDS: [u64; 7] = [3, 1, 12, 1, 1, 7, 4];
 
-/// Runs the appends until the disk crashes: messages acknowledged, and with the one under way.
+/// Runs the appends until the disk crashes. Returns the number of messages acknowledged, and the number with the
+/// interrupted append.
 fn run(disk: &Disk) -> (u64, u64) {
     let config = config();
     let Ok(board) = open(disk) else {
@@ -24,7 +25,7 @@ fn run(disk: &Disk) -> (u64, u64) {
     (board.len(), board.len())
 }
 
-/// A fresh board, and the operations that a whole run on it takes.
+/// Returns a new board, and the number of operations of a whole run on it.
 fn fresh() -> (Vec<u8>, u64) {
     let disk = Disk::default();
     drop(create(&disk, &config()).unwrap());
@@ -34,7 +35,7 @@ fn fresh() -> (Vec<u8>, u64) {
     (bytes, whole.operations())
 }
 
-/// Crashes at every operation, keeping the pending writes that `keep` picks.
+/// Crashes at every operation, and keeps the pending writes for which `keep` returns a number.
 fn crash_everywhere(mut keep: impl FnMut(u64) -> Option<u8>) {
     let (bytes, operations) = fresh();
     assert!(operations > 50, "{operations} operations");
@@ -60,7 +61,7 @@ fn crash_everywhere(mut keep: impl FnMut(u64) -> Option<u8>) {
             "crash at {at}"
         );
     }
-    // Only a crash between the switch of the root and its acknowledgement can do that.
+    // This happens only after a crash between the switch of the root and its acknowledgement.
     assert!(unacknowledged <= 4 * APPENDS.len() as u64);
 }
 

@@ -1,4 +1,4 @@
-//! Bit flips and cuts: an error or correct data, never wrong data, never a panic.
+//! Flipped bits and cut files: the result is an error or correct data, never wrong data or a panic.
 
 use super::{check_content, config, create, message, messages, open};
 use crate::format::BOARD_FILE;
@@ -8,7 +8,8 @@ use std::ops::ControlFlow;
 
 const LEN: u64 = 23;
 
-/// A board of 23 messages appended in pieces, closed, as bytes; `crashed` stops short of closing.
+/// Returns the bytes of a closed board of 23 messages, appended in parts; with `crashed`, of a board that was not
+/// closed.
 fn image(crashed: bool) -> Vec<u8> {
     let disk = Disk::default();
     let board = create(&disk, &config()).unwrap();
@@ -20,17 +21,17 @@ fn image(crashed: bool) -> Vec<u8> {
     if crashed { live } else { disk.bytes() }
 }
 
-/// Opens and reads `bytes`: whether all messages were there. Panics on wrong data.
+/// Opens and reads `bytes`. Returns whether all messages were there. Panics on wrong data.
 fn survives(bytes: Vec<u8>) -> bool {
     let Ok(board) = open(&Disk::from_bytes(bytes)) else {
         return false;
     };
     let read = check_content(&board, &config());
-    // An older root is a shorter board; the appends are prefixes of one another.
+    // An older root gives a shorter board, whose appends are a prefix.
     read.is_ok() && board.len() == LEN
 }
 
-/// Flips the given bits one at a time; gives those that hide messages without an error.
+/// Flips each of the given bits alone. Returns those that hide messages without an error.
 fn flip(bytes: &[u8], bits: impl Iterator<Item = usize>) -> Vec<usize> {
     let hides = |&bit: &usize| {
         let mut flipped = bytes.to_vec();
@@ -66,8 +67,8 @@ fn flips_anywhere() {
     assert_eq!(flip(&bytes, spread(bytes.len(), 4000, 1)), [0; 0]);
 }
 
-/// Bit 0 of byte 9 names the root. In a file left by a crash, its flip looks the same as a crash
-/// just before the last commit, so it can hide that append; no reader can tell the two apart.
+/// Bit 0 of byte 9 names the root. In a file that a crash left, this flip looks like a crash just before the last
+/// commit. It can therefore hide the last append, and no reader can distinguish the two.
 #[test]
 fn flips_after_a_crash() {
     let bytes = image(true);
@@ -83,7 +84,7 @@ fn cuts_are_errors() {
         .chain((0..bytes.len()).step_by(4096 * 3))
         .chain([bytes.len() - 1]);
     for len in cuts {
-        // The simulated disk makes a new database of no bytes at all; files do not.
+        // The simulated disk makes a new database of an empty file; real files do not.
         let cut = open(&Disk::from_bytes(bytes[..len].to_vec()));
         assert!(cut.is_err(), "{len} bytes");
     }
@@ -100,7 +101,7 @@ fn cuts_are_errors() {
 fn a_flip_in_a_message_is_found_by_reading_and_by_verification() {
     let mut bytes = image(false);
     let clue = message(&config(), 6).clue;
-    // Freed pages may hold older copies.
+    // Freed pages may contain older copies.
     let places: Vec<_> = (0..bytes.len() - 64)
         .filter(|&at| bytes[at..at + 64] == clue[..64])
         .collect();

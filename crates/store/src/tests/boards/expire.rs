@@ -1,4 +1,4 @@
-//! Expiry: what is gone, what stays, and crashes on the way.
+//! Expiry: removed messages, remaining messages, and crashes during expiry.
 
 use std::ops::{ControlFlow, Range};
 
@@ -38,7 +38,7 @@ fn the_oldest_messages_go_and_nothing_else_changes() {
 
     let board = Board::open(dir.path()).unwrap();
     assert_eq!(board.expire(0).unwrap(), 0..0);
-    // In the middle of a run.
+    // This message is in the middle of a run.
     assert_eq!(board.expire(174).unwrap(), 0..174);
     assert_eq!(board.expire(174).unwrap(), 174..174);
     assert_eq!(board.expire(3).unwrap(), 174..174);
@@ -54,7 +54,7 @@ fn the_oldest_messages_go_and_nothing_else_changes() {
     check_content(&board, &config()).unwrap();
     assert_eq!(expired(&board, 0..203), 0..174);
     assert_eq!(expired(&board, 173..174), 173..174);
-    // A one-time key of a message that is gone was used all the same.
+    // The one-time key of a removed message stays used.
     let error = board.append(&[message(&config(), 7)]).unwrap_err();
     assert!(
         matches!(error, StoreError::UsedKey(UsedKey { index: 7, .. })),
@@ -74,7 +74,7 @@ fn the_oldest_messages_go_and_nothing_else_changes() {
     check_content(&reader, &config()).unwrap();
 }
 
-/// More messages than go in one transaction.
+/// There are more messages than one transaction removes.
 #[test]
 fn many_messages_expire() {
     let config = BoardConfig {
@@ -108,7 +108,7 @@ fn a_board_may_expire_whole_and_go_on() {
 }
 
 #[test]
-fn a_reader_is_told_that_messages_expired_before_her_eyes() {
+fn a_reader_sees_an_error_when_messages_expire_meanwhile() {
     let board = create(&Disk::default(), &config()).unwrap();
     board.append(&messages(&config(), 0..200)).unwrap();
     let mut seen = 0;
@@ -131,7 +131,7 @@ fn a_reader_is_told_that_messages_expired_before_her_eyes() {
     assert!(seen > 3);
 }
 
-/// Damage keeps nothing from expiring; keys are those of the list then.
+/// Damage prevents no expiry; keys are then taken from the list.
 #[test]
 fn damaged_messages_expire_too() {
     let disk = Disk::default();
@@ -156,7 +156,7 @@ fn damaged_messages_expire_too() {
     );
 }
 
-/// Before, or after; what stays is whole.
+/// A crash happens before or after a transaction; the remaining messages are whole.
 #[test]
 fn a_crash_at_any_point_loses_nothing_that_stays() {
     let disk = Disk::default();

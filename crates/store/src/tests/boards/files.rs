@@ -1,4 +1,4 @@
-//! Boards in real files: what is in the folder, who holds it.
+//! Boards in real files: the files in the folder, and locks.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -31,7 +31,7 @@ fn round_trip_on_disk() {
     check_content(&board, &config()).unwrap();
     let stat = board.stat().unwrap();
     assert_eq!((stat.messages, stat.message_bytes), (34, 34 * 12_600));
-    // The file is sparse: longer than what it takes.
+    // The file has holes: it is longer than the space that it occupies.
     let file_bytes = fs::metadata(folder.join(BOARD_FILE)).unwrap().len();
     assert!(
         (stat.message_bytes..=file_bytes).contains(&stat.bytes_on_disk),
@@ -132,7 +132,7 @@ fn other_files_are_refused() {
     foreign(Foreign::OtherDatabase);
 }
 
-/// Its segments are in other files, which a local board would not find.
+/// The messages are in segments in other files, which a local board would not find.
 #[test]
 fn the_file_of_a_server_is_refused() {
     let dir = tempfile::tempdir().unwrap();
@@ -154,7 +154,7 @@ fn the_file_of_a_server_is_refused() {
             "{error}"
         );
     }
-    // Nor is a local board's taken for a server's.
+    // A store refuses the file of a local board as well.
     let local = dir.path().join("local");
     drop(Board::create(&local, &config()).unwrap());
     let error = Store::open(&StoreConfig::new(&local)).unwrap_err();
@@ -211,7 +211,7 @@ fn verify_lists_what_is_wrong() {
         let last = run(22);
         tail.insert(key(0).as_slice(), flipped.as_slice()).unwrap();
         tail.remove(key(9).as_slice()).unwrap();
-        // Right bytes in the wrong place, one record short.
+        // The right bytes are in the wrong place, one record short.
         tail.insert(key(10).as_slice(), last.as_slice()).unwrap();
         tail.insert(key(22).as_slice(), &last[..last.len() - 1])
             .unwrap();
@@ -220,7 +220,7 @@ fn verify_lists_what_is_wrong() {
     let report = board.verify(&mut |_, _| {}).unwrap();
     assert!(!report.is_sound());
     assert!(matches!(report.structure, Some(Structure::Sound)));
-    // Bytes in the wrong place are none's, and a record that is cut is lost.
+    // Bytes in the wrong place belong to no message, and a record that is cut is lost.
     let lost: Vec<u64> = [7].into_iter().chain(9..22).chain([32]).collect();
     assert_eq!(report.bad_messages, lost.len() as u64);
     let places = |fault: &StoreError| match fault {
@@ -282,7 +282,7 @@ fn handles_exclude_one_another_by_role() {
             "{error}"
         );
     }
-    // The refused handles took no lock away.
+    // The refused handles released no lock.
     writer.append(&messages(&config(), 3..4)).unwrap();
     drop(writer);
     let reader = Board::open_read_only(dir.path()).unwrap();
@@ -347,7 +347,7 @@ fn a_board_is_read_while_it_grows() {
     check_content(&board, &config()).unwrap();
 }
 
-/// Writers through one handle take their turns.
+/// Several threads write through one handle, one at a time.
 #[test]
 fn appends_of_several_threads_follow_one_another() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,10 +1,10 @@
-//! A disk without space: a clean error, old content intact, appends again once there is space.
+//! A disk without space: the error is clear, old content stays intact, and appends succeed once there is space.
 
 use super::{check_content, config, create, messages, open};
 use crate::StoreError;
 use crate::tests::disk::{Disk, Kind};
 
-/// Fills the disk at every operation of an append; gives how many of those that failed had landed unseen.
+/// Fills the disk at every operation of an append. Returns the number of failed appends that turned out to be written.
 fn fill_everywhere(kind: Option<Kind>) -> u64 {
     let config = config();
     let base = Disk::default();
@@ -14,7 +14,7 @@ fn fill_everywhere(kind: Option<Kind>) -> u64 {
     let whole = Disk::from_bytes(base.bytes());
     let board = open(&whole).unwrap();
     let opened = whole.operations();
-    // Enough for the file to grow.
+    // The file has to grow for this number.
     board.append(&messages(&config, 7..300)).unwrap();
     let end = whole.operations();
     drop(board);
@@ -26,7 +26,7 @@ fn fill_everywhere(kind: Option<Kind>) -> u64 {
         disk.fill(at, kind);
         let landed = match board.append(&messages(&config, 7..300)) {
             Err(StoreError::DiskFull(_)) => false,
-            // Nothing of this kind was left to do, or the append is found to have landed.
+            // No operation of this kind was left, or the append turned out to be written.
             Ok(std::ops::Range { start: 7, end: 300 }) => true,
             other => panic!("full at {at}: {other:?}"),
         };

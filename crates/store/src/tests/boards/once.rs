@@ -9,7 +9,7 @@ use crate::format::{BOARD_FILE, ONCE, SPENT, TAIL, index_key, seal_row};
 use crate::tests::disk::Disk;
 use crate::{Board, BoardConfig, Clues, Evidence, Message, StoreError};
 
-/// Message `index` with the key of message `of`.
+/// Returns message `index` with the key of message `of`.
 fn with_key(index: u64, of: u64) -> Message {
     let mut out = message(&config(), index);
     let at = out.clue.len() - 96..out.clue.len() - 64;
@@ -23,11 +23,11 @@ fn a_used_key_is_refused_with_all_of_its_append() {
     let board = create(&disk, &config()).unwrap();
     board.append(&messages(&config(), 0..7)).unwrap();
     for (batch, expected) in [
-        // Another message under a key of the board.
+        // Another message has a key of the board.
         (vec![message(&config(), 7), with_key(8, 3)], (1, 3)),
-        // The same message again.
+        // A message of the board is appended again.
         (vec![message(&config(), 6)], (0, 6)),
-        // Twice in one append.
+        // One key occurs twice in one append.
         (
             vec![message(&config(), 7), message(&config(), 8), with_key(9, 7)],
             (2, 7),
@@ -40,7 +40,7 @@ fn a_used_key_is_refused_with_all_of_its_append() {
         );
         assert_eq!(board.len(), 7);
     }
-    // A refused append leaves its keys free.
+    // The keys of a refused append stay free.
     assert_eq!(board.append(&messages(&config(), 7..9)).unwrap(), 7..9);
     drop(board);
     let board = open(&disk).unwrap();
@@ -66,7 +66,7 @@ fn only_the_key_is_looked_at() {
     let mut copied = first.clone();
     let at = copied.clue.len() - 96;
     copied.clue[at] ^= 1;
-    // Else whoever copies a clue or a payload under a key of her own would keep the first from being posted.
+    // Otherwise a copy of a clue or payload with another key could prevent the original from being posted.
     assert_eq!(board.append(&[copied, first]).unwrap(), 0..2);
     let plain = BoardConfig {
         clues: Clues::Plain,
@@ -107,7 +107,7 @@ fn the_key_stands_before_the_signature() {
     );
 }
 
-/// Changes the file of a board of eight messages, of which three expired, behind its back.
+/// Creates a board of eight messages, three of them expired, and changes its file.
 fn tampered(change: impl FnOnce(&redb::WriteTransaction)) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let board = Board::create(dir.path(), &config()).unwrap();
@@ -138,7 +138,7 @@ fn lose(transaction: &redb::WriteTransaction, index: u64) {
     table.remove(key(index).as_slice()).unwrap();
 }
 
-/// With keys missing a used one would pass: the list is made anew before anything is appended.
+/// With missing keys a used key would be accepted, so the list is made again before anything is appended.
 #[test]
 fn a_missing_key_is_found_and_listed_again() {
     let dir = tampered(|transaction| lose(transaction, 4));
@@ -174,7 +174,7 @@ fn a_missing_key_is_found_and_listed_again() {
 
 #[test]
 fn keys_that_nothing_can_list_again_stop_appends() {
-    // One of a message that expired, and one of a message that is damaged.
+    // One key is of an expired message, and one of a damaged message.
     let spent = |transaction: &redb::WriteTransaction| {
         let mut table = transaction.open_table(SPENT).unwrap();
         table.remove(key(1).as_slice()).unwrap();
@@ -187,7 +187,7 @@ fn keys_that_nothing_can_list_again_stop_appends() {
         run[12_604 + 50] ^= 1;
         tail.insert(row.as_slice(), run.as_slice()).unwrap();
     };
-    // The key of a message that is lost is lost with it: the list is made anew without, and posts go on.
+    // The key of a lost message is lost, too: the list is made without it, and posts continue.
     let dir = tampered(damaged);
     assert!(!faults(&dir).is_empty());
     let board = Board::open(dir.path()).unwrap();
@@ -230,7 +230,7 @@ fn a_key_listed_for_another_message_is_found() {
         ),
         "{found:?}"
     );
-    // It expires with its own message, and stays used.
+    // The key expires with its own message, and stays used.
     let board = Board::open(dir.path()).unwrap();
     assert_eq!(board.expire(6).unwrap(), 3..6);
     let error = board.append(&messages(&config(), 4..5)).unwrap_err();

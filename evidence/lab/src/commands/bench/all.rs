@@ -1,30 +1,20 @@
 //! `omr-lab bench all`.
 
 use super::Output;
-use super::digest::recipients;
-use super::post::BenchPost;
 use crate::error::LabError;
-use crate::measure::{
-    BenchError, DigestBench, DigestFigures, Machine, RecipientsBench, Report, Setting, Shape,
-    Start, Subject,
-};
+use crate::measure::{BuildError, Machine, Measurement, Rates, Report, printed};
 use clap::Args;
-use omr_console::Bar;
-use omr_protocol::Scheme;
-use omr_protocol::params::{DEFAULT, SOPHOMR};
-use omr_protocol::sophomr::Params;
-use rayon::ThreadPoolBuilder;
+use omr_detector::Progress;
+use omr_protocol::ParamSet;
+use omr_protocol::params::DEFAULT;
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 #[derive(Args)]
-#[command(mut_arg("threads", |arg| arg.default_value("1")))]
 pub(crate) struct BenchAll {
-    #[command(flatten)]
-    start: Start,
-    /// Also digests for so many recipients of one batch, made together; 3 in a quick run
-    #[arg(long, value_name = "R", value_parser = recipients())]
-    recipients: Option<u16>,
-    /// The insecure tiny set and few messages: tells whether the bench works, nothing else
+    /// Insecure tiny sets and few messages: whether the measurements run, nothing else
     #[arg(long)]
     quick: bool,
     /// Folder on the disk to measure posting on; the system's temporary one unless given
@@ -32,169 +22,171 @@ pub(crate) struct BenchAll {
     dir: Option<PathBuf>,
 }
 
-/// Set, messages, payload bytes and messages posted of a quick run.
-const QUICK: (&str, u64, usize, u64) = ("insecure-tiny-v4", 2_048, 100, 2_000);
-const FULL: (&str, u64, usize, u64) = (SOPHOMR, 65_536, 612, 65_536);
+/// The size of a run.
+struct Size {
+    /// A set with both engines.
+    params: &'static str,
+    /// A set for private queries.
+    queries: &'static str,
+    /// Messages of a batch of SophOMR.
+    batch: u64,
+    /// Messages of the long digest, in batches.
+    batches: u64,
+    /// Bytes of a payload.
+    payload_bytes: usize,
+    /// Recipients whose digests are made together.
+    recipients: u16,
+    /// Messages of a digest of InstantOMR.
+    messages: u64,
+    /// Decodings of each digest.
+    rounds: usize,
+    /// Rows of a table.
+    rows: usize,
+}
 
-/// Sets with InstantOMR, and messages looked at.
-const QUICK_INSTANT: &str = "insecure-tiny-hybrid-v4";
-const INSTANT_MESSAGES: u64 = 128;
+const FULL: Size = Size {
+    params: DEFAULT,
+    queries: "pdq-v1",
+    batch: 65_536,
+    batches: 8,
+    payload_bytes: 612,
+    recipients: 8,
+    messages: 400,
+    rounds: 200,
+    rows: 1_000_000,
+};
 
-/// Recipients of a quick run.
-const QUICK_RECIPIENTS: u16 = 3;
+const QUICK: Size = Size {
+    params: "insecure-tiny-hybrid-v4",
+    queries: "insecure-tiny-pdq-v1",
+    batch: 2_048,
+    batches: 2,
+    payload_bytes: 100,
+    recipients: 3,
+    messages: 128,
+    rounds: 10,
+    rows: 2_000,
+};
 
-/// Pertinent messages, also the bound.
-const PERTINENT: usize = 50;
+impl Size {
+    /// The names of all measurements and what follows `omr-lab bench`.
+    fn measurements(&self) -> Vec<(&'static str, String)> {
+        let Self {
+            params,
+            queries,
+            batch,
+            payload_bytes,
+            recipients,
+            messages,
+            rounds,
+            rows,
+            ..
+        } = self;
+        let all = batch * self.batches;
+        let digest = format!("--params {params} --payload-bytes {payload_bytes}");
+        let bulk = format!("digest {digest} --messages {batch}");
+        let instant = format!("{digest} --scheme instantomr --messages {messages}");
+        let query = format!("pdq query --params {queries} --rows {rows} --threads 2");
+        vec![
+            ("digest", format!("{bulk} --threads 1")),
+            ("digest_two_threads", format!("{bulk} --threads 2")),
+            (
+                "digest_indices",
+                format!("{bulk} --scheme sophomd --threads 1"),
+            ),
+            (
+                "digest_batches",
+                format!("digest {digest} --messages {all} --threads 2"),
+            ),
+            (
+                "digest_recipients",
+                format!("{bulk} --recipients {recipients} --threads 1"),
+            ),
+            (
+                "decode",
+                format!("decode {digest} --messages {batch} --rounds {rounds} --threads 1"),
+            ),
+            ("instantomr", format!("digest {instant} --threads 1")),
+            (
+                "instantomr_two_threads",
+                format!("digest {instant} --threads 2"),
+            ),
+            (
+                "instantomr_decode",
+                format!("decode {instant} --rounds {rounds} --threads 1"),
+            ),
+            (
+                "crossover",
+                format!("crossover --params {params} --threads 1"),
+            ),
+            (
+                "post",
+                format!("post --params {params} --messages {batch} --bound-clues"),
+            ),
+            ("query", query.clone()),
+            ("query_text", format!("{query} --text")),
+        ]
+    }
+}
+
+/// A report as people read it.
+#[derive(Serialize)]
+struct Summary<'a> {
+    build: &'a str,
+    date: &'a str,
+    machine: &'a Machine,
+    set: &'a Rates,
+    figures: BTreeMap<String, f64>,
+}
 
 pub(super) fn run(args: &BenchAll, out: &Output<'_>) -> Result<(), LabError> {
-    let (name, messages, payload_bytes, posted) = if args.quick { QUICK } else { FULL };
-    let params = Params::named(name)?;
-    let bench = DigestBench {
-        no_yardstick: false,
-        own_masks: false,
-        ..DigestBench::new(Setting {
-            messages,
-            shape: Shape {
-                bound: PERTINENT,
-                payload_bytes,
-            },
-            start: args.start,
-            params: Some(name.to_owned()),
-            ..Setting::default()
-        })
-    };
-    let threads = args.start.threads.unwrap_or(1).into();
-    let subject = Subject {
-        threads,
-        ..Subject::new(name, &bench.setting, PERTINENT)
-    };
-    let machine = Machine::here(params.ring.kernels().name());
-    let mut all = All {
-        report: Report::new(omr_console::build(), machine, subject),
-        bench,
-        threads,
-        out,
-    };
-    all.digests()?;
-    all.instant(if args.quick { QUICK_INSTANT } else { DEFAULT })?;
-    let quick = args.quick.then_some(QUICK_RECIPIENTS);
-    if let Some(count) = args.recipients.or(quick) {
-        all.recipients(count.into())?;
-    }
-    let mut report = all.report;
-    let post = BenchPost {
-        messages: posted,
-        payload_bytes: payload_bytes as u32,
-        params: name.to_owned(),
-        bound_clues: false,
-        dir: args.dir.clone(),
-    };
-    let post = super::post::measure(&post, &params, out)?;
-    let seconds = post.seconds / post.messages as f64;
-    report.time("post_message", seconds, report.yardstick_us);
-    out.show(&report)?;
-    super::all_exact(report.exact, report.digests)
-}
-
-/// A report that is being made.
-struct All<'a> {
-    report: Report,
-    bench: DigestBench,
-    threads: usize,
-    out: &'a Output<'a>,
-}
-
-impl All<'_> {
-    /// Both kinds of digest on the threads asked for, and one on twice as many.
-    fn digests(&mut self) -> Result<(), LabError> {
-        let (mut indices, threads) = (self.bench.clone(), self.threads);
-        indices.setting.scheme = Scheme::Sophomd;
-        let omr = self.digest("digest_omr", &self.bench.clone(), threads)?;
-        self.recipient_side(&omr);
-        let omd = self.digest("digest_omd", &indices, threads)?;
-        let bytes = omd.cost.digest_bytes as u64;
-        self.report.bytes.insert("digest_omd".to_owned(), bytes);
-        let name = "digest_omr_doubled_threads";
-        let doubled = self.digest(name, &self.bench.clone(), 2 * threads)?;
-        let measured = [&omr, &omd, &doubled].map(|run| run.cost.yardstick_us);
-        let sum: Option<f64> = measured.into_iter().sum();
-        self.report.yardstick_us = sum.map(|sum| sum / measured.len() as f64);
-        Ok(())
-    }
-
-    /// Messages one by one, on the threads asked for and on twice as many.
-    fn instant(&mut self, set: &str) -> Result<(), LabError> {
-        let mut bench = self.bench.clone();
-        bench.setting.scheme = Scheme::Instantomr;
-        bench.setting.messages = INSTANT_MESSAGES;
-        bench.setting.params = Some(set.to_owned());
-        for (name, threads) in [("", self.threads), ("_doubled_threads", 2 * self.threads)] {
-            let name = format!("instantomr_{INSTANT_MESSAGES}_messages{name}");
-            let run = self.digest(&name, &bench, threads)?.cost;
-            for (name, bytes) in [
-                ("instant_key", run.detection_key_bytes),
-                ("clue_of_both_engines", run.clue_bytes as u64),
-                ("digest_instantomr", run.digest_bytes as u64),
-            ] {
-                self.report.bytes.insert(name.to_owned(), bytes);
-            }
-        }
-        Ok(())
-    }
-
-    /// Digests for several recipients of one board.
-    fn recipients(&mut self, recipients: usize) -> Result<(), LabError> {
-        let messages = self.bench.setting.messages;
-        super::enough_messages(messages, self.bench.pertinent * recipients)?;
-        let bench = RecipientsBench {
-            digest: self.bench.clone(),
-            recipients,
+    let size = if args.quick { QUICK } else { FULL };
+    let set = ParamSet::named(size.params)?;
+    let kernels = set.clue().ring.kernels().name();
+    let today = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let (date, _) = today.split_at("2026-01-31".len());
+    let machine = Machine::here(kernels);
+    let mut report = Report::new(omr_console::build(), date, machine, Rates::of(&set)?);
+    drop(set);
+    let measurements = size.measurements();
+    report.measurements = out.under_bar(|bar| {
+        bar.stage("measurements", measurements.len() as u64);
+        let measure = |(name, command): (&str, String)| {
+            let measured = measured(name, command, args);
+            bar.advance(1);
+            measured
         };
-        let figures = self.on_threads(self.threads, |bar| bench.run(bar))?;
-        let name = format!("digest_omr_{recipients}_recipients");
-        self.report.recipients(&name, &figures);
-        Ok(())
+        measurements
+            .into_iter()
+            .map(measure)
+            .collect::<Result<_, _>>()
+    })?;
+    if out.json {
+        return out.show(&report);
     }
+    out.show(&Summary {
+        build: &report.build,
+        date: &report.date,
+        machine: &report.machine,
+        set: &report.set,
+        figures: report.figures(),
+    })
+}
 
-    /// What an OMR run shows besides the digest.
-    fn recipient_side(&mut self, run: &DigestFigures) {
-        let cost = &run.cost;
-        for (name, seconds) in [
-            ("keygen", cost.keygen_s),
-            ("decode", cost.decode_ms / 1e3),
-            ("clue", cost.clue_ms / 1e3),
-        ] {
-            self.report.time(name, seconds, cost.yardstick_us);
-        }
-        for (name, bytes) in [
-            ("detection_key", cost.detection_key_bytes),
-            ("clue_key", cost.clue_key_bytes as u64),
-            ("clue", cost.clue_bytes as u64),
-            ("digest_omr", cost.digest_bytes as u64),
-            ("peak_memory", cost.peak_rss_bytes),
-        ] {
-            self.report.bytes.insert(name.to_owned(), bytes);
-        }
+/// Runs one measurement in a process of its own, so that its peak of memory is its own.
+fn measured(name: &str, command: String, args: &BenchAll) -> Result<Measurement, LabError> {
+    let program = std::env::current_exe().map_err(|source| BuildError::Start {
+        path: "omr-lab".into(),
+        source,
+    })?;
+    let mut arguments: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+    if let (Some(dir), "post") = (&args.dir, name) {
+        arguments.extend(["--dir".to_owned(), dir.display().to_string()]);
     }
-
-    /// One digest, whose times are reported by this name.
-    fn digest(
-        &mut self,
-        name: &str,
-        bench: &DigestBench,
-        threads: usize,
-    ) -> Result<DigestFigures, LabError> {
-        let figures = self.on_threads(threads, |bar| bench.run(bar))?;
-        self.report.digest(name, &figures);
-        Ok(figures)
-    }
-
-    fn on_threads<T: Send>(
-        &self,
-        threads: usize,
-        run: impl FnOnce(&Bar) -> Result<T, BenchError> + Send,
-    ) -> Result<T, LabError> {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
-        Ok(self.out.under_bar(|bar| pool.install(|| run(bar)))?)
-    }
+    let mut objects = printed(&program, &arguments)?.into_iter();
+    Ok(Measurement {
+        name: name.to_owned(),
+        command: format!("bench {command}"),
+        figures: objects.next().ok_or(BuildError::NoFigures)?,
+    })
 }

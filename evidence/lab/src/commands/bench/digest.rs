@@ -8,7 +8,7 @@ use clap::builder::RangedI64ValueParser;
 use omr_protocol::EngineKind;
 
 /// Recipients of one board.
-pub(super) fn recipients() -> RangedI64ValueParser<u16> {
+fn recipients() -> RangedI64ValueParser<u16> {
     RangedI64ValueParser::new().range(1..=1000)
 }
 

@@ -23,30 +23,30 @@ const TRANSACTION: u64 = 1000;
 pub(crate) struct BenchPost {
     /// Messages to post
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
-    pub(super) messages: u64,
+    messages: u64,
     /// Bytes of a payload
     #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
-    pub(super) payload_bytes: u32,
+    payload_bytes: u32,
     /// Parameter set
     #[arg(long, value_name = "NAME", default_value = SOPHOMR)]
-    pub(super) params: String,
+    params: String,
     /// Bound clues: their one-time keys are listed, and their hashes taken and kept
     #[arg(long)]
-    pub(super) bound_clues: bool,
+    bound_clues: bool,
     /// Folder on the disk to measure; the system's temporary one unless given
     #[arg(long, value_name = "DIR")]
-    pub(super) dir: Option<PathBuf>,
+    dir: Option<PathBuf>,
 }
 
 /// What posting measured.
 #[derive(Serialize)]
-pub(super) struct PostFigures {
+struct PostFigures {
     params: &'static str,
-    pub(super) messages: u64,
+    messages: u64,
     transaction: u64,
     clue_bytes: usize,
     payload_bytes: usize,
-    pub(super) seconds: f64,
+    post_s: f64,
     messages_per_s: f64,
     bytes_on_disk: u64,
 }
@@ -59,11 +59,7 @@ pub(super) fn run(args: &BenchPost, out: &Output<'_>) -> Result<(), LabError> {
 /// Posts to a board in a temporary folder.
 ///
 /// Errors: those of the board and its folder.
-pub(super) fn measure(
-    args: &BenchPost,
-    params: &Params,
-    out: &Output<'_>,
-) -> Result<PostFigures, LabError> {
+fn measure(args: &BenchPost, params: &Params, out: &Output<'_>) -> Result<PostFigures, LabError> {
     let parent = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let dir = tempfile::Builder::new()
         .prefix("omr-bench-")
@@ -139,7 +135,7 @@ fn measure_in(
         transaction: TRANSACTION,
         clue_bytes,
         payload_bytes,
-        seconds,
+        post_s: seconds,
         messages_per_s: args.messages as f64 / seconds,
         bytes_on_disk: stat.bytes_on_disk,
     })

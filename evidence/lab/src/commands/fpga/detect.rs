@@ -13,9 +13,9 @@ use omr_console::args::messages;
 use omr_detector::{DetectorError, MessageSource};
 use omr_fpga::device::Device;
 use omr_fpga::engine::{FpgaModel, Report};
-use omr_papers::clear::{EarlierParams, Params, Spec};
+use omr_papers::clear::{PaperParams, Params, Spec};
 use omr_papers::client::ring_keys;
-use omr_papers::detector::{ClueBatch, EarlierDetector};
+use omr_papers::detector::{ClueBatch, PaperDetector};
 use omr_protocol::{Clue, ClueKind, Placement};
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
@@ -81,8 +81,8 @@ pub(super) fn run(args: &FpgaDetect, out: &Output<'_>) -> Result<(), LabError> {
         batches.push(ClueBatch::new(&params, &placement, clues, bytes));
         placements.push(placement);
     }
-    let earlier = EarlierParams::of_ring(params.clone());
-    let detector = EarlierDetector::new(Arc::new(earlier), keys.detection);
+    let earlier = PaperParams::of_ring(params.clone());
+    let detector = PaperDetector::new(Arc::new(earlier), keys.detection);
     let blocks = blocks(args.cycles.as_deref())?;
     let model = FpgaModel::new(&detector, &blocks, &Device::U55C)?;
     let detected = out.under_bar(|bar| model.detect(&batches, bar));

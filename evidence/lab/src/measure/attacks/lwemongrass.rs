@@ -2,7 +2,7 @@
 
 use super::{Change, Shape};
 use chacha20::ChaCha20Rng;
-use omr_papers::clear::{EarlierSet, LweParams};
+use omr_papers::clear::{LweParams, PaperSet};
 use omr_papers::client::{LweSecret, LweSender, identity};
 use omr_protocol::{Clue, ParamsError};
 use rand_core::SeedableRng;
@@ -23,7 +23,7 @@ struct Target {
 impl Fixture {
     /// Errors: `Dimension`.
     pub(super) fn new(keys: usize, seed: u64) -> Result<Self, ParamsError> {
-        let set = EarlierSet::named("dos-perfomr-v1", false).expect("a set of 128 bits");
+        let set = PaperSet::named("dos-perfomr-v1", false).expect("a set of 128 bits");
         let params = set.lwe().expect("a set with LWE clues")?;
         let target = |i: usize| {
             let mut rng = ChaCha20Rng::seed_from_u64(seed);

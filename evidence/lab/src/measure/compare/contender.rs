@@ -1,9 +1,9 @@
 //! The schemes that compare.
 
 use super::{ClueKind, CompareError, Entry, Work};
-use crate::measure::{DigestBench, EarlierBench, EarlierKeys, Setting, Shape, Start};
+use crate::measure::{DigestBench, PaperBench, PaperKeys, Setting, Shape, Start};
 use omr_detector::Progress;
-use omr_papers::clear::{EarlierScheme, EarlierSet, SetError};
+use omr_papers::clear::{PaperScheme, PaperSet, SetError};
 use omr_protocol::Mismatch;
 use omr_protocol::params::SOPHOMR;
 use omr_protocol::{EngineKind, ParamSet, Scheme};
@@ -22,7 +22,7 @@ enum Engine {
     /// Of the product.
     Current(Scheme),
     /// Before SophOMR.
-    Earlier(EarlierScheme),
+    Earlier(PaperScheme),
 }
 
 /// Every scheme with a set of at least 128 bits.
@@ -41,16 +41,16 @@ pub fn contenders() -> Vec<Contender> {
         instantomr(Scheme::Instantomr),
         instantomr(Scheme::Instantomd),
     ];
-    let tiny = EarlierSet::tiny();
+    let tiny = PaperSet::tiny();
     let tiny = |scheme| {
         tiny.iter()
             .find(|set| set.scheme == scheme)
             .map(|set| set.name)
     };
-    all.extend(EarlierScheme::ALL.map(|scheme| Contender {
+    all.extend(PaperScheme::ALL.map(|scheme| Contender {
         name: scheme.name(),
         engine: Engine::Earlier(scheme),
-        set: EarlierSet::of(scheme).name,
+        set: PaperSet::of(scheme).name,
         tiny: tiny(scheme).expect("every scheme has a tiny set"),
     }));
     all
@@ -58,7 +58,7 @@ pub fn contenders() -> Vec<Contender> {
 
 /// Earlier schemes as published, by the names of their sets. They have no tiny sets.
 fn as_published() -> impl Iterator<Item = Contender> {
-    let sets = EarlierSet::all().into_iter().filter(|set| set.published);
+    let sets = PaperSet::all().into_iter().filter(|set| set.published);
     sets.map(|set| Contender {
         name: set.name,
         engine: Engine::Earlier(set.scheme),
@@ -77,7 +77,7 @@ pub fn named(name: &str, allow_insecure: bool) -> Result<Contender, CompareError
     let found = all.into_iter().find(|it| it.name == name);
     let found = found.ok_or(unknown)?;
     if let Engine::Earlier(_) = found.engine {
-        EarlierSet::named(found.set, allow_insecure)?;
+        PaperSet::named(found.set, allow_insecure)?;
     }
     Ok(found)
 }
@@ -106,15 +106,15 @@ impl Contender {
 
     fn earlier(
         &self,
-        scheme: EarlierScheme,
+        scheme: PaperScheme,
         set: &str,
         work: &Work,
         seed: u64,
         progress: &dyn Progress,
     ) -> Result<Entry, CompareError> {
         // Whoever asked for a weak set was asked before.
-        let set = EarlierSet::named(set, true)?;
-        let bench = EarlierBench {
+        let set = PaperSet::named(set, true)?;
+        let bench = PaperBench {
             scheme,
             messages: work.messages,
             pertinent: work.pertinent,
@@ -123,11 +123,11 @@ impl Contender {
             seed,
             bundle: set.bundle as usize,
         };
-        let run = bench.run_with(&EarlierKeys::new(&set, seed)?, progress)?;
+        let run = bench.run_with(&PaperKeys::new(&set, seed)?, progress)?;
         Ok(Entry {
-            payloads: scheme != EarlierScheme::Omd1p,
+            payloads: scheme != PaperScheme::Omd1p,
             clues: match (scheme, run.bound_clues) {
-                (EarlierScheme::DosPerfomr, _) => ClueKind::Lwemongrass,
+                (PaperScheme::DosPerfomr, _) => ClueKind::Lwemongrass,
                 (_, true) => ClueKind::Bound,
                 (_, false) => ClueKind::Plain,
             },

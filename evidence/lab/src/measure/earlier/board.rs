@@ -5,7 +5,7 @@ use crate::measure::workload::{uniform_bound_clue, uniform_clue};
 use chacha20::ChaCha20Rng;
 use omr_client::{BoundSender, ClueSeed, Sender};
 use omr_detector::{BoundTo, DetectorError, Stages};
-use omr_papers::clear::{EarlierParams, LweParams, Params};
+use omr_papers::clear::{LweParams, PaperParams, Params};
 use omr_papers::client::LweSender;
 use omr_papers::detector::ClueBatch;
 use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed};
@@ -21,7 +21,7 @@ const BOARD: [u8; 16] = [0; 16];
 
 /// Messages made from a seed: pertinent ones at random places, the rest strangers', whose clues look uniform.
 pub(super) struct Board<'a> {
-    earlier: &'a EarlierParams,
+    earlier: &'a PaperParams,
     params: &'a Params,
     sender: EitherSender<'a>,
     seed: [u8; 32],
@@ -38,7 +38,7 @@ enum EitherSender<'a> {
 impl<'a> Board<'a> {
     /// Panics: when more are pertinent than there are.
     pub(super) fn new(
-        earlier: &'a EarlierParams,
+        earlier: &'a PaperParams,
         address: &'a Address,
         (messages, pertinent): (u64, usize),
         payload_bytes: usize,

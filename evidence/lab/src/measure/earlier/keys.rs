@@ -1,16 +1,16 @@
 //! A recipient of an earlier scheme and her detector, whose keys serve one run after another.
 
 use super::board::Board;
-use super::{EarlierBenchError, EarlierError};
+use super::{PaperBenchError, PaperError};
 use crate::measure::digest::{clue_ms, timed};
 use chacha20::ChaCha20Rng;
 use omr_client::SecretKey;
 use omr_detector::{DetectorError, Stages};
-use omr_papers::clear::{DetectionKey, EarlierParams, EarlierSet, LweClueKey, LweParams, Params};
+use omr_papers::clear::{DetectionKey, LweClueKey, LweParams, PaperParams, PaperSet, Params};
 use omr_papers::client::{
-    EarlierRecipient, LweSecret, LweSender, detection_key_with_large_secret, identity, ring_keys,
+    LweSecret, LweSender, PaperRecipient, detection_key_with_large_secret, identity, ring_keys,
 };
-use omr_papers::detector::{Bundles, ClueBatch, EarlierDetector};
+use omr_papers::detector::{Bundles, ClueBatch, PaperDetector};
 use omr_protocol::{ClueError, ClueKey, ClueKind, Placement, SEED_BYTES};
 use omr_rlwe::Secret;
 use rand_core::SeedableRng;
@@ -18,11 +18,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// A set's parameters, a recipient's keys and her detector.
-pub struct EarlierKeys {
-    pub(super) set: EarlierSet,
-    pub(super) earlier: Arc<EarlierParams>,
+pub struct PaperKeys {
+    pub(super) set: PaperSet,
+    pub(super) earlier: Arc<PaperParams>,
     pub(super) address: Address,
-    pub(super) detector: EarlierDetector,
+    pub(super) detector: PaperDetector,
     pub(super) detection_key_bytes: u64,
     pub(super) keygen_s: f64,
 }
@@ -40,21 +40,18 @@ pub(super) enum Address {
     },
 }
 
-impl EarlierKeys {
+impl PaperKeys {
     /// Makes keys of a set; all random numbers follow from the seed.
     ///
     /// Errors: parameters that do not fit.
-    pub fn new(set: &EarlierSet, seed: u64) -> Result<Self, EarlierBenchError> {
+    pub fn new(set: &PaperSet, seed: u64) -> Result<Self, PaperBenchError> {
         Ok(Self::with_large_secret(set, seed)?.0)
     }
 
     /// The same, and the large ring's secret, for measuring noise.
     ///
     /// Errors: as there.
-    pub fn with_large_secret(
-        set: &EarlierSet,
-        seed: u64,
-    ) -> Result<(Self, Secret), EarlierBenchError> {
+    pub fn with_large_secret(set: &PaperSet, seed: u64) -> Result<(Self, Secret), PaperBenchError> {
         let kind = if set.published {
             ClueKind::Plain
         } else {
@@ -87,7 +84,7 @@ impl EarlierKeys {
         let detection_key_bytes = DetectionKey::bytes(params, key.clues());
         let keys = Self {
             set: set.clone(),
-            detector: EarlierDetector::new(earlier.clone(), key),
+            detector: PaperDetector::new(earlier.clone(), key),
             earlier,
             address,
             detection_key_bytes,
@@ -102,7 +99,7 @@ impl EarlierKeys {
     }
 
     /// The detector.
-    pub fn detector(&self) -> &EarlierDetector {
+    pub fn detector(&self) -> &PaperDetector {
         &self.detector
     }
 
@@ -120,14 +117,14 @@ impl EarlierKeys {
     }
 
     /// The set.
-    pub fn set(&self) -> &EarlierSet {
+    pub fn set(&self) -> &PaperSet {
         &self.set
     }
 
-    pub(super) fn recipient(&self) -> EarlierRecipient<'_> {
+    pub(super) fn recipient(&self) -> PaperRecipient<'_> {
         match &self.address {
-            Address::Ring { secret, .. } => EarlierRecipient::new(self.params(), secret),
-            Address::Lwe { secret, .. } => EarlierRecipient::of_lwe(self.params(), secret),
+            Address::Ring { secret, .. } => PaperRecipient::new(self.params(), secret),
+            Address::Lwe { secret, .. } => PaperRecipient::of_lwe(self.params(), secret),
         }
     }
 
@@ -158,11 +155,11 @@ impl EarlierKeys {
     }
 
     /// The set with bundles of so many messages.
-    pub(super) fn bundled(&self, bundle: usize) -> Result<(EarlierSet, Bundles), EarlierError> {
+    pub(super) fn bundled(&self, bundle: usize) -> Result<(PaperSet, Bundles), PaperError> {
         let bundles = Bundles::new(self.params(), bundle)?;
         let bundle = bundle as u32;
         Ok((
-            EarlierSet {
+            PaperSet {
                 bundle,
                 ..self.set.clone()
             },

@@ -1,7 +1,7 @@
 //! Which message is where in the codes, and the rows that the detector adds.
 
 use omr_codec::CodecError;
-use omr_papers::clear::{EarlierCodes, EarlierIndex, EarlierSet};
+use omr_papers::clear::{PaperCodes, PaperIndex, PaperSet};
 use omr_papers::codec::Combinations;
 use omr_papers::detector::{Bundles, RowShape, RowSource};
 use omr_protocol::sophomr::packing;
@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// The codes, whose messages are places: bundle by bundle, batch by batch.
 pub(super) struct Places {
-    codes: EarlierCodes,
+    codes: PaperCodes,
     bundles: Bundles,
     placements: Vec<Placement>,
     slots: u64,
@@ -18,7 +18,7 @@ pub(super) struct Places {
 
 impl Places {
     pub(super) fn new(
-        set: &EarlierSet,
+        set: &PaperSet,
         bundles: Bundles,
         messages: u64,
         (bound, payload_bytes): (usize, usize),
@@ -29,14 +29,14 @@ impl Places {
         let places = batches * set.slots as u64;
         let placement = |batch| Placement::new(&seed, batch, set.slots);
         Ok(Self {
-            codes: EarlierCodes::with_symbols(set, &seed, places, bound, symbols)?,
+            codes: PaperCodes::with_symbols(set, &seed, places, bound, symbols)?,
             bundles,
             placements: (0..batches as usize).map(placement).collect(),
             slots: set.slots as u64,
         })
     }
 
-    pub(super) fn codes(&self) -> &EarlierCodes {
+    pub(super) fn codes(&self) -> &PaperCodes {
         &self.codes
     }
 
@@ -119,11 +119,11 @@ impl Places {
     /// Positions and values of a bundle in the index.
     fn index_entries(&self, bundle: u64, out: &mut Vec<(u32, u32)>) {
         match &self.codes.index {
-            EarlierIndex::Bitmap(bitmap) => {
+            PaperIndex::Bitmap(bitmap) => {
                 let (slot, weight) = bitmap.place(bundle);
                 out.push((slot as u32, weight));
             }
-            EarlierIndex::Buckets(code) => {
+            PaperIndex::Buckets(code) => {
                 let entries = |at| (at as u32..).zip(code.content(bundle));
                 out.extend(code.places(bundle).flat_map(entries));
             }

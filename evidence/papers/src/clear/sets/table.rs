@@ -1,7 +1,7 @@
 //! The table of all sets. A published row never changes.
 
-use super::EarlierScheme::{DosPerfomr, Omd1p, Omr1p, Omr2p, Perfomr1, Perfomr2};
-use super::{CircuitSpec, EarlierClue, EarlierScheme, EarlierSet, sophomr, tiny_sophomr};
+use super::PaperScheme::{DosPerfomr, Omd1p, Omr1p, Omr2p, Perfomr1, Perfomr2};
+use super::{CircuitSpec, PaperClue, PaperScheme, PaperSet, sophomr, tiny_sophomr};
 use crate::clear::LweKind::{Integers, Lwemongrass, Subset};
 use crate::clear::{LweKind, LweSpec, Spec};
 use omr_protocol::params::{ClueSpec, Posting, SecretSpec};
@@ -9,17 +9,18 @@ use omr_protocol::params::{ClueSpec, Posting, SecretSpec};
 /// A clue by name.
 #[derive(Clone, Copy)]
 enum Clue {
-    /// SophOMR's.
+    /// SophOMR's clue.
     Sophomr,
-    /// SophOMR's in tiny dimensions.
+    /// SophOMR's clue in tiny dimensions.
     TinySophomr,
-    /// PerfOMR1's as published.
+    /// PerfOMR1's clue as published.
     Perfomr1,
-    /// One of LWE.
+    /// An LWE clue.
     Lwe(Lwe),
 }
 
-/// Name, dimension, modulus, width of the errors, coordinates, range of the window, and how it is made.
+/// The name, dimension, modulus, width of the errors, number of coordinates, range of the window, and
+/// construction.
 type Lwe = (&'static str, usize, u32, f64, usize, u32, LweKind);
 
 #[rustfmt::skip]
@@ -31,21 +32,23 @@ mod clues {
     pub(super) const LWEMONGRASS_AS_PUBLISHED: Clue = Clue::Lwe(("lwemongrass-as-published", 936, 65_537, 0.5, 3, 79, Lwemongrass { rows: 760, large: 1 }));
     pub(super) const LWEMONGRASS: Clue = Clue::Lwe(("lwemongrass-v1", 1024, 786_433, 0.5, 2, 99, Lwemongrass { rows: 944, large: 1 }));
     pub(super) const INTEGERS_AS_PUBLISHED: Clue = Clue::Lwe(("perfomr2-as-published", 512, 400, 0.5, 6, 19, Integers { weight: 32 }));
-    /// Weight 64, though 36 has 131 bits by the estimates: they leave out attacks that meet in the middle on the
-    /// secret alone, which like few non-zero coefficients.
+    /// The weight is 64, though 36 has 131 bits by the estimates: these leave out meet-in-the-middle attacks on
+    /// the secret alone, which profit from few non-zero coefficients.
     pub(super) const INTEGERS: Clue = Clue::Lwe(("perfomr2-v1", 1024, 408, 0.5, 8, 35, Integers { weight: 64 }));
 
-    // Tiny: dimensions that are no power of two, as the full one; the full windows.
+    // Tiny sets: their dimensions are no powers of two where the full ones are none; their windows are the full
+    // ones.
     pub(super) const TINY_PVW: Clue = Clue::Lwe(("insecure-tiny-pvw-v1", 60, 786_433, 0.5, 2, 284, Subset { rows: 1504 }));
     pub(super) const TINY_LWEMONGRASS: Clue = Clue::Lwe(("insecure-tiny-lwemongrass-v1", 64, 786_433, 0.5, 2, 99, Lwemongrass { rows: 944, large: 1 }));
     pub(super) const TINY_INTEGERS: Clue = Clue::Lwe(("insecure-tiny-perfomr2-v1", 64, 408, 0.5, 8, 35, Integers { weight: 8 }));
 }
 
-/// Name, scheme, clue and its bits of security, messages of a bundle; then of the circuit: baby steps, block, digits of
-/// rotation keys and of the relinearisation key, and bits of security of the detection key.
-type Row = (&'static str, EarlierScheme, Clue, f64, u32, [usize; 4], f64);
+/// The name, scheme, clue, the clue's bits of security, and messages of a bundle; then of the circuit the baby
+/// steps, powers of a block, digits of rotation keys and of the relinearisation key, and bits of security of
+/// the detection key.
+type Row = (&'static str, PaperScheme, Clue, f64, u32, [usize; 4], f64);
 
-/// A window of 851 squares and a power would take OMR's schemes 13 levels more than one polynomial.
+/// OMR's schemes decide by one polynomial: a window of 851 squares and a power would need 13 levels more.
 #[rustfmt::skip]
 const AS_PUBLISHED: [Row; 6] = [
     ("omd1p-as-published",       Omd1p,      clues::PVW_AS_PUBLISHED,         92.6,  1, [32, 128, 7, 8], 121.2),
@@ -56,7 +59,7 @@ const AS_PUBLISHED: [Row; 6] = [
     ("dos-perfomr-as-published", DosPerfomr, clues::LWEMONGRASS_AS_PUBLISHED, 126.1, 8, [32,  16, 7, 8], 99.3),
 ];
 
-/// Sets with vectors of LWE have two secrets to turn: fewer steps of each.
+/// Sets with LWE vectors must rotate two secrets, so they have fewer baby steps for each.
 #[rustfmt::skip]
 const REPAIRED: [Row; 6] = [
     ("omd1p-v1",       Omd1p,      clues::PVW,                  133.8, 1, [ 32,  64, 3, 3], 129.7),
@@ -77,9 +80,8 @@ const TINY: [Row; 6] = [
     ("insecure-tiny-dos-perfomr-v1", DosPerfomr, clues::TINY_LWEMONGRASS,           0.0, 2, [4, 16, 3, 3], 0.0),
 ];
 
-pub(super) fn all() -> Vec<EarlierSet> {
-    let published = AS_PUBLISHED.into_iter();
-    let published = published.map(|row| EarlierSet {
+pub(super) fn all() -> Vec<PaperSet> {
+    let published = AS_PUBLISHED.into_iter().map(|row| PaperSet {
         published: true,
         ..set(row, 65_537, 1 << 15)
     });
@@ -87,17 +89,17 @@ pub(super) fn all() -> Vec<EarlierSet> {
     published.chain(repaired).collect()
 }
 
-pub(super) fn tiny() -> Vec<EarlierSet> {
+pub(super) fn tiny() -> Vec<PaperSet> {
     let base = tiny_sophomr();
     let rows = TINY.into_iter();
     rows.map(|row| set(row, base.rings.p as u32, base.rings.n))
         .collect()
 }
 
-fn set(row: Row, p: u32, slots: usize) -> EarlierSet {
+fn set(row: Row, p: u32, slots: usize) -> PaperSet {
     let (name, scheme, clue, clue_bits, bundle, circuit, key_bits) = row;
     let [baby, block, rotation_digits, product_digits] = circuit;
-    EarlierSet {
+    PaperSet {
         name,
         scheme,
         insecure: clue_bits < 128.0,
@@ -118,11 +120,11 @@ fn set(row: Row, p: u32, slots: usize) -> EarlierSet {
 }
 
 impl Clue {
-    fn specification(self) -> EarlierClue {
+    fn specification(self) -> PaperClue {
         match self {
             Self::Sophomr => ring(sophomr()),
             Self::TinySophomr => ring(tiny_sophomr()),
-            Self::Perfomr1 => EarlierClue::Ring {
+            Self::Perfomr1 => PaperClue::Ring {
                 name: "perfomr1-as-published",
                 spec: ClueSpec {
                     n: 1024,
@@ -136,7 +138,7 @@ impl Clue {
                 },
                 range: 18,
             },
-            Self::Lwe((name, n, q, sigma, coordinates, range, kind)) => EarlierClue::Lwe {
+            Self::Lwe((name, n, q, sigma, coordinates, range, kind)) => PaperClue::Lwe {
                 name,
                 spec: LweSpec {
                     n,
@@ -151,8 +153,8 @@ impl Clue {
     }
 }
 
-fn ring(spec: Spec) -> EarlierClue {
-    EarlierClue::Ring {
+fn ring(spec: Spec) -> PaperClue {
+    PaperClue::Ring {
         name: spec.rings.name,
         range: spec.rings.range as u32,
         spec: spec.clue,

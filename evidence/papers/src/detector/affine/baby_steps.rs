@@ -1,4 +1,4 @@
-//! The encrypted secrets turned by 0, 1, 2, ... slots.
+//! The encrypted secrets rotated by 0, 1, 2, ... slots.
 
 use super::{PAD, piece};
 use crate::clear::{DetectionKey, Params};
@@ -8,35 +8,38 @@ use omr_detector::{DetectorError, Progress};
 use omr_ring::{BUFFER_WORDS, Buffer, Kernels};
 use rayon::prelude::*;
 
-/// The encrypted secrets turned by 0, 1, 2, ... slots. They belong to the recipient and serve every batch.
+/// The encrypted secrets rotated by 0, 1, 2, ... slots. They belong to the recipient and serve every batch.
 pub struct BabySteps {
-    /// For each limb, in shares: piece by piece, step by step, body and mask of each secret.
+    /// The rows of each limb, divided among buffers: piece by piece, step by step, body and mask of each
+    /// secret.
     limbs: Vec<Vec<Buffer>>,
     pub(super) piece: usize,
     steps: usize,
-    /// Rows of a step.
+    /// The number of rows of a step.
     pub(super) parts: usize,
 }
 
 impl BabySteps {
-    /// Buffers of one limb, and words of each: at least [`BUFFER_WORDS`] where there are several, so that what later
-    /// stages hold finds a place in them.
+    /// Returns the number of buffers of a limb, and the words of each. If there are several, each has at least
+    /// [`BUFFER_WORDS`] words, so that later stages can reuse them.
     fn shares(params: &Params) -> (usize, usize) {
         let (n, piece, circuit) = (params.ring.n(), piece(params), params.circuit());
         let rows = 2 * circuit.secrets * circuit.baby_steps(params.spec());
         let words = n / piece * rows * (piece + PAD);
-        let shares = (words / BUFFER_WORDS).clamp(1, n / piece);
-        let shares = 1 << shares.ilog2();
+        let most_shares = (words / BUFFER_WORDS).clamp(1, n / piece);
+        let shares = 1 << most_shares.ilog2();
         (shares, words / shares)
     }
 
-    /// Buffers that the steps are held in, of so many words each.
+    /// Returns the lengths, in words, of the buffers of all steps.
     pub(crate) fn buffers(params: &Params) -> Vec<usize> {
         let (shares, words) = Self::shares(params);
         vec![words; shares * params.chain.basis(0).len()]
     }
 
-    /// Turns the secrets, one step after another with one key.
+    /// Rotates the secrets by one slot after another, with one key.
+    ///
+    /// Errors: the evaluator's; `Stopped`.
     pub fn new(
         ev: &Evaluator,
         params: &Params,
@@ -57,7 +60,7 @@ impl BabySteps {
         };
         let mut step: Vec<Ciphertext> = key.secrets.clone();
         for i in 0..steps {
-            // Both read the step: together, they leave no thread idle between tasks.
+            // Both tasks only read the step; together they leave no thread idle.
             let next = || {
                 if i + 1 == steps {
                     return Ok(None);
@@ -96,7 +99,7 @@ impl BabySteps {
             });
     }
 
-    /// The rows of one piece of a limb.
+    /// Returns the rows of one piece of a limb.
     pub(super) fn tile(&self, limb: usize, index: usize) -> &[u64] {
         let tile = self.parts * self.steps * (self.piece + PAD);
         let shares = &self.limbs[limb];

@@ -6,7 +6,8 @@ use crate::detector::ClueBatch;
 use omr_ring::Buffer;
 use std::ops::Range;
 
-/// The diagonals of some giant steps: of each one a buffer of coefficients modulo p in halves of words.
+/// Returns the diagonals of some giant steps: for each giant step a buffer of coefficients modulo p, two to a
+/// word.
 pub(super) fn diagonals(params: &Params, clues: &ClueBatch, giants: Range<usize>) -> Vec<Buffer> {
     let of_giant = |giant| {
         let mut rows = Buffer::any(coefficient_words(params));
@@ -16,12 +17,12 @@ pub(super) fn diagonals(params: &Params, clues: &ClueBatch, giants: Range<usize>
     giants.map(of_giant).collect()
 }
 
-/// Words of the coefficients of the diagonals of a giant step.
+/// Returns the number of words of the coefficients of a giant step's diagonals.
 pub(super) fn coefficient_words(params: &Params) -> usize {
     params.spec().baby * params.slots() / 2
 }
 
-/// Words of one limb of the encoded diagonals of some giant steps.
+/// Returns the number of words in one limb of the encoded diagonals of `giants` giant steps.
 pub(super) fn tile_words_of_ring(params: &Params, giants: usize) -> usize {
     params.ring.n() / piece(params) * tile_words(params, giants)
 }

@@ -1,7 +1,8 @@
-//! The offset `<h, w>` of bound clues, added while the sums of giant steps are turned.
+//! The offset `<h, w>` of bound clues, which is added while the sums of giant steps are rotated.
 //!
-//! Column z of the encrypted w holds residue `z / baby mod 8`, so that a giant step brings the next one: the sum of
-//! giant step g takes, of every clue, the residue of h that meets w there. No rotation is made for it.
+//! Column z of the encrypted w contains residue `z / baby mod 8`, so that a giant step moves to the next
+//! residue: the sum of giant step g uses, for every clue, the residue of h that is then aligned with w. This
+//! needs no additional rotation.
 
 use crate::clear::{DetectionKey, Params};
 use omr_bgv::{Ciphertext, Evaluator};
@@ -9,11 +10,11 @@ use omr_detector::DetectorError;
 use omr_protocol::clue::OFFSET_LEN;
 use omr_ring::{Eval, Poly};
 
-/// Encrypted w and the rows h of a batch.
+/// The encrypted w and the rows h of a batch.
 pub(super) struct Offset<'a> {
     ev: &'a Evaluator<'a>,
     params: &'a Params,
-    /// None: clues are plain.
+    /// `None` if clues are plain.
     w: Option<&'a Ciphertext>,
     rows: &'a [Vec<[u32; OFFSET_LEN]>],
 }
@@ -33,7 +34,7 @@ impl<'a> Offset<'a> {
         }
     }
 
-    /// Adds to the sums of a giant step, one for each coordinate, what it is to bring.
+    /// Adds the terms of the offset that belong to giant step `giant` to its sums, one for each coordinate.
     pub(super) fn add(&self, giant: usize, sums: &mut [Ciphertext]) -> Result<(), DetectorError> {
         let Some(w) = self.w.filter(|_| giant < OFFSET_LEN) else {
             return Ok(());
@@ -45,7 +46,8 @@ impl<'a> Offset<'a> {
         Ok(())
     }
 
-    /// At column z the residue `z / baby mod 8` of the clue whose column is `z - giant * baby`.
+    /// Returns the plaintext that contains, at column z, residue `z / baby mod 8` of the clue at column
+    /// `z - giant * baby`.
     fn plaintext(&self, giant: usize, rows: &[[u32; OFFSET_LEN]]) -> Poly<Eval> {
         let (params, n) = (self.params, self.params.slots());
         let (half, baby) = (n / 2, params.spec().baby);

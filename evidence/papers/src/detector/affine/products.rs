@@ -11,7 +11,8 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// For each giant step of a group, the highest first, and each coordinate: `sum_j diagonal_j * baby_(j + coordinate)`.
+/// Returns `sum_j diagonal_j * baby_(j + coordinate)` for each giant step of a group, the highest first, and
+/// each coordinate.
 pub(super) fn of_group(
     params: &Params,
     steps: &BabySteps,
@@ -22,7 +23,7 @@ pub(super) fn of_group(
     let basis = params.chain.basis(0);
     let diagonals = diagonals(params, clues, giants.clone());
     let mut out: Vec<Vec<Rlwe>> = empty(params, giants.len());
-    // Limb by limb: every output polynomial lends one row to each limb's task.
+    // Every output polynomial lends one row to each limb's task.
     let mut rows: Vec<Vec<&mut [u64]>> = (0..basis.len()).map(|_| Vec::new()).collect();
     for pair in out.iter_mut().flatten() {
         for poly in [&mut pair.c0, &mut pair.c1] {
@@ -50,7 +51,7 @@ pub(super) fn of_group(
         .collect()
 }
 
-/// Room for the sums of some giant steps.
+/// Returns uninitialised ciphertexts for the sums of `giants` giant steps.
 fn empty(params: &Params, giants: usize) -> Vec<Vec<Rlwe>> {
     let row = || Poly::scratch(&params.ring, params.chain.basis(0));
     let pair = |_| Rlwe::new(row(), row());
@@ -64,7 +65,7 @@ fn next<T>(queue: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
     queue.lock().unwrap_or_else(PoisonError::into_inner).next()
 }
 
-/// What one thread encodes in.
+/// The buffers in which one thread encodes diagonals.
 pub(super) struct Buffers {
     row: Buffer,
     /// One limb of the diagonals of all giant steps, piece by piece.
@@ -80,7 +81,7 @@ impl Buffers {
     }
 }
 
-/// One limb of some giant steps.
+/// The computation of one limb of some giant steps.
 struct LimbWork<'a> {
     params: &'a Params,
     steps: &'a BabySteps,
@@ -88,8 +89,8 @@ struct LimbWork<'a> {
 }
 
 impl LimbWork<'_> {
-    /// Encodes diagonals, multiplies and adds them. For each giant step and coordinate there are the rows of body and
-    /// mask to write.
+    /// Encodes the diagonals, multiplies and adds them. `outputs` are the rows of body and mask for each giant
+    /// step and coordinate.
     fn run(&self, coefficients: &[Buffer], outputs: Vec<&mut [u64]>, buffers: &mut Buffers) {
         let mut group = Group::new(self, outputs);
         group.encode(coefficients, &mut buffers.row, &mut buffers.tiles);
@@ -103,7 +104,7 @@ impl LimbWork<'_> {
     }
 }
 
-/// One limb of giant steps that are held together, with outputs of which each piece is written once.
+/// One limb of the giant steps that are computed together. Each piece of the outputs is written once.
 struct Group<'a> {
     work: &'a LimbWork<'a>,
     giants: usize,
@@ -123,7 +124,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The transforms of the diagonals, piece by piece.
+    /// Writes the transforms of the diagonals, piece by piece.
     fn encode(&self, coefficients: &[Buffer], row: &mut Buffer, tiles: &mut [u64]) {
         let params = self.work.params;
         let (ring, p) = (&params.ring, params.p().value() as u32);
@@ -144,12 +145,12 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Words of a tile.
+    /// Returns the number of words in a tile.
     fn words(&self) -> usize {
         tile_words(self.work.params, self.giants)
     }
 
-    /// The next piece, number `index`, of the sums.
+    /// Writes the next piece, number `index`, of the sums.
     fn add(&mut self, index: usize, tiles: &[u64]) {
         let LimbWork {
             params,

@@ -1,11 +1,11 @@
-//! Clues from rows to diagonals.
+//! Transposition of clues from rows to diagonals.
 
 use super::{ClueBatch, LINE};
 use crate::clear::Params;
 use omr_protocol::ClueParser;
 use omr_ring::SlotOrder;
 
-/// Reads runs of `Neg^0(a)`, which is `a` backwards, `a_0, -a_(n-1), .., -a_1`, and goes on
+/// A reader of runs of `Neg^0(a)`, which is `a` in reverse order, `a_0, -a_(n-1), .., -a_1`, continued
 /// antiperiodically.
 pub(super) struct Reader<'a> {
     clues: &'a ClueBatch,
@@ -13,14 +13,14 @@ pub(super) struct Reader<'a> {
     parser: ClueParser<'a>,
     half: usize,
     p: u32,
-    /// Residues of a clue and of a run.
+    /// The number of residues of a clue and of a run.
     sizes: [usize; 2],
-    /// Groups of eight residues of a window.
+    /// The number of groups of eight residues in a window.
     groups: usize,
-    /// Two for each run of a line. Clues are read from anywhere in memory: copies one after another
-    /// wait for many of them at a time, unpacking would wait for each.
+    /// Two windows for each run of a line. Clues are read from random places in memory: copying waits for many
+    /// of them at a time, unpacking would wait for each.
     windows: Vec<u8>,
-    /// Two of them unpacked.
+    /// Two windows, unpacked.
     residues: Vec<u32>,
     run: Vec<u32>,
     /// The diagonals of a line.
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The evaluation points from `start` on of all diagonals `rows`, turned back by `back`.
+    /// Writes the evaluation points from `start` on of all diagonals `rows`, rotated back by `back`.
     pub(super) fn diagonals(&mut self, back: usize, start: usize, rows: &mut [&mut [u32]]) {
         let bytes = 2 * self.parser.window_bytes(self.groups);
         let mut windows = std::mem::take(&mut self.windows);
@@ -74,13 +74,13 @@ impl<'a> Reader<'a> {
         self.windows = windows;
     }
 
-    /// The run at an evaluation point; none for a slot without a usable clue.
+    /// Returns the run at an evaluation point; `None` for a slot without a usable clue.
     fn locate(&self, back: usize, point: usize) -> Option<Run> {
         let [n, _] = self.sizes;
         let slot = self.order.slot(point);
         let (row, column) = (slot / self.half, slot % self.half);
         let from = row * self.half + (column + self.half - back % self.half) % self.half;
-        // Column 0 of a turn is column n of the turn before.
+        // Column 0 of one period is column n of the previous one.
         let before = column + n - 1;
         Some(Run {
             clue: self.clues.clue[from]?,
@@ -89,7 +89,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Where the residues of a run start, if it does not go over the end, or those at the end.
+    /// Returns the position of the first residue of a run, and whether the run is contiguous. If it wraps
+    /// around, the position is that of its part at the end.
     fn bottom(&self, run: &Run) -> (usize, bool) {
         let [n, len] = self.sizes;
         match (run.top + 1).checked_sub(len) {
@@ -98,7 +99,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Copies what a run lies in.
+    /// Copies the windows that contain a run.
     fn copy(&self, run: &Run, windows: &mut [u8]) {
         let clue_bytes = self.clues.clue_bytes;
         let bytes = &self.clues.bytes[run.clue as usize * clue_bytes..][..clue_bytes];
@@ -110,7 +111,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The run, from its windows: backwards.
+    /// Writes the run, which is the content of its windows in reverse order.
     fn turn(&mut self, run: &Run, windows: &[u8]) {
         let (first, second) = windows.split_at(windows.len() / 2);
         let (bottom, whole) = self.bottom(run);
@@ -129,15 +130,15 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A run of residues of `Neg^0(a)`: `a_top, a_(top-1), ..`, with one sign down to `a_0` and the
-/// other one from `a_(n-1)` on.
+/// A run of residues of `Neg^0(a)`: `a_top, a_(top-1), ..`, with one sign down to `a_0` and the other sign from
+/// `a_(n-1)` on.
 struct Run {
     clue: u32,
     top: usize,
     negative: bool,
 }
 
-/// Residues modulo p with a sign.
+/// Copies residues modulo p, negated if `negative`.
 fn signed<'a>(p: u32, negative: bool, from: impl Iterator<Item = &'a u32>, out: &mut [u32]) {
     out.iter_mut().zip(from).for_each(|(out, &x)| *out = x);
     if negative {
@@ -145,7 +146,7 @@ fn signed<'a>(p: u32, negative: bool, from: impl Iterator<Item = &'a u32>, out: 
     }
 }
 
-/// `-x` modulo p.
+/// Returns `-x` modulo p.
 fn negated(p: u32, x: u32) -> u32 {
     if x == 0 { 0 } else { p - x }
 }

@@ -1,7 +1,7 @@
 //! The compression of a chosen pertinency vector, encrypted part by part in the small ring.
 
 use super::super::blocks::Blocks;
-use super::super::{Bundles, Compressor, EarlierError, Pertinency, RowShape, RowSource, SumNoise};
+use super::super::{Bundles, Compressor, PaperError, Pertinency, RowShape, RowSource, SumNoise};
 use crate::clear::Part;
 use crate::clear::{Params, Spec};
 use crate::detector::params_of;
@@ -40,9 +40,9 @@ impl World {
         let key = small.poly(&params.small, &shape.extended());
         let mut galois = |level| {
             let part = Part::Merge(level);
-            let (g, at) = (part.exponent(&params).unwrap(), (&SEED, part.index()));
-            let p = params.p().value();
-            GaloisKey::generate(&params.small, shape, &key, g, p, at, &mut rng)
+            let (g, p) = (part.exponent(&params).unwrap(), params.p().value());
+            let ring = &params.small;
+            GaloisKey::generate(ring, shape, &key, g, p, &SEED, part.index(), &mut rng)
         };
         let expansion = params.merge_levels().map(&mut galois).collect();
         let ring = &params.final_ring;
@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    /// Encrypts slots of the large ring part by part, all times `scale`.
+    /// Encrypts slots of the large ring part by part, all multiplied by `scale`.
     fn pertinency(&self, slots: &[u32], scale: u64, rng: &mut ChaCha20Rng) -> Pertinency {
         let (params, ring) = (&self.params, &self.params.small);
         let (p, basis) = (params.p(), params.small_basis());
@@ -86,14 +86,14 @@ impl World {
         decrypt_residues(ring, ct, &self.small.poly(ring, ct.basis()))
     }
 
-    /// The sums of a digest.
+    /// Returns the sums of a digest.
     fn decode(&self, digest: &[PackedCiphertext]) -> Vec<u32> {
         let (ring, p) = (&self.params.final_ring, self.params.p().value());
         let components = self.params.final_shape.components;
         let mut out = Vec::new();
         for ct in digest {
-            let mask = Poly::from_rows(ring.n(), &ring.everything(), ct.mask.clone());
-            let mask = ring.forward(mask);
+            let mask_coeffs = Poly::from_rows(ring.n(), &ring.everything(), ct.mask.clone());
+            let mask = ring.forward(mask_coeffs);
             for (i, part) in ct.parts.iter().enumerate() {
                 let product = |c: usize| {
                     let mut product = mask.clone();
@@ -113,7 +113,7 @@ impl World {
     }
 }
 
-/// Rows by number of bundle, drawn from nothing but it.
+/// Rows that are a function of the number of the bundle.
 struct Rows {
     p: u64,
     shape: RowShape,
@@ -150,7 +150,7 @@ impl Rows {
         })
     }
 
-    /// The sums from their definition.
+    /// Computes the sums from their definition.
     fn sums(&self, bundles: &Bundles, slots: &[u32], out: &mut [u64]) {
         let p = self.p;
         for j in 0..bundles.count() {
@@ -216,7 +216,7 @@ fn leaves_are_the_coefficients() {
     }
 }
 
-/// Sums over two batches, with rows in one block and in many.
+/// The sums over two batches are those of the definition, with rows in one block and in many.
 #[test]
 fn digests_hold_the_sums_over_bundles() {
     let world = world();
@@ -226,8 +226,9 @@ fn digests_hold_the_sums_over_bundles() {
         let mut rng = ChaCha20Rng::seed_from_u64(size as u64);
         let bundles = Bundles::new(&world.params, size).unwrap();
         let (params, keys) = (&world.params, &world.expansion);
-        let compressor = Compressor::with_keys(params, keys, &world.last, bundles, SHAPE).unwrap();
-        let mut compressor = compressor.with_row_bytes(row_bytes);
+        let mut compressor = Compressor::with_keys(params, keys, &world.last, bundles, SHAPE)
+            .unwrap()
+            .with_row_bytes(row_bytes);
         let mut expected = vec![0; SHAPE.positions()];
         for scale in [1, 4711] {
             let slots = sparse(&mut rng, world.params.slots(), 20);
@@ -247,7 +248,7 @@ fn noise_is_as_predicted() {
     noise(world(), 1);
 }
 
-/// Takes a minute.
+/// This test takes a minute.
 #[test]
 #[ignore = "full size"]
 fn full_size_noise_is_as_predicted() {
@@ -312,7 +313,7 @@ fn the_full_size_modulus_holds_the_sums() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn shapes_and_rows_that_do_not_fit_are_refused() {
     let world = world();
     let (params, keys) = (&world.params, &world.expansion);
     let mut rng = ChaCha20Rng::seed_from_u64(4);
@@ -323,13 +324,10 @@ fn what_does_not_fit_is_refused() {
         combinations: 3,
         symbols: 0,
     };
-    assert!(matches!(
-        compressor(nothing).err(),
-        Some(EarlierError::Empty)
-    ));
+    assert!(matches!(compressor(nothing).err(), Some(PaperError::Empty)));
     let other = Params::named(Spec::TINY_SOPHOMR).unwrap();
     let refused = Compressor::with_keys(&other, keys, &world.last, bundles, SHAPE);
-    assert!(matches!(refused.err(), Some(EarlierError::NoExpansion(_))));
+    assert!(matches!(refused.err(), Some(PaperError::NoExpansion(_))));
     let mut pertinency = world.pertinency(&vec![0; params.slots()], 1, &mut rng);
     let mut compressor = compressor(SHAPE).unwrap();
     let mut add = |index: (u32, u32), symbol: u32, pertinency: &Pertinency| {
@@ -344,26 +342,20 @@ fn what_does_not_fit_is_refused() {
     let error = add((90, 1), 1, &pertinency);
     assert!(matches!(
         error,
-        Some(EarlierError::Position {
+        Some(PaperError::Position {
             bundle: 7,
             found: 90,
             ..
         })
     ));
     let error = add((89, p), 1, &pertinency);
-    assert!(matches!(
-        error,
-        Some(EarlierError::Residue { bundle: 7, .. })
-    ));
+    assert!(matches!(error, Some(PaperError::Residue { bundle: 7, .. })));
     let error = add((89, 1), p, &pertinency);
-    assert!(matches!(
-        error,
-        Some(EarlierError::Residue { bundle: 0, .. })
-    ));
+    assert!(matches!(error, Some(PaperError::Residue { bundle: 0, .. })));
     pertinency.parts.pop();
     let error = add((89, 1), 1, &pertinency);
     assert!(matches!(
         error,
-        Some(EarlierError::Parts(Mismatch { found: 7, .. }))
+        Some(PaperError::Parts(Mismatch { found: 7, .. }))
     ));
 }

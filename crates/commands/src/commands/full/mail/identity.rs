@@ -186,7 +186,7 @@ struct Shown {
     server: Option<String>,
     board: Option<String>,
     fingerprint: String,
-    short: Option<String>,
+    short: String,
     keys: Vec<Key>,
     locked: bool,
     retired: Vec<Retired>,
@@ -329,7 +329,7 @@ async fn resume_registration(args: &IdRegister, ui: &Ui) -> Result<(), CliError>
 #[derive(Serialize)]
 struct Given {
     fingerprint: String,
-    short: Option<String>,
+    short: String,
     server: Option<String>,
     text: String,
 }
@@ -425,7 +425,7 @@ fn print_report(identity: &Identity, json: bool) -> Result<(), CliError> {
         letter_parts: profile.letter_parts(),
         batches: profile.batches,
         fingerprint: address.fingerprint(),
-        short: ShortAddress::of(&address).map(|short| short.to_string()),
+        short: ShortAddress::of(&address).to_string(),
         server: address.server,
         board: profile.board_id.as_ref().map(|id| omr_protocol::hex(id)),
         keys: profile.keys.iter().map(key).collect(),
@@ -450,7 +450,7 @@ fn print_report(identity: &Identity, json: bool) -> Result<(), CliError> {
         shown.server.as_deref().unwrap_or("none"),
         shown.board.as_deref().unwrap_or("none"),
         shown.fingerprint,
-        shown.short.as_deref().unwrap_or("none"),
+        shown.short,
     );
     for key in &shown.keys {
         let state = if key.registered {
@@ -479,7 +479,7 @@ pub(in crate::commands) fn address(args: &AddressArgs) -> Result<(), CliError> {
     if args.json {
         return Ok(io::print_json(&Given {
             fingerprint: address.fingerprint(),
-            short: ShortAddress::of(&address).map(|short| short.to_string()),
+            short: ShortAddress::of(&address).to_string(),
             server: address.server,
             text,
         })?);

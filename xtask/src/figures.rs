@@ -1,0 +1,473 @@
+//! Writes the tables of figures in README.md and docs/performance.md, from one run of `omr-lab bench all --json`.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::error::XtaskError;
+use crate::files;
+
+/// The output of `omr-lab bench all --json` that the tables are written from.
+const FIGURES: &str = "docs/figures.json";
+/// The output of a measured graphics card.
+const CARD: &str = "docs/gpu.json";
+/// The lines before and after the figures on a page.
+const MARKERS: [&str; 2] = ["<!-- figures -->", "<!-- end -->"];
+
+/// Takes the output of a run over and writes it into the pages.
+pub(crate) fn take(root: &Path, file: &Path) -> Result<(), XtaskError> {
+    let document = read(file)?;
+    let card = read(&root.join(CARD))?;
+    // Both are written before a page changes, so that a figure that is missing changes none.
+    let (short, long) = (readme(&document, &card)?, performance(&document)?);
+    let kept = root.join(FIGURES);
+    let text = serde_json::to_string_pretty(&document)? + "\n";
+    fs::write(&kept, text).map_err(XtaskError::io(&kept))?;
+    files::section(&root.join("README.md"), MARKERS, &short, true)?;
+    files::section(&root.join("docs/performance.md"), MARKERS, &long, true)
+}
+
+/// Compares the pages with the run that was taken over last, if there was one.
+pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
+    let kept = root.join(FIGURES);
+    if !kept.exists() {
+        return Ok(());
+    }
+    let (document, card) = (read(&kept)?, read(&root.join(CARD))?);
+    let short = readme(&document, &card)?;
+    files::section(&root.join("README.md"), MARKERS, &short, false)?;
+    let long = performance(&document)?;
+    files::section(&root.join("docs/performance.md"), MARKERS, &long, false)
+}
+
+fn read(path: &Path) -> Result<Value, XtaskError> {
+    let text = fs::read_to_string(path).map_err(XtaskError::io(path))?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+/// The figures of a document by their places in it.
+struct Document<'a>(&'a Value);
+
+impl Document<'_> {
+    /// Returns the number at a JSON pointer.
+    fn number(&self, pointer: &str) -> Result<f64, XtaskError> {
+        let found = self.0.pointer(pointer).and_then(Value::as_f64);
+        found.ok_or_else(|| XtaskError::Figure {
+            name: pointer.to_owned(),
+        })
+    }
+
+    /// Returns the text at a JSON pointer.
+    fn text(&self, pointer: &str) -> Result<&str, XtaskError> {
+        let found = self.0.pointer(pointer).and_then(Value::as_str);
+        found.ok_or_else(|| XtaskError::Figure {
+            name: pointer.to_owned(),
+        })
+    }
+
+    /// Returns the measurement of this name.
+    fn measurement(&self, name: &str) -> Result<&Value, XtaskError> {
+        let all = self.0["measurements"].as_array();
+        let mut all = all.into_iter().flatten();
+        let found = all.find(|one| one["name"] == name);
+        found.ok_or_else(|| XtaskError::Figure {
+            name: name.to_owned(),
+        })
+    }
+
+    /// Returns a number that a measurement printed, at a JSON pointer in its output.
+    fn figure(&self, name: &str, pointer: &str) -> Result<f64, XtaskError> {
+        let of = Document(&self.measurement(name)?["figures"]);
+        of.number(pointer).map_err(|_| XtaskError::Figure {
+            name: format!("{name}{pointer}"),
+        })
+    }
+
+    /// Returns seconds that a measurement printed.
+    fn seconds(&self, name: &str, pointer: &str) -> Result<String, XtaskError> {
+        Ok(seconds(self.figure(name, pointer)?))
+    }
+
+    /// Returns seconds that a measurement printed for each of its messages.
+    fn a_message(&self, name: &str) -> Result<f64, XtaskError> {
+        Ok(self.figure(name, "/digest_s")? / self.figure(name, "/messages")?)
+    }
+
+    /// Returns bytes that a measurement printed.
+    fn bytes(&self, name: &str, pointer: &str) -> Result<String, XtaskError> {
+        Ok(thousands(self.figure(name, pointer)?))
+    }
+
+    /// Returns the peak of memory of a measurement.
+    fn memory(&self, name: &str) -> Result<String, XtaskError> {
+        let bytes = self.figure(name, "/peak_rss_bytes")?;
+        if bytes < 1e9 {
+            Ok(format!("{:.0} MB", bytes / 1e6))
+        } else {
+            Ok(format!("{:.1} GB", bytes / 1e9))
+        }
+    }
+
+    /// Returns where and when the document was measured.
+    fn machine(&self) -> Result<String, XtaskError> {
+        Ok(format!(
+            "{}, {} cores, {} kernels; commit `{}`, {}",
+            self.text("/machine/cpu")?,
+            self.number("/machine/cores")?,
+            self.text("/machine/kernels")?,
+            self.text("/build")?,
+            self.text("/date")?,
+        ))
+    }
+}
+
+/// The table of README.md.
+fn readme(document: &Value, card: &Value) -> Result<String, XtaskError> {
+    let (all, card) = (Document(document), Document(card));
+    let key = all.figure("digest", "/detection_key_bytes")?;
+    let instant_key = all.figure("instantomr", "/detection_key_bytes")?;
+    let mut rows = Rows::default();
+    rows.add("", String::new());
+    rows.add(
+        "Digest: one thread; two threads",
+        format!(
+            "{}; {}",
+            all.seconds("digest", "/digest_s")?,
+            all.seconds("digest_two_threads", "/digest_s")?
+        ),
+    );
+    rows.add(
+        "Each further recipient of a board, one thread",
+        all.seconds("digest_recipients", "/digests/further_s")?,
+    );
+    rows.add(
+        "Decoding, in a time that does not depend on what was found",
+        format!("{:.1} ms", all.figure("digest", "/decode_ms")?),
+    );
+    rows.add(
+        "Sizes: digest; clue with its signature",
+        format!(
+            "{}; {} bytes",
+            all.bytes("digest", "/digest_bytes")?,
+            all.bytes("digest", "/clue_bytes")?
+        ),
+    );
+    rows.add(
+        "Detection keys of an address: SophOMR; InstantOMR",
+        format!("{}; {} bytes", thousands(key), thousands(instant_key)),
+    );
+    rows.add(
+        "Security, on the strictest scale that we know ([SECURITY.md](SECURITY.md))",
+        format!("{:.1} bits (estimated)", all.number("/set/security_bits")?),
+    );
+    rows.add(
+        "A message is missed; a stranger's message passes",
+        format!(
+            "2^{:.1}; 2^{:.1}",
+            all.number("/set/miss_log2")?,
+            all.number("/set/false_positive_log2")?
+        ),
+    );
+    rows.add(
+        &format!(
+            "Memory of a detector, two threads: {}; {} messages",
+            thousands(all.figure("digest_two_threads", "/messages")?),
+            thousands(all.figure("digest_batches", "/messages")?)
+        ),
+        format!(
+            "{}; {}",
+            all.memory("digest_two_threads")?,
+            all.memory("digest_batches")?
+        ),
+    );
+    rows.add(
+        "InstantOMR: one message, one thread",
+        format!("{:.1} ms", 1e3 * all.a_message("instantomr")?),
+    );
+    rows.add(
+        &format!(
+            "On an {} ([cards](docs/gpu.md)): digest; further recipient; InstantOMR message",
+            card.text("/card")?
+        ),
+        format!(
+            "{}; {}; {:.0} us",
+            seconds(card.number("/digest_s")?),
+            seconds(card.number("/further_s")?),
+            card.number("/instantomr/message_us")?
+        ),
+    );
+    Ok(format!(
+        "\nSet `{}`, {} messages of {} bytes, {} of them for the recipient.\n{}.\n\n{}\n",
+        all.text("/set/params")?,
+        thousands(all.figure("digest", "/messages")?),
+        all.figure("digest", "/payload_bytes")?,
+        all.figure("digest", "/pertinent")?,
+        all.machine()?,
+        rows.0
+    ))
+}
+
+/// The tables of docs/performance.md.
+fn performance(document: &Value) -> Result<String, XtaskError> {
+    let all = Document(document);
+    let mut text = format!(
+        "\nSet `{}`, payloads of {} bytes, {} of {} messages pertinent.\n{}.\n",
+        all.text("/set/params")?,
+        all.figure("digest", "/payload_bytes")?,
+        all.figure("digest", "/pertinent")?,
+        thousands(all.figure("digest", "/messages")?),
+        all.machine()?
+    );
+    let mut rows = Rows::default();
+    rows.add("digest", "s".to_owned());
+    for (name, what) in [
+        ("digest", "one thread"),
+        ("digest_two_threads", "two threads"),
+        ("digest_indices", "indices alone, one thread"),
+    ] {
+        rows.add(what, all.seconds(name, "/digest_s")?);
+    }
+    rows.add(
+        &format!(
+            "{} messages, two threads",
+            thousands(all.figure("digest_batches", "/messages")?)
+        ),
+        all.seconds("digest_batches", "/digest_s")?,
+    );
+    rows.add(
+        &format!(
+            "each further recipient of {}, one thread",
+            all.figure("digest_recipients", "/recipients")?
+        ),
+        all.seconds("digest_recipients", "/digests/further_s")?,
+    );
+    rows.add("detection key made", all.seconds("digest", "/keygen_s")?);
+    rows.add("detection key loaded", all.seconds("digest", "/load_s")?);
+    rows.add("memory, two threads", all.memory("digest_two_threads")?);
+    rows.add(
+        "memory, the long digest, two threads",
+        all.memory("digest_batches")?,
+    );
+    rows.add(
+        "digest; of indices",
+        format!(
+            "{}; {} bytes",
+            all.bytes("digest", "/digest_bytes")?,
+            all.bytes("digest_indices", "/digest_bytes")?
+        ),
+    );
+    rows.add(
+        "clue; made in",
+        format!(
+            "{} bytes; {:.2} ms",
+            all.bytes("digest", "/clue_bytes")?,
+            all.figure("digest", "/clue_ms")?
+        ),
+    );
+    rows.add(
+        "detection key",
+        format!("{} bytes", all.bytes("digest", "/detection_key_bytes")?),
+    );
+    rows.add(
+        "durable posts a second",
+        thousands(all.figure("post", "/messages_per_s")?.round()),
+    );
+    let _ = writeln!(text, "\n{}", rows.0);
+    stages(&mut text, "digest, one thread", all.measurement("digest")?);
+    let mut rows = Rows::default();
+    rows.add("InstantOMR", "a message".to_owned());
+    for (name, what) in [
+        ("instantomr", "one thread"),
+        ("instantomr_two_threads", "two threads"),
+    ] {
+        rows.add(what, format!("{:.2} ms", 1e3 * all.a_message(name)?));
+    }
+    rows.add(
+        "one message alone",
+        format!("{:.2} ms", 1e3 * all.figure("crossover", "/latency_s")?),
+    );
+    rows.add(
+        "SophOMR costs less from so many messages on",
+        thousands(all.figure("crossover", "/crossover")?),
+    );
+    rows.add("memory", all.memory("instantomr")?);
+    rows.add(
+        "detection key",
+        format!("{} bytes", all.bytes("instantomr", "/detection_key_bytes")?),
+    );
+    rows.add(
+        "digest",
+        format!("{} bytes", all.bytes("instantomr", "/digest_bytes")?),
+    );
+    let _ = writeln!(text, "{}", rows.0);
+    stages(
+        &mut text,
+        "InstantOMR, one thread",
+        all.measurement("instantomr")?,
+    );
+    let mut rows = Rows::default();
+    rows.add("decoding of a digest with", "median; t".to_owned());
+    for (name, engine) in [("decode", "SophOMR"), ("instantomr_decode", "InstantOMR")] {
+        let classes = all.measurement(name)?["figures"]["classes"].as_array();
+        for class in classes.into_iter().flatten().map(Document) {
+            let damaged = class.0["damaged"] == true;
+            rows.add(
+                &format!(
+                    "{engine}: {} pertinent{}",
+                    class.number("/pertinent")?,
+                    if damaged { ", damaged" } else { "" }
+                ),
+                format!(
+                    "{:.0} us; {:.1}",
+                    class.number("/median_us")?,
+                    class.number("/t")?
+                ),
+            );
+        }
+    }
+    let _ = writeln!(text, "{}", rows.0);
+    let mut rows = Rows::default();
+    rows.add("private query, two threads", String::new());
+    for (name, what) in [("query", "a number of 32 bits"), ("query_text", "a text")] {
+        rows.add(
+            &format!("equality of {what}: answer; memory"),
+            format!("{}; {}", all.seconds(name, "/answer_s")?, all.memory(name)?),
+        );
+        rows.add(
+            &format!("equality of {what}: key; query; answer"),
+            format!(
+                "{}; {}; {} bytes",
+                all.bytes(name, "/key_bytes")?,
+                all.bytes(name, "/query_bytes")?,
+                all.bytes(name, "/answer_bytes")?
+            ),
+        );
+    }
+    let _ = writeln!(text, "{}", rows.0);
+    Ok(text)
+}
+
+/// Adds a table of the stages of a measurement.
+fn stages(text: &mut String, head: &str, measurement: &Value) {
+    let mut rows = Rows::default();
+    rows.add(head, "s".to_owned());
+    let stages = measurement["figures"]["stages"].as_object();
+    for (name, value) in stages.into_iter().flatten() {
+        let value = value.as_f64().unwrap_or_default();
+        rows.add(&name.replace('_', " "), format!("{value:.2}"));
+    }
+    let _ = writeln!(text, "{}", rows.0);
+}
+
+/// The rows of a Markdown table with two columns. The first row is the head.
+#[derive(Default)]
+struct Rows(String);
+
+impl Rows {
+    fn add(&mut self, name: &str, value: String) {
+        let is_head = self.0.is_empty();
+        let _ = writeln!(self.0, "| {name} | {value} |");
+        if is_head {
+            self.0.push_str("|---|---|\n");
+        }
+    }
+}
+
+fn seconds(value: f64) -> String {
+    if value < 1.0 {
+        format!("{value:.2} s")
+    } else {
+        format!("{value:.1} s")
+    }
+}
+
+/// Returns a whole number with a comma between groups of three digits.
+fn thousands(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn document() -> Value {
+        let digest = json!({
+            "digest_s": 21.07, "messages": 65536, "payload_bytes": 612, "pertinent": 50, "decode_ms": 4.41,
+            "digest_bytes": 41180, "clue_bytes": 2805, "clue_ms": 0.125, "keygen_s": 0.4, "load_s": 0.21,
+            "detection_key_bytes": 129984274, "peak_rss_bytes": 1.7e9, "stages": {"range_check": 3.9}
+        });
+        let recipients = json!({"recipients": 8, "digests": {"further_s": 11.6}});
+        let decode =
+            json!({"classes": [{"pertinent": 0, "damaged": true, "median_us": 4400.0, "t": 0.5}]});
+        let crossover = json!({"latency_s": 0.04, "crossover": 733});
+        let query = json!({
+            "answer_s": 4.4, "peak_rss_bytes": 6.93e8, "key_bytes": 38625391, "query_bytes": 491874,
+            "answer_bytes": 8459
+        });
+        let one = |name: &str, figures: &Value| json!({"name": name, "command": format!("bench {name}"), "figures": figures});
+        json!({
+            "build": "0123456789ab", "date": "2026-11-27",
+            "machine": {"cpu": "A processor", "cores": 2, "kernels": "avx2"},
+            "set": {"params": "hybrid-v4", "security_bits": 128.2, "miss_log2": -30.1, "false_positive_log2": -27.9},
+            "measurements": [
+                one("digest", &digest), one("digest_two_threads", &digest), one("digest_indices", &digest),
+                one("digest_batches", &digest), one("digest_recipients", &recipients), one("decode", &decode),
+                one("instantomr", &digest), one("instantomr_two_threads", &digest),
+                one("instantomr_decode", &decode), one("crossover", &crossover),
+                one("post", &json!({"messages_per_s": 102000.4})), one("query", &query), one("query_text", &query),
+            ]
+        })
+    }
+
+    #[test]
+    fn tables_have_the_figures_of_a_run() {
+        let card = json!({
+            "card": "card", "digest_s": 0.46, "further_s": 0.2, "instantomr": {"message_us": 75.2}
+        });
+        let table = readme(&document(), &card).unwrap();
+        for row in [
+            "Set `hybrid-v4`, 65,536 messages of 612 bytes, 50 of them for the recipient.\nA processor, 2 cores",
+            "commit `0123456789ab`, 2026-11-27.\n\n|  |  |\n|---|---|\n",
+            "| Digest: one thread; two threads | 21.1 s; 21.1 s |",
+            "| Sizes: digest; clue with its signature | 41,180; 2,805 bytes |",
+            "| A message is missed; a stranger's message passes | 2^-30.1; 2^-27.9 |",
+            "digest; further recipient; InstantOMR message | 0.46 s; 0.20 s; 75 us |",
+        ] {
+            assert!(table.contains(row), "{row} not in {table}");
+        }
+        let tables = performance(&document()).unwrap();
+        for row in [
+            "Set `hybrid-v4`, payloads of 612 bytes, 50 of 65,536 messages pertinent.\nA processor",
+            "| range check | 3.90 |",
+            "| SophOMR costs less from so many messages on | 733 |",
+            "| SophOMR: 0 pertinent, damaged | 4400 us; 0.5 |",
+            "| equality of a text: answer; memory | 4.4 s; 693 MB |",
+            "| equality of a text: key; query; answer | 38,625,391; 491,874; 8,459 bytes |",
+            "| durable posts a second | 102,000 |",
+        ] {
+            assert!(tables.contains(row), "{row} not in {tables}");
+        }
+    }
+
+    #[test]
+    fn a_figure_that_is_missing_is_named() {
+        let mut document = document();
+        document["measurements"][0]["figures"]["digest_s"] = Value::Null;
+        let error = performance(&document).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "figures: expected the figure digest/digest_s, found none"
+        );
+    }
+}
