@@ -194,7 +194,11 @@ mod tests {
         for (at, wrong, error) in [(0, 97, range(0, 97)), (5, 255, range(2, 255))] {
             let mut sums = [1, 0, 0, 0, 0, 0, 0];
             sums[at] = wrong;
-            assert_eq!(code.find_counted(&sums, usize::from(sums[0]), 9).unwrap_err(), error);
+            assert_eq!(
+                code.find_counted(&sums, usize::from(sums[0]), 9)
+                    .unwrap_err(),
+                error
+            );
         }
         let support = code.find_counted(&[0; 7], 0, 9).unwrap();
         assert_eq!(support.count(), Ok(0));

@@ -45,7 +45,7 @@ pub enum Kind {
     PdqAnswer = 11,
     /// An encrypted table.
     PdqTable = 12,
-    /// Parts of a file, the other parts of which are missing.
+    /// Some parts of a file whose other parts are missing.
     KeptParts = 13,
     /// A file under a passphrase.
     Locked = 14,

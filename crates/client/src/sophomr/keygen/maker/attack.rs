@@ -44,7 +44,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Returns the rows of a key, all of which are public.
+    /// Returns the rows of a key. All of them are public.
     fn of(opening: &Opening, key: &DetectionKey) -> Self {
         let packing = &key.opening.packing;
         let bodies: Vec<_> = packing.bodies().cloned().collect();
