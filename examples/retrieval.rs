@@ -7,7 +7,7 @@ use omr_client::letter::{Piece, Place, Reader, Writer};
 use omr_client::{decode, identity, os_rng, write_detection_key};
 use omr_detector::engine::{Task, on_cpu};
 use omr_detector::{Messages, Quiet, placement_seed};
-use omr_protocol::{ClueKind, EngineKind, ParamSet, Request, Response, Scheme, Sealing};
+use omr_protocol::{ClueKind, EngineKind, ParamSet, Request, Response, Sealing};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A small set for tests, which protects nothing. `sophomr-v5` is the secure one.
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         seed: placement_seed(),
     };
     let loaded = on_cpu(&set, engine)?.load(&mut &key[..])?;
-    let answer = loaded.answer(Scheme::Sophomr, task, &Quiet)?;
+    let answer = loaded.answer(task, &Quiet)?;
     let digest = answer.response.to_bytes(&set)?;
     // Alice finds her messages in the digest and opens them.
     let digest = Response::from_bytes(&set, &digest)?;

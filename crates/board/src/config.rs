@@ -1,4 +1,4 @@
-//! What a board is made of.
+//! Configuration of boards.
 
 use omr_client::letter::Place;
 use omr_client::os_rng;
@@ -8,36 +8,37 @@ use omr_protocol::{ClueError, ClueKind, ClueParams, Mismatch, PlanError, Sealing
 use omr_store::{BoardConfig, Clues};
 use rand_core::Rng;
 
-/// What is wrong with a board or a message on its way there.
+/// An error of a board or of a message to be posted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocalError {
-    /// Payloads that no digest carries.
+    /// No digest can contain payloads of this size.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// Payloads that cannot be sealed.
+    /// The payloads are too short to be sealed.
     #[error("sealing {sealing} adds {} bytes: expected payloads of at least {}, found {}", sealing.overhead(),
         bytes.expected, bytes.found)]
     PayloadBytes {
-        /// How they are sealed.
+        /// The sealing.
         sealing: Sealing,
-        /// The least, and what was asked for.
+        /// The least length in bytes, and the length found.
         bytes: Mismatch<usize>,
     },
-    /// Clues of another size than the parameter set makes.
+    /// The clues have another size than those of the parameter set.
     #[error("expected a board with clues of {} bytes, found {}", .0.expected, .0.found)]
     ClueSize(Mismatch<usize>),
-    /// A bound clue that a board must not take.
+    /// A board must not accept this bound clue.
     #[error("message {position} of the post: {source}")]
     BadClue {
-        /// Its place among the messages posted together, from 0.
+        /// The place of the message among those posted together, from 0.
         position: u64,
-        /// What is wrong with it.
+        /// The error of the clue.
         source: ClueError,
     },
 }
 
-/// A new board, under a random name, after a check that its payloads can be sealed and digested.
+/// Makes the configuration of a new board with a random id, after checking that its payloads can be sealed and
+/// digested.
 ///
 /// Errors: `Plan`, `PayloadBytes`.
 pub fn new_config(
@@ -70,9 +71,9 @@ pub fn new_config(
     })
 }
 
-/// What letters on a board are bound to.
+/// Returns the properties to which letters on a board are bound.
 ///
-/// Errors: a sealing that there is not.
+/// Errors: an unknown sealing.
 pub fn place(config: &BoardConfig) -> Result<Place, SealingError> {
     Ok(Place {
         board_id: config.board_id,
@@ -82,7 +83,7 @@ pub fn place(config: &BoardConfig) -> Result<Place, SealingError> {
     })
 }
 
-/// The kind of a board's clues.
+/// Returns the kind of a board's clues.
 #[must_use]
 pub fn clues_of(of: Clues) -> ClueKind {
     match of {

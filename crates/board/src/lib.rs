@@ -1,5 +1,5 @@
-//! Boards in folders, as the command and the Python package have them: what they are made of, how messages get there, and
-//! how a detector reads them.
+//! Boards in folders, as the command and the Python package use them: their configuration, checks of posted messages,
+//! and the source from which a detector reads them.
 #![forbid(unsafe_code)]
 
 mod config;

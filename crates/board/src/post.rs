@@ -1,4 +1,4 @@
-//! Messages on their way to a board.
+//! Checks of messages that are being posted.
 
 use crate::LocalError;
 use omr_protocol::clue::post_hash;
@@ -6,15 +6,16 @@ use omr_protocol::{ClueError, ClueParams};
 use omr_store::{BoardConfig, Clues, Message, MessageHashes};
 use rayon::prelude::*;
 
-/// Messages of one transaction, unless one letter has more: it is posted whole or not at all.
+/// Number of messages in one transaction. A letter with more is posted in a single transaction, so that it is posted as
+/// a whole or not at all.
 pub const TRANSACTION: usize = 1000;
-/// Most messages of a letter. At full size they take 430 MB of memory, and a file of 65 MB.
+/// Largest number of messages of a letter. At full size they take 430 MB of memory and contain a file of 65 MB.
 pub const MAX_PARTS: u32 = 1 << 17;
 
-/// Tests the clues of messages on their way to a board, and gives what it keeps of bound ones; it asks nothing of plain
-/// ones.
+/// Checks the clues of messages that are being posted, and returns the hashes that the board stores of bound clues.
+/// Plain clues are not checked.
 ///
-/// Errors: `BadClue` with the place of the first that is wrong.
+/// Errors: `BadClue` with the place of the first wrong clue.
 pub fn post_hashes(
     board: &BoardConfig,
     params: &ClueParams,
@@ -30,7 +31,7 @@ pub fn post_hashes(
     Ok(Some(MessageHashes::new(params.tag(), kept)))
 }
 
-/// The hashes of bound clues that are well.
+/// Returns the hash of each bound clue and payload, or the error of the clue.
 pub fn hashes(
     board: &BoardConfig,
     params: &ClueParams,

@@ -1,4 +1,4 @@
-//! The messages of a board for a detector.
+//! The messages of a board as a source for a detector.
 
 use crate::{LocalError, clue_kind};
 use omr_detector::{MessageSource, Messages};
@@ -9,24 +9,25 @@ use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Deref, Range};
 use std::sync::Arc;
 
-/// Messages read ahead where fewer are asked for: opening a board takes longer than reading so many.
+/// Number of messages that are read ahead if fewer are requested: opening a board takes longer than reading as many.
 const AHEAD: u64 = 1024;
 
-/// Why a board was not read.
+/// An error of reading a board.
 pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Gives the board whenever messages are read: one that is open, or one that is opened only as long, so that others can
-/// post between. What is on a board never changes, so what is read at several times fits together.
+/// Access to a board while messages are read: a board that stays open, or one that is opened for each read, so that
+/// others can post in between. Messages on a board never change, so messages that were read at different times fit
+/// together.
 pub trait Boards {
-    /// The board while it is open.
+    /// The open board.
     type Open: Deref<Target = Board>;
 
-    /// Opens it.
+    /// Opens the board.
     ///
-    /// Errors: whatever keeps it from being the board that it was.
+    /// Errors: any reason why it is not the board that it was.
     fn open(&self) -> Result<Self::Open, SourceError>;
 
-    /// Keeps hashes for the next digest where the board can be written. This one does not need it.
+    /// Stores hashes for the next digest if the board can be written. This digest does not need it.
     fn keep(&self, open: Self::Open, first: u64, hashes: &MessageHashes);
 }
 
@@ -42,22 +43,22 @@ impl Boards for Arc<Board> {
     }
 }
 
-/// A board as the detector reads it.
+/// A board as a detector's source.
 pub struct BoardSource<B> {
     boards: B,
     params: Arc<ClueParams>,
-    /// Whose hashes are kept: none of plain clues.
+    /// The parameter set and board of stored hashes; `None` for plain clues.
     of: Option<HashesOf>,
     clue_bytes: usize,
     payload_bytes: usize,
-    /// The messages that were on the board at first.
+    /// Number of messages that were on the board at first.
     len: u64,
     ahead: Option<Messages>,
-    /// Those that were read and are lost.
+    /// The lost messages among those that were read.
     lost: BTreeSet<u64>,
 }
 
-/// Which part of messages.
+/// A part of messages.
 #[derive(Clone, Copy)]
 enum Part {
     Clues,
@@ -65,7 +66,7 @@ enum Part {
 }
 
 impl<B: Boards> BoardSource<B> {
-    /// The messages that are on the board now.
+    /// Makes a source of the messages that are on the board now.
     ///
     /// Errors: `ClueSize`.
     pub fn new(boards: B, board: &Board, params: &Arc<ClueParams>) -> Result<Self, LocalError> {
@@ -84,14 +85,14 @@ impl<B: Boards> BoardSource<B> {
         })
     }
 
-    /// Messages of a range that are lost by damage, in order, as far as they were read so far.
+    /// Returns the messages of a range that are lost by damage, in order, among those that were read so far.
     pub fn lost(&self, range: Range<u64>) -> Vec<u64> {
         self.lost.range(range).copied().collect()
     }
 
-    /// Reads messages into memory; zeros stand for messages that are lost, which the detector passes over.
+    /// Reads messages into memory. Lost messages are replaced by zeros, which the detector ignores.
     ///
-    /// Errors: those of [`Boards::open`], the board's, the detector's.
+    /// Errors: those of [`Boards::open`], of the board and of the detector.
     pub fn read(&mut self, range: Range<u64>) -> Result<Messages, SourceError> {
         let (mut clues, mut payloads) = (Vec::new(), Vec::new());
         let board = self.boards.open()?;
@@ -120,7 +121,7 @@ impl<B: Boards> BoardSource<B> {
         let mut keep = |index, clue: &[u8], payload: &[u8]| {
             if clue.is_empty() {
                 lost.insert(index);
-                // The message is lost. No kind of clue begins with zero: the detector passes it over.
+                // The message is lost. No kind of clue begins with zero, so the detector ignores it.
                 out.resize(out.len() + bytes, 0);
             } else {
                 out.extend_from_slice(match part {
@@ -134,7 +135,7 @@ impl<B: Boards> BoardSource<B> {
         Ok(out)
     }
 
-    /// Messages in memory that hold those of a range, if it is short.
+    /// Returns messages in memory that include those of a range, if the range is short.
     fn ahead(&mut self, range: &Range<u64>) -> Result<Option<&mut Messages>, SourceError> {
         let holds =
             |ahead: &Messages| ahead.range().start <= range.start && range.end <= ahead.range().end;
@@ -147,8 +148,9 @@ impl<B: Boards> BoardSource<B> {
         Ok(self.ahead.as_mut().filter(|ahead| holds(ahead)))
     }
 
-    /// The hashes of messages of an open board: those that it keeps, and the others taken now and kept for the next
-    /// digest. None where it cannot be read: the detector then reads the messages, and finds what is wrong.
+    /// Returns the hashes of messages of an open board. Hashes that the board has not stored are computed now and
+    /// stored for the next digest. Returns `None` if the board cannot be read; the detector then reads the messages and
+    /// reports the error.
     fn kept(&self, board: B::Open, range: Range<u64>) -> Option<KeptHashes> {
         let of = self.of?;
         let params = &self.params;
@@ -194,7 +196,7 @@ mod tests {
     use omr_store::{BoardConfig, Clues, Message};
     use std::path::{Path, PathBuf};
 
-    /// Open only while messages are read.
+    /// A board that is open only while messages are read.
     struct Folder(PathBuf);
 
     impl Boards for Folder {
@@ -227,7 +229,7 @@ mod tests {
         Board::open(dir).unwrap().append(&messages).unwrap();
     }
 
-    /// Between two reads somebody posts; what is read then is what was there at first.
+    /// Somebody posts between two reads; the messages that are read are those that were there at first.
     #[test]
     fn others_post_while_a_board_is_read() {
         let dir = tempfile::tempdir().unwrap();
@@ -241,7 +243,7 @@ mod tests {
         drop(board);
         assert_eq!(source.payloads(0..3).unwrap(), [0, 0, 1, 1, 2, 2]);
         post(dir.path(), bytes, 200..210);
-        // Ahead of what was asked for only what was there.
+        // Reading ahead stops at the messages that were there at first.
         assert_eq!(source.ahead.as_ref().map(Messages::range), Some(0..200));
         assert_eq!(source.payloads(198..200).unwrap(), [198, 198, 199, 199]);
         let clues = source.clues(7..9).unwrap();

@@ -1,4 +1,4 @@
-//! Sending and accepting clues that are bound to their payload.
+//! Making clues that are bound to their payload, and checking that posted ones were made honestly.
 
 use crate::Fingerprint;
 use crate::Sender;
@@ -10,44 +10,44 @@ use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-/// Bytes that a sealed payload carries for its recipient, from which she makes its clue again.
+/// Length in bytes of the seed in a sealed payload, from which the recipient makes the payload's clue again.
 pub const CLUE_SEED_BYTES: usize = 32;
 
-/// What all randomness of a bound clue follows from. Wiped when dropped.
+/// The seed of all randomness of a bound clue. It is wiped when dropped.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct ClueSeed([u8; CLUE_SEED_BYTES]);
 
 impl ClueSeed {
-    /// A fresh one, for one message.
+    /// Draws a fresh seed, for one message.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
         let mut seed = [0; CLUE_SEED_BYTES];
         rng.fill_bytes(&mut seed);
         Self(seed)
     }
 
-    /// That of an opened payload.
+    /// Returns the seed that an opened payload contains.
     pub fn from_bytes(bytes: [u8; CLUE_SEED_BYTES]) -> Self {
         Self(bytes)
     }
 
-    /// To be sealed with the message.
+    /// Returns the bytes to be sealed with the message.
     pub fn as_bytes(&self) -> &[u8; CLUE_SEED_BYTES] {
         &self.0
     }
 }
 
-/// A sender to one recipient of one board, or the recipient who checks her senders.
+/// A sender of bound clues to one recipient on one board. Recipients use it to check the clues of their messages.
 pub struct BoundSender {
     params: Arc<ClueParams>,
     sender: Sender,
-    /// Stands for the address in what seeds are expanded to.
+    /// The hash of the address, which is an input to the derivation of all randomness.
     address: [u8; 32],
     w: [u32; OFFSET_LEN],
     board_id: [u8; 16],
 }
 
 impl BoundSender {
-    /// Prepares an address.
+    /// Prepares an address for many clues on a board.
     pub fn new(params: &Arc<ClueParams>, key: &ClueKey, board_id: [u8; 16]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("omr bound clue address v1");
         hasher.update(&params.tag());
@@ -64,42 +64,43 @@ impl BoundSender {
         }
     }
 
-    /// The clue of a payload, as it is posted; the same seed and payload give the same clue.
+    /// Returns the clue of a payload, as it is posted. Equal seeds and payloads lead to equal clues.
     ///
-    /// The seed must be fresh and must stand, sealed, in the payload. Who knows it recognises the clue, so it goes
-    /// into no payload without sealing.
+    /// The seed must be fresh, and the sealed payload must contain it. Anybody who knows the seed recognises the clue,
+    /// so an unsealed payload must not contain it.
     pub fn clue(&self, seed: &ClueSeed, payload: &[u8]) -> BoundClue {
         let binding = Binding::new(&self.board_id, payload);
         let own = self.own("omr bound clue sample v1", seed, &[]);
         let mut stream = Xof::stream("omr bound clue randomness v1", &own, &[]);
         let [a, b] = self.sender.sample(&mut stream);
-        let a = a
+        let posted_a = a
             .into_iter()
             .map(|x| self.params.spec().posted(x))
             .collect();
-        // Of the payload too: a seed that is used again by mistake gives another key.
+        // Derived from the payload too: if a seed is used again by mistake, the key is another one.
         let one_time = self.own("omr bound clue key v1", seed, payload);
-        BoundClue::bind(&self.params, a, &b, &self.w, binding, &one_time)
+        BoundClue::bind(&self.params, posted_a, &b, &self.w, binding, &one_time)
     }
 
-    /// Whether `posted` is what an honest sender makes of this seed and payload. A message whose clue is not is to
-    /// be dropped without a sign: it was made to see how the recipient reacts.
+    /// Returns whether `posted` is the clue that an honest sender makes for this seed and payload. A recipient must
+    /// silently drop a message with any other clue: it was posted to observe how the recipient reacts.
     ///
-    /// Time: that of making a clue, whatever the answer.
+    /// Time: that of making a clue, for either result.
     pub fn accepts(&self, seed: &ClueSeed, payload: &[u8], posted: &[u8]) -> bool {
         let own = self.clue(seed, payload).to_bytes(&self.params);
         own[..].ct_eq(posted).into()
     }
 
-    /// The same of what a digest says of the posted clue.
+    /// Returns whether the fingerprint that a digest contains of the posted clue is that of an honest sender's clue, as
+    /// [`Self::accepts`] does for the whole clue.
     pub fn agrees(&self, seed: &ClueSeed, payload: &[u8], posted: &Fingerprint) -> bool {
-        let own = self.clue(seed, payload).to_bytes(&self.params);
+        let clue = self.clue(seed, payload).to_bytes(&self.params);
         let binding = Binding::new(&self.board_id, payload);
-        let own = Hashed::new(&self.params, binding, &own).fingerprint(&posted.key);
+        let own = Hashed::new(&self.params, binding, &clue).fingerprint(&posted.key);
         own.ct_eq(&posted.value).into()
     }
 
-    /// 32 bytes from the seed, for this address and these bytes alone.
+    /// Derives 32 bytes from the seed, the address and `bytes`.
     fn own(&self, domain: &str, seed: &ClueSeed, bytes: &[u8]) -> Zeroizing<[u8; 32]> {
         let mut hasher = blake3::Hasher::new_derive_key(domain);
         hasher.update(&seed.0);

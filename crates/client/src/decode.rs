@@ -1,4 +1,4 @@
-//! What decoding a digest gives, and what can be wrong with one.
+//! Results and errors of decoding digests.
 
 use omr_codec::CodecError;
 use omr_compress::PackedError;
@@ -7,7 +7,7 @@ use omr_protocol::clue::FingerprintKey;
 use omr_protocol::request::MAX_BOUND;
 use omr_protocol::{ClueKind, ParamsError, hex};
 
-/// What to do about so many messages.
+/// Returns advice about a number of messages above the bound.
 fn advice(count: usize) -> String {
     if count <= MAX_BOUND {
         format!("ask for a digest with a bound of at least {count}, or for smaller ranges")
@@ -16,7 +16,7 @@ fn advice(count: usize) -> String {
     }
 }
 
-/// A digest that does not decode.
+/// An error of decoding a digest.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
@@ -24,7 +24,7 @@ pub enum DecodeError {
     #[error("the digest was made for another recipient: expected detection key {}, which belongs to this secret key, \
          found {}", hex(&.0.expected), hex(&.0.found))]
     OtherKey(Mismatch<[u8; 16]>),
-    /// Payloads with the fingerprints of their clues for a key of plain clues, or without for one of bound clues.
+    /// The digest has fingerprints of clues and the secret key is for plain clues, or the reverse.
     #[error("expected a digest of {} clues, as the secret key is for, found one of {} clues", .0.expected, .0.found)]
     Clues(Mismatch<ClueKind>),
     /// More pertinent messages than the bound.
@@ -42,10 +42,10 @@ pub enum DecodeError {
         /// How many fit.
         bound: usize,
     },
-    /// The sums contradict each other: damage, or a faulty detector.
+    /// The sums contradict each other: the digest is damaged, or the detector is faulty.
     #[error("the digest contradicts itself ({0}): it is damaged or its detector is faulty")]
     Inconsistent(String),
-    /// The digest needs an engine that its set lacks.
+    /// The digest is of an engine that the set lacks.
     #[error(transparent)]
     Params(#[from] ParamsError),
     /// The payload of this message does not match its checksum.
@@ -53,7 +53,7 @@ pub enum DecodeError {
         "the payload of message {0} does not match its checksum: the digest is damaged or its detector is faulty"
     )]
     Checksum(u64),
-    /// The digest's shape does not suit the code.
+    /// The digest's shape does not fit the code.
     #[error(transparent)]
     Codec(#[from] CodecError),
 }
@@ -67,16 +67,16 @@ impl From<PackedError> for DecodeError {
 /// A pertinent message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retrieved {
-    /// Its place on the board.
+    /// The place of the message on the board.
     pub index: u64,
-    /// Its payload, as it stands on the board; `None` from a digest of indices.
+    /// The payload as the board stores it; `None` from a digest of indices.
     pub payload: Option<Vec<u8>>,
-    /// What the digest says of a bound clue, beside its payload.
+    /// The fingerprint of the bound clue, if the digest has fingerprints.
     pub fingerprint: Option<Fingerprint>,
 }
 
 impl Retrieved {
-    /// A message at a place of the board; its payload and fingerprint, where the digest has them.
+    /// Makes a message from its place on the board, and from its payload and fingerprint if the digest has them.
     pub const fn new(
         index: u64,
         payload: Option<Vec<u8>>,
@@ -90,16 +90,18 @@ impl Retrieved {
     }
 }
 
-/// What a digest says of a bound clue: see [`omr_protocol::clue::Hashed::fingerprint`].
+/// The fingerprint that a digest contains of a bound clue: see [`omr_protocol::clue::Hashed::fingerprint`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// The digest's.
+    /// The key of the digest's fingerprints.
     pub key: FingerprintKey,
-    /// The clue's.
+    /// The value for the clue.
     pub value: u32,
 }
 
-/// Errors: `Clues` unless a digest of payloads has fingerprints where clues are bound, and none where not.
+/// Checks that a digest of payloads has fingerprints if and only if clues are bound.
+///
+/// Errors: `Clues`.
 pub(crate) fn check_clues(
     expected: ClueKind,
     payload_bytes: Option<usize>,
@@ -117,12 +119,14 @@ pub(crate) fn check_clues(
     }
 }
 
-/// The messages of all groups, or the first error.
+/// Joins the messages of all groups.
+///
+/// Errors: that of the first group with an error.
 pub(crate) fn in_order(
     groups: Vec<Result<Vec<Retrieved>, DecodeError>>,
 ) -> Result<Vec<Retrieved>, DecodeError> {
-    let groups: Result<Vec<_>, _> = groups.into_iter().collect();
-    Ok(groups?.concat())
+    let messages: Result<Vec<_>, _> = groups.into_iter().collect();
+    Ok(messages?.concat())
 }
 
 #[cfg(test)]
@@ -130,8 +134,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_sent_to_bounds_that_do_not_exist() {
-        let told = |count| {
+    fn no_advice_names_a_bound_that_does_not_exist() {
+        let advice = |count| {
             let (start, end, bound) = (0, 9, 50);
             let overflow = DecodeError::Overflow {
                 start,
@@ -141,7 +145,7 @@ mod tests {
             };
             overflow.to_string()
         };
-        assert!(told(4096).ends_with("a bound of at least 4096, or for smaller ranges"));
-        assert!(told(41_000).ends_with("smaller ranges: no digest has a bound above 4096"));
+        assert!(advice(4096).ends_with("a bound of at least 4096, or for smaller ranges"));
+        assert!(advice(41_000).ends_with("smaller ranges: no digest has a bound above 4096"));
     }
 }

@@ -1,4 +1,4 @@
-//! What a recipient does alike for every engine: names and makes its key, decodes its digests.
+//! A recipient's operations for any engine: making its key and decoding its digests.
 
 use crate::instantomr::{self, InstantRecipient};
 use crate::sophomr::{self, Recipient};
@@ -9,11 +9,11 @@ use rand_core::CryptoRng;
 use std::io::Write;
 use std::sync::OnceLock;
 
-/// A detection key that was not made, or not written.
+/// An error of making or writing a detection key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MakeKeyError {
-    /// The secret is of another set.
+    /// The secret belongs to another set.
     #[error(transparent)]
     Secret(#[from] SecretKeyError),
     /// The set lacks the engine, or writing failed.
@@ -22,7 +22,7 @@ pub enum MakeKeyError {
 }
 
 impl SecretKey {
-    /// The name of the recipient's detection key for an engine.
+    /// Returns the name of the recipient's detection key for an engine.
     #[must_use]
     pub fn key_id(&self, engine: EngineKind) -> [u8; 16] {
         match engine {
@@ -32,11 +32,11 @@ impl SecretKey {
     }
 }
 
-/// Makes the detection key of a secret for an engine, and writes its file. The key takes the kind of clues that the
-/// secret is for. `epoch`: whose masks it has, where the engine and the set [share them](sophomr::detection_key). Of
-/// `rng` 32 bytes are drawn; the key follows from them, the masks and the secret.
+/// Makes the detection key of a secret for an engine and writes its file. The key is for the secret's kind of clues. It
+/// has the masks of `epoch`, if the engine and the set [share masks](sophomr::detection_key). The key is derived from
+/// 32 bytes of `rng`, the masks and the secret.
 ///
-/// Errors: `Secret`; `Key`.
+/// Errors: `Secret`, `Key`.
 pub fn write_detection_key(
     set: &ParamSet,
     engine: EngineKind,
@@ -58,10 +58,10 @@ pub fn write_detection_key(
     Ok(())
 }
 
-/// Her pertinent messages in the range of a digest of any scheme, in the order of the board.
+/// Returns the recipient's pertinent messages in the range of a digest of any scheme, in the order of the board.
 ///
-/// Errors: those of [`Recipient::decode`] and [`InstantRecipient::decode`]; `Params` when the set lacks
-/// the digest's engine.
+/// Errors: those of [`Recipient::decode`] and [`InstantRecipient::decode`]; `Params` if the set lacks the digest's
+/// engine.
 pub fn decode(
     set: &ParamSet,
     secret: &SecretKey,
@@ -70,41 +70,42 @@ pub fn decode(
     Decoder::default().decode(set, secret, response)
 }
 
-/// What [`decode`] prepares of one secret, kept for further digests. Wiped when dropped.
+/// A decoder of the digests of one secret. It keeps prepared secrets for further digests and is wiped when dropped.
 #[derive(Default)]
 pub struct Decoder {
-    bulk: OnceLock<Recipient>,
-    instant: OnceLock<InstantRecipient>,
+    sophomr: OnceLock<Recipient>,
+    instantomr: OnceLock<InstantRecipient>,
 }
 
 impl Decoder {
-    /// The same as [`decode`], with one secret always.
+    /// Decodes a response as [`decode`] does. All calls must have the same secret.
     ///
-    /// Errors: the same.
+    /// Errors: those of [`decode`].
     pub fn decode(
         &self,
         set: &ParamSet,
         secret: &SecretKey,
         response: &Response,
     ) -> Result<Vec<Retrieved>, DecodeError> {
-        let bulk = |digest: &Digest| {
+        let sophomr = |digest: &Digest| {
             let params = set.sophomr_recipient()?;
             let recipient = || Recipient::new(params, secret);
-            self.bulk.get_or_init(recipient).decode(digest)
+            self.sophomr.get_or_init(recipient).decode(digest)
         };
-        let instant = |digest| {
+        let instantomr = |digest| {
             let params = set.instantomr()?;
             let recipient = || InstantRecipient::new(params, secret);
-            self.instant.get_or_init(recipient).decode(digest)
+            self.instantomr.get_or_init(recipient).decode(digest)
         };
         match response {
-            Response::Sophomr(digest) => bulk(digest),
-            Response::Instantomr(digest) => instant(digest),
+            Response::Sophomr(digest) => sophomr(digest),
+            Response::Instantomr(digest) => instantomr(digest),
             Response::Hybrid(first, rest) => {
-                // Both are decoded before either's outcome is looked at.
-                let (first, rest) = (bulk(first), instant(rest));
-                let mut found = first?;
-                found.extend(rest?);
+                // Both are decoded before either result is examined.
+                let in_batches = sophomr(first);
+                let in_rest = instantomr(rest);
+                let mut found = in_batches?;
+                found.extend(in_rest?);
                 Ok(found)
             }
         }

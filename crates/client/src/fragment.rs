@@ -1,7 +1,7 @@
-//! Files of any size as payload parts of one size, and back.
+//! Splitting of files of any size into payload parts of one size, and reassembling.
 //!
-//! Every part fills its capacity, so its length tells nothing. A part is, with LEB128 integers of
-//! minimal length (`varint`):
+//! Every part fills its capacity, so its length reveals nothing. The layout of a part, with LEB128 integers of minimal
+//! length (`varint`), is:
 //!
 //! ```text
 //! file in one part:   varint(2 * len + 1)   len bytes                                      zeros
@@ -9,9 +9,9 @@
 //!                                           len bytes                                      zeros
 //! ```
 //!
-//! `id` is random, `total` is 2 to `MAX_PARTS`, `hash` is of the whole file. Every part but the
-//! last carries the same number of bytes, which capacity and `total` fix (`Plan::chunk`).
-//! A file with a name stands in parts that are marked, see `envelope`.
+//! `id` is random, `total` is 2 to `MAX_PARTS`, `hash` is the hash of the whole file. Every part but the last has the
+//! same number of bytes, which capacity and `total` determine (`part::chunk`). A file with a name has marked parts; see
+//! `envelope`.
 
 mod envelope;
 mod error;
@@ -31,10 +31,10 @@ pub use part::{PartPlace, place};
 pub use reassemble::{Incomplete, Reassembler};
 pub use split::{Shape, most_bytes, most_in_part, shape, split};
 
-/// Random name of a file in many parts.
+/// Random name of a file in several parts.
 pub type MessageId = [u8; 8];
 
-/// Most parts of one file.
+/// Largest number of parts of one file.
 pub const MAX_PARTS: u32 = 1 << 24;
 
 const HASH_BYTES: usize = 16;

@@ -1,4 +1,4 @@
-//! A recipient's secret and her address.
+//! Making a recipient's secret and address.
 
 use crate::SecretKey;
 use crate::digest_secret::DigestSecret;
@@ -12,7 +12,7 @@ use omr_tfhe::BlockSecret;
 use rand_core::{CryptoRng, Rng};
 use zeroize::Zeroize;
 
-/// A recipient's secret and her address, which takes clues of a kind; keys for detectors are made from the secret.
+/// Makes a recipient's secret and address for clues of a kind. Keys for detectors are made from the secret.
 pub fn identity(
     params: &ClueParams,
     clues: ClueKind,
@@ -55,7 +55,7 @@ pub(crate) fn random<const N: usize>(rng: &mut impl Rng) -> [u8; N] {
     bytes
 }
 
-/// Random bytes that everybody may know: names, and seeds of masks.
+/// Returns random bytes for names, seeds of masks and other data that everybody may know.
 pub(crate) fn public_random<const N: usize>(rng: &mut impl Rng) -> [u8; N] {
     published(random(rng))
 }
@@ -75,18 +75,21 @@ fn clue_key(
         beta: Vec::new(),
         seal: public_bytes(seal),
     };
-    let alpha = omr_ring::Poly::from_rows(ring.n(), &basis, key.alpha(params));
-    let alpha = ring.forward(alpha);
+    let alpha = ring.forward(omr_ring::Poly::from_rows(
+        ring.n(),
+        &basis,
+        key.alpha(params),
+    ));
     for (secret, own) in secrets.iter().zip(params.spec().secrets()) {
-        let mut beta = alpha.clone();
-        ring.mul_assign(&mut beta, &secret.poly(ring, &basis));
-        let mut beta = ring.inverse(beta);
+        let mut product = alpha.clone();
+        ring.mul_assign(&mut product, &secret.poly(ring, &basis));
+        let mut beta = ring.inverse(product);
         let mut error = NarrowGaussian::new(own.sigma).sample(rng, ring.n());
         ring.add_assign(&mut beta, &ring.lift_signed(&error, &basis));
         error.zeroize();
         key.beta.extend(beta.row(0).iter().map(|&x| x as u32));
     }
-    // Public: the address.
+    // The address is public.
     publish(&mut key.beta);
     key
 }

@@ -1,4 +1,4 @@
-//! InstantOMR: the detector's key, and decoding.
+//! InstantOMR's part of a client: keys for the detector, and decoding.
 
 mod keygen;
 
@@ -21,7 +21,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use zeroize::Zeroize;
 
-/// A recipient: her secret, ready to decode InstantOMR's digests.
+/// A recipient with a secret that is prepared for decoding InstantOMR's digests.
 pub struct InstantRecipient {
     params: Arc<InstantParams>,
     key_id: [u8; 16],
@@ -41,10 +41,9 @@ impl InstantRecipient {
         }
     }
 
-    /// Her pertinent messages in the digest's range, in the order of the board.
+    /// Returns the recipient's pertinent messages in the digest's range, in the order of the board.
     ///
-    /// Time:   until what was found is put into the result, that of `bound` messages in every group and of all messages of
-    ///         the range.
+    /// Time:   until results are built, that of `bound` messages in every group and of all messages of the range.
     /// Errors: `OtherKey`; `Clues`; `Overflow`; `Inconsistent`; `Checksum`.
     pub fn decode(&self, digest: &InstantDigest) -> Result<Vec<Retrieved>, DecodeError> {
         let (expected, found) = (self.key_id, digest.header.key_id);
@@ -60,13 +59,16 @@ impl InstantRecipient {
             .map(|part| part.into_iter().map(sum).collect())
             .collect();
         let groups = parts.chunks(plan.parts_of_group()).enumerate();
-        let groups = groups.map(|(group, parts)| self.group(digest, group, &parts.concat()));
-        in_order(groups.collect())
+        in_order(
+            groups
+                .map(|(group, sums)| self.group(digest, group, &sums.concat()))
+                .collect(),
+        )
     }
 
-    /// How far each sum lies from a whole number: 0 is exact, 0.5 is wrong. For measuring noise.
+    /// Returns the distance of each sum from an integer, for measurements of noise: 0 is exact, 0.5 is wrong.
     ///
-    /// Errors: `Inconsistent` when the digest has another shape.
+    /// Errors: `Inconsistent` if the digest has another shape.
     #[cfg(feature = "measure")]
     pub fn roundings(&self, digest: &InstantDigest) -> Result<Vec<f64>, DecodeError> {
         let turn = (1u64 << INSTANT_MASK_BITS) as f64;
@@ -82,9 +84,9 @@ impl InstantRecipient {
             .collect())
     }
 
-    /// `body + mask * secret` modulo `2^INSTANT_MASK_BITS`, part by part: the sums with their noise.
+    /// Returns `body + mask * secret` modulo `2^INSTANT_MASK_BITS`, part by part: the sums with their noise.
     ///
-    /// Errors: `Inconsistent` when the digest has another shape.
+    /// Errors: `Inconsistent` if the digest has another shape.
     fn phases(&self, digest: &InstantDigest) -> Result<Vec<Vec<u64>>, DecodeError> {
         let plan = &digest.header.plan;
         let shape = PackedShape {
@@ -112,14 +114,14 @@ impl InstantRecipient {
     fn part(&self, mask: &Poly<Eval>, secret: &SecretPoly, body: &[u64]) -> Vec<u64> {
         let ring = &self.params.ring;
         let m = ring.modulus(0);
-        let mut product = mask.clone();
-        ring.mul_assign(&mut product, secret);
-        let mut product = ring.inverse(product);
-        let value = |(&x, &body): (&u64, &u64)| {
+        let mut transformed = mask.clone();
+        ring.mul_assign(&mut transformed, secret);
+        let mut product = ring.inverse(transformed);
+        let value = |(&x, &coefficient): (&u64, &u64)| {
             // |mask * secret| < n 2^15: exact modulo the prime.
-            let product = m.to_centered(x) as u64;
-            let body = body << (INSTANT_MASK_BITS - INSTANT_BODY_BITS);
-            product.wrapping_add(body) & ((1 << INSTANT_MASK_BITS) - 1)
+            let centered = m.to_centered(x) as u64;
+            let scaled = coefficient << (INSTANT_MASK_BITS - INSTANT_BODY_BITS);
+            centered.wrapping_add(scaled) & ((1 << INSTANT_MASK_BITS) - 1)
         };
         let out = product.row(0).iter().zip(body).map(value).collect();
         product.zeroize();
@@ -134,20 +136,20 @@ impl InstantRecipient {
     ) -> Result<Vec<Retrieved>, DecodeError> {
         let plan = &digest.header.plan;
         let messages = plan.group(group);
-        let failed = |error| failed(messages.clone(), error);
         let code = Code::new(plan, &digest.header.seed, group);
-        let found = code.decode(plan, messages.clone(), sums);
-        let found = found.map_err(|error| match error {
-            SumsError::Decode(error) => failed(error),
-            SumsError::Codec(error) => error.into(),
-            SumsError::Checksum(index) => DecodeError::Checksum(index),
-            other => DecodeError::Inconsistent(other.to_string()),
-        })?;
+        let found = code
+            .decode(plan, messages.clone(), sums)
+            .map_err(|error| match error {
+                SumsError::Decode(cause) => failed(messages.clone(), cause),
+                SumsError::Codec(cause) => cause.into(),
+                SumsError::Checksum(index) => DecodeError::Checksum(index),
+                other => DecodeError::Inconsistent(other.to_string()),
+            })?;
         let key = plan
             .has_fingerprints()
             .then(|| FingerprintKey::new(&digest.header.seed));
-        let retrieved = |(index, payload): Decoded| {
-            let (payload, value) = payload.unzip();
+        let retrieved = |(index, content): Decoded| {
+            let (payload, value) = content.unzip();
             let fingerprint = key.zip(value);
             Retrieved::new(
                 index,
@@ -159,7 +161,7 @@ impl InstantRecipient {
     }
 }
 
-/// The error of sums of these messages that do not decode.
+/// Returns the error of decoding sums of these messages.
 fn failed(messages: Range<u64>, error: omr_codec::DecodeError) -> DecodeError {
     let Range { start, end } = messages;
     match error {

@@ -1,19 +1,19 @@
-//! Parts of a file of which others are still missing, as a file of the recipient's own.
+//! The file in which a recipient keeps parts of an incomplete file.
 //!
-//! A frame of kind 13 under the board's parameter set and the id of the recipient's address; its body is
+//! The file is a frame of kind 13 with the board's parameter set and the id of the recipient's address. Its body is
 //!
 //! ```text
 //! board id (16)   file id (8)   LE32(count)   LE32(len)   count times: LE64(index on the board)   part (len)
 //! ```
 //!
-//! in ascending order of indices. Parts are opened: the file is as secret as the letter.
+//! in ascending order of indices. The parts are opened, so the file is as secret as the letter.
 
 use crate::fragment::MessageId;
 use omr_protocol::frame::{self, FrameError, FrameHeader, Kind};
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
 
-/// Most bytes of a body: far more than the largest file has that `omr` posts.
+/// Largest length in bytes of a body: far above that of the largest file that `omr` posts.
 const MAX_BODY: u64 = 1 << 32;
 const HEAD_BYTES: usize = 16 + 8 + 4 + 4;
 const INDEX_BYTES: usize = 8;
@@ -21,7 +21,7 @@ const INDEX_BYTES: usize = 8;
 /// Opened parts by their index on the board.
 pub type Parts = BTreeMap<u64, Zeroizing<Vec<u8>>>;
 
-/// What came of one file so far.
+/// The parts of one file that have arrived so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptParts {
     /// The board's parameter set.
@@ -32,26 +32,26 @@ pub struct KeptParts {
     pub board_id: [u8; 16],
     /// The file.
     pub id: MessageId,
-    /// At least one, all of one length.
+    /// The parts: at least one, all of one length.
     pub parts: Parts,
 }
 
-/// Why a file of parts was not written or read.
+/// An error of writing or reading a file of parts.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeptError {
-    /// Damage, or another kind of file.
+    /// The file is damaged or of another kind.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// Not what its own numbers say.
+    /// The body contradicts its own numbers.
     #[error("expected parts of one length in ascending order, found others")]
     Malformed,
 }
 
 impl KeptParts {
-    /// Writes the file.
+    /// Returns the file.
     ///
-    /// Errors: `Malformed` for no parts or parts of several lengths; `Frame`.
+    /// Errors: `Malformed` if there are no parts or parts of several lengths; `Frame`.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>, KeptError> {
         let len = self.parts.values().next().map_or(0, |part| part.len());
         let one_length = self.parts.values().all(|part| part.len() == len);
@@ -75,12 +75,12 @@ impl KeptParts {
         Ok(Zeroizing::new(frame::write_frame_vec(&header, &body)?))
     }
 
-    /// Reads the file. Memory: twice its bytes.
+    /// Reads the file. It takes memory of twice its length.
     ///
     /// Errors: `Frame`, `Malformed`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, KeptError> {
-        let (header, body) = frame::read_frame(bytes, Kind::KeptParts, MAX_BODY)?;
-        let body = Zeroizing::new(body);
+        let (header, content) = frame::read_frame(bytes, Kind::KeptParts, MAX_BODY)?;
+        let body = Zeroizing::new(content);
         let (board_id, id, parts) = parse(&body).ok_or(KeptError::Malformed)?;
         Ok(Self {
             params: header.params_id,
@@ -92,22 +92,22 @@ impl KeptParts {
     }
 }
 
-/// The board, the file and the parts in a body.
+/// Returns the board, the file and the parts in a body.
 fn parse(body: &[u8]) -> Option<([u8; 16], MessageId, Parts)> {
-    let (board_id, rest) = body.split_first_chunk()?;
-    let (id, rest) = rest.split_first_chunk()?;
-    let (count, rest) = rest.split_first_chunk()?;
-    let (width, rest) = rest.split_first_chunk()?;
-    let count = u32::from_le_bytes(*count) as usize;
-    let width = u32::from_le_bytes(*width) as usize;
+    let (board_id, after_board) = body.split_first_chunk()?;
+    let (id, after_id) = after_board.split_first_chunk()?;
+    let (count_bytes, after_count) = after_id.split_first_chunk()?;
+    let (width_bytes, records) = after_count.split_first_chunk()?;
+    let count = u32::from_le_bytes(*count_bytes) as usize;
+    let width = u32::from_le_bytes(*width_bytes) as usize;
     let each = width.checked_add(INDEX_BYTES)?;
-    if count == 0 || width == 0 || rest.len() != count.checked_mul(each)? {
+    if count == 0 || width == 0 || records.len() != count.checked_mul(each)? {
         return None;
     }
     let mut parts = Parts::new();
-    for record in rest.chunks_exact(each) {
-        let (index, part) = record.split_first_chunk()?;
-        let index = u64::from_le_bytes(*index);
+    for record in records.chunks_exact(each) {
+        let (index_bytes, part) = record.split_first_chunk()?;
+        let index = u64::from_le_bytes(*index_bytes);
         let ascends = parts.last_key_value().is_none_or(|(last, _)| *last < index);
         if !ascends {
             return None;
@@ -140,7 +140,7 @@ mod tests {
         body.extend([5, 0, 0, 0, 0, 0, 0, 0, 7, 7, 7]);
         body.extend([44, 1, 0, 0, 0, 0, 0, 0, 8, 8, 8]);
         let bytes = kept().to_bytes().unwrap();
-        // Magic, version, kind 13, the name; behind the body the checksum.
+        // Magic, version, kind 13 and the name; the checksum follows the body.
         assert_eq!(bytes[..12], *b"OMRF\x01\0\x0d\0\x03toy");
         assert_eq!(bytes[12 + 16 + 16..][..body.len()], body);
         assert_eq!(KeptParts::from_bytes(&bytes).unwrap(), kept());
@@ -159,7 +159,7 @@ mod tests {
         for len in 0..body.len() {
             assert!(parse(&body[..len]).is_none(), "{len} bytes");
         }
-        // Counts, widths, and an index above the next one.
+        // Wrong counts, wrong widths, and an index above the next one.
         for (at, byte) in [(24, 0), (24, 3), (27, 255), (28, 0), (31, 255), (33, 2)] {
             let mut bad = body.to_vec();
             bad[at] = byte;

@@ -1,4 +1,4 @@
-//! The generator that a detection key is drawn from.
+//! The random generator from which a detection key is made.
 
 use crate::digest_secret::DigestSecret;
 use chacha20::ChaCha20Rng;
@@ -7,13 +7,13 @@ use omr_protocol::clue::OFFSET_LEN;
 use rand_core::{CryptoRng, SeedableRng};
 use zeroize::{Zeroize, Zeroizing};
 
-/// All that decides what a detection key encrypts and under which public masks.
+/// The data that determines the content of a detection key and its public masks.
 pub(crate) struct KeyContent<'a> {
     /// The engine that the key is for.
     pub(crate) engine: EngineKind,
     /// The name of the parameter set.
     pub(crate) set: &'a str,
-    /// The seed of the masks of an epoch; `None` where the generator draws the masks as well.
+    /// The seed of the masks of an epoch; `None` if the generator draws the masks as well.
     pub(crate) masks: Option<&'a [u8; 32]>,
     /// The clue secrets that the key encrypts.
     pub(crate) clue: &'a [&'a [i64]],
@@ -26,10 +26,10 @@ pub(crate) struct KeyContent<'a> {
 impl KeyContent<'_> {
     /// Returns the generator of the secrets and errors of this key, from 32 bytes of `rng`.
     ///
-    /// Two keys of one stream with the same secrets and errors, but other masks A, would give the secrets away: their
-    /// bodies differ by exactly (A - A') s. Callers keep seeds, and machines are set back to earlier states, so the
-    /// generator follows from the content as well: a stream that serves twice draws the same key again, or one that is
-    /// independent of the first.
+    /// Two keys with the same secrets and errors but different masks A would reveal the secrets: their bodies differ by
+    /// exactly (A - A') s. Callers keep seeds, and machines are reset to earlier states, so the generator depends on
+    /// the content as well: a stream that is used twice leads to the same key, or to one that is independent of the
+    /// first.
     pub(crate) fn generator(&self, rng: &mut impl CryptoRng) -> ChaCha20Rng {
         let mut seed = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *seed);
@@ -37,9 +37,9 @@ impl KeyContent<'_> {
         hasher.update(&*seed);
         hasher.update(self.masks.unwrap_or(&[0; 32]));
         hasher.update(self.digest.seed());
-        let offset = self.offset.iter().flatten();
-        let offset: Vec<u8> = offset.flat_map(|w| w.to_le_bytes()).collect();
-        // Parts of any length, each behind its length.
+        let residues = self.offset.iter().flatten();
+        let offset: Vec<u8> = residues.flat_map(|w| w.to_le_bytes()).collect();
+        // Parts of any length, each preceded by its length.
         for part in [
             self.engine.key_name().as_bytes(),
             self.set.as_bytes(),
@@ -49,8 +49,8 @@ impl KeyContent<'_> {
             hasher.update(part);
         }
         for secret in self.clue {
-            let words = secret.iter().flat_map(|c| c.to_le_bytes());
-            let words = Zeroizing::new(words.collect::<Vec<u8>>());
+            let bytes = secret.iter().flat_map(|c| c.to_le_bytes());
+            let words = Zeroizing::new(bytes.collect::<Vec<u8>>());
             hasher.update(&(words.len() as u64).to_le_bytes());
             hasher.update(&words);
         }

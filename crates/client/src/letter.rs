@@ -1,4 +1,4 @@
-//! Files as messages of a board, and payloads as what they are part of.
+//! Turning files into messages of a board, and payloads back into files or parts of files.
 
 use crate::bound::CLUE_SEED_BYTES;
 use crate::fragment::{
@@ -15,40 +15,41 @@ use std::hint::black_box;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// Why a letter was not written, or a payload not read.
+/// An error of writing a letter or reading a payload.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LetterError {
-    /// Sealing, or opening.
+    /// Sealing or opening failed.
     #[error(transparent)]
     Seal(#[from] SealError),
-    /// Splitting, or a malformed part.
+    /// Splitting failed, or a part is malformed.
     #[error(transparent)]
     Fragment(#[from] FragmentError),
 }
 
-/// What sealing is bound to and how large payloads are: one board.
+/// The properties of a board to which sealing is bound and which determine the size of payloads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The board.
     pub board_id: [u8; 16],
-    /// Its parameter set.
+    /// The board's parameter set.
     pub params: String,
-    /// How payloads are sealed.
+    /// The sealing of payloads.
     pub sealing: Sealing,
-    /// Bytes of a payload.
+    /// Length in bytes of a payload.
     pub payload_bytes: usize,
 }
 
 impl Place {
-    /// The additional data of a sealed payload: it opens on this board and nowhere else.
+    /// Returns the additional data of a sealed payload, with which it opens on this board only.
     #[must_use]
     pub fn context(&self) -> Vec<u8> {
         [&self.board_id[..], self.params.as_bytes()].concat()
     }
 
-    /// Bytes of a part for an address that takes such clues: what sealing leaves, without the seed of a bound clue.
-    /// An unsealed payload has no room for a seed: its recipient cannot make the clue again.
+    /// Returns the length in bytes of a part for an address with this kind of clues: the payload without the sealing's
+    /// overhead and without the seed of a bound clue. An unsealed payload contains no seed, so its recipient cannot
+    /// make the clue again.
     #[must_use]
     pub fn capacity(&self, clues: ClueKind) -> usize {
         let seed = match (clues, self.sealing) {
@@ -60,7 +61,7 @@ impl Place {
     }
 }
 
-/// A message as it is posted.
+/// A message that is ready to be posted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// The clue.
@@ -69,13 +70,13 @@ pub struct Written {
     pub payload: Vec<u8>,
 }
 
-/// What makes clues of a kind.
+/// The sender of one kind of clues.
 enum Clues {
     Plain(Sender),
     Bound(BoundSender),
 }
 
-/// Turns files into messages for one recipient on one board. `Sync`: parts can be sealed on many threads.
+/// A writer of messages for one recipient on one board. It is `Sync`, so that parts can be sealed on several threads.
 pub struct Writer {
     params: Arc<ClueParams>,
     clues: Clues,
@@ -86,7 +87,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Prepares an address of the board's parameter set. Its kind decides which clues are made.
+    /// Prepares an address of the board's parameter set. The address determines the kind of clues.
     ///
     /// Errors: `Seal`.
     pub fn new(params: &Arc<ClueParams>, to: &ClueKey, place: Place) -> Result<Self, LetterError> {
@@ -103,7 +104,7 @@ impl Writer {
         })
     }
 
-    /// The parts of a file before sealing.
+    /// Returns the parts of a file before sealing.
     ///
     /// Errors: `Fragment`.
     pub fn parts(
@@ -114,8 +115,8 @@ impl Writer {
         self.named_parts(None, file, rng)
     }
 
-    /// The parts of a file with its name, see [`split_named`]. On a board that does not seal payloads everybody could
-    /// read the name: it is left out.
+    /// Returns the parts of a file with its name before sealing, see [`split_named`]. The name is left out if the board
+    /// does not seal payloads, because everybody could read it.
     ///
     /// Errors: `Fragment`.
     pub fn named_parts(
@@ -132,7 +133,7 @@ impl Writer {
         )?)
     }
 
-    /// How [`Self::named_parts`] splits a file of so many bytes.
+    /// Returns the shape in which [`Self::named_parts`] splits a file of `bytes` bytes.
     ///
     /// Errors: `Fragment`.
     pub fn shape(&self, name: Option<&str>, bytes: u64) -> Result<Shape, LetterError> {
@@ -143,8 +144,8 @@ impl Writer {
         name.filter(|_| self.place.sealing != Sealing::None)
     }
 
-    /// Seals a part and adds a fresh clue. A sealed payload carries the seed of its bound clue in front of the part. A
-    /// clue that boards would refuse for its norm is drawn again, and the part is sealed again.
+    /// Seals a part and adds a fresh clue. A sealed payload contains the seed of its bound clue in front of the part.
+    /// If boards would refuse the clue for its norm, clue and payload are made again with a new seed.
     ///
     /// Errors: `Seal`.
     pub fn message(&self, rng: &mut impl CryptoRng, part: &[u8]) -> Result<Written, LetterError> {
@@ -178,30 +179,30 @@ impl Writer {
     }
 }
 
-/// What a payload turns out to be.
+/// The content of a payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// A file of its own.
+    /// A complete file.
     Whole(Whole),
-    /// A part of a file: opened, to be put together by a [`Reassembler`].
+    /// An opened part of a file with this id, for a [`Reassembler`].
     PartOf(MessageId, Zeroizing<Vec<u8>>),
 }
 
-/// Opens what digests of one board bring. It has its own copy of the secrets that opening takes.
+/// An opener of the payloads that digests of one board contain. It has its own copy of the secrets that it needs.
 pub struct Reader {
     seal: SealSecret,
     sealing: Sealing,
     context: Vec<u8>,
     payload_bytes: usize,
-    /// Makes bound clues of sealed payloads again.
+    /// Makes the bound clues of sealed payloads again.
     clues: Option<BoundSender>,
 }
 
-/// An opened payload: its place on the board and what it is.
+/// An opened payload: its place on the board and its content.
 pub type Opened = (u64, Result<Piece, LetterError>);
 
 impl Reader {
-    /// A reader of the board's parameter set.
+    /// Makes a reader for a board of the parameter set.
     pub fn new(params: &Arc<ClueParams>, secret: &SecretKey, place: &Place) -> Self {
         let address = secret
             .address
@@ -216,15 +217,16 @@ impl Reader {
         }
     }
 
-    /// Opens payloads and tells what they are, in their order.
+    /// Opens payloads, in their order.
     ///
-    /// Sealed payloads of bound clues are left out without a sign unless they open and their clue is what an honest
-    /// sender makes of the seed in them: others were posted to see how the recipient reacts, and 674 answers tell
-    /// her secret. Nothing that others may see, times and counts included, should depend on whether there were any.
+    /// Sealed payloads of bound clues are silently left out unless they open and their clue is the one that an honest
+    /// sender derives from the seed in the payload. Others were posted to observe how the recipient reacts, and 674
+    /// reactions reveal the clue secret. Nothing that others may see, including times and counts, should depend on
+    /// whether there were any.
     ///
-    /// Time:   with sealed payloads of bound clues that of `places` messages (the most that the digest can hold)
-    ///         until what honest ones hold is looked at.
-    /// Errors: of a message: `Seal`, `Fragment`.
+    /// Time:   with sealed payloads of bound clues, that of `places` messages (the largest number in the digest) until
+    /// the content of honest ones is examined.
+    /// Errors: for each message: `Seal`, `Fragment`.
     pub fn open(&self, found: &[Retrieved], places: usize) -> Vec<Opened> {
         let Some(clues) = &self.clues else {
             let open = |message: &Retrieved| {
@@ -235,15 +237,19 @@ impl Reader {
             };
             return found.iter().filter_map(open).collect();
         };
-        let open = |message| self.honest(clues, message);
-        let opened: Vec<_> = found.iter().map(open).collect();
+        let parts: Vec<_> = found
+            .iter()
+            .map(|message| self.honest(clues, message))
+            .collect();
         self.pad(places.saturating_sub(found.len()));
-        let honest = found.iter().zip(opened);
-        let honest = honest.filter_map(|(message, part)| Some((message.index, piece(part?))));
-        honest.collect()
+        found
+            .iter()
+            .zip(parts)
+            .filter_map(|(message, part)| Some((message.index, piece(part?))))
+            .collect()
     }
 
-    /// Takes the time of so many more places of a digest that [`Self::open`] was not told of.
+    /// Takes the time of `places` further places of digests, which [`Self::open`] did not include.
     pub fn pad(&self, places: usize) {
         let Some(clues) = self.clues.as_ref().filter(|_| places > 0) else {
             return;
@@ -254,18 +260,17 @@ impl Reader {
         }
     }
 
-    /// What stands for a message where there is none: it does not open.
+    /// Returns a stand-in for a missing message, which does not open.
     fn decoy(&self) -> Retrieved {
         let mut payload = vec![0; self.payload_bytes];
         Xof::stream("omr decoy v1", &[0; 32], &[]).fill_bytes(&mut payload);
         Retrieved::new(0, Some(payload), None)
     }
 
-    /// The part in a payload, if it opens and its clue was made honestly.
+    /// Returns the part in a payload, if it opens and its clue was made honestly.
     fn honest(&self, clues: &BoundSender, message: &Retrieved) -> Option<Zeroizing<Vec<u8>>> {
         let payload = message.payload.as_deref().unwrap_or_default();
-        let plaintext = open(&self.seal, self.sealing, &self.context, payload);
-        let plaintext = plaintext.unwrap_or_default();
+        let plaintext = open(&self.seal, self.sealing, &self.context, payload).unwrap_or_default();
         let (seed, part) = plaintext.split_first_chunk().unwrap_or((&[0; 32], &[]));
         let none = Fingerprint {
             key: FingerprintKey::new(&[0; 32]),
@@ -274,21 +279,21 @@ impl Reader {
         let posted = message.fingerprint.unwrap_or(none);
         let agrees = clues.agrees(&ClueSeed::from_bytes(*seed), payload, &posted);
         let honest = agrees & message.fingerprint.is_some() & (plaintext.len() >= seed.len());
-        // Public to those who see what the recipient does next: only honest letters are shown, and what they contain is
-        // put together in the open.
+        // Public to observers of the recipient's next actions: only honest letters are shown, and their contents are
+        // processed in variable time.
         published(honest).then(|| {
-            let mut part = Zeroizing::new(part.to_vec());
-            publish(&mut part);
-            part
+            let mut content = Zeroizing::new(part.to_vec());
+            publish(&mut content);
+            content
         })
     }
 }
 
-/// What a part is.
+/// Returns the content of an opened payload.
 ///
 /// Errors: `Fragment`.
 fn piece(part: Zeroizing<Vec<u8>>) -> Result<Piece, LetterError> {
-    // A part alone in a collection tells what it is.
+    // A collection with this part only shows whether the part is a whole file.
     let mut alone = Reassembler::new();
     alone.push(&part)?;
     let (whole, parts) = alone.finish();
@@ -316,7 +321,7 @@ mod tests {
         }
     }
 
-    /// What a digest says of a message of board 1.
+    /// Returns the message as a digest of board 1 contains it.
     fn retrieved(params: &ClueParams, kind: ClueKind, message: &Written) -> Retrieved {
         let key = FingerprintKey::new(&KEY);
         let to = Binding::new(&[1; 16], &message.payload);
@@ -328,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_on_its_board_alone() {
+    fn messages_are_read_on_their_board_only() {
         let set = ParamSet::named("insecure-tiny-v4").unwrap();
         let mut rng = os_rng();
         for kind in [ClueKind::Plain, ClueKind::Bound] {
@@ -373,7 +378,7 @@ mod tests {
         let writer = Writer::new(set.clue(), &address, place(1)).unwrap();
         let part = &writer.parts(b"hello", &mut rng).unwrap()[0];
         let honest = writer.message(&mut rng, part).unwrap();
-        // Signed with its key, for this payload, but of another seed than the sealed one.
+        // Signed with its key, for this payload, but with another seed than the sealed one.
         let sender = BoundSender::new(set.clue(), &address, [1; 16]);
         let crafted = sender.clue(&ClueSeed::generate(&mut rng), &honest.payload);
         let to = Binding::new(&[1; 16], &honest.payload);

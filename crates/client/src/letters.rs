@@ -1,4 +1,4 @@
-//! What digests bring, opened and put together: from retrieved payloads to files.
+//! Opening the payloads of digests and reassembling their files.
 
 use crate::fragment::{FragmentError, MessageId, Reassembler, Whole};
 use crate::kept::Parts;
@@ -8,36 +8,37 @@ use omr_protocol::{ParamSet, Response};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// A file of which parts are missing.
+/// A file with missing parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incomplete {
     /// The file.
     pub id: MessageId,
-    /// Those that came.
+    /// The parts that have arrived.
     pub parts: Parts,
-    /// How many these are.
+    /// Number of parts that have arrived.
     pub have: u32,
-    /// Of all.
+    /// Number of all parts.
     pub total: u32,
     /// Numbers of missing parts.
     pub missing: Vec<Range<u32>>,
 }
 
-/// What became of the pertinent messages.
+/// The results of opening pertinent messages.
 #[derive(Debug, Default)]
 pub struct Opened {
-    /// Indices of all messages, those left out too. What was not made honestly is none: see [`Reader::open`].
+    /// Indices of all messages, including those left out. Messages that were not made honestly are not included: see
+    /// [`Reader::open`].
     pub pertinent: BTreeSet<u64>,
     /// Files by the index of their first payload.
     pub whole: BTreeMap<u64, Whole>,
-    /// Payloads that gave no file, by their index: those that did not open, or are malformed.
+    /// Payloads without a file, by their index: they did not open or are malformed.
     pub left_out: BTreeMap<u64, LetterError>,
-    /// Files of which parts are missing.
+    /// Files with missing parts.
     pub incomplete: Vec<Incomplete>,
 }
 
-/// Collects what digests of one recipient and one board bring; a message that several hold counts once. Parts of a file may come with
-/// different digests.
+/// A collection of what digests of one recipient and one board contain. A message in several digests counts once. Parts
+/// of a file may come from different digests.
 ///
 /// ```no_run
 /// use omr_client::{decode, letters::Letters};
@@ -58,7 +59,7 @@ pub struct Letters {
 }
 
 impl Letters {
-    /// Begins with parts that came before.
+    /// Makes a collection that begins with parts from earlier digests.
     #[must_use]
     pub fn with_parts(parts: BTreeMap<MessageId, Parts>) -> Self {
         Self {
@@ -67,8 +68,8 @@ impl Letters {
         }
     }
 
-    /// Takes what a digest says without looking into payloads: of a digest of indices, or where payloads are kept as they
-    /// are, as files without a name.
+    /// Adds retrieved messages without opening their payloads, from a digest of indices or if payloads are to be kept
+    /// as they are. Payloads become files without a name.
     pub fn take(&mut self, retrieved: &[Retrieved]) {
         for found in retrieved {
             self.opened.pertinent.insert(found.index);
@@ -82,7 +83,7 @@ impl Letters {
         }
     }
 
-    /// Opens every payload of a digest.
+    /// Opens every payload of a digest and adds it.
     pub fn open(
         &mut self,
         set: &ParamSet,
@@ -113,7 +114,7 @@ impl Letters {
         }
     }
 
-    /// Puts files together.
+    /// Reassembles files and returns all results.
     #[must_use]
     pub fn finish(mut self) -> Opened {
         for (id, parts) in std::mem::take(&mut self.parts) {
@@ -123,7 +124,7 @@ impl Letters {
         self.opened
     }
 
-    /// Puts one file together; gives it back where parts are missing.
+    /// Reassembles one file; returns it if parts are missing.
     fn join(&mut self, id: MessageId, mut parts: Parts) -> Option<Incomplete> {
         let mut file = Reassembler::new();
         let (mut failed, mut refused) = (None, Vec::new());
@@ -158,8 +159,9 @@ impl Letters {
         }
         let first = parts.first_key_value();
         let found = first.zip(whole.into_iter().next());
-        let found = found.map(|((&index, _), whole)| (index, whole));
-        self.opened.whole.extend(found);
+        self.opened
+            .whole
+            .extend(found.map(|((&index, _), file)| (index, file)));
         None
     }
 }

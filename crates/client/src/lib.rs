@@ -1,7 +1,7 @@
 //! Senders and recipients: key generation, clues, sealing, decoding.
 //!
-//! A [`Sender`] has a recipient's [`omr_protocol::ClueKey`]; a [`sophomr::Recipient`] has a [`SecretKey`]. Both are wrapped by
-//! [`letter`], which turns files into messages of a board and back:
+//! A [`Sender`] has a recipient's [`omr_protocol::ClueKey`]; a [`sophomr::Recipient`] has a [`SecretKey`]. [`letter`]
+//! uses both to turn files into messages of a board and back:
 //!
 //! ```
 //! use omr_client::letter::{Piece, Place, Reader, Writer};
@@ -19,13 +19,13 @@
 //!     payload_bytes: 612,
 //! };
 //!
-//! // Her correspondent, who has the address.
+//! // A sender, who has the address.
 //! let writer = Writer::new(set.clue(), &address, place.clone())?;
 //! let parts = writer.named_parts(Some("letter.txt"), b"hello", &mut os_rng())?;
 //! let message = writer.message(&mut os_rng(), &parts[0])?;
 //! assert_eq!(message.payload.len(), 612);
 //!
-//! // She: `decode` gives what a digest holds, here message 5 of the board.
+//! // The recipient: `decode` returns the messages of a digest, here message 5 of the board.
 //! let found = [Retrieved::new(5, Some(message.payload), None)];
 //! let opened = Reader::new(set.clue(), &secret, &place).open(&found, 1);
 //! let (5, Ok(Piece::Whole(letter))) = &opened[0] else { panic!("{opened:?}") };
@@ -33,7 +33,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Every party's part, with a detector too (`examples/retrieval.rs`):
+//! A program with all parties, including a detector (`examples/retrieval.rs`):
 //!
 //! ```ignore
 #![doc = include_str!("../retrieval.rs")]
@@ -67,9 +67,9 @@ pub use sender::Sender;
 
 use rand_core::SeedableRng;
 
-/// A ChaCha20 generator seeded by the operating system. Its state is wiped when it is dropped.
+/// Returns a ChaCha20 generator seeded by the operating system. Its state is wiped when it is dropped.
 ///
-/// Panics: when the operating system has no randomness.
+/// Panics: if the operating system has no randomness.
 pub fn os_rng() -> chacha20::ChaCha20Rng {
     let mut seed = zeroize::Zeroizing::new([0; 32]);
     getrandom::fill(&mut *seed).expect("the operating system gives randomness");

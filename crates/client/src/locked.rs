@@ -1,14 +1,14 @@
-//! Secrets at rest under a passphrase: Argon2id ([RFC 9106](https://www.rfc-editor.org/rfc/rfc9106)) and
-//! ChaCha20-Poly1305 ([RFC 8439](https://www.rfc-editor.org/rfc/rfc8439)).
+//! Files under a passphrase: Argon2id ([RFC 9106](https://www.rfc-editor.org/rfc/rfc9106)) and ChaCha20-Poly1305 ([RFC
+//! 8439](https://www.rfc-editor.org/rfc/rfc8439)).
 //!
-//! A frame of kind 14 under the parameter set and the key id of the file that it holds; its body is
+//! A locked file is a frame of kind 14 with the parameter set and the key id of the file inside. Its body is
 //!
 //! ```text
 //! LE16(kind of the file within)   LE32(KiB of memory)   LE32(passes)   LE32(lanes)   salt (16)
 //! the file within, encrypted   tag (16)
 //! ```
 //!
-//! Whoever has the file can try passphrases, at the cost that it states for each.
+//! Anybody who has the file can try passphrases, each at the cost that the file states.
 
 use crate::os_rng;
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -23,93 +23,96 @@ use std::ops::RangeInclusive;
 use unicode_normalization::UnicodeNormalization;
 use zeroize::Zeroizing;
 
-/// Most bytes of a locked file: an exported identity has its inbox in it.
+/// Largest length in bytes of a locked file. An exported identity contains its inbox.
 pub const MAX_LOCKED_BYTES: u64 = 1 << 33;
 
 const SALT_BYTES: usize = 16;
 const HEAD_BYTES: usize = 2 + 3 * 4 + SALT_BYTES;
 const TAG_BYTES: usize = 16;
 const KEY_BYTES: usize = 32;
-/// What a file may ask for: whoever made it takes neither all memory nor all time.
+/// Accepted costs: the author of a file can neither exhaust memory nor take unlimited time.
 const KIB: RangeInclusive<u32> = 8..=1 << 20;
 const PASSES: RangeInclusive<u32> = 1..=16;
 const LANES: RangeInclusive<u32> = 1..=16;
 
-/// Why a file was not locked or unlocked.
+/// An error of locking or unlocking a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// No passphrase at all.
+    /// The passphrase is empty.
     #[error("expected a passphrase, found none")]
     Empty,
-    /// A passphrase of this many characters for a file that is to be locked.
+    /// The passphrase for a file to be locked has only this many characters.
     #[error(
         "expected a passphrase of at least {LEAST_CHARACTERS} characters for what is locked with it from now on, found {0}"
     )]
     TooShort(usize),
-    /// A passphrase with a line end in its middle.
+    /// The passphrase has a line end in its middle.
     #[error("expected a passphrase in one line, found several lines")]
     Lines,
-    /// Another passphrase, or a file that somebody made to look whole.
+    /// The passphrase is wrong, or the file was forged with a right checksum.
     #[error("the passphrase is wrong: expected the one that the file was locked with")]
     Wrong,
-    /// A body of so many bytes, fewer than such a file has.
+    /// The body has this many bytes, fewer than any locked file.
     #[error("expected a locked file of at least {} bytes, found {}", HEAD_BYTES + TAG_BYTES, .0)]
     Short(usize),
-    /// A cost that nobody who unlocks the file should bear.
+    /// The cost in the file is outside the accepted range.
     #[error("expected {} to {} {what} for the key of a locked file, found {found}", expected.start(), expected.end())]
     Cost {
-        /// What is counted.
+        /// The unit of the cost.
         what: &'static str,
-        /// What is taken.
+        /// The accepted range.
         expected: RangeInclusive<u32>,
-        /// What the file asks for.
+        /// The cost in the file.
         found: u32,
     },
-    /// A file that holds another thing than it says, or than is wanted.
+    /// The file inside is of another kind than the header states, or than is wanted.
     #[error("expected {} under the passphrase, found {}", .0.expected, .0.found)]
     Holds(Mismatch<Kind, String>),
-    /// No key was derived.
+    /// Deriving the key failed.
     #[error("deriving the key, which takes {kib} KiB of memory: {reason}")]
     Key {
-        /// KiB that it takes.
+        /// KiB of memory that it takes.
         kib: u32,
-        /// What went wrong.
+        /// The reason.
         reason: argon2::Error,
     },
-    /// Damage, or another kind of file.
+    /// The file is damaged or of another kind.
     #[error(transparent)]
     Frame(#[from] FrameError),
 }
 
-/// Characters that a passphrase needs before a file is locked with it.
+/// Least number of characters of a passphrase with which a file is locked.
 pub const LEAST_CHARACTERS: usize = 8;
 
-/// What a person remembers. Wiped when dropped, never printed.
+/// A passphrase. It is wiped when dropped and never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Passphrase(Zeroizing<String>);
 
 impl Passphrase {
-    /// Takes a passphrase from a keyboard, a file or a variable. A byte order mark before the text and line ends behind
-    /// it are left out, and the rest is brought into Unicode's form NFC, so that every way in gives one passphrase.
+    /// Normalizes a passphrase from a keyboard, a file or a variable. A byte order mark before the text and line ends
+    /// after it are removed, and the rest is brought into Unicode's form NFC, so that every way of entering it leads to
+    /// the same passphrase.
     ///
     /// Errors: `Empty`, `Lines`.
     pub fn new(text: Zeroizing<String>) -> Result<Self, LockError> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        let text = text.trim_end_matches(LINE_ENDS);
-        if text.is_empty() {
+        let line = text
+            .strip_prefix('\u{feff}')
+            .unwrap_or(&text)
+            .trim_end_matches(LINE_ENDS);
+        if line.is_empty() {
             return Err(LockError::Empty);
         }
-        if text.contains(LINE_ENDS) {
+        if line.contains(LINE_ENDS) {
             return Err(LockError::Lines);
         }
-        // NFC makes no text longer than this: no copy is left behind by growing.
-        let mut composed = Zeroizing::new(String::with_capacity(3 * text.len()));
-        composed.extend(text.nfc());
+        // NFC makes no text longer than this, so the string does not grow, which would leave a copy behind.
+        let mut composed = Zeroizing::new(String::with_capacity(3 * line.len()));
+        composed.extend(line.nfc());
         Ok(Self(composed))
     }
 
-    /// Checks that it is long enough for something that is locked from now on.
+    /// Checks that the passphrase is long enough to lock a file with it.
     ///
     /// Errors: `TooShort`.
     pub fn check_length(&self) -> Result<(), LockError> {
@@ -120,7 +123,7 @@ impl Passphrase {
     }
 }
 
-/// What ends a line.
+/// Characters that end a line.
 const LINE_ENDS: [char; 2] = ['\r', '\n'];
 
 impl fmt::Debug for Passphrase {
@@ -129,7 +132,7 @@ impl fmt::Debug for Passphrase {
     }
 }
 
-/// What a guess costs.
+/// The cost of a guess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cost {
     kib: u32,
@@ -137,33 +140,34 @@ struct Cost {
     lanes: u32,
 }
 
-/// Of new files.
+/// The cost of new files.
 const COST: Cost = Cost {
     kib: 256 << 10,
     passes: 3,
     lanes: 1,
 };
 
-/// Whether a file is under a passphrase, by its first bytes.
+/// Returns whether the first bytes of a file are those of a locked file.
 #[must_use]
 pub fn is_locked(bytes: &[u8]) -> bool {
     FrameReader::read_header(bytes, Kind::Locked, u64::MAX).is_ok()
 }
 
-/// Puts a file of ours under a passphrase. It takes 256 MiB of memory while the key is derived.
+/// Puts a file of this project under a passphrase. Deriving the key takes 256 MiB of memory.
 ///
-/// Errors: `Frame` unless the file is of that kind; `TooShort`, `Key`.
+/// Errors: `Frame` unless the file is of kind `kind`; `TooShort`, `Key`.
 pub fn lock(kind: Kind, file: &[u8], passphrase: &Passphrase) -> Result<Vec<u8>, LockError> {
     passphrase.check_length()?;
     let mut salt = [0; SALT_BYTES];
     os_rng().fill_bytes(&mut salt);
-    lock_at(COST, salt, (kind, file), passphrase)
+    lock_at(COST, salt, kind, file, passphrase)
 }
 
 fn lock_at(
     cost: Cost,
     salt: [u8; SALT_BYTES],
-    (kind, file): (Kind, &[u8]),
+    kind: Kind,
+    file: &[u8],
     passphrase: &Passphrase,
 ) -> Result<Vec<u8>, LockError> {
     let within = FrameReader::read_header(file, kind, MAX_LOCKED_BYTES)?;
@@ -180,16 +184,19 @@ fn lock_at(
     body.extend_from_slice(file);
     let (head, content) = body.split_at_mut(HEAD_BYTES);
     let cipher = cipher(cost, &salt, passphrase)?;
-    let content = InOutBuf::from(content);
-    let tag = cipher.encrypt_inout_detached(&NONCE.into(), &covered(&header, head), content);
+    let tag = cipher.encrypt_inout_detached(
+        &NONCE.into(),
+        &covered(&header, head),
+        InOutBuf::from(content),
+    );
     body.extend_from_slice(&tag.map_err(|_| LockError::Wrong)?);
     Ok(frame::write_frame_vec(&header, &body)?)
 }
 
-/// Every salt makes a key of its own, which encrypts one file.
+/// Every salt leads to another key, which encrypts one file.
 const NONCE: [u8; 12] = [0; 12];
 
-/// What is authenticated beside the content.
+/// Returns the data that is authenticated beside the content.
 fn covered(header: &FrameHeader, head: &[u8]) -> Vec<u8> {
     let name = header.params_id.as_bytes();
     let mut covered = vec![name.len() as u8];
@@ -199,8 +206,8 @@ fn covered(header: &FrameHeader, head: &[u8]) -> Vec<u8> {
     covered
 }
 
-/// The file of a kind that is under a passphrase. An accident to the file is told apart from a wrong passphrase: the
-/// frame's checksum finds it.
+/// Returns the file of a kind inside a locked file. Accidental damage is distinguished from a wrong passphrase by the
+/// frame's checksum.
 ///
 /// Errors: `Frame` (damage, another kind of file), `Short`, `Cost`, `Key`, `Wrong`, `Holds`.
 pub fn unlock(
@@ -208,23 +215,23 @@ pub fn unlock(
     file: &[u8],
     passphrase: &Passphrase,
 ) -> Result<Zeroizing<Vec<u8>>, LockError> {
-    let (header, body) = frame::read_frame(file, Kind::Locked, MAX_LOCKED_BYTES)?;
-    let mut body = Zeroizing::new(body);
-    let end = body.len().checked_sub(TAG_BYTES);
-    let Some(end) = end.filter(|end| *end >= HEAD_BYTES) else {
+    let (header, locked) = frame::read_frame(file, Kind::Locked, MAX_LOCKED_BYTES)?;
+    let mut body = Zeroizing::new(locked);
+    if body.len() < HEAD_BYTES + TAG_BYTES {
         return Err(LockError::Short(body.len()));
-    };
+    }
+    let end = body.len() - TAG_BYTES;
     let (head, rest) = body.split_at_mut(HEAD_BYTES);
-    let (content, tag) = rest.split_at_mut(end - HEAD_BYTES);
+    let (content, tag_bytes) = rest.split_at_mut(end - HEAD_BYTES);
     let cost = asked(kind, head)?;
     let cipher = cipher(cost, &head[HEAD_BYTES - SALT_BYTES..], passphrase)?;
-    let tag = Tag::try_from(&*tag).map_err(|_| LockError::Wrong)?;
+    let tag = Tag::try_from(&*tag_bytes).map_err(|_| LockError::Wrong)?;
     let covered = covered(&header, head);
     let opened = cipher.decrypt_inout_detached(&NONCE.into(), &covered, content.into(), &tag);
     opened.map_err(|_| LockError::Wrong)?;
     body.truncate(end);
     body.drain(..HEAD_BYTES);
-    // From here on what was opened is read as a file in the clear is.
+    // From here on the content is read as a file in the clear.
     publish(&mut body);
     let within = FrameReader::read_header(&body[..], kind, MAX_LOCKED_BYTES)?;
     within.header().expect_params(&header.params_id)?;
@@ -232,7 +239,9 @@ pub fn unlock(
     Ok(body)
 }
 
-/// The cost that a file asks for, if it says that it holds what is wanted.
+/// Returns the cost that a locked file states.
+///
+/// Errors: `Holds` if the file inside is not of kind `kind`, `Cost`.
 fn asked(kind: Kind, head: &[u8]) -> Result<Cost, LockError> {
     let tag = u16::from_le_bytes([head[0], head[1]]);
     if tag != kind as u16 {
@@ -276,7 +285,7 @@ fn cipher(cost: Cost, salt: &[u8], passphrase: &Passphrase) -> Result<ChaCha20Po
     let mut key = Zeroizing::new([0; KEY_BYTES]);
     let derived = hash.hash_password_into(passphrase.0.as_bytes(), salt, &mut *key);
     derived.map_err(refused)?;
-    // Marked here and not before: Argon2id itself looks up blocks at addresses that follow from the passphrase.
+    // Marked only here: Argon2id itself reads blocks at addresses that depend on the passphrase.
     hide(&key[..]);
     Ok(ChaCha20Poly1305::new((&*key).into()))
 }

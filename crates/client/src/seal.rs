@@ -1,13 +1,13 @@
 //! Encrypting payloads to a recipient.
 //!
-//! HPKE base mode (RFC 9180) with HKDF-SHA256, ChaCha20-Poly1305, `info` = "omr seal v1", one
-//! message per encapsulation, and as its KEM
+//! Sealing is HPKE base mode (RFC 9180) with HKDF-SHA256, ChaCha20-Poly1305, `info` = "omr seal v1", one message per
+//! encapsulation, and one of these KEMs:
 //!
 //! * `HpkeX25519`: DHKEM(X25519, HKDF-SHA256), KEM id 0x0020;
 //! * `XWing`: ML-KEM-768 with X25519, KEM id 0x647a, as in draft-ietf-hpke-pq.
 //!
-//! A sealed payload is the encapsulated key, the ciphertext and the 16-byte tag. Neither KEM's
-//! output tells two recipients apart. The sender is not authenticated: anyone can seal.
+//! A sealed payload is the encapsulated key, the ciphertext and the 16-byte tag. The output of neither KEM reveals its
+//! recipient. The sender is not authenticated: anyone can seal.
 
 mod error;
 mod keys;
@@ -30,7 +30,7 @@ pub use keys::{SEAL_PUBLIC_BYTES, SEAL_SECRET_BYTES, SealPublic, SealSecret};
 
 const INFO: &[u8] = b"omr seal v1";
 
-/// The keys to give to senders, as a clue key has them.
+/// Returns the public keys for senders, as a clue key contains them.
 pub(crate) fn public_bytes(secret: &SealSecret) -> [u8; SEAL_PUBLIC_BYTES] {
     let bytes = secret.public().to_bytes();
     bytes.try_into().expect("public keys of fixed length")
@@ -38,10 +38,10 @@ pub(crate) fn public_bytes(secret: &SealSecret) -> [u8; SEAL_PUBLIC_BYTES] {
 
 /// Appends the sealed `plaintext` to `out`, with randomness of the operating system.
 ///
-/// `aad` is bound to the payload, not carried in it: `open` must be given the same.
+/// The associated data `aad` is bound to the payload but not part of it: `open` needs the same data.
 ///
 /// Shape:  `n` bytes to `n + sealing.overhead()` bytes; `Sealing::None` copies and binds nothing.
-/// Errors: `PublicKey`, `TooLong`; `out` is then as before.
+/// Errors: `PublicKey`, `TooLong`; `out` is then unchanged.
 /// Panics: if the operating system has no randomness.
 pub fn seal(
     public: &SealPublic,
@@ -53,7 +53,7 @@ pub fn seal(
     seal_with_rng(&mut UnwrapErr(SysRng), public, sealing, aad, plaintext, out)
 }
 
-/// [`seal`] with the caller's randomness.
+/// Seals as [`seal`] does, with the caller's randomness.
 pub fn seal_with_rng(
     rng: &mut impl CryptoRng,
     public: &SealPublic,
@@ -74,7 +74,7 @@ pub fn seal_with_rng(
     }
 }
 
-/// Opens what [`seal`] made for the owner of `secret`, with the same `aad`.
+/// Opens a payload that [`seal`] made for the owner of `secret` with the same `aad`.
 ///
 /// Shape:  `n + sealing.overhead()` bytes to `n` bytes; `Sealing::None` copies and checks nothing.
 /// Errors: `Truncated` if shorter than the overhead, `Rejected` if anything else is wrong.
@@ -138,15 +138,19 @@ fn open_hpke<K: Kem>(
     let (body, tag) = rest.split_at(body_len);
 
     let rejected = |_| SealError::Rejected;
-    let key = K::EncappedKey::from_bytes(key).map_err(rejected)?;
-    let tag = AeadTag::<ChaCha20Poly1305>::from_bytes(tag).map_err(rejected)?;
-    let mut context =
-        hpke::setup_receiver::<ChaCha20Poly1305, HkdfSha256, K>(&OpModeR::Base, secret, &key, INFO)
-            .map_err(rejected)?;
+    let encapped = K::EncappedKey::from_bytes(key).map_err(rejected)?;
+    let aead_tag = AeadTag::<ChaCha20Poly1305>::from_bytes(tag).map_err(rejected)?;
+    let mut context = hpke::setup_receiver::<ChaCha20Poly1305, HkdfSha256, K>(
+        &OpModeR::Base,
+        secret,
+        &encapped,
+        INFO,
+    )
+    .map_err(rejected)?;
     let mut plaintext = Zeroizing::new(body.to_vec());
     let buffer = plaintext.as_mut_slice().into();
     context
-        .open_inout_detached(buffer, aad, &tag)
+        .open_inout_detached(buffer, aad, &aead_tag)
         .map_err(rejected)?;
     Ok(plaintext)
 }

@@ -13,77 +13,78 @@ use omr_rlwe::Secret;
 use omr_tfhe::BlockSecret;
 use zeroize::Zeroizing;
 
-/// A secret key that cannot be used.
+/// A secret key that was refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SecretKeyError {
-    /// The file's length does not fit the parameter set.
+    /// The length of the file does not fit the parameter set.
     #[error("expected a secret key of {} bytes, found {}", .0.expected, .0.found)]
     Length(Mismatch<usize>),
-    /// Coefficients that no secret of the set has.
+    /// No secret of the set has these coefficients.
     #[error(
         "expected coefficients of the set's shape and weight, found others: the file is forged"
     )]
     Coefficients,
-    /// The address.
+    /// The address is wrong.
     #[error(transparent)]
     Address(#[from] ClueError),
-    /// The sealing key.
+    /// The sealing key is wrong.
     #[error(transparent)]
     Seal(#[from] SealError),
-    /// The file around it.
+    /// The frame of the file is wrong.
     #[error(transparent)]
     Frame(#[from] FrameError),
 }
 
-/// A recipient's secret: decodes digests and opens payloads. Wiped when dropped.
+/// A recipient's secret, which decodes digests and opens payloads. It is wiped when dropped.
 pub struct SecretKey {
-    /// The name of her address.
+    /// The name of the recipient's address.
     pub address_id: [u8; 16],
-    /// The name of her detection key.
+    /// The name of the recipient's detection key for SophOMR.
     pub detection_id: [u8; 16],
-    /// Her address where clues are bound to it: she makes the clues of her messages again.
+    /// The recipient's address if clues are bound to it, for making the clues of received messages again.
     pub(crate) address: Option<ClueKey>,
     /// The clue secrets: one, or one for each engine.
     pub(crate) clue: Vec<Secret>,
-    /// The secrets under which digests come.
+    /// The secrets under which digests are encrypted.
     pub(crate) digest: DigestSecret,
     /// The sealing secret.
     pub(crate) seal: SealSecret,
 }
 
 impl SecretKey {
-    /// The clue secret that SophOMR works with, for tests and tools that decide clues in the clear.
+    /// Returns the clue secret for SophOMR, for tests and tools that examine clues in the clear.
     pub fn clue_secret(&self) -> &Secret {
         self.clue.first().expect("one secret at least")
     }
 
-    /// That which InstantOMR works with: of a set with one secret the same.
+    /// Returns the clue secret for InstantOMR. A set with one clue secret has the same for both.
     pub fn instant_secret(&self) -> &Secret {
         self.clue.last().expect("one secret at least")
     }
 
-    /// The secrets under which digests come.
+    /// Returns the secrets under which digests are encrypted.
     pub fn digest_secret(&self) -> &DigestSecret {
         &self.digest
     }
 
-    /// The sealing secret.
+    /// Returns the sealing secret.
     pub fn seal_secret(&self) -> &SealSecret {
         &self.seal
     }
 
-    /// The name of her detection key for InstantOMR.
+    /// Returns the name of the recipient's detection key for InstantOMR.
     pub fn instant_id(&self) -> [u8; 16] {
         self.digest.instant_id()
     }
 
-    /// Her address where clues are bound to it; one for plain clues does not follow from the secret.
+    /// Returns the recipient's address if clues are bound to it. An address for plain clues cannot be derived from the
+    /// secret.
     pub fn address(&self) -> Option<&ClueKey> {
         self.address.as_ref()
     }
 
-    /// Which clues her address takes.
+    /// Returns the kind of clues for the recipient's address.
     pub fn clues(&self) -> ClueKind {
         match self.address {
             Some(_) => ClueKind::Bound,
@@ -96,18 +97,18 @@ impl SecretKey {
         32 + packed_len(params.spec().beta_len(), bits).expect("keys are small")
     }
 
-    /// Of all clue secrets, one coefficient for each residue of the betas.
+    /// Returns the length in bytes of all clue secrets, which have one coefficient for each residue of the betas.
     fn clue_bytes(params: &ClueParams) -> usize {
         packed_len(params.spec().beta_len(), 2).expect("secrets are small")
     }
 
-    /// Of a key for plain clues; bound ones add [`SecretKey::address_bytes`].
+    /// Returns the length in bytes of a key for plain clues. One for bound clues has [`SecretKey::address_bytes`] more.
     fn body_bytes(params: &ClueParams) -> usize {
         32 + Self::clue_bytes(params) + DIGEST_SEED_BYTES + SEAL_SECRET_BYTES
     }
 
-    /// The file: names, of bound clues the address's seed and betas, the clue secrets' coefficients in two bits each (plus
-    /// one), the seeds of the digest's secrets and of sealing.
+    /// Returns the file: the names, for bound clues the address's seed and betas, the coefficients of the clue secrets
+    /// (plus one) in two bits each, and the seeds of the digest's secrets and of sealing.
     pub fn to_bytes(&self, params: &ClueParams) -> Result<Zeroizing<Vec<u8>>, SecretKeyError> {
         let most = Self::body_bytes(params) + Self::address_bytes(params);
         let mut body = Zeroizing::new(Vec::with_capacity(most));
@@ -126,16 +127,16 @@ impl SecretKey {
         Ok(Zeroizing::new(frame::write_frame_vec(&header, &body)?))
     }
 
-    /// Reads the file.
+    /// Reads a secret key's file.
     ///
-    /// Errors: `Frame` (damage, another kind of file, other parameters, two names), `Length`,
-    /// `Address`, `Coefficients`.
+    /// Errors: `Frame` (damage, another kind of file, other parameters, two names), `Length`, `Address`,
+    /// `Coefficients`.
     pub fn from_bytes(params: &ClueParams, bytes: &[u8]) -> Result<Self, SecretKeyError> {
-        let (header, body) = frame::read_frame(&mut &bytes[..], Kind::SecretKey, 1 << 20)?;
-        let body = Zeroizing::new(body);
+        let (header, content) = frame::read_frame(&mut &bytes[..], Kind::SecretKey, 1 << 20)?;
+        let body = Zeroizing::new(content);
         header.expect_params(params.name())?;
         let expected = Self::body_bytes(params);
-        let address = match body.len().checked_sub(expected) {
+        let address_len = match body.len().checked_sub(expected) {
             Some(0) => 0,
             Some(rest) if rest == Self::address_bytes(params) => rest,
             _ => {
@@ -143,14 +144,14 @@ impl SecretKey {
                 return Err(SecretKeyError::Length(Mismatch::new(expected, found)));
             }
         };
-        let (names, rest) = body.split_at(32);
-        let (address, rest) = rest.split_at(address);
+        let (names, after_names) = body.split_at(32);
+        let (address, after_address) = after_names.split_at(address_len);
         let name = |at: usize| names[at..at + 16].try_into().expect("in range");
         header.expect_key(&name(0))?;
-        let (clue, rest) = rest.split_at(Self::clue_bytes(params));
-        let (digest, seal) = rest.split_at(DIGEST_SEED_BYTES);
-        let clue = clue_secrets(params, clue)?;
-        let seal = SealSecret::from_bytes(seal)?;
+        let (clue_bits, seeds) = after_address.split_at(Self::clue_bytes(params));
+        let (digest, seal_seed) = seeds.split_at(DIGEST_SEED_BYTES);
+        let clue = clue_secrets(params, clue_bits)?;
+        let seal = SealSecret::from_bytes(seal_seed)?;
         Ok(Self {
             address_id: name(0),
             detection_id: name(16),
@@ -162,7 +163,7 @@ impl SecretKey {
     }
 }
 
-/// The address of bound clues, if the file has one.
+/// Reads the address of a key for bound clues; returns `None` if there are no bytes.
 ///
 /// Errors: `Address`.
 fn read_address(
@@ -185,7 +186,7 @@ fn read_address(
     Ok(Some(key))
 }
 
-/// Whether a set has such a secret.
+/// Returns whether the secret is possible in the set.
 fn is_of(spec: &SecretSpec, secret: &Secret) -> bool {
     match spec {
         SecretSpec::Ternary { weight } => secret.weight() == *weight,
@@ -195,13 +196,13 @@ fn is_of(spec: &SecretSpec, secret: &Secret) -> bool {
     }
 }
 
-/// The secret as one in blocks; `None` where it is none.
+/// Returns the secret as a block secret; `None` if it is none.
 pub(crate) fn block_secret(secret: &Secret, block: usize) -> Option<BlockSecret> {
     let bits = secret.coeffs().iter().map(|&c| c as u64).collect();
     BlockSecret::from_bits(bits, block)
 }
 
-/// The clue secrets of a file.
+/// Reads the clue secrets of a file.
 ///
 /// Errors: `Frame`, `Coefficients`.
 fn clue_secrets(params: &ClueParams, bytes: &[u8]) -> Result<Vec<Secret>, SecretKeyError> {
@@ -209,8 +210,11 @@ fn clue_secrets(params: &ClueParams, bytes: &[u8]) -> Result<Vec<Secret>, Secret
     let mut words = Zeroizing::new(vec![0; spec.beta_len()]);
     unpack_bits(bytes, 2, &mut words)?;
     let secret = |words: &[u64]| Secret::from_coeffs(words.iter().map(|&w| w as i64 - 1).collect());
-    let secrets: Option<Vec<Secret>> = words.chunks(spec.n).map(secret).collect();
-    let secrets = secrets.ok_or(SecretKeyError::Coefficients)?;
+    let secrets = words
+        .chunks(spec.n)
+        .map(secret)
+        .collect::<Option<Vec<Secret>>>()
+        .ok_or(SecretKeyError::Coefficients)?;
     let mut pairs = secrets.iter().zip(spec.secrets());
     if pairs.all(|(secret, own)| is_of(own.spec, secret)) {
         Ok(secrets)

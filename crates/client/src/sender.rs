@@ -1,4 +1,4 @@
-//! Plain clues for one recipient.
+//! A sender of plain clues to one recipient.
 
 use omr_marks::publish;
 use omr_protocol::{Clue, ClueKey, ClueParams};
@@ -8,13 +8,13 @@ use rand_core::CryptoRng;
 use std::sync::Arc;
 use zeroize::Zeroize;
 
-/// A sender to one recipient, with her address prepared for many clues.
+/// A sender to one recipient, whose address is prepared for many clues.
 pub struct Sender {
     params: Arc<ClueParams>,
     alpha: Poly<Eval>,
-    /// One for each clue secret.
+    /// The betas, one for each clue secret.
     betas: Vec<Poly<Eval>>,
-    /// None where what is posted leaves out enough.
+    /// The distribution of errors; `None` if posting without the lowest bits is the error.
     errors: Option<NarrowGaussian>,
 }
 
@@ -36,12 +36,12 @@ impl Sender {
         }
     }
 
-    /// A fresh clue: `a = alpha x + e1`, `b` the first coordinates of `beta x + e2`, of every clue secret in turn, as
-    /// the set posts them. One that boards would refuse for its norm is drawn again, and then nothing of it is used.
+    /// Makes a fresh clue as the set posts it: `a = alpha x + e1`, and for every clue secret in turn the first
+    /// coordinates of `beta x + e2`. If boards would refuse a clue for its norm, it is discarded and another is drawn.
     pub fn gen_clue(&self, rng: &mut impl CryptoRng) -> Clue {
         loop {
             let mut clue = self.candidate(rng);
-            // Public: everybody sees this clue, or nobody ever does.
+            // Public: everybody sees this clue, or it is discarded.
             publish(&mut clue.a);
             publish(&mut clue.b);
             if clue.check_norm(&self.params).is_ok() {
@@ -50,7 +50,7 @@ impl Sender {
         }
     }
 
-    /// A clue whose norm nobody has looked at: one in 2^16 is none that boards take.
+    /// Makes a clue without checking its norm. Boards refuse one in 2^16.
     ///
     /// Time: constant.
     pub fn candidate(&self, rng: &mut impl CryptoRng) -> Clue {
@@ -63,20 +63,20 @@ impl Sender {
         }
     }
 
-    /// `alpha x + e1` and the first coordinates of each `beta x + e2`, residues modulo q.
+    /// Returns `alpha x + e1` and the first coordinates of each `beta x + e2`, as residues modulo q.
     pub(crate) fn sample(&self, rng: &mut impl CryptoRng) -> [Vec<u64>; 2] {
         let (ring, spec) = (&self.params.ring, self.params.spec());
-        let x = Secret::fixed_weight(rng, spec.n, spec.weight, f64::INFINITY);
-        let x = x.poly(ring, &ring.everything());
+        let randomness = Secret::fixed_weight(rng, spec.n, spec.weight, f64::INFINITY);
+        let x = randomness.poly(ring, &ring.everything());
         let mut sample = |key: &Poly<Eval>, count: usize| -> Vec<u64> {
-            let mut product = key.clone();
-            ring.mul_assign(&mut product, &x);
-            let mut product = ring.inverse(product);
+            let mut transformed = key.clone();
+            ring.mul_assign(&mut transformed, &x);
+            let mut product = ring.inverse(transformed);
             let q = self.params.q();
             let mut sums = product.row(0)[..count].to_vec();
             product.zeroize();
-            if let Some(errors) = &self.errors {
-                let mut errors = errors.sample(rng, count);
+            if let Some(gaussian) = &self.errors {
+                let mut errors = gaussian.sample(rng, count);
                 let add = |(sum, &error): (&mut u64, &i64)| *sum = q.add(*sum, q.from_i64(error));
                 sums.iter_mut().zip(&errors).for_each(add);
                 errors.zeroize();
@@ -85,8 +85,12 @@ impl Sender {
         };
         let a = sample(&self.alpha, spec.n);
         let secrets = spec.secrets();
-        let b = self.betas.iter().zip(&secrets);
-        let b = b.flat_map(|(beta, own)| sample(beta, own.coordinates.len()));
-        [a, b.collect()]
+        let b = self
+            .betas
+            .iter()
+            .zip(&secrets)
+            .flat_map(|(beta, own)| sample(beta, own.coordinates.len()))
+            .collect();
+        [a, b]
     }
 }

@@ -1,4 +1,4 @@
-//! SophOMR: keys for its detector, and digests decoded.
+//! SophOMR's part of a client: keys for the detector, and decoding.
 
 mod keygen;
 mod recipient;

@@ -1,7 +1,7 @@
-//! Bound clues from seed to bytes, step by step as docs/wire.md has them, frozen for other implementations
-//! (`testdata/clue/bound`; `tests/python` checks the same files).
+//! Known answers for bound clues, from the seed to the bytes, step by step as in docs/wire.md. They are frozen for
+//! other implementations (`testdata/clue/bound`; `tests/python` checks the same files).
 //!
-//! A new set needs its file: `cargo test -p omr-client --test bound_vectors -- --ignored freeze`.
+//! A new set needs a file: `cargo test -p omr-client --test bound_vectors -- --ignored freeze`.
 
 use omr_client::letter::{Piece, Place, Reader};
 use omr_client::seal::{SealPublic, seal_with_rng};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 const BOARD: [u8; 16] = [0xb0; 16];
 const CLUE_SEED: [u8; 32] = [0x5e; 32];
 const PLACEMENT_SEED: [u8; 32] = [0xd1; 32];
-/// What the address's keys and the sealing's ephemeral key are drawn from.
+/// The seed of the address's keys and of the sealing's ephemeral key.
 const KEY_SEED: [u8; 32] = [0xe9; 32];
 /// A letter in one part of 40 bytes.
 const PART: &[u8; 40] = b"\x19known answer\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
@@ -56,7 +56,7 @@ fn derive(domain: &str, parts: &[&[u8]]) -> [u8; 32] {
     blake3::derive_key(domain, &parts.concat())
 }
 
-/// The first `count` coefficients of `key x + e` modulo q.
+/// Returns the first `count` coefficients of `key x + e` modulo q.
 fn sample(params: &ClueParams, key: Vec<u64>, x: &[i64], e: &[i64]) -> Vec<u64> {
     let (ring, q) = (&params.ring, params.q());
     let basis = ring.everything();
@@ -68,7 +68,7 @@ fn sample(params: &ClueParams, key: Vec<u64>, x: &[i64], e: &[i64]) -> Vec<u64> 
     product.row(0).iter().zip(e).map(with_error).collect()
 }
 
-/// All that follows from address, board, seeds and part: the steps of docs/wire.md, each by itself.
+/// Computes all values from address, board, seeds and part, by the steps of docs/wire.md.
 fn steps(params: &ClueParams, clue_key: &[u8], secret_key: &[u8]) -> Value {
     let spec = params.spec();
     let key = ClueKey::from_bytes(params, clue_key).unwrap();
@@ -153,7 +153,7 @@ fn every_set_gives_the_known_answers() {
     }
 }
 
-/// What senders call makes the clue, and what recipients call takes the message.
+/// Checks that the functions for senders make the clue, and that those for recipients accept the message.
 fn check_callers(params: &Arc<ClueParams>, known: &Value) {
     let key = ClueKey::from_bytes(params, &from_hex(&known["clue_key"])).unwrap();
     let sender = BoundSender::new(params, &key, array(&known["board_id"]));
@@ -186,7 +186,7 @@ fn check_callers(params: &Arc<ClueParams>, known: &Value) {
     assert!(matches!(&opened[0].1, Ok(Piece::Whole(text)) if text.bytes == b"known answer"));
 }
 
-/// A sender and a recipient whose platforms have other `exp` must not draw other errors.
+/// Senders and recipients on platforms with different `exp` must draw the same errors.
 #[test]
 fn errors_of_published_sets_come_from_a_table() {
     for params in published() {

@@ -1,4 +1,4 @@
-//! What the first decoding in a process takes: neither the time nor the memory of the large ring's tables.
+//! Tests that the first decoding in a process needs neither the time nor the memory of the large ring's tables.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -13,7 +13,7 @@ use std::time::Instant;
 
 const MESSAGES: u64 = 65_536;
 
-/// A digest of zeros: nothing is pertinent in it, whoever decodes it.
+/// Returns a digest of zeros, which has no pertinent messages for any key.
 fn empty(set: &ParamSet, key_id: [u8; 16]) -> Vec<u8> {
     let params = set.sophomr_recipient().unwrap();
     let plan = DigestPlan::new(params, 0..MESSAGES, 50, Some(612)).unwrap();
@@ -39,7 +39,7 @@ fn empty(set: &ParamSet, key_id: [u8; 16]) -> Vec<u8> {
     digest.to_bytes(params).unwrap()
 }
 
-// One test: what others take at the same time would count.
+// This is a single test, because memory of tests that run at the same time would count.
 #[test]
 fn the_first_digest_needs_no_tables_of_the_large_ring() {
     for name in [SOPHOMR, DEFAULT] {

@@ -1,4 +1,4 @@
-//! What making detection keys takes of memory: with the tables of the large ring, about as much as one file.
+//! Tests of the memory for making detection keys: with the tables of the large ring, about that of one file.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -11,7 +11,7 @@ use std::io::Write;
 
 const MOST: usize = 150 * MIB;
 
-/// Counts what it is given.
+/// A writer that counts bytes.
 #[derive(Default)]
 struct Counter(u64);
 
@@ -26,7 +26,7 @@ impl Write for Counter {
     }
 }
 
-// One test: what others take at the same time would count.
+// This is a single test, because memory of tests that run at the same time would count.
 #[test]
 fn keys_are_made_in_little_memory() {
     for engine in [EngineKind::Instantomr, EngineKind::Sophomr] {

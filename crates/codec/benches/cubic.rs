@@ -77,13 +77,18 @@ fn recipient(c: &mut Criterion) {
         add(&mut payload_sums, &payload_row);
     }
     c.bench_function("cubic: find 50 messages of 65536", |b| {
-        b.iter(|| code.find_support(black_box(&index_sums), MESSAGES).unwrap());
+        b.iter(|| {
+            code.find_counted(black_box(&index_sums), BOUND, MESSAGES)
+                .unwrap()
+        });
     });
     c.bench_function(
         "cubic: find 50 messages of 65536 and decode their 612 bytes",
         |b| {
             b.iter(|| {
-                let support = code.find_support(black_box(&index_sums), MESSAGES).unwrap();
+                let support = code
+                    .find_counted(black_box(&index_sums), BOUND, MESSAGES)
+                    .unwrap();
                 let rows = code
                     .solver(&support)
                     .solve(packing.count(), black_box(&payload_sums))

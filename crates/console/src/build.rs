@@ -1,16 +1,17 @@
-//! Which build of the command runs.
+//! The build of the program.
 
 use std::sync::OnceLock;
 
 static BUILD: OnceLock<&'static str> = OnceLock::new();
 
-/// Names the build, for [`build`]: called by the program's `main`, which alone is compiled anew with each commit.
+/// Sets the name that [`build`] returns. The program's `main` calls it, so that only that file is compiled again for
+/// each commit.
 pub fn set_build(name: &'static str) {
-    // The first name stays.
+    // The first name remains.
     let _ = BUILD.set(name);
 }
 
-/// The commit that was built, or the version; "unknown" where the program did not say.
+/// Returns the commit that was built, or the version; "unknown" if the program has not set it.
 #[must_use]
 pub fn build() -> &'static str {
     BUILD.get().copied().unwrap_or("unknown")

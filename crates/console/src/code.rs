@@ -1,36 +1,36 @@
-//! Words and exit codes by which programs tell errors apart.
+//! Error codes: words and exit codes by which programs distinguish errors.
 
 use crate::ConsoleError;
 
-/// What kind of error ends a command; `omr --help` lists all.
+/// The kind of error that ends a command. `omr --help` lists all kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// None of the others.
+    /// Any other error.
     Failure,
-    /// A file or board that cannot be used.
+    /// A file or board is unusable.
     Input,
-    /// A file that cannot be written.
+    /// A file could not be written.
     Output,
-    /// A file that would be replaced.
+    /// A file would be replaced.
     Exists,
-    /// No answer.
+    /// There was no answer.
     Unreachable,
-    /// No room.
+    /// There is no room.
     Busy,
-    /// No token, or one without the right.
+    /// The token is missing or lacks the right.
     Access,
-    /// Digests or messages that do not hold what they should.
+    /// Digests or messages do not have the expected content.
     Damaged,
-    /// A panic.
+    /// The program panicked.
     Internal,
-    /// Wrong use.
+    /// The command was used wrongly.
     Usage,
-    /// More pertinent messages, or rows, than the bound.
+    /// There are more pertinent messages, or rows, than the bound.
     Overflow,
 }
 
 impl Code {
-    /// All of them.
+    /// All codes.
     pub const ALL: [Self; 11] = [
         Self::Failure,
         Self::Input,
@@ -45,7 +45,7 @@ impl Code {
         Self::Overflow,
     ];
 
-    /// The word that stands in the error's JSON.
+    /// Returns the word for the code in the error's JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Failure => "failure",
@@ -62,7 +62,7 @@ impl Code {
         }
     }
 
-    /// The exit code.
+    /// Returns the exit code.
     pub fn exit(self) -> u8 {
         match self {
             Self::Usage => 2,
@@ -73,7 +73,7 @@ impl Code {
 }
 
 impl ConsoleError {
-    /// What kind of error it is.
+    /// Returns the code of the error.
     #[must_use]
     pub fn code(&self) -> Code {
         match self {

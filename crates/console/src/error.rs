@@ -1,10 +1,10 @@
-//! Why a file, standard output or the threads could not be used.
+//! Errors of using files, standard output and threads.
 
 pub use omr_errors::chain;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a file, standard output or the threads could not be used.
+/// An error of using a file, standard output or threads.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConsoleError {
@@ -14,10 +14,10 @@ pub enum ConsoleError {
     /// A file could not be written.
     #[error("writing {}", .0.display())]
     Write(PathBuf, #[source] WriteError),
-    /// This file is in the way.
+    /// The file exists and would be replaced.
     #[error("{} exists: pass --force to replace it", .0.display())]
     Exists(PathBuf),
-    /// What is written would replace this file, which is read.
+    /// The output would replace this file, which is an input.
     #[error("{} is what is read: expected another file to write", .0.display())]
     Source(PathBuf),
     /// Standard output failed.
@@ -28,35 +28,35 @@ pub enum ConsoleError {
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
 
-/// Why a file could not be read.
+/// An error of reading a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// The system's error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// More bytes than so many, which is what such a file may have.
+    /// The file has more than this number of bytes, which is the limit for its kind.
     #[error("expected a file of at most {0} bytes, found more")]
     TooLarge(u64),
 }
 
-/// Why a file could not be written.
+/// An error of writing a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
     /// The system's error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A folder where a file is to go.
+    /// There is a folder at the file's path.
     #[error("expected a file's name, found a folder: name a file in it")]
     IsFolder,
-    /// A file where a folder is to be.
+    /// There is a file at the folder's path.
     #[error("expected a folder, found a file in its place")]
     NoFolder,
 }
 
 impl ConsoleError {
-    /// A failed write with the file it is about.
+    /// Makes the error of a failed write to a file.
     pub fn write(path: impl Into<PathBuf>, source: impl Into<WriteError>) -> Self {
         Self::Write(path.into(), source.into())
     }

@@ -1,4 +1,4 @@
-//! Files read whole, with limits, and what goes to standard output.
+//! Reading of whole files with limits, and writing to standard output.
 
 use crate::{ConsoleError, ReadError};
 use serde::{Serialize, Serializer};
@@ -6,16 +6,16 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// The path that stands for standard input or output.
+/// The path of standard input or output.
 pub const STANDARD: &str = "-";
 
-/// Whether a path stands for standard input or output.
+/// Returns whether a path is that of standard input or output.
 #[must_use]
 pub fn is_standard(path: &Path) -> bool {
     path == Path::new(STANDARD)
 }
 
-/// A path in one line, whatever its names hold.
+/// Returns a path in one line, with control characters escaped.
 #[must_use]
 pub fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
@@ -29,14 +29,15 @@ pub fn shown(path: &Path) -> String {
     text.chars().map(one).collect()
 }
 
-/// A path in JSON. What is not Unicode in it is replaced: the work that is told of is done.
+/// Serializes a path as text. Parts that are not Unicode are replaced rather than refused, because the reported work is
+/// already done.
 ///
-/// Errors: the serializer's.
+/// Errors: those of the serializer.
 pub fn as_text<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&path.to_string_lossy())
 }
 
-/// Reads a file (`-`: standard input) of at most `limit` bytes.
+/// Reads a file (`-` is standard input) of at most `limit` bytes.
 ///
 /// Errors: `Read`.
 pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, ConsoleError> {
@@ -56,7 +57,7 @@ pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, ConsoleError> {
     read().map_err(|source| ConsoleError::Read(path.to_owned(), source))
 }
 
-/// Writes text to standard output; a reader that went away is no error.
+/// Writes text to standard output. It is no error if the reader has closed it.
 ///
 /// Errors: `Output`.
 pub fn print(text: &str) -> Result<(), ConsoleError> {
@@ -67,14 +68,14 @@ pub fn print(text: &str) -> Result<(), ConsoleError> {
     }
 }
 
-/// Prints one JSON object in one line.
+/// Prints a JSON object in one line.
 ///
 /// Errors: `Output`.
 pub fn print_json(value: &impl Serialize) -> Result<(), ConsoleError> {
     print(&json_line(value)?)
 }
 
-/// One JSON object in one line, its end included.
+/// Returns a JSON object in one line, including the line's end.
 ///
 /// Errors: `Output`.
 pub fn json_line(value: &impl Serialize) -> Result<String, ConsoleError> {

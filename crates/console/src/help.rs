@@ -1,11 +1,11 @@
-//! Lists of subcommands in groups.
+//! Groups of subcommands in help texts.
 
 use clap::Command;
 
 /// Names of groups, each with the names of its subcommands.
 pub type Groups = [(&'static str, &'static [&'static str])];
 
-/// Has `--help` of a command list its subcommands in groups, as clap itself cannot. Hidden subcommands, and names that
+/// Makes `--help` of a command list its subcommands in groups, which clap cannot do. Hidden subcommands, and names that
 /// this build lacks, are left out.
 #[must_use]
 pub fn grouped(command: Command, groups: &Groups) -> Command {
@@ -18,15 +18,17 @@ pub fn grouped(command: Command, groups: &Groups) -> Command {
         let found = names
             .iter()
             .filter_map(|name| command.find_subcommand(name));
-        let rows = found
+        let rows: String = found
             .filter(|command| !command.is_hide_set())
             .map(|command| {
-                let about = command.get_about().map(ToString::to_string);
                 let name = command.get_name();
-                let about = about.unwrap_or_default();
+                let about = command
+                    .get_about()
+                    .map(ToString::to_string)
+                    .unwrap_or_default();
                 format!("  {literal}{name:<width$}{literal:#}  {about}\n")
-            });
-        let rows: String = rows.collect();
+            })
+            .collect();
         if !rows.is_empty() {
             list += &format!("{header}{title}:{header:#}\n{rows}\n");
         }

@@ -1,5 +1,5 @@
-//! What the commands of `omr` and its benchmarks stand on: files read and written whole, bars and messages
-//! for a person at a terminal, exit codes, limits of arguments. It knows neither keys nor boards.
+//! Common parts of the commands of `omr` and its benchmarks: reading and writing whole files, progress bars and
+//! messages on a terminal, exit codes, parsers of arguments. It has no code for keys and boards.
 #![forbid(unsafe_code)]
 
 pub mod args;
@@ -22,9 +22,9 @@ pub use numbers::thousands;
 pub use output::{Access, Output, Staged, commit, stage_bytes, write_result};
 pub use progress::{Bar, Ui};
 
-/// Starts the threads that all later work of the process shares; as many as there are cores for `None`.
+/// Starts the threads that all later work of the process shares, as many as there are cores for `None`.
 ///
-/// Errors: `Threads`; they can be started only once.
+/// Errors: `Threads`; threads can be started only once.
 pub fn start_threads(threads: Option<u16>) -> Result<(), ConsoleError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into());
     Ok(pool.build_global()?)

@@ -1,6 +1,6 @@
-//! What memory this process has held.
+//! The memory of this process.
 
-/// The most memory this process ever held, in bytes; 0 where the system does not tell.
+/// Returns the largest memory of this process so far, in bytes; 0 if the system does not report it.
 pub fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

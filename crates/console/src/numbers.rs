@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Formatting of numbers.
 
-/// A number with commas between thousands: 1,234,567.
+/// Returns a number with commas between thousands: 1,234,567.
 #[must_use]
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commas_stand_between_thousands() {
+    fn commas_separate_thousands() {
         for (number, text) in [
             (0, "0"),
             (999, "999"),

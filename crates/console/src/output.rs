@@ -1,4 +1,4 @@
-//! Results: looked at before the work, written beside their place, named when they are complete.
+//! Results of commands: their paths are checked before the work, and files get their names when they are complete.
 
 use crate::files::is_standard;
 use crate::{ConsoleError, WriteError};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 pub use omr_disk::temporary::Access;
 
-/// Where a result will go: looked at before the work is done.
+/// The path of a result, which has been checked before the work.
 #[derive(Clone, Debug)]
 pub struct Output {
     path: PathBuf,
@@ -17,8 +17,8 @@ pub struct Output {
 }
 
 impl Output {
-    /// Checks that a file can be written there; `-` is standard output. A file that exists is replaced only with
-    /// `force`; what is no regular file (a pipe, a device) is written to in any case.
+    /// Checks that a file can be written at a path (`-` is standard output). An existing file is replaced only with
+    /// `force`; anything but a regular file (a pipe, a device) is written to in any case.
     ///
     /// Errors: `Exists`, `Write`.
     pub fn file(path: &Path, force: bool) -> Result<Self, ConsoleError> {
@@ -37,7 +37,7 @@ impl Output {
         }
     }
 
-    /// Checks that the result does not replace a file that is read, by whatever path or link; `-` is none.
+    /// Checks that the result does not replace an input file, by any path or link. Standard input, `-`, is ignored.
     ///
     /// Errors: `Source`.
     pub fn apart_from<P: AsRef<Path>>(
@@ -45,8 +45,8 @@ impl Output {
         read: impl IntoIterator<Item = P>,
     ) -> Result<Self, ConsoleError> {
         let is_file = !is_standard(&self.path) && self.path.is_file();
-        for path in read {
-            let path = path.as_ref();
+        for input in read {
+            let path = input.as_ref();
             if is_file && !is_standard(path) && is_same(&self.path, path) {
                 return Err(ConsoleError::Source(self.path));
             }
@@ -54,7 +54,7 @@ impl Output {
         Ok(self)
     }
 
-    /// Checks that files can be written into a folder, or that it can be made; `-` is standard output.
+    /// Checks that files can be written into a folder, or that the folder can be created; `-` is standard output.
     ///
     /// Errors: `Write`.
     pub fn folder(path: &Path) -> Result<(), ConsoleError> {
@@ -70,14 +70,14 @@ impl Output {
         }
     }
 
-    /// Where it goes.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes the result: in place to what is no regular file, else to a file that is complete or as before.
+    /// Writes the result. A regular file is replaced when the result is complete; anything else is written to directly.
     ///
-    /// Errors: `Write`, `Output`, `Exists` where a file came meanwhile.
+    /// Errors: `Write`, `Output`; `Exists` if a file was created meanwhile.
     pub fn write(&self, bytes: &[u8]) -> Result<(), ConsoleError> {
         let path = &self.path;
         if is_standard(path) {
@@ -93,19 +93,19 @@ impl Output {
     }
 }
 
-/// Whether two paths lead to one file; `false` where one leads nowhere.
+/// Returns whether two paths lead to one file; `false` if one of them leads nowhere.
 fn is_same(one: &Path, other: &Path) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
         let number = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
-        matches!((number(one), number(other)), (Ok(one), Ok(other)) if one == other)
+        matches!((number(one), number(other)), (Ok(a), Ok(b)) if a == b)
     }
     #[cfg(not(unix))]
-    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
+    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Where a link points, so that it keeps pointing there.
+/// Returns the target of a link, so that the link remains.
 fn target(path: &Path) -> Result<PathBuf, ConsoleError> {
     if path.exists() {
         fs::canonicalize(path).map_err(|error| ConsoleError::write(path, error))
@@ -114,14 +114,14 @@ fn target(path: &Path) -> Result<PathBuf, ConsoleError> {
     }
 }
 
-/// Checks that a folder takes files; `path` is what the error names.
+/// Checks that files can be created in a folder. The error mentions `path`.
 fn probe(folder: &Path, path: &Path) -> Result<(), ConsoleError> {
     let made = Unfinished::new(|| temporary(folder, Access::Private));
     made.map(drop)
         .map_err(|error| ConsoleError::write(path, error))
 }
 
-/// A file written beside its place and on the disk, not yet under its name.
+/// A complete file on the disk with a temporary name beside its path.
 pub struct Staged {
     path: PathBuf,
     file: Unfinished,
@@ -130,7 +130,7 @@ pub struct Staged {
 impl Staged {
     /// Writes the file and waits for the disk.
     ///
-    /// Errors: those of `write` and the system's; nothing is left behind.
+    /// Errors: those of `write` and of the system; no file is left then.
     pub fn write<E: From<io::Error>>(
         path: &Path,
         access: Access,
@@ -147,12 +147,12 @@ impl Staged {
         })
     }
 
-    /// The name it will have.
+    /// Returns the final path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives the file its name; without `force` never over another file.
+    /// Renames the file to its final path. Without `force` it does not replace another file.
     ///
     /// Errors: `Exists`, `Write`.
     pub fn commit(self, force: bool) -> Result<(), ConsoleError> {
@@ -160,7 +160,7 @@ impl Staged {
     }
 }
 
-/// Gives files their names; a signal does not come between them.
+/// Renames files to their final paths, without interruption by a signal.
 ///
 /// Errors: `Exists`, `Write`.
 pub fn commit(files: Vec<Staged>, force: bool) -> Result<(), ConsoleError> {
@@ -177,7 +177,7 @@ pub fn commit(files: Vec<Staged>, force: bool) -> Result<(), ConsoleError> {
     Ok(())
 }
 
-/// [`Output::write`] over whatever is there.
+/// Writes a result as [`Output::write`] does, and replaces an existing file.
 ///
 /// Errors: `Write`, `Output`.
 pub fn write_result(path: &Path, bytes: &[u8]) -> Result<(), ConsoleError> {
@@ -188,7 +188,7 @@ pub fn write_result(path: &Path, bytes: &[u8]) -> Result<(), ConsoleError> {
     output.write(bytes)
 }
 
-/// [`Staged::write`] of bytes at hand.
+/// Writes bytes as [`Staged::write`] does.
 ///
 /// Errors: `Write`.
 pub fn stage_bytes(path: &Path, access: Access, bytes: &[u8]) -> Result<Staged, ConsoleError> {

@@ -1,4 +1,4 @@
-//! What a person at a terminal sees while a command works.
+//! Messages and progress bars on standard error.
 
 use crate::{Code, chain};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -9,30 +9,30 @@ use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Whether the command was asked for JSON, for panics too.
+/// Whether the command has the option `--json`; panics use it too.
 static JSON: AtomicBool = AtomicBool::new(false);
 
-/// Whether errors and warnings are JSON objects.
+/// Returns whether errors and warnings are JSON objects.
 pub fn speaks_json() -> bool {
     JSON.load(Ordering::Relaxed)
 }
 
-/// A line on standard error, whatever becomes of it.
+/// Writes a line to standard error and ignores failures.
 pub fn line(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// An error that is no command's, as for example wrong use.
+/// Reports an error that no command returned, for example wrong use.
 pub fn error(code: Code, message: &str) {
     line(&if speaks_json() {
-        let (code, exit_code) = (code.word(), code.exit());
-        json!({"error": {"code": code, "exit_code": exit_code, "message": message}}).to_string()
+        json!({"error": {"code": code.word(), "exit_code": code.exit(), "message": message}})
+            .to_string()
     } else {
         format!("omr: {message}")
     });
 }
 
-/// Something that a script should see too, though the command goes on.
+/// Reports a warning, which programs can read as well. The command continues.
 pub fn warn(text: &str) {
     line(&if speaks_json() {
         json!({"warning": {"message": text}}).to_string()
@@ -50,7 +50,8 @@ pub struct Ui {
 }
 
 impl Ui {
-    /// `quiet` silences notes and bars on a terminal too; with `json` errors and warnings are objects.
+    /// Makes the output. `quiet` silences notes and bars on a terminal as well; with `json` errors and warnings are
+    /// objects.
     pub fn new(quiet: bool, json: bool) -> Self {
         JSON.store(json, Ordering::Relaxed);
         Self {
@@ -60,46 +61,46 @@ impl Ui {
         }
     }
 
-    /// With the time that the person gives a server, if she says.
+    /// Returns the output with the user's timeout for servers, if there is one.
     pub fn with_timeout(self, timeout: Option<Duration>) -> Self {
         Self { timeout, ..self }
     }
 
-    /// How long a server may give no answer; as long as is usual unless the person says.
+    /// Returns the user's timeout for servers; `None` for the usual one.
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout
     }
 
-    /// [`line()`].
+    /// Writes a line as [`line()`] does.
     pub fn line(&self, text: &str) {
         line(text);
     }
 
-    /// A line for people only.
+    /// Writes a line on a terminal only.
     pub fn note(&self, text: &str) {
         if self.chatty {
             self.line(text);
         }
     }
 
-    /// What a command is about to do, told even where no person looks unless asked to be quiet.
+    /// Writes a line about the command's next step, also without a terminal, unless the command is to be quiet.
     pub fn announce(&self, text: &str) {
         if !self.quiet {
             self.line(text);
         }
     }
 
-    /// Something that a script should see too, though the command goes on.
+    /// Reports a warning, which programs can read as well. The command continues.
     pub fn warn(&self, text: &str) {
         warn(text);
     }
 
-    /// Why the command ends, with the kind that programs tell it by.
+    /// Reports the error with which the command ends, with its code for programs.
     pub fn error(&self, code: Code, why: &dyn Error) {
         error(code, &chain(why));
     }
 
-    /// A bar that starts empty; it draws nothing where no person looks.
+    /// Returns an empty bar, which is invisible without a terminal.
     pub fn bar(&self) -> Bar {
         let target = if self.chatty {
             ProgressDrawTarget::stderr()
@@ -115,8 +116,9 @@ impl Ui {
     }
 }
 
-/// What a bar counts: steps, or bytes.
+/// Template of bars that count steps.
 const STEPS: &str = "{msg:>14} {wide_bar} {human_pos}/{human_len} {elapsed}";
+/// Template of bars that count bytes.
 const BYTES: &str = "{msg:>14} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {elapsed}";
 
 fn set_style(bar: &ProgressBar, template: &str) {
@@ -125,17 +127,17 @@ fn set_style(bar: &ProgressBar, template: &str) {
     }
 }
 
-/// A progress bar, one stage after another; gone when dropped.
+/// A progress bar with one stage after another. It disappears when dropped.
 pub struct Bar(ProgressBar);
 
 impl Bar {
-    /// Where something stands that counts for itself.
+    /// Shows the progress of a stage that counts steps.
     pub fn at(&self, name: String, done: u64, total: u64) {
         set_style(&self.0, STEPS);
         self.show(name, done, total);
     }
 
-    /// Where something stands that counts its bytes.
+    /// Shows the progress of a stage that counts bytes.
     pub fn at_byte(&self, name: String, done: u64, total: u64) {
         set_style(&self.0, BYTES);
         self.show(name, done, total);
@@ -161,10 +163,10 @@ impl Progress for Bar {
     }
 }
 
-/// The stage of a file that is read, whose steps are bytes.
+/// The stage of reading a file, whose steps are bytes.
 pub const READING: &str = "reading key";
 
-/// What a stage of a digest is to somebody who waits for it.
+/// Returns the description of a digest's stage for users.
 fn in_plain_words(stage: &'static str) -> &'static str {
     match stage {
         "baby steps" => "preparing",

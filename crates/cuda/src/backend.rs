@@ -1,4 +1,4 @@
-//! A ring's polynomials on a machine.
+//! A ring's polynomials in a machine's memory.
 
 use crate::pool::Pool;
 use crate::{Arithmetic, Kernel, Launch, Machine, MachineError, calls};
@@ -9,33 +9,34 @@ use omr_ring::{
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Sources of a conversion at most: `SOURCES` of `kernels/rows.cu`.
+/// Largest number of sources of a conversion: `SOURCES` of `kernels/rows.cu`.
 const SOURCES: usize = 44;
 
-/// Threads of blocks that work on single words, and of those that convert.
+/// Number of threads in a block of kernels of single words.
 const THREADS: usize = 256;
+/// Number of threads in a block of kernels that convert.
 const CONVERTING: usize = 128;
 
-/// Dimensions that transforms are made for: each of their two halves goes over 4 to 8 levels.
+/// Supported dimensions of transforms: each of the two halves of a transform has 4 to 8 levels.
 const DIMENSIONS: std::ops::RangeInclusive<usize> = 1 << 9..=1 << 16;
 
-/// A ring's tables on a machine, and memory for its polynomials.
+/// A ring's tables in a machine's memory, and a pool of memory for its polynomials.
 pub struct CudaRing {
     machine: Arc<dyn Machine>,
     arithmetic: Arithmetic,
     pool: Pool,
     n: usize,
     moduli: Vec<Modulus>,
-    /// `n^-1` by prime.
+    /// `n^-1` modulo each prime.
     scale: Vec<u64>,
-    /// Where primes and factors of transforms lie.
+    /// Addresses of the primes and of the factors of transforms.
     tables: [u64; 2],
-    /// Where the indices of permutations lie, by name.
+    /// Addresses of the indices of permutations, by the permutation's name.
     permutations: Mutex<HashMap<usize, u64>>,
     state: Mutex<State>,
 }
 
-/// Who watches, and what has failed meanwhile.
+/// The number of watchers, and the first failure while there are any.
 #[derive(Default)]
 struct State {
     watchers: usize,
@@ -46,7 +47,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Brings the rows of a prime together: they share its factors while these are in the card's cache.
+/// Sorts rows by prime, because the rows of a prime share factors in the card's cache.
 fn by_prime(rows: &mut [(&RowTransform<'_>, [u64; 2])]) {
     rows.sort_by_key(|(row, _)| row.prime);
 }
@@ -54,7 +55,7 @@ fn by_prime(rows: &mut [(&RowTransform<'_>, [u64; 2])]) {
 impl CudaRing {
     /// Writes a ring's tables to a machine: 16 or 32 bytes for each prime and coefficient.
     ///
-    /// Errors: those of the machine.   Panics: for dimensions that are not from 512 to 65,536.
+    /// Errors: those of the machine.   Panics: for dimensions outside 512 to 65,536.
     pub fn new(machine: Arc<dyn Machine>, ring: &Ring) -> Result<Self, MachineError> {
         let n = ring.n();
         assert!(DIMENSIONS.contains(&n), "a dimension from 512 to 65,536");
@@ -86,7 +87,7 @@ impl CudaRing {
         })
     }
 
-    /// Does something unless anything has failed.
+    /// Runs `work` unless there has been a failure.
     fn attempt<T: Default>(&self, work: impl FnOnce() -> Result<T, MachineError>) -> T {
         if lock(&self.state).failure.is_some() {
             return T::default();
@@ -97,7 +98,8 @@ impl CudaRing {
         })
     }
 
-    fn launch(&self, kernel: Kernel, [blocks, rows, threads]: [usize; 3], call: &[u64]) {
+    fn launch(&self, kernel: Kernel, grid: [usize; 3], call: &[u64]) {
+        let [blocks, rows, threads] = grid;
         if rows > 0 {
             self.attempt(|| {
                 self.machine.launch(Launch {
@@ -112,22 +114,22 @@ impl CudaRing {
         }
     }
 
-    /// Blocks of a row and their threads, for kernels of single words.
+    /// Returns the number of blocks of a row, of rows and of threads for kernels of single words.
     fn words(&self, rows: usize, threads: usize) -> [usize; 3] {
-        let threads = threads.min(self.n);
-        [self.n / threads, rows, threads]
+        let most = threads.min(self.n);
+        [self.n / most, rows, most]
     }
 
-    /// log2 of the rows and columns that transforms go over.
+    /// Returns log2 of the numbers of rows and of columns into which transforms divide their values.
     fn logs(&self) -> [u32; 2] {
         let log = self.n.trailing_zeros();
         [log / 2, log - log / 2]
     }
 
-    /// Both halves of transforms, over distant values and over neighbours.
+    /// Runs both halves of transforms: levels over distant values and levels over neighbours.
     fn transform(&self, kernels: [Kernel; 2], distant_first: bool, rows: usize, call: &[u64]) {
         let [high, low] = self.logs().map(|log| 1 << log);
-        // Tiles of 16 columns with a thread a row, tiles of 16 rows with a thread a column.
+        // Tiles of 16 columns have a thread for each row, tiles of 16 rows a thread for each column.
         let grids = if distant_first {
             [[low / 16, rows, high], [high / 16, rows, low]]
         } else {
@@ -138,13 +140,13 @@ impl CudaRing {
         }
     }
 
-    /// The indices of a permutation on the machine.
+    /// Returns the address of a permutation's indices, after writing them if necessary.
     fn permutation(&self, key: usize, index: &[u32]) -> Result<u64, MachineError> {
         if let Some(&address) = lock(&self.permutations).get(&key) {
             return Ok(address);
         }
         let address = self.halves(index)?;
-        // Two at once: both are right, and one is kept beside the other.
+        // If two threads write them at once, both copies are right, and one of them is used.
         Ok(*lock(&self.permutations).entry(key).or_insert(address))
     }
 
@@ -210,9 +212,9 @@ impl Backend for CudaRing {
     }
 
     fn forward(&self, rows: &[RowTransform<'_>]) {
-        let mut rows: Vec<_> = rows.iter().map(|row| (row, [0; 2])).collect();
-        by_prime(&mut rows);
-        let call = calls::transforms(self.tables, self.logs(), &rows);
+        let mut sorted: Vec<_> = rows.iter().map(|row| (row, [0; 2])).collect();
+        by_prime(&mut sorted);
+        let call = calls::transforms(self.tables, self.logs(), &sorted);
         let kernels =
             [Kernel::ForwardFirst, Kernel::ForwardSecond].map(|kernel| kernel(self.arithmetic));
         self.transform(kernels, true, rows.len(), &call);
@@ -221,12 +223,11 @@ impl Backend for CudaRing {
     fn inverse(&self, rows: &[(RowTransform<'_>, u64)]) {
         let with_weight = |(row, weight): &'_ (RowTransform<'_>, u64)| {
             let m = &self.moduli[row.prime];
-            let weight = m.mul(*weight, self.scale[row.prime]);
-            calls::factor(self.arithmetic, m, weight)
+            calls::factor(self.arithmetic, m, m.mul(*weight, self.scale[row.prime]))
         };
-        let mut rows: Vec<_> = rows.iter().map(|row| (&row.0, with_weight(row))).collect();
-        by_prime(&mut rows);
-        let call = calls::transforms(self.tables, self.logs(), &rows);
+        let mut sorted: Vec<_> = rows.iter().map(|row| (&row.0, with_weight(row))).collect();
+        by_prime(&mut sorted);
+        let call = calls::transforms(self.tables, self.logs(), &sorted);
         let kernels =
             [Kernel::InverseFirst, Kernel::InverseSecond].map(|kernel| kernel(self.arithmetic));
         self.transform(kernels, false, rows.len(), &call);

@@ -1,17 +1,17 @@
-//! The arguments of kernels: their layout is that of the comments in `kernels/`.
+//! The arguments of kernels, in the layout that the comments in `kernels/` describe.
 
 use crate::Arithmetic;
 use omr_ring::{ConversionNumbers, Modulus, RowConversion, RowProducts, RowSum, RowTransform};
 
-/// `floor(2^64 w / q)`.
+/// Returns `floor(2^64 w / q)`.
 pub(crate) fn quotient(m: &Modulus, w: u64) -> u64 {
     ((u128::from(w) << 64) / u128::from(m.value())) as u64
 }
 
-/// Words of a prime.
+/// Number of words of a prime.
 pub(crate) const PRIME_WORDS: usize = 6;
 
-/// A prime as kernels take it.
+/// Returns a prime in the form that kernels use.
 pub(crate) fn prime(m: &Modulus) -> [u64; PRIME_WORDS] {
     let wide = ((1u128 << 64) % u128::from(m.value())) as u64;
     let whole = m.value() as f64;
@@ -25,7 +25,7 @@ pub(crate) fn prime(m: &Modulus) -> [u64; PRIME_WORDS] {
     ]
 }
 
-/// A factor as kernels of transforms take it, in its first word or in both.
+/// Returns a factor in the form that kernels of transforms use: in the first word or in both.
 pub(crate) fn factor(arithmetic: Arithmetic, m: &Modulus, w: u64) -> [u64; 2] {
     match arithmetic {
         Arithmetic::Whole => [w, quotient(m, w)],
@@ -33,7 +33,7 @@ pub(crate) fn factor(arithmetic: Arithmetic, m: &Modulus, w: u64) -> [u64; 2] {
     }
 }
 
-/// Words of a factor.
+/// Returns the number of words of a factor.
 pub(crate) fn factor_words(arithmetic: Arithmetic) -> usize {
     match arithmetic {
         Arithmetic::Whole => 2,
@@ -41,7 +41,7 @@ pub(crate) fn factor_words(arithmetic: Arithmetic) -> usize {
     }
 }
 
-/// Powers of a primitive 2n-th root, then of its inverse, each in bit-reversed order.
+/// Returns the powers of a primitive 2n-th root, then those of its inverse, each in bit-reversed order.
 pub(crate) fn factors(arithmetic: Arithmetic, m: &Modulus, n: usize, root: u64) -> Vec<u64> {
     let (shift, each) = (usize::BITS - n.trailing_zeros(), factor_words(arithmetic));
     let mut words = vec![0; 2 * n * each];
@@ -57,7 +57,7 @@ pub(crate) fn factors(arithmetic: Arithmetic, m: &Modulus, n: usize, root: u64) 
     words
 }
 
-/// Transforms with the factors that results are multiplied by.
+/// Returns the argument of transforms, with the factors by which results are multiplied.
 pub(crate) fn transforms(
     tables: [u64; 2],
     logs: [u32; 2],
@@ -72,24 +72,25 @@ pub(crate) fn transforms(
 }
 
 pub(crate) fn sums(primes: u64, sums: &[RowSum<'_>]) -> Vec<u64> {
-    let sums = sums.iter().map(|sum| {
+    let heads_and_terms = sums.iter().map(|sum| {
         let head = [sum.prime as u64, sum.to.address(), sum.constant];
         let terms = sum.terms.iter();
         (head, terms.map(|(factor, row)| [*factor, row.address()]))
     });
-    pairs(primes, sums)
+    pairs(primes, heads_and_terms)
 }
 
 pub(crate) fn products(primes: u64, sums: &[RowProducts<'_>]) -> Vec<u64> {
-    let sums = sums.iter().map(|sum| {
+    let heads_and_rows = sums.iter().map(|sum| {
         let head = [sum.prime as u64, sum.to.address(), sum.adds.into()];
         let rows = sum.pairs.iter();
         (head, rows.map(|(a, b)| [a.address(), b.address()]))
     });
-    pairs(primes, sums)
+    pairs(primes, heads_and_rows)
 }
 
-/// Sums over pairs: for each its head, the place of its first pair and their number; then the pairs of all.
+/// Returns the argument of sums over pairs: for each sum its head, the place of its first pair and their number, and
+/// after all sums the pairs.
 fn pairs<P: Iterator<Item = [u64; 2]>>(
     primes: u64,
     sums: impl ExactSizeIterator<Item = ([u64; 3], P)>,

@@ -1,4 +1,4 @@
-//! Which engine makes digests: that of a card where there is one, else the processor's.
+//! The engines of a process: those of a card if there is one, otherwise those of the processor.
 
 use crate::{CudaRing, Machine, MachineError, MessageEngine, MessageRing};
 use omr_detector::engine::{Engine, on_cpu};
@@ -10,24 +10,24 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is to make digests.
+/// The device that is to make digests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Choice {
-    /// A card where there is one, else the processor.
+    /// A card if there is one, otherwise the processor.
     #[default]
     Auto,
     /// The processor.
     Cpu,
-    /// A card.
+    /// A card only.
     Cuda,
 }
 
 impl Choice {
-    /// All of them.
+    /// All choices.
     pub const ALL: [Self; 3] = [Self::Auto, Self::Cpu, Self::Cuda];
 
-    /// Its name in options and configurations.
+    /// Returns the name of the choice in options and configurations.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl fmt::Display for Choice {
     }
 }
 
-/// An engine that is none.
+/// An error: no choice has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected auto, cpu or cuda, found {0:?}")]
 pub struct ChoiceError(String);
@@ -58,17 +58,17 @@ impl FromStr for Choice {
     }
 }
 
-/// Why there is no engine.
+/// An error of providing an engine.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CardsError {
-    /// No card, or one that fails.
+    /// There is no card, or the card fails.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// The set has no such engine.
+    /// The parameter set lacks the engine.
     #[error(transparent)]
     Params(#[from] ParamsError),
-    /// A key could not be brought to the card.
+    /// The card could not load a key.
     #[error(transparent)]
     Key(#[from] DetectionKeyError),
 }
@@ -83,42 +83,42 @@ fn first_card() -> Result<Arc<dyn Machine>, MachineError> {
     Err(MachineError::Absent("a build without cards".into()))
 }
 
-/// Tables on a card, by set.
+/// Tables on a card, by parameter set.
 type BySet<T> = Mutex<Vec<(&'static str, Arc<T>)>>;
 
-/// Those of a set, made unless they are here.
+/// Returns the tables of a parameter set, after making them if necessary.
 fn of_set<T>(
     all: &BySet<T>,
     name: &'static str,
     make: impl FnOnce() -> Result<T, MachineError>,
 ) -> Result<Arc<T>, MachineError> {
-    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, known)) = all.iter().find(|(known, _)| *known == name) {
+    let mut tables = all.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, known)) = tables.iter().find(|(known, _)| *known == name) {
         return Ok(known.clone());
     }
     let made = Arc::new(make()?);
-    all.push((name, made.clone()));
+    tables.push((name, made.clone()));
     Ok(made)
 }
 
-/// The engines of a process, and the card that they work on, if any.
+/// The engines of a process, and the card that they use, if any.
 pub struct Cards {
     choice: Choice,
     card: Result<Arc<dyn Machine>, String>,
-    /// SophOMR's tables.
+    /// Tables of SophOMR's rings.
     rings: BySet<CudaRing>,
-    /// InstantOMR's.
+    /// Tables of InstantOMR's rings.
     messages: BySet<MessageRing>,
 }
 
 impl Cards {
-    /// Takes the first card, if it is asked for.
+    /// Opens the first card, unless the processor is chosen.
     ///
-    /// Errors: `Machine` where a card is asked for and there is none.
+    /// Errors: `Machine` if a card is required and there is none.
     pub fn new(choice: Choice) -> Result<Self, MachineError> {
         let card = match choice {
             Choice::Cpu => Err("asked for".into()),
-            // Most machines have none, so that is no error.
+            // Most machines have no card, so this is no error.
             Choice::Auto => first_card().map_err(|error| match error {
                 MachineError::Absent(_) => "there is no NVIDIA card".to_owned(),
                 error => error.to_string(),
@@ -128,20 +128,20 @@ impl Cards {
         Ok(Self::of(choice, card))
     }
 
-    /// The processor's engines.
+    /// Returns the processor's engines.
     #[must_use]
     pub fn none() -> Self {
         Self::of(Choice::Cpu, Err("asked for".into()))
     }
 
-    /// The engines on a machine that stands for a card, for tests.
+    /// Returns the engines on a machine in place of a card, for tests.
     #[cfg(feature = "emulated")]
     #[must_use]
     pub fn on(choice: Choice, machine: Arc<dyn Machine>) -> Self {
         Self::of(choice, Ok(machine))
     }
 
-    /// The engines on a machine.
+    /// Makes the engines on a machine.
     fn of(choice: Choice, card: Result<Arc<dyn Machine>, String>) -> Self {
         Self {
             choice,
@@ -151,28 +151,28 @@ impl Cards {
         }
     }
 
-    /// What was taken and why, in a line for people.
+    /// Returns a line for logs and terminals with the device and the reason for it.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         match &self.card {
             Ok(card) => format!("engine: the card {}", card.name()),
             Err(why) => format!("engine: the processor ({why})"),
         }
     }
 
-    /// Whether nothing else will do than the card.
+    /// Returns whether a card is required.
     #[must_use]
     pub fn insists(&self) -> bool {
         self.choice == Choice::Cuda
     }
 
-    /// The name of the card, if there is one.
+    /// Returns the name of the card, if there is one.
     #[must_use]
     pub fn card(&self) -> Option<String> {
         self.found().map(|card| card.name())
     }
 
-    /// None in builds without cards, which then hold none of their code.
+    /// Returns the card; `None` in builds without cards, so that the compiler removes the code for them.
     fn found(&self) -> Option<&Arc<dyn Machine>> {
         let built = cfg!(any(feature = "driver", feature = "emulated"));
         self.card.as_ref().ok().filter(|_| built)
@@ -180,15 +180,15 @@ impl Cards {
 
     /// Returns the engine of a kind.
     ///
-    /// Errors: `Params` where the set has no such engine; where a card was asked for `Machine`, if the
-    /// set's tables do not fit.
+    /// Errors: `Params` if the set lacks the engine; `Machine` if a card is required and the set's tables do not fit
+    /// its memory.
     pub fn engine(&self, set: &ParamSet, kind: EngineKind) -> Result<Box<dyn Engine>, CardsError> {
         if let Some(card) = self.found() {
-            let engine = match kind {
+            let on_card = match kind {
                 EngineKind::Sophomr => self.batches(card, set).map(|e| Box::new(e) as Box<_>),
                 EngineKind::Instantomr => self.messages(card, set).map(|e| Box::new(e) as Box<_>),
             };
-            match engine {
+            match on_card {
                 Ok(engine) => return Ok(engine),
                 Err(error) if self.insists() => return Err(error),
                 Err(_) => {}
@@ -197,14 +197,16 @@ impl Cards {
         Ok(on_cpu(set, kind)?)
     }
 
-    /// InstantOMR's detector for a key, on the card if there is one: for sessions.
+    /// Returns InstantOMR's detector for a key, for sessions. It is on the card if there is one.
     ///
-    /// Errors: `Params`; where a card was asked for `Machine` and `Key`.
+    /// Errors: `Params`; `Machine` and `Key` if a card is required.
     pub fn instant(&self, set: &ParamSet, key: InstantKey) -> Result<InstantDetector, CardsError> {
         let params = set.instantomr()?.clone();
         if let Some(card) = self.found() {
-            let engine = self.messages(card, set);
-            match engine.and_then(|engine| Ok(engine.bring(&key)?)) {
+            let layers = self
+                .messages(card, set)
+                .and_then(|engine| Ok(engine.bring(&key)?));
+            match layers {
                 Ok(layers) => return Ok(InstantDetector::away(params, key, layers)),
                 Err(error) if self.insists() => return Err(error),
                 Err(_) => {}
@@ -258,11 +260,11 @@ mod tests {
         let card: Arc<dyn Machine> = Emulated::new(Arithmetic::Floating);
         assert!(engine(&Cards::of(Choice::Cuda, Ok(card))));
         let none = Cards::of(Choice::Auto, Err("no driver".into()));
-        assert_eq!(none.told(), "engine: the processor (no driver)");
+        assert_eq!(none.summary(), "engine: the processor (no driver)");
         assert!(engine(&none));
     }
 
-    /// InstantOMR's kernels are made for double precision.
+    /// InstantOMR's kernels use double precision.
     #[test]
     fn cards_with_little_double_precision_leave_messages_to_the_processor() {
         use crate::{Arithmetic, Emulated};

@@ -1,4 +1,4 @@
-//! Operations of rings on a machine against the same operations here: what a card has to pass.
+//! Comparison of ring operations on a machine with those of the processor, which every card must pass.
 
 mod messages;
 
@@ -12,7 +12,7 @@ use omr_ring::{
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
-/// What did not come out as it should.
+/// An error of a check.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckError {
@@ -23,21 +23,21 @@ pub enum CheckError {
         what: &'static str,
         /// The ring's dimension.
         n: usize,
-        /// Residues that differ.
+        /// Number of residues that differ.
         differ: usize,
     },
     /// The machine failed.
     #[error("{0}")]
     Failed(String),
-    /// The machine.
+    /// A call of the machine failed.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// A ring without primes.
+    /// The ring could not be made.
     #[error(transparent)]
     Ring(#[from] RingError),
 }
 
-/// A ring here, and the same ring away.
+/// A ring on the processor and the same ring on a machine.
 struct Pair {
     here: Ring,
     away: Ring,
@@ -54,7 +54,7 @@ impl Pair {
         })
     }
 
-    /// Rows of four kinds: random, largest, alternating, sparse.
+    /// Makes a polynomial whose rows are random, largest, alternating or sparse.
     fn poly<D>(&mut self, basis: &Basis) -> Poly<D> {
         let mut poly = Poly::zero(&self.here, basis);
         for (limb, &id) in basis.ids().iter().enumerate() {
@@ -76,7 +76,8 @@ impl Pair {
         poly.moved_to(&self.away)
     }
 
-    /// The largest residues of either sign in turns of `2^log`: their sums are the largest that transforms meet.
+    /// Makes a polynomial of the largest residues of either sign, alternating every `2^log` coefficients: their sums
+    /// are the largest in transforms.
     fn largest<D>(&self, basis: &Basis, log: u32) -> Poly<D> {
         let mut poly = Poly::zero(&self.here, basis);
         for (limb, &id) in basis.ids().iter().enumerate() {
@@ -88,7 +89,7 @@ impl Pair {
         poly
     }
 
-    /// Whether a polynomial came out as it did here.
+    /// Checks that the machine's polynomial equals the processor's.
     fn same<D>(&self, what: &'static str, here: &Poly<D>, away: Poly<D>) -> Result<(), CheckError> {
         let (here, away) = (here.to_words(), away.here().to_words());
         let differ = here.iter().zip(&away).filter(|(a, b)| a != b).count();
@@ -103,8 +104,8 @@ impl Pair {
     }
 }
 
-/// Transforms, sums, products and permutations in every dimension that transforms are made for, modulo primes of 31 to
-/// 50 bits, of rows of several kinds.
+/// Checks transforms, sums, products and permutations in every supported dimension, modulo primes of 31 to 50 bits, for
+/// rows of several kinds.
 ///
 /// Errors: the first difference; those of the machine.
 pub fn rows(machine: &Arc<dyn Machine>) -> Result<(), CheckError> {
@@ -129,7 +130,7 @@ pub fn rows(machine: &Arc<dyn Machine>) -> Result<(), CheckError> {
     Ok(())
 }
 
-/// Transforms of residues whose sums are as large as they can be.
+/// Checks transforms of residues whose sums are as large as possible.
 fn large_transforms(pair: &Pair) -> Result<(), CheckError> {
     let basis = pair.here.everything();
     for log in 0..pair.here.n().ilog2() {
@@ -177,10 +178,10 @@ fn transforms(pair: &mut Pair) -> Result<(), CheckError> {
     pair.same("automorphisms", &g.apply(&pair.here, &a), away)
 }
 
-/// An operation that changes a polynomial by others.
+/// An operation that changes a polynomial, with others as inputs.
 type Change = fn(&Ring, &mut Poly<Eval>, &[Poly<Eval>]);
 
-/// Each operation of a ring that is a sum or a product of rows.
+/// All operations of a ring that are sums or products of rows.
 const CHANGES: [(&str, Change); 11] = [
     ("sums", |ring, a, polys| ring.add_assign(a, &polys[1])),
     ("differences", |ring, a, polys| {
@@ -231,7 +232,7 @@ fn sums(pair: &mut Pair) -> Result<(), CheckError> {
     Ok(())
 }
 
-/// Switches from each basis of a ring to the one after it.
+/// Checks switches from each basis of a ring to the next.
 ///
 /// Errors: the first difference; those of the machine.
 pub fn switches(

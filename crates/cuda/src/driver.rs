@@ -1,4 +1,4 @@
-//! A card, by CUDA's driver.
+//! A card, used through CUDA's driver.
 
 mod pinned;
 
@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What `nvcc` made of the sources, by [`Kernel::source`].
+/// The output of `nvcc` for the sources, by [`Kernel::source`].
 const PTX: [&str; 5] = [
     include_str!("../kernels/rows.ptx"),
     include_str!("../kernels/transform_whole.ptx"),
@@ -18,20 +18,20 @@ const PTX: [&str; 5] = [
     include_str!("../kernels/messages.ptx"),
 ];
 
-/// Single-precision operations for each of double precision, from which on integers are faster.
+/// Ratio of single-precision to double-precision performance from which on integers are faster.
 const FEW_DOUBLES: i32 = 4;
 
-/// Words of the card's memory that calls are written to, one after another.
+/// Number of words of the card's memory for arguments of kernels, which are written one after another.
 const CALLS: usize = 1 << 20;
 
-/// Bytes of shared memory that every kernel may take; more has to be asked for.
+/// Bytes of shared memory that every kernel may use; more must be requested.
 const SHARED: u32 = 48 << 10;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Turns what the driver returns into an error that names the call.
+/// Turns the driver's result into an error that names the call.
 fn check(call: &'static str, result: sys::CUresult) -> Result<(), MachineError> {
     match result {
         sys::CUresult::CUDA_SUCCESS => Ok(()),
@@ -44,14 +44,14 @@ fn check(call: &'static str, result: sys::CUresult) -> Result<(), MachineError> 
 
 macro_rules! call {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        // SAFETY: the library is there (see `Card::new`), and the arguments are what the driver's manual asks for: handles
-        // that it gave, and memory that is as long as is said.
+        // SAFETY: the library is loaded (see `Card::new`), and the arguments are those that the driver's manual
+        // requires: handles from the driver, and memory of the stated length.
         check(stringify!($function), unsafe { sys::$function($($argument),*) })
     };
 }
 use call;
 
-/// A card. Dropped when nothing uses it any more.
+/// A card. It is released when its last user is dropped.
 pub struct Card {
     name: String,
     device: sys::CUdevice,
@@ -61,14 +61,14 @@ pub struct Card {
     arithmetic: Arithmetic,
     functions: Vec<sys::CUfunction>,
     calls: u64,
-    /// Words of the place for calls that are taken.
+    /// Number of words of arguments that are in use.
     taken: Mutex<usize>,
     /// Marks before and after each kernel since the clock was started.
     clock: Mutex<Option<Vec<Timed>>>,
     pins: Pins,
 }
 
-/// A kernel and what happened before and after it.
+/// A kernel and the marks before and after it.
 type Timed = (Kernel, [Mark; 2]);
 
 /// An event of the driver.
@@ -78,7 +78,7 @@ struct Mark(sys::CUevent);
 unsafe impl Send for Mark {}
 
 impl Mark {
-    /// An event that happens when all that was asked before is done.
+    /// Makes an event that happens when all earlier work is done.
     fn new(stream: sys::CUstream) -> Result<Self, MachineError> {
         let mut event = null_mut();
         call!(cuEventCreate(&mut event, 0))?;
@@ -104,11 +104,11 @@ impl Drop for Mark {
 
 // SAFETY: handles of the driver may be used from any thread that has made the context its own, as every call here does.
 unsafe impl Send for Card {}
-// SAFETY: as above; what is written to is behind a lock.
+// SAFETY: as above; everything that is written is behind a lock.
 unsafe impl Sync for Card {}
 
 impl Card {
-    /// The card of this number, 0 the first, with its kernels loaded.
+    /// Opens the card with this number (the first is 0) and loads its kernels.
     ///
     /// Errors: `Absent`, `Call`, `Memory`.
     pub fn new(number: i32) -> Result<Self, MachineError> {
@@ -154,12 +154,12 @@ impl Card {
         Ok(card)
     }
 
-    /// Makes the context that of this thread.
+    /// Makes the card's context current on this thread.
     fn enter(&self) -> Result<(), MachineError> {
         call!(cuCtxSetCurrent(self.context))
     }
 
-    /// Double precision, unless the card has little of it.
+    /// Returns the fastest arithmetic: double precision, unless the card is slow in it.
     fn fastest(&self) -> Result<Arithmetic, MachineError> {
         let ratio =
             sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO;
@@ -172,7 +172,7 @@ impl Card {
         })
     }
 
-    /// The same card with transforms in another arithmetic, for measuring.
+    /// Sets the arithmetic of transforms, for measurements.
     pub fn set_arithmetic(&mut self, arithmetic: Arithmetic) {
         self.arithmetic = arithmetic;
     }
@@ -189,9 +189,9 @@ impl Card {
         Ok(name.to_string_lossy().into_owned())
     }
 
-    /// Waits for all that was asked.
+    /// Waits until all work is done.
     ///
-    /// Errors: `Call`, also for what was asked before.
+    /// Errors: `Call`, also for earlier work.
     pub fn wait(&self) -> Result<(), MachineError> {
         self.enter()?;
         call!(cuStreamSynchronize(self.stream))
@@ -202,7 +202,7 @@ impl Card {
         *lock(&self.clock) = Some(Vec::new());
     }
 
-    /// Seconds of each kernel since the clock was started, and how often it ran; ends the clock.
+    /// Ends the clock, and returns the seconds of each kernel since it was started and the number of runs.
     ///
     /// Errors: `Call`.
     pub fn stop_clock(&self) -> Result<Vec<(Kernel, f64, usize)>, MachineError> {
@@ -219,7 +219,7 @@ impl Card {
         Ok(all)
     }
 
-    /// Bytes of the card's memory: those that are free, and all.
+    /// Returns the free bytes and all bytes of the card's memory.
     ///
     /// Errors: `Call`.
     pub fn memory(&self) -> Result<[usize; 2], MachineError> {
@@ -229,7 +229,7 @@ impl Card {
         Ok([free, all])
     }
 
-    /// The highest clocks of the card and of its memory, in MHz.
+    /// Returns the highest clock rates of the card and of its memory, in MHz.
     ///
     /// Errors: `Call`.
     pub fn clocks(&self) -> Result<[f64; 2], MachineError> {
@@ -245,7 +245,7 @@ impl Card {
         ])
     }
 
-    /// The version of the driver, such as 13000 for CUDA 13.0.
+    /// Returns the version of the driver, for example 13000 for CUDA 13.0.
     ///
     /// Errors: `Call`.
     pub fn driver(&self) -> Result<i32, MachineError> {
@@ -254,10 +254,10 @@ impl Card {
         Ok(version)
     }
 
-    /// Writes a call to the place for it, of which so many words are `taken`, and its address.
+    /// Writes a kernel's argument behind the `taken` words in use, and returns its address.
     fn place(&self, taken: &mut usize, call: &[u64]) -> Result<u64, MachineError> {
         if *taken + call.len() > CALLS {
-            // What was asked before still reads its calls.
+            // Earlier kernels may still read their arguments.
             call!(cuStreamSynchronize(self.stream))?;
             *taken = 0;
         }
@@ -305,7 +305,7 @@ impl Machine for Card {
     }
 
     fn release(&self, address: u64, _: usize) {
-        // The driver waits for what uses the memory; a card that fails has none to give back.
+        // The driver waits for users of the memory. If the card fails, there is nothing to release.
         let _ = self.enter().and_then(|()| call!(cuMemFree_v2(address)));
     }
 
@@ -359,7 +359,7 @@ impl Machine for Card {
             "a call that fits the place for calls"
         );
         self.enter()?;
-        // Until the kernel is asked for, nobody may write over its call.
+        // Nobody may overwrite the argument until the kernel has been launched.
         let mut taken = lock(&self.taken);
         let mut address = self.place(&mut taken, launch.call)?;
         let mut arguments = [(&raw mut address).cast::<c_void>()];
@@ -395,7 +395,7 @@ impl Machine for Card {
 
 impl Drop for Card {
     fn drop(&mut self) {
-        // Nothing can be done about failures here.
+        // Failures cannot be handled here.
         let _ = self.wait();
         self.pins.clear();
         let _ = call!(cuMemFree_v2(self.calls));

@@ -1,5 +1,5 @@
-//! A machine that runs the kernels' source on the processor, block by block in no fixed order, every other block with its
-//! threads the other way round.
+//! A machine that runs the kernels' source on the processor: block by block in varying order, and every other block
+//! with its threads in reverse order.
 
 use crate::machine::SOURCES;
 use crate::{Arithmetic, Launch, Machine, MachineError, Reading};
@@ -23,25 +23,25 @@ struct Order {
 
 type Entry = unsafe extern "C" fn(*const Order, *const u64);
 
-/// Memory of the processor that stands for a card's.
+/// A machine whose memory is the processor's.
 pub struct Emulated {
     sources: Arc<Sources>,
     arithmetic: Arithmetic,
     buffers: Mutex<HashMap<u64, Box<[u64]>>>,
-    /// Kernels that run before one fails.
+    /// Number of kernels that run before one fails.
     good: AtomicUsize,
 }
 
-/// Texts of the sources with what stands in their place.
+/// Texts of the sources with their replacements.
 pub type Changes<'a> = &'a [(&'a str, &'a str)];
 
-/// Sources in a folder of their own, compiled when a kernel of theirs runs first, with all their ranges checked.
+/// Sources in their own folder. Each is compiled, with all checks of ranges, when one of its kernels first runs.
 struct Sources {
     folder: TempDir,
     libraries: [OnceLock<Library>; SOURCES.len()],
 }
 
-/// The sources as they are.
+/// Returns the unchanged sources.
 fn unchanged() -> Arc<Sources> {
     static UNCHANGED: OnceLock<Arc<Sources>> = OnceLock::new();
     UNCHANGED
@@ -50,7 +50,9 @@ fn unchanged() -> Arc<Sources> {
 }
 
 impl Sources {
-    /// Panics: where a text to be changed is nowhere.
+    /// Copies the sources with changes.
+    ///
+    /// Panics: if a text to be changed does not occur.
     fn new(changes: Changes<'_>) -> Self {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
         let folder = tempfile::tempdir().expect("a folder for files that nobody keeps");
@@ -71,6 +73,8 @@ impl Sources {
         }
     }
 
+    /// Returns the compiled library of a source.
+    ///
     /// Panics: without a C compiler.
     fn library(&self, source: usize) -> &Library {
         let path = self.folder.path().join(SOURCES[source]);
@@ -78,7 +82,7 @@ impl Sources {
     }
 }
 
-/// Whether the compiler is to be told that this processor has fused multiply-adds.
+/// Returns whether the compiler may use fused multiply-adds.
 fn fused() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::is_x86_feature_detected!("fma");
@@ -105,17 +109,17 @@ fn library(source: &Path) -> Library {
 }
 
 impl Emulated {
-    /// A machine without memory in use, whose transforms are computed in one of the arithmetics. Its kernels need a C
+    /// Makes a machine without memory in use, which computes transforms in the given arithmetic. Its kernels need a C
     /// compiler.
     #[must_use]
     pub fn new(arithmetic: Arithmetic) -> Arc<Self> {
         Self::of(arithmetic, unchanged())
     }
 
-    /// The same, or the first card where `OMR_CARD` is set in the environment and the crate is built for cards: what tests
-    /// compute on that can be run on either.
+    /// Makes an emulated machine, or opens the first card if `OMR_CARD` is set in the environment and the crate is
+    /// built for cards, so that tests can run on either.
     ///
-    /// Panics: where the card that is asked for is missing.
+    /// Panics: if a card is requested and there is none.
     #[must_use]
     pub fn or_card(arithmetic: Arithmetic) -> Arc<dyn Machine> {
         #[cfg(feature = "driver")]
@@ -127,9 +131,9 @@ impl Emulated {
         Self::new(arithmetic)
     }
 
-    /// The same with other sources, to see whether checks find what is wrong with them.
+    /// Makes an emulated machine with changed sources, to test that checks find faults.
     ///
-    /// Panics: where a text to be changed is nowhere.
+    /// Panics: if a text to be changed does not occur.
     #[must_use]
     pub fn changed(arithmetic: Arithmetic, changes: Changes<'_>) -> Arc<Self> {
         Self::of(arithmetic, Arc::new(Sources::new(changes)))
@@ -144,7 +148,7 @@ impl Emulated {
         })
     }
 
-    /// Lets so many kernels run, and each one after them fail.
+    /// Lets this number of kernels run; all later kernels fail.
     pub fn fail_after(&self, kernels: usize) {
         self.good.store(kernels, Ordering::Relaxed);
     }
@@ -160,11 +164,11 @@ impl Emulated {
         before.is_ok()
     }
 
-    /// The range that did not hold in a kernel of a library.
+    /// Returns the first violated range of a library's kernels.
     fn broken(library: &Library) -> Option<String> {
         // SAFETY: every source has this variable.
         let broken = unsafe { library.get::<*const AtomicPtr<c_char>>("broken") };
-        // SAFETY: it lives as long as the library, and its texts do.
+        // SAFETY: the variable and its texts live as long as the library.
         let range =
             unsafe { (**broken.expect("a variable of every source")).load(Ordering::Relaxed) };
         // SAFETY: as above.
@@ -176,7 +180,7 @@ impl Emulated {
     }
 }
 
-/// Numbers below `n` in an order that differs from kernel to kernel.
+/// Returns the numbers below `n` in an order that depends on `seed`.
 fn shuffled(n: u32, seed: usize) -> impl Iterator<Item = u32> {
     let odd = (seed as u32 * 2 + 0x9E37_79B1) | 1;
     let size = n.next_power_of_two();
@@ -224,7 +228,7 @@ impl Machine for Emulated {
     }
 
     fn write(&self, address: u64, words: &[u64]) -> Result<(), MachineError> {
-        // SAFETY: the backend's addresses lie in buffers of this machine.
+        // SAFETY: the backend's addresses are in buffers of this machine.
         unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), address as *mut u64, words.len()) };
         Ok(())
     }
@@ -254,7 +258,7 @@ impl Machine for Emulated {
     }
 
     fn copy(&self, from: u64, to: u64, words: usize) -> Result<(), MachineError> {
-        // SAFETY: as above; they do not overlap.
+        // SAFETY: as above; the ranges do not overlap.
         unsafe { std::ptr::copy_nonoverlapping(from as *const u64, to as *mut u64, words) };
         Ok(())
     }
@@ -262,7 +266,7 @@ impl Machine for Emulated {
     fn launch(&self, launch: Launch<'_>) -> Result<(), MachineError> {
         let name = launch.kernel.name();
         if !self.is_good() {
-            let found = "a card that was told to fail".into();
+            let found = "a card that was set to fail".into();
             return Err(MachineError::Call { call: name, found });
         }
         let library = self.sources.library(launch.kernel.source());
@@ -277,7 +281,7 @@ impl Machine for Emulated {
                     threads: launch.threads,
                     reversed: (block ^ row) & 1,
                 };
-                // SAFETY: the call's addresses lie in buffers of this machine.
+                // SAFETY: the argument's addresses are in buffers of this machine.
                 unsafe { entry(&raw const order, launch.call.as_ptr()) };
             }
         }

@@ -1,9 +1,9 @@
 //! Polynomials in the memory of a graphics card: a [`Backend`](omr_ring::Backend) of rings in CUDA.
 //!
-//! Kernels are written once in a restricted C (`kernels/`). `nvcc` makes the PTX of it that is part of this crate; tests
-//! compile the same source with a C compiler and run it block by block on the processor, with the same calls from here
-//! (feature `emulated`).
-//! The driver is loaded when it is asked for (feature `driver`): without one the crate builds and runs, and says so.
+//! Kernels are written once in a restricted C (`kernels/`). `nvcc` compiles them to PTX, which is part of this crate.
+//! Tests compile the same source with a C compiler and run it block by block on the processor, through the same calls
+//! (feature `emulated`). The driver is loaded on demand (feature `driver`): on machines without one the crate builds,
+//! and using a card is an error.
 //!
 //! # Arithmetic
 //!

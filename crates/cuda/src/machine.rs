@@ -1,38 +1,38 @@
-//! What runs kernels: a card, or the processor in tests.
+//! The machine that runs kernels: a card, or the processor in tests.
 
 use std::sync::Arc;
 
-/// What a machine says when it fails.
+/// An error of a machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MachineError {
     /// There is no driver, or no card.
     #[error("expected an NVIDIA card and its driver (CUDA 13.0 or later), found {0}")]
     Absent(String),
-    /// No memory is left.
+    /// There is not enough memory.
     #[error("expected {needed} bytes of the card's memory, found {free} free")]
     Memory {
-        /// Bytes that were asked for.
+        /// Bytes requested.
         needed: usize,
-        /// Bytes that are free.
+        /// Bytes free.
         free: usize,
     },
     /// Any other failure of the driver.
     #[error("expected {call} to succeed, found {found}")]
     Call {
-        /// What was called.
+        /// The call.
         call: &'static str,
-        /// What came back.
+        /// The driver's result.
         found: String,
     },
 }
 
-/// What transforms are computed in. Both give the same residues.
+/// The arithmetic of transforms. Both kinds have equal results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arithmetic {
     /// Integers.
     Whole,
-    /// Double precision: for cards with about as many units for it as for integers.
+    /// Double precision, for cards with about as many units for it as for integers.
     Floating,
 }
 
@@ -57,22 +57,22 @@ pub enum Kernel {
     Permute,
     /// Small residues modulo primes.
     Lift,
-    /// Blind rotations with one digit, four a block.
+    /// Blind rotations with one digit, four in a block.
     RotateOne,
-    /// Blind rotations with two digits, two a block.
+    /// Blind rotations with two digits, two in a block.
     RotateTwo,
     /// Traces.
     Trace,
-    /// Fused multiply-adds of doubles, for measuring.
+    /// Fused multiply-adds of doubles, for measurements.
     RateFloating,
-    /// Multiply-adds of 32-bit integers, for measuring.
+    /// Multiply-adds of 32-bit integers, for measurements.
     RateWhole,
-    /// Multiply-adds of 32-bit integers into 64 bits, for measuring.
+    /// Multiply-adds of 32-bit integers into 64 bits, for measurements.
     RateWide,
 }
 
 impl Kernel {
-    /// All of them.
+    /// All kernels.
     pub const ALL: [Self; 19] = [
         Self::ForwardFirst(Arithmetic::Whole),
         Self::ForwardSecond(Arithmetic::Whole),
@@ -95,14 +95,14 @@ impl Kernel {
         Self::RateWide,
     ];
 
-    /// Its place in [`Kernel::ALL`].
+    /// Returns the kernel's place in [`Kernel::ALL`].
     #[cfg(any(feature = "driver", feature = "emulated"))]
     pub(crate) fn number(self) -> usize {
         let place = Self::ALL.iter().position(|&kernel| kernel == self);
         place.expect("all kernels are listed")
     }
 
-    /// Its name in the source.
+    /// Returns the kernel's name in the source.
     pub const fn name(self) -> &'static str {
         use Arithmetic::{Floating, Whole};
         match self {
@@ -128,7 +128,7 @@ impl Kernel {
         }
     }
 
-    /// The file of `kernels/` that it stands in, by its place in `SOURCES`.
+    /// Returns the place in `SOURCES` of the kernel's source file.
     #[cfg(any(feature = "driver", feature = "emulated"))]
     pub(crate) const fn source(self) -> usize {
         match self {
@@ -156,50 +156,50 @@ pub(crate) const SOURCES: [&str; 5] = [
     "messages.cu",
 ];
 
-/// One run of a kernel.
+/// A run of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
     /// The kernel.
     pub kernel: Kernel,
-    /// Blocks of each row.
+    /// Number of blocks of each row.
     pub blocks: u32,
-    /// Rows.
+    /// Number of rows.
     pub rows: u32,
-    /// Threads of a block.
+    /// Number of threads of a block.
     pub threads: u32,
-    /// Bytes of shared memory that a block takes beside what its kernel says.
+    /// Bytes of shared memory of a block beside those that the kernel declares.
     pub shared: u32,
-    /// Its only argument.
+    /// The kernel's only argument.
     pub call: &'a [u64],
 }
 
-/// Words on their way from a machine's memory.
+/// Words that are being read from a machine's memory.
 pub trait Reading: Send {
-    /// Waits for them.
+    /// Waits for the words.
     ///
-    /// Errors: `Call`, also for what was asked before.
+    /// Errors: `Call`, also for earlier work.
     fn words(&mut self) -> Result<&[u64], MachineError>;
 }
 
-/// Memory and kernels. What is asked is done in the order of the calls, perhaps after they have returned.
+/// A machine with memory and kernels. It runs calls in their order, possibly after they have returned.
 pub trait Machine: Send + Sync {
-    /// What it is, for people.
+    /// Returns the machine's name, for messages.
     fn name(&self) -> String;
 
-    /// What transforms are the fastest in.
+    /// Returns the fastest arithmetic of transforms.
     fn arithmetic(&self) -> Arithmetic;
 
-    /// Bytes of shared memory that a block may take.
+    /// Returns the largest number of bytes of shared memory of a block.
     ///
     /// Errors: `Call`.
     fn most_shared(&self) -> Result<usize, MachineError>;
 
-    /// Takes memory of so many words.
+    /// Allocates memory for this number of words and returns its address.
     ///
     /// Errors: `Memory`, `Call`.
     fn allocate(&self, words: usize) -> Result<u64, MachineError>;
 
-    /// Gives memory back, after all that was asked before.
+    /// Releases memory after all earlier work.
     fn release(&self, address: u64, words: usize);
 
     /// Writes words.
@@ -207,12 +207,12 @@ pub trait Machine: Send + Sync {
     /// Errors: `Call`.
     fn write(&self, address: u64, words: &[u64]) -> Result<(), MachineError>;
 
-    /// Reads words, after all that was asked before.
+    /// Reads words after all earlier work.
     ///
-    /// Errors: `Call`, also for what was asked before.
+    /// Errors: `Call`, also for earlier work.
     fn read(&self, address: u64, words: &mut [u64]) -> Result<(), MachineError>;
 
-    /// Begins to read words, after all that was asked before; what is asked then does not wait for it.
+    /// Begins to read words after all earlier work. Later work does not wait for it.
     ///
     /// Errors: `Call`, `Memory`.
     fn start_reading(
@@ -221,12 +221,12 @@ pub trait Machine: Send + Sync {
         words: usize,
     ) -> Result<Box<dyn Reading>, MachineError>;
 
-    /// Writes zeros.
+    /// Overwrites words with zeros.
     ///
     /// Errors: `Call`.
     fn clear(&self, address: u64, words: usize) -> Result<(), MachineError>;
 
-    /// Copies words that do not overlap.
+    /// Copies words between ranges that do not overlap.
     ///
     /// Errors: `Call`.
     fn copy(&self, from: u64, to: u64, words: usize) -> Result<(), MachineError>;

@@ -12,26 +12,27 @@ use omr_tfhe::{BootstrapShape, Lwe, RotationRing, Window, exponents};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Dimensions that the kernels are made for.
+/// Supported dimensions of the kernels.
 const DIMENSIONS: RangeInclusive<usize> = 1 << 9..=1 << 11;
 
-/// Digits of a trace: their rows and the body's image are eight rows at most, and two take the results.
+/// Supported numbers of digits of a trace: the digits and the body's image have at most eight rows, and two of them later
+/// hold the results.
 const TRACE_DIGITS: RangeInclusive<u32> = 2..=7;
 
-/// Threads of a block that adds ciphertexts up, one a coefficient.
+/// Number of threads of a block that adds ciphertexts, one for each coefficient.
 const THREADS: usize = 256;
 
-/// A ring's tables on a machine, and memory for ciphertexts.
+/// A ring's tables in a machine's memory, and a pool of memory for ciphertexts.
 pub struct MessageRing {
     machine: Arc<dyn Machine>,
     pool: Pool,
     n: usize,
     modulus: Modulus,
-    /// Where the prime, the factors of transforms, and all `X^a - 1` lie.
+    /// Addresses of the prime, of the factors of transforms, and of all `X^a - 1`.
     tables: [u64; 3],
 }
 
-/// Words of the machine's memory that go back to the pool.
+/// Words of the machine's memory that return to the pool when they are dropped.
 struct Held<'a> {
     pool: &'a Pool,
     address: u64,
@@ -44,7 +45,7 @@ impl Drop for Held<'_> {
     }
 }
 
-/// A bootstrapping key on a machine.
+/// A bootstrapping key in a machine's memory.
 #[derive(Clone, Copy)]
 struct KeyAt {
     shape: BootstrapShape,
@@ -54,8 +55,8 @@ struct KeyAt {
 impl MessageRing {
     /// Writes a ring's tables to a machine.
     ///
-    /// Errors: those of the machine; `Call` for one that is not made for double precision or has too little shared memory,
-    /// and for dimensions that are not from 512 to 2,048.
+    /// Errors: those of the machine; `Call` if the machine is not fast in double precision or has too little shared
+    /// memory, and for dimensions outside 512 to 2,048.
     pub fn new(machine: Arc<dyn Machine>, ring: &RotationRing) -> Result<Self, MachineError> {
         let (n, m) = (ring.n(), *ring.modulus(0));
         let unfit = |found| MachineError::Call {
@@ -76,8 +77,9 @@ impl MessageRing {
         }
         let psi = ring.table(0).psi();
         let factors = calls::factors(Arithmetic::Floating, &m, n, psi);
-        let powers = std::iter::successors(Some(1), |&x| Some(m.mul(x, psi)));
-        let powers = powers.take(2 * n).map(|x| double(&m, m.sub(x, 1)));
+        let powers = std::iter::successors(Some(1), |&x| Some(m.mul(x, psi)))
+            .take(2 * n)
+            .map(|x| double(&m, m.sub(x, 1)));
         let tables = [calls::prime(&m).to_vec(), factors, powers.collect()];
         let pool = Pool::new(machine.clone());
         let mut places = [0; 3];
@@ -124,7 +126,7 @@ impl MessageRing {
         vec![primes, factors, self.n.trailing_zeros().into()]
     }
 
-    /// Rotations of ciphertexts by the first `digits` digits of a key: a body and a mask each.
+    /// Rotates ciphertexts by the first `digits` digits of a key. Each result is a body and a mask.
     fn rotate(
         &self,
         key: KeyAt,
@@ -139,12 +141,12 @@ impl MessageRing {
         let all = cts.len().next_multiple_of(together);
         let shape = key.shape.first_digits(digits);
         let turns = self.written(&turns(self.n, &shape, cts, all))?;
-        let start = cts
+        let mut of_cts: Vec<u64> = cts
             .iter()
-            .map(|ct| window.start(self.n as u64, ct.body) % (2 * self.n as u64));
-        let mut starts: Vec<u64> = start.collect();
-        starts.resize(all, 0);
-        let starts = self.written(&starts)?;
+            .map(|ct| window.start(self.n as u64, ct.body) % (2 * self.n as u64))
+            .collect();
+        of_cts.resize(all, 0);
+        let starts = self.written(&of_cts)?;
         let to = self.take(2 * self.n * all)?;
         let mut call = self.call();
         let of_digit = 4 * self.n * shape.keys();
@@ -157,7 +159,7 @@ impl MessageRing {
         Ok(to)
     }
 
-    /// Sums of so many neighbouring ciphertexts each: of bodies the first [`THREADS`] words, and masks.
+    /// Adds every `each` neighbouring ciphertexts: the first [`THREADS`] words of their bodies, and their masks.
     fn sums(
         &self,
         cts: &Held<'_>,
@@ -172,8 +174,8 @@ impl MessageRing {
             };
             let mut call = vec![self.tables[0], (2 + 5 * count) as u64];
             for sum in 0..count {
-                let to = to.address + 8 * (words * sum) as u64;
-                call.extend([0, to, 0, (sum * each) as u64, each as u64]);
+                let address = to.address + 8 * (words * sum) as u64;
+                call.extend([0, address, 0, (sum * each) as u64, each as u64]);
             }
             let terms = (0..count).flat_map(|sum| (0..each).map(move |at| (sum, at)));
             call.extend(terms.flat_map(|(sum, at)| row(sum, at)));
@@ -189,7 +191,7 @@ impl MessageRing {
         Ok([self.read(&bodies)?, self.read(&masks)?])
     }
 
-    /// Traces of the first `count` ciphertexts, in place.
+    /// Computes the traces of the first `count` ciphertexts, in place.
     fn trace(
         &self,
         key: u64,
@@ -212,23 +214,24 @@ impl MessageRing {
     }
 }
 
-/// Words of a block's shared memory: eight rows and the powers, with their gaps.
+/// Returns the number of words of a block's shared memory: eight rows and the powers, with gaps.
 fn shared_words(n: usize) -> usize {
     8 * (n + n / 16) + 2 * n + 32
 }
 
-/// A residue of at most q/2 as a double.
+/// Returns a centred residue as a double.
 fn double(m: &Modulus, x: u64) -> u64 {
     (m.to_centered(x) as f64).to_bits()
 }
 
-/// How residues are cut.
+/// Returns the parameters with which kernels split residues into digits.
 fn gadget(m: &Modulus, gadget: Gadget) -> [u64; 4] {
     let cut = gadget.cut(m);
     [cut.ratio, cut.offset, cut.top.into(), gadget.bits.into()]
 }
 
-/// The exponents of rotations in the blocks of a secret, two a word; those beyond the last ciphertext are 0.
+/// Returns the exponents of rotations in the blocks of a secret, two in each word; those after the last ciphertext are
+/// 0.
 fn turns(n: usize, shape: &BootstrapShape, cts: &[Lwe], all: usize) -> Vec<u64> {
     let keys = shape.keys();
     let mut words = vec![0; (all * keys).div_ceil(2)];

@@ -1,11 +1,11 @@
-//! Memory of a machine that is used again and again: to allocate takes longer than most kernels.
+//! A pool of a machine's memory, because allocating takes longer than most kernels.
 
 use crate::{Machine, MachineError};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What nobody uses, by length in words. A machine does what it is asked in order, so what is given back serves the next
-/// one at once.
+/// Unused memory, by length in words. A machine runs calls in their order, so returned memory can be used again at
+/// once.
 pub(crate) struct Pool {
     machine: Arc<dyn Machine>,
     unused: Mutex<HashMap<usize, Vec<u64>>>,
@@ -23,9 +23,9 @@ impl Pool {
         self.unused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Memory for so many words.
+    /// Returns memory for this number of words.
     ///
-    /// Errors: those of the machine, when all that nobody uses was given back to it.
+    /// Errors: those of the machine, after all unused memory was released.
     pub(crate) fn take(&self, words: usize) -> Result<u64, MachineError> {
         if let Some(address) = self.unused().get_mut(&words).and_then(Vec::pop) {
             return Ok(address);
@@ -40,18 +40,18 @@ impl Pool {
         self.unused().entry(words).or_default().push(address);
     }
 
-    /// Overwrites all that nobody uses.
+    /// Overwrites all unused memory.
     ///
     /// Errors: those of the machine.
     pub(crate) fn clear(&self) -> Result<(), MachineError> {
         let unused = self.unused();
         let mut all = unused
             .iter()
-            .flat_map(|(words, own)| own.iter().map(move |own| (*own, *words)));
+            .flat_map(|(words, addresses)| addresses.iter().map(move |address| (*address, *words)));
         all.try_for_each(|(address, words)| self.machine.clear(address, words))
     }
 
-    /// Gives all that nobody uses back to the machine.
+    /// Releases all unused memory.
     pub(crate) fn release(&self) {
         for (words, addresses) in self.unused().drain() {
             for address in addresses {

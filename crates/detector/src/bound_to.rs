@@ -1,4 +1,4 @@
-//! What clues of a board are read with: their kind, and the payloads that bound ones are bound to.
+//! The kind of a board's clues, and the payloads or hashes that bound clues are read with.
 
 use crate::DetectorError;
 use crate::error::check_len;
@@ -6,9 +6,9 @@ use omr_protocol::Mismatch;
 use omr_protocol::clue::{Binding, FingerprintKey, Hashed};
 use omr_protocol::{ClueKind, ClueParams, SEED_BYTES};
 
-/// Checks that a board's clues, by their length, are of the kind that a key takes.
+/// Checks by the length of a board's clues that they are of the kind that a key accepts.
 ///
-/// Errors: `ClueKind` where they are of the other one.
+/// Errors: `ClueKind` if they are of another kind.
 pub(crate) fn check_kind(
     params: &ClueParams,
     expected: ClueKind,
@@ -25,7 +25,7 @@ pub(crate) fn check_kind(
     }
 }
 
-/// What the bound clues of a batch are read with: their payloads, or what was kept of them.
+/// The payloads of a batch of bound clues, or hashes that were stored for them.
 pub struct BoundTo<'a> {
     board_id: &'a [u8; 16],
     messages: Messages<'a>,
@@ -33,36 +33,41 @@ pub struct BoundTo<'a> {
 }
 
 enum Messages<'a> {
-    /// Payloads one after another, of so many bytes.
+    /// Payloads one after another, and the length of each.
     Payloads(&'a [u8], usize),
-    /// Kept hashes of this set and board.
+    /// Stored hashes for this parameter set and board.
     Hashes(&'a [[u8; 32]]),
 }
 
 impl<'a> BoundTo<'a> {
-    /// The payloads of so many messages, of a digest of indices (`None`) as long as they are, for a digest of this
-    /// board and seed.
+    /// Makes the input of `messages` clues from their payloads, for a digest of this board and seed. In a digest of
+    /// indices (`None`), payloads have equal lengths that add up to the length of `payloads`.
     ///
     /// Errors: `SourceLength`.
     pub fn new(
-        (board_id, seed): (&'a [u8; 16], &[u8; SEED_BYTES]),
+        board_id: &'a [u8; 16],
+        seed: &[u8; SEED_BYTES],
         payloads: &'a [u8],
         messages: usize,
         payload_bytes: Option<usize>,
     ) -> Result<Self, DetectorError> {
-        let payload_bytes = payload_bytes.unwrap_or(payloads.len() / messages.max(1));
-        let payload_bytes = payload_bytes.max(1); // a message has a payload
-        check_len("payloads", messages * payload_bytes, payloads.len())?;
+        // A message has a payload of at least one byte.
+        let bytes = payload_bytes
+            .unwrap_or(payloads.len() / messages.max(1))
+            .max(1);
+        check_len("payloads", messages * bytes, payloads.len())?;
         Ok(Self {
             board_id,
-            messages: Messages::Payloads(payloads, payload_bytes),
+            messages: Messages::Payloads(payloads, bytes),
             fingerprints: FingerprintKey::new(seed),
         })
     }
 
-    /// The hashes of all messages, kept for the parameter set of the clues and this board.
+    /// Makes the input of clues from the hashes of all messages, which must be for the clues' parameter set and the
+    /// board.
     pub(crate) fn kept(
-        (board_id, seed): (&'a [u8; 16], &[u8; SEED_BYTES]),
+        board_id: &'a [u8; 16],
+        seed: &[u8; SEED_BYTES],
         hashes: &'a [[u8; 32]],
     ) -> Self {
         Self {
@@ -72,7 +77,9 @@ impl<'a> BoundTo<'a> {
         }
     }
 
-    /// A message's clue, which was parsed, and its hash. Panics: when there is no such message.
+    /// Returns the hash of a message, whose clue has been parsed.
+    ///
+    /// Panics: if there is no such message.
     pub fn hashed<'c>(&self, params: &ClueParams, message: usize, clue: &'c [u8]) -> Hashed<'c> {
         match self.messages {
             Messages::Hashes(hashes) => Hashed::kept(params, hashes[message], clue),
@@ -83,7 +90,7 @@ impl<'a> BoundTo<'a> {
         }
     }
 
-    /// What a digest says of a clue.
+    /// Returns the fingerprint that a digest contains of a clue.
     pub fn fingerprint(&self, hashed: &Hashed) -> u32 {
         hashed.fingerprint(&self.fingerprints)
     }

@@ -1,5 +1,5 @@
-//! One request for several engines: full batches go to SophOMR, the rest to InstantOMR where that costs
-//! less.
+//! Answering one request with several engines: full batches by SophOMR, the remaining messages by InstantOMR if that is
+//! cheaper.
 
 mod together;
 
@@ -11,17 +11,17 @@ use omr_protocol::{EngineKind, Request, SEED_BYTES, Scheme, Sealing};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What the engines cost on a machine.
+/// The costs of the engines on a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// Seconds of a batch by SophOMR.
+    /// Seconds that SophOMR takes for a batch.
     pub batch_s: f64,
-    /// Seconds of a message by InstantOMR, several in flight.
+    /// Seconds that InstantOMR takes for a message, with several in progress.
     pub message_s: f64,
 }
 
 impl Default for Costs {
-    /// As measured with AVX2 for `hybrid-v4` (docs/performance.md): their ratio alone counts.
+    /// Returns the costs measured with AVX2 for `hybrid-v4` (docs/performance.md). Only their ratio matters.
     fn default() -> Self {
         Self {
             batch_s: 18.39,
@@ -31,14 +31,15 @@ impl Default for Costs {
 }
 
 impl Costs {
-    /// Messages from which on a batch is the cheaper way.
+    /// Returns the number of messages from which on a batch is cheaper.
     pub fn crossover(&self) -> u64 {
         (self.batch_s / self.message_s).ceil() as u64
     }
 
-    /// The first message of `range` that goes to InstantOMR: full batches of `slots` messages never
-    /// do, what is left does if it costs less than a batch more. Depends on the range alone.
+    /// Returns the first message of `range` for InstantOMR. Full batches of `slots` messages are never for InstantOMR;
+    /// remaining messages are, if that costs less than another batch. The result depends on the range only.
     ///
+    /// Panics: if `slots` is 0.
     /// Panics: when `slots` is 0.
     pub fn split(&self, range: &Range<u64>, slots: u64) -> u64 {
         let rest = (range.end - range.start) % slots;
@@ -49,11 +50,11 @@ impl Costs {
         }
     }
 
-    /// The engines of a scheme with the parts of a range that they answer, in the order of the board. Where there are
-    /// two, the second one has what is left of full batches of `batch` messages, if that costs less; no engine has an
-    /// empty part of a range with messages. Depends on the range's length alone.
+    /// Returns the engines of a scheme with their parts of a range, in the order of the board. If there are two
+    /// engines, the second has the messages that remain after full batches of `batch` messages, if that costs less. No
+    /// engine has an empty part of a range with messages. The result depends on the length of the range only.
     ///
-    /// Panics: when `batch` is 0.
+    /// Panics: if `batch` is 0.
     #[must_use]
     pub fn parts(
         &self,
@@ -69,7 +70,7 @@ impl Costs {
         if split == range.start && !range.is_empty() {
             return vec![(messages, range.clone())];
         }
-        // An empty range goes to the batches, which refuse it.
+        // An empty range is for the batches, which refuse it.
         let mut parts = vec![(batches, range.start..split)];
         if split < range.end {
             parts.push((messages, split..range.end));
@@ -77,10 +78,11 @@ impl Costs {
         parts
     }
 
-    /// The scheme that answers a range as `scheme` does, with `payloads` or without: in place of one of two engines that
-    /// of the one that does it all, where there is one, so that nobody need read the other's key.
+    /// Returns a scheme that answers a range as `scheme` does, with or without `payloads`. If a single engine of a
+    /// scheme with two has the whole range, it is the scheme of that engine alone, if there is one, so that the other
+    /// engine's key need not be read.
     ///
-    /// Panics: when `batch`, the messages of a batch, is 0.
+    /// Panics: if `batch`, the number of messages in a batch, is 0.
     #[must_use]
     pub fn narrowed(
         &self,
@@ -99,54 +101,54 @@ impl Costs {
     }
 }
 
-/// The keys that a recipient gave, ready: at most one of a kind.
+/// The loaded keys of a recipient, at most one of each kind.
 #[derive(Clone, Default)]
 pub struct Engines(Vec<Arc<dyn Loaded>>);
 
-/// A key that takes part in an answer, and what it is asked.
+/// A key that has a part of a request, and the request for this part.
 type Part = (Arc<dyn Loaded>, Request);
 
-/// A board and what a recipient asks of it.
+/// A board and a recipient's request about it.
 pub struct Job<'a> {
-    /// Where messages are read.
+    /// The source of messages.
     pub source: &'a mut dyn MessageSource,
-    /// Which ones, and how many may be pertinent.
+    /// The request.
     pub request: Request,
     /// The board.
     pub board_id: [u8; 16],
-    /// How its payloads are sealed.
+    /// The sealing of payloads.
     pub sealing: Sealing,
-    /// Seeds for the engines that take part: each random, drawn after the messages were posted.
+    /// Returns the seed for an engine. Seeds are random and drawn after the messages were posted.
     pub seed: &'a dyn Fn(EngineKind) -> [u8; SEED_BYTES],
-    /// What decides where a range is split.
+    /// The costs that determine where a range is divided.
     pub costs: Costs,
 }
 
 impl Engines {
-    /// Takes a key in place of one of its kind.
+    /// Adds a key, which replaces a key of its kind.
     pub fn add(&mut self, key: Arc<dyn Loaded>) {
         self.0.retain(|other| other.kind() != key.kind());
         self.0.push(key);
     }
 
-    /// With a key in place of one of its kind.
+    /// Returns the keys with one more, which replaces a key of its kind.
     #[must_use]
     pub fn with(mut self, key: Arc<dyn Loaded>) -> Self {
         self.add(key);
         self
     }
 
-    /// The scheme of all keys together, for payloads or indices; `None` without keys.
+    /// Returns the scheme of all keys together, for payloads or indices; `None` without keys.
     #[must_use]
     pub fn scheme(&self, payloads: bool) -> Option<Scheme> {
         let kinds: Vec<EngineKind> = self.0.iter().map(|key| key.kind()).collect();
         Scheme::of_engines(&kinds, payloads)
     }
 
-    /// Answers a request by a scheme; whether there are payloads the request says. A scheme of two engines makes one
-    /// digest where one engine does it all.
+    /// Answers a request by a scheme; the request determines whether there are payloads. The response of a scheme with
+    /// two engines has one digest if one engine has the whole range.
     ///
-    /// Errors: `NoKey`, `ClueKind` before any work is done, `Plan`, those of the engines.
+    /// Errors: `NoKey`, `ClueKind` and `Plan` before any work is done; those of the engines.
     pub fn respond(
         &self,
         scheme: Scheme,
@@ -158,7 +160,7 @@ impl Engines {
             .remove(0)
     }
 
-    /// Checks that a board's clues, by their length, are of the kind that all keys take.
+    /// Checks by the length of a board's clues that they are of the kind that all keys accept.
     ///
     /// Errors: `ClueKind`.
     pub fn check_board(&self, clue_bytes: usize) -> Result<(), DetectorError> {
@@ -167,20 +169,21 @@ impl Engines {
             .try_for_each(|key| key.check_board(clue_bytes))
     }
 
-    /// The keys that take part, with what each is asked, once all was looked at that may forbid it.
+    /// Returns the keys with a part of the request, and their parts, after checking everything that could prevent an
+    /// answer.
     ///
     /// Errors: `NoKey`, `ClueKind`, `Plan`.
     fn checked_parts(&self, scheme: Scheme, job: &Job) -> Result<Vec<Part>, DetectorError> {
         self.check_board(job.source.clue_bytes())?;
         let parts = self.parts(scheme, job)?;
-        // What does not fit is refused before hours of work; the last engine is the one with the narrower limits.
+        // Requests that do not fit are refused before hours of work. The last engine has the narrower limits.
         for (key, request) in parts.iter().rev() {
-            key.check(scheme, request)?;
+            key.check(request)?;
         }
         Ok(parts)
     }
 
-    /// The keys that take part, with what each is asked.
+    /// Returns the keys with a part of the request, and their parts.
     ///
     /// Errors: `NoKey`.
     fn parts(&self, scheme: Scheme, job: &Job) -> Result<Vec<Part>, DetectorError> {
@@ -206,7 +209,7 @@ impl Engines {
 }
 
 impl Job<'_> {
-    /// What one engine is asked.
+    /// Returns the task of one engine.
     fn task(&mut self, engine: EngineKind, request: Request) -> Task<'_> {
         Task {
             source: &mut *self.source,

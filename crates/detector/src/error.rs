@@ -1,54 +1,54 @@
-//! Why a digest could not be made.
+//! Errors of making digests.
 
 use omr_bgv::EvalError;
 use omr_protocol::Mismatch;
 use omr_protocol::{ClueKind, EngineKind};
 
-/// Why a digest could not be made.
+/// An error of making a digest.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DetectorError {
     /// The board could not be read.
     #[error("reading messages: {0}")]
     Source(Box<dyn std::error::Error + Send + Sync>),
-    /// The board gave other sizes than it announced.
+    /// The source returned another number of bytes than expected.
     #[error("expected {} bytes of {what}, found {}", bytes.expected, bytes.found)]
     SourceLength {
-        /// Clues, payloads or hashes.
+        /// The kind of bytes: clues, payloads or hashes.
         what: &'static str,
-        /// Bytes asked for, and bytes read.
+        /// The numbers of bytes expected and read.
         bytes: Mismatch<usize>,
     },
-    /// Clues of another kind than the detection key takes.
+    /// The clues are of another kind than those of the detection key.
     #[error("expected a board of {} clues, which the detection key takes, found one of {} clues", .0.expected, .0.found)]
     ClueKind(Mismatch<ClueKind>),
-    /// A scheme whose detection key, that of this engine, is missing.
+    /// The detection key for this engine, which the scheme needs, is missing.
     #[error("expected a detection key for {0}, found none")]
     NoKey(EngineKind),
-    /// More messages than a session was begun for.
+    /// There are more messages than the session has room for.
     #[error("expected messages up to {}, where the session's room ends, found some up to {}", .0.expected, .0.found)]
     Full(Mismatch<u64>),
-    /// What the engine works on failed.
+    /// The device of the engine failed.
     #[error("making the digest on {engine}: {failure}")]
     Engine {
-        /// A card, by name.
+        /// The name of the device.
         engine: String,
-        /// What it said.
+        /// The failure that it reported.
         failure: String,
     },
-    /// Whoever watches the progress wanted no more.
+    /// An observer of the progress stopped the work.
     #[error("stopped before the digest was made")]
     Stopped,
-    /// A digest that cannot be made.
+    /// No digest can answer the request.
     #[error(transparent)]
     Plan(#[from] omr_protocol::PlanError),
-    /// Sums that do not make up a digest.
+    /// The parts do not add up to a digest.
     #[error(transparent)]
     Partial(#[from] omr_protocol::sophomr::PartialError),
     /// A step of the evaluation was refused: the parameters do not fit the circuit.
     #[error(transparent)]
     Eval(EvalError),
-    /// The payload size does not suit the code.
+    /// The payload size does not fit the code.
     #[error(transparent)]
     Codec(#[from] omr_codec::CodecError),
 }
@@ -62,7 +62,9 @@ impl From<EvalError> for DetectorError {
     }
 }
 
-/// Errors: `SourceLength` unless both are the same.
+/// Checks a number of bytes.
+///
+/// Errors: `SourceLength` unless both numbers are equal.
 pub(crate) fn check_len(
     what: &'static str,
     expected: usize,

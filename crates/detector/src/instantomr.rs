@@ -1,11 +1,11 @@
-//! InstantOMR: each message gets its verdict when it comes, and sums that a digest can be made of at
-//! any time.
+//! InstantOMR's detector, which computes the verdict on each message when it arrives, and sums from which a digest can
+//! be made at any time.
 
 mod away;
 mod clue;
 mod cpu;
 mod layers;
-mod line;
+mod pipeline;
 mod session;
 
 pub use away::AwayEngine;
@@ -18,24 +18,24 @@ use crate::bound_to::check_kind;
 use crate::{BoundTo, DetectorError, Quiet, Stages};
 use clue::Clues;
 use layers::{Evaluation, Rounded, Run};
-use line::{Line, Lot};
 use omr_protocol::ClueKind;
 use omr_protocol::instantomr::{InstantKey, InstantParams};
 use omr_tfhe::{Lwe, RingCipher};
+use pipeline::{Chunk, Pipeline};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Digits of accumulators in the first layer and in the second.
+/// Digits of accumulators in the first layer.
 const FIRST_DIGITS: u32 = 1;
 const SECOND_DIGITS: u32 = 2;
 
-/// A detection key ready to look at messages. `Send + Sync`.
+/// A detection key that is ready to scan messages. It is `Send + Sync`.
 ///
-/// What it adds up decodes the same, wherever it works. In exact integers ([`InstantDetector::exact`],
-/// [`InstantDetector::away`]) it is the same bytes everywhere; in double precision ([`InstantDetector::new`]) not on every
-/// machine.
+/// Digests decode to the same messages wherever they are made. In exact arithmetic ([`InstantDetector::exact`],
+/// [`InstantDetector::away`]) they also have the same bytes everywhere; in double precision ([`InstantDetector::new`])
+/// bytes may differ between machines.
 pub struct InstantDetector {
     params: Arc<InstantParams>,
     key: Arc<InstantKey>,
@@ -44,17 +44,16 @@ pub struct InstantDetector {
 
 /// Verdicts on messages, in their order.
 pub struct Verdicts {
-    /// A ciphertext each: its message is a constant, a step of the sums where all coordinates hit, else
-    /// 0.
+    /// One ciphertext per message. It encrypts a constant: a step of the sums if all coordinates are hits, otherwise 0.
     pub verdicts: Vec<RingCipher>,
-    /// The fingerprints of bound clues; none of plain ones.
+    /// The fingerprints of bound clues; empty for plain clues.
     pub fingerprints: Vec<u32>,
-    /// Clues that did not parse and counted as impertinent.
+    /// Number of clues that did not parse and counted as impertinent.
     pub unusable: usize,
 }
 
 impl InstantDetector {
-    /// A detector for one recipient's key. Takes 67 MB beside the key's 134 at full size, and as much again
+    /// Makes a detector for one recipient's key. It takes 67 MB beside the key's 134 MB at full size, and 67 MB more
     /// from the first message on whose second layer is in double precision.
     pub fn new(params: Arc<InstantParams>, key: InstantKey) -> Self {
         Self {
@@ -64,7 +63,7 @@ impl InstantDetector {
         }
     }
 
-    /// A detector that works in exact integers throughout: slower, and less noise.
+    /// Makes a detector with exact arithmetic throughout, which is slower and adds less noise.
     pub fn exact(params: Arc<InstantParams>, key: InstantKey) -> Self {
         Self {
             params,
@@ -73,7 +72,7 @@ impl InstantDetector {
         }
     }
 
-    /// A detector whose layers are evaluated elsewhere, where its key was brought. Results are those of
+    /// Makes a detector whose layers are evaluated on a device to which its key was loaded. Results are those of
     /// [`InstantDetector::exact`].
     pub fn away(params: Arc<InstantParams>, key: InstantKey, layers: Box<dyn Layers>) -> Self {
         Self {
@@ -83,7 +82,8 @@ impl InstantDetector {
         }
     }
 
-    /// The same key here, in exact integers: what goes on after a failure elsewhere adds up to the same bytes.
+    /// Returns a detector for the same key on the processor, in exact arithmetic. After a device has failed, it
+    /// computes sums with the same bytes.
     #[must_use]
     pub fn here(&self) -> Self {
         Self {
@@ -93,37 +93,36 @@ impl InstantDetector {
         }
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn params(&self) -> &Arc<InstantParams> {
         &self.params
     }
 
-    /// The name of the key.
+    /// Returns the name of the key.
     pub fn key_id(&self) -> [u8; 16] {
         self.key.id
     }
 
-    /// Which clues it takes.
+    /// Returns the kind of clues that the key accepts.
     pub fn clues(&self) -> ClueKind {
         self.key.clues()
     }
 
-    /// Checks that a board's clues, by their length, are not of the other kind.
+    /// Checks by the length of a board's clues that the key accepts them.
     ///
     /// Errors: `ClueKind`.
     pub fn check_board(&self, clue_bytes: usize) -> Result<(), DetectorError> {
         check_kind(&self.params.clue, self.clues(), clue_bytes)
     }
 
-    /// The verdicts on clues of `clue_bytes` laid one after another. Several at a time read the key
-    /// once; all threads take part. `to` is looked at where the detector takes bound clues. Of the clues
-    /// numbered `doubles` the second layer is in double precision, unless the detector is exact: see
+    /// Computes the verdicts on clues of `clue_bytes` bytes that follow one another. Several clues use the key
+    /// together, on all threads. `to` is used only if the detector accepts bound clues. For clues with the numbers
+    /// `doubles` the second layer is in double precision, unless the detector is exact: see
     /// [`InstantParams::in_double_precision`].
     ///
-    /// Errors: `Engine`, where layers are evaluated elsewhere.
+    /// Errors: `Engine`, if layers are evaluated on a device.
     ///
-    /// Panics: when clues, or payloads that clues are bound to, have 0 bytes, or `doubles` goes past the
-    /// last clue.
+    /// Panics: if clues, or payloads that clues are bound to, have 0 bytes, or if `doubles` goes past the last clue.
     pub fn verdicts(
         &self,
         clues: &[u8],
@@ -132,15 +131,15 @@ impl InstantDetector {
         doubles: Range<usize>,
         stages: &mut Stages,
     ) -> Result<Verdicts, DetectorError> {
-        let lot = Lot {
+        let chunk = Chunk {
             first: 0,
             clues: self.read_clues(clues, clue_bytes, to, stages),
             payloads: Cow::default(),
             doubles,
         };
-        let judged = Line::alone(self, lot, &Quiet)?;
-        stages.add(&judged.stages);
-        Ok(judged.found)
+        let scanned = Pipeline::alone(self, chunk, &Quiet)?;
+        stages.add(&scanned.stages);
+        Ok(scanned.found)
     }
 
     fn read_clues(
@@ -153,7 +152,7 @@ impl InstantDetector {
         let params = &self.params;
         stages.time("clues", || match &self.key.offset {
             None => Clues::new(params, clues, clue_bytes),
-            Some(key) => Clues::bound(params, clues, clue_bytes, (key, to)),
+            Some(key) => Clues::bound(params, clues, clue_bytes, key, to),
         })
     }
 
@@ -165,7 +164,7 @@ impl InstantDetector {
         }
     }
 
-    /// For each message: how many of its coordinates hit, ready for the second layer.
+    /// Returns for each message the number of its hits, switched to the second layer.
     fn switched(&self, hits: &[RingCipher]) -> Vec<Lwe> {
         let (ring, small) = (&self.params.ring, &self.params.small);
         let turn = 2 * ring.n() as u64;

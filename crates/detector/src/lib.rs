@@ -1,11 +1,11 @@
 //! The untrusted detector: detect and compress under encryption.
 //!
-//! This crate cannot name a secret key: it does not depend on the client's. What it does never
-//! depends on what it finds.
+//! This crate cannot name a secret key: it does not depend on the client's crate. Its work never depends on what it
+//! finds.
 //!
-//! An [`engine::Engine`] makes detection keys ready; [`engines::Engines`] holds the ready keys of a recipient, such as a
+//! An [`engine::Engine`] loads detection keys. [`engines::Engines`] contains the loaded keys of a recipient, each a
 //! [`sophomr::Detector`] or an [`instantomr::InstantDetector`], and answers a request about the messages of a
-//! [`MessageSource`], such as [`Messages`]. Every party's part (`examples/retrieval.rs`):
+//! [`MessageSource`], for example [`Messages`]. A program with all parties (`examples/retrieval.rs`):
 //!
 //! ```ignore
 #![doc = include_str!("../retrieval.rs")]

@@ -6,8 +6,8 @@ use omr_protocol::clue::KeptHashes;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Messages of a board in memory, as a detector reads them: those of [`omr_store`'s](https://docs.rs/omr-store)
-/// `Board::read_into`, or of any other database.
+/// Messages of a board in memory, in the form in which a detector reads them. They may come from
+/// [`omr_store`'s](https://docs.rs/omr-store) `Board::read_into` or from any other database.
 ///
 /// ```
 /// use omr_detector::{MessageSource, Messages};
@@ -20,7 +20,7 @@ use std::ops::Range;
 /// # Ok::<(), omr_detector::DetectorError>(())
 /// ```
 ///
-/// `B`: what holds their bytes.
+/// `B` is the type that holds the bytes of clues and payloads.
 #[derive(Clone, Debug)]
 pub struct Messages<B = Vec<u8>> {
     range: Range<u64>,
@@ -29,18 +29,18 @@ pub struct Messages<B = Vec<u8>> {
     hashes: Option<KeptHashes>,
 }
 
-/// Bytes that somebody holds, of whom parts are asked for.
+/// Bytes that can be copied in parts.
 pub trait Held: Send {
-    /// How many.
+    /// Returns the number of bytes.
     fn bytes(&self) -> usize;
 
-    /// Some of them.
+    /// Returns a copy of some of the bytes.
     ///
     /// Panics: past the end.
     fn part(&self, range: Range<usize>) -> Vec<u8>;
 }
 
-/// A copy made by all threads: most of it is the time until the system has given fresh memory.
+/// Copies bytes on all threads, because most of the time is spent on fresh memory from the system.
 fn copied(bytes: &[u8]) -> Vec<u8> {
     const PIECE: usize = 1 << 20;
     let mut copy = vec![0; bytes.len()];
@@ -59,7 +59,7 @@ impl Held for Vec<u8> {
     }
 }
 
-/// Messages that are not here.
+/// An error: these messages are not in memory.
 #[derive(Debug, thiserror::Error)]
 #[error("expected messages within {}..{}, found {}..{}", .expected.start, .expected.end, .found.start, .found.end)]
 struct Outside {
@@ -70,9 +70,9 @@ struct Outside {
 type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
 impl<B: Held> Messages<B> {
-    /// The messages of `range`: their clues one after another, and their payloads.
+    /// Makes the messages of `range` from their clues, one after another, and their payloads.
     ///
-    /// Errors: `SourceLength` where these do not divide evenly among them.
+    /// Errors: `SourceLength` if the bytes do not divide evenly among the messages.
     pub fn new(range: Range<u64>, clues: B, payloads: B) -> Result<Self, DetectorError> {
         let count = range.end.saturating_sub(range.start) as usize;
         for (what, found) in [("clues", clues.bytes()), ("payloads", payloads.bytes())] {
@@ -87,17 +87,19 @@ impl<B: Held> Messages<B> {
         })
     }
 
-    /// With the hashes that were kept of them, those of all.
+    /// Returns the messages with stored hashes of all of them.
     ///
-    /// Errors: `SourceLength` where there are more or fewer than messages.
+    /// Errors: `SourceLength` if there are more or fewer hashes than messages.
     pub fn with_hashes(self, hashes: KeptHashes) -> Result<Self, DetectorError> {
         let count = self.range.end.saturating_sub(self.range.start) as usize;
         check_len("hashes", count * 32, hashes.hashes.len() * 32)?;
-        let hashes = Some(hashes);
-        Ok(Self { hashes, ..self })
+        Ok(Self {
+            hashes: Some(hashes),
+            ..self
+        })
     }
 
-    /// Their indices on the board.
+    /// Returns the range of the messages on the board.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
         self.range.clone()
@@ -110,7 +112,7 @@ impl<B: Held> Messages<B> {
         Ok(all.part(places.start * each..places.end * each))
     }
 
-    /// Where messages lie among these.
+    /// Returns the places of a range of messages among these.
     fn places(&self, found: Range<u64>) -> Result<Range<usize>, SourceError> {
         let Range { start, end } = self.range;
         if found.start < start || found.end > end || found.start > found.end {
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_divide_is_refused() {
+    fn bytes_that_do_not_divide_are_refused() {
         for (clues, payloads, what) in [(5, 4, "clues"), (4, 3, "payloads")] {
             let made = Messages::new(7..9, vec![0; clues], vec![0; payloads]);
             let found = match made {

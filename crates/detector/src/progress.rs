@@ -1,23 +1,24 @@
-//! Progress of a digest, the wish to stop it, and seconds by stage.
+//! Observing and stopping the making of a digest, and seconds of its stages.
 
 use crate::DetectorError;
 use std::time::Instant;
 
-/// Told of the detector's progress, and asked whether to go on.
+/// An observer of the detector's progress, which can also stop the work.
 pub trait Progress: Sync {
-    /// A stage begins; it will advance by `total` steps.
+    /// Called when a stage begins; `advance` will be called with `total` steps altogether.
     fn stage(&self, name: &'static str, total: u64);
-    /// Steps done.
+    /// Called after some steps.
     fn advance(&self, steps: u64);
-    /// Whether the work is to stop with [`DetectorError::Stopped`]; asked every few tenths of a second, by any thread.
+    /// Returns whether the work must stop with [`DetectorError::Stopped`]. It is called every few tenths of a second,
+    /// by any thread.
     fn is_stopped(&self) -> bool {
         false
     }
-    /// Waits while there is more urgent work; called less often, by any thread.
+    /// Waits while there is more urgent work. It is called less often, by any thread.
     fn give_way(&self) {}
 }
 
-/// Lets more urgent work go first.
+/// Waits for more urgent work, then checks whether the work must stop.
 ///
 /// Errors: `Stopped`.
 pub(crate) fn check_stopped(progress: &dyn Progress) -> Result<(), DetectorError> {
@@ -29,7 +30,7 @@ pub(crate) fn check_stopped(progress: &dyn Progress) -> Result<(), DetectorError
     }
 }
 
-/// Says nothing.
+/// An observer that ignores the progress.
 pub struct Quiet;
 
 impl Progress for Quiet {
@@ -37,7 +38,7 @@ impl Progress for Quiet {
     fn advance(&self, _: u64) {}
 }
 
-/// Those who watch one run.
+/// Several observers of one run.
 pub struct Watching<'a>(pub Vec<&'a dyn Progress>);
 
 impl Progress for Watching<'_> {
@@ -49,7 +50,7 @@ impl Progress for Watching<'_> {
         self.0.iter().for_each(|one| one.advance(steps));
     }
 
-    /// The one who wants no more does not stop it for the others.
+    /// Returns whether all observers want to stop: one of them cannot stop the work for the others.
     fn is_stopped(&self) -> bool {
         self.0.iter().all(|one| one.is_stopped())
     }
@@ -59,17 +60,17 @@ impl Progress for Watching<'_> {
     }
 }
 
-/// Seconds by stage, in order of first use.
+/// Seconds of stages, in the order of their first use.
 #[derive(Clone, Debug, Default)]
 pub struct Stages(Vec<(&'static str, f64)>);
 
 impl Stages {
-    /// The stages and their seconds.
+    /// Returns the stages with their seconds.
     pub fn seconds(&self) -> &[(&'static str, f64)] {
         &self.0
     }
 
-    /// All stages together.
+    /// Returns the seconds of all stages together.
     pub fn total(&self) -> f64 {
         self.0.iter().map(|(_, s)| s).sum()
     }
@@ -81,13 +82,13 @@ impl Stages {
         }
     }
 
-    /// Does `work` and adds its seconds to a stage: none where the target has no clock.
+    /// Runs `work` and adds its seconds to a stage. On targets without a clock it adds none.
     pub fn time<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
         let start = now();
         let out = work();
         self.count(
             name,
-            start.map_or(0.0, |start| start.elapsed().as_secs_f64()),
+            start.map_or(0.0, |begin| begin.elapsed().as_secs_f64()),
         );
         out
     }
@@ -101,7 +102,7 @@ impl Stages {
     }
 }
 
-/// `None` where there is no clock, and asking for it panics.
+/// Returns the time; `None` on targets without a clock, on which `Instant::now` panics.
 fn now() -> Option<Instant> {
     let clock = !cfg!(all(target_family = "wasm", target_os = "unknown"));
     clock.then(Instant::now)

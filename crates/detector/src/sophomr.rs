@@ -1,4 +1,4 @@
-//! SophOMR: batches of messages at a time.
+//! SophOMR's detector, which processes messages in batches.
 
 mod backend;
 mod clues;

@@ -1,4 +1,4 @@
-//! A board of which only every so many-th message is looked at.
+//! A view of a board with every n-th message only.
 
 use crate::MessageSource;
 use crate::error::check_len;
@@ -7,17 +7,17 @@ use omr_protocol::Stride;
 use omr_protocol::clue::KeptHashes;
 use std::ops::Range;
 
-/// Messages of the board that are read together, to pick from.
+/// Number of messages of the board that are read together, for picking some of them.
 const TOGETHER: u64 = 1024;
 
-/// The messages of a stride, counted without gaps as its digest counts them.
+/// The messages of a stride, numbered without gaps as in the stride's digest.
 pub struct Strided<'a> {
     board: &'a mut dyn MessageSource,
     stride: Stride,
 }
 
 impl<'a> Strided<'a> {
-    /// A stride of a board. One without gaps is the board itself.
+    /// Makes the view of a stride. A stride without gaps is the board itself.
     pub fn new(board: &'a mut dyn MessageSource, stride: Stride) -> Self {
         Self { board, stride }
     }
@@ -46,7 +46,8 @@ impl<'a> Strided<'a> {
     }
 }
 
-/// The pieces of a board that hold the messages of a stride, each from the first such message to the last.
+/// Returns the pieces of a board that contain the messages of a stride, each from its first message of the stride to
+/// its last.
 fn spans(stride: Stride, counted: Range<u64>) -> impl Iterator<Item = Range<u64>> {
     let together = (TOGETHER / stride.step()).max(1);
     let starts = counted.clone().step_by(together as usize);
@@ -62,11 +63,11 @@ impl MessageSource for Strided<'_> {
     }
 
     fn clues(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError> {
-        self.pick(range, |board, range| board.clues(range))
+        self.pick(range, |board, piece| board.clues(piece))
     }
 
     fn payloads(&mut self, range: Range<u64>) -> Result<Vec<u8>, SourceError> {
-        self.pick(range, |board, range| board.payloads(range))
+        self.pick(range, |board, piece| board.payloads(piece))
     }
 
     fn hashes(&mut self, range: Range<u64>) -> Result<Option<KeptHashes>, SourceError> {
@@ -114,7 +115,7 @@ mod tests {
             Ok(range.flat_map(|i| [i as u8, 0, i as u8]).collect())
         }
 
-        /// None of message 4,000; those from 4,500 on of another set.
+        /// Returns no hash of message 4,000, and hashes of another set from 4,500 on.
         fn hashes(&mut self, range: Range<u64>) -> Result<Option<KeptHashes>, SourceError> {
             assert!(range.end <= self.0);
             if range.contains(&4000) {
@@ -147,7 +148,7 @@ mod tests {
                 assert_eq!(strided.hashes(all).unwrap(), None, "{step}");
             }
         }
-        // Two sets in one view.
+        // Hashes of two sets in one view.
         let mut board = Numbers(5000);
         let stride = Stride::new(4400..4999, 50);
         let mut strided = Strided::new(&mut board, stride);

@@ -1,27 +1,27 @@
 //! Guards around a database that asserts its own invariants.
 //!
-//! A damaged file can break what a database takes for granted; it then panics. Here a panic becomes an error
-//! that says so, and so does one in a destructor. Where a destructor of the database panics while another panic
-//! unwinds, the process ends: [`is_last`] lets a panic hook say why.
+//! A damaged file can violate assumptions of the database library, which then panics. [`guarded`] and [`Guarded`] turn
+//! this panic into an error, also in a destructor. If a destructor of the database panics while another panic
+//! unwinds, the process ends; a panic hook that calls [`is_last`] can then report the reason.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What to say of the second panic of a database on one file: the process ends with it, because it broke off while it
-/// tidied up after the first.
-pub const TWICE: &str = "a database file is damaged so far that it cannot be written. What was under way is not on the \
-                         disk, what was acknowledged before is untouched; `omr board verify` and `omr data verify` \
-                         tell what can be read";
+/// The message for a second panic of a database on one file, with which the process ends, because the first panic
+/// interrupted the database while it was writing.
+pub const TWICE: &str = "a database file is damaged so far that it cannot be written. Unfinished writes are not on the \
+                         disk, acknowledged ones are untouched; `omr board verify` and `omr data verify` report what \
+                         can be read";
 
-/// The guarded code panicked: the file under it is damaged beyond what the database expects.
+/// An error: guarded code panicked, because the file is damaged more than the database library expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Panicked;
 
-/// The guarded value is being dropped.
+/// An error: the guarded value is being dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gone;
 
-/// What the innermost guarded code of a thread does.
+/// The state of the innermost guarded code of a thread.
 #[derive(Clone, Copy)]
 enum Inner {
     None,
@@ -33,9 +33,8 @@ thread_local! {
     static INNER: Cell<Inner> = const { Cell::new(Inner::None) };
 }
 
-/// Returns, in a panic hook, whether guarded code panics while it unwinds; to be called once for
-/// each panic. The process is aborted when such a hook returns, so the hook should say what is
-/// damaged and exit.
+/// Returns, in a panic hook, whether guarded code panics while it unwinds. A hook must call it once for each panic. The
+/// process is aborted after the hook has returned, so the hook should report the damage and exit.
 #[must_use]
 pub fn is_last() -> bool {
     INNER.with(|inner| match inner.get() {
@@ -72,23 +71,23 @@ impl<T> Guarded<T> {
         Self(Some(value))
     }
 
-    /// The value.
+    /// Returns the value.
     ///
-    /// Errors: `Gone` while it is dropped.
+    /// Errors: `Gone` while it is being dropped.
     pub fn get(&self) -> Result<&T, Gone> {
         self.0.as_ref().ok_or(Gone)
     }
 
-    /// The value.
+    /// Returns the value for changes.
     ///
-    /// Errors: `Gone` while it is dropped.
+    /// Errors: `Gone` while it is being dropped.
     pub fn get_mut(&mut self) -> Result<&mut T, Gone> {
         self.0.as_mut().ok_or(Gone)
     }
 
-    /// The value, no longer guarded.
+    /// Returns the value, which is no longer guarded.
     ///
-    /// Errors: `Gone` while it is dropped.
+    /// Errors: `Gone` while it is being dropped.
     pub fn into_inner(mut self) -> Result<T, Gone> {
         self.0.take().ok_or(Gone)
     }

@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all and survive a power failure.
+//! Files that are written as a whole or not at all, and survive a power failure.
 //!
 //! Every program of the workspace that must not lose a file calls the functions here instead of the system's, so that
 //! tests with the feature `record` see each call and can rebuild the folder as a power failure would have left it.
@@ -19,9 +19,9 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Waits until the content of a file is on the disk. A new file needs [`sync_folder`], too.
+/// Waits until the content of a file is on the disk. A new file also needs [`sync_folder`].
 ///
-/// Errors: the system's.
+/// Errors: those of the system.
 #[track_caller]
 pub fn sync(file: &File) -> io::Result<()> {
     #[cfg(all(unix, feature = "record"))]
@@ -31,12 +31,12 @@ pub fn sync(file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Waits until the names in a folder are on the disk: of files that were made, renamed, linked or removed.
+/// Waits until the names in a folder are on the disk, after files were created, renamed, linked or removed.
 ///
-/// Errors: the system's.
+/// Errors: those of the system.
 #[track_caller]
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
-    // Other systems neither need it nor open folders as files.
+    // Other systems do not need it and cannot open folders as files.
     if cfg!(unix) {
         sync(&File::open(folder)?)
     } else {
@@ -44,17 +44,17 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a folder and those above it as far as they are missing, with names that are on the disk.
+/// Creates a folder and its missing parents, and waits until their names are on the disk.
 ///
-/// Errors: the system's.
+/// Errors: those of the system.
 #[track_caller]
 pub fn create_folders(folder: &Path) -> io::Result<()> {
     create_folders_with(folder, |missing| std::fs::create_dir(missing))
 }
 
-/// Makes a folder by `create`, and those above it as usual, as far as they are missing, with names that are on the disk.
+/// Creates a folder by `create`, and its missing parents as usual, and waits until their names are on the disk.
 ///
-/// Errors: the system's, those of `create`.
+/// Errors: those of the system and of `create`.
 #[track_caller]
 pub fn create_folders_with(
     folder: &Path,
@@ -69,14 +69,14 @@ pub fn create_folders_with(
     };
     create_folders(parent)?;
     match create(folder) {
-        // Somebody else was faster.
+        // Another process was faster.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
         made => made?,
     }
     sync_folder(parent)
 }
 
-/// The storage of a database in a file.
+/// Opens the storage of a database in a file.
 ///
 /// Errors: those of redb.
 #[cfg(not(all(unix, feature = "record")))]
@@ -84,7 +84,7 @@ pub fn database(file: File) -> Result<impl redb::StorageBackend, redb::DatabaseE
     redb::backends::FileBackend::new(file)
 }
 
-/// The storage of a database in a file, whose syncs recordings see.
+/// Opens the storage of a database in a file. Recordings note its syncs.
 ///
 /// Errors: those of redb.
 #[cfg(all(unix, feature = "record"))]

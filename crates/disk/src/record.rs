@@ -1,4 +1,4 @@
-//! Calls of a process that tests see, and the folders that a power failure could have left.
+//! Recording of a process's syncs for tests, and rebuilding of folders as a power failure could have left them.
 
 mod database;
 mod recording;

@@ -1,7 +1,7 @@
 //! Temporary files that neither a signal nor a crash leaves behind.
 //!
-//! What is written beside its place may be a secret: an [`Unfinished`] file is removed when it is dropped and, in a
-//! program that calls [`remove_on_signals`], when a signal ends the process; [`sweep`] removes what a crash left.
+//! A file that is being written may contain a secret: an [`Unfinished`] file is removed when it is dropped and, in a
+//! program that calls [`remove_on_signals`], when a signal ends the process; [`sweep`] removes files that a crash left.
 
 mod leftovers;
 
@@ -12,18 +12,18 @@ use std::io;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// The permissions of a file that is written.
+/// The permissions of a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Whoever the user's mask lets.
+    /// The permissions that the user's mask allows.
     Public,
-    /// The owner alone.
+    /// Access for the owner only.
     Private,
 }
 
-/// A file in a folder under a name that [`sweep`] knows.
+/// Creates a file in a folder, with a name that [`sweep`] recognises.
 ///
-/// Errors: the system's.
+/// Errors: those of the system.
 #[cfg(unix)]
 pub fn temporary(folder: &Path, access: Access) -> io::Result<NamedTempFile> {
     use std::fs::Permissions;
@@ -38,9 +38,9 @@ pub fn temporary(folder: &Path, access: Access) -> io::Result<NamedTempFile> {
         .tempfile_in(folder)
 }
 
-/// A file in a folder under a name that [`sweep`] knows.
+/// Creates a file in a folder, with a name that [`sweep`] recognises.
 ///
-/// Errors: the system's.
+/// Errors: those of the system.
 #[cfg(not(unix))]
 pub fn temporary(folder: &Path, _: Access) -> io::Result<NamedTempFile> {
     tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder)

@@ -1,4 +1,4 @@
-//! The fingerprint of an address: what stands for it in a short one.
+//! The fingerprint of an address, which short addresses contain in place of the clue key.
 
 /// Bytes of a fingerprint. Finding a second address for a given fingerprint takes 2^128 trials. An owner can find two
 /// addresses of their own with one fingerprint in 2^64 trials, which harms nobody else.
@@ -6,8 +6,8 @@ pub const FINGERPRINT_BYTES: usize = 16;
 
 const DOMAIN: &str = "omr address v1";
 
-/// The fingerprint of an address: the URL of its server, empty where it has none, the tag of its sealing, the messages
-/// that a digest and a letter take, and the file of its clue key.
+/// Returns the fingerprint of an address: a hash of the URL of its server (empty if it has none), the tag of its
+/// sealing, the number of messages that a digest and that a letter may have, and the file of its clue key.
 #[must_use]
 pub fn address_fingerprint(
     server: &str,

@@ -1,4 +1,4 @@
-//! How many pertinent messages a digest can be asked for: one answer for every check.
+//! Limits of the number of pertinent messages that a digest may be made for.
 
 use crate::instantomr::InstantSpec;
 use crate::params::SetSpec;
@@ -16,23 +16,30 @@ impl InstantSpec {
 }
 
 impl SetSpec {
-    /// The largest bound of digests and sessions of a scheme with this set's keys: what every engine of the
-    /// scheme serves.
+    /// Returns the largest bound of digests and sessions of a scheme under this parameter set: one that every engine of
+    /// the scheme supports.
     ///
-    /// Errors: `NoEngine` where the set lacks one of them.
+    /// Errors: `NoEngine` if the set lacks one of the scheme's engines.
     pub fn largest_bound(&self, scheme: Scheme) -> Result<usize, PlanError> {
-        let of_engine = |&engine| self.engine_bound(engine, scheme);
-        let limits: Option<Vec<usize>> = scheme.engines().iter().map(of_engine).collect();
-        let least = limits.and_then(|limits| limits.into_iter().min());
-        least.ok_or(PlanError::NoEngine {
-            set: self.name,
-            scheme,
-        })
+        let limits: Option<Vec<usize>> = scheme
+            .engines()
+            .iter()
+            .map(|&engine| self.engine_bound(engine, scheme))
+            .collect();
+        limits
+            .unwrap_or_default()
+            .into_iter()
+            .min()
+            .ok_or(PlanError::NoEngine {
+                set: self.name,
+                scheme,
+            })
     }
 
-    /// Checks a bound where it is typed, so that nothing is asked for that no engine serves.
+    /// Checks a bound when a user enters it, before any request is made.
     ///
-    /// Errors: `NoEngine`; `SetBound` outside `1..=largest_bound`.
+    /// Errors: `NoEngine` if the set lacks one of the scheme's engines; `SetBound` if the bound is outside
+    /// `1..=largest_bound`.
     pub fn check_bound(&self, scheme: Scheme, bound: usize) -> Result<(), PlanError> {
         let limit = self.largest_bound(scheme)?;
         if (1..=limit).contains(&bound) {

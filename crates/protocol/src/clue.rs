@@ -19,15 +19,15 @@ use crate::frame::{
 };
 use omr_ring::{Xof, uniform_residues};
 
-/// The kind of a plain clue, the first byte on the wire.
+/// The kind of a plain clue, its first byte.
 pub const PLAIN: u8 = 1;
-/// Offset bound to payload and one-time key; 32 bytes of key and 64 of signature follow.
+/// The kind of a bound clue, which ends with a key of 32 bytes and a signature of 64 bytes.
 const HASH_BOUND: u8 = 2;
 
 /// Bytes of a recipient's public sealing keys: X25519 and X-Wing.
 pub const SEAL_PUBLIC_BYTES: usize = 32 + 1216;
 
-/// A clue or clue key that cannot be used.
+/// A clue or clue key that was refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClueError {
@@ -37,7 +37,7 @@ pub enum ClueError {
     /// A wrong number of bytes.
     #[error("expected a clue of {} bytes, found {}", .0.expected, .0.found)]
     Length(Mismatch<usize>),
-    /// Another kind of clue.
+    /// The clue is of another kind.
     #[error("expected a {} clue (kind {}), found {}kind {}", name(.0.expected), .0.expected, named(.0.found), .0.found)]
     Kind(Mismatch<u8>),
     /// The one-time key of a bound clue did not sign it, its payload and its board.
@@ -45,14 +45,14 @@ pub enum ClueError {
         "expected a clue signed by its one-time key for this payload and this board, found another signature"
     )]
     Signature,
-    /// Made under other parameters.
+    /// The clue was made under another parameter set.
     #[error("expected a clue of parameter set {}, found one of another set (tag {:02x?})", .0.expected, .0.found)]
     Params(Mismatch<&'static str, [u8; 4]>),
     /// A coordinate is not reduced.
     #[error("expected clue coordinates below {}, found {}", .0.expected, .0.found)]
     Coordinate(Mismatch<u64>),
-    /// The vector is shorter or longer than uniform ones: short ones reach every recipient, long ones make others' clues
-    /// noisy.
+    /// The vector is shorter or longer than uniform vectors. Short ones are pertinent for every recipient; long ones
+    /// add noise to the clues of others.
     #[error(
         "expected a clue whose vector has a squared norm of {least:.3e} to {most:.3e}, as uniform ones have, found {norm:.3e}"
     )]
@@ -64,10 +64,11 @@ pub enum ClueError {
         /// The largest accepted.
         most: f64,
     },
-    /// A vector that meets every recipient's secret alike; what an honest clue has.
-    #[error("expected a clue with {0}, found one that would reach every recipient")]
+    /// The clue lacks this property of honest clues; it has a vector for which every recipient's secret yields one
+    /// result.
+    #[error("expected a clue with {0}, found one that would be pertinent for every recipient")]
     Universal(&'static str),
-    /// The file around a clue key.
+    /// The frame of a clue key's file is wrong.
     #[error(transparent)]
     Frame(#[from] FrameError),
 }
@@ -76,7 +77,7 @@ fn name(kind: u8) -> &'static str {
     ClueKind::try_from(kind).map_or("unknown", ClueKind::name)
 }
 
-/// The name of a kind that has one, to be put before it.
+/// Returns words with the name of a kind, or nothing if the kind is unknown.
 fn named(kind: u8) -> String {
     match kind {
         PLAIN | HASH_BOUND => format!("a {} clue, ", name(kind)),
@@ -84,7 +85,8 @@ fn named(kind: u8) -> String {
     }
 }
 
-/// A clue: ring LWE sample `(a, b)`, b cut to the first coordinates, as the set posts residues.
+/// A clue: the ring LWE sample `(a, b)` with b cut to its first coordinates, both rounded to the modulus that the set
+/// posts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clue {
     /// `n` residues.
@@ -93,12 +95,13 @@ pub struct Clue {
     pub b: Vec<u32>,
 }
 
-/// Unpacks residues modulo `modulus`, `bits` each.
+/// Unpacks residues modulo `modulus`, each of [`residue_bits`] bits.
 ///
-/// Errors: `Frame` (length, padding), `Coordinate`.
+/// Errors: `Frame` (wrong length or padding), `Coordinate`.
 pub fn read_residues(modulus: u64, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
     unpack_bits_u32(bytes, residue_bits(modulus), out)?;
-    // The search for the first offender leaves early and so is slow: only when there is one.
+    // The search for the first residue out of range is slow, because it may leave early, and so runs only after a
+    // failure.
     let largest = out.iter().copied().fold(0, u32::max);
     if u64::from(largest) < modulus {
         return Ok(());
@@ -110,7 +113,7 @@ pub fn read_residues(modulus: u64, bytes: &[u8], out: &mut [u32]) -> Result<(), 
     )))
 }
 
-/// Packs residues modulo `modulus`, [`read_residues`]'s reverse.
+/// Packs residues modulo `modulus`, as [`read_residues`] reads them.
 pub fn write_residues<'a>(
     modulus: u64,
     residues: impl Iterator<Item = &'a u32>,
@@ -120,20 +123,20 @@ pub fn write_residues<'a>(
     pack_bits(&words, residue_bits(modulus), out);
 }
 
-/// Bits of a residue.
+/// Returns the number of bits of a residue.
 pub fn residue_bits(modulus: u64) -> u32 {
     u64::BITS - (modulus - 1).leading_zeros()
 }
 
 impl Clue {
-    /// Bytes of a plain clue: kind, parameter tag, packed residues.
+    /// Returns the length in bytes of a plain clue: kind, parameter tag, packed residues.
     pub fn bytes(params: &ClueParams) -> usize {
         let clue = params.spec();
         let bits = residue_bits(clue.posted_modulus());
         5 + packed_len(clue.n + clue.coordinates, bits).expect("clues are small")
     }
 
-    /// Writes it.
+    /// Returns the clue's bytes.
     pub fn to_bytes(&self, params: &ClueParams) -> Vec<u8> {
         let mut out = vec![PLAIN];
         out.extend(params.tag());
@@ -145,7 +148,7 @@ impl Clue {
         out
     }
 
-    /// Reads it.
+    /// Reads a clue's bytes.
     ///
     /// Errors: `Length`, `Kind`, `Params`, `Coordinate`.
     pub fn from_bytes(params: &ClueParams, bytes: &[u8]) -> Result<Self, ClueError> {
@@ -156,11 +159,12 @@ impl Clue {
         Ok(Self { a, b })
     }
 
-    /// Refuses clues whose vector is far shorter than a uniform one, or longer than nearly all of them.
+    /// Refuses a clue whose vector is far shorter than a uniform one, or longer than nearly all of them.
     ///
-    /// A short one reaches every recipient; the test is a courtesy, no defence: honest clues are as short with
-    /// probability below 2^-126 at n = 1024 and 2^-47 at n = 64. A long one adds noise to the other clues of its block
-    /// ([`norms`]). An honest vector is too long with probability 2^-16 at n = 1024: senders draw again.
+    /// A short vector is pertinent for every recipient. This check is no complete defence against that. An honest clue
+    /// is as short with probability below 2^-126 at n = 1024 and 2^-47 at n = 64. A long vector adds noise to the other
+    /// clues of its block ([`norms`]). An honest vector is too long with probability 2^-16 at n = 1024; senders then
+    /// draw another.
     ///
     /// Errors: `Norm`.
     pub fn check_norm(&self, params: &ClueParams) -> Result<(), ClueError> {
@@ -168,23 +172,25 @@ impl Clue {
     }
 }
 
-/// The least and the largest squared norm of a clue's vector of `n` residues, in the mean one of uniform vectors.
+/// Returns the least and the largest accepted squared norm of a clue's vector of `n` residues, in units of the mean
+/// squared norm of uniform vectors.
 ///
-/// The largest decides how often an honest message among hostile ones is missed (`reference/miss.py`); vectors of +-q/2
-/// have 3. Norms of fewer coordinates scatter more.
+/// The largest norm determines how often an honest message among hostile ones is missed (`reference/miss.py`); vectors
+/// of ±q/2 have 3. Norms of vectors with fewer coordinates scatter more.
 pub const fn norms(n: usize) -> [f64; 2] {
     if n >= 1024 { [0.65, 1.12] } else { [0.25, 2.0] }
 }
 
-/// Refuses vectors that reach everybody, and those that disturb others.
+/// Refuses a vector modulo `q` that is pertinent for every recipient or adds noise to other clues.
 ///
-/// Errors: `Norm` where a vector modulo `q` is far shorter than a uniform one, or longer than nearly all of them ([`norms`]).
+/// Errors: `Norm` if the vector is far shorter than a uniform one, or longer than nearly all of them ([`norms`]).
 pub fn check_norm(a: &[u32], q: u64) -> Result<(), ClueError> {
-    let q = q as f64;
-    let centered = |x: f64| if x > q / 2.0 { x - q } else { x };
+    let modulus = q as f64;
+    let centered = |x: f64| if x > modulus / 2.0 { x - modulus } else { x };
     let square = |&x: &u32| centered(x.into()).powi(2);
     let norm: f64 = a.iter().map(square).sum();
-    let [least, most] = norms(a.len()).map(|share| share * a.len() as f64 * q * q / 12.0);
+    let [least, most] =
+        norms(a.len()).map(|share| share * a.len() as f64 * modulus * modulus / 12.0);
     if norm < least || norm > most {
         return Err(ClueError::Norm { norm, least, most });
     }
@@ -197,7 +203,8 @@ pub fn check_norm(a: &[u32], q: u64) -> Result<(), ClueError> {
 pub fn check_head(
     bytes: &[u8],
     kind: u8,
-    (name, tag): (&'static str, [u8; 4]),
+    name: &'static str,
+    tag: [u8; 4],
     length: usize,
 ) -> Result<(), ClueError> {
     if let Some(&found) = bytes.first().filter(|&&found| found != kind) {
@@ -218,7 +225,7 @@ pub fn check_head(
     }
 }
 
-/// Reads clues of one parameter set, without allocation.
+/// A parser of the clues of one parameter set, which allocates nothing.
 pub struct ClueParser<'a> {
     params: &'a ClueParams,
     kind: u8,
@@ -227,7 +234,7 @@ pub struct ClueParser<'a> {
 }
 
 impl<'a> ClueParser<'a> {
-    /// A parser of plain clues of this set.
+    /// Makes a parser of the set's plain clues.
     pub fn new(params: &'a ClueParams) -> Self {
         Self {
             params,
@@ -237,7 +244,7 @@ impl<'a> ClueParser<'a> {
         }
     }
 
-    /// A parser of bound clues of this set; signatures are not looked at.
+    /// Makes a parser of the set's bound clues. It does not verify signatures.
     pub fn bound(params: &'a ClueParams) -> Self {
         Self {
             kind: HASH_BOUND,
@@ -246,15 +253,16 @@ impl<'a> ClueParser<'a> {
         }
     }
 
-    /// Residues of a clue: a, then b.
+    /// Returns the number of residues of a clue: those of a, then those of b.
     pub fn residues(&self) -> usize {
         self.params.spec().n + self.params.spec().coordinates
     }
 
-    /// Checks a clue and puts what its a, then b, stand for into `out`, whose content is undefined after an error.
+    /// Checks a clue and writes its a, then its b, to `out`, scaled back from the posted modulus. After an error the
+    /// content of `out` is undefined.
     ///
     /// Shape:  [`ClueParser::residues`] words.   Range: out below [`crate::params::ClueSpec::modulus`].
-    /// Errors: `Length`, `Kind`, `Params`, `Coordinate`.   Panics: on a wrong length of `out`.
+    /// Errors: `Length`, `Kind`, `Params`, `Coordinate`.   Panics: if `out` has a wrong length.
     pub fn parse_into(&self, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
         self.posted_into(bytes, out)?;
         let spec = self.params.spec();
@@ -262,31 +270,31 @@ impl<'a> ClueParser<'a> {
         Ok(())
     }
 
-    /// The same as posted.
+    /// Checks a clue and writes the residues of its a, then of its b, to `out` as posted.
     pub(crate) fn posted_into(&self, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
         assert_eq!(out.len(), self.residues(), "one word a residue");
-        check_head(bytes, self.kind, (self.params.name(), self.tag), self.bytes)?;
+        check_head(bytes, self.kind, self.params.name(), self.tag, self.bytes)?;
         let residues = &bytes[5..Clue::bytes(self.params)];
         read_residues(self.params.spec().posted_modulus(), residues, out)
     }
 
-    /// Bytes of a window of `groups` groups of eight residues.
+    /// Returns the length in bytes of a window of `groups` groups of eight residues.
     pub fn window_bytes(&self, groups: usize) -> usize {
         window_bytes(residue_bits(self.params.spec().posted_modulus()), groups)
     }
 
-    /// Copies the bytes of residue `first`'s group of eight, and of those after it, of a clue that
-    /// [`ClueParser::parse_into`] took.
+    /// Copies a window of a clue that [`ClueParser::parse_into`] accepted: the bytes of the group of eight residues
+    /// that contains residue `first`, and of the groups after it.
     ///
-    /// Panics: past the end of the clue.
+    /// Panics: if `first` is past the end of the clue.
     pub fn copy_window(&self, bytes: &[u8], first: usize, window: &mut [u8]) {
         let bits = residue_bits(self.params.spec().posted_modulus());
         copy_window(&bytes[5..], bits, first, window);
     }
 
-    /// Unpacks a window, whole groups of eight.
+    /// Unpacks a window of whole groups of eight residues.
     ///
-    /// Panics: when the window is shorter than [`ClueParser::window_bytes`].
+    /// Panics: if the window is shorter than [`ClueParser::window_bytes`].
     pub fn unpack_window(&self, window: &[u8], out: &mut [u32]) {
         unpack_window_u32(
             window,
@@ -296,23 +304,23 @@ impl<'a> ClueParser<'a> {
     }
 }
 
-/// A recipient's public address: what senders need for clues and for sealing.
+/// A recipient's public address, with which senders make clues and seal payloads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClueKey {
-    /// Which clues the address takes.
+    /// The kind of the clues that are made with this key.
     pub kind: ClueKind,
-    /// Names the address; unrelated to the detection key's name.
+    /// Random name of the address, unrelated to the name of the detection key.
     pub id: [u8; 16],
-    /// The seed of alpha.
+    /// The seed of `alpha` and of the offset `w`.
     pub seed: [u8; 32],
-    /// `beta = alpha s + e`, `n` residues modulo q; of every clue secret, one after another.
+    /// `beta = alpha s + e`, `n` residues modulo q for each clue secret, one secret after another.
     pub beta: Vec<u32>,
-    /// Public sealing keys.
+    /// The recipient's public sealing keys.
     pub seal: [u8; SEAL_PUBLIC_BYTES],
 }
 
 impl ClueKey {
-    /// `alpha`, uniform, from the recipient's own seed.
+    /// Returns `alpha`, uniform, derived from the recipient's own seed.
     pub fn alpha(&self, params: &ClueParams) -> Vec<u64> {
         let mut alpha = vec![0; params.spec().n];
         let mut stream = Xof::stream("omr clue key alpha v1", &self.seed, &[]);
@@ -326,7 +334,7 @@ impl ClueKey {
         1 + 32 + beta + SEAL_PUBLIC_BYTES
     }
 
-    /// The file: kind of clue, seed, beta, sealing keys, framed.
+    /// Returns the file: kind of clue, seed, beta and sealing keys in a frame.
     pub fn to_bytes(&self, params: &ClueParams) -> Result<Vec<u8>, ClueError> {
         let mut body = vec![self.kind.tag()];
         body.extend(self.seed);
@@ -336,9 +344,9 @@ impl ClueKey {
         Ok(frame::write_frame_vec(&header, &body)?)
     }
 
-    /// Reads the file.
+    /// Reads a clue key's file.
     ///
-    /// Errors: `Frame` (damage, another kind of file, other parameters), `KeyKind`, `Coordinate`.
+    /// Errors: `Frame` (damage, another kind of file, other parameters), `KeyKind`, `Length`, `Coordinate`.
     pub fn from_bytes(params: &ClueParams, bytes: &[u8]) -> Result<Self, ClueError> {
         let expected = Self::body_bytes(params);
         let (header, body) = frame::read_frame(&mut &bytes[..], Kind::ClueKey, 1 << 20)?;

@@ -1,4 +1,4 @@
-//! What digests of every scheme share: what they say of themselves, and how ciphertexts stand in their files.
+//! Parts that digests of every scheme have: the header, and the packing of ciphertexts in the file.
 
 use crate::frame::{FrameError, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
 use crate::sophomr::DigestPlan;
@@ -6,82 +6,75 @@ use crate::{ClueKind, PlanError, Request, SEED_BYTES, Scheme, Sealing};
 use omr_compress::PackedCiphertext;
 use omr_errors::Mismatch;
 
-/// A digest that cannot be used.
+/// A digest that was refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DigestError {
-    /// The header asks for a shape that does not exist.
+    /// The header describes a shape that does not exist.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// A sealing that does not exist.
+    /// The header names a sealing that does not exist.
     #[error(transparent)]
     Sealing(#[from] crate::sealing::SealingError),
-    /// The number of a scheme that this version does not know.
+    /// The header has the number of a scheme that this version does not know.
     #[error("expected a scheme's number, 1 to 7, found {0}")]
     UnknownScheme(u8),
-    /// A digest of another scheme.
+    /// The digest is of another scheme.
     #[error("expected a digest of {}, found one of {}", .0.expected, .0.found)]
     Scheme(Mismatch<&'static str, Scheme>),
-    /// The engines of the parameter set.
+    /// The parameter set is unknown or lacks the scheme's engine.
     #[error(transparent)]
     Params(#[from] crate::ParamsError),
-    /// A digest of indices that announces payloads of so many bytes.
+    /// A digest of indices announces payloads of this many bytes.
     #[error("expected payloads of 0 bytes in a digest of indices, found {0}")]
     IndexPayload(u32),
-    /// Two digests that are not of one request.
+    /// Two digests that are not parts of one response.
     #[error("expected two digests of one board, the second where the first one ends, found others")]
     Parts,
-    /// The file's length does not fit what its header announces.
+    /// The length of the file differs from what its header announces.
     #[error("expected a digest of {} bytes, found {}", .0.expected, .0.found)]
     Length(Mismatch<u64>),
-    /// The file around it.
+    /// The frame of the file is wrong.
     #[error(transparent)]
     Frame(#[from] FrameError),
 }
 
-/// What a digest says of itself.
+/// The header of a digest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DigestHeader<P = DigestPlan> {
-    /// The detection key it was made with.
+    /// The detection key with which the digest was made.
     pub key_id: [u8; 16],
-    /// The board it was made of.
+    /// The board whose messages the digest covers.
     pub board_id: [u8; 16],
     /// How the board's payloads are sealed.
     pub sealing: Sealing,
-    /// Range, bound, payload size.
+    /// The range, the bound and the size of payloads.
     pub plan: P,
-    /// Where messages lie ([`crate::Placement`]), or which nodes they have. Random; for SophOMR drawn
-    /// after the messages were posted.
+    /// The random seed of the messages' places ([`crate::Placement`]), or of the nodes of their codes. For SophOMR it
+    /// is drawn after the messages were posted.
     pub seed: [u8; SEED_BYTES],
 }
 
-/// Beside the scheme's number: payloads have the fingerprints of their clues.
+/// The bit beside the scheme's number that is set if payloads come with fingerprints of their clues.
 const FINGERPRINTS: u8 = 0x80;
 
-/// The scheme that a first byte names, and whether there are fingerprints.
+/// Returns the scheme that the first byte of a digest names, and whether the digest contains fingerprints.
 ///
 /// Errors: `UnknownScheme`.
 pub(crate) fn scheme_of(found: u8) -> Result<(Scheme, bool), DigestError> {
     let fingerprints = found & FINGERPRINTS != 0;
-    let scheme = Scheme::from_tag(found & !FINGERPRINTS);
-    let possible = |scheme: &Scheme| !fingerprints || scheme.may_have_fingerprints();
-    let scheme = scheme.filter(possible);
-    Ok((
-        scheme.ok_or(DigestError::UnknownScheme(found))?,
-        fingerprints,
-    ))
+    let scheme = Scheme::from_tag(found & !FINGERPRINTS)
+        .filter(|scheme| !fingerprints || scheme.may_have_fingerprints())
+        .ok_or(DigestError::UnknownScheme(found))?;
+    Ok((scheme, fingerprints))
 }
 
-/// Bytes in front of the ciphertexts.
+/// Length in bytes of the header, which precedes the ciphertexts.
 pub(crate) const FIXED_BYTES: usize = 1 + 16 + 8 + 8 + 4 + 4 + 1 + SEED_BYTES;
 
 impl<P> DigestHeader<P> {
-    /// The bytes in front of the ciphertexts.
-    pub(crate) fn encode(
-        &self,
-        (scheme, fingerprints): (Scheme, bool),
-        request: &Request,
-    ) -> Vec<u8> {
+    /// Returns the bytes of the header.
+    pub(crate) fn encode(&self, scheme: Scheme, fingerprints: bool, request: &Request) -> Vec<u8> {
         let mut out = vec![scheme.tag() | if fingerprints { FINGERPRINTS } else { 0 }];
         out.extend(self.board_id);
         out.extend(request.range.start.to_le_bytes());
@@ -93,7 +86,7 @@ impl<P> DigestHeader<P> {
         out
     }
 
-    /// The same with another plan.
+    /// Returns the header with another plan.
     pub(crate) fn with_plan<Q>(self, plan: Q) -> DigestHeader<Q> {
         DigestHeader {
             key_id: self.key_id,
@@ -104,14 +97,14 @@ impl<P> DigestHeader<P> {
         }
     }
 
-    /// The frame around it.
+    /// Returns the header of the digest's frame.
     pub(crate) fn frame(&self, params: &str) -> FrameHeader {
         FrameHeader::new(Kind::Digest, params, self.key_id)
     }
 }
 
 impl DigestHeader<Request> {
-    /// Reads the bytes in front of the ciphertexts: scheme, kind of clues and header.
+    /// Reads the header's bytes: scheme, kind of clues and the rest.
     ///
     /// Errors: `Length`, `UnknownScheme`, `IndexPayload`, `Sealing`.
     pub(crate) fn decode(
@@ -149,11 +142,11 @@ impl DigestHeader<Request> {
     }
 }
 
-/// How ciphertexts stand in a file: masks, and as many parts behind each as share it.
+/// The packing of ciphertexts in a file: each mask, followed by the parts that share it.
 pub(crate) struct Packing {
     /// Coefficients of a mask.
     pub(crate) n: usize,
-    /// Parts that share a mask.
+    /// Number of parts that share a mask.
     pub(crate) together: usize,
     /// Bits of a mask coefficient.
     pub(crate) mask_bits: u32,
@@ -162,12 +155,12 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    /// Bytes of a part.
+    /// Returns the length in bytes of a part of `len` coefficients.
     pub(crate) fn part_bytes(&self, len: usize) -> u64 {
         packed_len(len, self.body_bits).expect("rows fit memory") as u64
     }
 
-    /// Bytes of the masks of so many parts.
+    /// Returns the length in bytes of the masks of this number of parts.
     pub(crate) fn mask_bytes(&self, parts: usize) -> u64 {
         let mask = packed_len(self.n, self.mask_bits).expect("rows fit memory") as u64;
         mask * parts.div_ceil(self.together) as u64
@@ -182,9 +175,9 @@ impl Packing {
         }
     }
 
-    /// Reads parts of these lengths. Panics: when bytes are missing.
+    /// Reads parts of these lengths.
     ///
-    /// Errors: `Frame` (padding).
+    /// Errors: `Frame` (padding).   Panics: if bytes are missing.
     pub(crate) fn read(
         &self,
         parts: impl Iterator<Item = usize>,
@@ -214,7 +207,7 @@ impl Packing {
     }
 }
 
-/// What checksums of a message's payload are made of: 64 bits of BLAKE3.
+/// Returns 64 bits of BLAKE3 of a message's index and payload, from which checksums are made.
 pub(crate) fn checksum_word(index: u64, payload: &[u8]) -> u64 {
     let mut hasher = blake3::Hasher::new_derive_key("omr payload checksum v1");
     hasher.update(&index.to_le_bytes());

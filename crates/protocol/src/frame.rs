@@ -1,4 +1,4 @@
-//! The one container of every file: a checked header, a body, a checksum.
+//! The container of every file: a checked header, a body and a checksum.
 //!
 //! ```text
 //! bytes   field              (all integers little endian)
@@ -14,9 +14,9 @@
 //! 32      file checksum      BLAKE3-derive-key("omr file v1") over everything above
 //! ```
 //!
-//! The header is checked before the body is touched, so a wrong file of 110 MB is refused after at
-//! most 105 bytes. The checksums find accidents; they are not keyed and stop no forger, so what
-//! parses a body must withstand any bytes.
+//! The header is checked before the body is read, so a wrong file of 110 MB is refused after at most 105 bytes. The
+//! checksums find accidental damage. They have no key and do not prevent forgery, so parsers of bodies must withstand
+//! any bytes.
 
 mod bits;
 mod error;
@@ -36,13 +36,13 @@ pub use header::{FORMAT_VERSION, FrameHeader, KEY_ID_BYTES, Kind, MAX_PARAMS_ID_
 pub use read::{FrameReader, Opened, read_frame};
 pub use write::{FrameWriter, write_frame, write_frame_vec};
 
-/// Magic, version, kind and the length byte of the parameter-set name.
+/// Length of magic, version, kind and the length byte of the parameter-set name.
 const PREFIX_BYTES: usize = 9;
-/// Key id, body length and header checksum.
+/// Length of key id, body length and header checksum.
 const SUFFIX_BYTES: usize = KEY_ID_BYTES + 8 + HEADER_SUM_BYTES;
 const HEADER_SUM_BYTES: usize = 8;
 const FILE_SUM_BYTES: usize = blake3::OUT_LEN;
-/// Large enough for BLAKE3 to use its widest vectors when callers read or write a few bytes a time.
+/// Large enough for BLAKE3 to use its widest vectors when callers read or write a few bytes at a time.
 const BUFFER_BYTES: usize = 1 << 16;
 
 fn file_hasher() -> blake3::Hasher {

@@ -2,7 +2,7 @@
 
 pub use omr_errors::hex;
 
-/// The bytes of exactly so many hexadecimal digits, of either case; `None` of any other text.
+/// Returns the bytes of exactly `2 N` hexadecimal digits of either case; `None` for any other text.
 ///
 /// ```
 /// assert_eq!(omr_protocol::from_hex("001FA0"), Some([0, 0x1f, 0xa0]));

@@ -1,5 +1,5 @@
-//! InstantOMR: one message at a time (its parameters, the plan of a digest, the detector's key, the digest's file,
-//! the file of a session).
+//! InstantOMR, which processes one message at a time: its parameters, the plan and the file of a digest, the detector's
+//! key and the file of a session.
 
 mod code;
 mod digest;

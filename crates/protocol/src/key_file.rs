@@ -1,4 +1,4 @@
-//! What key files of every scheme share: polynomials at the exact width of their residues.
+//! Parts that key files of every scheme have: polynomials whose residues are stored with their exact number of bits.
 
 use crate::frame::{FrameError, Opened, pack_bits, packed_len, unpack_bits};
 use crate::{EngineKind, ParamSet, ParamsError};
@@ -6,23 +6,23 @@ use omr_errors::Mismatch;
 use omr_ring::{Basis, Eval, Poly, Ring};
 use std::io::{Chain, Cursor, Read, Write};
 
-/// A detection key that cannot be used.
+/// A detection key that was refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DetectionKeyError {
     /// A residue is not below its prime.
     #[error("expected key residues below {}, found {}", .0.expected, .0.found)]
     Residue(Mismatch<u64>),
-    /// The file's length does not fit the parameter set.
+    /// The length of the file does not fit the parameter set.
     #[error("expected a detection key of {} bytes, found {}", .0.expected, .0.found)]
     Length(Mismatch<u64>),
-    /// The file around it.
+    /// The frame of the file is wrong.
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// The set lacks the key's engine.
     #[error(transparent)]
     Params(#[from] ParamsError),
-    /// The engine could not take the key.
+    /// The engine could not load the key.
     #[error("{0}")]
     Engine(String),
 }
@@ -34,27 +34,27 @@ impl From<std::io::Error> for DetectionKeyError {
 }
 
 impl DetectionKeyError {
-    /// Whether the file could not be read, which may pass, rather than held no such key.
+    /// Returns whether the error is a failure to read the file, which may be temporary, rather than wrong content.
     #[must_use]
     pub fn is_unread(&self) -> bool {
         matches!(self, Self::Frame(FrameError::Io(_)))
     }
 }
 
-/// The file of a detection key whose header was read.
+/// The file of a detection key whose header has been read.
 pub struct KeyFile<R> {
     /// The engine that the key is for.
     pub kind: EngineKind,
-    /// The key's id, which stands in the digests that are made with it.
+    /// The key's id, which digests made with the key contain.
     pub key_id: [u8; 16],
-    /// The whole file, its header again.
+    /// A reader of the whole file, including the header.
     pub reader: Chain<Cursor<Vec<u8>>, R>,
 }
 
 impl<R: Read> KeyFile<R> {
-    /// Reads the header of the file of a key of a set.
+    /// Reads the header of the file of a detection key.
     ///
-    /// Errors: `Frame` for a file that cannot be read, is no detection key, or is one of another set.
+    /// Errors: `Frame` if the file cannot be read, is no detection key, or belongs to another set.
     pub fn open(file: R, set: &ParamSet) -> Result<Self, DetectionKeyError> {
         let kinds = EngineKind::ALL.map(EngineKind::key_file);
         let Opened { header, reader, .. } = Opened::new::<DetectionKeyError>(file, &kinds)?;
@@ -68,15 +68,17 @@ impl<R: Read> KeyFile<R> {
     }
 }
 
-/// Writes a body of a key's part.
+/// A function that writes one body of a part of a key.
 pub type WriteBody<'a> = dyn FnMut(&Poly<Eval>) -> Result<(), DetectionKeyError> + 'a;
 
-/// Bytes of a row modulo one of the ring's primes.
+/// Returns the length in bytes of a row modulo one of the ring's primes.
 pub fn row_bytes(ring: &Ring, id: usize) -> usize {
     packed_len(ring.n(), ring.modulus(id).bits()).expect("rows fit memory")
 }
 
-/// Writes a polynomial's rows at their exact width. Errors: those of the writer.
+/// Writes a polynomial's rows, each residue with its exact number of bits.
+///
+/// Errors: those of the writer.
 pub fn write_poly(ring: &Ring, poly: &Poly<Eval>, out: &mut impl Write) -> std::io::Result<()> {
     let mut bytes = Vec::new();
     for (i, &id) in poly.basis().ids().iter().enumerate() {
@@ -87,10 +89,13 @@ pub fn write_poly(ring: &Ring, poly: &Poly<Eval>, out: &mut impl Write) -> std::
     Ok(())
 }
 
-/// Residues that are read, unpacked and checked together, in cache: whole bytes whatever their width.
+/// Number of residues that are read, unpacked and checked together, in cache. It is a multiple of eight, so that pieces
+/// end at byte boundaries.
 const PIECE: usize = 1 << 13;
 
-/// Reads what [`write_poly`] wrote. Errors: `Residue`, those of the reader.
+/// Reads a polynomial that [`write_poly`] wrote.
+///
+/// Errors: `Residue`, those of the reader.
 pub fn read_poly(
     ring: &Ring,
     basis: &Basis,
@@ -113,14 +118,16 @@ pub fn read_poly(
 
 /// Checks that residues of at most 63 bits are below a modulus.
 ///
-/// Errors: `Residue`, of the first that is not.
+/// Errors: `Residue` with the first that is not.
 fn check_residues(residues: &[u64], modulus: u64) -> Result<(), DetectionKeyError> {
-    // The top bit of a difference says which is larger: no branch a residue.
+    // The top bit of a difference shows which number is larger, without a branch for each residue.
     let over = |over, &x: &u64| over | (modulus - 1).wrapping_sub(x);
     if residues.iter().fold(0, over) >> 63 == 0 {
         return Ok(());
     }
     let found = residues.iter().find(|&&x| x >= modulus);
-    let found = *found.expect("one of them is over");
-    Err(DetectionKeyError::Residue(Mismatch::new(modulus, found)))
+    Err(DetectionKeyError::Residue(Mismatch::new(
+        modulus,
+        *found.expect("one of them is over"),
+    )))
 }

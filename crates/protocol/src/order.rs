@@ -1,6 +1,6 @@
-//! Which request is that for a batch whose digest an order had made.
+//! Ids of the requests that an order for every full batch leads to.
 
-/// The request id of the digest of the batch that begins with message `start`.
+/// Returns the request id of the digest of the batch that begins with message `start`.
 #[must_use]
 pub fn order_batch_id(request_id: &[u8; 16], start: u64) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new_derive_key("omr order v1 batch");

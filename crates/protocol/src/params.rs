@@ -1,5 +1,5 @@
-//! Parameter sets: clues, the engines that serve them, and what is asked of all of them. Schemes have their own
-//! parts: [`crate::sophomr::Params`], [`crate::instantomr::InstantParams`].
+//! Parameter sets: clues and the engines that can process them. Schemes have their own parts:
+//! [`crate::sophomr::Params`], [`crate::instantomr::InstantParams`].
 
 mod clue;
 mod published;
@@ -16,11 +16,11 @@ pub use set::{ParamSet, SetSpec};
 use omr_errors::Mismatch;
 use omr_ring::RingError;
 
-/// What can be wrong with parameters.
+/// An error in parameters.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParamsError {
-    /// No published set has this name. The sets that new keys usually have are expected, and one of a similar name.
+    /// No published set has this name. The message lists the secure sets and a similar name.
     #[error("expected one of the parameter sets {}, found {:?}; `omr params list` names all", .0.expected, .0.found)]
     Unknown(Mismatch<String>),
     /// The set lacks an engine.
@@ -43,21 +43,21 @@ pub enum ParamsError {
         /// The key's modulus.
         found: f64,
     },
-    /// A clue's secret below 128 bits of security, or one that nobody estimated.
+    /// A clue's secret has less than 128 bits of security, or no estimate is known.
     #[error("expected clues of at least 128 bits of security, found {found:.1} for the {part}")]
     WeakClue {
-        /// What is weak.
+        /// The part of clues that is weak.
         part: &'static str,
-        /// Its bits of security; 0 where none are known.
+        /// Bits of security of this part; 0 if no estimate is known.
         found: f64,
     },
-    /// Dimensions that do not fit each other.
+    /// Dimensions do not fit each other.
     #[error("dimension: {0}")]
     Dimension(Mismatch<&'static str, usize>),
     /// A prime does not exist or does not fit.
     #[error(transparent)]
     Ring(#[from] RingError),
-    /// Numbers of packing and opening that do not fit each other.
+    /// Parameters of packing and opening do not fit each other.
     #[error(transparent)]
     Opening(#[from] omr_opening::OpeningError),
     /// The sparse-recovery code does not fit the plaintext modulus.
@@ -65,6 +65,8 @@ pub enum ParamsError {
     Codec(#[from] omr_codec::CodecError),
 }
 
+/// Checks a dimension.
+///
 /// Errors: `Dimension` unless `ok`.
 pub fn dimension(ok: bool, expected: &'static str, found: usize) -> Result<(), ParamsError> {
     if ok {
@@ -74,8 +76,8 @@ pub fn dimension(ok: bool, expected: &'static str, found: usize) -> Result<(), P
     }
 }
 
-/// The set of boards, servers and keys unless another one is named. Both engines can work on its clues.
+/// The parameter set of boards, servers and keys unless another one is named. Both engines can process its clues.
 pub const DEFAULT: &str = "hybrid-v4";
 
-/// The set of SophOMR alone, for measurements. Its circuit is that of [`DEFAULT`].
+/// The parameter set of SophOMR alone, for measurements. It has the circuit of [`DEFAULT`].
 pub const SOPHOMR: &str = "sophomr-v5";

@@ -1,15 +1,15 @@
-//! Which slot each message of a batch takes, and with which sign.
+//! The slot and the sign of each message of a batch.
 
 use omr_ring::Xof;
 use rand_core::Rng;
 
-/// Bytes of the seed of all placements of a digest.
+/// Length in bytes of the seed of all placements of a digest.
 pub const SEED_BYTES: usize = 32;
 
 /// A random permutation of the slots of one batch.
 ///
-/// Senders fix their bytes before the detector draws the seed, so that they choose what a batch
-/// holds but not where: see docs/security/failures.md.
+/// Senders post before the detector draws the seed, so they can choose the messages of a batch but not their slots: see
+/// docs/security/failures.md.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     slot: Vec<u32>,
@@ -19,9 +19,10 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// The permutation of batch `batch` (counted over the whole digest) of `slots` slots: Fisher
-    /// and Yates, from the last message down. Time: variable, of public values.
+    /// Draws the permutation of `slots` slots for batch `batch`, counted over the whole digest (Fisher and Yates, from
+    /// the last message down).
     ///
+    /// Time:   variable, of public values.
     /// Panics: for 2^32 slots or more.
     pub fn new(seed: &[u8; SEED_BYTES], batch: usize, slots: usize) -> Self {
         let count = u32::try_from(slots).expect("slots fit 32 bits");
@@ -53,23 +54,23 @@ impl Placement {
         (0..self.slot.len()).map(bit).collect()
     }
 
-    /// For each message of the batch, by its number from 0: its slot.
+    /// Returns the slot of each message of the batch, by the message's number from 0.
     pub fn slots(&self) -> &[u32] {
         &self.slot
     }
 
-    /// For each slot: the number of its message in the batch. A batch that is not full has slots
-    /// whose message does not exist.
+    /// Returns the number of each slot's message in the batch. Messages of some slots do not exist if the batch is not
+    /// full.
     pub fn messages(&self) -> &[u32] {
         &self.message
     }
 }
 
-/// Uniform numbers from a stream of 32-bit words.
+/// A source of uniform numbers from a stream of 32-bit words.
 struct Draw<R>(R);
 
 impl<R: Rng> Draw<R> {
-    /// Uniform below `bound`, without bias (Lemire 2019).
+    /// Returns a uniform number below `bound`, without bias (Lemire 2019).
     fn below(&mut self, bound: u32) -> u32 {
         let least = bound.wrapping_neg() % bound;
         loop {
@@ -122,7 +123,7 @@ mod tests {
         assert_ne!(of(1, 0), of(2, 0));
     }
 
-    /// Words whose product falls in the uneven part are drawn again.
+    /// Words whose product falls in the uneven part are rejected.
     #[test]
     fn uneven_words_are_dropped() {
         struct Words(Vec<u32>);
@@ -141,11 +142,11 @@ mod tests {
         // 2^32 mod 3 = 1: of the words 0 and 2^31 only the first is uneven.
         assert_eq!(Draw(Words(vec![1 << 31, 0])).below(3), 1);
         assert_eq!(Draw(Words(vec![u32::MAX])).below(3), 2);
-        // A power of two divides 2^32: nothing is dropped.
+        // A power of two divides 2^32, so no word is rejected.
         assert_eq!(Draw(Words(vec![0])).below(4), 0);
     }
 
-    /// All 24 orders of 4 messages, equally often: 23 degrees of freedom, 4.5 deviations.
+    /// All 24 orders of 4 messages are equally frequent, within 4.5 deviations at 23 degrees of freedom.
     #[test]
     fn all_orders_are_equally_likely() {
         const DRAWS: usize = 24_000;

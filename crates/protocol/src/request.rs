@@ -1,23 +1,23 @@
-//! What a digest of any scheme is asked to cover, and why it cannot be made.
+//! The request that a digest of any scheme answers, and errors of requests that no digest can answer.
 
 use crate::Scheme;
 use omr_errors::Mismatch;
 use std::ops::Range;
 
-/// Largest number of pertinent messages that one digest may carry.
+/// Largest number of pertinent messages in one digest.
 pub const MAX_BOUND: usize = 4096;
 
-/// Largest payload a message may have.
+/// Largest payload of a message, in bytes.
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
 
-/// A digest that cannot be made.
+/// An error of a request that no digest can answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
     /// The bound is 0 or too large.
     #[error("expected a bound of 1 to {MAX_BOUND} pertinent messages, found {0}")]
     Bound(usize),
-    /// The bound is 0 or larger than the set's engines serve.
+    /// The bound is 0 or larger than the engines of the set support.
     #[error(
         "expected a bound of 1 to {limit} pertinent messages for {scheme} with {set}, found {found}: {}",
         advice(*limit)
@@ -32,7 +32,7 @@ pub enum PlanError {
         /// The bound.
         found: usize,
     },
-    /// The set has not what the scheme works with.
+    /// The set lacks an engine of the scheme.
     #[error("expected a parameter set that serves {scheme}, found {set}, which does not")]
     NoEngine {
         /// The set.
@@ -43,7 +43,7 @@ pub enum PlanError {
     /// The payload size, in bytes, is 0 or too large.
     #[error("expected payloads of 1 to {MAX_PAYLOAD_BYTES} bytes, found {0}")]
     Payload(usize),
-    /// No message in the range.
+    /// The range has no message.
     #[error("expected a range with at least one message, found {start}..{end}")]
     EmptyRange {
         /// First message.
@@ -51,12 +51,12 @@ pub enum PlanError {
         /// One past the last.
         end: u64,
     },
-    /// More messages than one digest may cover.
+    /// The range has more messages than one digest can cover.
     #[error("expected a range of at most {} messages, found {}: ask for several digests", .0.expected, .0.found)]
     LongRange(Mismatch<u64>),
 }
 
-/// What to do about a bound above a limit.
+/// Returns advice about a bound above a limit.
 fn advice(limit: usize) -> String {
     if limit < MAX_BOUND {
         format!("ask for smaller ranges, or for SophOMR, which takes up to {MAX_BOUND}")
@@ -65,19 +65,19 @@ fn advice(limit: usize) -> String {
     }
 }
 
-/// What a digest is asked to cover.
+/// A request for a digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The messages.
+    /// The range of messages.
     pub range: Range<u64>,
-    /// The bound on pertinent messages, for each group.
+    /// The bound on pertinent messages of each group.
     pub bound: usize,
-    /// Bytes of a payload, or `None` for indices only.
+    /// Length in bytes of a payload, or `None` for indices only.
     pub payload_bytes: Option<usize>,
 }
 
 impl Request {
-    /// A digest of the messages of a range, with payloads of so many bytes or without.
+    /// Makes a request for a digest of a range of messages, with payloads of this length or with indices only.
     pub const fn new(range: Range<u64>, bound: usize, payload_bytes: Option<usize>) -> Self {
         Self {
             range,

@@ -1,4 +1,4 @@
-//! A digest of any scheme, as one file.
+//! A response of any scheme, which is one file with one or two digests.
 
 use crate::frame::{self, FrameHeader, Kind};
 use crate::instantomr::InstantDigest;
@@ -6,24 +6,24 @@ use crate::sophomr::Digest;
 use crate::{DigestError, ParamSet, Request, Scheme, Sealing};
 use omr_errors::Mismatch;
 
-/// What a detector answers, whatever the scheme.
+/// A detector's response.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Response {
-    /// SophOMR or SophOMD.
+    /// A digest of SophOMR or SophOMD.
     Sophomr(Digest),
-    /// InstantOMR or InstantOMD.
+    /// A digest of InstantOMR or InstantOMD.
     Instantomr(InstantDigest),
-    /// Full batches, then the rest.
+    /// A digest of full batches by SophOMR, and one of the remaining messages by InstantOMR.
     Hybrid(Digest, InstantDigest),
 }
 
 impl Response {
-    /// One response of digests of ranges that follow one another, in the order of the board. `None` for digests that no
-    /// scheme joins.
+    /// Joins digests of consecutive ranges, in the order of the board, to one response. Returns `None` if no scheme has
+    /// this combination.
     #[must_use]
     pub fn joined(digests: Vec<Self>) -> Option<Self> {
-        let mut digests = digests.into_iter();
-        match (digests.next()?, digests.next(), digests.next()) {
+        let mut rest = digests.into_iter();
+        match (rest.next()?, rest.next(), rest.next()) {
             (one, None, _) => Some(one),
             (Self::Sophomr(batches), Some(Self::Instantomr(instantomr)), None) => {
                 Some(Self::Hybrid(batches, instantomr))
@@ -32,7 +32,7 @@ impl Response {
         }
     }
 
-    /// How it was made.
+    /// Returns the scheme.
     pub fn scheme(&self) -> Scheme {
         match self {
             Self::Sophomr(digest) => Scheme::sophomr(digest.header.plan.payload_bytes().is_some()),
@@ -41,7 +41,7 @@ impl Response {
         }
     }
 
-    /// Messages, bound and payload size, of both digests together.
+    /// Returns the range of messages, the bound and the payload size, over both digests if there are two.
     pub fn request(&self) -> Request {
         match self {
             Self::Sophomr(digest) => digest.header.plan.request().clone(),
@@ -54,7 +54,7 @@ impl Response {
         }
     }
 
-    /// Whether payloads have the fingerprints of their clues beside them.
+    /// Returns whether payloads come with fingerprints of their clues.
     pub fn has_fingerprints(&self) -> bool {
         match self {
             Self::Sophomr(digest) | Self::Hybrid(digest, _) => {
@@ -64,7 +64,7 @@ impl Response {
         }
     }
 
-    /// The most messages that it can hold: the bounds of all groups together.
+    /// Returns the largest number of messages that the response can contain: the sum of the bounds of all groups.
     pub fn places(&self) -> usize {
         let sophomr = |digest: &Digest| digest.header.plan.groups() * digest.header.plan.bound();
         let instantomr =
@@ -76,7 +76,7 @@ impl Response {
         }
     }
 
-    /// The board it was made of.
+    /// Returns the id of the board whose messages the response covers.
     pub fn board_id(&self) -> [u8; 16] {
         match self {
             Self::Sophomr(digest) | Self::Hybrid(digest, _) => digest.header.board_id,
@@ -84,7 +84,7 @@ impl Response {
         }
     }
 
-    /// How the board's payloads are sealed.
+    /// Returns the sealing of the board's payloads.
     pub fn sealing(&self) -> Sealing {
         match self {
             Self::Sophomr(digest) | Self::Hybrid(digest, _) => digest.header.sealing,
@@ -92,8 +92,8 @@ impl Response {
         }
     }
 
-    /// The file: that of the digest, or for two of them a scheme's number, the length of the first
-    /// and both files, framed.
+    /// Returns the file: that of the digest, or, for two digests, a frame with the scheme's number, the length of the
+    /// first file and both files.
     pub fn to_bytes(&self, set: &ParamSet) -> Result<Vec<u8>, DigestError> {
         let (sophomr, instantomr) = match self {
             Self::Sophomr(digest) => return digest.to_bytes(set.sophomr_recipient()?),
@@ -109,10 +109,10 @@ impl Response {
         Ok(frame::write_frame_vec(&header, &body)?)
     }
 
-    /// Reads the file.
+    /// Reads a response's file.
     ///
-    /// Errors: those of the digests; `Params` where the set has no such engine; `Parts` where two
-    /// digests do not follow one another.
+    /// Errors: those of the digests; `Params` if the set lacks an engine; `Parts` if two digests do not follow one
+    /// another.
     pub fn from_bytes(set: &ParamSet, bytes: &[u8]) -> Result<Self, DigestError> {
         let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Digest, 1 << 33)?;
         file.expect_params(set.name())?;
@@ -131,8 +131,8 @@ impl Response {
 
     fn both(set: &ParamSet, body: &[u8]) -> Result<Self, DigestError> {
         let short = || DigestError::Length(Mismatch::new(8, body.len() as u64));
-        let (length, rest) = body.split_first_chunk::<8>().ok_or_else(short)?;
-        let length = u64::from_le_bytes(*length);
+        let (length_bytes, rest) = body.split_first_chunk::<8>().ok_or_else(short)?;
+        let length = u64::from_le_bytes(*length_bytes);
         let split = usize::try_from(length)
             .ok()
             .and_then(|at| rest.split_at_checked(at));

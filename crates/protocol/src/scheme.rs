@@ -1,4 +1,4 @@
-//! The schemes behind a digest, one row of constants each, and the kinds of engines that they need.
+//! The schemes and the kinds of engines, each with its row of constants.
 
 use crate::DigestError;
 use crate::frame::Kind;
@@ -6,18 +6,17 @@ use omr_errors::Mismatch;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a detection key is for: each kind of engine has keys of its own. The number stands for the kind in records and
-/// in calls.
+/// A kind of engine, which has its own kind of detection keys. Records and calls contain its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum EngineKind {
-    /// SophOMR: batches of messages.
+    /// SophOMR, which processes batches of messages.
     Sophomr = 1,
-    /// InstantOMR: one message at a time.
+    /// InstantOMR, which processes one message at a time.
     Instantomr = 2,
 }
 
-/// All that is known of a kind of engine.
+/// The constants of a kind of engine.
 struct EngineRow {
     engine: EngineKind,
     title: &'static str,
@@ -25,7 +24,7 @@ struct EngineRow {
     key_name: &'static str,
 }
 
-/// By number, from 1: the order in which engines share a range.
+/// The rows by number, from 1. A range is divided between engines in this order.
 const ENGINES: [EngineRow; 2] = [
     EngineRow {
         engine: EngineKind::Sophomr,
@@ -42,7 +41,7 @@ const ENGINES: [EngineRow; 2] = [
 ];
 
 impl EngineKind {
-    /// Every kind, in the order in which they share a range.
+    /// Every kind, in the order in which engines divide a range.
     pub const ALL: [Self; ENGINES.len()] = {
         let mut all = [Self::Sophomr; ENGINES.len()];
         let mut i = 0;
@@ -58,37 +57,37 @@ impl EngineKind {
         &ENGINES[self as usize - 1]
     }
 
-    /// The number that stands for it.
+    /// Returns the kind's number.
     #[must_use]
     pub fn tag(self) -> u8 {
         self as u8
     }
 
-    /// The kind of a number.
+    /// Returns the kind with this number, if there is one.
     #[must_use]
     pub fn from_tag(tag: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|engine| engine.tag() == tag)
     }
 
-    /// The name that people read.
+    /// Returns the name of the kind in messages.
     #[must_use]
     pub fn title(self) -> &'static str {
         self.row().title
     }
 
-    /// The kind of its key files.
+    /// Returns the kind of the engine's key files.
     #[must_use]
     pub fn key_file(self) -> Kind {
         self.row().key_file
     }
 
-    /// Name of its key's file in a recipient's folder.
+    /// Returns the name of the key's file in a recipient's folder.
     #[must_use]
     pub fn key_name(self) -> &'static str {
         self.row().key_name
     }
 
-    /// The engine whose key has this name in a recipient's folder.
+    /// Returns the engine whose key file has this name in a recipient's folder.
     #[must_use]
     pub fn of_key_name(name: &str) -> Option<Self> {
         Self::ALL
@@ -96,7 +95,7 @@ impl EngineKind {
             .find(|engine| engine.key_name() == name)
     }
 
-    /// The engine that a file is a key for; `None` where it is another kind of file.
+    /// Returns the engine whose key a file of this kind contains; `None` for files that are no detection keys.
     #[must_use]
     pub fn of_key_file(file: Kind) -> Option<Self> {
         Self::ALL
@@ -111,41 +110,41 @@ impl fmt::Display for EngineKind {
     }
 }
 
-/// How a digest is made, and what it holds. The number stands for the scheme in files.
+/// A scheme: the engines that make a digest, and whether it contains payloads or indices. Files contain its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Scheme {
-    /// Payloads, by batches.
+    /// Payloads, by SophOMR in batches.
     Sophomr = 1,
-    /// Indices, by batches.
+    /// Indices, by SophOMR in batches.
     Sophomd = 2,
-    /// Payloads, message by message.
+    /// Payloads, by InstantOMR message by message.
     Instantomr = 3,
-    /// Indices, message by message.
+    /// Indices, by InstantOMR message by message.
     Instantomd = 4,
-    /// Full batches by SophOMR, the rest by InstantOMR: two digests in one file.
+    /// Full batches by SophOMR and the remaining messages by InstantOMR: two digests in one file.
     Hybrid = 5,
 }
 
-/// What a digest holds.
+/// The contents of a scheme's digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
     Payloads,
     Indices,
-    /// The one or the other.
+    /// Payloads or indices.
     Either,
 }
 
-/// All that is known of a scheme.
+/// The constants of a scheme.
 struct Row {
     scheme: Scheme,
     name: &'static str,
-    /// In the order in which they share a range.
+    /// Engines in the order in which they divide a range.
     engines: &'static [EngineKind],
     holds: Holds,
 }
 
-/// By number, from 1.
+/// The rows by number, from 1.
 const ROWS: [Row; 5] = {
     use EngineKind::{Instantomr, Sophomr};
     use Holds::{Either, Indices, Payloads};
@@ -172,7 +171,7 @@ const fn row(
     }
 }
 
-/// No scheme has this name.
+/// An error: no scheme has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected scheme {}, found {found:?}", names())]
 pub struct SchemeError {
@@ -180,7 +179,7 @@ pub struct SchemeError {
     pub found: String,
 }
 
-/// The names of all schemes.
+/// Returns the names of all schemes.
 fn names() -> String {
     let [first @ .., last] = Scheme::ALL.map(Scheme::name);
     format!("{} or {last}", first.join(", "))
@@ -203,25 +202,25 @@ impl Scheme {
         &ROWS[self as usize - 1]
     }
 
-    /// The number that stands for it in files.
+    /// Returns the scheme's number.
     #[must_use]
     pub fn tag(self) -> u8 {
         self as u8
     }
 
-    /// The scheme of a number.
+    /// Returns the scheme with this number, if there is one.
     #[must_use]
     pub fn from_tag(tag: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|scheme| scheme.tag() == tag)
     }
 
-    /// The name that people write.
+    /// Returns the scheme's name in options and messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The scheme of these engines, in any order, for payloads or indices. `None` where no scheme has them.
+    /// Returns the scheme of these engines, in any order, for payloads or indices; `None` if there is none.
     #[must_use]
     pub fn of_engines(engines: &[EngineKind], payloads: bool) -> Option<Self> {
         let same = |row: &&Row| {
@@ -232,7 +231,7 @@ impl Scheme {
         rows.find(|row| row.holds(payloads)).map(|row| row.scheme)
     }
 
-    /// SophOMR with or without payloads.
+    /// Returns the scheme of SophOMR with or without payloads.
     #[must_use]
     pub fn sophomr(payloads: bool) -> Self {
         if payloads {
@@ -242,7 +241,7 @@ impl Scheme {
         }
     }
 
-    /// InstantOMR with or without payloads.
+    /// Returns the scheme of InstantOMR with or without payloads.
     #[must_use]
     pub fn instantomr(payloads: bool) -> Self {
         if payloads {
@@ -252,24 +251,24 @@ impl Scheme {
         }
     }
 
-    /// The engines that have a part in it, whose detection keys it takes, in the order in which they share a range.
+    /// Returns the engines of the scheme, in the order in which they divide a range.
     #[must_use]
     pub fn engines(self) -> &'static [EngineKind] {
         self.row().engines
     }
 
-    /// Whether digests hold indices alone.
+    /// Returns whether digests contain indices only.
     #[must_use]
     pub fn is_for_indices(self) -> bool {
         self.row().holds == Holds::Indices
     }
 
-    /// Whether its file is one digest of payloads, which fingerprints of clues may stand in.
+    /// Returns whether the file is one digest of payloads, which may contain fingerprints of clues.
     pub(crate) fn may_have_fingerprints(self) -> bool {
         self.row().holds == Holds::Payloads
     }
 
-    /// Checks that a digest or session is InstantOMR's alone.
+    /// Checks that a digest or session is of InstantOMR alone.
     ///
     /// Errors: `Scheme`.
     pub(crate) fn expect_instantomr(self) -> Result<(), DigestError> {
@@ -333,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_told_all_names() {
+    fn an_unknown_name_is_answered_with_all_names() {
         let error = "omr".parse::<Scheme>().unwrap_err().to_string();
         let expected =
             "expected scheme sophomr, sophomd, instantomr, instantomd or hybrid, found \"omr\"";

@@ -1,4 +1,4 @@
-//! How payloads are encrypted to the recipient.
+//! The ways in which payloads are encrypted to the recipient.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,11 +6,11 @@ use std::str::FromStr;
 /// The encryption of a payload to its recipient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sealing {
-    /// None: the payload is already encrypted, or public.
+    /// No encryption: the payload is already encrypted, or public.
     None,
     /// HPKE base mode with X25519, HKDF-SHA256 and ChaCha20-Poly1305 (RFC 9180).
     HpkeX25519,
-    /// The same with the hybrid X-Wing (ML-KEM-768 and X25519) in place of X25519.
+    /// HPKE base mode with the hybrid X-Wing (ML-KEM-768 and X25519) in place of X25519.
     XWing,
 }
 
@@ -30,7 +30,7 @@ impl Sealing {
     /// Every sealing.
     pub const ALL: [Self; 3] = [Self::None, Self::HpkeX25519, Self::XWing];
 
-    /// The number that stands for it in files.
+    /// Returns the number of the sealing in files.
     #[must_use]
     pub fn tag(self) -> u8 {
         match self {
@@ -40,7 +40,7 @@ impl Sealing {
         }
     }
 
-    /// The name that people write.
+    /// Returns the name of the sealing in options.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl Sealing {
         }
     }
 
-    /// Bytes that sealing adds to a plaintext: encapsulated key and tag.
+    /// Returns the number of bytes that sealing adds to a plaintext: the encapsulated key and the tag.
     #[must_use]
     pub fn overhead(self) -> usize {
         match self {
@@ -60,7 +60,7 @@ impl Sealing {
         }
     }
 
-    /// Bytes of the recipient's public key for it.
+    /// Returns the length in bytes of the recipient's public key for the sealing.
     #[must_use]
     pub fn public_key_bytes(self) -> usize {
         match self {

@@ -1,4 +1,5 @@
-//! SophOMR: batches of messages at a time (its parameters, the plan of a digest, the detector's key, the digest's file).
+//! SophOMR, which processes messages in batches: its parameters, the plan and the file of a digest, and the detector's
+//! key.
 
 mod digest;
 mod epoch;

@@ -1,26 +1,26 @@
-//! Every so many-th message of a range: what a digest can cover in place of all of them.
+//! Strides, which are every n-th message of a range. A digest can cover a stride in place of the whole range.
 
 use std::ops::Range;
 
-/// Largest step of a stride that a detector serves.
+/// Largest step of a stride that a detector accepts.
 pub const MAX_STEP: u64 = 1 << 16;
 
-/// Messages `start`, `start + step`, `start + 2 step`, .. below `end`.
+/// The messages `start`, `start + step`, `start + 2 step`, .. below `end`.
 ///
-/// A digest of them counts them without gaps, from `start` on: its messages are [`Stride::range`], and
-/// [`Stride::index`] gives their places on the board. So a digest's format knows nothing of strides.
+/// A digest over a stride numbers its messages without gaps from `start` on: its range is [`Stride::range`], and
+/// [`Stride::index`] maps its numbers to places on the board. Digests have the same format with and without strides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stride {
     /// The first message.
     pub start: u64,
     /// One past the last message that there can be.
     pub end: u64,
-    /// From one message to the next; 0 is taken for 1: every message.
+    /// Distance from one message to the next; 0 has the meaning of 1, which is every message.
     pub step: u64,
 }
 
 impl Stride {
-    /// Every `step`-th message of a range.
+    /// Makes the stride of every `step`-th message of a range.
     #[must_use]
     pub fn new(range: Range<u64>, step: u64) -> Self {
         Self {
@@ -30,41 +30,41 @@ impl Stride {
         }
     }
 
-    /// The messages of a range whose place leaves `rest` when divided by `step`.
+    /// Makes the stride of the messages of a range whose place is `rest` modulo `step`.
     #[must_use]
     pub fn of_class(range: Range<u64>, step: u64, rest: u64) -> Self {
-        let step = step.max(1);
-        let first = range.start % step;
-        let skipped = (rest % step + step - first) % step;
+        let modulus = step.max(1);
+        let first = range.start % modulus;
+        let skipped = (rest % modulus + modulus - first) % modulus;
         let start = range.start.saturating_add(skipped).min(range.end);
-        Self::new(start..range.end, step)
+        Self::new(start..range.end, modulus)
     }
 
-    /// From one message to the next.
+    /// Returns the distance from one message to the next.
     #[must_use]
     pub fn step(&self) -> u64 {
         self.step.max(1)
     }
 
-    /// How many messages there are.
+    /// Returns the number of messages.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.end.saturating_sub(self.start).div_ceil(self.step())
     }
 
-    /// Whether it leaves messages out.
+    /// Returns whether the stride leaves messages out.
     #[must_use]
     pub fn has_gaps(&self) -> bool {
         self.step() > 1
     }
 
-    /// The messages as a digest counts them.
+    /// Returns the range of numbers that a digest uses for the messages.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
         self.start..self.start + self.count()
     }
 
-    /// The place on the board of message `counted` of a digest.
+    /// Returns the place on the board of the message with number `counted` in a digest.
     #[must_use]
     pub fn index(&self, counted: u64) -> u64 {
         self.start.saturating_add(
@@ -74,27 +74,27 @@ impl Stride {
         )
     }
 
-    /// Whether the message at a place on the board is one of them.
+    /// Returns whether the message at a place on the board belongs to the stride.
     #[must_use]
     pub fn contains(&self, index: u64) -> bool {
         (self.start..self.end).contains(&index) && (index - self.start).is_multiple_of(self.step())
     }
 
-    /// The messages that a digest counts as those of `counted`.
+    /// Returns the messages with the numbers `counted` in a digest.
     #[must_use]
     pub fn part(&self, counted: Range<u64>) -> Self {
         let end = self.index(counted.end).min(self.end);
         Self::new(self.index(counted.start)..end, self.step())
     }
 
-    /// It in pieces of at most `most` messages, in their order.
+    /// Splits the stride into pieces of at most `most` messages, in order.
     pub fn pieces(&self, most: u64) -> impl Iterator<Item = Self> + use<> {
-        let (stride, most) = (*self, most.max(1));
+        let (stride, size) = (*self, most.max(1));
         let counted = stride.range();
         let starts = counted
             .clone()
-            .step_by(usize::try_from(most).unwrap_or(usize::MAX));
-        starts.map(move |start| stride.part(start..start.saturating_add(most).min(counted.end)))
+            .step_by(usize::try_from(size).unwrap_or(usize::MAX));
+        starts.map(move |start| stride.part(start..start.saturating_add(size).min(counted.end)))
     }
 }
 

@@ -9,17 +9,17 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Why a key cannot be used.
+/// An error of loading a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// The key could not be read.
+    /// Reading the key failed.
     #[error("reading the key: {0}")]
     Read(#[from] std::io::Error),
-    /// The file is no key of the set.
+    /// The file is no key of the parameter set.
     #[error(transparent)]
     Key(#[from] DetectionKeyError),
-    /// There is no engine on the card that was asked for.
+    /// The requested card has no engine.
     #[error(transparent)]
     Cards(#[from] CardsError),
     /// The key is for another engine than the unit states.
@@ -28,7 +28,7 @@ pub enum KeyError {
 }
 
 impl KeyError {
-    /// Whether the key could not be read, which may pass.
+    /// Returns whether reading the key failed, which may be temporary.
     #[must_use]
     pub fn may_pass(&self) -> bool {
         match self {
@@ -39,16 +39,16 @@ impl KeyError {
     }
 }
 
-/// Keys read lately.
+/// Recently used keys.
 #[derive(Default)]
 pub struct Keys {
-    /// The latest last.
+    /// The keys, with the last used at the end.
     kept: VecDeque<([u8; 32], Arc<dyn Loaded>)>,
     loading: Duration,
 }
 
 impl Keys {
-    /// A key, read unless it is here; then there are at most `room` of them.
+    /// Returns a key, after reading it unless it is in memory. Then there are at most `room` keys.
     ///
     /// Errors: any `KeyError`.
     pub(crate) fn load(
@@ -62,7 +62,7 @@ impl Keys {
         if let Some(known) = self.held(key) {
             return Ok(known);
         }
-        // Room first: two keys at full size are much memory.
+        // Keys are dropped first: two keys at full size take much memory.
         self.keep(room.saturating_sub(1));
         let start = Instant::now();
         let mut file = opened(key, supplies, set)?;
@@ -73,7 +73,7 @@ impl Keys {
         Ok(loaded)
     }
 
-    /// A key that is here.
+    /// Returns a key that is in memory.
     pub(crate) fn held(&mut self, key: &KeyRef) -> Option<Arc<dyn Loaded>> {
         let known = self.kept.iter().position(|(known, _)| *known == key.hash);
         let entry = self.kept.remove(known?)?;
@@ -81,13 +81,13 @@ impl Keys {
         Some(entry.1)
     }
 
-    /// How long it took so far to read keys.
+    /// Returns the time spent on reading keys so far.
     #[must_use]
     pub const fn loading(&self) -> Duration {
         self.loading
     }
 
-    /// Drops all but so many, the oldest first.
+    /// Drops keys, the least recently used first, until there are at most `most`.
     pub fn keep(&mut self, most: usize) {
         while self.kept.len() > most {
             self.kept.pop_front();
@@ -95,7 +95,7 @@ impl Keys {
     }
 }
 
-/// The file of a key, which is of the kind that its unit says.
+/// Opens the file of a key, which must be for the engine that its unit states.
 ///
 /// Errors: `Read`, `Key`, `Kind`.
 pub(crate) fn opened(

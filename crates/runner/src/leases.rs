@@ -1,21 +1,21 @@
-//! Who hands out work, and who gives what it needs.
+//! Interfaces for leasing units of work and for reading keys and messages.
 
 use crate::{KeyError, KeyRef, Unit};
 use omr_detector::{MessageSource, Progress, Stages};
 use std::io::Read;
 use std::time::Duration;
 
-/// What a worker got when it asked for work.
+/// The answer to a request for work.
 pub enum Leased {
-    /// A unit, for as long as the lease lasts.
+    /// A unit, until the lease ends.
     Unit(Box<Unit>),
-    /// Nothing for now.
+    /// No unit at present.
     Nothing,
-    /// There will be none: the worker ends.
+    /// There will be no more units: the worker ends.
     Ended,
 }
 
-/// A digest and how long its run took.
+/// A digest and the duration of its run.
 pub struct Made {
     /// The digest's file.
     pub digest: Vec<u8>,
@@ -23,46 +23,46 @@ pub struct Made {
     pub seconds: f64,
 }
 
-/// Why there is no digest.
+/// The reason why there is no digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Not wanted any more, or the worker stops.
+    /// The digest is no longer wanted, or the worker stops.
     Stopped,
-    /// It cannot be done: what the client is told.
+    /// The digest cannot be made; this is the message for the client.
     Refused(String),
-    /// A key or messages could not be read, which may pass: what the client is told unless it does.
+    /// A key or messages could not be read, which may be temporary; this is the message for the client if it persists.
     Unread(String),
-    /// The card that digests are made on failed: what the client is told unless the processor does it.
+    /// The card failed; this is the message for the client unless the processor makes the digest.
     Card(String),
-    /// A bug, which the log has.
+    /// A panic, which the log contains.
     Panicked,
 }
 
-/// Hands out units and takes what became of them, job by job. A job is known by its place in its unit.
+/// A source of units that receives their results, job by job. A job is identified by its place in its unit.
 pub trait Leases: Sync {
-    /// Waits for a unit, for about so long at most.
+    /// Waits for a unit, at most for about `wait`.
     fn lease(&self, wait: Duration) -> Leased;
 
-    /// Where the progress of a job goes, and what says whether it is wanted.
+    /// Returns the object that receives the progress of a job and knows whether the job is still wanted.
     fn progress<'a>(&'a self, unit: &'a Unit, job: usize) -> Box<dyn Progress + Send + 'a>;
 
-    /// Takes the digest of a job.
+    /// Receives the digest of a job.
     fn complete(&self, unit: &Unit, job: usize, made: Made);
 
-    /// Hears that a job has no digest.
+    /// Called when a job has no digest.
     fn fail(&self, unit: &Unit, job: usize, failure: Failure);
 
-    /// Hears what a run for so many recipients took by stage.
+    /// Called with the seconds of each stage of a run, which may be for several recipients.
     fn ran(&self, unit: &Unit, stages: &Stages);
 }
 
-/// Gives keys and messages.
+/// A source of keys and messages.
 pub trait Supplies: Sync {
-    /// The file of a key. Where it is not what its hash names, the last read fails at the latest.
+    /// Opens the file of a key. If the content does not have the key's hash, the last read fails at the latest.
     ///
     /// Errors: `Read`.
     fn key(&self, key: &KeyRef) -> Result<Box<dyn Read + Send>, KeyError>;
 
-    /// The board's messages.
+    /// Returns the messages of the unit's board.
     fn messages(&self, unit: &Unit) -> Box<dyn MessageSource + Send + '_>;
 }

@@ -1,7 +1,9 @@
-//! Runs that make digests: what one of them does ([`Unit`]), who hands it out ([`Leases`]) and gives what it needs
-//! ([`Supplies`]), and how it is done ([`Worker`]). A server's own thread and a worker elsewhere do it alike.
+//! Runs that make digests: the work of a run ([`Unit`]), the interfaces for leasing units ([`Leases`]) and for reading
+//! keys and messages ([`Supplies`]), and the loop that runs units ([`Worker`]). Threads of a server and remote workers
+//! use the same code.
 //!
-//! A unit says all that a digest depends on, its seeds among it: whoever does it, the bytes are the same.
+//! A unit contains everything that determines a digest, including its seeds, so the digest's bytes do not depend on who
+//! makes it.
 #![forbid(unsafe_code)]
 
 mod keys;

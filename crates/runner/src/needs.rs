@@ -1,4 +1,4 @@
-//! The memory that a process needs to make digests, and how many recipients fit into what it has.
+//! The memory that a process needs to make digests, and the number of recipients that fit its memory.
 
 use omr_cuda::Cards;
 use omr_detector::memory::{Shape, key_bytes, run_bytes};
@@ -6,22 +6,22 @@ use omr_memory::Memory;
 use omr_protocol::{ClueKind, EngineKind, ParamSet};
 use std::sync::Arc;
 
-/// What decides the memory that digests take in a process.
+/// Properties that determine the memory of making digests.
 #[derive(Clone)]
 pub struct Needs {
     /// The board's parameter set.
     pub set: Arc<ParamSet>,
-    /// The kind of its clues.
+    /// The kind of the board's clues.
     pub clues: ClueKind,
-    /// Threads that work.
+    /// Number of threads.
     pub threads: usize,
-    /// Keys kept in memory from one run to the next, of all kinds.
+    /// Number of keys that stay in memory between runs.
     pub keys: usize,
 }
 
 impl Needs {
-    /// Bytes that are taken while a run of some engines makes digests for so many recipients of so many batches, the keys
-    /// that are kept among them.
+    /// Returns the bytes in use while a run of some engines makes digests for `recipients` recipients over `batches`
+    /// batches, including the keys that stay in memory.
     #[must_use]
     pub fn run(&self, engines: &[EngineKind], recipients: usize, batches: u64) -> u64 {
         let shape = Shape {
@@ -30,8 +30,10 @@ impl Needs {
             threads: self.threads,
         };
         // A set without an engine has no runs of it.
-        let works = |&engine: &EngineKind| run_bytes(&self.set, engine, self.clues, shape).ok();
-        let works: u64 = engines.iter().filter_map(works).sum();
+        let works: u64 = engines
+            .iter()
+            .filter_map(|&engine| run_bytes(&self.set, engine, self.clues, shape).ok())
+            .sum();
         let of_one: u64 = engines.iter().map(|&engine| self.key(engine)).sum();
         let kept = self.keys.saturating_sub(recipients * engines.len()) as u64;
         let largest = engines.iter().map(|&engine| self.key(engine)).max();
@@ -39,14 +41,15 @@ impl Needs {
         works + keys
     }
 
-    /// Bytes of a key in memory; 0 where the set has no such engine.
+    /// Returns the bytes of a key in memory; 0 if the set lacks the engine.
     #[must_use]
     pub fn key(&self, engine: EngineKind) -> u64 {
         let file = self.set.key_file_bytes(engine, self.clues);
         file.map_or(0, |bytes| key_bytes(engine, bytes))
     }
 
-    /// The most recipients, of `most` at most, for whom a run takes no more than so many bytes; 0 where not one fits.
+    /// Returns the largest number of recipients, at most `most`, for whom a run needs at most `bytes` bytes; 0 if not
+    /// even one fits.
     #[must_use]
     pub fn recipients(
         &self,
@@ -60,8 +63,9 @@ impl Needs {
     }
 }
 
-/// The bytes that runs may take now, where a process takes `beside` bytes without them: what is left to it, and what earlier
-/// runs took and hold for the next one. No bound where the system reports no figures.
+/// Returns the bytes that runs may use now in a process that uses `beside` bytes without runs: the memory that is
+/// available to it, and the memory that earlier runs have kept for the next. The number is unbounded if the system
+/// reports no figures.
 #[must_use]
 pub fn room(memory: Memory, beside: u64) -> u64 {
     let (Some(used), Some(available)) = (memory.used, memory.available) else {
@@ -70,13 +74,13 @@ pub fn room(memory: Memory, beside: u64) -> u64 {
     (used + available).saturating_sub(beside)
 }
 
-/// Whether runs work in this machine's memory rather than in a card's.
+/// Returns whether runs use this machine's memory rather than a card's.
 #[must_use]
 pub fn works_here(cards: &Cards) -> bool {
     cards.card().is_none()
 }
 
-/// Bytes for people, as 1.9 GB or 32 MB.
+/// Returns a number of bytes in text, as 1.9 GB or 32 MB.
 #[must_use]
 pub fn in_words(bytes: u64) -> String {
     match bytes {
@@ -98,9 +102,9 @@ mod tests {
         }
     }
 
-    /// The peaks of docs/performance.md, the 0.2 GB of tables among them that a process has before any run.
+    /// The peaks in docs/performance.md, including 0.2 GB of tables that a process has before any run.
     #[test]
-    fn the_needs_of_full_sets_are_those_that_were_measured() {
+    fn predicted_memory_of_full_sets_is_the_measured_memory() {
         let needs = needs("sophomr-v5");
         let sophomr = [EngineKind::Sophomr];
         for (recipients, batches, measured) in [(1, 1, 1.62), (1, 8, 2.93), (8, 1, 6.1)] {
@@ -113,7 +117,7 @@ mod tests {
             ..self::needs("hybrid-v4")
         };
         let instant = hybrid.run(&[EngineKind::Instantomr], 1, 1);
-        // Its second place is for a key, too.
+        // The second key that stays in memory counts as well.
         assert!((360_000_000..900_000_000).contains(&instant), "{instant}");
     }
 

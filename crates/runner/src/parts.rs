@@ -1,4 +1,4 @@
-//! Digests in parts: the sums of some batches of a unit, made apart, and what they add up to.
+//! Partial digests: the sums of some batches of a unit, made separately and then added.
 
 use crate::keys::opened;
 use crate::run::attempt;
@@ -12,26 +12,30 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The messages of each batch of a unit that may be done in parts: by SophOMR alone, over messages without gaps,
-/// with one seed. None of one that must be done whole.
+/// Returns the messages of each batch of a unit that can be divided: it is for SophOMR alone, over messages without
+/// gaps, with one seed. Returns no batches for units that must be run as a whole.
 #[must_use]
 pub fn batches(unit: &Unit, set: &ParamSet) -> Vec<Range<u64>> {
-    let plan = plan(unit, set).ok().filter(|_| is_divisible(unit));
-    let batches = plan.iter().flat_map(|plan| {
-        let batch = |number| plan.batch(number);
-        (0..plan.batches()).map(batch)
-    });
-    batches.collect()
+    match plan(unit, set) {
+        Ok(plan) if is_divisible(unit) => (0..plan.batches())
+            .map(|number| plan.batch(number))
+            .collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn is_divisible(unit: &Unit) -> bool {
-    let seeds = unit.seeds.iter();
-    let seeds = seeds.filter(|seed| seed.engine == EngineKind::Sophomr);
+    let seeds = unit
+        .seeds
+        .iter()
+        .filter(|seed| seed.engine == EngineKind::Sophomr);
     let alone = *unit.scheme.engines() == [EngineKind::Sophomr];
     alone && !unit.stride.has_gaps() && seeds.count() == 1
 }
 
-/// Errors: `Refused` for what nobody can make.
+/// Returns the plan of a unit's digests.
+///
+/// Errors: `Refused` if there is no plan.
 fn plan(unit: &Unit, set: &ParamSet) -> Result<DigestPlan, Failure> {
     let (request, params) = (unit.request(), set.sophomr().map_err(Failure::new)?);
     let plan = DigestPlan::new(params, request.range, request.bound, request.payload_bytes);
@@ -56,13 +60,13 @@ fn detector(key: &dyn Loaded) -> &Detector {
     key.downcast_ref().expect("a key of SophOMR")
 }
 
-/// What the files of sums add up to.
+/// Adds the sums in these files.
 fn merged(params: &Params, parts: &[Vec<u8>]) -> Result<Partial, Failure> {
     let mut all: Option<Partial> = None;
-    for part in parts {
-        let part = Partial::from_bytes(params, part).map_err(Failure::new)?;
+    for file in parts {
+        let part = Partial::from_bytes(params, file).map_err(Failure::new)?;
         match &mut all {
-            Some(all) => all.merge(params, &part).map_err(Failure::new)?,
+            Some(sums) => sums.merge(params, &part).map_err(Failure::new)?,
             None => all = Some(part),
         }
     }
@@ -70,7 +74,7 @@ fn merged(params: &Params, parts: &[Vec<u8>]) -> Result<Partial, Failure> {
 }
 
 impl Worker<'_> {
-    /// The sums of some [batches] of a unit, as files, for each of its jobs.
+    /// Makes the sums of some [batches] of a unit for each of its jobs, as files.
     ///
     /// Panics: unless the batches are some of the unit's.
     pub fn part(
@@ -90,12 +94,13 @@ impl Worker<'_> {
         }
         let together = attempt(pool, || self.sums(unit, batches, &ready));
         match together {
-            Ok(sums) => sums
-                .into_iter()
-                .zip(&ready)
-                .for_each(|(sums, one)| made[one.job] = Ok(sums)),
+            Ok(sums) => {
+                for (of_job, one) in sums.into_iter().zip(&ready) {
+                    made[one.job] = Ok(of_job);
+                }
+            }
             Err(Failure::Stopped) => {}
-            // What fails for several together is done for each alone.
+            // If a run for several jobs fails, each job is run alone.
             Err(failure) => {
                 for one in &ready {
                     let alone = std::slice::from_ref(one);
@@ -109,14 +114,15 @@ impl Worker<'_> {
         made
     }
 
-    /// The digest of a job from the files of all its sums, in any order. Of a key that is not in memory no more is read
-    /// than that takes.
+    /// Makes the digest of a job from the files of all its sums, in any order. Of a key that is not in memory, only the
+    /// necessary part is read.
     ///
-    /// Errors: `Refused` for files that do not make up the digest.
+    /// Errors: `Refused` for files that do not add up to the digest.
     pub fn finish(
         &self,
         pool: &rayon::ThreadPool,
-        (unit, job): (&Unit, usize),
+        unit: &Unit,
+        job: usize,
         parts: &[Vec<u8>],
         keys: &mut Keys,
     ) -> Result<Vec<u8>, Failure> {
@@ -125,11 +131,11 @@ impl Worker<'_> {
             let params = self.set.sophomr().map_err(Failure::new)?;
             let all = merged(params, parts)?;
             let digest = match keys.held(key) {
-                Some(key) => detector(&*key).finish(&all),
+                Some(loaded) => detector(&*loaded).finish(&all),
                 None => finish(params, &self.final_key(key).map_err(Failure::new)?, &all),
             };
-            let digest = Response::Sophomr(digest.map_err(Failure::of)?).to_bytes(self.set);
-            digest.map_err(Failure::new)
+            let response = Response::Sophomr(digest.map_err(Failure::of)?);
+            response.to_bytes(self.set).map_err(Failure::new)
         })
     }
 
@@ -139,7 +145,7 @@ impl Worker<'_> {
         Ok(DetectionKey::read_final(params, file.reader)?)
     }
 
-    /// The key of a job that is still wanted.
+    /// Returns the key of a job, if the job is still wanted.
     fn key<'u>(&self, unit: &'u Unit, job: usize) -> Result<&'u KeyRef, Failure> {
         if self.leases.progress(unit, job).is_stopped() {
             return Err(Failure::Stopped);
@@ -149,16 +155,17 @@ impl Worker<'_> {
         key.ok_or_else(|| Failure::of(DetectorError::NoKey(EngineKind::Sophomr)))
     }
 
-    /// A job with its key.
+    /// Loads the key of a job.
     fn ready(&self, unit: &Unit, job: usize, keys: &mut Keys) -> Result<Ready, Failure> {
-        let key = self.key(unit, job)?;
+        let wanted = self.key(unit, job)?;
         let room = self.keys.max(unit.jobs.len());
-        let key = keys.load(key, room, self.supplies, self.set, self.cards);
-        let key = key.map_err(Failure::new)?;
+        let key = keys
+            .load(wanted, room, self.supplies, self.set, self.cards)
+            .map_err(Failure::new)?;
         Ok(Ready { job, key })
     }
 
-    /// The sums of some batches for jobs of a unit, in their order.
+    /// Makes the sums of some batches for jobs of a unit, in their order.
     fn sums(
         &self,
         unit: &Unit,
@@ -177,8 +184,10 @@ impl Worker<'_> {
             seed: seed.ok_or_else(|| Failure::Refused("expected a seed, found none".into()))?,
         };
         let detectors: Vec<&Detector> = ready.iter().map(Ready::detector).collect();
-        let progress = |one: &Ready| self.leases.progress(unit, one.job);
-        let progress: Vec<Box<dyn Progress + Send>> = ready.iter().map(progress).collect();
+        let progress: Vec<Box<dyn Progress + Send>> = ready
+            .iter()
+            .map(|one| self.leases.progress(unit, one.job))
+            .collect();
         let watching = Watching(progress.iter().map(|one| &**one as &dyn Progress).collect());
         let mut source = self.supplies.messages(unit);
         let made = partials(
@@ -187,8 +196,8 @@ impl Worker<'_> {
             &wanted,
             batches.clone(),
             &watching,
-        );
-        let made = made.map_err(Failure::of)?;
+        )
+        .map_err(Failure::of)?;
         if let Some(one) = made.first() {
             self.leases.ran(unit, &one.stages);
         }

@@ -1,4 +1,4 @@
-//! How units are done, one run after another, on all cores.
+//! The loop that runs units, one after another, on all cores.
 
 use crate::keys::Keys;
 use crate::{Failure, KeyError, Leased, Leases, Made, Supplies, Unit};
@@ -12,20 +12,20 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// Without work for so long, a worker gives back the memory that digests work in, some 2 GB.
+/// Time without work after which a worker returns its working memory, some 2 GB, to the system.
 pub const IDLE: Duration = Duration::from_secs(30);
 
-/// What digests are made with.
+/// A worker: the interfaces and settings with which it runs units.
 pub struct Worker<'a> {
-    /// Who hands out work.
+    /// The source of units.
     pub leases: &'a dyn Leases,
-    /// Who gives what it needs.
+    /// The source of keys and messages.
     pub supplies: &'a dyn Supplies,
-    /// The board's set.
+    /// The board's parameter set.
     pub set: &'a ParamSet,
-    /// Where digests are made.
+    /// The processor or the card that makes digests.
     pub cards: &'a Cards,
-    /// Keys kept in memory from one run to the next, of all kinds.
+    /// Number of keys that stay in memory between runs.
     pub keys: usize,
 }
 
@@ -38,10 +38,11 @@ struct Ready {
 type Outcome = Result<Made, Failure>;
 
 impl Worker<'_> {
-    /// Works until there is no more. Calls `rest` once whenever there was none for [`IDLE`] or for a whole wait.
+    /// Runs units until there are no more. Calls `rest` once whenever there was no work for [`IDLE`] or for a whole
+    /// wait.
     pub fn run(&self, pool: &rayon::ThreadPool, wait: Duration, rest: impl Fn()) {
         let mut keys = Keys::default();
-        // Since when there is nothing to do, until it rests.
+        // The beginning of the time without work, until `rest` is called.
         let mut idle = Some(Instant::now());
         loop {
             match self.leases.lease(wait) {
@@ -61,8 +62,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Does a unit in one run, with keys that stay in memory. A job whose key cannot be read fails alone; what fails for
-    /// several together is done for each alone, so that the others have their digests.
+    /// Runs a unit. Its keys stay in memory. If a job's key cannot be read, only this job fails. If a run for several
+    /// jobs fails, each job is run alone, so that others have their digests.
     pub fn serve(&self, pool: &rayon::ThreadPool, unit: &Unit, keys: &mut Keys) {
         let needed = unit.jobs.iter().map(Vec::len).sum();
         let room = self.keys.max(needed);
@@ -79,8 +80,8 @@ impl Worker<'_> {
         if ready.len() > 1 {
             match attempt(pool, || self.digests(unit, &ready)) {
                 Ok(made) => {
-                    for (one, made) in ready.iter().zip(made) {
-                        self.end(unit, one.job, made, keys);
+                    for (one, outcome) in ready.iter().zip(made) {
+                        self.end(unit, one.job, outcome, keys);
                     }
                     return;
                 }
@@ -90,12 +91,12 @@ impl Worker<'_> {
         for one in &ready {
             let alone = std::slice::from_ref(one);
             let made = attempt(pool, || self.digests(unit, alone)?.remove(0));
-            let made = self.or_on_processor(pool, unit, one.job, made);
-            self.end(unit, one.job, made, keys);
+            let outcome = self.or_on_processor(pool, unit, one.job, made);
+            self.end(unit, one.job, outcome, keys);
         }
     }
 
-    /// What was made, or where a card failed that nobody insists on, what the processor makes.
+    /// Returns the outcome, or, if a card failed that the settings do not require, the outcome on the processor.
     fn or_on_processor(
         &self,
         pool: &rayon::ThreadPool,
@@ -120,9 +121,9 @@ impl Worker<'_> {
         })
     }
 
-    /// Tells what became of a job.
-    fn end(&self, unit: &Unit, job: usize, made: Outcome, keys: &mut Keys) {
-        match made {
+    /// Reports the outcome of a job.
+    fn end(&self, unit: &Unit, job: usize, outcome: Outcome, keys: &mut Keys) {
+        match outcome {
             Ok(made) => self.leases.complete(unit, job, made),
             Err(failure) => {
                 if failure == Failure::Panicked {
@@ -133,7 +134,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The digests of jobs of a unit, in one run.
+    /// Makes the digests of jobs of a unit, in one run.
     fn digests(&self, unit: &Unit, ready: &[Ready]) -> Result<Vec<Outcome>, Failure> {
         let messages = unit.stride.count();
         let span = tracing::info_span!("digests", messages, jobs = ready.len());
@@ -162,15 +163,16 @@ impl Worker<'_> {
             seed: &|engine| seeds.next(engine),
             costs: unit.costs,
         };
-        let progress = |one: &Ready| self.leases.progress(unit, one.job);
-        let progress: Vec<Box<dyn Progress + Send>> = ready.iter().map(progress).collect();
+        let progress: Vec<Box<dyn Progress + Send>> = ready
+            .iter()
+            .map(|one| self.leases.progress(unit, one.job))
+            .collect();
         let watched = progress.iter().map(|one| &**one as &dyn Progress);
-        let recipients = ready.iter().map(|one| &one.engines).zip(watched);
-        let recipients: Vec<_> = recipients.collect();
+        let recipients: Vec<_> = ready.iter().map(|one| &one.engines).zip(watched).collect();
         respond_together(&recipients, unit.scheme, job).map_err(Failure::of)
     }
 
-    /// The engines of a job, with their keys.
+    /// Loads the keys of a job.
     pub(crate) fn engines(
         &self,
         unit: &Unit,
@@ -183,14 +185,16 @@ impl Worker<'_> {
         }
         let mut engines = Engines::default();
         for key in &unit.jobs[job] {
-            let key = keys.load(key, room, self.supplies, self.set, self.cards);
-            engines.add(key.map_err(Failure::of_key)?);
+            let loaded = keys
+                .load(key, room, self.supplies, self.set, self.cards)
+                .map_err(Failure::of_key)?;
+            engines.add(loaded);
         }
         Ok(engines)
     }
 }
 
-/// The seeds of a run, in the order in which its engines ask for them: that of its recipients.
+/// The seeds of a run, in the order in which its engines request them, which is that of its recipients.
 struct Seeds<'a> {
     unit: &'a Unit,
     ready: &'a [Ready],
@@ -208,7 +212,7 @@ impl<'a> Seeds<'a> {
         let number = asked.entry(engine).or_default();
         let job = self.ready.get(*number).map_or(0, |one| one.job);
         *number += 1;
-        // One that the unit does not name is found out when the digest is taken.
+        // A seed that the unit lacks is noticed when the digest is checked.
         self.unit.seed(engine, job).unwrap_or_else(placement_seed)
     }
 }
@@ -225,7 +229,7 @@ impl Failure {
 
     pub(crate) fn of_key(error: KeyError) -> Self {
         match error {
-            KeyError::Key(DetectionKeyError::Engine(error)) => Self::Card(error),
+            KeyError::Key(DetectionKeyError::Engine(failure)) => Self::Card(failure),
             error if error.may_pass() => Self::Unread(logged(&error)),
             error => Self::new(error),
         }
@@ -236,20 +240,20 @@ impl Failure {
     }
 }
 
-/// What the client is told of an error; the log has its causes as well.
+/// Logs an error with its causes and returns its text for the client.
 fn logged(error: &dyn std::error::Error) -> String {
     tracing::warn!(error = chain(error), "a digest failed");
     error.to_string()
 }
 
-/// Does a job's work on the pool; a panic ends that job alone and is logged.
+/// Runs a job's work on the pool. A panic is logged and ends this job only.
 pub(crate) fn attempt<T: Send>(
     pool: &rayon::ThreadPool,
     work: impl FnOnce() -> Result<T, Failure> + Send,
 ) -> Result<T, Failure> {
-    let work = std::panic::AssertUnwindSafe(|| pool.install(work));
-    // The log has the panic itself.
-    std::panic::catch_unwind(work).unwrap_or(Err(Failure::Panicked))
+    let on_pool = std::panic::AssertUnwindSafe(|| pool.install(work));
+    // The panic itself is logged by the panic hook.
+    std::panic::catch_unwind(on_pool).unwrap_or(Err(Failure::Panicked))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What one run does.
+//! The work of one run.
 
 use omr_detector::engines::Costs;
 use omr_protocol::instantomr::{InstantDigest, InstantPlan};
@@ -10,106 +10,106 @@ use omr_protocol::{
 use std::ops::Range;
 use std::time::Duration;
 
-/// Names a unit: random.
+/// Random name of a unit.
 pub type UnitId = [u8; 16];
 
-/// Bytes of a digest of two parts beside those of its parts, at most.
+/// Largest length in bytes of a digest of two parts without its parts.
 const AROUND: u64 = 256;
 
-/// A key that a job works with.
+/// A key that a job uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRef {
-    /// BLAKE3 of its file.
+    /// BLAKE3 of the key's file.
     pub hash: [u8; 32],
-    /// What it is for.
+    /// The engine of the key.
     pub kind: EngineKind,
-    /// Bytes of its file.
+    /// Length in bytes of the key's file.
     pub bytes: u64,
 }
 
-/// Where messages lie in the digests of an engine.
+/// The seed of the messages' places in digests of an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seed {
     /// The engine.
     pub engine: EngineKind,
-    /// Drawn after the messages were posted.
+    /// The seed, drawn after the messages were posted.
     pub seed: [u8; SEED_BYTES],
 }
 
-/// What one run does: digests of the same messages for one or several recipients.
+/// The work of one run: digests of the same messages for one or more recipients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
-    /// Its name.
+    /// The name of the unit.
     pub id: UnitId,
     /// The board.
     pub board_id: [u8; 16],
-    /// How its payloads are sealed.
+    /// The sealing of payloads.
     pub sealing: Sealing,
-    /// Bytes of its payloads.
+    /// Length in bytes of a payload.
     pub payload_bytes: usize,
-    /// The scheme that answers.
+    /// The scheme of the digests.
     pub scheme: Scheme,
     /// The messages.
     pub stride: Stride,
-    /// Most pertinent messages of a digest.
+    /// Largest number of pertinent messages of a digest.
     pub bound: u32,
-    /// Indices without payloads.
+    /// Whether digests contain indices without payloads.
     pub indices_only: bool,
-    /// For each engine one seed, or one for each job in their order.
+    /// One seed for each engine, or one for each engine and job, in the order of jobs.
     pub seeds: Vec<Seed>,
-    /// What decides where a hybrid's range is split.
+    /// The costs that determine where the range of a hybrid scheme is divided.
     pub costs: Costs,
     /// The keys of each job.
     pub jobs: Vec<Vec<KeyRef>>,
-    /// How long the lease lasts from each renewal on.
+    /// The time for which the lease lasts after each renewal.
     pub lease: Duration,
 }
 
-/// Why a digest is not what a unit asks for.
+/// An error of a digest that does not answer its unit.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Misfit {
-    /// It is none.
+    /// The file is no digest.
     #[error(transparent)]
     Digest(#[from] DigestError),
-    /// The unit cannot be done.
+    /// No digest can answer the unit.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The set has no such engine.
+    /// The set lacks the engine.
     #[error(transparent)]
     Params(#[from] omr_protocol::ParamsError),
-    /// It was made by another scheme.
+    /// The digest is of another scheme.
     #[error("expected a digest by {}, found one by {}", .0.expected, .0.found)]
     Scheme(Mismatch<Scheme>),
-    /// Other messages, another bound, other payloads.
+    /// The digest has other messages, another bound or other payloads.
     #[error("expected {}, found {}", .0.expected, .0.found)]
     Request(Box<Mismatch<String>>),
-    /// Of another board, or sealed otherwise.
+    /// The digest is of another board or sealing.
     #[error("expected a digest of the unit's board and sealing, found another")]
     Board,
-    /// Messages do not lie where the unit says.
+    /// The seed differs from the unit's.
     #[error("expected the seed of the unit for {0}, found another")]
     Seed(EngineKind),
-    /// Made with another key.
+    /// The digest was made with another key.
     #[error("expected a digest by the job's key for {0}, found one by another")]
     Key(EngineKind),
 }
 
-/// A digest's part by one engine, as it must be.
+/// The required shape of an engine's part of a digest.
 enum Part {
     Sophomr(DigestPlan),
     Instantomr(InstantPlan),
 }
 
 impl Unit {
-    /// What an engine is asked for, counted without gaps.
+    /// Returns the request, with messages numbered without gaps.
     #[must_use]
     pub fn request(&self) -> Request {
         let payloads = (!self.indices_only).then_some(self.payload_bytes);
         Request::new(self.stride.range(), self.bound as usize, payloads)
     }
 
-    /// Where messages lie in the digest of a job by an engine; `None` where the unit does not say.
+    /// Returns the seed of a job's digest by an engine; `None` if the unit has none.
     #[must_use]
     pub fn seed(&self, engine: EngineKind, job: usize) -> Option<[u8; SEED_BYTES]> {
         let of_engine = self.seeds.iter().filter(|seed| seed.engine == engine);
@@ -132,11 +132,11 @@ impl Unit {
                     Part::Sophomr(plan?.for_clues(params, clues))
                 }
                 EngineKind::Instantomr => {
-                    let request = Request {
+                    let of_range = Request {
                         range,
                         ..request.clone()
                     };
-                    let plan = InstantPlan::new(set.instantomr()?, request);
+                    let plan = InstantPlan::new(set.instantomr()?, of_range);
                     Part::Instantomr(plan?.for_clues(clues))
                 }
             })
@@ -144,7 +144,7 @@ impl Unit {
         parts.into_iter().map(part).collect()
     }
 
-    /// Bytes that a digest of the unit has at most.
+    /// Returns the largest length in bytes of a digest of the unit.
     ///
     /// Errors: `Plan`, `Params`.
     pub fn digest_bytes(&self, set: &ParamSet, clues: ClueKind) -> Result<u64, Misfit> {
@@ -158,8 +158,8 @@ impl Unit {
         Ok(bytes)
     }
 
-    /// Checks that a digest's header says what the unit asks for a job whose keys have these ids. Whether its
-    /// ciphertexts are right only the recipient can see.
+    /// Checks that a digest's header answers the unit for a job whose keys have these ids. Only the recipient can check
+    /// its ciphertexts.
     ///
     /// Errors: any `Misfit`.
     pub fn check(

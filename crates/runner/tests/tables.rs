@@ -1,11 +1,11 @@
-//! The memory that a set's tables take, compared with what is predicted before they are made.
+//! Comparison of the memory of a set's tables with its prediction.
 #![cfg(target_os = "linux")]
 
 use omr_detector::memory::table_bytes;
 use omr_memory::Memory;
 use omr_protocol::ParamSet;
 
-// One test: what others take at the same time would count.
+// This is a single test, because memory of tests that run at the same time would count.
 #[test]
 fn tables_take_what_is_predicted() {
     let set = ParamSet::named("sophomr-v5").unwrap();
@@ -14,6 +14,6 @@ fn tables_take_what_is_predicted() {
     set.sophomr().unwrap();
     let taken = Memory::now().used.unwrap() - before;
     println!("{predicted} bytes predicted, {taken} taken");
-    // Those of one direction are made with the first transform back.
+    // Tables of the inverse transform are made with the first inverse transform.
     assert!((predicted / 2..predicted).contains(&taken));
 }

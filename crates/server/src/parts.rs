@@ -163,7 +163,7 @@ fn cards(config: &Config, set: &ParamSet, metrics: &Metrics) -> Result<Arc<Cards
         return Ok(Arc::new(Cards::none()));
     }
     let cards = Cards::new(detector.engine)?;
-    tracing::info!("{}", cards.told());
+    tracing::info!("{}", cards.summary());
     let card = cards.card();
     let engine = card.as_ref().map_or(Choice::Cpu, |_| Choice::Cuda);
     metrics.engine(engine.name(), card.as_deref());

@@ -1,4 +1,4 @@
-//! What goes wrong, for JavaScript: an `Error` with the kind of what is wrong, and with what there is to show of it.
+//! Errors for JavaScript: an `Error` with its kind and further fields.
 
 use js_sys::{Error, Reflect};
 use omr_errors::Mismatch;
@@ -7,40 +7,40 @@ use omr_table::QueryError;
 use std::ops::Range;
 use wasm_bindgen::prelude::JsValue;
 
-/// Input that cannot be used.
+/// An error of input from JavaScript.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WasmError {
-    /// A schema longer than any.
+    /// The schema is longer than the limit.
     #[error("expected a schema of at most {} bytes, found {}", .0.expected, .0.found)]
     Schema(Mismatch<usize>),
-    /// A set for tests.
+    /// The parameter set is for tests.
     #[error("expected a parameter set of 128 bits of security, found {0}, which is for tests")]
     Insecure(&'static str),
-    /// No such row.
+    /// The row does not exist.
     #[error("expected a row below {}, found {}", .0.expected, .0.found)]
     Row(Mismatch<usize>),
-    /// JavaScript wants no more.
+    /// JavaScript stopped the work.
     #[error("stopped by the caller")]
     Stopped,
 }
 
-/// An error of some kind, with further fields.
+/// Makes an error of a kind, with further fields.
 fn error<const N: usize>(kind: &str, message: &str, fields: [(&str, JsValue); N]) -> JsValue {
     let error: JsValue = Error::new(message).into();
-    let kind = ("kind", JsValue::from(kind));
-    for (name, value) in [kind].into_iter().chain(fields) {
-        // An object that was made here takes any field.
+    let first = ("kind", JsValue::from(kind));
+    for (name, value) in [first].into_iter().chain(fields) {
+        // Fields can always be set on an object that was made here.
         let _ = Reflect::set(&error, &name.into(), &value);
     }
     error
 }
 
-/// Of an error that has no more to say.
+/// Makes an error without further fields.
 pub(crate) fn other(cause: impl std::fmt::Display) -> JsValue {
     error("other", &cause.to_string(), [])
 }
 
-/// Of a text that is no query; `from` and `to` are places of what is wrong in it.
+/// Makes the error of a text that is no query. `from` and `to` are the place of the fault in the text.
 pub(crate) fn of_query(cause: &QueryError, sql: &str) -> JsValue {
     let Some(Range { start, end }) = cause.place(sql) else {
         return error("syntax", &cause.to_string(), []);
@@ -51,7 +51,7 @@ pub(crate) fn of_query(cause: &QueryError, sql: &str) -> JsValue {
     error("syntax", &cause.to_string(), fields)
 }
 
-/// Of a query that cannot be planned; `depth` where another set may have room for it.
+/// Makes the error of a query that cannot be planned. Its kind is `depth` if another set may have room for the query.
 pub(crate) fn of_plan(cause: &PlanError) -> JsValue {
     let kind = match cause {
         PlanError::Depth(_) | PlanError::Noise(_) => "depth",
@@ -60,12 +60,12 @@ pub(crate) fn of_plan(cause: &PlanError) -> JsValue {
     error(kind, &cause.to_string(), [])
 }
 
-/// Of an answer; `found` are the rows that match where they are too many.
+/// Makes the error of an answer. `found` is the number of matching rows if they are too many.
 pub(crate) fn of_answer(cause: &DecodeError) -> JsValue {
     match cause {
         DecodeError::Overflow { found, .. } => {
-            let found = JsValue::from(*found as f64);
-            error("overflow", &cause.to_string(), [("found", found)])
+            let number = JsValue::from(*found as f64);
+            error("overflow", &cause.to_string(), [("found", number)])
         }
         cause => error("answer", &cause.to_string(), []),
     }

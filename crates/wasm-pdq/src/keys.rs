@@ -1,4 +1,4 @@
-//! An asker's keys.
+//! A client's keys.
 
 use crate::Set;
 use crate::error::{WasmError, other};
@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-/// A secret, which is wiped when it is freed, and its set.
+/// A secret with its parameter set. It is wiped when it is freed.
 #[wasm_bindgen]
 pub struct Keys {
     pub(crate) params: Arc<Params>,
@@ -18,7 +18,7 @@ pub struct Keys {
     rng: ChaCha20Rng,
 }
 
-/// A key for servers by its content.
+/// The hash and the length of a key for servers.
 #[wasm_bindgen]
 pub struct MadeKey {
     hash: [u8; 32],
@@ -27,24 +27,25 @@ pub struct MadeKey {
 
 #[wasm_bindgen]
 impl MadeKey {
-    /// BLAKE3 of the file.
+    /// Returns BLAKE3 of the file.
     #[wasm_bindgen(getter)]
     pub fn hash(&self) -> Vec<u8> {
         self.hash.to_vec()
     }
 
-    /// Its length.
+    /// Returns the length of the file in bytes.
     #[wasm_bindgen(getter)]
     pub fn bytes(&self) -> f64 {
         self.bytes as f64
     }
 }
 
-/// Gives what is written to JavaScript and hashes it.
+/// A writer that passes its input to JavaScript and hashes it.
 struct Given<'a> {
     hasher: blake3::Hasher,
     bytes: u64,
-    /// For all pieces: of a blob of a fresh one Chromium keeps the array beside the blob, until a collector comes by.
+    /// The array of all pieces, because Chromium keeps every array from which a blob was made until the next garbage
+    /// collection.
     array: Uint8Array,
     take: &'a Function,
 }
@@ -68,9 +69,9 @@ impl Write for Given<'_> {
 
 #[wasm_bindgen]
 impl Keys {
-    /// A new secret.
+    /// Makes a new secret.
     ///
-    /// Errors: where the browser gives no randomness.
+    /// Errors: if the browser has no randomness.
     pub fn generate(set: &Set) -> Result<Keys, JsValue> {
         let mut rng = rng()?;
         Ok(Self {
@@ -80,32 +81,33 @@ impl Keys {
         })
     }
 
-    /// Makes the server's key and gives it in pieces of at most `size` bytes, each in place of the one before.
+    /// Makes the server's key and passes it to `take` in pieces of at most `size` bytes, each in place of the previous
+    /// one.
     ///
     /// Errors: those of `take`.
     #[wasm_bindgen(js_name = makeKey)]
     pub fn make_key(&mut self, size: usize, take: &Function) -> Result<MadeKey, JsValue> {
-        let size = size.max(1);
+        let piece = size.max(1);
         let given = Given {
             hasher: blake3::Hasher::new(),
             bytes: 0,
-            array: Uint8Array::new_with_length(u32::try_from(size).map_err(other)?),
+            array: Uint8Array::new_with_length(u32::try_from(piece).map_err(other)?),
             take,
         };
-        let mut out = BufWriter::with_capacity(size, given);
+        let mut out = BufWriter::with_capacity(piece, given);
         let written = self
             .secret
             .write_evaluation_key(&self.params, &mut self.rng, &mut out);
         written.map_err(other)?;
-        let given = out.into_inner().map_err(|error| other(error.error()))?;
+        let done = out.into_inner().map_err(|error| other(error.error()))?;
         Ok(MadeKey {
-            hash: *given.hasher.finalize().as_bytes(),
-            bytes: given.bytes,
+            hash: *done.hasher.finalize().as_bytes(),
+            bytes: done.bytes,
         })
     }
 }
 
-/// Seeded by the browser.
+/// Returns a generator seeded by the browser.
 pub(crate) fn rng() -> Result<ChaCha20Rng, JsValue> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(other)?;

@@ -1,5 +1,5 @@
-//! Private database queries in a browser: the asker's side of `omr-pdq`, and tables' schemas, for JavaScript. No logic of
-//! its own.
+//! Private database queries in a browser: the client's side of `omr-pdq`, and tables' schemas, for JavaScript. This
+//! crate has no logic of its own.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -17,7 +17,7 @@ pub use table::{Column, Table};
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// BLAKE3, by which servers name files.
+/// Returns BLAKE3 of bytes, which is the name of files on servers.
 #[wasm_bindgen]
 pub fn hash(bytes: &[u8]) -> Vec<u8> {
     blake3::hash(bytes).as_bytes().to_vec()

@@ -1,4 +1,4 @@
-//! Questions: read, planned, encrypted; and what comes back.
+//! Queries: parsing, planning, encrypting, and decoding of answers.
 
 use crate::error::{of_answer, of_plan, of_query, other};
 use crate::keys::rng;
@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-/// A question that its table can be asked.
+/// A query for a table.
 #[wasm_bindgen]
 pub struct Question {
     public: Rc<Public>,
@@ -19,9 +19,9 @@ pub struct Question {
 
 #[wasm_bindgen]
 impl Question {
-    /// Reads SQL.
+    /// Parses SQL.
     ///
-    /// Errors: of the kind `syntax`, and for a LIMIT that no answer holds.
+    /// Errors: of the kind `syntax`, and for a LIMIT above the limit of answers.
     #[wasm_bindgen(constructor)]
     pub fn new(table: &Table, sql: &str) -> Result<Question, JsValue> {
         let parsed = Query::parse(sql, table.0.schema());
@@ -33,9 +33,9 @@ impl Question {
         })
     }
 
-    /// The plan with a set.
+    /// Plans the query with a parameter set.
     ///
-    /// Errors: of the kind `depth` where a deeper set may do, else `plan`.
+    /// Errors: of the kind `depth` if a deeper set may have room for the query, otherwise `plan`.
     pub fn plan(&self, set: &Set) -> Result<Plan, JsValue> {
         let planned = self.public.plan(&set.0, &self.query.shape(), self.bound);
         Ok(Plan {
@@ -47,7 +47,7 @@ impl Question {
     }
 }
 
-/// A question with its plan.
+/// A query with its plan.
 #[wasm_bindgen]
 pub struct Plan {
     plan: omr_pdq::Plan,
@@ -58,56 +58,56 @@ pub struct Plan {
 
 #[wasm_bindgen]
 impl Plan {
-    /// The set's name.
+    /// Returns the name of the parameter set.
     #[wasm_bindgen(getter)]
     pub fn params(&self) -> String {
         self.params.name().to_owned()
     }
 
-    /// Bytes of a key for the server.
+    /// Returns the length in bytes of a key for the server.
     #[wasm_bindgen(getter, js_name = keyBytes)]
     pub fn key_bytes(&self) -> f64 {
         EvaluationKey::bytes_of(&self.params) as f64
     }
 
-    /// The query as the server sees it.
+    /// Returns the query as the server sees it.
     #[wasm_bindgen(getter)]
     pub fn shape(&self) -> String {
         self.plan.shape.render(self.public.schema())
     }
 
-    /// Most rows that the answer can hold.
+    /// Returns the largest number of rows in the answer.
     #[wasm_bindgen(getter)]
     pub fn bound(&self) -> usize {
         self.plan.bound
     }
 
-    /// Bytes of the query.
+    /// Returns the length of the query in bytes.
     #[wasm_bindgen(getter, js_name = queryBytes)]
     pub fn query_bytes(&self) -> f64 {
         self.plan.cost.query_bytes as f64
     }
 
-    /// Bytes of the answer.
+    /// Returns the length of the answer in bytes.
     #[wasm_bindgen(getter, js_name = answerBytes)]
     pub fn answer_bytes(&self) -> f64 {
         self.plan.cost.answer_bytes as f64
     }
 
-    /// Products one after another.
+    /// Returns the number of consecutive products.
     #[wasm_bindgen(getter)]
     pub fn depth(&self) -> usize {
         self.plan.cost.depth
     }
 
-    /// Seconds of one thread, where a transform takes so many.
+    /// Returns the seconds on one thread, where `transform` is the seconds of a transform.
     pub fn seconds(&self, transform: f64) -> f64 {
         self.plan.cost.seconds(transform)
     }
 
-    /// The query's file.
+    /// Encrypts the query and returns its file.
     ///
-    /// Errors: where the browser gives no randomness.
+    /// Errors: if the browser has no randomness.
     pub fn encrypt(&self, keys: &Keys) -> Result<Vec<u8>, JsValue> {
         let sent = self
             .client(keys)
@@ -115,12 +115,12 @@ impl Plan {
         sent.to_bytes(&self.params).map_err(other)
     }
 
-    /// The rows of an answer's file.
+    /// Returns the rows in an answer's file.
     ///
-    /// Errors: of the kind `overflow` where more rows match than the answer can hold; `answer`.
+    /// Errors: of the kind `overflow` if more rows match than the answer has room for; of the kind `answer`.
     pub fn decode(&self, keys: &Keys, answer: &[u8]) -> Result<Rows, JsValue> {
-        let answer = Answer::from_bytes(&self.params, &self.plan, answer).map_err(other)?;
-        let decoded = self.client(keys).decode(&self.plan, &answer);
+        let parsed = Answer::from_bytes(&self.params, &self.plan, answer).map_err(other)?;
+        let decoded = self.client(keys).decode(&self.plan, &parsed);
         let found = decoded.map_err(|error| of_answer(&error))?;
         let schema = self.public.schema();
         Ok(Rows(found.of_columns(schema, &self.query.select)))

@@ -11,9 +11,9 @@ pub struct Set(pub(crate) Arc<Params>);
 
 #[wasm_bindgen]
 impl Set {
-    /// The set of a name; `insecure`: sets for tests are taken too.
+    /// Returns the parameter set with this name. Sets for tests are accepted only if `insecure` is set.
     ///
-    /// Errors: `Insecure`; for a set that is not known.
+    /// Errors: `Insecure`; for an unknown set.
     pub fn named(name: &str, insecure: bool) -> Result<Set, JsValue> {
         let params = Params::named(name).map_err(other)?;
         if params.spec().insecure && !insecure {
@@ -23,7 +23,7 @@ impl Set {
         }
     }
 
-    /// Its versioned name.
+    /// Returns the versioned name.
     #[wasm_bindgen(getter)]
     pub fn name(&self) -> String {
         self.0.name().to_owned()

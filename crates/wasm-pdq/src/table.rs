@@ -1,4 +1,4 @@
-//! What is public about a table.
+//! The public part of a table.
 
 use crate::error::{WasmError, other};
 use omr_errors::Mismatch;
@@ -10,30 +10,30 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 /// A column.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Column {
-    /// Its name.
+    /// The column's name.
     pub name: String,
-    /// Its type, as it is declared.
+    /// The column's type, as declared.
     pub kind: String,
     /// Whether values may be absent.
     pub nullable: bool,
-    /// The smallest value, where there is an order.
+    /// The smallest value, if values have an order.
     pub least: Option<String>,
-    /// The largest.
+    /// The largest value, if values have an order.
     pub most: Option<String>,
 }
 
-/// The schema of a table, and of an encrypted one what else is public.
+/// The schema of a table, and further public data if the table is encrypted.
 #[wasm_bindgen]
 pub struct Table(pub(crate) Rc<Public>);
 
 #[wasm_bindgen]
 impl Table {
-    /// Reads what servers tell of a table.
+    /// Reads a server's description of a table.
     ///
-    /// Errors: what a schema may not be.
+    /// Errors: those of an invalid schema.
     #[wasm_bindgen(constructor)]
     pub fn new(json: &[u8]) -> Result<Table, JsValue> {
-        // Beside the schema an encrypted table's has a list.
+        // The description of an encrypted table contains a list beside the schema.
         let most = 2 * MAX_SCHEMA_BYTES;
         if json.len() > most {
             let sizes = Mismatch::new(most, json.len());
@@ -43,25 +43,26 @@ impl Table {
         Ok(Self(Rc::new(public)))
     }
 
-    /// Its name.
+    /// Returns the table's name.
     #[wasm_bindgen(getter)]
     pub fn name(&self) -> String {
         self.0.schema().name.clone()
     }
 
-    /// How many rows it has.
+    /// Returns the number of rows.
     #[wasm_bindgen(getter)]
     pub fn rows(&self) -> f64 {
         self.0.schema().rows as f64
     }
 
-    /// Whether the server cannot read it: queries need the keys that it was encrypted with.
+    /// Returns whether the table is encrypted, so that the server cannot read it. Queries then need the keys with which
+    /// it was encrypted.
     #[wasm_bindgen(getter)]
     pub fn encrypted(&self) -> bool {
         matches!(*self.0, Public::Encrypted(_))
     }
 
-    /// The columns in their order.
+    /// Returns the columns in their order.
     pub fn columns(&self) -> Vec<Column> {
         let columns = self.0.schema().columns.iter().map(|column| Column {
             name: column.name.clone(),

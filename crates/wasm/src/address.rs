@@ -1,4 +1,4 @@
-//! Short addresses: the fingerprint of an address as text.
+//! Short addresses: fingerprints of addresses as text.
 
 use crate::error::{WasmError, fixed};
 use bech32::primitives::decode::CheckedHrpstring;
@@ -6,10 +6,10 @@ use bech32::{Bech32m, Hrp};
 use omr_protocol::address_fingerprint;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
-/// What the text begins with, before its separator `1`.
+/// The text before the separator `1`.
 const PREFIX: &str = "omr";
 
-/// The short form of an address: of the server's URL, the sealing's tag, bound, parts and the clue key's file.
+/// Returns the short form of an address: of the server's URL, the sealing's tag, bound, parts and the clue key's file.
 ///
 /// Errors: `Sealing`.
 #[wasm_bindgen(js_name = shortAddress)]
@@ -22,15 +22,15 @@ pub fn short_address(
 ) -> Result<String, JsError> {
     let tag = u8::try_from(sealing).map_err(|_| WasmError::Sealing(sealing))?;
     let fingerprint = address_fingerprint(server, tag, bound, parts, clue_key);
-    let code = bech32::encode::<Bech32m>(Hrp::parse_unchecked(PREFIX), &fingerprint);
-    let code = code.expect("a code of 16 bytes is short");
+    let code = bech32::encode::<Bech32m>(Hrp::parse_unchecked(PREFIX), &fingerprint)
+        .expect("a code of 16 bytes is short");
     Ok(match server {
         "" => code,
         _ => format!("{code}@{server}"),
     })
 }
 
-/// The fingerprint in a short address, with or without a server.
+/// Returns the fingerprint in a short address, with or without a server.
 ///
 /// Errors: `ShortAddress`, `Length`.
 #[wasm_bindgen(js_name = shortFingerprint)]
@@ -40,8 +40,8 @@ pub fn short_fingerprint(text: &str) -> Result<Vec<u8>, JsError> {
         why,
     };
     let code = text.trim().split('@').next().unwrap_or_default();
-    let checked = CheckedHrpstring::new::<Bech32m>(code);
-    let checked = checked.map_err(|error| wrong(error.to_string()))?;
+    let checked =
+        CheckedHrpstring::new::<Bech32m>(code).map_err(|error| wrong(error.to_string()))?;
     if checked.hrp() != Hrp::parse_unchecked(PREFIX) {
         return Err(wrong("it is none".into()).into());
     }

@@ -1,59 +1,59 @@
-//! What goes wrong here and nowhere below.
+//! Errors of this module, beside those of the crates that it uses.
 
 use omr_protocol::Mismatch;
 
-/// Input that cannot be used.
+/// An error of input from JavaScript.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WasmError {
-    /// Bytes of another length.
+    /// Bytes have another length.
     #[error("expected {what} of {} bytes, found {}", .sizes.expected, .sizes.found)]
     Length {
-        /// What they are.
+        /// The kind of bytes.
         what: &'static str,
-        /// The lengths.
+        /// The lengths expected and found.
         sizes: Mismatch<usize>,
     },
-    /// A name that no key file has.
+    /// No key file has this name.
     #[error("expected detection.key or instant.key, found {0}")]
     KeyName(String),
-    /// A sealing without a tag.
+    /// No sealing has this tag.
     #[error("expected the tag of a sealing, found {0}")]
     Sealing(u32),
-    /// No short address.
+    /// The text is no short address.
     #[error("expected an address omr1.., found {found}: {why}")]
     ShortAddress {
         /// The text.
         found: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// An address for another set than the board's.
+    /// The address is for another parameter set than the board's.
     #[error("expected a board of {}, which the address is for, found one of {}", .0.expected, .0.found)]
     OtherParams(Mismatch<String>),
-    /// An address for clues of another length than the board's.
+    /// The address is for clues of another length than the board's.
     #[error("expected a board with clues of {} bytes, which the address takes, found one of {}", .0.expected, .0.found)]
     OtherClues(Mismatch<usize>),
-    /// A record of a table that no inbox has.
+    /// No inbox has this table.
     #[error("expected records of an inbox, found one of the table {0}")]
     Table(String),
-    /// Not one running hash for each length of the call.
+    /// The number of running hashes differs from that of the lengths in the call.
     #[error("expected {} running hashes, found {}", .0.expected, .0.found)]
     Hashes(Mismatch<usize>),
-    /// An answer to no call.
+    /// There is an answer without a call.
     #[error("expected an answer to a call of a fetch, found one where none is made")]
     NoFetch,
-    /// A call that this binding does not make.
+    /// This binding does not make this call.
     #[error("expected a call of a fetch, found {0}")]
     NoCall(String),
-    /// A plain address does not follow from the secret.
+    /// A plain address cannot be derived from the secret.
     #[error("expected a secret with its address, found one of plain clues, which has none")]
     NoAddress,
-    /// JavaScript wants no more.
+    /// JavaScript stopped the work.
     #[error("stopped by the caller")]
     Stopped,
 }
 
-/// Bytes of a fixed length.
+/// Returns bytes of a fixed length.
 ///
 /// Errors: `Length`.
 pub(crate) fn fixed<const N: usize>(

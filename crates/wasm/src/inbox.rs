@@ -1,4 +1,4 @@
-//! An inbox for JavaScript: which call comes next, and what came of it.
+//! An inbox for JavaScript, which returns the next call to make and receives its results.
 
 use crate::Identity;
 use crate::error::{WasmError, fixed};
@@ -12,12 +12,12 @@ use omr_protocol::{Mismatch, Sealing};
 use std::collections::BTreeMap;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
-/// What JavaScript says of a call that failed.
+/// The description of a failed call from JavaScript.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Said(String);
 
-/// Why an inbox cannot go on.
+/// An error of an inbox.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
     #[error(transparent)]
@@ -26,109 +26,113 @@ pub(crate) enum Fault {
     Call(#[from] Said),
 }
 
-/// A record that is kept.
+/// A stored record.
 #[wasm_bindgen(getter_with_clone)]
 #[derive(Clone)]
 pub struct Stored {
-    /// Its table's name.
+    /// The name of the record's table.
     pub table: String,
-    /// Its key.
+    /// The record's key.
     pub key: Vec<u8>,
-    /// What stands there; nothing where it goes.
+    /// The record's value; undefined if the record is to be deleted.
     pub value: Option<Vec<u8>>,
 }
 
 #[wasm_bindgen]
 impl Stored {
-    /// As it was kept.
+    /// Makes a record from its stored values.
     #[wasm_bindgen(constructor)]
     pub fn new(table: String, key: Vec<u8>, value: Vec<u8>) -> Self {
-        let value = Some(value);
-        Self { table, key, value }
+        Self {
+            table,
+            key,
+            value: Some(value),
+        }
     }
 }
 
-/// A call to make now: `board`, `limits`, `job`, `watch` or `digest`.
+/// The next call to make: `board`, `limits`, `job`, `watch` or `digest`.
 #[wasm_bindgen(getter_with_clone)]
 #[derive(Clone, Default)]
 pub struct NextCall {
-    /// Which.
+    /// The kind of the call.
     pub kind: String,
-    /// Of a job: its request's id; else the job's.
+    /// The id of a job, or of the request for a job to be created.
     pub id: Vec<u8>,
-    /// First message of a job.
+    /// The first message of a job.
     pub start: f64,
-    /// The one after its last.
+    /// The index after the last message of a job.
     pub end: f64,
-    /// Its bound.
+    /// The bound of a job.
     pub bound: u32,
-    /// Its scheme's tag.
+    /// The tag of a job's scheme.
     pub scheme: u8,
-    /// Its step.
+    /// The step of a job.
     pub step: f64,
-    /// Of the board: the lengths at which it is to show running hashes.
+    /// For the board: the lengths at which the server must return running hashes.
     pub lengths: Vec<f64>,
 }
 
-/// A letter as it is listed.
+/// A letter in the inbox's list.
 #[wasm_bindgen(getter_with_clone)]
 #[derive(Clone)]
 pub struct Listed {
-    /// Its number in this inbox.
+    /// The number of the letter in this inbox.
     pub number: f64,
-    /// Index of its first message on the board.
+    /// Index of the letter's first message on the board.
     pub index: f64,
-    /// Those of its further messages, where they were noted.
+    /// Indices of the letter's further messages, if they are known.
     pub further: Vec<f64>,
-    /// When it was taken in, in seconds since 1970.
+    /// The time of receipt, in seconds since 1970.
     pub fetched: f64,
-    /// Its length.
+    /// Length of the letter in bytes.
     pub bytes: f64,
-    /// Whether it was read.
+    /// Whether the letter was read.
     pub read: bool,
-    /// The name that its sender gave it.
+    /// The name that the sender gave the file.
     pub name: Option<String>,
-    /// Its first line, if it is text.
+    /// The first line, if the letter is text.
     #[wasm_bindgen(js_name = firstLine)]
     pub first_line: Option<String>,
 }
 
-/// A range whose digest gave no messages, see [`omr_inbox::Kept`].
+/// A range whose digest contained no messages, see [`omr_inbox::Kept`].
 #[wasm_bindgen(getter_with_clone)]
 #[derive(Clone)]
 pub struct KeptRange {
-    /// First message.
+    /// The first message of the range.
     pub start: f64,
-    /// The one after its last.
+    /// The index after the last message of the range.
     pub end: f64,
-    /// Messages for her in it at least, where there are more than the bound.
+    /// Least number of messages for the recipient in the range, if there are more than the bound.
     pub overflowed: Option<f64>,
-    /// Messages for her in it that came since.
+    /// Number of messages for the recipient in the range that arrived since.
     pub read: f64,
-    /// Fetches that will look at it once more.
+    /// Number of fetches that will include the range again.
     #[wasm_bindgen(js_name = fetchesLeft)]
     pub fetches_left: f64,
-    /// Those of them with which the rest comes, unless many other messages for her come meanwhile.
+    /// Number of these fetches after which the rest is expected, unless many other messages for the recipient arrive
+    /// meanwhile.
     #[wasm_bindgen(js_name = fetchesExpected)]
     pub fetches_expected: f64,
-    /// Whether the board has forgotten it.
+    /// Whether the board has forgotten the range.
     pub expired: bool,
-    /// The decoder's words, or the server's.
+    /// The error of the decoder or of the server.
     pub reason: String,
 }
 
-/// What is fixed of a recipient's requests.
+/// The fixed part of a recipient's requests.
 #[wasm_bindgen(getter_with_clone)]
 #[derive(Clone)]
 pub struct Form {
     /// The board.
     #[wasm_bindgen(js_name = boardId)]
     pub board_id: Vec<u8>,
-    /// Tag of the sealing that was agreed on.
+    /// Tag of the agreed sealing.
     pub sealing: u8,
     /// The bound of every request.
     pub bound: u32,
-    /// The first message that can be hers: the board's length when she was made.
+    /// The first message that can be for the recipient: the length of the board when the recipient's keys were made.
     pub begins: f64,
     /// The running hash of the board's log at that length.
     #[wasm_bindgen(js_name = logHash)]
@@ -137,7 +141,7 @@ pub struct Form {
 
 #[wasm_bindgen]
 impl Form {
-    /// All of it.
+    /// Makes the fixed part of requests.
     #[wasm_bindgen(constructor)]
     pub fn new(board_id: Vec<u8>, sealing: u8, bound: u32, begins: f64, log_hash: Vec<u8>) -> Self {
         Self {
@@ -150,8 +154,8 @@ impl Form {
     }
 }
 
-/// A recipient's letters and the state of her requests, in memory: [`Inbox::changes`] are to be kept before a call is
-/// made and before letters are shown.
+/// A recipient's letters and the state of requests, in memory. The caller must store [`Inbox::changes`] before it makes
+/// a call and before it shows letters.
 #[wasm_bindgen]
 pub struct Inbox {
     inbox: omr_inbox::Inbox<Memory<Fault>>,
@@ -162,7 +166,7 @@ pub struct Inbox {
 
 #[wasm_bindgen]
 impl Inbox {
-    /// The inbox of these records; an empty one where there are none.
+    /// Makes the inbox of these records; an empty one if there are none.
     #[wasm_bindgen(constructor)]
     pub fn new(identity: &Identity, form: &Form, records: Vec<Stored>) -> Result<Inbox, JsError> {
         let board_id = fixed("a board's id", &form.board_id)?;
@@ -198,7 +202,7 @@ impl Inbox {
         })
     }
 
-    /// What changed since this was called last, to be kept in one transaction.
+    /// Returns the changes since the last call, to be stored in one transaction.
     pub fn changes(&self) -> Vec<Stored> {
         let changes = self.inbox.store().take_changes().into_iter();
         let stored = changes.map(|change| Stored {
@@ -209,12 +213,14 @@ impl Inbox {
         stored.collect()
     }
 
-    /// The first call of a fetch with these registered keys; nothing where no call is to be made.
+    /// Returns the first call of a fetch with these registered keys; undefined if no call is to be made.
     pub fn fetch(&mut self, keys: Vec<Uint8Array>) -> Result<Option<NextCall>, JsError> {
-        let hash = |hash: &Uint8Array| fixed("a key's hash", &hash.to_vec());
-        let keys: Result<Vec<[u8; 32]>, WasmError> = keys.iter().map(hash).collect();
+        let hashes: Result<Vec<[u8; 32]>, WasmError> = keys
+            .iter()
+            .map(|hash| fixed("a key's hash", &hash.to_vec()))
+            .collect();
         let mut fetch = Fetch::new(Recipient {
-            keys: keys?,
+            keys: hashes?,
             ..self.recipient.clone()
         });
         let step = fetch.begin(self.inbox.requests())?;
@@ -222,8 +228,8 @@ impl Inbox {
         next(step)
     }
 
-    /// The call after the board's description, with the running hashes of its log: at its end, and one for each length of
-    /// the call, empty where the server does not know it.
+    /// Returns the call after the board's description, with the running hashes of its log: at its end, and one for each
+    /// length in the call, empty if the server does not know it.
     #[wasm_bindgen(js_name = answerBoard)]
     #[expect(
         clippy::too_many_arguments,
@@ -266,7 +272,7 @@ impl Inbox {
         self.answer(Ok(Answer::Board(board)))
     }
 
-    /// The call after the server's limits; 0: it names none.
+    /// Returns the call after the server's limits; 0 stands for no limit.
     #[wasm_bindgen(js_name = answerLimits)]
     pub fn answer_limits(
         &mut self,
@@ -283,32 +289,34 @@ impl Inbox {
         })))
     }
 
-    /// The call after a job is known under an id. The running hash of the log at its end is empty where the server does not
-    /// know it.
+    /// Returns the call after a job has got an id. The running hash of the log at the job's end is empty if the server
+    /// does not know it.
     #[wasm_bindgen(js_name = answerJob)]
     pub fn answer_job(
         &mut self,
         id: Vec<u8>,
         log_hash: &[u8],
     ) -> Result<Option<NextCall>, JsError> {
-        let log_hash = known_hash(log_hash)?;
-        self.answer(Ok(Answer::Job { id, log_hash }))
+        self.answer(Ok(Answer::Job {
+            id,
+            log_hash: known_hash(log_hash)?,
+        }))
     }
 
-    /// The call after a job is done.
+    /// Returns the call after a job is done.
     #[wasm_bindgen(js_name = answerWatched)]
     pub fn answer_watched(&mut self) -> Result<Option<NextCall>, JsError> {
         self.answer(Ok(Answer::Watched))
     }
 
-    /// The call after a digest came.
+    /// Returns the call after a digest has arrived.
     #[wasm_bindgen(js_name = answerDigest)]
     pub fn answer_digest(&mut self, digest: Vec<u8>) -> Result<Option<NextCall>, JsError> {
         self.answer(Ok(Answer::Digest(digest)))
     }
 
-    /// The call after one that failed: `range`, `final`, `refused`, `exists`, `missing`, `failed`, `cancelled`, else the
-    /// server is busy or away.
+    /// Returns the call after one that failed, with the kind of failure: `range`, `final`, `refused`, `exists`,
+    /// `missing`, `failed` or `cancelled`; any other kind stands for a server that is busy or unreachable.
     #[wasm_bindgen(js_name = answerFailed)]
     pub fn answer_failed(&mut self, kind: &str, said: String) -> Result<Option<NextCall>, JsError> {
         let kind = match kind {
@@ -333,19 +341,19 @@ impl Inbox {
         next(fetch.answer(self.inbox.requests(), answer)?)
     }
 
-    /// Decodes the oldest digest that is here; whether there was one. `now`: seconds since 1970.
+    /// Decodes the oldest stored digest and returns whether there was one. `now` is in seconds since 1970.
     #[wasm_bindgen(js_name = takeOne)]
     pub fn take_one(&self, now: f64) -> Result<bool, JsError> {
         Ok(self.inbox.take_one(&self.reader, now as u64)?.is_some())
     }
 
-    /// Takes the time of at most so many places of digests that held no letter; how many are left. To be called until
-    /// none is before anything that others see.
+    /// Takes the time of at most `most` places of digests that contained no letter, and returns the number of places
+    /// left. It must be called until none is left, before any action that others can see.
     pub fn settle(&self, most: usize) -> usize {
         self.reader.settle(most)
     }
 
-    /// All letters.
+    /// Returns all letters.
     pub fn list(&self) -> Result<Vec<Listed>, JsError> {
         let listed = self.inbox.list(true)?.into_iter().map(|one| Listed {
             number: one.number as f64,
@@ -360,9 +368,9 @@ impl Inbox {
         Ok(listed.collect())
     }
 
-    /// Ranges whose digests gave no messages and that did not come since.
+    /// Returns the ranges whose digests contained no messages that arrived since.
     pub fn kept(&self) -> Result<Vec<KeptRange>, JsError> {
-        let kept = self.inbox.kept()?.into_iter().map(|kept| KeptRange {
+        let ranges = self.inbox.kept()?.into_iter().map(|kept| KeptRange {
             start: kept.start as f64,
             end: kept.end as f64,
             overflowed: kept.overflowed.map(|least| least as f64),
@@ -372,17 +380,17 @@ impl Inbox {
             expired: kept.expired,
             reason: kept.reason,
         });
-        Ok(kept.collect())
+        Ok(ranges.collect())
     }
 
-    /// Changes of the board's history that this function did not return before, in words.
+    /// Returns descriptions of changes of the board's history that it has not returned before.
     #[wasm_bindgen(js_name = newForks)]
     pub fn new_forks(&self) -> Result<Vec<String>, JsError> {
         let forks = self.inbox.new_forks()?;
         Ok(forks.iter().map(ToString::to_string).collect())
     }
 
-    /// What a letter holds.
+    /// Returns the content of a letter.
     pub fn body(&self, number: f64) -> Result<Vec<u8>, JsError> {
         Ok(self.inbox.body(number as u64)?)
     }
@@ -394,7 +402,9 @@ impl Inbox {
     }
 }
 
-/// Errors: `NoCall` for calls of orders and sessions, which no fetch of ours makes.
+/// Returns the call of a step.
+///
+/// Errors: `NoCall` for calls of orders and sessions, which these fetches do not make.
 fn next<T>(step: Step<T>) -> Result<Option<NextCall>, JsError> {
     let call = match step {
         Step::Done(_) => return Ok(None),
@@ -425,7 +435,7 @@ fn next<T>(step: Step<T>) -> Result<Option<NextCall>, JsError> {
     }))
 }
 
-/// A running hash, if there is one.
+/// Returns a running hash, or `None` for no bytes.
 ///
 /// Errors: `Length`.
 fn known_hash(bytes: &[u8]) -> Result<Option<[u8; 32]>, WasmError> {
@@ -435,17 +445,21 @@ fn known_hash(bytes: &[u8]) -> Result<Option<[u8; 32]>, WasmError> {
     }
 }
 
-/// A table, a key, a value.
+/// A table, a key and a value.
 type Row = (Table, Vec<u8>, Vec<u8>);
 
-/// Records by their tables.
+/// Returns records with their tables.
 ///
 /// Errors: `Table`.
 fn known(records: Vec<Stored>) -> Result<Vec<Row>, WasmError> {
-    let known = |Stored { table, key, value }: Stored| {
-        let found = Table::ALL.into_iter().find(|known| known.name() == table);
-        let table = found.ok_or(WasmError::Table(table))?;
-        Ok((table, key, value.unwrap_or_default()))
-    };
-    records.into_iter().map(known).collect()
+    records
+        .into_iter()
+        .map(|record| {
+            let table = Table::ALL
+                .into_iter()
+                .find(|known| known.name() == record.table)
+                .ok_or(WasmError::Table(record.table))?;
+            Ok((table, record.key, record.value.unwrap_or_default()))
+        })
+        .collect()
 }

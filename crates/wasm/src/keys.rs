@@ -1,4 +1,4 @@
-//! Detection keys, made and cut into chunks at once.
+//! Detection keys, which are split into chunks while they are made.
 
 use crate::error::{WasmError, fixed};
 use chacha20::ChaCha20Rng;
@@ -8,11 +8,10 @@ use omr_protocol::sophomr::Epoch;
 use omr_protocol::{EngineKind, ParamSet};
 use rand_core::SeedableRng;
 use std::io::{self, Write};
-use std::time::{Duration, UNIX_EPOCH};
 use wasm_bindgen::prelude::{JsError, JsValue, wasm_bindgen};
 use zeroize::Zeroizing;
 
-/// A key by its content.
+/// The hash and the length of a key.
 #[wasm_bindgen]
 #[derive(Debug, PartialEq, Eq)]
 pub struct MadeKey {
@@ -22,20 +21,20 @@ pub struct MadeKey {
 
 #[wasm_bindgen]
 impl MadeKey {
-    /// BLAKE3 of the file.
+    /// Returns BLAKE3 of the file.
     #[wasm_bindgen(getter)]
     pub fn hash(&self) -> Vec<u8> {
         self.hash.to_vec()
     }
 
-    /// Its length.
+    /// Returns the length of the file in bytes.
     #[wasm_bindgen(getter)]
     pub fn bytes(&self) -> f64 {
         self.bytes as f64
     }
 }
 
-/// Cuts what is written into chunks and hashes it.
+/// A writer that splits its input into chunks and hashes it.
 struct Chunks<F> {
     data: Vec<u8>,
     size: usize,
@@ -70,11 +69,13 @@ impl<F: FnMut(&[u8]) -> io::Result<()>> Write for Chunks<F> {
     }
 }
 
-/// Makes a detection key and gives its chunks as they come. The same seed gives the same key.
+/// Makes a detection key and passes its chunks to `take` as they are made. Equal seeds lead to equal keys.
 ///
-/// Errors: `MakeKeyError`, of `take` too.
+/// Errors: `MakeKeyError`, also for errors of `take`.
 pub fn write_in_chunks(
-    (set, secret, engine): (&ParamSet, &SecretKey, EngineKind),
+    set: &ParamSet,
+    secret: &SecretKey,
+    engine: EngineKind,
     epoch: Option<&Epoch>,
     seed: [u8; 32],
     size: usize,
@@ -100,32 +101,32 @@ pub fn write_in_chunks(
     })
 }
 
-/// What goes with a chunk of a key that is sent.
+/// Returns the checksum that is sent with a chunk of a key.
 #[wasm_bindgen]
 pub fn crc32c(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes)
 }
 
-/// The engine of a key file's name.
+/// Returns the engine of a key file's name.
 ///
 /// Errors: `KeyName`.
 pub(crate) fn engine(name: &str) -> Result<EngineKind, WasmError> {
     EngineKind::of_key_name(name).ok_or_else(|| WasmError::KeyName(name.to_owned()))
 }
 
-/// [`write_in_chunks`] for JavaScript. All chunks are given in one array: of a blob of a fresh one Chromium keeps the
-/// array beside the blob, until a collector comes by.
+/// Makes a key as [`write_in_chunks`] does, for JavaScript. All chunks are passed in one array, because Chromium keeps
+/// every array from which a blob was made until the next garbage collection.
 pub(crate) fn make(
-    (set, secret, name): (&ParamSet, &SecretKey, &str),
-    (board_id, seconds): (&[u8], f64),
+    set: &ParamSet,
+    secret: &SecretKey,
+    engine: EngineKind,
+    epoch: &Epoch,
     seed: &Zeroizing<Vec<u8>>,
     size: usize,
     take: &Function,
 ) -> Result<MadeKey, JsError> {
-    let time = UNIX_EPOCH + Duration::from_secs_f64(seconds.max(0.0));
-    let epoch = Epoch::at(fixed("a board's id", board_id)?, time);
-    let size = size.max(1);
-    let array = Uint8Array::new_with_length(u32::try_from(size)?);
+    let chunk_bytes = size.max(1);
+    let array = Uint8Array::new_with_length(u32::try_from(chunk_bytes)?);
     let give = |chunk: &[u8]| {
         let part = array.subarray(0, chunk.len() as u32);
         part.copy_from(chunk);
@@ -133,12 +134,13 @@ pub(crate) fn make(
         given.map_err(|_| io::Error::other(WasmError::Stopped))?;
         Ok(())
     };
-    let what = (set, secret, engine(name)?);
     Ok(write_in_chunks(
-        what,
-        Some(&epoch),
+        set,
+        secret,
+        engine,
+        Some(epoch),
         fixed("a seed", seed)?,
-        size,
+        chunk_bytes,
         give,
     )?)
 }

@@ -1,4 +1,4 @@
-//! Letters for somebody's address.
+//! Writing letters to an address.
 
 use crate::error::{WasmError, fixed};
 use omr_client::letter::{self, Place};
@@ -8,7 +8,7 @@ use omr_protocol::frame::{FrameReader, Kind};
 use omr_protocol::{ClueKey, Mismatch, ParamSet, Sealing};
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
-/// A message as it is posted.
+/// A message that is ready to be posted.
 #[wasm_bindgen(getter_with_clone)]
 #[derive(Clone)]
 pub struct Message {
@@ -18,14 +18,14 @@ pub struct Message {
     pub payload: Vec<u8>,
 }
 
-/// Turns files into messages for one recipient on one board.
+/// A writer of messages for one recipient on one board.
 #[wasm_bindgen]
 pub struct Writer(letter::Writer);
 
 #[wasm_bindgen]
 impl Writer {
-    /// Prepares an address (a file `clue.key`) for a board, as the board describes itself. Payloads must be sealed as the
-    /// address says, by its sealing's tag: no server has a say in it.
+    /// Prepares an address (a file `clue.key`) for a board, with the board's description of itself. `agreed` is the tag
+    /// of the sealing that the address states: payloads must have this sealing, and no server can change it.
     ///
     /// Errors: `OtherParams`, `OtherClues`; for another sealing and a damaged address.
     #[wasm_bindgen(constructor)]
@@ -75,7 +75,7 @@ impl Writer {
     }
 }
 
-/// The tag of a sealing, by its name.
+/// Returns the tag of a sealing by its name.
 #[wasm_bindgen(js_name = sealingTag)]
 pub fn sealing_tag(name: &str) -> Result<u8, JsError> {
     Ok(name.parse::<Sealing>()?.tag())

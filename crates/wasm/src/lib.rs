@@ -1,7 +1,7 @@
-//! A recipient and her senders in a browser: client, inbox and protocol for JavaScript. No logic of its own.
+//! Recipients and senders in a browser: client, inbox and protocol for JavaScript. This crate has no logic of its own.
 //!
-//! Secrets come as arrays that are moved in and wiped, and leave in one copy that JavaScript owns; what engines do with
-//! their own copies and with time is in docs/security/implementation.md.
+//! Secrets are passed as arrays that are moved into the module and wiped, and returned in one copy that JavaScript
+//! owns. docs/security/implementation.md describes copies and timing of JavaScript engines.
 #![forbid(unsafe_code)]
 
 mod address;

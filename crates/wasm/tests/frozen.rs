@@ -1,6 +1,6 @@
-//! Keys that were made once, of frozen secrets: natively here, in the module by `cargo xtask web`.
+//! Frozen keys of frozen secrets: made natively here, and in the module by `cargo xtask web`.
 //!
-//! To freeze them anew (a break of the format): `cargo test -p omr-wasm --test frozen -- --ignored freeze`.
+//! Freezing new ones is a break of the format: `cargo test -p omr-wasm --test frozen -- --ignored freeze`.
 
 use omr_client::SecretKey;
 use omr_protocol::sophomr::Epoch;
@@ -24,7 +24,7 @@ fn path(folder: &str, name: &str) -> PathBuf {
     root.into_iter().chain([folder, name]).collect()
 }
 
-/// Hash and length of every key, made today, by the path of its file.
+/// Makes all keys, and returns the hash and length of each by the path of its frozen file.
 fn made() -> Vec<(PathBuf, String)> {
     let mut made = Vec::new();
     for (folder, params) in FOLDERS {
@@ -43,12 +43,11 @@ fn made() -> Vec<(PathBuf, String)> {
 
 fn line(set: &ParamSet, secret: &SecretKey, engine: EngineKind) -> String {
     let mut file = Vec::new();
-    let what = (set, secret, engine);
-    let key = write_in_chunks(what, Some(&EPOCH), SEED, 5000, |chunk| {
+    let key = write_in_chunks(set, secret, engine, Some(&EPOCH), SEED, 5000, |chunk| {
         file.extend_from_slice(chunk);
         Ok(())
-    });
-    let key = key.unwrap();
+    })
+    .unwrap();
     assert_eq!(key.hash(), blake3::hash(&file).as_bytes());
     assert_eq!(key.bytes(), file.len() as f64);
     format!("{} {}\n", hex(&key.hash()), file.len())

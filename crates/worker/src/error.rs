@@ -1,27 +1,27 @@
-//! Why a worker does not work.
+//! Errors of a worker.
 
 use omr_protocol::{EngineKind, Mismatch};
 
-/// Why a worker did not start or go on.
+/// An error that keeps a worker from starting or ends it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkerError {
-    /// The server, or the way there.
+    /// Calling the server failed.
     #[error(transparent)]
     Remote(#[from] omr_remote::RemoteError),
-    /// The server's software is of another version, whose digests might be others.
+    /// The server is of another version, whose digests might differ.
     #[error("the server: expected version {}, that of this worker, found {}", .0.expected, .0.found)]
     Version(Mismatch<String>),
-    /// No card, where one is asked for.
+    /// A card is required, but there is none.
     #[error(transparent)]
     Card(#[from] omr_cuda::MachineError),
-    /// The board's parameter set is not known here.
+    /// The board's parameter set is unknown.
     #[error("the server's board: {0}")]
     Params(#[from] omr_protocol::ParamsError),
-    /// The board's parameter set, by its name, has no such engine.
+    /// The board's parameter set, with this name, lacks the engine.
     #[error("expected an engine of the board's set {1}, found {0}")]
     Engine(EngineKind, &'static str),
-    /// Not even one recipient's digest fits into the memory: what it takes, and what there is.
+    /// The memory is too small for the digest of even one recipient.
     #[error(
         "memory: a digest of set {set} takes {needed}, there is {has} for it: expected a larger machine, another \
          --engine or fewer --threads"
@@ -29,18 +29,18 @@ pub enum WorkerError {
     Memory {
         /// The board's parameter set.
         set: &'static str,
-        /// What a digest takes.
+        /// The memory that a digest takes.
         needed: String,
-        /// What there is.
+        /// The memory that there is.
         has: String,
     },
-    /// The token does not allow to work.
+    /// The token does not include the right to work.
     #[error("expected a token with the right `work` (omr token add --may work), found none")]
     NoRight,
     /// Threads could not be started.
     #[error(transparent)]
     Threads(#[from] rayon::ThreadPoolBuildError),
-    /// The thread that worked died: a bug.
+    /// The thread that runs units panicked.
     #[error("the worker's thread died; please report it")]
     Died,
 }

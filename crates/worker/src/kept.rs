@@ -1,11 +1,11 @@
-//! Messages read lately, for the next run over the same ones.
+//! A cache of messages for the next run over the same ones.
 
 use omr_remote::v1::Part;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A part of messages of a board.
+/// Identifies a part of messages of a board.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) board_id: [u8; 16],
@@ -13,7 +13,7 @@ pub(crate) struct Place {
     pub(crate) range: Range<u64>,
 }
 
-/// Parts of messages, the latest last.
+/// A cache of parts of messages, with the last used at the end.
 pub(crate) struct Kept {
     most: usize,
     bytes: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Room for so many bytes.
+    /// Makes a cache of at most `most` bytes.
     pub(crate) fn new(most: usize) -> Self {
         Self {
             most,
@@ -30,7 +30,7 @@ impl Kept {
         }
     }
 
-    /// What is kept of a place.
+    /// Returns the cached bytes of a place.
     pub(crate) fn find(&mut self, place: &Place) -> Option<Arc<[u8]>> {
         let at = self.parts.iter().position(|(known, _)| known == place)?;
         let found = self.parts.remove(at)?;
@@ -38,7 +38,7 @@ impl Kept {
         Some(found.1)
     }
 
-    /// Keeps a part if there is room, in place of those that were not used for longest.
+    /// Adds a part if there is room, after removing the least recently used parts.
     pub(crate) fn keep(&mut self, place: Place, part: &[u8]) {
         if part.len() > self.most {
             return;
@@ -71,7 +71,7 @@ mod tests {
         kept.keep(first.clone(), &[1; 4]);
         kept.keep(second.clone(), &[2; 6]);
         assert_eq!(kept.find(&first).as_deref(), Some(&[1; 4][..]));
-        // The second was not used since.
+        // The second part has not been used since.
         kept.keep(third.clone(), &[3; 5]);
         assert_eq!(kept.find(&second), None);
         assert_eq!(kept.find(&third).as_deref(), Some(&[3; 5][..]));

@@ -1,6 +1,6 @@
-//! Units of work, leased from the server.
+//! Units of work that are leased from the server.
 
-use crate::unit::Told;
+use crate::unit::LeasedUnit;
 use crate::watch::{JobProgress, Watch};
 use omr_detector::sophomr::TOGETHER;
 use omr_detector::{Progress, Stages};
@@ -16,10 +16,10 @@ use tokio::runtime::Handle;
 use tokio::sync::watch::Receiver;
 use tokio::task::JoinHandle;
 
-/// How long a worker waits for memory before it looks again.
+/// The time after which a worker without enough memory checks again.
 const MEMORY: Duration = Duration::from_secs(10);
 
-/// Renewals of a lease while it lasts: two may be lost.
+/// Number of renewals during a lease: two may be lost.
 const RENEWALS: u32 = 3;
 
 /// Leases of one server.
@@ -27,27 +27,27 @@ pub(crate) struct RemoteLeases {
     pub(crate) client: Client,
     pub(crate) handle: Handle,
     pub(crate) set: Arc<ParamSet>,
-    /// What every request for work says.
+    /// The constant part of every request for work.
     pub(crate) request: v1::LeaseRequest,
     pub(crate) stop: Receiver<bool>,
     pub(crate) stopping: Arc<AtomicBool>,
-    /// Bytes of a clue, as the last unit said.
+    /// Length in bytes of a clue, as in the last unit.
     pub(crate) clue_bytes: Arc<AtomicUsize>,
-    /// What decides how many recipients a run may serve; none where a card's memory is what they take.
+    /// The memory that determines how many recipients a run may have; `None` if runs use a card's memory.
     pub(crate) memory: Option<WorkerMemory>,
     pub(crate) state: Mutex<State>,
 }
 
-/// What a run takes of this machine's memory.
+/// The needs of runs for this machine's memory.
 pub(crate) struct WorkerMemory {
     pub(crate) needs: Needs,
     pub(crate) engines: Vec<EngineKind>,
-    /// What the process takes without runs.
+    /// The bytes that the process uses without runs.
     pub(crate) beside: u64,
 }
 
 impl WorkerMemory {
-    /// For how many recipients a run fits into what is left now.
+    /// Returns the number of recipients whose run fits the memory that is left now.
     fn recipients(&self) -> usize {
         let fitting = || {
             let bytes = room(Memory::now(), self.beside);
@@ -63,11 +63,11 @@ impl WorkerMemory {
     }
 }
 
-/// What goes on.
+/// The state of the current unit.
 #[derive(Default)]
 pub(crate) struct State {
     unit: Option<(Arc<Watch>, JoinHandle<()>)>,
-    /// Why the worker ends, where it does not by itself.
+    /// The error with which the worker ends, unless it was stopped.
     fault: Option<RemoteError>,
 }
 
@@ -76,7 +76,7 @@ impl State {
         self.fault.take()
     }
 
-    /// The unit is done: it is renewed no more.
+    /// Ends the renewals of the unit, which is done.
     fn end_unit(&mut self) {
         if let Some((_, renewing)) = self.unit.take() {
             renewing.abort();
@@ -93,13 +93,13 @@ impl RemoteLeases {
         self.request.worker.clone().unwrap_or_default()
     }
 
-    /// Asks for a unit until the worker stops; `None` where it does.
+    /// Asks for a unit until the worker stops; then returns `None`.
     fn ask(&self, wait: Duration) -> Option<Result<Option<v1::WorkUnit>, RemoteError>> {
         let fitting = self.memory.as_ref().map(WorkerMemory::recipients);
         let jobs = match (self.request.jobs, fitting) {
             (jobs, None) => jobs,
-            (0, Some(fitting)) => fitting as u32,
-            (jobs, Some(fitting)) => jobs.min(fitting as u32),
+            (0, Some(recipients)) => recipients as u32,
+            (jobs, Some(recipients)) => jobs.min(recipients as u32),
         };
         let request = v1::LeaseRequest {
             jobs,
@@ -120,15 +120,15 @@ impl RemoteLeases {
         self.handle.block_on(async {
             tokio::select! {
                 biased;
-                _ = stop.wait_for(|stop| *stop) => None,
+                _ = stop.wait_for(|stopped| *stopped) => None,
                 asked = ask => Some(asked),
             }
         })
     }
 
     /// Begins a unit.
-    fn begin(&self, told: Told) -> Unit {
-        let Told { unit, clue_bytes } = told;
+    fn begin(&self, leased: LeasedUnit) -> Unit {
+        let LeasedUnit { unit, clue_bytes } = leased;
         self.clue_bytes.store(clue_bytes, Ordering::Relaxed);
         let watch = Arc::new(Watch::new(unit.jobs.len(), self.stopping.clone()));
         let request = v1::RenewRequest {
@@ -143,15 +143,15 @@ impl RemoteLeases {
     }
 }
 
-/// Lets a lease last, until the task is ended or the server knows the unit no more.
+/// Renews a lease until the task is aborted or the server no longer knows the unit.
 async fn renew(client: Client, request: v1::RenewRequest, lease: Duration, watch: Arc<Watch>) {
     loop {
         tokio::time::sleep(lease / RENEWALS).await;
-        let request = v1::RenewRequest {
+        let renewal = v1::RenewRequest {
             progress: watch.progress(),
             ..request.clone()
         };
-        match client.renew(&request).await {
+        match client.renew(&renewal).await {
             Ok(wanted) => watch.keep(&wanted),
             Err(error) if error.is_passing() => tracing::warn!(%error, "a lease is not renewed"),
             Err(error @ RemoteError::NotFound(..)) => {
@@ -159,7 +159,7 @@ async fn renew(client: Client, request: v1::RenewRequest, lease: Duration, watch
                 return watch.keep(&[]);
             }
             Err(error) => {
-                // What is made all the same may still be wanted.
+                // A digest that is finished anyway may still be wanted.
                 tracing::warn!(%error, "a lease is renewed no more");
                 return;
             }
@@ -173,8 +173,8 @@ impl Leases for RemoteLeases {
         let fault = match self.ask(wait) {
             None => return Leased::Ended,
             Some(Ok(None)) => return Leased::Nothing,
-            Some(Ok(Some(told))) => match Told::parse(&told, &self.set) {
-                Ok(told) => return Leased::Unit(Box::new(self.begin(told))),
+            Some(Ok(Some(work))) => match LeasedUnit::parse(&work, &self.set) {
+                Ok(leased) => return Leased::Unit(Box::new(self.begin(leased))),
                 Err(error) => error,
             },
             Some(Err(error)) if error.is_passing() => {
@@ -189,9 +189,11 @@ impl Leases for RemoteLeases {
 
     fn progress<'a>(&'a self, _: &'a Unit, job: usize) -> Box<dyn Progress + Send + 'a> {
         let state = self.lock();
-        let watch = state.unit.as_ref().map(|(watch, _)| watch.clone());
-        // There is one as long as a unit is done.
-        let watch = watch.unwrap_or_else(|| Arc::new(Watch::new(0, self.stopping.clone())));
+        let watch = match &state.unit {
+            Some((watch, _)) => watch.clone(),
+            // There is one while a unit is run.
+            None => Arc::new(Watch::new(0, self.stopping.clone())),
+        };
         Box::new(JobProgress { watch, job })
     }
 
@@ -225,7 +227,10 @@ impl Leases for RemoteLeases {
     }
 
     fn ran(&self, unit: &Unit, stages: &Stages) {
-        let unit = omr_protocol::hex(&unit.id);
-        tracing::debug!(unit, seconds = stages.total(), "run");
+        tracing::debug!(
+            unit = omr_protocol::hex(&unit.id),
+            seconds = stages.total(),
+            "run"
+        );
     }
 }

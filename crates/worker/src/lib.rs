@@ -1,9 +1,9 @@
-//! A worker: makes digests for a server elsewhere, from which it leases units of work and reads keys and messages. It
-//! keeps nothing but what is in its memory.
+//! A worker, which makes digests for a remote server. It leases units of work from the server and reads keys and
+//! messages from it. It stores everything in memory only.
 #![forbid(unsafe_code)]
 
 mod error;
-mod hired;
+mod handshake;
 mod kept;
 mod leases;
 mod supplies;
@@ -12,7 +12,7 @@ mod watch;
 mod worker;
 
 pub use error::WorkerError;
-pub use hired::Hired;
+pub use handshake::Handshake;
 pub use supplies::read_part;
-pub use unit::Told;
+pub use unit::LeasedUnit;
 pub use worker::{Settings, Stop, Worker};

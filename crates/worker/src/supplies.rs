@@ -1,4 +1,4 @@
-//! Keys and messages, read from the server.
+//! Keys and messages that are read from the server.
 
 use crate::kept::{Kept, Place};
 use futures::TryStreamExt;
@@ -16,23 +16,25 @@ use tokio::runtime::Handle;
 
 type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What the server gives.
+/// The server as a source of keys and messages.
 pub(crate) struct Remote {
     pub(crate) client: Client,
     pub(crate) handle: Handle,
     pub(crate) worker: v1::Worker,
     pub(crate) set: Arc<ParamSet>,
-    /// Bytes of a clue, as the last unit said.
+    /// Length in bytes of a clue, as in the last unit.
     pub(crate) clue_bytes: Arc<AtomicUsize>,
-    /// Messages read lately.
+    /// The cache of messages.
     pub(crate) kept: Mutex<Kept>,
 }
 
 impl Supplies for Remote {
     fn key(&self, key: &KeyRef) -> Result<Box<dyn Read + Send>, KeyError> {
         let read = self.client.read_key(&self.worker, key.hash, key.bytes);
-        let file = self.handle.block_on(read);
-        let file = file.map_err(|error| KeyError::Read(std::io::Error::other(error)))?;
+        let file = self
+            .handle
+            .block_on(read)
+            .map_err(|error| KeyError::Read(std::io::Error::other(error)))?;
         Ok(Box::new(Cursor::new(file)))
     }
 
@@ -54,9 +56,9 @@ struct Messages<'a> {
     payload_bytes: usize,
 }
 
-/// Parts of so many bytes of the messages of a range, one after another; zeros of messages that are lost.
+/// Reads a part of `bytes` bytes of each message of a range, one after another. Lost messages are replaced by zeros.
 ///
-/// Errors: the server's; `Answer` for parts of another length.
+/// Errors: those of the server; `Answer` for parts of another length.
 pub async fn read_part(
     client: &Client,
     range: Range<u64>,
@@ -70,15 +72,18 @@ pub async fn read_part(
     let add = |mut all: Vec<u8>, piece: Piece| async move {
         for message in &piece.messages {
             if message.clue.is_empty() && message.payload.is_empty() {
-                // The message is lost. No kind of clue begins with zero: the detector passes it over.
+                // The message is lost. No kind of clue begins with zero, so the detector ignores it.
                 all.resize(all.len() + bytes, 0);
                 continue;
             }
             let found = of(message);
             if found.len() != bytes {
                 let expected = format!("{bytes} bytes of a message");
-                let found = found.len().to_string();
-                return Err(RemoteError::answer("ReadMessages", expected, found));
+                return Err(RemoteError::answer(
+                    "ReadMessages",
+                    expected,
+                    found.len().to_string(),
+                ));
             }
             all.extend_from_slice(&found);
         }
@@ -88,7 +93,7 @@ pub async fn read_part(
 }
 
 impl Messages<'_> {
-    /// Parts of messages, read unless they are kept.
+    /// Returns parts of messages from the cache or from the server.
     fn collect(&self, range: Range<u64>, part: Part, bytes: usize) -> Result<Vec<u8>, SourceError> {
         let place = Place {
             board_id: self.of.board_id,
@@ -104,8 +109,10 @@ impl Messages<'_> {
         if let Some(found) = kept().find(&place) {
             return Ok(found.to_vec());
         }
-        let read = read_part(&self.remote.client, range, part, bytes);
-        let read = self.remote.handle.block_on(read)?;
+        let read =
+            self.remote
+                .handle
+                .block_on(read_part(&self.remote.client, range, part, bytes))?;
         kept().keep(place, &read);
         Ok(read)
     }
@@ -127,6 +134,6 @@ impl MessageSource for Messages<'_> {
     fn hashes(&mut self, range: Range<u64>) -> Result<Option<KeptHashes>, SourceError> {
         let read = self.remote.client.read_hashes(range);
         let hashes = self.remote.handle.block_on(read)?;
-        Ok(hashes.map(|hashes| KeptHashes::new(self.of, hashes)))
+        Ok(hashes.map(|all| KeptHashes::new(self.of, all)))
     }
 }

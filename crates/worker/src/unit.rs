@@ -1,4 +1,4 @@
-//! Units of work as a server tells them, parsed.
+//! Parsing of units of work from a server's messages.
 
 use omr_detector::engines::Costs;
 use omr_protocol::stride::MAX_STEP;
@@ -8,14 +8,14 @@ use omr_remote::v1;
 use omr_runner::{KeyRef, Seed, Unit};
 use std::time::Duration;
 
-/// Most jobs of a unit.
+/// Largest number of jobs of a unit.
 const MOST_JOBS: usize = 64;
 
-/// A unit, and bytes of a clue of its board.
-pub struct Told {
-    /// What to do.
+/// A unit, and the length of its board's clues.
+pub struct LeasedUnit {
+    /// The work.
     pub unit: Unit,
-    /// Bytes of a clue.
+    /// Length in bytes of a clue.
     pub clue_bytes: usize,
 }
 
@@ -47,79 +47,83 @@ fn key(key: &v1::UnitKey, longest: u64) -> Result<KeyRef, RemoteError> {
 
 fn stride(span: Option<&v1::Span>) -> Result<Stride, RemoteError> {
     match span {
-        Some(span) if span.start < span.end && (1..=MAX_STEP).contains(&span.step) => {
-            Ok(Stride::new(span.start..span.end, span.step))
+        Some(found) if found.start < found.end && (1..=MAX_STEP).contains(&found.step) => {
+            Ok(Stride::new(found.start..found.end, found.step))
         }
         found => Err(wrong("messages", found)),
     }
 }
 
-impl Told {
-    /// Parses what a server tells of a unit of a board of this set.
+impl LeasedUnit {
+    /// Parses a server's message about a unit of a board with this parameter set.
     ///
     /// Errors: `Answer`.
-    pub fn parse(told: &v1::WorkUnit, set: &ParamSet) -> Result<Self, RemoteError> {
-        parse(told, set, longest(set))
+    pub fn parse(work: &v1::WorkUnit, set: &ParamSet) -> Result<Self, RemoteError> {
+        parse(work, set, longest(set))
     }
 }
 
-/// Bytes of the longest key of a set.
+/// Returns the length in bytes of the longest key of a set.
 fn longest(set: &ParamSet) -> u64 {
     let clues = [ClueKind::Plain, ClueKind::Bound];
     let engines = set.spec().engines();
     let bytes = engines
         .iter()
-        .flat_map(|&engine| clues.map(|clues| set.key_file_bytes(engine, clues).unwrap_or(0)));
+        .flat_map(|&engine| clues.map(|kind| set.key_file_bytes(engine, kind).unwrap_or(0)));
     bytes.max().unwrap_or(0)
 }
 
+/// Parses a unit whose keys have at most `longest` bytes.
+///
 /// Errors: `Answer`.
-fn parse(told: &v1::WorkUnit, set: &ParamSet, longest: u64) -> Result<Told, RemoteError> {
-    let scheme = u8::try_from(told.scheme).ok().and_then(Scheme::from_tag);
-    let scheme = scheme.filter(|scheme| set.spec().serves(*scheme));
-    let seed = |seed: &v1::PlacementSeed| {
+fn parse(work: &v1::WorkUnit, set: &ParamSet, longest: u64) -> Result<LeasedUnit, RemoteError> {
+    let scheme = u8::try_from(work.scheme)
+        .ok()
+        .and_then(Scheme::from_tag)
+        .filter(|known| set.spec().serves(*known));
+    let seed = |placement: &v1::PlacementSeed| {
         Ok(Seed {
-            engine: engine(seed.engine)?,
-            seed: fixed("a seed", &seed.seed)?,
+            engine: engine(placement.engine)?,
+            seed: fixed("a seed", &placement.seed)?,
         })
     };
     let costs = Costs {
-        batch_s: told.batch_seconds,
-        message_s: told.message_seconds,
+        batch_s: work.batch_seconds,
+        message_s: work.message_seconds,
     };
     let sensible = |seconds: f64| seconds.is_finite() && seconds > 0.0;
     if !sensible(costs.batch_s) || !sensible(costs.message_s) {
         return Err(wrong("seconds above 0", costs));
     }
-    if !(1..=MOST_JOBS).contains(&told.jobs.len()) {
-        return Err(wrong("1 to 64 jobs", told.jobs.len()));
+    if !(1..=MOST_JOBS).contains(&work.jobs.len()) {
+        return Err(wrong("1 to 64 jobs", work.jobs.len()));
     }
     let keys = |job: &v1::UnitJob| job.keys.iter().map(|one| key(one, longest)).collect();
     let unit = Unit {
-        id: fixed("an id", &told.unit_id)?,
-        board_id: fixed("an id", &told.board_id)?,
-        sealing: told
+        id: fixed("an id", &work.unit_id)?,
+        board_id: fixed("an id", &work.board_id)?,
+        sealing: work
             .sealing
             .parse()
-            .map_err(|_| wrong("a sealing", &told.sealing))?,
-        payload_bytes: told.payload_bytes as usize,
-        scheme: scheme.ok_or_else(|| wrong("a scheme of the set", told.scheme))?,
-        stride: stride(told.span.as_ref())?,
-        bound: told.bound,
-        indices_only: told.indices_only,
-        seeds: told.seeds.iter().map(seed).collect::<Result<_, _>>()?,
+            .map_err(|_| wrong("a sealing", &work.sealing))?,
+        payload_bytes: work.payload_bytes as usize,
+        scheme: scheme.ok_or_else(|| wrong("a scheme of the set", work.scheme))?,
+        stride: stride(work.span.as_ref())?,
+        bound: work.bound,
+        indices_only: work.indices_only,
+        seeds: work.seeds.iter().map(seed).collect::<Result<_, _>>()?,
         costs,
-        jobs: told.jobs.iter().map(keys).collect::<Result<_, _>>()?,
-        lease: Duration::from_secs(told.lease_seconds.max(1).into()),
+        jobs: work.jobs.iter().map(keys).collect::<Result<_, _>>()?,
+        lease: Duration::from_secs(work.lease_seconds.max(1).into()),
     };
     for &engine in unit.scheme.engines() {
         if (0..unit.jobs.len()).any(|job| unit.seed(engine, job).is_none()) {
-            return Err(wrong("a seed for each engine and job", told.seeds.len()));
+            return Err(wrong("a seed for each engine and job", work.seeds.len()));
         }
     }
-    Ok(Told {
+    Ok(LeasedUnit {
         unit,
-        clue_bytes: told.clue_bytes as usize,
+        clue_bytes: work.clue_bytes as usize,
     })
 }
 
@@ -127,7 +131,7 @@ fn parse(told: &v1::WorkUnit, set: &ParamSet, longest: u64) -> Result<Told, Remo
 mod tests {
     use super::*;
 
-    fn told() -> v1::WorkUnit {
+    fn work() -> v1::WorkUnit {
         v1::WorkUnit {
             unit_id: vec![1; 16].into(),
             scheme: 1,
@@ -160,10 +164,10 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_is_taken_if_all_of_it_makes_sense() {
+    fn a_unit_is_accepted_if_all_of_it_makes_sense() {
         let set = ParamSet::named("insecure-tiny-hybrid-v4").unwrap();
-        let told = told();
-        let parsed = parse(&told, &set, 1000).unwrap();
+        let work = work();
+        let parsed = parse(&work, &set, 1000).unwrap();
         assert_eq!((parsed.unit.jobs.len(), parsed.clue_bytes), (1, 100));
         let changes: [&dyn Fn(&mut v1::WorkUnit); 12] = [
             &|unit| unit.unit_id = vec![1; 15].into(),
@@ -180,7 +184,7 @@ mod tests {
             &|unit| unit.batch_seconds = f64::NAN,
         ];
         for (number, change) in changes.into_iter().enumerate() {
-            let mut wrong = told.clone();
+            let mut wrong = work.clone();
             change(&mut wrong);
             assert!(parse(&wrong, &set, 1000).is_err(), "{number}");
         }

@@ -1,11 +1,11 @@
-//! How far the jobs of a unit are, and whether they are wanted.
+//! The progress of a unit's jobs, and whether they are still wanted.
 
 use omr_detector::Progress;
 use omr_remote::v1;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A job under way.
+/// The progress of a job.
 #[derive(Default)]
 struct Job {
     stage: Mutex<&'static str>,
@@ -28,15 +28,15 @@ impl Watch {
         }
     }
 
-    /// What the server is told.
+    /// Returns the progress for the server.
     pub(crate) fn progress(&self) -> Vec<v1::UnitProgress> {
-        let told = |(place, job): (usize, &Job)| v1::UnitProgress {
+        let progress_of = |(place, job): (usize, &Job)| v1::UnitProgress {
             job: place as u32,
             stage: (*job.stage.lock().unwrap_or_else(PoisonError::into_inner)).to_owned(),
             stage_done: job.done.load(Ordering::Relaxed),
             stage_total: job.total.load(Ordering::Relaxed),
         };
-        self.jobs.iter().enumerate().map(told).collect()
+        self.jobs.iter().enumerate().map(progress_of).collect()
     }
 
     /// Stops all jobs but these.
@@ -72,7 +72,7 @@ impl Progress for JobProgress {
 
     fn is_stopped(&self) -> bool {
         let job = self.watch.jobs.get(self.job);
-        let unwanted = job.is_none_or(|job| job.unwanted.load(Ordering::Relaxed));
+        let unwanted = job.is_none_or(|known| known.unwanted.load(Ordering::Relaxed));
         unwanted || self.watch.stopping.load(Ordering::Relaxed)
     }
 }

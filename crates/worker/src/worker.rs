@@ -1,9 +1,9 @@
-//! A worker from its start to its end.
+//! The life of a worker from its start to its end.
 
 use crate::kept::Kept;
 use crate::leases::{RemoteLeases, State, WorkerMemory};
 use crate::supplies::Remote;
-use crate::{Hired, WorkerError};
+use crate::{Handshake, WorkerError};
 use omr_cuda::{Cards, Choice};
 use omr_detector::sophomr::TOGETHER;
 use omr_memory::Memory;
@@ -16,33 +16,33 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-/// How long one request for work waits.
+/// The time for which one request for work waits.
 const WAIT: Duration = Duration::from_secs(20);
 
-/// What a worker may use.
+/// The settings of a worker.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The server, with a token that has the right `work`.
+    /// The server, with a token that includes the right `work`.
     pub endpoint: Endpoint,
-    /// What the server's log calls it; random where there is none.
+    /// The worker's name in the server's log; random if there is none.
     pub name: Option<String>,
-    /// Where digests are made.
+    /// The processor or the card that makes digests.
     pub on: Choice,
-    /// Threads; all cores for 0.
+    /// Number of threads; 0 stands for all cores.
     pub threads: usize,
-    /// Keys kept in memory from one unit to the next.
+    /// Number of keys that stay in memory between units.
     pub keys: usize,
-    /// Bytes of messages kept in memory from one unit to the next.
+    /// Size in bytes of the cache of messages.
     pub messages_bytes: usize,
-    /// Recipients that one run serves at most; as many as the server puts together for 0.
+    /// Largest number of recipients of a run; 0 stands for the server's limit.
     pub together: u32,
-    /// What it makes digests with; none: all that the board's set has.
+    /// The engines of the worker; empty for all engines of the board's set.
     pub engines: Vec<EngineKind>,
-    /// The commit of this program, empty where it does not know: servers of another one refuse it.
+    /// The commit of this program, or empty if it is unknown. Servers of another commit refuse the worker.
     pub build: String,
 }
 
-/// Ends a worker: it gives back what it is at.
+/// A handle that ends a worker. The worker returns its unit to the server.
 #[derive(Clone)]
 pub struct Stop {
     waiting: watch::Sender<bool>,
@@ -57,7 +57,7 @@ impl Stop {
     }
 }
 
-/// A worker that knows its server.
+/// A worker that a server has accepted.
 pub struct Worker {
     leases: RemoteLeases,
     supplies: Remote,
@@ -66,31 +66,31 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Asks the server what it is, and whether this worker suits it.
+    /// Asks the server for its capabilities, and checks that it accepts this worker.
     ///
     /// Errors: any `WorkerError` but `Threads` and `Died`.
     pub async fn connect(settings: Settings) -> Result<Self, WorkerError> {
         let client = Client::connect(&settings.endpoint)?;
-        let Hired {
-            request,
+        let Handshake {
+            request: constant,
             set,
             clue_bytes,
-        } = Hired::by(&client, settings.name.clone(), &settings.build).await?;
-        let request = with_engines(request, &set, &settings.engines)?;
+        } = Handshake::with(&client, settings.name.clone(), &settings.build).await?;
+        let request = with_engines(constant, &set, &settings.engines)?;
         let worker = request.worker.clone().unwrap_or_default();
         let (waiting, stopped) = watch::channel(false);
         let stop = Stop {
             waiting,
             working: Arc::default(),
         };
-        let clue_bytes = Arc::new(AtomicUsize::new(clue_bytes));
+        let last_clue_bytes = Arc::new(AtomicUsize::new(clue_bytes));
         let handle = Handle::current();
         let supplies = Remote {
             client: client.clone(),
             handle: handle.clone(),
             worker,
             set: set.clone(),
-            clue_bytes: clue_bytes.clone(),
+            clue_bytes: last_clue_bytes.clone(),
             kept: Mutex::new(Kept::new(settings.messages_bytes)),
         };
         let leases = RemoteLeases {
@@ -103,7 +103,7 @@ impl Worker {
             set,
             stop: stopped,
             stopping: stop.working.clone(),
-            clue_bytes,
+            clue_bytes: last_clue_bytes,
             memory: None,
             state: Mutex::new(State::default()),
         };
@@ -115,26 +115,26 @@ impl Worker {
         })
     }
 
-    /// What ends it.
+    /// Returns a handle that ends the worker.
     #[must_use]
     pub fn stop(&self) -> Stop {
         self.stop.clone()
     }
 
-    /// The board's parameter set.
+    /// Returns the board's parameter set.
     #[must_use]
     pub fn set(&self) -> &ParamSet {
         &self.leases.set
     }
 
-    /// Works until it is stopped, or the server refuses it.
+    /// Runs units until the worker is stopped or the server refuses it.
     ///
     /// Errors: `Remote`, `Threads`, `Died`, `Memory`.
     pub async fn run(mut self) -> Result<(), WorkerError> {
         let builder = rayon::ThreadPoolBuilder::new().num_threads(self.settings.threads);
         let pool = builder.thread_name(|i| format!("digest-{i}")).build()?;
         let cards = Cards::new(self.settings.on)?;
-        tracing::info!("{}", cards.told());
+        tracing::info!("{}", cards.summary());
         if works_here(&cards) {
             self.leases.memory = Some(self.memory(pool.current_num_threads())?);
         }
@@ -159,9 +159,9 @@ impl Worker {
 }
 
 impl Worker {
-    /// What decides how many recipients a run may serve.
+    /// Returns the needs for memory that determine how many recipients a run may have.
     ///
-    /// Errors: `Memory` where not even one fits into what the machine and its control groups have.
+    /// Errors: `Memory` if not even one fits the memory of the machine and its control groups.
     fn memory(&self, threads: usize) -> Result<WorkerMemory, WorkerError> {
         let settings = &self.settings;
         let tags = self.leases.request.engines.iter();
@@ -170,7 +170,7 @@ impl Worker {
             .collect();
         let needs = Needs {
             set: self.leases.set.clone(),
-            // Those are the longer ones.
+            // Bound clues, which are the longer ones.
             clues: ClueKind::Bound,
             threads,
             keys: settings.keys,
@@ -198,7 +198,7 @@ impl Worker {
     }
 }
 
-/// A request for work that some engines can do, of those that the set has.
+/// Adds to a request for work the engines of the worker, which must be engines of the set.
 ///
 /// Errors: `Engine`.
 fn with_engines(

@@ -116,6 +116,10 @@ fn a_bench_is_exact() {
         })
     };
     let figures = bench.run(&Quiet).unwrap();
-    assert_eq!((figures.exact(), figures.false_positives), (10, 0), "{figures:?}");
+    assert_eq!(
+        (figures.exact(), figures.false_positives),
+        (10, 0),
+        "{figures:?}"
+    );
     assert!(figures.cost.digest_bytes < 5_000);
 }

@@ -1,35 +1,36 @@
-//! Letters that say more than their content: behind a mark, parts of a file that begins with fields.
+//! Files with fields, for example a name, beside their content. Their parts begin with a mark, and the file begins with its
+//! fields.
 //!
 //! ```text
-//! part:   00 01   a part as any other, of the capacity that is left
+//! part:   00 01   a part as described in `fragment`, of the remaining capacity
 //! file:   varint(bytes of all fields)   fields   content
 //! field:  varint(tag)   varint(len)   len bytes
 //! ```
 //!
-//! Tag 1 is the name, UTF-8. Fields of other tags are for later versions, and passed over. No part of a file without
-//! fields begins with a zero, so readers of older versions refuse these and take nothing of them for content.
+//! Tag 1 is the name, UTF-8. Fields of other tags are reserved for later versions and ignored. No part of a file
+//! without fields begins with a zero, so readers without this format refuse marked parts.
 
 use super::name::file_name;
 use super::split::{Shape, shape, split};
 use super::{FragmentError, varint};
 use rand_core::CryptoRng;
 
-/// What stands before each part.
+/// The mark in front of each part.
 const MARK: [u8; 2] = [0, 1];
-/// Most bytes of all fields.
+/// Largest length in bytes of all fields.
 const MOST_FIELDS: u64 = 4096;
 const NAME: u64 = 1;
 
-/// A file that is whole.
+/// A complete file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Whole {
     /// The name that its sender gave it, made harmless by [`file_name`].
     pub name: Option<String>,
-    /// Its content.
+    /// The content.
     pub bytes: Vec<u8>,
 }
 
-/// [`split`] for a file with a name, which is left out where the file fits one part without it alone.
+/// Splits a file with a name as [`split`] does. The name is left out if the file fits one part only without it.
 ///
 /// Errors: `CapacityTooSmall`.
 pub fn split_named(
@@ -39,11 +40,11 @@ pub fn split_named(
     rng: &mut impl CryptoRng,
 ) -> Result<Vec<Vec<u8>>, FragmentError> {
     let plain = split(bytes, capacity, rng)?;
-    let (Some(name), Some(left)) = (name.and_then(file_name), capacity.checked_sub(MARK.len()))
+    let (Some(safe), Some(left)) = (name.and_then(file_name), capacity.checked_sub(MARK.len()))
     else {
         return Ok(plain);
     };
-    match split(&with_name(&name, bytes), left, rng) {
+    match split(&with_name(&safe, bytes), left, rng) {
         Ok(parts) if parts.len() == 1 || plain.len() > 1 => {
             let mark = |part: Vec<u8>| [&MARK[..], &part].concat();
             Ok(parts.into_iter().map(mark).collect())
@@ -52,23 +53,23 @@ pub fn split_named(
     }
 }
 
-/// How [`split_named`] splits a file of `len` bytes.
+/// Returns the shape in which [`split_named`] splits a file of `len` bytes.
 ///
 /// Errors: `CapacityTooSmall`.
 pub fn shape_named(name: Option<&str>, len: u64, capacity: usize) -> Result<Shape, FragmentError> {
     let plain = shape(len, capacity)?;
-    let (Some(name), Some(left)) = (name.and_then(file_name), capacity.checked_sub(MARK.len()))
+    let (Some(safe), Some(left)) = (name.and_then(file_name), capacity.checked_sub(MARK.len()))
     else {
         return Ok(plain);
     };
-    let named = len.saturating_add(fields(&name).len() as u64);
+    let named = len.saturating_add(fields(&safe).len() as u64);
     match shape(named, left) {
         Ok(found) if found.parts == 1 || plain.parts > 1 => Ok(found),
         _ => Ok(plain),
     }
 }
 
-/// What stands before the content of a file with a name.
+/// Returns the fields in front of the content of a file with a name.
 fn fields(name: &str) -> Vec<u8> {
     let mut field = Vec::new();
     varint::write(NAME, &mut field);
@@ -84,19 +85,19 @@ fn with_name(name: &str, bytes: &[u8]) -> Vec<u8> {
     [&fields(name)[..], bytes].concat()
 }
 
-/// A part without its mark, and whether it had one.
+/// Returns whether a part has a mark, and the part without it.
 ///
 /// Errors: `Version` for marks of later versions.
 pub(super) fn unmarked(part: &[u8]) -> Result<(bool, &[u8]), FragmentError> {
     match part {
         [0, 1, rest @ ..] => Ok((true, rest)),
         [0, found, ..] if *found > 1 => Err(FragmentError::Version(*found)),
-        // Zeros are no part of any kind.
+        // Parts of zeros are of no kind.
         _ => Ok((false, part)),
     }
 }
 
-/// The file behind its fields.
+/// Reads a file that begins with fields.
 ///
 /// Errors: `Fields`.
 pub(super) fn opened(file: &[u8]) -> Result<Whole, FragmentError> {
@@ -118,14 +119,17 @@ pub(super) fn opened(file: &[u8]) -> Result<Whole, FragmentError> {
             name = file_name(&String::from_utf8_lossy(value));
         }
     }
-    let bytes = bytes.to_vec();
-    Ok(Whole { name, bytes })
+    Ok(Whole {
+        name,
+        bytes: bytes.to_vec(),
+    })
 }
 
 fn take(bytes: &[u8], len: u64) -> Result<(&[u8], &[u8]), FragmentError> {
-    let len = usize::try_from(len).ok();
-    let split = len.and_then(|len| bytes.split_at_checked(len));
-    split.ok_or(FragmentError::Fields)
+    usize::try_from(len)
+        .ok()
+        .and_then(|at| bytes.split_at_checked(at))
+        .ok_or(FragmentError::Fields)
 }
 
 #[cfg(test)]
@@ -159,7 +163,7 @@ mod tests {
             let whole = together(&found);
             assert_eq!(whole.name.as_deref(), Some("letter.txt"), "{len}");
             assert_eq!(whole.bytes, vec![7; len]);
-            // Without a name files are as they always were.
+            // Files without a name have no fields.
             let bare = split(&vec![7; len], 100, &mut rng()).unwrap();
             assert_eq!(parts(None, len, 100), bare);
             assert_eq!(parts(Some(" / "), len, 100), bare);
@@ -168,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_name_costs_no_second_message() {
-        // 2 bytes of mark, 1 for all fields, 2 and the name for the name; 1 or 2 for the length.
+        // 2 bytes of mark, 1 for the length of all fields, 2 and the name for the name; 1 or 2 for the length.
         for len in 0..=98 {
             let found = parts(Some("letter.txt"), len, 100);
             assert_eq!(found.len(), 1, "{len}");
@@ -180,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shape_is_told_before() {
+    fn the_shape_is_known_before_splitting() {
         for name in [None, Some("letter.txt"), Some(" / ")] {
             for (len, capacity) in (0..400)
                 .map(|len| (len, 100))
@@ -197,8 +201,8 @@ mod tests {
     }
 
     #[test]
-    fn older_readers_take_none_of_it_for_content() {
-        // What they made of such parts: an error, as here for a version that does not exist yet.
+    fn unmarked_readers_refuse_marked_parts() {
+        // Readers without this format fail with an error, as for the part of a version that does not exist yet.
         for part in parts(Some("letter.txt"), 500, 100) {
             assert!(super::super::part::parse(&part).is_err());
             let mut later = part.clone();
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_fields_are_refused_or_passed_over() {
+    fn hostile_fields_are_refused_or_ignored() {
         let file = |file: &[u8]| opened(file);
         let later = [&[4, 9, 2, 1, 2][..], b"content"].concat();
         assert_eq!(
@@ -231,7 +235,7 @@ mod tests {
         ] {
             assert_eq!(file(wrong), Err(FragmentError::Fields), "{wrong:?}");
         }
-        // Marked and unmarked parts make no file together.
+        // Marked and unmarked parts do not belong to one file.
         let mut all = Reassembler::new();
         let mut mixed = parts(Some("x"), 300, 100);
         mixed[1].splice(..2, []);

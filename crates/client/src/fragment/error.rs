@@ -1,9 +1,9 @@
-//! What can go wrong in splitting and reassembling.
+//! Errors of splitting and reassembling files.
 
 use super::{MAX_PARTS, MessageId};
 use omr_protocol::Mismatch;
 
-/// Why a file was not split, or a part not accepted.
+/// An error of splitting a file or of accepting a part.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FragmentError {
@@ -20,7 +20,7 @@ pub enum FragmentError {
         /// Capacity given.
         found: usize,
     },
-    /// The part, of so many bytes, ends within its header.
+    /// The part, of this many bytes, ends within its header.
     #[error("part of {0} bytes ends within its header")]
     Truncated(usize),
     /// A number is over 64 bits or not written in its shortest form.
@@ -39,7 +39,7 @@ pub enum FragmentError {
     /// Bytes after the content are not zero.
     #[error("padding of a part is not zero")]
     Padding,
-    /// The number of parts that is claimed is impossible.
+    /// The number of parts in the header is impossible.
     #[error("expected a total of 2 to {MAX_PARTS} parts, found {0}")]
     Total(u64),
     /// The part's number is not below the total.
@@ -48,7 +48,7 @@ pub enum FragmentError {
     /// Parts of this file disagree on total, capacity or hash.
     #[error("part of file {0:02x?} disagrees with its other parts on total, capacity or hash")]
     Inconsistent(MessageId),
-    /// Two different contents for one part.
+    /// There are two different contents for one part.
     #[error("two different parts {index} of file {id:02x?}")]
     Conflict {
         /// The file.
@@ -56,13 +56,13 @@ pub enum FragmentError {
         /// Number of the part.
         index: u32,
     },
-    /// A part of this kind, which later versions make.
+    /// The part has this version, which a later program may write.
     #[error("a part of version {0}, expected one of version 1: it was written by a newer omr")]
     Version(u8),
-    /// What stands before a file's content cannot be read.
+    /// The fields in front of a file's content are malformed.
     #[error("malformed fields before the content of a file")]
     Fields,
-    /// All parts of this file came, but they are not the file that was split. They were dropped.
+    /// All parts of this file arrived, but they are not the file that was split. They were dropped.
     #[error("the parts of file {0:02x?} do not make up the file that was sent")]
     Hash(MessageId),
 }

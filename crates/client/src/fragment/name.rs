@@ -1,11 +1,12 @@
-//! Names of files, as they may be shown and saved.
+//! Names of files that are safe to show and to save.
 
-/// Most bytes of a name.
+/// Largest length in bytes of a name.
 const MOST: usize = 120;
-/// Most bytes behind its last dot that survive shortening.
+/// Largest length in bytes of an ending, with its dot, that shortening keeps.
 const MOST_ENDING: usize = 16;
-/// A name that strangers wrote, made harmless: no folders, nothing that steers a terminal or turns text around, nothing
-/// that a file system or a command line takes for something else, at most 120 bytes. `None` where nothing is left.
+/// Makes a name from a stranger harmless: it has no folders, no characters that control a terminal or reverse text,
+/// nothing that has a special meaning for a file system or a command line, and at most 120 bytes. Returns `None` if
+/// nothing is left.
 #[must_use]
 pub fn file_name(text: &str) -> Option<String> {
     let last = text.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -18,12 +19,12 @@ pub fn file_name(text: &str) -> Option<String> {
     if first == '.' || first == '-' {
         name.replace_range(..1, "_");
     }
-    // What shortening leaves may be a device's name again, and end as no name may.
+    // The shortened name may be a device's name, or have an end that names must not have.
     let short = visible(&shortened(&no_device(name)));
     Some(no_device(without_end(&short).to_owned()))
 }
 
-/// Windows drops dots and spaces from a name's end; other white space nobody sees there.
+/// Removes dots and spaces from the end of a name, which Windows drops, and other white space, which nobody sees.
 fn without_end(name: &str) -> &str {
     name.trim_end_matches(|c: char| c == '.' || c.is_whitespace())
 }
@@ -36,9 +37,9 @@ fn no_device(name: String) -> String {
     }
 }
 
-/// A text in one line, as it may be shown to somebody who did not write it: without control characters, line ends, what
-/// has no width and what changes the direction of writing. Joiners stay where scripts and emoji need them: between
-/// two visible characters of those scripts.
+/// Returns a text in one line that is safe to show to people who did not write it: without control characters, line
+/// ends, characters without width and characters that change the direction of writing. Joiners remain where scripts and
+/// emoji need them: between two visible characters of these scripts.
 #[must_use]
 pub fn visible(text: &str) -> String {
     let mut before = None;
@@ -59,13 +60,14 @@ pub fn visible(text: &str) -> String {
 const ZERO_WIDTH_NON_JOINER: char = '\u{200c}';
 const ZERO_WIDTH_JOINER: char = '\u{200d}';
 
-/// Whether joiners beside a character may change how it looks: those of Latin, Greek, Cyrillic, Hebrew and punctuation
-/// never do.
+/// Returns whether joiners beside a character may change its appearance. They never do for Latin, Greek, Cyrillic,
+/// Hebrew and punctuation.
 fn is_joined(c: char) -> bool {
     c >= '\u{600}' && !matches!(c, '\u{2000}'..='\u{206f}') && !c.is_whitespace() && !is_hidden(c)
 }
 
-/// Control characters, line ends, and what has no width, no ink or changes the direction of writing.
+/// Returns whether a character is a control character, a line end, has no width or no ink, or changes the direction of
+/// writing.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -76,10 +78,14 @@ fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Names that Windows gives to devices, whatever stands behind a dot.
+/// Returns whether the name is one of Windows' devices. An ending after a dot makes no difference.
 fn is_device(name: &str) -> bool {
-    let stem = name.split('.').next().unwrap_or_default().trim_end();
-    let stem = stem.to_ascii_uppercase();
+    let stem = name
+        .split('.')
+        .next()
+        .unwrap_or_default()
+        .trim_end()
+        .to_ascii_uppercase();
     let numbered = |of: &str| {
         let number = stem.strip_prefix(of).map(str::as_bytes);
         matches!(number, Some([b'0'..=b'9']))
@@ -87,7 +93,7 @@ fn is_device(name: &str) -> bool {
     ["CON", "PRN", "AUX", "NUL"].contains(&&stem[..]) || numbered("COM") || numbered("LPT")
 }
 
-/// Cut in the middle, so that what tells the type stays.
+/// Removes bytes from the middle of a name, so that the ending, which shows the type, remains.
 fn shortened(name: &str) -> String {
     if name.len() <= MOST {
         return name.to_owned();
@@ -125,7 +131,7 @@ mod tests {
             ("end. . ", "end"),
             ("end\u{202f}.", "end"),
             ("end.\u{3000}.", "end"),
-            // A family, a word of Persian, one of Hindi: joiners are part of how they are written.
+            // Joiners are part of the spelling of these: a family, a word of Persian, one of Hindi.
             (
                 "\u{1f469}\u{200d}\u{1f467}.txt",
                 "\u{1f469}\u{200d}\u{1f467}.txt",
@@ -142,7 +148,7 @@ mod tests {
                 "\u{915}\u{94d}\u{200d}\u{937}",
                 "\u{915}\u{94d}\u{200d}\u{937}",
             ),
-            // Where they hide, they go.
+            // Joiners that are invisible are removed.
             ("pay\u{200d}pal.txt", "paypal.txt"),
             ("\u{1f469}\u{200d}\u{200d}\u{1f467}", "\u{1f469}\u{1f467}"),
             ("\u{1f469}\u{200d}.txt", "\u{1f469}.txt"),
@@ -157,7 +163,7 @@ mod tests {
         let long = format!("{}.jpeg", "ä".repeat(200));
         let name = file_name(&long).unwrap();
         assert!(name.len() <= MOST && name.ends_with("ä.jpeg"), "{name}");
-        // Cut behind a dot, in spaces, and of a device.
+        // Names that end after shortening in a dot or spaces, or that become a device's name.
         for long in [
             format!("{}.{}", "a".repeat(MOST - 1), "b".repeat(50)),
             format!("com1{}x.txt", " ".repeat(200)),

@@ -1,17 +1,17 @@
-//! One part: its layout, written and parsed.
+//! The layout of a part, and its writing and parsing.
 
 use super::envelope::unmarked;
 use super::{FileHash, FragmentError, HASH_BYTES, MAX_PARTS, MessageId, varint};
 use omr_protocol::Mismatch;
 
-/// A parsed part; contents borrow from it.
+/// A parsed part, which borrows its contents.
 #[derive(Debug)]
 pub(super) enum Part<'a> {
     Single(&'a [u8]),
     Multi(Multi<'a>),
 }
 
-/// A part of a file in many.
+/// A part of a file that has several.
 #[derive(Debug)]
 pub(super) struct Multi<'a> {
     pub(super) id: MessageId,
@@ -21,18 +21,18 @@ pub(super) struct Multi<'a> {
     pub(super) content: &'a [u8],
 }
 
-/// Which part of which file a part says that it is.
+/// The file that a part belongs to, and the part's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartPlace {
     /// The file.
     pub id: MessageId,
-    /// Its parts.
+    /// Number of parts of the file.
     pub total: u32,
-    /// The number of this one, below `total`.
+    /// The number of this part, below `total`.
     pub index: u32,
 }
 
-/// Where a part of a file in many belongs; `None` for a file in one part.
+/// Returns the file and the number of a part; `None` for a file in one part.
 ///
 /// Errors: those of a malformed part.
 pub fn place(part: &[u8]) -> Result<Option<PartPlace>, FragmentError> {
@@ -44,16 +44,17 @@ pub fn place(part: &[u8]) -> Result<Option<PartPlace>, FragmentError> {
     })
 }
 
-/// Content bytes of every part but the last, for a file in `total` parts; `None` if not even one.
+/// Returns the bytes of content of every part but the last, for a file in `total` parts; `None` if there is room for
+/// none.
 ///
-/// The header is counted with its longest numbers, so that all parts carry as much.
+/// The header is counted with its longest numbers, so that all parts have equally many bytes of content.
 pub(super) fn chunk(capacity: usize, total: u32) -> Option<usize> {
     let numbers = varint::len(head(capacity, false)) + 2 * varint::len(u64::from(total));
     let header = numbers + size_of::<MessageId>() + HASH_BYTES;
     capacity.checked_sub(header).filter(|chunk| *chunk > 0)
 }
 
-/// Whether a file of `len` bytes fits one part.
+/// Returns whether a file of `len` bytes fits one part.
 pub(super) fn fits_single(capacity: usize, len: usize) -> bool {
     varint::len(head(len, true))
         .checked_add(len)
@@ -78,7 +79,7 @@ impl Multi<'_> {
     }
 }
 
-/// Parses one part of any length.
+/// Parses a part of any length.
 ///
 /// Errors: `Truncated`, `Number`, `Total`, `Index`, `Length`, `Padding`.
 pub(super) fn parse(part: &[u8]) -> Result<Part<'_>, FragmentError> {
@@ -138,7 +139,7 @@ fn take<'a, const N: usize>(
     Ok(field)
 }
 
-/// The `len` first bytes of `rest`, when in `least..=most` and followed by zeros only.
+/// Returns the first `len` bytes of `rest`, if `len` is in `least..=most` and all bytes after them are zero.
 fn content(rest: &[u8], len: u64, least: usize, most: usize) -> Result<&[u8], FragmentError> {
     let in_range = |len: &usize| (least..=most).contains(len);
     let split = usize::try_from(len).ok().filter(in_range);

@@ -1,4 +1,4 @@
-//! Putting files together from parts in any order.
+//! Reassembling files from parts in any order.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -7,24 +7,24 @@ use super::envelope::{Whole, opened, unmarked};
 use super::part::{Multi, Part, parse};
 use super::{FileHash, FragmentError, MessageId, file_hash};
 
-/// Collects parts. Memory grows with the parts pushed, whatever they claim.
+/// A collection of parts. Its memory grows with the parts that were pushed, not with the lengths they announce.
 #[derive(Debug, Default)]
 pub struct Reassembler {
-    /// In the order of their first parts.
+    /// Files in the order of their first parts.
     files: Vec<File>,
     by_id: HashMap<MessageId, usize>,
 }
 
-/// A file of which parts are missing.
+/// A file with missing parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incomplete {
     /// The file.
     pub id: MessageId,
-    /// Parts at hand; 0 if all came but were dropped with `FragmentError::Hash`.
+    /// Number of parts that have arrived; 0 if all arrived but were dropped with `FragmentError::Hash`.
     pub have: u32,
-    /// Parts it has.
+    /// Number of parts of the file.
     pub total: u32,
-    /// Numbers of the parts that are missing, at most one range more than there are parts at hand.
+    /// Numbers of the missing parts. There is at most one range more than parts have arrived.
     pub missing: Vec<Range<u32>>,
 }
 
@@ -45,23 +45,23 @@ struct Partial {
 }
 
 impl Reassembler {
-    /// An empty collection.
+    /// Makes an empty collection.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes one part, of any file, in any order.
+    /// Adds one part of any file, in any order.
     ///
-    /// A part of a file in many may come again. A file in one part has no id, so it is delivered as
-    /// often as it is pushed: push each opened payload once. After an error everything pushed
-    /// before still stands, except with `Hash`.
+    /// A part of a file in several parts may be pushed more than once. A file in one part has no id, so it is returned
+    /// as often as it is pushed: push each opened payload once. After an error the collection is as before, except for
+    /// `Hash` and `Fields`.
     ///
-    /// Errors: those of a malformed part; `Inconsistent`, `Conflict`: the earlier part is kept;
-    /// `Hash`, `Fields` of a file in many: all parts of the file are dropped.
+    /// Errors: those of a malformed part; `Inconsistent` and `Conflict`, where the earlier part is kept; `Hash` and
+    /// `Fields` of a file in several parts, which are all dropped.
     pub fn push(&mut self, part: &[u8]) -> Result<(), FragmentError> {
-        let (marked, part) = unmarked(part)?;
-        let multi = match parse(part)? {
+        let (marked, content) = unmarked(part)?;
+        let multi = match parse(content)? {
             Part::Single(content) => {
                 self.files
                     .push(File::Whole(whole(marked, content.to_vec())?));
@@ -85,8 +85,8 @@ impl Reassembler {
         }
     }
 
-    /// The files that are whole, with their hashes verified, and those that are not; each in the
-    /// order of their first parts.
+    /// Returns the complete files, whose hashes have been verified, and the incomplete ones, each in the order of their
+    /// first parts.
     #[must_use]
     pub fn finish(self) -> (Vec<Whole>, Vec<Incomplete>) {
         let (mut complete, mut incomplete) = (Vec::new(), Vec::new());
@@ -109,7 +109,7 @@ impl Reassembler {
     }
 }
 
-/// What `numbers`, ascending and below `total`, leave out.
+/// Returns the gaps in `numbers`, which are ascending and below `total`.
 fn missing(numbers: impl Iterator<Item = u32>, total: u32) -> Vec<Range<u32>> {
     let mut gaps = Vec::new();
     let mut next = 0;
@@ -137,7 +137,7 @@ impl Partial {
         }
     }
 
-    /// Adds one part; returns the file once it is whole.
+    /// Adds one part; returns the file once it is complete.
     fn push(
         &mut self,
         part: &Multi<'_>,

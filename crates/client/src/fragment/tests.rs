@@ -1,4 +1,4 @@
-//! Files cut into messages and put together again, in any order and with any losses.
+//! Tests of files that are split into parts and reassembled, in any order and with losses.
 
 use chacha20::ChaCha20Rng;
 use proptest::prelude::*;
@@ -78,7 +78,7 @@ proptest! {
 }
 
 #[test]
-fn the_longest_file_of_so_many_parts_is_told() {
+fn the_longest_file_of_a_number_of_parts_is_exact() {
     let count = |len: u64, capacity| {
         let parts = split(&noise(len as usize), capacity, &mut rng());
         parts.map_or(u32::MAX, |parts| parts.len() as u32)
@@ -104,7 +104,7 @@ fn small_files_cost_one_or_two_bytes() {
 
 #[test]
 fn part_counts_change_width() {
-    // 127 parts take one byte to count, 128 take two.
+    // The number 127 takes one byte, 128 takes two.
     let chunk = chunk(60, 127).unwrap();
     for (len, total) in [
         (127 * chunk, 127),
@@ -119,7 +119,7 @@ fn part_counts_change_width() {
 }
 
 #[test]
-fn least_capacity_is_told() {
+fn errors_name_the_least_capacity() {
     let error = split(&noise(1000), 20, &mut rng()).unwrap_err();
     assert!(matches!(
         error,
@@ -164,7 +164,7 @@ fn missing_parts_are_counted() {
     assert_eq!(place(&short[0]), Ok(None));
 }
 
-/// What is told before a file is posted is what becomes of it.
+/// The shape that is announced before a file is posted is the shape in which it is split.
 #[test]
 fn the_shape_of_a_file_is_known_beforehand() {
     for capacity in [1, 2, 29, 60, 128, 530] {
@@ -192,7 +192,7 @@ fn the_shape_of_a_file_is_known_beforehand() {
     assert_eq!(most_in_part(27), 0);
 }
 
-/// A part as a hostile sender would write it.
+/// Returns a part as a hostile sender could write it.
 fn part(total: u32, index: u32, content: &[u8]) -> Vec<u8> {
     Multi {
         id: [1; 8],
@@ -234,7 +234,7 @@ fn hostile_parts_are_refused() {
         Err(E::Length { .. })
     ));
     assert_eq!(pushed(&part(2, 1, &full[1..])), Ok(()));
-    // Behind a first byte of 0 an id that does not begin with 0 is a mark.
+    // After a first byte of 0, an id that does not begin with 0 is a mark.
     let mut empty = part(2, 1, &[]);
     empty[1] = 7;
     assert_eq!(pushed(&empty), Err(E::Version(7)));

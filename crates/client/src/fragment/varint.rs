@@ -1,4 +1,4 @@
-//! LEB128: seven bits a byte, least significant first, high bit set on all but the last.
+//! LEB128 integers: seven bits in each byte, least significant first, with the high bit set on all bytes but the last.
 
 use super::FragmentError;
 
@@ -14,7 +14,7 @@ pub(super) fn len(value: u64) -> usize {
     (64 - value.leading_zeros()).max(1).div_ceil(7) as usize
 }
 
-/// Takes a number off the front of `bytes`. `part_len` is for the error only.
+/// Reads a number at the beginning of `bytes` and removes it. The error mentions `part_len`.
 ///
 /// Errors: `Truncated`, `Number`.
 pub(super) fn read(bytes: &mut &[u8], part_len: usize) -> Result<u64, FragmentError> {

@@ -1,4 +1,4 @@
-//! Keys for InstantOMR's detector.
+//! Making keys for InstantOMR's detector.
 
 use crate::identity::public_random;
 use crate::key_rng::KeyContent;
@@ -15,9 +15,10 @@ use std::convert::Infallible;
 use std::io::Write;
 use zeroize::Zeroizing;
 
-/// The InstantOMR detector's key for a secret, for clues of its kind. The ring's secret is forgotten: nobody needs it again.
+/// Makes InstantOMR's detection key of a secret, for the secret's kind of clues. The ring's secret is dropped
+/// afterwards: it is not needed again.
 ///
-/// Errors: `Coefficients` when the secret is of a set without InstantOMR.
+/// Errors: `Coefficients` if the secret belongs to a set without InstantOMR.
 pub fn detection_key(
     params: &InstantParams,
     secret: &SecretKey,
@@ -39,7 +40,7 @@ pub fn detection_key(
     Ok(key)
 }
 
-/// Makes the key of [`detection_key`] body by body and writes its file, in a fraction of the memory that the key takes.
+/// Makes the key of [`detection_key`] body by body and writes its file, in a fraction of the key's memory.
 ///
 /// Errors: `Secret`; those of the writer.
 pub fn write_detection_key(
@@ -56,20 +57,20 @@ pub fn write_detection_key(
     Ok(())
 }
 
-/// Makes the bodies of a key.
+/// A maker of the bodies of a key.
 struct Maker<'a> {
     params: &'a InstantParams,
     secret: &'a SecretKey,
     clue: BlockSecret,
     ring_secret: Secret,
-    /// The same, ready for products.
+    /// The ring's secret, prepared for products.
     z: SecretPoly,
     seed: [u8; 32],
     rng: ChaCha20Rng,
 }
 
 impl<'a> Maker<'a> {
-    /// Draws 32 bytes of `rng`, see [`KeyContent::generator`].
+    /// Derives all randomness from 32 bytes of `rng`; see [`KeyContent::generator`].
     ///
     /// Errors: `Coefficients`.
     fn new(
@@ -91,20 +92,20 @@ impl<'a> Maker<'a> {
                 .map(|address| address.offset(&params.clue)),
             digest: &secret.digest,
         };
-        let mut rng = content.generator(rng);
-        let ring_secret = Secret::uniform_ternary(&mut rng, ring.n());
+        let mut generator = content.generator(rng);
+        let ring_secret = Secret::uniform_ternary(&mut generator, ring.n());
         Ok(Self {
             params,
             secret,
             clue: clue.ok_or(SecretKeyError::Coefficients)?,
             z: ring_secret.poly(ring, &ring.everything()),
             ring_secret,
-            seed: public_random(&mut rng),
-            rng,
+            seed: public_random(&mut generator),
+            rng: generator,
         })
     }
 
-    /// Makes the bodies of a part.
+    /// Makes the bodies of a part and passes each to `take`.
     ///
     /// Errors: those of `take`.
     fn bodies<E>(
@@ -152,7 +153,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The bodies of what a detector takes off bound clues: with it a key takes them and no others.
+    /// Returns the bodies of the key's offset part, if the address is for bound clues.
     fn offset(&mut self) -> Option<Vec<u32>> {
         let address = self.secret.address.as_ref()?;
         Some(self.offset_of(address))
@@ -160,17 +161,17 @@ impl<'a> Maker<'a> {
 
     fn offset_of(&mut self, address: &ClueKey) -> Vec<u32> {
         let (clue, q) = (&self.params.clue, self.params.clue.q());
-        let errors = NarrowGaussian::new(self.params.secret().sigma);
-        let errors = Zeroizing::new(errors.sample(&mut self.rng, OffsetKey::samples(self.params)));
+        let noise = NarrowGaussian::new(self.params.secret().sigma);
+        let errors = Zeroizing::new(noise.sample(&mut self.rng, OffsetKey::samples(self.params)));
         let masks = OffsetKey::masks(self.params, &self.seed);
         let messages = OffsetKey::messages(self.params, &address.offset(clue));
         let body = |((mask, message), &error): ((Vec<u64>, u64), &i64)| {
-            let product = mask
+            let products = mask
                 .iter()
                 .zip(self.secret.instant_secret().coeffs())
                 .map(|(&x, &s)| x as i64 * s);
-            // Residues of 22 bits, at most 1,024 of them: no overflow.
-            let product: i64 = product.sum();
+            // At most 1,024 residues of 22 bits do not overflow.
+            let product: i64 = products.sum();
             q.add(message, q.from_i64(error - product)) as u32
         };
         let bodies = masks.into_iter().zip(messages).zip(errors.iter()).map(body);

@@ -1,4 +1,4 @@
-//! Files under a passphrase: what opens them, and what damage is refused.
+//! Tests of files under a passphrase: they open with their passphrase, and damage is refused.
 
 use super::*;
 use std::fs;
@@ -21,10 +21,10 @@ fn file(body: &[u8]) -> Vec<u8> {
 
 fn locked(text: &str) -> Vec<u8> {
     let file = file(b"a secret");
-    lock_at(CHEAP, [1; 16], (Kind::SecretKey, &file), &phrase(text)).unwrap()
+    lock_at(CHEAP, [1; 16], Kind::SecretKey, &file, &phrase(text)).unwrap()
 }
 
-/// The same under a frame that is whole.
+/// Returns a frame of kind `Locked` with a right checksum.
 fn framed(body: &[u8]) -> Vec<u8> {
     let header = FrameHeader::new(Kind::Locked, "toy", [7; 16]);
     frame::write_frame_vec(&header, body).unwrap()
@@ -47,26 +47,26 @@ fn a_secret_comes_back_under_its_passphrase_alone() {
     assert_eq!(format!("{:?}", phrase("correct horse")), "Passphrase(..)");
 }
 
-/// The bytes that keys follow from, by hand from Unicode's rules: they stay what they are whatever composes them.
+/// The bytes from which keys are derived, worked out by hand from Unicode's rules, must not change with the library.
 #[test]
 fn passphrases_are_composed_to_these_bytes() {
     for (text, bytes) in [
         ("correct horse", &b"correct horse"[..]),
-        // Composed, decomposed, and the Angstrom sign, which is another character for the letter.
+        // Composed, decomposed, and the Angstrom sign, which is another character for the same letter.
         ("caf\u{e9}", b"caf\xc3\xa9"),
         ("cafe\u{301}", b"caf\xc3\xa9"),
         ("\u{212b}", b"\xc3\x85"),
-        // Hangul: two letters, then three, of one syllable, and a syllable with a third letter behind it.
+        // Hangul: a syllable of two letters, one of three, and one that is followed by a third letter.
         ("\u{1100}\u{1161}", b"\xea\xb0\x80"),
         ("\u{1112}\u{1161}\u{11ab}", b"\xed\x95\x9c"),
         ("\u{d558}\u{11ab}", b"\xed\x95\x9c"),
         // Marks below and above in either order: the one below comes first.
         ("q\u{323}\u{307}", b"q\xcc\xa3\xcc\x87"),
         ("q\u{307}\u{323}", b"q\xcc\xa3\xcc\x87"),
-        // Of three marks two are composed with the letter.
+        // Two of three marks are composed with the letter.
         ("s\u{323}\u{307}\u{327}", b"\xc5\x9f\xcc\xa3\xcc\x87"),
         ("\u{1e9b}\u{323}", b"\xe1\xba\x9b\xcc\xa3"),
-        // Never composed, and three times as long.
+        // This letter is never composed and becomes three times as long.
         ("\u{958}", b"\xe0\xa4\x95\xe0\xa4\xbc"),
         (
             "\u{1d160}",
@@ -83,7 +83,7 @@ fn passphrases_are_composed_to_these_bytes() {
 fn every_way_in_gives_one_passphrase() {
     let composed = "caf\u{e9} \u{ac00}\u{212b} bravo";
     let locked = locked(composed);
-    // As another keyboard gives it, and as files and variables of other systems do.
+    // Text from another keyboard, and from files and variables of other systems.
     for same in [
         "cafe\u{301} \u{1100}\u{1161}A\u{30a} bravo",
         "\u{feff}caf\u{e9} \u{ac00}\u{c5} bravo",
@@ -93,7 +93,7 @@ fn every_way_in_gives_one_passphrase() {
         let opened = unlock(Kind::SecretKey, &locked, &phrase(same));
         assert_eq!(**opened.unwrap(), file(b"a secret"), "{same:?}");
     }
-    // What differs for a reader differs here.
+    // Passphrases that look different are different.
     for other in [
         "cafe \u{ac00}\u{c5} bravo",
         "caf\u{e9} \u{ac00}A bravo",
@@ -131,7 +131,7 @@ fn nothing_is_locked_with_a_short_passphrase() {
     lock(Kind::SecretKey, &file, &phrase("\u{e9}2345678")).unwrap();
 }
 
-/// What its header says of it is told before anybody types a passphrase, and cannot be changed.
+/// The header names the key before a passphrase is entered, and cannot be changed.
 #[test]
 fn a_locked_file_says_whose_it_is() {
     let locked = locked("x");
@@ -147,7 +147,7 @@ fn a_locked_file_says_whose_it_is() {
     let refused = unlock(Kind::Identity, &locked, &phrase("x")).unwrap_err();
     let told = "expected an exported identity under the passphrase, found a secret key";
     assert_eq!(refused.to_string(), told);
-    // Nor is anything else locked in a secret's place.
+    // Files of other kinds are not accepted as a secret either.
     assert!(matches!(
         lock(Kind::Identity, &file(b"a secret"), &phrase("long enough")),
         Err(LockError::Frame(FrameError::Kind(_)))
@@ -155,7 +155,7 @@ fn a_locked_file_says_whose_it_is() {
 }
 
 #[test]
-fn damage_is_told_from_a_wrong_passphrase() {
+fn damage_is_distinguished_from_a_wrong_passphrase() {
     let locked = locked("x");
     for at in 0..locked.len() {
         let mut damaged = locked.clone();
@@ -165,12 +165,12 @@ fn damage_is_told_from_a_wrong_passphrase() {
         let refused = unlock(Kind::SecretKey, &locked[..at], &phrase("x"));
         assert!(matches!(refused, Err(LockError::Frame(_))), "{at}");
     }
-    // Not by accident: under a frame that is whole.
+    // Deliberate damage, in a frame with a right checksum.
     let body = body(&locked);
     assert!(unlock(Kind::SecretKey, &framed(&body), &phrase("x")).is_ok());
     for at in 0..body.len() {
         let mut forged = body.clone();
-        // Not so much that the numbers ask for a gigabyte.
+        // Costs are not damaged so far that they need a gigabyte.
         forged[at] ^= 1;
         let refused = unlock(Kind::SecretKey, &framed(&forged), &phrase("x"));
         assert!(refused.is_err(), "{at}");
@@ -201,7 +201,7 @@ fn the_usual_cost_stands_in_the_file() {
     assert_eq!(body.len(), HEAD_BYTES + file(b"").len() + TAG_BYTES);
     assert_eq!(body[2..14], [0, 0, 4, 0, 3, 0, 0, 0, 1, 0, 0, 0]);
     assert!(unlock(Kind::SecretKey, &locked, &phrase("long enough")).is_ok());
-    // Twice the same secret looks like two.
+    // The same secret locked twice leads to two different files.
     assert_ne!(
         locked,
         lock(Kind::SecretKey, &file(b""), &phrase("long enough")).unwrap()
@@ -218,11 +218,11 @@ fn path(name: &str) -> PathBuf {
 
 const PASSPHRASE: &str = "correct horse battery staple";
 
-/// The frozen secret.key under a passphrase, as it is written today but for the cost.
+/// Returns the frozen secret.key under a passphrase, as it is written today except for the cost.
 fn frozen() -> Vec<u8> {
     let secret = fs::read(path("secret.key")).unwrap();
     let salt = std::array::from_fn(|i| i as u8);
-    lock_at(CHEAP, salt, (Kind::SecretKey, &secret), &phrase(PASSPHRASE)).unwrap()
+    lock_at(CHEAP, salt, Kind::SecretKey, &secret, &phrase(PASSPHRASE)).unwrap()
 }
 
 #[test]

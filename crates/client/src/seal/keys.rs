@@ -1,4 +1,4 @@
-//! The recipient's sealing keys: one seed, one key pair for each sealing.
+//! The recipient's sealing keys, one key pair for each sealing, derived from one seed.
 
 use std::fmt;
 
@@ -23,10 +23,10 @@ pub const SEAL_PUBLIC_BYTES: usize = X25519_BYTES + 1216;
 
 const X25519_BYTES: usize = 32;
 
-/// The recipient's secret; wiped when dropped.
+/// The recipient's secret, which is wiped when dropped.
 ///
-/// The seed gives the key material of each KEM by BLAKE3-derive-key, and the KEM's own
-/// `DeriveKeyPair` makes the key pair of it, so the pairs are independent.
+/// The key material of each KEM is derived from the seed by BLAKE3-derive-key, and the key pair from the material by
+/// the KEM's own `DeriveKeyPair`, so the pairs are independent.
 #[derive(Clone)]
 pub struct SealSecret {
     seed: Zeroizing<[u8; SEAL_SECRET_BYTES]>,
@@ -35,13 +35,15 @@ pub struct SealSecret {
 }
 
 impl SealSecret {
-    /// A new secret.
+    /// Makes a new secret.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
         let mut seed = Zeroizing::new([0; SEAL_SECRET_BYTES]);
         rng.fill_bytes(seed.as_mut());
         Self::from_seed(seed)
     }
 
+    /// Makes the secret of a seed.
+    ///
     /// Errors: `KeyLength`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SealError> {
         let wrong = |_| SealError::KeyLength(Mismatch::new(SEAL_SECRET_BYTES, bytes.len()));
@@ -50,12 +52,12 @@ impl SealSecret {
         )))
     }
 
-    /// The seed, from which [`SealSecret::from_bytes`] makes the same secret.
+    /// Returns the seed, from which [`SealSecret::from_bytes`] makes the same secret.
     pub fn to_bytes(&self) -> Zeroizing<[u8; SEAL_SECRET_BYTES]> {
         self.seed.clone()
     }
 
-    /// The keys to give to senders.
+    /// Returns the public keys for senders.
     pub fn public(&self) -> SealPublic {
         SealPublic {
             x25519: X25519HkdfSha256::sk_to_pk(&self.x25519),
@@ -82,7 +84,7 @@ impl SealSecret {
     }
 }
 
-/// Tells nothing.
+/// Shows nothing of the secret.
 impl fmt::Debug for SealSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SealSecret").finish_non_exhaustive()
@@ -103,7 +105,7 @@ fn material(context: &str, seed: &[u8; SEAL_SECRET_BYTES]) -> Zeroizing<[u8; 32]
     material
 }
 
-/// The keys that senders seal to, one for each sealing; parsed once, used many times.
+/// The recipient's public keys, one for each sealing. They are parsed once and used many times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealPublic {
     x25519: XPublic,
@@ -111,6 +113,8 @@ pub struct SealPublic {
 }
 
 impl SealPublic {
+    /// Parses public keys.
+    ///
     /// Errors: `KeyLength`, `PublicKey`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SealError> {
         let wrong = || SealError::KeyLength(Mismatch::new(SEAL_PUBLIC_BYTES, bytes.len()));
@@ -124,6 +128,8 @@ impl SealPublic {
         })
     }
 
+    /// Returns all public keys.
+    ///
     /// Shape:  `SEAL_PUBLIC_BYTES` bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.key_bytes(Sealing::HpkeX25519);
@@ -131,7 +137,7 @@ impl SealPublic {
         bytes
     }
 
-    /// The public key for one sealing.
+    /// Returns the public key of one sealing.
     ///
     /// Shape:  `sealing.public_key_bytes()` bytes.
     pub fn key_bytes(&self, sealing: Sealing) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! Sealed payloads open for their recipient at their place, and for nobody else.
+//! Tests that sealed payloads open for their recipient at their place only.
 
 use chacha20::ChaCha20Rng;
 use omr_protocol::Mismatch;
@@ -47,7 +47,7 @@ proptest! {
 fn every_flipped_bit_is_rejected() {
     for sealing in SEALED {
         let good = sealed(sealing, b"clue", b"hi");
-        // All of the X25519 point and the tag, a sample of the long ML-KEM ciphertext.
+        // All bits of the X25519 point and the tag, and a sample of the long ML-KEM ciphertext.
         let skipped =
             |bit: &usize| sealing == Sealing::XWing && *bit < 1088 * 8 && !bit.is_multiple_of(13);
         for bit in (0..good.len() * 8).filter(|bit| !skipped(bit)) {
@@ -124,7 +124,7 @@ fn secrets_are_not_printed() {
     assert_eq!(format!("{:?}", secret(1)), "SealSecret { .. }");
 }
 
-/// Pins derivation and key schedule: files sealed today must open tomorrow.
+/// Key derivation and key schedule are fixed: files sealed today must open tomorrow.
 #[test]
 fn keys_and_sealing_are_frozen() {
     let mut rng = ChaCha20Rng::from_seed([3; 32]);

@@ -1,4 +1,4 @@
-//! Keys for SophOMR's detector.
+//! Making keys for SophOMR's detector.
 
 mod maker;
 
@@ -20,12 +20,12 @@ pub struct Keys {
     pub detection: DetectionKey,
 }
 
-/// Makes a recipient's keys for SophOMR, for clues of a kind, with masks of her own.
+/// Makes a recipient's keys for SophOMR, for clues of a kind, with the recipient's own masks.
 pub fn keygen(params: &Params, clues: ClueKind, rng: &mut impl CryptoRng) -> Keys {
     new_keys(params, clues, None, rng).0
 }
 
-/// Makes a recipient's keys for SophOMR, for clues of a kind; with the masks of an epoch.
+/// Makes a recipient's keys for SophOMR, for clues of a kind, with the masks of an epoch.
 pub fn keygen_in_epoch(
     params: &Params,
     clues: ClueKind,
@@ -35,7 +35,7 @@ pub fn keygen_in_epoch(
     new_keys(params, clues, Some(epoch), rng).0
 }
 
-/// A recipient's keys for SophOMR, and the large ring's secret, for measuring noise.
+/// Makes a recipient's keys for SophOMR; also returns the large ring's secret, for measurements of noise.
 #[cfg(feature = "measure")]
 pub fn keygen_with_large_secret(
     params: &Params,
@@ -61,12 +61,12 @@ fn new_keys(
     (keys, large)
 }
 
-/// The SophOMR detector's key for a secret, for clues of its kind. The secrets of the large and the small ring
-/// are forgotten: nobody needs them again.
+/// Makes SophOMR's detection key of a secret, for the secret's kind of clues. The secrets of the large and the small
+/// ring are dropped afterwards: they are not needed again.
 ///
-/// The masks are those of `epoch`, or the recipient's own: a detector serves recipients with the masks of
-/// one epoch together. Of `rng` 32 bytes are drawn; the key follows from them, the masks and the secret, so a seed that
-/// serves twice gives the same key or an independent one.
+/// The masks are those of `epoch`, or the recipient's own. A detector runs some stages together for recipients with the
+/// masks of one epoch. The key is derived from 32 bytes of `rng`, the masks and the secret, so a seed that is used
+/// twice leads to the same key or to an independent one.
 pub fn detection_key(
     params: &Params,
     secret: &SecretKey,
@@ -76,7 +76,7 @@ pub fn detection_key(
     detection_key_and_secret(params, secret, epoch, rng).0
 }
 
-/// Makes the key of [`detection_key`] body by body and writes its file, in a fraction of the memory that the key takes.
+/// Makes the key of [`detection_key`] body by body and writes its file, in a fraction of the key's memory.
 ///
 /// Errors: those of the writer.
 pub fn write_detection_key(
@@ -111,10 +111,10 @@ fn maker<'a>(
     let address = secret.address.as_ref();
     let hidden = Hidden {
         clue: secret.clue_secret().coeffs(),
-        offset: address.map(|address| address.offset(&params.clue)),
+        offset: address.map(|key| key.offset(&params.clue)),
         digest: &secret.digest,
     };
-    let masks = epoch.map(|epoch| epoch.masks(params.name()));
+    let masks = epoch.map(|shared| shared.masks(params.name()));
     Maker::new(params, hidden, masks, rng)
 }
 

@@ -11,7 +11,7 @@ use omr_protocol::sophomr::{Digest, INDEX_SYMBOLS, RecipientParams, checksum, pa
 use omr_protocol::{ClueKind, Mismatch};
 use std::sync::Arc;
 
-/// A recipient: her secret, ready to decode SophOMR's digests.
+/// A recipient with a secret that is prepared for decoding SophOMR's digests.
 pub struct Recipient {
     params: Arc<RecipientParams>,
     key_id: [u8; 16],
@@ -30,11 +30,11 @@ impl Recipient {
         }
     }
 
-    /// Her pertinent messages in the digest's range, in the order of the board.
+    /// Returns the recipient's pertinent messages in the digest's range, in the order of the board.
     ///
-    /// Time: until what was found is put into the result, that of `bound` messages in every group and of
-    /// all messages of the range, however many are pertinent and whether or not they decode.
-    /// Errors: `OtherKey`; `Clues`; `Overflow`, which names the true count; `Inconsistent`; `Checksum`.
+    /// Time:   until results are built, that of `bound` messages in every group and of all messages of the range,
+    /// whatever the number of pertinent messages and whether or not the digest decodes.
+    /// Errors: `OtherKey`; `Clues`; `Overflow` with the exact number of messages; `Inconsistent`; `Checksum`.
     pub fn decode(&self, digest: &Digest) -> Result<Vec<Retrieved>, DecodeError> {
         let (expected, found) = (self.key_id, digest.header.key_id);
         if expected != found {
@@ -45,14 +45,17 @@ impl Recipient {
         let parts = self.decrypt(digest)?;
         let groups = parts.chunks(plan.parts() / plan.groups()).enumerate();
         let sums = plan.sums();
-        let groups = groups.map(|(group, parts)| self.group(digest, group, &sums.by_symbol(parts)));
-        in_order(groups.collect())
+        in_order(
+            groups
+                .map(|(group, own)| self.group(digest, group, &sums.by_symbol(own)))
+                .collect(),
+        )
     }
 
-    /// How far each coefficient of a digest lies from a symbol, in steps of a symbol: 0 is exact,
-    /// 0.5 is wrong. For measuring noise.
+    /// Returns the distance of each coefficient of a digest from a symbol, in steps of a symbol, for measurements of
+    /// noise: 0 is exact, 0.5 is wrong.
     ///
-    /// Errors: `Inconsistent` when the digest has another shape.
+    /// Errors: `Inconsistent` if the digest has another shape.
     #[cfg(feature = "measure")]
     pub fn roundings(&self, digest: &Digest) -> Result<Vec<f64>, DecodeError> {
         let p = self.params.p().value() as f64;
@@ -64,25 +67,25 @@ impl Recipient {
         Ok(phases.into_iter().flatten().map(distance).collect())
     }
 
-    /// The largest of [`Self::roundings`] in absolute value.
+    /// Returns the largest of [`Self::roundings`] in absolute value.
     ///
-    /// Errors: the same.
+    /// Errors: those of [`Self::roundings`].
     #[cfg(feature = "measure")]
     pub fn worst_rounding(&self, digest: &Digest) -> Result<f64, DecodeError> {
         let roundings = self.roundings(digest)?;
         Ok(roundings.into_iter().map(f64::abs).fold(0.0, f64::max))
     }
 
-    /// The symbols in the kept coefficients, part by part.
+    /// Returns the symbols in the kept coefficients, part by part.
     fn decrypt(&self, digest: &Digest) -> Result<Vec<Vec<u32>>, DecodeError> {
         let symbols =
             |values: Vec<u64>| values.into_iter().map(|x| self.phases.symbol(x)).collect();
         Ok(self.phases(digest)?.into_iter().map(symbols).collect())
     }
 
-    /// `body + mask * secret` modulo `2^MASK_BITS` at the kept coefficients, part by part.
+    /// Returns `body + mask * secret` modulo `2^MASK_BITS` at the kept coefficients, part by part.
     ///
-    /// Errors: `Inconsistent` when the digest has another shape.
+    /// Errors: `Inconsistent` if the digest has another shape.
     fn phases(&self, digest: &Digest) -> Result<Vec<Vec<u64>>, DecodeError> {
         let plan = &digest.header.plan;
         Ok(self
@@ -118,12 +121,11 @@ impl Recipient {
             None => None,
             Some(bytes) => {
                 let code = packing(self.params.p().value(), bytes, plan.has_fingerprints())?;
-                let sums = &sums[INDEX_SYMBOLS..];
-                let payloads = self.payloads((start, &support), sums, &code);
+                let payloads = self.payloads(start, &support, &sums[INDEX_SYMBOLS..], &code);
                 Some(payloads.map_err(failed)?)
             }
         };
-        // From here on time depends on what was found.
+        // From here on, time depends on what was found.
         if published(differ(&count[1..], &shifted[..shifted.len() - 1])) {
             return Err(DecodeError::Inconsistent(format!(
                 "the two index sums of messages {start}..{end} differ; they count {} messages",
@@ -133,11 +135,11 @@ impl Recipient {
         let found = support.count().map_err(failed)?;
         let messages = |label: &u32| start + u64::from(*label);
         let indices = support.labels()[..found].iter().map(messages);
-        let Some(payloads) = payloads else {
+        let Some(found_payloads) = payloads else {
             let retrieved = |index| Retrieved::new(index, None, None);
             return Ok(indices.map(retrieved).collect());
         };
-        payloads.unexplained.check().map_err(failed)?;
+        found_payloads.unexplained.check().map_err(failed)?;
         let key = plan
             .has_fingerprints()
             .then(|| FingerprintKey::new(&digest.header.seed));
@@ -146,13 +148,16 @@ impl Recipient {
                 return Err(DecodeError::Checksum(index));
             }
             let value = found.fingerprint;
-            let fingerprint = key.map(|key| Fingerprint { key, value });
+            let fingerprint = key.map(|of_digest| Fingerprint {
+                key: of_digest,
+                value,
+            });
             Ok(Retrieved::new(index, Some(found.payload), fingerprint))
         };
-        indices.zip(payloads.checked).map(retrieved).collect()
+        indices.zip(found_payloads.checked).map(retrieved).collect()
     }
 
-    /// The pertinent messages of a group; labels count from its first message.
+    /// Returns the pertinent messages of a group; labels count from its first message.
     fn support(
         &self,
         digest: &Digest,
@@ -170,12 +175,13 @@ impl Recipient {
         Ok(search.finish())
     }
 
-    /// The payloads in all places of a support whose label 0 is message `start`.
+    /// Returns the payloads in all places of a support whose label 0 is message `start`.
     ///
     /// Errors: those of [`Solver::solve_into`].
     fn payloads(
         &self,
-        (start, support): (u64, &Support<Field>),
+        start: u64,
+        support: &Support<Field>,
         sums: &[Vec<u32>],
         code: &Symbols,
     ) -> Result<Payloads, omr_codec::DecodeError> {
@@ -208,14 +214,14 @@ impl Recipient {
     }
 }
 
-/// What stands in all places of a support, messages or not.
+/// The payloads in all places of a support, occupied or not.
 struct Payloads {
     checked: Vec<Checked>,
-    /// The first sum that no payloads have.
+    /// The first sum that no payloads explain.
     unexplained: Unexplained,
 }
 
-/// A payload and the fingerprint beside it.
+/// A payload and its fingerprint.
 struct Checked {
     payload: Vec<u8>,
     fingerprint: u32,
@@ -223,13 +229,13 @@ struct Checked {
     right: bool,
 }
 
-/// Whether two rows of one length differ; looks at all of them.
+/// Returns whether two rows of one length differ, after comparing all elements.
 fn differ(a: &[u32], b: &[u32]) -> bool {
     debug_assert_eq!(a.len(), b.len());
-    a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) != 0
+    a.iter().zip(b).fold(0, |all, (x, y)| all | (x ^ y)) != 0
 }
 
-/// Decrypts a set's packed ciphertexts under the secrets of digests.
+/// Makes the decryption of a set's packed ciphertexts under the secrets of digests.
 pub fn phases(params: &RecipientParams, digest: &DigestSecret) -> Phases {
     let bodies = params.final_shape.bodies();
     let secrets = digest.polys(&params.final_ring, bodies);

@@ -1,8 +1,8 @@
-//! What tests of memory measure by.
+//! Measurement of memory for tests.
 
 pub(crate) const MIB: usize = 1 << 20;
 
-/// The most memory that this process had, in bytes.
+/// Returns the largest memory that this process has used, in bytes.
 pub(crate) fn peak() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));

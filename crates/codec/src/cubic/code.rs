@@ -23,7 +23,7 @@ pub const CUBIC_NEWTON_BOUND: usize = 96;
 /// * the payload weights: the coefficients of `x^t v_j` for every blinded payload symbol `v_j`, with `t` from
 ///   1 to `k`.
 ///
-/// The recipient calls [`CubicCode::find_support`] and
+/// The recipient calls [`CubicCode::find_counted`] and
 /// [`CubicCode::solver`].
 #[derive(Debug, Clone)]
 pub struct CubicCode {

@@ -12,46 +12,23 @@ use crate::support::{Search, Support};
 use omr_errors::Mismatch;
 
 impl CubicCode {
-    /// Finds the pertinent ones of messages 0 to `messages`, whose index weights add up to `sums`. Labels
-    /// are their indices.
+    /// Finds the pertinent messages among messages 0 to `messages`, of which there are `total` by the exact
+    /// [`CubicCounters`](crate::CubicCounters) and whose index weights add up to `sums`. Labels are their indices.
     ///
-    /// The power sums determine up to `k` nodes by Newton's identities; the counter gives their number
-    /// `w`. Random sums have `w` roots with probability about `1 / w!`, and each of
-    /// the other `k - w` sums then lets wrong ones through with probability about `97^-3`. With
-    /// `w = k` only the splitting into roots reveals an error.
-    ///
-    /// The counter wraps: `97 m + w` messages look like `w` whose sums contradict each other, or
-    /// like an overflow by a smaller number. [`CubicCode::find_counted`] has exact counters and resolves this.
+    /// The power sums determine up to `k` nodes by Newton's identities. Random sums have `w` roots with probability
+    /// about `1 / w!`, and each of the other `k - w` sums then lets wrong ones through with probability about
+    /// `97^-3`. With `w = k` only the splitting into roots reveals an error. More messages than the bound are an
+    /// overflow by `total`, and sums that contradict themselves are damaged.
     ///
     /// Shape:  [`CubicCode::index_weights`] sums.   Range: `[0, 97)`; at most [`CUBIC_MESSAGES`].
     /// Time:   that of `k` steps a message, whatever the sums.
-    /// Errors: [`DecodeError::SumCount`]; [`DecodeError::SumRange`]. [`Support::count`] reports sums
-    /// that contradict each other, by damage or by more than 96 messages.
-    /// Panics: when there are more messages than nodes; when the bound is above [`CUBIC_NEWTON_BOUND`].
-    pub fn find_support(&self, sums: &[u8], messages: u64) -> Result<Support<Cubic>, DecodeError> {
-        assert!(self.bound() <= CUBIC_NEWTON_BOUND, "a bound with counters");
-        self.find(sums, None, messages)
-    }
-
-    /// Finds the pertinent messages among messages 0 to `messages` with their exact number, which
-    /// [`CubicCounters`](crate::CubicCounters) give: more than the bound are an overflow by that
-    /// number, and sums that contradict themselves are damaged.
-    ///
-    /// Shape, range, time, errors: as [`CubicCode::find_support`]. Panics: when there are more
-    /// messages than nodes.
+    /// Errors: [`DecodeError::SumCount`]; [`DecodeError::SumRange`]. [`Support::count`] reports an overflow, and sums
+    /// that contradict each other.
+    /// Panics: when there are more messages than nodes.
     pub fn find_counted(
         &self,
         sums: &[u8],
         total: usize,
-        messages: u64,
-    ) -> Result<Support<Cubic>, DecodeError> {
-        self.find(sums, Some(total), messages)
-    }
-
-    fn find(
-        &self,
-        sums: &[u8],
-        total: Option<usize>,
         messages: u64,
     ) -> Result<Support<Cubic>, DecodeError> {
         assert!(messages <= CUBIC_MESSAGES, "{messages} messages");
@@ -62,9 +39,7 @@ impl CubicCode {
             elements.push(parse(t + 1, coefficients)?);
         }
         let mut search = Search::new(Cubic, elements, self.bound())?;
-        if let Some(total) = total {
-            search.counted(total);
-        }
+        search.counted(total);
         let locator = if self.bound() <= CUBIC_NEWTON_BOUND {
             search.locator()
         } else {
@@ -214,14 +189,18 @@ mod tests {
         let code = code();
         let (expected, found) = (7, 6);
         let error = DecodeError::SumCount(Mismatch::new(expected, found));
-        assert_eq!(code.find_support(&[0; 6], 9).unwrap_err(), error);
+        assert_eq!(code.find_counted(&[0; 6], 0, 9).unwrap_err(), error);
         let range = |exponent, found| DecodeError::SumRange(exponent, Mismatch::new(97, found));
         for (at, wrong, error) in [(0, 97, range(0, 97)), (5, 255, range(2, 255))] {
             let mut sums = [1, 0, 0, 0, 0, 0, 0];
             sums[at] = wrong;
-            assert_eq!(code.find_support(&sums, 9).unwrap_err(), error);
+            assert_eq!(
+                code.find_counted(&sums, usize::from(sums[0]), 9)
+                    .unwrap_err(),
+                error
+            );
         }
-        let support = code.find_support(&[0; 7], 9).unwrap();
+        let support = code.find_counted(&[0; 7], 0, 9).unwrap();
         assert_eq!(support.count(), Ok(0));
         let solver = code.solver(&support);
         let wrong = solver.solve(1, &[0, 0, 0, 0, 98, 0]);
@@ -235,12 +214,12 @@ mod tests {
     fn the_first_sum_that_nothing_explains_is_named() {
         let code = code();
         let cause = |exponent, found| Inconsistency::Sum(exponent, Mismatch::new(0, found));
-        let support = code.find_support(&[0; 7], 9).unwrap();
+        let support = code.find_counted(&[0; 7], 0, 9).unwrap();
         let solved = code.solver(&support).solve(1, &[0, 0, 0, 0, 2, 0]);
         assert_eq!(solved.unwrap().check(), Err(cause(2, 194).into()));
         let mut sums = [0; 7];
         code.index_weights_into(code.nodes().node(4), &mut sums);
-        let support = code.find_support(&sums, 9).unwrap();
+        let support = code.find_counted(&sums, 1, 9).unwrap();
         assert_eq!((support.count(), support.labels()), (Ok(1), &[4, 0][..]));
         let solved = code.solver(&support).solve(1, &[1, 0, 0, 0, 0, 0]);
         assert_eq!(solved.unwrap().check(), Err(cause(1, 1).into()));
@@ -251,11 +230,11 @@ mod tests {
         let code = code();
         let mut sums = [0; 7];
         code.index_weights_into(code.nodes().node(64), &mut sums);
-        assert_eq!(code.find_support(&sums, 65).unwrap().count(), Ok(1));
+        assert_eq!(code.find_counted(&sums, 1, 65).unwrap().count(), Ok(1));
         let (expected, found) = (1, 0);
         let cause = Inconsistency::Roots(Mismatch::new(expected, found));
         assert_eq!(
-            code.find_support(&sums, 64).unwrap().count(),
+            code.find_counted(&sums, 1, 64).unwrap().count(),
             Err(cause.into())
         );
     }

@@ -117,7 +117,9 @@ fn sums_decode_to_the_reference_messages() {
         };
         let expected: Vec<_> = messages.iter().map(place).collect();
         let sums = row(&case["index_sums"]);
-        let support = code.find_support(&sums, CUBIC_MESSAGES).unwrap();
+        let support = code
+            .find_counted(&sums, messages.len(), CUBIC_MESSAGES)
+            .unwrap();
         assert_eq!(support.count(), Ok(expected.len()));
         let labels = support.labels().iter().copied();
         let found: Vec<_> = labels.zip(support.nodes().iter().copied()).collect();

@@ -59,7 +59,7 @@ pub(super) fn on_cpu(set: &ParamSet, kind: EngineKind) -> Result<Box<dyn Engine>
 pub(super) fn cards(choice: Choice, ui: &Ui) -> Result<Cards, CliError> {
     let cards = Cards::new(choice).map_err(CardsError::from)?;
     if choice != Choice::Cpu {
-        ui.note(&cards.told());
+        ui.note(&cards.summary());
     }
     Ok(cards)
 }

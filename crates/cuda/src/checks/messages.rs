@@ -1,4 +1,4 @@
-//! InstantOMR's rotations and traces on a machine against the processor's.
+//! Comparison of InstantOMR's rotations and traces on a machine with those of the processor.
 
 use super::CheckError;
 use crate::{Machine, MessageKeys, MessageRing};
@@ -11,24 +11,25 @@ use omr_tfhe::{
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
-/// Whole blocks of the secrets, and coordinates beyond them.
+/// Number of whole blocks of the secrets.
 const BLOCKS: usize = 3;
+/// Number of coordinates after them.
 const BEYOND: usize = 1;
 
 /// Numbers of rotations: fewer than share a block of threads, and more.
 const COUNTS: [usize; 2] = [1, 5];
 
-/// What the rows of a key are.
+/// The content of the rows of a key.
 #[derive(Clone, Copy, Debug)]
 enum Rows {
-    /// Random, q - 1, or the largest of either sign in turns.
+    /// Alternating rows of random values, of q - 1, and of the largest values of either sign.
     Mixed,
-    /// The largest, with the signs that make sums of products the largest, in bodies above 0 and in masks below, for
-    /// ciphertexts of [`Keys::turn`].
+    /// Largest values, with the signs with which sums of products are largest for ciphertexts of [`Keys::turn`],
+    /// positive in bodies and negative in masks.
     Worst,
 }
 
-/// Everything that a machine works with, at a set's dimension, with secrets of a few blocks.
+/// The inputs of a machine, in a set's dimension, with secrets of a few blocks.
 struct Keys<'a> {
     params: &'a InstantParams,
     shape: BootstrapShape,
@@ -39,7 +40,7 @@ struct Keys<'a> {
     rng: ChaCha20Rng,
 }
 
-/// The value of X^a - 1 at each point is at least 0, as residues around 0 go.
+/// Returns for each point whether X^a - 1, as a centred residue, is at least 0 there.
 fn signs(ring: &RotationRing, a: usize) -> Vec<bool> {
     let (m, mut row) = (ring.modulus(0), vec![0; ring.n()]);
     row[a] = 1;
@@ -49,10 +50,11 @@ fn signs(ring: &RotationRing, a: usize) -> Vec<bool> {
         .collect()
 }
 
-/// A row of a body or a mask, times n: machines divide by it.
+/// Returns a row of a body or a mask, multiplied by n, because machines divide by it.
 fn row(
     ring: &RotationRing,
-    (rows, part): (Rows, usize),
+    rows: Rows,
+    part: usize,
     signs: &[bool],
     rng: &mut impl Rng,
 ) -> Poly<Eval> {
@@ -82,12 +84,12 @@ impl<'a> Keys<'a> {
         let turn = ring.n() / 2 + 3;
         let signs = signs(ring, turn);
         let made: Vec<[Poly<Eval>; 2]> = (0..shape.rows())
-            .map(|_| [0, 1].map(|part| row(ring, (rows, part), &signs, &mut rng)))
+            .map(|_| [0, 1].map(|part| row(ring, rows, part, &signs, &mut rng)))
             .collect();
         let pairs = made.iter().map(|[body, mask]| (body.row(0), mask.clone()));
         let cut = params.spec().trace;
         let bodies = (0..ring.n().ilog2()).map(|_| {
-            let bodies = (0..cut.digits).map(|_| row(ring, (rows, 0), &signs, &mut rng));
+            let bodies = (0..cut.digits).map(|_| row(ring, rows, 0, &signs, &mut rng));
             bodies.collect()
         });
         let bodies = bodies.collect();
@@ -101,7 +103,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Ciphertexts modulo 2n: one of equal coordinates, one of powers that are constants, then random ones.
+    /// Returns ciphertexts modulo 2n: one with equal coordinates, one with powers that are constants, then random ones.
     fn ciphertexts(&mut self, count: usize) -> Vec<Lwe> {
         let turn = 2 * self.params.ring.n() as u64;
         let mut ct = |number: usize| {
@@ -118,7 +120,7 @@ impl<'a> Keys<'a> {
         (0..count).map(&mut ct).collect()
     }
 
-    /// The set's windows, with values whose first digit is the largest.
+    /// Returns the set's windows with values whose first digit is the largest.
     fn windows(&self) -> [Window; 2] {
         let value = self.params.ring.q() / 2 + 1;
         let windows = self.params.windows();
@@ -153,7 +155,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// First layers: sums of one, two and three rotations.
+    /// Checks first layers: sums of one, two and three rotations.
     fn first(&mut self, away: &MessageKeys) -> Result<(), CheckError> {
         let (ring, [window, _]) = (&self.params.ring, self.windows());
         let m = ring.modulus(0);
@@ -178,7 +180,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// Second layers, and traces of some.
+    /// Checks second layers, and some traces.
     fn second(&mut self, away: &MessageKeys) -> Result<(), CheckError> {
         let (ring, [_, window]) = (&self.params.ring, self.windows());
         for count in COUNTS {
@@ -193,8 +195,8 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// First layers, second layers and traces at the dimension and the digits of a set, with secrets of three blocks and keys of
-/// several kinds.
+/// Checks first layers, second layers and traces in the dimension and with the digits of a set, for secrets of three
+/// blocks and keys of several kinds.
 ///
 /// Errors: the first difference; those of the machine.
 pub fn messages(machine: &Arc<dyn Machine>, params: &InstantParams) -> Result<(), CheckError> {

@@ -1,4 +1,4 @@
-//! Memory of the processor that a card reads and writes by itself, while the processor does something else.
+//! Pinned memory of the processor, which a card reads and writes while the processor does other work.
 
 use super::{Card, Mark, call, check, lock};
 use crate::{MachineError, Reading};
@@ -7,19 +7,20 @@ use std::ops::RangeInclusive;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
 
-/// Words that are written by way of such memory: fewer the driver keeps itself, and more would take too much of it.
+/// Numbers of words that are written through pinned memory. The driver copies fewer itself, and more would take too
+/// much pinned memory.
 pub(super) const WRITES: RangeInclusive<usize> = (8 << 10)..=(1 << 20);
 
-/// Pieces of it that are kept at most.
+/// Largest number of pieces that are kept.
 const KEPT: usize = 16;
 
-/// A piece of it.
+/// A piece of pinned memory.
 pub(super) struct Pinned {
     at: *mut u64,
     room: usize,
 }
 
-// SAFETY: it is this value's alone, but for what the card does with it until a mark.
+// SAFETY: the memory belongs to this value only, except for the card's accesses until a mark.
 unsafe impl Send for Pinned {}
 
 impl Pinned {
@@ -27,15 +28,18 @@ impl Pinned {
         let (mut at, room) = (null_mut(), words.next_power_of_two());
         call!(cuMemAllocHost_v2(&mut at, 8 * room))?;
         let at = at.cast::<u64>();
-        // SAFETY: the driver gave that many words.
+        // SAFETY: the driver returned memory for that many words.
         unsafe { at.write_bytes(0, room) };
         Ok(Self { at, room })
     }
 
-    /// The first words of it. Panics: where it is shorter.
+    /// Returns the first words of the piece.
+    ///
+    /// Panics: if it is shorter.
     pub(super) fn words(&mut self, words: usize) -> &mut [u64] {
         assert!(words <= self.room, "room for {words} words");
-        // SAFETY: the driver gave that many words, which were written to and are nobody else's.
+        // SAFETY: the driver returned memory for that many words, all of which were written, and which nobody else
+        // uses.
         unsafe { std::slice::from_raw_parts_mut(self.at, words) }
     }
 }
@@ -46,12 +50,12 @@ impl Drop for Pinned {
     }
 }
 
-/// Pieces that are used again and again, each with what has to happen before.
+/// Pieces for repeated use, each with the mark that must happen before.
 #[derive(Default)]
 pub(super) struct Pins(Mutex<Vec<(Pinned, Option<Mark>)>>);
 
 impl Pins {
-    /// A piece with room for so many words.
+    /// Returns a piece with room for this number of words.
     ///
     /// Errors: `Call`.
     pub(super) fn take(&self, words: usize) -> Result<Pinned, MachineError> {
@@ -65,7 +69,7 @@ impl Pins {
         }
     }
 
-    /// Gives a piece back, which the card uses until a mark.
+    /// Returns a piece to the pool. The card uses it until a mark.
     pub(super) fn give(&self, pinned: Pinned, until: Option<Mark>) {
         let mut kept = lock(&self.0);
         kept.push((pinned, until));
@@ -75,7 +79,7 @@ impl Pins {
         }
     }
 
-    /// Drops all of them.
+    /// Drops all pieces.
     pub(super) fn clear(&self) {
         lock(&self.0).clear();
     }
@@ -111,7 +115,7 @@ impl Reading for Words {
 
 impl Drop for Words {
     fn drop(&mut self) {
-        // The card may still write.
+        // The card may still be writing.
         let _ = self.card.enter().and_then(|()| self.mark.wait());
         if let Some(pinned) = self.pinned.take() {
             self.card.pins.give(pinned, None);

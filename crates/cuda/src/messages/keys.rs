@@ -1,4 +1,4 @@
-//! A recipient's keys on a machine.
+//! A recipient's keys in a machine's memory.
 
 use super::{KeyAt, MessageRing, double};
 use crate::{MachineError, Reading};
@@ -9,10 +9,10 @@ use omr_ring::{AlignedVec, Gadget, KEY_ROWS};
 use omr_tfhe::{BootstrapKey, Lwe, RingCipher, TraceKey, Window};
 use std::sync::Arc;
 
-/// Ciphertexts that are rotated by one run of a kernel at most, where messages have one each.
+/// Largest number of ciphertexts that one run of a kernel rotates, for messages with one ciphertext each.
 const MOST: usize = 256;
 
-/// Brings InstantOMR's keys to a machine.
+/// An engine that loads InstantOMR's keys to a machine.
 pub struct MessageEngine(pub Arc<MessageRing>);
 
 impl LayersEngine for MessageEngine {
@@ -38,16 +38,17 @@ impl Layers for MessageKeys {
 
 fn coming(rotated: Result<Rotated, MachineError>) -> Result<Box<dyn Coming>, String> {
     match rotated {
-        Ok(rotated) => Ok(Box::new(rotated)),
+        Ok(ciphertexts) => Ok(Box::new(ciphertexts)),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// Ciphertexts on their way from a machine: in dimension n, so many a batch.
+/// Ciphertexts of dimension n that are being read from a machine, batch by batch, with the number of ciphertexts in
+/// each batch.
 pub enum Rotated {
     /// Sums of first layers: the first words of bodies, and masks.
     Sums(usize, Vec<(usize, [Box<dyn Reading>; 2])>),
-    /// Bodies and masks in turns, with some behind the last one.
+    /// Alternating bodies and masks. There may be more after the last ciphertext.
     Whole(usize, Vec<(usize, Box<dyn Reading>)>),
 }
 
@@ -58,7 +59,7 @@ impl Coming for Rotated {
 }
 
 impl Rotated {
-    /// Waits for them.
+    /// Waits for the ciphertexts.
     ///
     /// Errors: those of the machine.
     pub fn wait(self) -> Result<Vec<RingCipher>, MachineError> {
@@ -66,9 +67,10 @@ impl Rotated {
         match self {
             Self::Sums(n, batches) => {
                 for (count, [mut bodies, mut masks]) in batches {
-                    let (bodies, masks) = (bodies.words()?, masks.words()?);
-                    let bodies = bodies.par_chunks(bodies.len() / count);
-                    all.par_extend(bodies.zip(masks.par_chunks(n)).map(|(body, mask)| {
+                    let body_words = bodies.words()?;
+                    let each_body = body_words.par_chunks(body_words.len() / count);
+                    let each_mask = masks.words()?.par_chunks(n);
+                    all.par_extend(each_body.zip(each_mask).map(|(body, mask)| {
                         let mut sum = RingCipher::trivial(&vec![0; n]);
                         sum.body[0] = body[0];
                         sum.mask.copy_from_slice(mask);
@@ -78,9 +80,9 @@ impl Rotated {
             }
             Self::Whole(n, batches) => {
                 for (count, mut words) in batches {
-                    let words = words.words()?[..2 * n * count].par_chunks(2 * n);
-                    all.par_extend(words.map(|words| {
-                        let [body, mask] = [&words[..n], &words[n..]].map(row);
+                    let pairs = words.words()?[..2 * n * count].par_chunks(2 * n);
+                    all.par_extend(pairs.map(|pair| {
+                        let [body, mask] = [&pair[..n], &pair[n..]].map(row);
                         RingCipher { body, mask }
                     }));
                 }
@@ -96,7 +98,7 @@ fn row(words: &[u64]) -> AlignedVec {
     row
 }
 
-/// A recipient's bootstrapping key and trace key. Overwritten when dropped.
+/// A recipient's bootstrapping key and trace key, which are overwritten when they are dropped.
 pub struct MessageKeys {
     ring: Arc<MessageRing>,
     bootstrap: KeyAt,
@@ -134,7 +136,7 @@ impl MessageKeys {
     fn write(&mut self, bootstrap: &BootstrapKey, trace: &TraceKey) -> Result<(), MachineError> {
         let (ring, shape) = (&self.ring, &self.bootstrap.shape);
         let (m, n) = (&ring.modulus, ring.n);
-        // Transforms back leave out this factor.
+        // Inverse transforms on the machine omit this factor.
         let scale = m.inv(m.reduce(n as u64));
         let scaled = |&x: &u64| double(m, m.mul(x, scale));
         let of_block = KEY_ROWS * n * shape.block;
@@ -161,8 +163,8 @@ impl MessageKeys {
         ring.machine.write(self.trace, &words)
     }
 
-    /// For each `each` ciphertexts of a first layer the sum of their rotations with one digit, its constant coefficient
-    /// and its mask.
+    /// Computes first layers: for every `each` ciphertexts the constant coefficient and the mask of the sum of their
+    /// rotations with one digit.
     ///
     /// Errors: those of the machine.
     pub fn hits(&self, cts: &[Lwe], each: usize, window: Window) -> Result<Rotated, MachineError> {
@@ -175,14 +177,14 @@ impl MessageKeys {
         Ok(Rotated::Sums(self.ring.n, batches))
     }
 
-    /// The rotations of ciphertexts with both digits.
+    /// Rotates ciphertexts with both digits.
     ///
     /// Errors: those of the machine.
     pub fn rotated(&self, cts: &[Lwe], window: Window) -> Result<Rotated, MachineError> {
         self.rotate(cts, window, false)
     }
 
-    /// Their traces.
+    /// Rotates ciphertexts with both digits and computes the traces of the results.
     ///
     /// Errors: those of the machine.
     pub fn traced(&self, cts: &[Lwe], window: Window) -> Result<Rotated, MachineError> {
@@ -210,7 +212,7 @@ impl Drop for MessageKeys {
             (self.trace, self.trace_words),
         ] {
             if address != 0 {
-                // A card that fails has nothing left to overwrite.
+                // If the card fails, its memory need not be overwritten.
                 let _ = machine.clear(address, words);
                 machine.release(address, words);
             }

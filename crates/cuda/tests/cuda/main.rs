@@ -1,4 +1,5 @@
-//! The kernels compiled for the processor, against the ring's own operations; with `OMR_CARD` those of a card.
+//! Comparison of the kernels, compiled for the processor, with the ring's operations; with `OMR_CARD` the kernels run
+//! on a card.
 
 use omr_cuda::{Arithmetic, Changes, Emulated, Machine, checks};
 use omr_protocol::instantomr::InstantParams;
@@ -28,7 +29,7 @@ fn levels_come_out_as_the_processor_makes_them() {
     }
 }
 
-/// Each dimension, length of blocks and gadget of the published sets.
+/// All dimensions, lengths of blocks and gadgets of the published sets.
 #[test]
 fn messages_come_out_as_the_processor_makes_them() {
     let machine = Emulated::or_card(Arithmetic::Floating);
@@ -38,7 +39,7 @@ fn messages_come_out_as_the_processor_makes_them() {
     }
 }
 
-/// Faults of kernels, by what they change.
+/// Faults in kernels, as changes of their sources.
 const MUTANTS: [(&str, Arithmetic, Changes<'_>); 8] = [
     (
         "values that are not centred before four levels",
@@ -95,7 +96,7 @@ const MUTANTS: [(&str, Arithmetic, Changes<'_>); 8] = [
     ),
 ];
 
-/// Every fault is found by what the kernels have to pass.
+/// The checks that kernels must pass find every fault.
 #[test]
 fn mutants_are_found() {
     let params = Params::named("insecure-tiny-v4").unwrap();
@@ -109,7 +110,7 @@ fn mutants_are_found() {
     }
 }
 
-/// Faults of what InstantOMR runs, by what they change.
+/// Faults in InstantOMR's kernels, as changes of their sources.
 const MESSAGE_MUTANTS: [(&str, Changes<'_>); 11] = [
     (
         "a quotient that is not rounded to an even integer",
@@ -186,7 +187,7 @@ fn mutants_of_messages_are_found() {
 fn double_precision_is_exact_up_to_fifty_bits() {
     let q = 50f64.exp2();
     let (values, quotients) = (53f64.exp2(), 51f64.exp2());
-    // Of a value of this bound times a factor of q/2 at most, in units of q.
+    // For a value of this bound times a factor of at most q/2, in units of q.
     let product = |bound: f64| {
         assert!(bound * q < values && bound * q / 2.0 < quotients, "{bound}");
         0.5 + bound * q / values
@@ -200,8 +201,8 @@ fn double_precision_is_exact_up_to_fifty_bits() {
     assert!(back * q < values);
 }
 
-/// The ranges that `messages.cu` states, for the largest primes and the longest blocks: of sums of products that are kept
-/// in two parts, and of what becomes of them. In units of q where they are not powers of two.
+/// The ranges that `messages.cu` states, for the largest primes and the longest blocks: of sums of products in two
+/// parts, and of the steps after them. They are in units of q unless they are powers of two.
 #[test]
 fn sums_of_products_are_exact_up_to_blocks_of_ten() {
     let q = 50f64.exp2();
@@ -213,12 +214,12 @@ fn sums_of_products_are_exact_up_to_blocks_of_ten() {
     let rest = 49f64.exp2();
     let low = MAX_BLOCK as f64 * rest;
     assert!(low < 53f64.exp2());
-    // A quotient rounded to an even integer leaves q at most, and what its own rounding adds.
+    // A quotient rounded to an even integer leaves at most q and the error of its own rounding.
     let quotient = sum / q;
     assert!(quotient < 52f64.exp2());
     let narrowed = q * (1.0 + quotient / 53f64.exp2()) + low;
     assert!(narrowed < 53f64.exp2());
-    // Times a digit's value of q/2 at most.
+    // Times a digit's value of at most q/2.
     let centred = q * (0.5 + 8.0 / q);
     let quotient = narrowed * centred / q;
     assert!(quotient < 52f64.exp2());

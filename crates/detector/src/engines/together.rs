@@ -1,4 +1,4 @@
-//! One request of several recipients.
+//! Answering one request for several recipients.
 
 use super::{Engines, Job, Part};
 use crate::engine::{Answer, Loaded};
@@ -6,20 +6,20 @@ use crate::{DetectorError, Progress, Stages, Watching};
 use omr_protocol::{Response, Scheme};
 use std::sync::Arc;
 
-/// What became of several recipients' request.
+/// The results of a request for several recipients.
 pub struct Answers {
-    /// Each one's answer, in their order, with the seconds of all work that led to it.
+    /// The answer for each recipient, in order, with the seconds of all work that contributed to it.
     pub answers: Vec<Result<Answer, DetectorError>>,
-    /// Seconds by stage, where work for several counts once.
+    /// Seconds of each stage. Work that several recipients share counts once.
     pub stages: Stages,
 }
 
-/// Answers a request by a scheme for several recipients. Where their keys [share
-/// work](Loaded::is_answered_with), one run makes their digests, with one placement; it stops once the progress of all of
-/// them asks for that. What they do not share is done for one after another.
+/// Answers a request by a scheme for several recipients. If their keys [share work](Loaded::is_answered_with), one run
+/// makes their digests with one placement; it stops once the progress objects of all of them ask it to. All other work
+/// is done for one recipient after another.
 ///
-/// Errors: those of a run for several, which concern all of them. What fails for one alone, as in
-/// [`Engines::respond`], is in her place.
+/// Errors: those of a run for several recipients, which concern all of them. Errors that concern one recipient, as in
+/// [`Engines::respond`], are in the recipient's place in the answers.
 pub fn respond_together(
     recipients: &[(&Engines, &dyn Progress)],
     scheme: Scheme,
@@ -35,7 +35,7 @@ pub fn respond_together(
     let parts = all.iter().map(|one| one.parts.as_ref().map_or(0, Vec::len));
     for number in 0..parts.max().unwrap_or(0) {
         for group in groups(&all, number) {
-            answer(&mut all, &group, number, (scheme, &mut job), &mut stages)?;
+            answer(&mut all, &group, number, &mut job, &mut stages)?;
         }
     }
     Ok(Answers {
@@ -44,9 +44,9 @@ pub fn respond_together(
     })
 }
 
-/// What a recipient is asked for and has so far.
+/// A recipient with the parts of the request and the answers so far.
 struct Recipient<'a> {
-    /// Or why there will be no answer.
+    /// The parts, or the error that prevents an answer.
     parts: Result<Vec<Part>, DetectorError>,
     answers: Vec<Answer>,
     progress: &'a dyn Progress,
@@ -74,15 +74,16 @@ impl Recipient<'_> {
     }
 }
 
-/// The recipients who are asked for a part, by their places: those whose keys share the work on it together.
+/// Returns groups of recipients, by their places, that have the part `number`. The keys of a group share the work.
 fn groups(all: &[Recipient], number: usize) -> Vec<Vec<usize>> {
     let key = |i: usize| all[i].part(number).map(|(key, _)| key);
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for i in 0..all.len() {
         let Some(own) = key(i) else { continue };
-        let shares =
-            |group: &&mut Vec<usize>| key(group[0]).is_some_and(|key| key.is_answered_with(&**own));
-        match groups.iter_mut().find(shares) {
+        let sharing = groups
+            .iter_mut()
+            .find(|group| key(group[0]).is_some_and(|first| first.is_answered_with(&**own)));
+        match sharing {
             Some(group) => group.push(i),
             None => groups.push(vec![i]),
         }
@@ -90,33 +91,32 @@ fn groups(all: &[Recipient], number: usize) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Answers a part for those of a group.
+/// Answers a part for the recipients of a group.
 ///
-/// Errors: those of a run for several.
+/// Errors: those of a run for several recipients.
 fn answer(
     all: &mut [Recipient],
     group: &[usize],
     number: usize,
-    (scheme, job): (Scheme, &mut Job),
+    job: &mut Job,
     stages: &mut Stages,
 ) -> Result<(), DetectorError> {
     let parts = group.iter().filter_map(|&i| all[i].part(number));
     let mut keys: Vec<Arc<dyn Loaded>> = parts.map(|(key, _)| key.clone()).collect();
-    let request = group.first().and_then(|&i| all[i].part(number));
-    let Some(request) = request.map(|(_, request)| request.clone()) else {
+    let Some((_, request)) = group.first().and_then(|&i| all[i].part(number)) else {
         return Ok(());
     };
     let first = keys.remove(0);
-    let task = job.task(first.kind(), request);
+    let task = job.task(first.kind(), request.clone());
     let watching = Watching(group.iter().map(|&i| all[i].progress).collect());
     let made = if keys.is_empty() {
-        first.answer(scheme, task, &watching).map(|one| vec![one])
+        first.answer(task, &watching).map(|one| vec![one])
     } else {
-        first.answer_together(&keys, scheme, task, &watching)
+        first.answer_together(&keys, task, &watching)
     };
     match made {
         Ok(answers) => {
-            // Each has the seconds of all.
+            // Each answer has the seconds of the whole run.
             stages.add(&answers[0].stages);
             for (&i, answer) in group.iter().zip(answers) {
                 all[i].answers.push(answer);

@@ -1,4 +1,4 @@
-//! InstantOMR with its layers elsewhere, behind the seam of engines.
+//! The InstantOMR engine whose layers are evaluated on a device.
 
 use super::{InstantDetector, Layers, LayersEngine};
 use crate::engine::{Engine, Loaded};
@@ -7,14 +7,14 @@ use omr_protocol::{DetectionKeyError, EngineKind};
 use std::io::Read;
 use std::sync::Arc;
 
-/// Makes InstantOMR's detection keys ready elsewhere.
+/// An engine that loads InstantOMR's detection keys to a device.
 pub struct AwayEngine {
     params: Arc<InstantParams>,
     engine: Arc<dyn LayersEngine>,
 }
 
 impl AwayEngine {
-    /// An engine for keys of these parameters, which `engine` was made for.
+    /// Makes an engine for keys of these parameters, for which `engine` was made.
     #[must_use]
     pub fn new(params: &Arc<InstantParams>, engine: Arc<dyn LayersEngine>) -> Self {
         Self {
@@ -23,14 +23,14 @@ impl AwayEngine {
         }
     }
 
-    /// Brings a key there, for [`InstantDetector::away`].
+    /// Loads a key to the device, for [`InstantDetector::away`].
     ///
     /// Errors: `Engine`.
     pub fn bring(&self, key: &InstantKey) -> Result<Box<dyn Layers>, DetectionKeyError> {
         self.engine.bring(key).map_err(DetectionKeyError::Engine)
     }
 
-    /// A detector for a key.
+    /// Makes a detector for a key.
     ///
     /// Errors: `Engine`.
     pub fn detector(&self, key: InstantKey) -> Result<InstantDetector, DetectionKeyError> {

@@ -7,27 +7,26 @@ use omr_protocol::{ClueParams, ClueParser};
 use omr_tfhe::Lwe;
 use rayon::prelude::*;
 
-/// The coordinates of clues as LWE ciphertexts modulo a turn of the ring's rotations, message by
-/// message.
+/// The coordinates of clues as LWE ciphertexts modulo a turn of the ring's rotations, message by message.
 pub(super) struct Clues {
     pub(super) coordinates: Vec<Lwe>,
-    /// Of bound clues: their fingerprints, message by message.
+    /// The fingerprints of bound clues, message by message; empty for plain clues.
     pub(super) fingerprints: Vec<u32>,
-    /// Clues that did not parse.
+    /// Number of clues that did not parse.
     pub(super) unusable: usize,
 }
 
 impl Clues {
-    /// Reads clues laid one after another. Those that do not parse lie far from every window and cost
-    /// the same.
+    /// Reads plain clues, which follow one another in `bytes`. Clues that do not parse are replaced by one far from
+    /// every window, and cost as much as others.
     pub(super) fn new(params: &InstantParams, bytes: &[u8], clue_bytes: usize) -> Self {
         let clue = &params.clue;
         let parser = ClueParser::new(clue);
         let scratch = || vec![0; parser.residues()];
         let read = bytes
             .par_chunks(clue_bytes)
-            .map_init(scratch, |words, bytes| {
-                let usable = parser.parse_into(bytes, words).is_ok();
+            .map_init(scratch, |words, clue_of_message| {
+                let usable = parser.parse_into(clue_of_message, words).is_ok();
                 if !usable {
                     far(clue, words);
                 }
@@ -36,23 +35,24 @@ impl Clues {
         Self::of(read.collect())
     }
 
-    /// The same of bound clues. Signatures are the board's to check.
+    /// Reads bound clues, as [`Clues::new`] reads plain ones. Signatures are not verified; the board has done that.
     pub(super) fn bound(
         params: &InstantParams,
         bytes: &[u8],
         clue_bytes: usize,
-        (key, to): (&OffsetKey, &BoundTo),
+        key: &OffsetKey,
+        to: &BoundTo,
     ) -> Self {
         let clue = &params.clue;
         let parser = ClueParser::bound(clue);
         let scratch = || vec![0; parser.residues()];
-        let read = bytes.par_chunks(clue_bytes).enumerate();
-        let read = read.map_init(scratch, |words, (message, bytes)| {
-            let usable = parser.parse_into(bytes, words).is_ok();
+        let numbered = bytes.par_chunks(clue_bytes).enumerate();
+        let read = numbered.map_init(scratch, |words, (message, clue_of_message)| {
+            let usable = parser.parse_into(clue_of_message, words).is_ok();
             let mut rows = vec![[0; OFFSET_LEN]; clue.spec().coordinates];
             let mut fingerprint = 0;
             if usable {
-                let hashed = to.hashed(clue, message, bytes);
+                let hashed = to.hashed(clue, message, clue_of_message);
                 hashed.rows_into(clue, &mut rows);
                 fingerprint = to.fingerprint(&hashed);
             } else {
@@ -76,22 +76,21 @@ impl Clues {
     }
 }
 
-/// A clue that hits nothing: `a = 0`, `b = q / 2`.
+/// Makes a clue without hits: `a = 0`, `b = q / 2`.
 fn far(clue: &ClueParams, words: &mut [u32]) {
     let (a, b) = words.split_at_mut(clue.spec().n);
     a.fill(0);
     b.fill((clue.spec().modulus() / 2) as u32);
 }
 
-/// The coordinates of a clue, `d_j = b_j - (a s)_j`, as LWE ciphertexts modulo a turn: a, then b in
-/// `words`.
+/// Returns the coordinates of a clue, `d_j = b_j - (a s)_j`, as LWE ciphertexts modulo a turn. `words` has a, then b.
 pub fn coordinates(params: &InstantParams, words: &[u32]) -> Vec<Lwe> {
     let modulus = params.clue.spec().modulus();
     let exact = exact(params, words).into_iter();
     exact.map(|ct| to_turn(params, modulus, &ct)).collect()
 }
 
-/// The same without what clues are bound by: `d_j = b_j - (a s)_j - <h_j, w>`.
+/// Returns the coordinates of a bound clue without its offsets: `d_j = b_j - (a s)_j - <h_j, w>`.
 fn bare_coordinates(
     params: &InstantParams,
     words: &[u32],
@@ -101,28 +100,30 @@ fn bare_coordinates(
     let (q, own) = (params.clue.spec().q, params.clue.spec().modulus());
     // Offsets are residues modulo q.
     let modulus = if own < q { q } else { own };
-    let rows = &rows[params.secret().coordinates];
-    let exact = exact(params, words).into_iter().zip(rows);
-    let bare = |(ct, row): (Lwe, &[u32; OFFSET_LEN])| {
-        let mut ct = if own == modulus {
-            ct
-        } else {
-            ct.switch(own, modulus)
-        };
-        key.take_off(params, row, (modulus, &mut ct));
-        to_turn(params, modulus, &ct)
-    };
-    exact.map(bare).collect()
+    let own_rows = &rows[params.secret().coordinates];
+    exact(params, words)
+        .into_iter()
+        .zip(own_rows)
+        .map(|(ct, row)| {
+            let mut bare = if own == modulus {
+                ct
+            } else {
+                ct.switch(own, modulus)
+            };
+            key.take_off(params, row, modulus, &mut bare);
+            to_turn(params, modulus, &bare)
+        })
+        .collect()
 }
 
-/// The coordinates of the engine's secret modulo the modulus of clues.
+/// Returns the coordinates for the engine's secret modulo the modulus of clues.
 fn exact(params: &InstantParams, words: &[u32]) -> Vec<Lwe> {
     let clue = params.clue.spec();
     let q = clue.modulus();
-    let (a, b) = words.split_at(clue.n);
-    let b = &b[params.secret().coordinates];
+    let (a, all_b) = words.split_at(clue.n);
+    let b = &all_b[params.secret().coordinates];
     let coordinate = |(j, &body): (usize, &u32)| {
-        // (a s)_j has a_(j - i) s_i, past the start with the other sign.
+        // (a s)_j is the sum of a_(j - i) s_i, with the opposite sign before the start.
         let negative = |&x: &u32| if x == 0 { 0 } else { q - u64::from(x) };
         let near = a[..=j].iter().rev().map(negative);
         let past = a[j + 1..].iter().rev().map(|&x| u64::from(x));
@@ -134,7 +135,7 @@ fn exact(params: &InstantParams, words: &[u32]) -> Vec<Lwe> {
     b.iter().enumerate().map(coordinate).collect()
 }
 
-/// From a modulus to a turn of the ring's rotations.
+/// Switches from a modulus to a turn of the ring's rotations.
 fn to_turn(params: &InstantParams, modulus: u64, ct: &Lwe) -> Lwe {
     let (turn, (block, _)) = (2 * params.ring.n() as u64, params.blocks());
     if params.rounds_blocks() {

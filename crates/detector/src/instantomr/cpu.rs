@@ -1,20 +1,20 @@
-//! InstantOMR on the processor, behind the seam of engines.
+//! The InstantOMR engine of the processor.
 
 use super::{InstantDetector, Session};
 use crate::engine::{Answer, Engine, Loaded, Task};
 use crate::{DetectorError, Progress};
 use omr_protocol::instantomr::{InstantKey, InstantParams, InstantPlan};
-use omr_protocol::{DetectionKeyError, DigestHeader, EngineKind, Request, Response, Scheme};
+use omr_protocol::{DetectionKeyError, DigestHeader, EngineKind, Request, Response};
 use std::io::Read;
 use std::sync::Arc;
 
-/// Makes InstantOMR's detection keys ready on the processor.
+/// An engine that loads InstantOMR's detection keys for the processor.
 pub struct CpuEngine {
     params: Arc<InstantParams>,
 }
 
 impl CpuEngine {
-    /// An engine for keys of these parameters.
+    /// Makes an engine for keys of these parameters.
     #[must_use]
     pub fn new(params: &Arc<InstantParams>) -> Self {
         Self {
@@ -53,13 +53,12 @@ impl Loaded for InstantDetector {
         InstantDetector::check_board(self, clue_bytes)
     }
 
-    fn check(&self, _: Scheme, request: &Request) -> Result<(), DetectorError> {
+    fn check(&self, request: &Request) -> Result<(), DetectorError> {
         self.plan(request).map(drop)
     }
 
     fn answer(
         self: Arc<Self>,
-        _: Scheme,
         task: Task,
         progress: &dyn Progress,
     ) -> Result<Answer, DetectorError> {

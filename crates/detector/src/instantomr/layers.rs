@@ -1,4 +1,4 @@
-//! Where the layers of messages are evaluated.
+//! Evaluation of the layers of messages, on the processor or on a device.
 
 use super::{FIRST_DIGITS, SECOND_DIGITS};
 use crate::DetectorError;
@@ -8,21 +8,21 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Messages looked at together: so many go through the key side by side.
+/// Number of messages that the processor scans together; they use the key side by side.
 const TOGETHER: u64 = 64;
-/// The same on a card.
+/// Number of messages that a device scans together.
 const TOGETHER_AWAY: u64 = 256;
 
-/// What takes most of a message's time, with one recipient's key in memory that is not the processor's, that of a graphics
-/// card. Every residue equals that of [`super::InstantDetector::exact`].
+/// Evaluation of layers, which takes most of a message's time, with one recipient's key in the memory of a device.
+/// Every residue of the results equals that of [`super::InstantDetector::exact`].
 pub trait Layers: Send + Sync {
-    /// What it is, for people.
+    /// Returns the name of the device, for messages.
     fn name(&self) -> String;
 
-    /// Begins first layers: for each `each` ciphertexts the sum of their rotations with one digit. Of its body only the
-    /// constant coefficient counts.
+    /// Begins first layers: for every `each` ciphertexts the sum of their rotations with one digit. Of the bodies only
+    /// the constant coefficients are used.
     ///
-    /// Errors: what failed.
+    /// Errors: the failure as text.
     fn hits(
         &self,
         coordinates: &[Lwe],
@@ -32,41 +32,42 @@ pub trait Layers: Send + Sync {
 
     /// Begins second layers: the traces of rotations with both digits.
     ///
-    /// Errors: what failed.
+    /// Errors: the failure as text.
     fn verdicts(&self, sums: &[Lwe], window: Window) -> Result<Box<dyn Coming>, String>;
 }
 
-/// Ciphertexts that are made elsewhere, in the order in which they were asked for, while others are prepared here.
+/// Ciphertexts that a device is computing. Results arrive in the order of the calls, and the processor can prepare
+/// others meanwhile.
 pub trait Coming: Send {
-    /// Waits for them.
+    /// Waits for the ciphertexts.
     ///
-    /// Errors: what failed.
+    /// Errors: the failure as text.
     fn wait(self: Box<Self>) -> Result<Vec<RingCipher>, String>;
 }
 
-/// Where keys are brought for [`Layers`].
+/// A device to which keys can be loaded.
 pub trait LayersEngine: Send + Sync {
-    /// Brings a key there.
+    /// Loads a key to the device.
     ///
-    /// Errors: what failed.
+    /// Errors: the failure as text.
     fn bring(&self, key: &InstantKey) -> Result<Box<dyn Layers>, String>;
 }
 
-/// How a detector evaluates its layers.
+/// The way in which a detector evaluates its layers.
 pub(super) enum Evaluation {
-    /// On the processor: the first layer in double precision, the second as messages allow it.
+    /// On the processor: the first layer in double precision, the second in double precision for some messages.
     Rounded(Rounded),
     /// On the processor in exact integers.
     Exact,
-    /// Exactly, elsewhere.
+    /// Exactly, on a device.
     Away(Box<dyn Layers>),
 }
 
 /// The bootstrapping key in double precision.
 pub(super) struct Rounded {
-    /// The first digit.
+    /// The key for the first digit.
     first: FourierKey,
-    /// Both digits, once they are needed.
+    /// The key for both digits, made when it is first needed.
     second: OnceLock<FourierKey>,
 }
 
@@ -79,13 +80,13 @@ impl Rounded {
     }
 }
 
-/// What a layer gives.
+/// A layer that was begun.
 pub(super) enum Layer {
     Here(Vec<RingCipher>),
     Away(Box<dyn Coming>),
 }
 
-/// A recipient's key and where it works.
+/// A recipient's key and the evaluation of its layers.
 pub(super) struct Run<'a> {
     pub(super) params: &'a InstantParams,
     pub(super) key: &'a InstantKey,
@@ -93,12 +94,12 @@ pub(super) struct Run<'a> {
 }
 
 impl Evaluation {
-    /// Whether it is done elsewhere.
+    /// Returns whether layers are evaluated on a device.
     pub(super) fn is_away(&self) -> bool {
         matches!(self, Self::Away(_))
     }
 
-    /// Messages looked at together.
+    /// Returns the number of messages that are scanned together.
     pub(super) fn together(&self) -> u64 {
         if self.is_away() {
             TOGETHER_AWAY
@@ -117,7 +118,7 @@ fn failed(evaluation: &Evaluation, failure: String) -> DetectorError {
 }
 
 impl Run<'_> {
-    /// What a layer that was begun gives.
+    /// Returns the result of a layer that was begun.
     ///
     /// Errors: `Engine`.
     pub(super) fn done(&self, layer: Layer) -> Result<Vec<RingCipher>, DetectorError> {
@@ -129,7 +130,7 @@ impl Run<'_> {
         }
     }
 
-    /// Begins first layers: for each message the sum of what its coordinates became, how many of them lie in the window.
+    /// Begins first layers: for each message the encrypted number of its coordinates in the window.
     ///
     /// Errors: `Engine`.
     pub(super) fn hits(&self, coordinates: &[Lwe]) -> Result<Layer, DetectorError> {
@@ -141,7 +142,7 @@ impl Run<'_> {
             Evaluation::Exact => self.key.bootstrap.rotate(ring, FIRST_DIGITS, start()),
             Evaluation::Away(layers) => {
                 let hits = layers.hits(coordinates, each, window);
-                return self.begun(hits);
+                return self.on_device(hits);
             }
         };
         let sum = |hits: &[RingCipher]| {
@@ -156,13 +157,14 @@ impl Run<'_> {
         Ok(Layer::Here(hits.par_chunks(each).map(sum).collect()))
     }
 
-    fn begun(&self, coming: Result<Box<dyn Coming>, String>) -> Result<Layer, DetectorError> {
-        let coming = coming.map_err(|failure| failed(self.evaluation, failure));
-        Ok(Layer::Away(coming?))
+    fn on_device(&self, coming: Result<Box<dyn Coming>, String>) -> Result<Layer, DetectorError> {
+        coming
+            .map(Layer::Away)
+            .map_err(|failure| failed(self.evaluation, failure))
     }
 
-    /// Begins second layers: for each message whether all its coordinates hit; traces are left to do, but for what is done
-    /// elsewhere. Where evaluation is rounded, those numbered `doubles` are in double precision.
+    /// Begins second layers: for each message whether all its coordinates are hits. On the processor, the traces remain
+    /// to be done. If evaluation is rounded, messages with the numbers `doubles` are evaluated in double precision.
     ///
     /// Errors: `Engine`.
     pub(super) fn all_hit(
@@ -177,13 +179,14 @@ impl Run<'_> {
         let all = match self.evaluation {
             Evaluation::Away(layers) => {
                 let verdicts = layers.verdicts(sums, window);
-                return self.begun(verdicts);
+                return self.on_device(verdicts);
             }
             Evaluation::Exact => exact(sums),
             Evaluation::Rounded(_) if doubles.is_empty() => exact(sums),
             Evaluation::Rounded(keys) => {
-                let floats = || keys.first.with_digits(ring, key, SECOND_DIGITS);
-                let floats = keys.second.get_or_init(floats);
+                let floats = keys
+                    .second
+                    .get_or_init(|| keys.first.with_digits(ring, key, SECOND_DIGITS));
                 let mut all = exact(&sums[..doubles.start]);
                 all.extend(floats.rotate(ring, start(&sums[doubles.clone()])));
                 all.extend(exact(&sums[doubles.end..]));
@@ -195,7 +198,7 @@ impl Run<'_> {
 }
 
 fn rotations(params: &InstantParams, cts: &[Lwe], window: Window) -> Vec<Rotation> {
-    let cts = cts.iter();
-    cts.map(|ct| Rotation::new(&params.ring, ct, window))
+    cts.iter()
+        .map(|ct| Rotation::new(&params.ring, ct, window))
         .collect()
 }

@@ -1,13 +1,13 @@
-//! Sums over messages as they come, and digests of them at any time.
+//! Sums over messages as they arrive, and digests of them at any time.
 
-mod lot;
+mod chunk;
 mod room;
 mod share;
 
 pub use share::Share;
 
 use super::InstantDetector;
-use super::line::{Judged, Line, Lot};
+use super::pipeline::{Chunk, Pipeline, Scanned};
 use crate::progress::check_stopped;
 use crate::{DetectorError, MessageSource, Progress, Quiet, Stages};
 use omr_protocol::Mismatch;
@@ -24,24 +24,24 @@ use rayon::prelude::*;
 use room::Room;
 use std::sync::Arc;
 
-/// Bytes of the weights of messages that are added together: of all that are looked at together, unless a
+/// Largest length in bytes of the weights of messages that are added together. All messages of a chunk are, unless a
 /// bound is large.
 const WEIGHTS: usize = 16 << 20;
 
-/// Why no digest was cut off.
+/// An error of cutting off a digest.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CutError {
-    /// Neither the next digest nor the last one again.
+    /// The number is neither that of the next digest nor that of the last one, which may be repeated.
     #[error("expected digest number {}, or the one before again, found {}", .0.expected, .0.found)]
     Number(Mismatch<u64>),
-    /// The digest's file.
+    /// Writing the digest's file failed.
     #[error(transparent)]
     Digest(#[from] omr_protocol::DigestError),
 }
 
-/// What a detector has added up for one recipient: takes messages as they come and gives a digest of
-/// them at any time. What it does depends on how many messages came, never on what they are.
+/// The sums that a detector has computed for one recipient. Messages are added as they arrive, and a digest of them can
+/// be made at any time. Time depends on the number of messages, never on their content.
 pub struct Session {
     detector: Arc<InstantDetector>,
     header: DigestHeader<InstantPlan>,
@@ -49,26 +49,27 @@ pub struct Session {
     sums: Vec<PlainSums>,
     cuts: u64,
     last_cut: Option<Vec<u8>>,
-    /// The running hash of the log at the first message that it covers, if it is known.
+    /// The running hash of the log at the first message that the session covers, if it is known.
     start_hash: Option<[u8; 32]>,
     /// The running hash of the log at the next message, if it is known.
     log_hash: Option<[u8; 32]>,
     room: Room,
-    /// Where the time went.
+    /// Seconds of each stage.
     pub stages: Stages,
-    /// Clues that did not parse and counted as impertinent.
+    /// Number of clues that did not parse and counted as impertinent.
     pub unusable_clues: usize,
 }
 
 impl Session {
-    /// A session that begins where the header's range starts and has seen nothing. Its seed must be
-    /// random; sessions with one seed can be merged.
+    /// Makes an empty session that begins at the start of the header's range. The header's seed must be random.
+    /// Sessions with one seed can be merged.
     pub fn new(detector: Arc<InstantDetector>, header: DigestHeader<InstantPlan>) -> Self {
         Self::begin(detector, header, None)
     }
 
-    /// The same with room for so many messages until it is cut: the fewer, the more of them have their
-    /// second layer in double precision ([`omr_protocol::instantomr::InstantParams::in_double_precision`]), which is faster.
+    /// Makes an empty session with room for a number of messages until it is cut. The fewer these are, the more of them
+    /// have their second layer in double precision ([`omr_protocol::instantomr::InstantParams::in_double_precision`]),
+    /// which is faster.
     pub fn with_room(
         detector: Arc<InstantDetector>,
         header: DigestHeader<InstantPlan>,
@@ -102,9 +103,10 @@ impl Session {
         session
     }
 
-    /// Goes on where a file stopped.
+    /// Continues a session from a file.
     ///
-    /// Errors: `Frame` when it is another key's; `Clues` when it is of other clues than the key takes.
+    /// Errors: `Frame` if the file belongs to another key; `Clues` if its clues are of another kind than the key
+    /// accepts.
     pub fn resume(detector: Arc<InstantDetector>, file: SessionFile) -> Result<Self, SessionError> {
         let (expected, found) = (detector.key_id(), file.header.key_id);
         if expected != found {
@@ -131,7 +133,7 @@ impl Session {
         Ok(session)
     }
 
-    /// What the session is made of, to be written out.
+    /// Returns the content of a file, with which the session can be continued.
     pub fn to_file(&self) -> SessionFile {
         SessionFile {
             header: self.header.clone(),
@@ -144,20 +146,21 @@ impl Session {
         }
     }
 
-    /// What it covers so far.
+    /// Returns the header, with the plan of the messages covered so far.
     pub fn header(&self) -> &DigestHeader<InstantPlan> {
         &self.header
     }
 
-    /// The part of the log that the session covers, with the hashes that [`Session::note_log_hash`] was given.
+    /// Returns the part of the log that the session covers, with the hashes that were passed to
+    /// [`Session::note_log_hash`].
     pub fn seen(&self) -> Seen {
         let range = self.header.plan.range();
         Seen::new(&range, self.start_hash, self.log_hash)
     }
 
-    /// Notes the running hash of the log at the next message, of which the board's history can be recognised later. Taking
-    /// messages makes the hash unknown; the caller notes the one at [`Session::next`] afterwards. A hash that is known
-    /// stays where `hash` is None.
+    /// Sets the running hash of the log at the next message, by which the board's history can be recognised later.
+    /// Adding messages makes the hash unknown, so the caller sets the one at [`Session::next`] afterwards. If `hash` is
+    /// None, a known hash remains.
     pub fn note_log_hash(&mut self, hash: Option<[u8; 32]>) {
         self.log_hash = hash.or(self.log_hash);
         if self.header.plan.range().is_empty() {
@@ -165,44 +168,45 @@ impl Session {
         }
     }
 
-    /// The next message it waits for.
+    /// Returns the index of the next message.
     pub fn next(&self) -> u64 {
         self.header.plan.range().end
     }
 
-    /// The most messages that it takes until it is cut, if that is known.
+    /// Returns the number of messages that the session can cover until it is cut, if it is known.
     pub fn room(&self) -> Option<u64> {
         self.room.messages()
     }
 
-    /// Behind the last message that it takes until it is cut; the largest number where nobody knows.
+    /// Returns the index after the last message that the session can cover until it is cut; the largest number if the
+    /// room is unknown.
     pub fn end(&self) -> u64 {
         self.room.end()
     }
 
-    /// Messages that it is best given at once when there are many: several lots where layers are evaluated elsewhere, as the
-    /// first ones fill the line and the last ones empty it.
+    /// Returns the best number of messages for one call, if there are many. It is several chunks if layers are
+    /// evaluated on a device, because the first chunks fill the pipeline and the last ones empty it.
     pub fn turn(&self) -> u64 {
         let evaluation = &self.detector.evaluation;
-        let lots = if evaluation.is_away() { 4 } else { 1 };
-        lots * evaluation.together()
+        let chunks = if evaluation.is_away() { 4 } else { 1 };
+        chunks * evaluation.together()
     }
 
-    /// Digests cut off so far.
+    /// Returns the number of digests that were cut off.
     pub fn cuts(&self) -> u64 {
         self.cuts
     }
 
-    /// Goes on here, exactly, where layers were evaluated elsewhere until that failed: it adds up to the same bytes.
+    /// Continues on the processor in exact arithmetic after a device has failed. The sums have the same bytes.
     fn stay_here(&mut self) {
         self.detector = Arc::new(self.detector.here());
     }
 
-    /// Takes the messages up to `end` from a source, some at a time; after each lot `saved` is called. While some are
-    /// looked at elsewhere, those before are added up and those after are read.
+    /// Adds the messages of a source up to `end`, in chunks, and calls `saved` after each chunk. While a device scans
+    /// one chunk, the sums of the chunk before are computed and the chunk after is read.
     ///
-    /// Errors: the source's; `Stopped`; `Engine`; `Full` at the latest where its room ends; those of `saved`. What
-    /// was taken before stays taken.
+    /// Errors: those of the source; `Stopped`; `Engine`; `Full` at the latest where the session's room ends; those of
+    /// `saved`. Chunks that were added before remain added.
     pub fn advance<E: From<DetectorError>>(
         &mut self,
         source: &mut dyn MessageSource,
@@ -212,18 +216,25 @@ impl Session {
     ) -> Result<(), E> {
         progress.stage("messages", end.saturating_sub(self.next()));
         let detector = self.detector.clone();
-        let (mut line, mut behind, mut failed) = (Line::default(), self.next(), None);
-        while behind < end || !line.is_empty() {
+        let (mut pipeline, mut behind, mut failed) = (Pipeline::default(), self.next(), None);
+        while behind < end || !pipeline.is_empty() {
             let range = behind..end.min(behind + detector.evaluation.together());
             behind = range.end;
-            let lot = (!range.is_empty()).then(|| Lot::read(self, source, range));
-            let lot = lot.transpose().unwrap_or_else(|error| {
-                // What was read before is still taken.
-                (behind, failed) = (end, Some(error));
+            let chunk = if range.is_empty() {
                 None
-            });
-            if let Some(judged) = line.take(&detector, lot, progress)? {
-                progress.advance(self.add(judged));
+            } else {
+                match Chunk::read(self, source, range) {
+                    Ok(read) => Some(read),
+                    Err(error) => {
+                        // The chunks that were read before are still added.
+                        behind = end;
+                        failed = Some(error);
+                        None
+                    }
+                }
+            };
+            if let Some(scanned) = pipeline.take(&detector, chunk, progress)? {
+                progress.advance(self.add(scanned));
                 check_stopped(progress)?;
                 saved(self)?;
             }
@@ -231,31 +242,32 @@ impl Session {
         failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// The same; where layers are evaluated elsewhere and that fails, `told` hears why, and what is left is taken here,
-    /// exactly: it adds up to the same bytes. Not if somebody `insists` on elsewhere.
+    /// Adds messages as [`Self::advance`] does. If layers are evaluated on a device and the device fails, calls
+    /// `notify` with the error and adds the remaining messages on the processor, in exact arithmetic, with the same
+    /// bytes. If `insists` is set, returns the error instead.
     ///
-    /// Errors: as above.
+    /// Errors: those of [`Self::advance`].
     pub fn advance_or_here(
         &mut self,
         source: &mut dyn MessageSource,
         end: u64,
         progress: &dyn Progress,
         insists: bool,
-        told: impl FnOnce(&DetectorError),
+        notify: impl FnOnce(&DetectorError),
     ) -> Result<(), DetectorError> {
         let saved = |_: &Self| Ok(());
         match self.advance(source, end, progress, saved) {
-            Err(error @ DetectorError::Engine { .. }) if !insists => told(&error),
+            Err(error @ DetectorError::Engine { .. }) if !insists => notify(&error),
             done => return done,
         }
         self.stay_here();
         self.advance(source, end, progress, saved)
     }
 
-    /// Takes the next messages: clues of `clue_bytes` and payloads, one after another. Payloads of a
-    /// session of indices are looked at where clues are bound to them.
+    /// Adds the next messages. Clues of `clue_bytes` bytes and payloads each follow one another. A session of indices
+    /// needs payloads if clues are bound to them.
     ///
-    /// Errors: `SourceLength`, `Full`, `Engine`; then nothing was taken.
+    /// Errors: `SourceLength`, `Full`, `Engine`; then nothing was added.
     pub fn push(
         &mut self,
         clues: &[u8],
@@ -263,13 +275,13 @@ impl Session {
         payloads: &[u8],
     ) -> Result<(), DetectorError> {
         let first = self.next();
-        let lot = Lot::new(self, first, (clues, clue_bytes), payloads.into(), None)?;
-        let judged = Line::alone(&self.detector, lot, &Quiet)?;
-        self.add(judged);
+        let chunk = Chunk::new(self, first, clues, clue_bytes, payloads.into(), None)?;
+        let scanned = Pipeline::alone(&self.detector, chunk, &Quiet)?;
+        self.add(scanned);
         Ok(())
     }
 
-    /// Sums and codes for all groups there are messages of.
+    /// Makes sums and codes for all groups with messages.
     fn open_groups(&mut self) {
         let plan = &self.header.plan;
         let ring = &self.detector.params.ring;
@@ -283,30 +295,30 @@ impl Session {
         }
     }
 
-    /// Adds up messages that were looked at; how many.
-    fn add(&mut self, judged: Judged<'_>) -> u64 {
-        let count = judged.found.verdicts.len() as u64;
-        self.header.plan = self.header.plan.until(judged.first + count);
+    /// Adds a scanned chunk to the sums; returns the number of its messages.
+    fn add(&mut self, scanned: Scanned<'_>) -> u64 {
+        let count = scanned.found.verdicts.len() as u64;
+        self.header.plan = self.header.plan.until(scanned.first + count);
         self.log_hash = None;
-        self.unusable_clues += judged.found.unusable;
+        self.unusable_clues += scanned.found.unusable;
         self.open_groups();
         let mut stages = std::mem::take(&mut self.stages);
-        stages.add(&judged.stages);
-        stages.time("sums", || self.add_weighted(judged));
+        stages.add(&scanned.stages);
+        stages.time("sums", || self.add_weighted(scanned));
         self.stages = stages;
         count
     }
 
-    fn add_weighted(&mut self, judged: Judged<'_>) {
-        let (plan, first) = (&self.header.plan, judged.first);
-        let mut verdicts = judged.found.verdicts;
+    fn add_weighted(&mut self, scanned: Scanned<'_>) {
+        let (plan, first) = (&self.header.plan, scanned.first);
+        let mut verdicts = scanned.found.verdicts;
         let weights = |i: usize| {
             let bytes = plan.payload_bytes().unwrap_or(0);
-            let payload = &judged.payloads[i * bytes..(i + 1) * bytes];
+            let payload = &scanned.payloads[i * bytes..(i + 1) * bytes];
             let index = first + i as u64;
             let (group, number) = plan.place(index);
-            let fingerprint = judged.found.fingerprints.get(i).copied().unwrap_or(0);
-            self.codes[group].weights(plan, (index, number), (payload, fingerprint))
+            let fingerprint = scanned.found.fingerprints.get(i).copied().unwrap_or(0);
+            self.codes[group].weights(plan, index, number, payload, fingerprint)
         };
         let together = (WEIGHTS / plan.sums()).max(1);
         let (ring, p) = (&self.detector.params.ring, SUMS_MODULUS as u8);
@@ -315,13 +327,13 @@ impl Session {
             let (group, number) = plan.place(first + at as u64);
             let left = self.detector.params.spec().group - number;
             let end = verdicts.len().min(at + together.min(left as usize));
-            let weights: Vec<Vec<u8>> = (at..end).into_par_iter().map(weights).collect();
-            self.sums[group].add(ring, &mut verdicts[at..end], &weights, p);
+            let of_chunk: Vec<Vec<u8>> = (at..end).into_par_iter().map(weights).collect();
+            self.sums[group].add(ring, &mut verdicts[at..end], &of_chunk, p);
             at = end;
         }
     }
 
-    /// The digest of all messages taken so far, in milliseconds.
+    /// Makes the digest of all messages added so far, in milliseconds.
     pub fn digest(&self) -> InstantDigest {
         let params = &self.detector.params;
         let mut inputs: Vec<SharedInput> = self
@@ -330,7 +342,7 @@ impl Session {
             .flat_map(|sums| sums.ciphers(&params.ring))
             .map(|ct| self.input(&ct))
             .collect();
-        // A last group that is not full may have fewer counters than parts were kept for.
+        // A last group that is not full may have fewer counters than there are parts.
         inputs.truncate(self.header.plan.parts());
         let together = params.spec().bodies;
         let share = |(i, inputs): (usize, &[SharedInput])| self.packed(i * together, inputs);
@@ -351,7 +363,7 @@ impl Session {
         }
     }
 
-    /// Parts from `first` on under one mask, rounded.
+    /// Packs parts from `first` on under one mask and rounds them.
     fn packed(&self, first: usize, inputs: &[SharedInput]) -> PackedCiphertext {
         let (ring, plan) = (&self.detector.params.ring, &self.header.plan);
         let shared = self.detector.key.last.switch(ring, inputs);
@@ -368,9 +380,9 @@ impl Session {
         }
     }
 
-    /// Cuts off digest `number` (counted from 0): the file of a digest of all messages so far, and the
-    /// session goes on empty behind them with a new seed. The last one may be asked for again, so that
-    /// a lost answer loses no message and doubles none.
+    /// Cuts off digest `number` (counted from 0): returns the file of a digest of all messages so far, and continues as
+    /// an empty session after them with a new seed. The last digest can be returned again, so that a lost reply neither
+    /// loses messages nor delivers them twice.
     ///
     /// Errors: `Number`.
     pub fn cut(&mut self, number: u64, seed: [u8; SEED_BYTES]) -> Result<Vec<u8>, CutError> {

@@ -1,4 +1,4 @@
-//! SophOMR where the large ring's polynomials lie in a backend's memory, behind the seam of engines.
+//! The SophOMR engine with the large ring's polynomials in a backend's memory.
 
 use super::Detector;
 use super::run::check_engine;
@@ -10,14 +10,14 @@ use omr_ring::{Backend, Ring};
 use std::io::Read;
 use std::sync::Arc;
 
-/// Makes SophOMR's detection keys ready in a backend's memory.
+/// An engine that loads SophOMR's detection keys to a backend's memory.
 pub struct BackendEngine {
     params: Arc<Params>,
     ring: Ring,
 }
 
 impl BackendEngine {
-    /// An engine for keys of these parameters on a backend that was made for their large ring.
+    /// Makes an engine for keys of these parameters, on a backend that was made for their large ring.
     #[must_use]
     pub fn new(params: &Arc<Params>, backend: Arc<dyn Backend>) -> Self {
         Self {
@@ -26,13 +26,13 @@ impl BackendEngine {
         }
     }
 
-    /// A detector for a key.
+    /// Makes a detector for a key.
     ///
     /// Errors: `Engine`.
     pub fn detector(&self, key: DetectionKey) -> Result<Detector, DetectorError> {
         let watch = self.ring.watch();
-        let key = key.moved_to(&self.ring);
-        let detector = Detector::on(self.ring.clone(), self.params.clone(), key);
+        let moved = key.moved_to(&self.ring);
+        let detector = Detector::on(self.ring.clone(), self.params.clone(), moved);
         check_engine(&self.ring, &watch)?;
         Ok(detector)
     }
@@ -45,8 +45,9 @@ impl Engine for BackendEngine {
 
     fn load(&self, file: &mut dyn Read) -> Result<Arc<dyn Loaded>, DetectionKeyError> {
         let key = DetectionKey::read(&self.params, file)?;
-        let detector = self.detector(key);
-        let detector = detector.map_err(|error| DetectionKeyError::Engine(error.to_string()))?;
+        let detector = self
+            .detector(key)
+            .map_err(|error| DetectionKeyError::Engine(error.to_string()))?;
         Ok(Arc::new(detector))
     }
 }

@@ -7,42 +7,43 @@ use omr_protocol::{ClueParser, Placement};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// The clues of one batch, packed as they were posted: fresh memory is dear. A slot without a
-/// usable clue holds `a = 0` and a b far from the window: impertinent.
+/// The clues of one batch, packed as they were posted, because fresh memory is expensive. A slot without a usable clue
+/// has `a = 0` and a b far from the window, so it is impertinent.
 pub struct ClueBatch {
     bytes: Vec<u8>,
     clue_bytes: usize,
-    /// For each slot: which clue.
+    /// For each slot, the number of its clue.
     clue: Vec<Option<u32>>,
     coordinates: Coordinates,
-    /// For each slot: whether its clue is negated before it is packed.
+    /// For each slot, whether its clue is negated before it is packed.
     negated: Vec<bool>,
 }
 
-/// What is kept of clues beside their bytes.
+/// The parsed parts of clues other than a.
 pub(crate) struct Coordinates {
-    /// For each coordinate: b, by slot.
+    /// For each coordinate, b by slot.
     pub(crate) b: Vec<Vec<u32>>,
-    /// For each coordinate, of bound clues: the row `h`, by slot.
+    /// For each coordinate of bound clues, the row `h` by slot.
     pub(crate) rows: Vec<Vec<[u32; OFFSET_LEN]>>,
-    /// Of bound clues: their fingerprints, by message.
+    /// The fingerprints of bound clues, by message.
     pub(crate) fingerprints: Arc<[u32]>,
-    /// Clues that did not parse.
+    /// Number of clues that did not parse.
     pub(crate) unusable: usize,
 }
 
 const COORDINATES: usize = ParamsSpec::COORDINATES;
 
-/// What is kept of a clue beside its bytes and b: nothing of a plain one.
+/// The parts of a bound clue beside its bytes and b.
 struct Tail {
     rows: [[u32; OFFSET_LEN]; COORDINATES],
     fingerprint: u32,
 }
 
 impl ClueBatch {
-    /// Checks up to `slots` bound clues as [`ClueBatch::new`] does plain ones. Signatures are the board's to check.
+    /// Checks up to `slots` bound clues, as [`ClueBatch::new`] checks plain ones. Signatures are not verified; the
+    /// board has done that.
     ///
-    /// Panics: when clues or payloads have 0 bytes.
+    /// Panics: if clues or payloads have 0 bytes.
     pub fn bound(
         params: &Params,
         placement: &Placement,
@@ -54,10 +55,10 @@ impl ClueBatch {
         Self::parsed(params, placement, bytes, clue_bytes, &parser, Some(to))
     }
 
-    /// Checks up to `slots` clues laid one after another and gives each its slot; those that do
-    /// not parse count as impertinent.
+    /// Checks up to `slots` plain clues, which follow one another, and assigns each its slot. Clues that do not parse
+    /// count as impertinent.
     ///
-    /// Panics: when clues have 0 bytes.
+    /// Panics: if clues have 0 bytes.
     pub fn new(params: &Params, placement: &Placement, bytes: Vec<u8>, clue_bytes: usize) -> Self {
         let parser = ClueParser::new(&params.clue);
         Self::parsed(params, placement, bytes, clue_bytes, &parser, None)
@@ -85,10 +86,10 @@ impl ClueBatch {
                     rows: Default::default(),
                     fingerprint: 0,
                 };
-                if let Some(to) = to {
-                    let hashed = to.hashed(&params.clue, message, clue);
+                if let Some(bound_to) = to {
+                    let hashed = bound_to.hashed(&params.clue, message, clue);
                     hashed.rows_into(&params.clue, &mut tail.rows);
-                    tail.fingerprint = to.fingerprint(&hashed);
+                    tail.fingerprint = bound_to.fingerprint(&hashed);
                 }
                 Some(tail)
             })
@@ -107,7 +108,7 @@ impl ClueBatch {
         };
         let bound = to.map_or(0, |_| COORDINATES);
         let clue = |message| of_slot(message).map(|_| *message);
-        let fingerprint = |tail: &Option<Tail>| tail.as_ref().map_or(0, |tail| tail.fingerprint);
+        let fingerprint = |tail: &Option<Tail>| tail.as_ref().map_or(0, |bound| bound.fingerprint);
         let coordinates = Coordinates {
             fingerprints: match to {
                 Some(_) => parsed.iter().map(fingerprint).collect(),
@@ -126,17 +127,17 @@ impl ClueBatch {
         }
     }
 
-    /// Of bound clues: their fingerprints, by message; 0 of one that did not parse.
+    /// Returns the fingerprints of bound clues, by message; 0 for clues that did not parse.
     pub fn fingerprints(&self) -> &Arc<[u32]> {
         &self.coordinates.fingerprints
     }
 
-    /// Clues that did not parse.
+    /// Returns the number of clues that did not parse.
     pub fn unusable(&self) -> usize {
         self.coordinates.unusable
     }
 
-    /// Whether the clue of a slot is negated before it is packed.
+    /// Returns whether the clue of a slot is negated before it is packed.
     pub(crate) fn is_negated(&self, slot: usize) -> bool {
         self.negated[slot]
     }
@@ -145,7 +146,7 @@ impl ClueBatch {
         &self.coordinates
     }
 
-    /// The residues a of the clues in these slots, one row after another; zeros where there is none that parses.
+    /// Copies the residues a of the clues in these slots, one row after another; zeros for slots without a usable clue.
     pub(crate) fn rows_into(&self, params: &Params, slots: &[usize], out: &mut [u32]) {
         let parser = if self.coordinates.rows.is_empty() {
             ClueParser::new(&params.clue)

@@ -1,22 +1,22 @@
-//! SophOMR on the processor, behind the seam of engines.
+//! The SophOMR engine of the processor.
 
 use super::run::digests;
 use super::{Detector, Output};
 use crate::engine::{Answer, Engine, Loaded, Task};
 use crate::{DetectorError, Progress};
 use omr_protocol::sophomr::{DetectionKey, DigestPlan, Params};
-use omr_protocol::{DetectionKeyError, EngineKind, Request, Response, Scheme};
+use omr_protocol::{DetectionKeyError, EngineKind, Request, Response};
 use std::any::Any;
 use std::io::Read;
 use std::sync::Arc;
 
-/// Makes SophOMR's detection keys ready on the processor.
+/// An engine that loads SophOMR's detection keys for the processor.
 pub struct CpuEngine {
     params: Arc<Params>,
 }
 
 impl CpuEngine {
-    /// An engine for keys of these parameters.
+    /// Makes an engine for keys of these parameters.
     #[must_use]
     pub fn new(params: &Arc<Params>) -> Self {
         Self {
@@ -57,13 +57,12 @@ impl Loaded for Detector {
         Detector::check_board(self, clue_bytes)
     }
 
-    fn check(&self, _: Scheme, request: &Request) -> Result<(), DetectorError> {
+    fn check(&self, request: &Request) -> Result<(), DetectorError> {
         self.plan(request).map(drop)
     }
 
     fn answer(
         self: Arc<Self>,
-        _: Scheme,
         task: Task,
         progress: &dyn Progress,
     ) -> Result<Answer, DetectorError> {
@@ -74,27 +73,27 @@ impl Loaded for Detector {
     }
 
     fn is_answered_with(&self, other: &dyn Loaded) -> bool {
-        detector_of(other).is_some_and(|other| self.is_served_with(other))
+        detector_of(other).is_some_and(|detector| self.is_served_with(detector))
     }
 
     fn answer_together(
         self: Arc<Self>,
         others: &[Arc<dyn Loaded>],
-        _: Scheme,
         task: Task,
         progress: &dyn Progress,
     ) -> Result<Vec<Answer>, DetectorError> {
         let plan = self.plan(&task.request)?;
         let (board, sealing, seed) = (task.board_id, task.sealing, task.seed);
-        let others = others.iter().map(|other| detector_of(&**other));
-        let others = others.map(|other| other.expect("a key that is answered with this one"));
-        let all: Vec<&Detector> = std::iter::once(&*self).chain(others).collect();
+        let mut all = vec![&*self];
+        for other in others {
+            all.push(detector_of(&**other).expect("a key that is answered with this one"));
+        }
         let outputs = digests(&all, task.source, &plan, board, sealing, seed, progress)?;
         Ok(outputs.into_iter().map(Answer::from).collect())
     }
 }
 
-/// A loaded key of this engine.
+/// Returns a loaded key of this engine.
 fn detector_of(key: &dyn Loaded) -> Option<&Detector> {
     let key: &dyn Any = key;
     key.downcast_ref()

@@ -1,4 +1,4 @@
-//! The detector of SophOMR: a recipient's key, ready to scan boards batch by batch.
+//! The detector of SophOMR: a recipient's key that is ready to scan boards in batches.
 
 use super::clues::ClueBatch;
 use super::memory::MemoryPlan;
@@ -15,36 +15,37 @@ use omr_ring::{Reservation, Ring, Wiper};
 use omr_rlwe::{Descent, Rlwe};
 use std::sync::{Arc, OnceLock};
 
-/// A detection key ready to scan boards. `Send + Sync`.
+/// A detection key that is ready to scan boards. It is `Send + Sync`.
 pub struct Detector {
     params: Arc<Params>,
-    /// The large ring, where the key's polynomials lie.
+    /// The large ring, in whose memory the key's polynomials are.
     ring: Ring,
     key: DetectionKey,
-    /// Made by the first digest.
+    /// Tables of codes, made by the first digest.
     tables: OnceLock<CodeTables>,
-    /// Memory for digests of several batches, whose turned secrets stay during range checks. Taken by the first of them.
+    /// Memory for digests of several batches, which keep turned secrets during range checks; reserved by the first of
+    /// them.
     several_batches: OnceLock<Reservation>,
-    /// What digests work in, taken by the first. Dropped after all that returns to it.
+    /// Memory for making digests, reserved by the first. It is dropped after everything that returns memory to it.
     memory: OnceLock<Reservation>,
-    /// Dropped after the key.
+    /// Dropped after the key, because it overwrites the key's memory.
     _wiper: Wiper,
 }
 
 impl Detector {
-    /// A detector for one recipient's key.
+    /// Makes a detector for one recipient's key.
     ///
-    /// Takes no memory but the key's: the first digest takes what digests work in from the system, about 2 GB at full
-    /// size. All detectors work in the same memory; the last one that is dropped gives it back.
+    /// It takes the key's memory only. The first digest reserves memory for computing, about 2 GB at full size. All
+    /// detectors share this memory; it is returned to the system when the last of them is dropped.
     pub fn new(params: Arc<Params>, key: DetectionKey) -> Self {
         let ring = params.ring.clone();
         Self::on(ring, params, key)
     }
 
-    /// A detector that works where the polynomials of `ring`, the set's large ring, lie. Its key does.
+    /// Makes a detector that computes in the memory of `ring`, the set's large ring, in which the key must be.
     pub(super) fn on(ring: Ring, params: Arc<Params>, key: DetectionKey) -> Self {
         let shapes = &params.lowered_shapes;
-        let key = DetectionKey {
+        let lowered = DetectionKey {
             product: key.product.with_lowered(&ring, shapes, params.p()),
             ..key
         };
@@ -54,17 +55,17 @@ impl Detector {
             tables: OnceLock::new(),
             memory: OnceLock::new(),
             params,
-            key,
+            key: lowered,
             several_batches: OnceLock::new(),
         }
     }
 
-    /// Takes the memory that digests work in from the system, once, as the first digest would.
+    /// Reserves the memory for making digests, once, as the first digest would.
     pub fn take_memory(&self) {
         self.memory.get_or_init(|| self.reserve(false));
     }
 
-    /// Takes memory for digests of one batch or of several, whose turned secrets stay during range checks.
+    /// Reserves memory for digests of one batch, or of several, which keep turned secrets during range checks.
     fn reserve(&self, several_batches: bool) -> Reservation {
         if self.ring.backend().is_some() {
             return omr_ring::reserve(&[]);
@@ -72,12 +73,12 @@ impl Detector {
         MemoryPlan::new(&self.params, several_batches, rayon::current_num_threads()).reserve()
     }
 
-    /// Takes the memory that digests of several batches work in beside that of one batch, once.
+    /// Reserves, once, the memory that digests of several batches need beside that of one batch.
     pub(super) fn reserve_for_several_batches(&self) {
         self.several_batches.get_or_init(|| self.reserve(true));
     }
 
-    /// The evaluator of the large ring.
+    /// Returns the evaluator of the large ring.
     pub fn evaluator(&self) -> Evaluator<'_> {
         let params = &self.params;
         Evaluator {
@@ -88,9 +89,10 @@ impl Detector {
         }
     }
 
-    /// The distances of both coordinates of a batch of clues from the secrets that [`Detector::turned`] gives, at level 1.
+    /// Returns the distances, at level 1, of both coordinates of a batch of clues. `turned` is the result of
+    /// [`Detector::turned`].
     ///
-    /// Errors: parameters that do not fit the circuit; stopped.
+    /// Errors: parameters that do not fit the circuit; `Stopped`.
     pub fn distances(
         &self,
         turned: Arc<Turned>,
@@ -100,9 +102,10 @@ impl Detector {
         Ok(distances(&[self], turned, clues, progress)?.remove(0))
     }
 
-    /// The pertinency vector, at the last level, from the one or two coordinates that [`Detector::distances`] gives.
+    /// Returns the pertinency vector, at the last level, from one or two coordinates that [`Detector::distances`]
+    /// returned.
     ///
-    /// Errors: parameters that do not fit the circuit; stopped.   Panics: without coordinates.
+    /// Errors: parameters that do not fit the circuit; `Stopped`.   Panics: without coordinates.
     pub fn range_check(
         &self,
         d: &[Ciphertext],
@@ -113,42 +116,42 @@ impl Detector {
         range::check(&ev, &self.params, &self.key.product, d, progress)
     }
 
-    /// The encrypted secrets that packed clues are opened from, turned by 0, 1, 2, ... slots: they serve every batch.
+    /// Returns the encrypted secrets for opening packed clues, rotated by 0, 1, 2, ... slots. All batches use them.
     ///
-    /// Errors: parameters that do not fit the circuit; stopped.
+    /// Errors: parameters that do not fit the circuit; `Stopped`.
     pub fn turned(&self, progress: &dyn Progress) -> Result<Arc<Turned>, DetectorError> {
         turned_of(&[self], progress)
     }
 
-    /// Which clues it takes.
+    /// Returns the kind of clues that the key accepts.
     pub fn clues(&self) -> ClueKind {
         self.key.clues()
     }
 
-    /// Checks that a board's clues, by their length, are not of the other kind.
+    /// Checks by the length of a board's clues that the key accepts them.
     ///
     /// Errors: `ClueKind`.
     pub fn check_board(&self, clue_bytes: usize) -> Result<(), DetectorError> {
         check_kind(&self.params.clue, self.clues(), clue_bytes)
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// What codes are made with.
+    /// Returns the tables from which codes are made.
     pub(super) fn tables(&self) -> &CodeTables {
         let make = || CodeTables::new(self.params.compression());
         self.tables.get_or_init(make)
     }
 
-    /// The keys of compression.
+    /// Returns the keys for compression.
     pub(super) fn compression_keys(&self) -> Keys<'_> {
         self.key.compression(&self.params)
     }
 
-    /// The parts of a pertinency vector in the small ring, and what they are multiplied by.
+    /// Returns the parts of a pertinency vector in the small ring, and the factor by which they are scaled.
     pub fn ring_switch(&self, pertinent: Ciphertext) -> (Vec<Rlwe>, u64) {
         let (params, scale) = (&self.params, pertinent.scale());
         let descent = Descent {
@@ -160,18 +163,18 @@ impl Detector {
         (small, scale)
     }
 
-    /// Where it works.
+    /// Returns the large ring, in whose memory the detector computes.
     pub(super) fn ring(&self) -> &Ring {
         &self.ring
     }
 
-    /// The key.
+    /// Returns the key.
     pub fn key(&self) -> &DetectionKey {
         &self.key
     }
 }
 
-/// The turned secrets of recipients whose keys have one seed of masks.
+/// Returns the rotated secrets of recipients whose keys have one seed of masks.
 pub(super) fn turned_of(
     detectors: &[&Detector],
     progress: &dyn Progress,
@@ -184,8 +187,8 @@ pub(super) fn turned_of(
     Ok(Arc::new(opening::turned(&ev, opening, &keys, progress)?))
 }
 
-/// The distances of a batch of clues for each recipient, at level 1. Where the turned secrets of the last batch are given
-/// away, their memory serves what follows.
+/// Returns the distances of a batch of clues for each recipient, at level 1. If the caller passes the last reference to
+/// the rotated secrets, as for the last batch, their memory is used again afterwards.
 pub(super) fn distances(
     detectors: &[&Detector],
     turned: Arc<Turned>,

@@ -1,4 +1,4 @@
-//! Symbols as plaintexts, encoded as they are needed.
+//! Encoding of symbols as plaintexts, as they are needed.
 
 use crate::progress::check_stopped;
 use crate::sophomr::payload::SymbolWindow;
@@ -6,7 +6,7 @@ use crate::{DetectorError, Progress};
 use omr_compress::{Codes, Plaintexts, SYMBOLS_TOGETHER, Setting, Sums, SumsShape};
 use omr_protocol::sophomr::DigestPlan;
 
-/// How the symbols of a digest are encoded.
+/// The shape in which the symbols of a digest are encoded.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape<'a> {
     setting: Setting<'a>,
@@ -26,13 +26,13 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// The plaintexts of one batch.
+/// An encoder of the plaintexts of one batch.
 pub(crate) struct Encoder<'a> {
     pub(crate) shape: Shape<'a>,
     pub(crate) window: &'a SymbolWindow,
-    /// Memory that encoding works in; fresh pages are dear.
+    /// Working memory, which is used again because fresh pages are expensive.
     pub(crate) scratch: &'a mut Option<Plaintexts>,
-    /// Asked whether to go on.
+    /// The observer that may stop the work.
     pub(crate) progress: &'a dyn Progress,
 }
 

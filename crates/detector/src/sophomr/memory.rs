@@ -1,4 +1,4 @@
-//! The memory that digests work in, stage by stage.
+//! The memory for making digests, by stage.
 
 use super::{opening, range};
 use crate::memory::Shape;
@@ -6,16 +6,16 @@ use omr_protocol::ClueKind;
 use omr_protocol::sophomr::Params;
 use omr_ring::Reservation;
 
-/// The buffers that digests of one detector work in, one digest after another. Every stage states its own; codes,
-/// sums and payloads, which come last, take the places of those before them.
+/// The buffers in which a detector makes one digest after another. Every stage states its own. Codes, sums and
+/// payloads, which come last, use the buffers of earlier stages.
 pub(super) struct MemoryPlan {
-    /// Words of each.
+    /// Length of each buffer in words.
     lengths: Vec<usize>,
 }
 
 impl MemoryPlan {
-    /// The plan for digests of one batch or of several, whose turned secrets stay during range checks, for as many threads
-    /// as work side by side.
+    /// Makes the plan for digests of one batch, or of several, which keep rotated secrets during range checks, on
+    /// `threads` threads.
     pub(super) fn new(params: &Params, several_batches: bool, threads: usize) -> Self {
         let opening = &params.opening;
         let turned = opening::buffers(params, opening);
@@ -29,13 +29,13 @@ impl MemoryPlan {
         Self { lengths }
     }
 
-    /// Bytes of all buffers.
+    /// Returns the bytes of all buffers.
     fn bytes(&self) -> u64 {
         let words: usize = self.lengths.iter().sum();
         (size_of::<u64>() * words) as u64
     }
 
-    /// Takes the memory from the system, for as long as the reservation lives.
+    /// Reserves the memory until the reservation is dropped.
     pub(super) fn reserve(&self) -> Reservation {
         omr_ring::reserve(&self.lengths)
     }
@@ -44,18 +44,20 @@ impl MemoryPlan {
 /// Bytes of codes and fingerprints for a message of each batch, as measured.
 const CODES: usize = 2200;
 
-/// Bytes that a run takes beside its keys: the buffers of its stages, for each further recipient the half of them that are
-/// bodies, as masks are shared, the clues of a batch, the codes of all batches, and a tenth for what is small.
+/// Returns the bytes that a run takes beside its keys: the buffers of its stages; for each further recipient half of
+/// them, which are bodies, because masks are shared; the clues of a batch; the codes of all batches; and a tenth for
+/// everything small.
 pub(crate) fn run_memory(params: &Params, clues: ClueKind, shape: Shape) -> u64 {
     let buffers = MemoryPlan::new(params, shape.batches > 1, shape.threads).bytes();
     let further = shape.recipients.saturating_sub(1) as u64;
     let messages = params.slots();
-    let clues = (messages * clues.bytes(&params.clue)) as u64;
+    let clue_bytes = (messages * clues.bytes(&params.clue)) as u64;
     let codes = (messages * CODES) as u64 * shape.batches;
-    (buffers + further * buffers / 2 + clues + codes) * 11 / 10
+    (buffers + further * buffers / 2 + clue_bytes + codes) * 11 / 10
 }
 
-/// Buffers that serve stages of which each begins when the one before it has ended, each with buffers of so many words.
+/// Returns the lengths of buffers in words that serve several stages, where each stage begins after the previous one
+/// has ended. Every stage has a list of lengths.
 fn one_after_another<const N: usize>(stages: [Vec<usize>; N]) -> Vec<usize> {
     let mut lengths = Vec::new();
     for mut stage in stages {

@@ -14,12 +14,13 @@ use omr_ring::{Eval, Poly};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Buffers of the turned secret of one recipient, of so many words each.
+/// Returns the lengths in words of the buffers for the rotated secret of one recipient.
 pub(super) fn buffers(params: &Params, opening: &Opening) -> Vec<usize> {
     vec![poly_words(params); 2 * opening.turns()]
 }
 
-/// Buffers that opening works in, step after step: the values of phases beside [`buffers`], then the transform.
+/// Returns the lengths in words of the buffers for the two steps of opening: the values of phases, beside [`buffers`],
+/// then the transform.
 pub(super) fn buffers_of_steps(
     params: &Params,
     opening: &Opening,
@@ -27,13 +28,13 @@ pub(super) fn buffers_of_steps(
 ) -> [Vec<usize>; 2] {
     let (coordinates, n) = (ParamsSpec::COORDINATES, params.slots());
     let (poly, basis) = (poly_words(params), params.chain.basis(0));
-    let rows = opening.rows_encoded(coordinates);
-    let rows = rows.map(|rows| vec![rows * n; threads]);
-    let [of_values, of_transform] = rows;
-    // Sums of what is met in a row, and beyond its end.
+    let [of_values, of_transform] = opening
+        .rows_encoded(coordinates)
+        .map(|rows| vec![rows * n; threads]);
+    // The sums of products within a row and beyond its end.
     let values = [vec![poly; 2 * 2 * coordinates], of_values].concat();
-    let raised = basis.union(params.giant_shape.special());
-    let raised = vec![Poly::<Eval>::words(params.ring.n(), &raised); 2 * coordinates];
+    let raised_basis = basis.union(params.giant_shape.special());
+    let raised = vec![Poly::<Eval>::words(params.ring.n(), &raised_basis); 2 * coordinates];
     let switch = params.giant_shape.buffers(&params.ring, basis, coordinates);
     let own = vec![poly; 2 * coordinates * opening.polynomials_of_transform()];
     [values, [own, of_transform, raised, switch].concat()]
@@ -43,7 +44,8 @@ fn poly_words(params: &Params) -> usize {
     Poly::<Eval>::words(params.ring.n(), params.chain.basis(0))
 }
 
-/// The encrypted secrets that packed clues are opened from, turned by 0, 1, 2, ... slots. Keys of one seed.
+/// Returns the encrypted secrets for opening packed clues, rotated by 0, 1, 2, ... slots, of keys with one seed of
+/// masks.
 pub(super) fn turned(
     ev: &Evaluator,
     opening: &Opening,
@@ -51,8 +53,8 @@ pub(super) fn turned(
     progress: &dyn Progress,
 ) -> Result<Turned, DetectorError> {
     progress.stage("baby steps", 1);
-    let secrets: Vec<&EncryptedSecret> = keys.iter().map(|key| &key.secret).collect();
-    let secrets = EncryptedSecret::together(&secrets);
+    let each: Vec<&EncryptedSecret> = keys.iter().map(|key| &key.secret).collect();
+    let secrets = EncryptedSecret::together(&each);
     let step: Vec<&GaloisKey> = keys.iter().map(|key| &key.step).collect();
     let turned = Turned::new(ev, opening, secrets, &step)?;
     progress.advance(1);
@@ -60,8 +62,9 @@ pub(super) fn turned(
     Ok(turned)
 }
 
-/// `b - a s`, and `b - a s - <h, w>` for bound clues, for all coordinates, at level 1, for each key. The turned secrets
-/// of the last batch should be given away: their memory serves what follows.
+/// Returns `b - a s`, or `b - a s - <h, w>` for bound clues, for all coordinates, at level 1, for each key. For the
+/// last batch, the caller should pass the last reference to the rotated secrets, so that their memory can be used
+/// again.
 pub(super) fn transform(
     ev: &Evaluator,
     params: &Params,
@@ -88,7 +91,7 @@ pub(super) fn transform(
     Ok(opened)
 }
 
-/// The clues of all blocks, coordinate by coordinate.
+/// Returns the clues of all blocks, coordinate by coordinate.
 fn packed(
     params: &Params,
     opening: &Opening,
@@ -115,7 +118,7 @@ fn packed(
     Ok(coordinates)
 }
 
-/// The residues of the clues of a block, negated or not, in the order of its coefficients.
+/// The residues of the clues of a block, with their signs, in the order of its coefficients.
 struct Block {
     a: Vec<u32>,
     b: Vec<Vec<u32>>,
@@ -141,13 +144,13 @@ impl Block {
         let negated = |&y: &usize| clues.is_negated(slots[y]);
         let (modulus, q) = (params.spec().clue.modulus(), params.spec().clue.q);
         for y in (0..slots.len()).filter(negated) {
-            block.negate([modulus, q].map(|x| x as u32), y);
+            block.negate(modulus as u32, q as u32, y);
         }
         block
     }
 
-    /// Negates the clue of coefficient y: its residues, and those of what it is bound by.
-    fn negate(&mut self, [modulus, q]: [u32; 2], y: usize) {
+    /// Negates the clue of coefficient y: its residues modulo `modulus` and its rows modulo `q`.
+    fn negate(&mut self, modulus: u32, q: u32, y: usize) {
         let messages = self.b[0].len();
         let negate = |q: u32, rows: &mut [u32]| {
             let width = rows.len() / messages;
@@ -181,7 +184,7 @@ mod tests {
     use super::*;
     use omr_protocol::{Clue, Placement};
 
-    /// Residues of a block against the clues in its slots, with the signs of the placement.
+    /// The residues of a block equal those of the clues in its slots, with the signs of the placement.
     #[test]
     fn blocks_hold_clues_with_their_signs() {
         let params = &*Params::named("insecure-tiny-v4").unwrap();

@@ -8,24 +8,24 @@ use omr_ring::Blocks;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// A window of symbols of one batch: symbol by symbol, message by message. Slots read through the
-/// placement, so that messages are written where their neighbours are.
+/// A window of symbols of one batch, symbol by symbol and message by message. Readers of slots go through the
+/// placement, so that messages can be written beside their neighbours.
 pub(crate) struct SymbolWindow {
     symbols: Range<usize>,
-    /// For each class, in the order of the small evaluation domain: the message that lies there.
+    /// For each class, in the order of the small evaluation domain, the message in it.
     order: Vec<u32>,
-    /// A column each, in halves of words.
+    /// One column for each symbol, in halves of words.
     values: Blocks,
 }
 
-/// Messages whose symbols are made together.
+/// Number of messages whose symbols are made together.
 pub(crate) const MESSAGES_TOGETHER: usize = 256;
 
-/// Messages whose symbols are turned from rows to columns at a time: one cache line of a column.
+/// Number of messages whose symbols are transposed together: one cache line of a column.
 const LINE: usize = 16;
 
 impl SymbolWindow {
-    /// The index symbols among `symbols`; those of payloads wait for [`SymbolWindow::fill`].
+    /// Makes a window with the index symbols among `symbols`; [`SymbolWindow::fill`] adds those of payloads.
     pub(crate) fn new(
         params: &Params,
         classes: &SlotClasses,
@@ -51,15 +51,16 @@ impl SymbolWindow {
         }
     }
 
-    /// Takes the payloads that lie one after another in `payloads`, the first one that of message `message`,
-    /// number `first` of the batch (a multiple of [`MESSAGES_TOGETHER`]), and as many fingerprints, none where the
-    /// packing has none.
+    /// Adds the symbols of payloads, which follow one another in `payloads`. The first payload is that of message
+    /// `message`, number `first` of the batch (a multiple of [`MESSAGES_TOGETHER`]). There are as many fingerprints, or
+    /// none if the packing has none.
     ///
-    /// Errors: a payload size that the code does not take.
+    /// Errors: a payload size that the code does not support.
     pub(crate) fn fill(
         &mut self,
         code: &Symbols,
-        (message, first): (u64, usize),
+        message: u64,
+        first: usize,
         payloads: &[u8],
         fingerprints: &[u32],
     ) -> Result<(), DetectorError> {
@@ -85,8 +86,8 @@ impl SymbolWindow {
         for chunk in payloads.chunks(MESSAGES_TOGETHER * bytes) {
             let parts: Vec<&mut [u32]> = columns.iter_mut().filter_map(Iterator::next).collect();
             let number = tasks.len() * MESSAGES_TOGETHER;
-            let fingerprints = fingerprints.get(number..).unwrap_or_default();
-            tasks.push((message + number as u64, (chunk, fingerprints), parts));
+            let of_chunk = fingerprints.get(number..).unwrap_or_default();
+            tasks.push((message + number as u64, chunk, of_chunk, parts));
         }
         let coder = Coder {
             code,
@@ -94,7 +95,9 @@ impl SymbolWindow {
         };
         tasks
             .into_par_iter()
-            .try_for_each(|(first, chunk, mut parts)| coder.columns(first, chunk, skip, &mut parts))
+            .try_for_each(|(first, chunk, of_chunk, mut parts)| {
+                coder.columns(first, chunk, of_chunk, skip, &mut parts)
+            })
     }
 
     pub(crate) fn order(&self) -> &[u32] {
@@ -106,31 +109,32 @@ impl SymbolWindow {
     }
 }
 
-/// Payloads to symbols.
+/// An encoder of payloads as symbols.
 struct Coder<'a> {
     code: &'a Symbols,
     with_checksum: bool,
 }
 
 impl Coder<'_> {
-    /// Writes the symbols from `skip` on of messages `first`, `first + 1`, ...: one column a symbol.
+    /// Writes the symbols from `skip` on of messages `first`, `first + 1`, ..., one column for each symbol.
     fn columns(
         &self,
         first: u64,
-        (payloads, fingerprints): (&[u8], &[u32]),
+        payloads: &[u8],
+        fingerprints: &[u32],
         skip: usize,
         columns: &mut [&mut [u32]],
     ) -> Result<(), DetectorError> {
         let bytes = self.code.payload_bytes();
         let count = self.code.count() + CHECKSUM_SYMBOLS;
         let mut rows = vec![0u32; LINE * count];
-        for (line, payloads) in payloads.chunks(LINE * bytes).enumerate() {
+        for (line, chunk) in payloads.chunks(LINE * bytes).enumerate() {
             let start = line * LINE;
-            let messages = payloads.len() / bytes;
-            let each = payloads.chunks_exact(bytes).zip(rows.chunks_mut(count));
+            let messages = chunk.len() / bytes;
+            let each = chunk.chunks_exact(bytes).zip(rows.chunks_mut(count));
             for (i, (payload, row)) in each.enumerate() {
                 let fingerprint = fingerprints.get(start + i).copied().unwrap_or(0);
-                self.symbols(first + (start + i) as u64, (payload, fingerprint), row)?;
+                self.symbols(first + (start + i) as u64, payload, fingerprint, row)?;
             }
             for (symbol, column) in columns.iter_mut().enumerate() {
                 for (i, value) in column[start..start + messages].iter_mut().enumerate() {
@@ -144,7 +148,8 @@ impl Coder<'_> {
     fn symbols(
         &self,
         message: u64,
-        (payload, fingerprint): (&[u8], u32),
+        payload: &[u8],
+        fingerprint: u32,
         row: &mut [u32],
     ) -> Result<(), DetectorError> {
         let (body, sum) = row.split_at_mut(self.code.count());

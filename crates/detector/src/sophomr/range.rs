@@ -1,4 +1,4 @@
-//! The range check: 1 where both coordinates lie in the window, else 0.
+//! The range check: 1 if both coordinates are in the window, otherwise 0.
 
 use crate::progress::check_stopped;
 use crate::{DetectorError, Progress};
@@ -8,24 +8,24 @@ use omr_ring::{Eval, Poly};
 use omr_rlwe::SwitchingKey;
 use rayon::prelude::*;
 
-/// Polynomials that the range check of a coordinate takes beside those that distances are made in, as measured: both
+/// Number of polynomials that the range check of a coordinate uses beside those of the distances, as measured. Both
 /// coordinates are checked side by side, each with the powers of a block.
 const POLYNOMIALS: usize = 27;
 
-/// Buffers that the range check works in beside those that distances are made in, of so many words each, or longer ones
-/// of `words`.
+/// Returns the lengths in words of the buffers that the range check uses beside those of the distances. They have at
+/// least `words` words.
 pub(super) fn buffers(params: &Params, words: usize) -> Vec<usize> {
     let poly = Poly::<Eval>::words(params.ring.n(), params.chain.basis(1));
     vec![poly.max(words); POLYNOMIALS * ParamsSpec::COORDINATES]
 }
 
-/// The pertinency vector, at the last level, from one or two coordinates of distances: 1 in the slots where all
-/// coordinates lie in the window, else 0. `product` is the relinearisation key.
+/// Returns the pertinency vector, at the last level, from one or two coordinates of distances: 1 in the slots where all
+/// coordinates are in the window, otherwise 0. `product` is the relinearisation key.
 ///
-/// With `g` zero exactly on the window, `N = g1^2 + g1 g2 + c g2^2` vanishes only where both do, because its
-/// discriminant 1 - 4 c is no square; one Fermat power of N then serves two coordinates.
+/// With `g` zero exactly on the window, `N = g1^2 + g1 g2 + c g2^2` is zero only if both are, because its discriminant
+/// 1 - 4 c is no square; one Fermat power of N is then enough for two coordinates.
 ///
-/// Errors: parameters that do not fit the circuit; stopped.   Panics: without coordinates.
+/// Errors: parameters that do not fit the circuit; `Stopped`.   Panics: without coordinates.
 pub fn check(
     ev: &Evaluator,
     rings: &Rings,
@@ -35,7 +35,7 @@ pub fn check(
 ) -> Result<Ciphertext, DetectorError> {
     let powers = fermat_depth(rings.p().value());
     progress.stage("range check", (2 * d.len() - 1 + powers) as u64);
-    // Side by side: one coordinate's threads need not wait at the other's steps.
+    // Side by side, so that threads of one coordinate need not wait at steps of the other.
     let inside: Vec<Ciphertext> = d
         .par_iter()
         .with_max_len(1)
@@ -49,13 +49,14 @@ pub fn check(
     progress.advance(inside.len() as u64 - 1);
     check_stopped(progress)?;
     let mut power = fermat_power(ev, &outside, product, &mut || progress.advance(1))?;
-    // 1 less the slots.
+    // 1 minus the slots.
     ev.neg_assign(&mut power);
     ev.add_constant_assign(&mut power, 1);
     Ok(power)
 }
 
-/// Zero only where the values of a pair are, one level below; of one value, that value.
+/// Returns values, one level below, that are zero only where both values of a pair are; for one value, returns that
+/// value.
 fn norm(
     ev: &Evaluator,
     rings: &Rings,

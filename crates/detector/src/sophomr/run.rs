@@ -1,4 +1,4 @@
-//! One digest in the making: batch by batch from clues to pertinency, then group by group from pertinency to sums.
+//! The making of a digest: batch by batch from clues to pertinency, then group by group from pertinency to sums.
 
 mod compress;
 mod payloads;
@@ -22,48 +22,48 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A digest and how it came about.
+/// A digest with statistics.
 pub struct Output {
     /// The digest.
     pub digest: Digest,
-    /// Seconds by stage.
+    /// Seconds of each stage.
     pub stages: Stages,
-    /// Clues that did not parse and counted as impertinent.
+    /// Number of clues that did not parse and counted as impertinent.
     pub unusable_clues: usize,
 }
 
-/// A part of a digest and how it came about.
+/// A part of a digest with statistics.
 pub struct PartialOutput {
     /// The part.
     pub partial: Partial,
-    /// Seconds by stage.
+    /// Seconds of each stage.
     pub stages: Stages,
-    /// Clues that did not parse and counted as impertinent.
+    /// Number of clues that did not parse and counted as impertinent.
     pub unusable_clues: usize,
 }
 
 /// The digest that parts belong to.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// Messages, bound, payloads.
+    /// The plan, with messages, bound and payload size.
     pub plan: &'a DigestPlan,
     /// The board.
     pub board_id: [u8; 16],
-    /// How its payloads are sealed.
+    /// The sealing of payloads.
     pub sealing: Sealing,
-    /// Decides where messages lie: random, and drawn after they were posted (docs/security/failures.md). All parts have the same.
+    /// The random seed of the messages' places, drawn after they were posted (docs/security/failures.md). All parts have the same
+    /// seed.
     pub seed: [u8; SEED_BYTES],
 }
 
-/// Recipients that are served together at most: what their bodies take, some 0.5 GB each at full size, has to fit
-/// memory.
+/// Largest number of recipients in one run, whose bodies, some 0.5 GB each at full size, must fit memory.
 pub const TOGETHER: usize = 8;
 
 impl Detector {
-    /// The digest of the plan's messages. `seed` decides where they lie; it must be random, and
-    /// drawn after the messages were posted: see docs/security/failures.md.
+    /// Makes the digest of the plan's messages. `seed` determines their places; it must be random, and drawn after the
+    /// messages were posted: see docs/security/failures.md.
     ///
-    /// Errors: the source's; `ClueKind` where clues are of another kind than the key takes.
+    /// Errors: those of the source; `ClueKind` if clues are of another kind than the key accepts.
     pub fn digest(
         &self,
         source: &mut dyn MessageSource,
@@ -77,16 +77,16 @@ impl Detector {
         Ok(out?.remove(0))
     }
 
-    /// The digest of whose batches all sums are in `partial`.
+    /// Makes the digest from `partial`, which must have the sums of all its batches.
     ///
-    /// Errors: as [`finish`].
+    /// Errors: those of [`finish`].
     pub fn finish(&self, partial: &Partial) -> Result<Digest, DetectorError> {
         let key = self.key();
         check_all(&key.id, partial)?;
         Ok(finished(self.params(), &key.last, partial))
     }
 
-    /// Whether both are served together: keys whose masks come from one seed, for clues of one kind.
+    /// Returns whether one run can make digests for both: their keys have one seed of masks and one kind of clues.
     pub fn is_served_with(&self, other: &Detector) -> bool {
         self.params().name() == other.params().name()
             && self.clues() == other.clues()
@@ -95,16 +95,16 @@ impl Detector {
     }
 }
 
-/// The digest of whose batches all sums are in `partial`, as [`Detector::finish`] makes it, with no more of the key than
-/// that takes.
+/// Makes the digest from `partial`, which must have the sums of all its batches, as [`Detector::finish`] does, with
+/// only a part of the key.
 ///
-/// Errors: `Partial`: sums for another key; `Missing`.
+/// Errors: `Partial` if the sums are for another key or incomplete.
 pub fn finish(params: &Params, key: &FinalKey, partial: &Partial) -> Result<Digest, DetectorError> {
     check_all(&key.id, partial)?;
     Ok(finished(params, &key.last, partial))
 }
 
-/// Whether all sums of a digest are there, and for this key.
+/// Checks that the sums are complete and for this key.
 fn check_all(key: &[u8; 16], partial: &Partial) -> Result<(), DetectorError> {
     let found = &partial.header().key_id;
     if key != found {
@@ -125,11 +125,11 @@ fn finished(params: &Params, last: &SharedKey, partial: &Partial) -> Digest {
     }
 }
 
-/// Digests of the plan's messages for several recipients, in their order. Up to [`TOGETHER`] of those who
-/// [share masks](Detector::is_served_with) are served by one run, which does for all of them what does not depend on
-/// the recipient; its seconds are given with each of their digests.
+/// Makes digests of the plan's messages for several recipients, in their order. One run makes digests for up to
+/// [`TOGETHER`] recipients that [share masks](Detector::is_served_with) and does the work that does not depend on the
+/// recipient once; each of its digests has the seconds of the whole run.
 ///
-/// Errors: as [`Detector::digest`]. Panics: when parameter sets differ.
+/// Errors: those of [`Detector::digest`].   Panics: if parameter sets differ.
 pub fn digests(
     detectors: &[&Detector],
     source: &mut dyn MessageSource,
@@ -160,11 +160,12 @@ pub fn digests(
     Ok(detectors.iter().zip(parts).map(finish).collect())
 }
 
-/// The sums of some batches of a digest for several recipients, in their order, who are served as by [`digests`]: what
-/// other processes make of the other batches [adds up](Partial::merge), and [`Detector::finish`] makes the digest.
+/// Makes the sums of some batches of a digest for several recipients, in their order, in runs as [`digests`] does. The
+/// sums are [added](Partial::merge) to those that other processes make of all other batches, and [`Detector::finish`]
+/// makes the digest.
 ///
-/// Errors: as [`Detector::digest`].
-/// Panics: when parameter sets differ; unless the batches are some of the plan's.
+/// Errors: those of [`Detector::digest`].
+/// Panics: if parameter sets differ; unless `batches` are some of the plan's.
 pub fn partials(
     detectors: &[&Detector],
     source: &mut dyn MessageSource,
@@ -193,9 +194,9 @@ pub fn partials(
     Ok(outputs.into_iter().flatten().collect())
 }
 
-/// The numbers of detectors that one run serves, run by run.
+/// Returns the numbers of the detectors of each run.
 ///
-/// Errors: `ClueKind`.   Panics: when parameter sets differ.
+/// Errors: `ClueKind`.   Panics: if parameter sets differ.
 fn served_together(
     detectors: &[&Detector],
     clue_bytes: usize,
@@ -216,7 +217,9 @@ fn served_together(
     Ok(groups)
 }
 
-/// Errors: `Engine` where what the ring's polynomials are worked on with has failed.
+/// Checks that the backend of the ring has not failed.
+///
+/// Errors: `Engine`.
 pub(super) fn check_engine(ring: &Ring, watch: &Watch) -> Result<(), DetectorError> {
     let (Some(backend), Some(failure)) = (ring.backend(), watch.failure()) else {
         return Ok(());
@@ -227,29 +230,29 @@ pub(super) fn check_engine(ring: &Ring, watch: &Watch) -> Result<(), DetectorErr
     })
 }
 
-/// A pertinency vector in the small ring, and what it is multiplied by.
+/// A pertinency vector in the small ring, and the factor by which it is scaled.
 type Pertinency = (Vec<Rlwe>, u64);
 
-/// What digests are made of and what has come of them so far.
+/// The state of a run: its inputs and its results so far.
 struct Run<'a> {
-    /// The first of them: all have its parameters and take clues of its kind.
+    /// The first detector. All have its parameters and accept clues of its kind.
     detector: &'a Detector,
     detectors: Vec<&'a Detector>,
     source: &'a mut dyn MessageSource,
-    /// Of the first recipient's digest; others differ in the key's name.
+    /// The header of the first recipient's digest. Those of others differ in the key's name.
     header: &'a DigestHeader,
-    /// The batches to work on.
+    /// The batches that the run covers.
     batches: Range<usize>,
     progress: &'a dyn Progress,
     stages: Stages,
     unusable: usize,
-    /// Of bound clues: batch by batch from the first one on, message by message.
+    /// The fingerprints of bound clues: batch by batch from the first one on, message by message.
     fingerprints: Vec<Arc<[u32]>>,
     payloads: KeptPayloads,
 }
 
 impl<'a> Run<'a> {
-    /// Nothing done yet. The header's plan must be for the clues that the detectors take.
+    /// Makes a run. The header's plan must be for the kind of clues that the detectors accept.
     fn new(
         detectors: Vec<&'a Detector>,
         source: &'a mut dyn MessageSource,
@@ -275,15 +278,15 @@ impl<'a> Run<'a> {
         &self.header.plan
     }
 
-    /// Makes the sums, those of each recipient.
+    /// Makes the sums of each recipient.
     ///
-    /// Errors: the source's; `Stopped`; parameters that do not fit the circuit.
+    /// Errors: those of the source; `Stopped`; parameters that do not fit the circuit.
     fn partials(mut self) -> Result<Vec<PartialOutput>, DetectorError> {
         let (plan, batches) = (self.plan(), self.batches.clone());
         let watch = self.detector.ring().watch();
-        let pertinent = self.pertinent();
+        let result = self.pertinent();
         check_engine(self.detector.ring(), &watch)?;
-        let pertinent = pertinent?;
+        let pertinent = result?;
         let mut sums: Vec<BTreeMap<usize, Vec<Rlwe>>> = Vec::new();
         sums.resize_with(self.detectors.len(), BTreeMap::new);
         for group in plan.group_of(batches.start)..=plan.group_of(batches.end - 1) {
@@ -306,7 +309,7 @@ impl<'a> Run<'a> {
         Ok(sums.into_iter().zip(&self.detectors).map(output).collect())
     }
 
-    /// The pertinency vectors of the batches, recipient by recipient.
+    /// Returns the pertinency vectors of the batches, by recipient.
     fn pertinent(&mut self) -> Result<Vec<Vec<Pertinency>>, DetectorError> {
         let (detectors, progress) = (self.detectors.clone(), self.progress);
         let batches = self.batches.clone();
@@ -318,11 +321,10 @@ impl<'a> Run<'a> {
                 detector.reserve_for_several_batches();
             }
         });
-        let turned = stages.time("baby_steps", || turned_of(&detectors, progress))?;
-        let mut turned = Some(turned);
+        let mut turned = Some(stages.time("baby_steps", || turned_of(&detectors, progress))?);
         let mut pertinent: Vec<Vec<Pertinency>> = detectors.iter().map(|_| Vec::new()).collect();
         for batch in batches.clone() {
-            // The memory of the last batch's serves what comes after the transform.
+            // For the last batch the memory of the secrets is used again after the transform.
             let own = if batch + 1 == batches.end {
                 turned.take()
             } else {
@@ -336,7 +338,7 @@ impl<'a> Run<'a> {
         Ok(pertinent)
     }
 
-    /// A pertinency vector from the coordinates of a batch.
+    /// Computes a pertinency vector from the coordinates of a batch.
     fn range_check(
         &mut self,
         detector: &Detector,
@@ -347,7 +349,7 @@ impl<'a> Run<'a> {
         Ok(stages.time("ring_switch", || detector.ring_switch(pertinent)))
     }
 
-    /// The distances of a batch for each recipient.
+    /// Returns the distances of a batch for each recipient.
     fn distances(
         &mut self,
         turned: Arc<Turned>,
@@ -361,14 +363,16 @@ impl<'a> Run<'a> {
         self.stages.time("affine", make)
     }
 
-    /// Reads the clues of a batch, and what they are bound to: kept hashes, else payloads.
+    /// Reads the clues of a batch and, for bound clues, their stored hashes or else their payloads.
     fn read_clues(&mut self, batch: usize) -> Result<ClueBatch, DetectorError> {
         let (detector, plan, header) = (self.detector, self.plan(), self.header);
         let (params, range) = (detector.params(), plan.batch(batch));
         let messages = (range.end - range.start) as usize;
         let source = &mut *self.source;
-        let clues = self.stages.time("read", || source.clues(range.clone()));
-        let clues = clues.map_err(DetectorError::Source)?;
+        let clues = self
+            .stages
+            .time("read", || source.clues(range.clone()))
+            .map_err(DetectorError::Source)?;
         let clue_bytes = self.source.clue_bytes().max(1);
         check_len("clues", clue_bytes * messages, clues.len())?;
         let placement = || Placement::new(&header.seed, batch, params.slots());
@@ -376,17 +380,22 @@ impl<'a> Run<'a> {
             let parse = || ClueBatch::new(params, &placement(), clues, clue_bytes);
             return Ok(self.stages.time("clues", parse));
         }
-        let at = (&header.board_id, &header.seed);
         let source = &mut *self.source;
         let of = HashesOf::new(&params.clue, &header.board_id);
         let kept = || kept_hashes(source, of, range.clone());
         if let Some(hashes) = self.stages.time("read", kept)? {
-            let to = BoundTo::kept(at, &hashes);
+            let to = BoundTo::kept(&header.board_id, &header.seed, &hashes);
             let parse = || ClueBatch::bound(params, &placement(), clues, clue_bytes, &to);
             return Ok(self.stages.time("clues", parse));
         }
         let payloads = self.read_payloads(range)?;
-        let to = BoundTo::new(at, &payloads, messages, plan.payload_bytes())?;
+        let to = BoundTo::new(
+            &header.board_id,
+            &header.seed,
+            &payloads,
+            messages,
+            plan.payload_bytes(),
+        )?;
         let parse = || ClueBatch::bound(params, &placement(), clues, clue_bytes, &to);
         let clues = self.stages.time("clues", parse);
         if plan.payload_bytes().is_some() {

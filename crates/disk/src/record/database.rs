@@ -1,4 +1,4 @@
-//! The storage of a database, with syncs that a recording sees.
+//! The storage of a database whose syncs recordings note.
 
 use super::recording;
 use redb::backends::FileBackend;
@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io;
 use std::ops::Bound;
 
-/// A file under a database.
+/// A database's file whose syncs recordings note.
 #[derive(Debug)]
 pub(crate) struct Recorded {
-    /// The file once more, to name it by.
+    /// A second handle of the file, which identifies it.
     file: File,
     backend: FileBackend,
 }

@@ -1,4 +1,4 @@
-//! A folder as it is at every sync of a file or of a folder in it.
+//! Recording of a folder's state at every sync of a file or folder in it.
 
 use super::replay::{History, Moment};
 use std::collections::BTreeMap;
@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that two states of a file share or not.
+/// Size in bytes of the pages that states of a file share.
 const PAGE: usize = 4096;
 
-/// Recordings under way in this process.
+/// The recordings of this process that are in progress.
 static UNDER_WAY: Mutex<Vec<Arc<Recorder>>> = Mutex::new(Vec::new());
-/// Whether there was a recording: from then on the process does not wait for the disk.
+/// Whether there was a recording. From then on the process does not wait for the disk.
 static RECORDED: AtomicBool = AtomicBool::new(false);
 
-/// A place in the sources that calls for a sync.
+/// A place in the source code that calls for a sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Site {
     file: &'static str,
@@ -39,11 +39,11 @@ impl fmt::Display for Site {
     }
 }
 
-/// What a file is, whatever its names are.
+/// Identifies a file, independently of its names.
 pub(crate) type Node = (u64, u64);
-/// A file's bytes in pages that states share.
+/// The bytes of a file, in pages that several states share.
 pub(crate) type Content = Arc<Vec<Arc<[u8]>>>;
-/// A folder's names.
+/// The names in a folder.
 pub(crate) type Names = Arc<BTreeMap<OsString, Node>>;
 
 /// All files and folders at one moment.
@@ -63,14 +63,15 @@ pub(crate) struct Recorder {
 struct State {
     moments: Vec<Moment>,
     tree: Tree,
-    /// Open, so that the system gives no other file the number of one that is gone.
+    /// Open handles, so that the system does not assign the number of a deleted file to another.
     handles: BTreeMap<Node, File>,
 }
 
-/// A recording of a folder under way, until it is finished or dropped.
+/// A recording of a folder, until it is finished or dropped.
 ///
-/// It notes the whole folder whenever this process calls for a sync of a file or folder in it. Between two such moments
-/// a crash leaves what was synced before, and of everything else any part: how it was written need not be known.
+/// It notes the state of the whole folder whenever this process calls for a sync of a file or folder in it. After a
+/// crash between two of these moments, everything synced before is there, and any part of everything else. The order of
+/// writes is not needed for that.
 #[derive(Debug)]
 pub struct Recording(Arc<Recorder>);
 
@@ -78,8 +79,8 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes a sync where a recording is under way. Returns whether the system need not be asked for it: from its first
-/// recording on, a process's syncs are recorded or nobody's concern.
+/// Notes a sync in the recordings that are in progress. Returns whether the system's sync can be skipped: from a
+/// process's first recording on, all its syncs are recorded or unimportant.
 #[track_caller]
 pub(crate) fn synced(file: &File) -> io::Result<bool> {
     if !RECORDED.load(Ordering::Acquire) {
@@ -102,9 +103,9 @@ pub(crate) fn node(metadata: &fs::Metadata) -> Node {
 }
 
 impl Recording {
-    /// Begins a recording; what is in the folder now counts as synced.
+    /// Begins a recording. The present content of the folder counts as synced.
     ///
-    /// Errors: the system's.
+    /// Errors: those of the system.
     pub fn start(root: &Path) -> io::Result<Self> {
         let mut state = State {
             moments: Vec::new(),
@@ -126,7 +127,8 @@ impl Recording {
         Ok(Self(recorder))
     }
 
-    /// The number of syncs so far. What is acknowledged now has to survive a crash at this moment and later.
+    /// Returns the number of syncs so far. Everything acknowledged by now must survive a crash at this moment and
+    /// later.
     #[must_use]
     pub fn now(&self) -> usize {
         lock(&self.0.state).moments.len() - 1
@@ -134,7 +136,7 @@ impl Recording {
 
     /// Ends the recording.
     ///
-    /// Errors: the system's.
+    /// Errors: those of the system.
     pub fn finish(self) -> io::Result<History> {
         let mut state = lock(&self.0.state);
         state.look(&self.0.root)?;
@@ -156,7 +158,7 @@ impl Drop for Recording {
 }
 
 impl Recorder {
-    /// Notes a sync before it happens: what it makes durable was there already.
+    /// Notes a sync before it happens: the data that it makes durable has already been written.
     fn note(&self, node: Node, site: Site) -> io::Result<()> {
         let mut state = lock(&self.state);
         state.look(&self.root)?;
@@ -170,18 +172,18 @@ impl Recorder {
 }
 
 impl State {
-    /// Brings the tree up to date.
+    /// Updates the tree.
     fn look(&mut self, root: &Path) -> io::Result<()> {
         let before = std::mem::take(&mut self.tree);
         let known = self.handles.keys().copied().collect::<Vec<_>>();
         self.visit(root, &before)?;
-        // A file whose last name is gone may still be written and be given a name.
+        // A file whose last name was removed may still be written and get another name.
         for node in known {
             if let Some(content) = before.files.get(&node) {
                 let content = content.clone();
                 self.tree.files.entry(node).or_insert(content);
             } else if before.folders.contains_key(&node) {
-                // A folder is removed after all that was in it.
+                // A folder is removed after everything in it.
                 self.tree.folders.entry(node).or_default();
             }
         }
@@ -189,7 +191,7 @@ impl State {
     }
 
     fn visit(&mut self, path: &Path, before: &Tree) -> io::Result<Option<Node>> {
-        // What goes meanwhile is not there.
+        // Files that disappear meanwhile are left out.
         let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
         let metadata = match fs::symlink_metadata(path) {
             Err(error) if gone(&error) => return Ok(None),
@@ -228,7 +230,7 @@ impl State {
     }
 }
 
-/// Reads a file, sharing the pages that are as before.
+/// Reads a file. Pages that did not change are shared with the state before.
 fn read(file: &File, before: Option<&Content>) -> io::Result<Content> {
     let mut pages = Vec::new();
     let mut page = [0; PAGE];

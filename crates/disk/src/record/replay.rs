@@ -1,4 +1,4 @@
-//! A recorded folder as a power failure could have left it.
+//! Rebuilding of a recorded folder as a power failure could have left it.
 
 use super::recording::{Content, Names, Node, Site, Tree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,25 +9,26 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes that a disk writes whole or not at all.
+/// Size in bytes of a sector, which a disk writes as a whole or not at all.
 const SECTOR: usize = 512;
 
-/// What becomes of writes and names that no sync made durable.
+/// The fate of writes and names that no sync made durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// All are lost.
+    /// All of them are lost.
     All,
     /// Names are on the disk, contents are not.
     Contents,
     /// Contents are on the disk, names are not.
     Names,
-    /// Nothing is lost: the process alone ended.
+    /// Nothing is lost: only the process ended.
     Nothing,
-    /// Each sector, each length and each group of names that changed together is lost or not, by chance.
+    /// Each sector, each length and each group of names that changed together is lost or kept at random, with this
+    /// seed.
     Random(u64),
 }
 
-/// A state of the folder, and the sync that was called for at that moment.
+/// A state of the folder, and the sync at that moment.
 #[derive(Debug)]
 pub(crate) struct Moment {
     pub(crate) tree: Tree,
@@ -35,7 +36,7 @@ pub(crate) struct Moment {
 }
 
 impl Loss {
-    /// Each kind of loss, by chance with three seeds.
+    /// All kinds of loss, with three seeds for the random one.
     pub const ALL: [Self; 7] = [
         Self::All,
         Self::Contents,
@@ -47,19 +48,19 @@ impl Loss {
     ];
 }
 
-/// A recording that is complete: the folder at every sync.
+/// A finished recording: the states of the folder at all syncs.
 #[derive(Debug)]
 pub struct History {
     root: Node,
-    /// The first is the beginning, the last the end; each between them is that of a sync.
+    /// The first moment is the beginning, the last is the end, and each moment in between is that of a sync.
     moments: Vec<Moment>,
 }
 
-/// Chance that follows from a seed.
+/// A random generator with a seed.
 struct Chance(u64);
 
 impl Chance {
-    /// A fair coin.
+    /// Returns true or false with equal probability.
     fn toss(&mut self) -> bool {
         // The generator of Steele, Lea and Flood, "Fast splittable pseudorandom number generators".
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -70,7 +71,7 @@ impl Chance {
     }
 }
 
-/// A change of one name: the folder, the name, what it named, what it names.
+/// A change of one name: the folder, the name, the old and the new file.
 type Renamed = (Node, OsString, Option<Node>, Option<Node>);
 
 impl History {
@@ -78,27 +79,27 @@ impl History {
         Self { root, moments }
     }
 
-    /// The number of moments at which a crash is of interest: before each sync, and at the end. Moment `m` has the
-    /// effects of the first `m` syncs.
+    /// Returns the number of moments at which a crash is of interest: before each sync, and at the end. At moment `m`
+    /// the first `m` syncs have taken effect.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "there is always the end")]
     pub fn len(&self) -> usize {
         self.moments.len() - 1
     }
 
-    /// The places in the sources that called for syncs.
+    /// Returns the places in the source code that called for syncs.
     #[must_use]
     pub fn sites(&self) -> BTreeSet<Site> {
         let synced = self.moments.iter().filter_map(|moment| moment.synced);
         synced.map(|(_, site)| site).collect()
     }
 
-    /// Rebuilds the folder as it can be found after a crash at a moment, in an empty folder. `without`: as if this place
-    /// in the sources had not called for its syncs.
+    /// Rebuilds, in an empty folder, a possible state of the folder after a crash at a moment. With `without`, the
+    /// syncs of this place in the source code have no effect.
     ///
-    /// Errors: the system's.
+    /// Errors: those of the system.
     ///
-    /// Panics: where there is no such moment.
+    /// Panics: if `moment` is past the end.
     pub fn rebuild(
         &self,
         moment: usize,
@@ -126,14 +127,14 @@ impl History {
         builder.build(self.root, into)
     }
 
-    /// Rebuilds the folder after a crash at every moment, with every kind of loss, and has `check` look at each; then
-    /// the same for each place in the sources as if it had not called for its syncs, where `check` must find a fault.
-    /// `check` is given the moment and the folder; an error or a panic is a fault. `elsewhere`: the end of a source
-    /// file's name whose syncs the recording of another test needs.
+    /// Rebuilds the folder after a crash at every moment, with every kind of loss, and calls `check` for each; then
+    /// does the same with the syncs of each place in the source code left out in turn, where `check` must find a fault
+    /// at some moment. `check` receives the moment and the folder; an error or a panic is a fault. Syncs of source
+    /// files whose names end in `elsewhere` are not left out, because the recording of another test needs them.
     ///
-    /// Errors: the system's.
+    /// Errors: those of the system.
     ///
-    /// Panics: with the first fault that `check` finds, and where it finds none without a sync.
+    /// Panics: with the first fault that `check` finds, or if it finds none when a sync is left out.
     pub fn crash_everywhere(
         &self,
         elsewhere: Option<&str>,
@@ -160,7 +161,7 @@ impl History {
             if elsewhere.is_some_and(|file| site.is_in(file)) {
                 continue;
             }
-            // Before its first sync nothing differs.
+            // Before the first sync of the place there is no difference.
             let is_of_site = |moment: &Moment| moment.synced.is_some_and(|(_, of)| of == site);
             let first = self.moments.iter().position(is_of_site).unwrap_or(0);
             let mut is_noticed = false;
@@ -180,7 +181,7 @@ impl History {
         Ok(())
     }
 
-    /// What the first syncs made durable.
+    /// Returns the state that the first syncs made durable.
     fn durable(&self, moment: usize, without: Option<Site>) -> Tree {
         let mut durable = self.moments[0].tree.clone();
         for Moment { tree, synced } in &self.moments[1..=moment] {
@@ -198,7 +199,7 @@ impl History {
     }
 }
 
-/// The names after a crash. Those that a renaming connects are lost together, or not.
+/// Returns the names after a crash. Names that a rename connects are lost together or not at all.
 fn names_after(
     durable: &Tree,
     now: &Tree,
@@ -257,7 +258,7 @@ fn names_after(
     after
 }
 
-/// A file's bytes after a crash.
+/// Returns the bytes of a file after a crash.
 fn content_after(
     synced: Option<&Content>,
     current: &Content,
@@ -294,7 +295,7 @@ fn content_after(
 struct Builder {
     folders: BTreeMap<Node, BTreeMap<OsString, Node>>,
     files: BTreeMap<Node, Vec<u8>>,
-    /// Files that have a name already.
+    /// Files that already have a name.
     placed: BTreeMap<Node, PathBuf>,
 }
 
@@ -325,7 +326,7 @@ mod tests {
     use std::io::Write;
     use tempfile::TempDir;
 
-    /// What a file of that name has in it after a crash; none where the name is gone.
+    /// Returns the content of a file of this name after a crash; `None` if the name is lost.
     fn found(history: &History, moment: usize, loss: Loss, name: &str) -> Option<Vec<u8>> {
         let dir = TempDir::new().unwrap();
         history.rebuild(moment, loss, None, dir.path()).unwrap();
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_synced_survives_every_loss_and_other_things_do_not() {
+    fn synced_files_survive_every_loss_and_others_do_not() {
         let dir = TempDir::new().unwrap();
         let path = |name: &str| dir.path().join(name);
         fs::write(path("old"), [1; 2000]).unwrap();
@@ -352,7 +353,7 @@ mod tests {
         let history = recording.finish().unwrap();
         assert_eq!((made, unnamed, named, history.len()), (2, 3, 4, 5));
         for loss in Loss::ALL {
-            // Its name came before its content was synced, or both are there.
+            // The name was there before the content was synced, or both are there.
             let whole = found(&history, named, loss, "a/b/whole").unwrap();
             assert_eq!(whole[..2000], [2; 2000], "{loss:?}");
             let old = found(&history, named, loss, "old").unwrap();
@@ -412,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sync_that_is_left_out_keeps_nothing() {
+    fn a_sync_that_is_left_out_saves_nothing() {
         let dir = TempDir::new().unwrap();
         let recording = Recording::start(dir.path()).unwrap();
         let mut file = File::create(dir.path().join("file")).unwrap();

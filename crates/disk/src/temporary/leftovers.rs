@@ -1,5 +1,5 @@
-//! Temporary files: gone when they are dropped, when a signal ends a program that asked for it, and after a crash when
-//! the next one writes to their folder.
+//! Temporary files, which are removed when they are dropped, when a signal ends a program that has requested this, and
+//! after a crash by the next program that writes to their folder.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -13,33 +13,34 @@ use tempfile::{NamedTempFile, TempDir};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// How often a folder is removed in which somebody writes.
+/// Number of attempts to remove a folder in which another thread is writing.
 const TRIES: usize = 100;
 
-/// How names of temporary files begin.
+/// The prefix of names of temporary files.
 pub const PREFIX: &str = ".omr-";
 
-/// Age from which on a file that nobody holds was left by a crash: before, its maker may be about to lock it, which takes
-/// microseconds.
+/// The age from which on an unlocked file counts as left by a crash. A younger one may be about to be locked by its
+/// creator, which takes microseconds.
 const ABANDONED: Duration = Duration::from_secs(10);
-/// Signals that end a process that used up its time, and that wrote a file longer than it may.
+/// The signal that ends a process after its processor time.
 const OUT_OF_TIME: i32 = 24;
 const FILE_TOO_LONG: i32 = 25;
 
 /// Temporary files and folders of this process.
 static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-/// Held while files are made and named; a signal waits for it.
+/// Locked while files are created and renamed; a signal waits for it.
 static GATE: Mutex<()> = Mutex::new(());
-/// Whether signals are ours to hear.
+/// Whether this program has requested that signals remove temporary files.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// From the first temporary file on, signals that end a process (hangup, interrupt, quit, termination, the end of its
-/// time) remove all that are there first, and a file that grows longer than it may is an error of the write. For the program to call, first of all; a library leaves signals to the program that it is part of.
+/// Requests that, from the first temporary file on, signals that end the process (hangup, interrupt, quit, termination,
+/// the end of its processor time) first remove its temporary files, and that a write beyond the limit of file sizes is
+/// an error. A program calls it first of all; libraries leave signals to their program.
 pub fn remove_on_signals() {
     ASKED.store(true, Ordering::Relaxed);
 }
 
-/// Keeps signals from ending the command.
+/// Keeps signals from ending the process while the guard lives.
 pub fn hold() -> MutexGuard<'static, ()> {
     lock(&GATE)
 }
@@ -48,23 +49,23 @@ fn lock<T>(of: &'static Mutex<T>) -> MutexGuard<'static, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A temporary file, removed when dropped and when a signal ends the program, see [`remove_on_signals`].
+/// A temporary file that is removed when it is dropped and when a signal ends the program; see [`remove_on_signals`].
 pub struct Unfinished {
     path: PathBuf,
-    /// Present until it has its name.
+    /// The file, until it has its final name.
     file: Option<NamedTempFile>,
 }
 
-/// From the first call on, signals remove what is ours, if the program asked for it.
+/// Installs the handling of signals at the first call, if the program has requested it.
 fn watched() {
     static WATCHED: Once = Once::new();
     if ASKED.load(Ordering::Relaxed) {
-        // Without it a signal leaves files to the next command.
+        // If it fails, a signal leaves temporary files for the next program.
         WATCHED.call_once(|| drop(watch()));
     }
 }
 
-/// A temporary folder with all that is in it, removed when dropped and when a signal ends the program, see
+/// A temporary folder that is removed with its content when it is dropped and when a signal ends the program; see
 /// [`remove_on_signals`].
 #[derive(Debug)]
 pub struct TemporaryFolder {
@@ -73,20 +74,22 @@ pub struct TemporaryFolder {
 }
 
 impl TemporaryFolder {
-    /// Makes one where the system has such.
+    /// Creates a folder in the system's folder of temporary files.
     ///
-    /// Errors: the system's.
+    /// Errors: those of the system.
     pub fn new(prefix: &str) -> io::Result<Self> {
         watched();
         let _uninterrupted = hold();
         let folder = tempfile::Builder::new().prefix(prefix).tempdir()?;
         let path = folder.path().to_owned();
         lock(&OURS).insert(path.clone());
-        let folder = Some(folder);
-        Ok(Self { folder, path })
+        Ok(Self {
+            folder: Some(folder),
+            path,
+        })
     }
 
-    /// The path of the folder.
+    /// Returns the path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -101,7 +104,7 @@ impl Drop for TemporaryFolder {
 }
 
 impl Unfinished {
-    /// Makes one, of [`crate::temporary`].
+    /// Creates a temporary file by `make`, which calls [`crate::temporary`].
     ///
     /// Errors: those of `make`.
     pub fn new(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<Self> {
@@ -110,7 +113,7 @@ impl Unfinished {
         let file = make()?;
         let path = file.path().to_owned();
         lock(&OURS).insert(path.clone());
-        // Says that somebody lives who will remove it; some file systems have no locks.
+        // The lock shows that a process will remove the file; some file systems have no locks.
         let _ = file.as_file().try_lock();
         Ok(Self {
             path,
@@ -118,13 +121,13 @@ impl Unfinished {
         })
     }
 
-    /// The path of the file until it has its final name.
+    /// Returns the path of the file until it has its final name.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The open file.
+    /// Returns the open file.
     pub fn file(&mut self) -> &mut File {
         match &mut self.file {
             Some(file) => file.as_file_mut(),
@@ -132,17 +135,18 @@ impl Unfinished {
         }
     }
 
-    /// Waits until what was written is on the disk: to be called before [`Unfinished::persist`].
+    /// Waits until the content is on the disk. It must be called before [`Unfinished::persist`].
     ///
-    /// Errors: the system's.
+    /// Errors: those of the system.
     #[track_caller]
     pub fn sync(&mut self) -> io::Result<()> {
         crate::sync(self.file())
     }
 
-    /// Gives the file its name, and waits until the name is on the disk; without `force` never over another file.
+    /// Renames the file to its final name, and waits until the name is on the disk. Without `force` it does not replace
+    /// another file.
     ///
-    /// Errors: the system's; `AlreadyExists`.
+    /// Errors: those of the system; `AlreadyExists`.
     #[track_caller]
     pub fn persist(mut self, path: &Path, force: bool) -> io::Result<()> {
         let Some(file) = self.file.take() else {
@@ -153,13 +157,13 @@ impl Unfinished {
         } else {
             file.persist_noclobber(path)
         };
-        // A file that got no name is removed with the error.
+        // A file that was not renamed is removed with the error.
         named.map_err(|error| error.error)?;
         crate::sync_folder(folder_of(path))
     }
 }
 
-/// The folder in which a path names something.
+/// Returns the folder that contains a path.
 pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -174,7 +178,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// Removes temporary files that crashed commands left in a folder, once for each folder.
+/// Removes temporary files that crashed programs have left in a folder, once for each folder.
 pub fn sweep(folder: &Path) {
     static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if !lock(&SWEPT).insert(folder.to_owned()) {
@@ -194,11 +198,11 @@ pub fn sweep(folder: &Path) {
 fn is_abandoned(path: &Path) -> io::Result<bool> {
     let found = fs::symlink_metadata(path)?;
     let age = found.modified()?.elapsed().unwrap_or_default();
-    // Reading is not allowed where the owner is another one: then it is not ours to remove.
+    // If the owner is another user, the file cannot be opened and must not be removed.
     Ok(found.is_file() && age > ABANDONED && File::open(path)?.try_lock().is_ok())
 }
 
-/// From now on signals that end a command remove its temporary files first.
+/// Installs the handling of signals, which removes temporary files before the process ends.
 fn watch() -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let kinds = [
@@ -210,7 +214,7 @@ fn watch() -> io::Result<()> {
     ];
     let mut signals = Vec::new();
     for kind in kinds {
-        // `nohup` and shells say by this that the command is to go on.
+        // `nohup` and shells ignore this signal so that the program continues.
         if !is_ignored(kind) {
             let _inside = runtime.enter();
             signals.push((kind.as_raw_value(), signal(kind)?));
@@ -218,16 +222,16 @@ fn watch() -> io::Result<()> {
     }
     {
         let _inside = runtime.enter();
-        // Heard and not acted on: the write fails, and says why.
+        // Received and ignored: the write fails with an error.
         drop(signal(SignalKind::from_raw(FILE_TOO_LONG))?);
     }
     let thread = std::thread::Builder::new().name("signals".into());
     thread.spawn(move || wait(&runtime, signals)).map(drop)
 }
 
-/// Ends the process as a shell reports it: 128 and the signal's number.
+/// Waits for a signal and ends the process with the exit code that shells report: 128 and the signal's number.
 fn wait(runtime: &Runtime, signals: Vec<(i32, Signal)>) {
-    let arrived = signals.into_iter().map(|(number, mut signal)| {
+    let waiting = signals.into_iter().map(|(number, mut signal)| {
         Box::pin(async move {
             match signal.recv().await {
                 Some(()) => number,
@@ -235,7 +239,7 @@ fn wait(runtime: &Runtime, signals: Vec<(i32, Signal)>) {
             }
         })
     });
-    let arrived: Vec<_> = arrived.collect();
+    let arrived: Vec<_> = waiting.collect();
     if arrived.is_empty() {
         return;
     }
@@ -247,7 +251,7 @@ fn wait(runtime: &Runtime, signals: Vec<(i32, Signal)>) {
     process::exit(128 + number);
 }
 
-/// Other threads go on writing to a folder meanwhile: they may need more than one go.
+/// Removes a file or folder. Other threads may continue to write to a folder, so removing may take several attempts.
 fn remove(path: &Path) {
     if !path.is_dir() {
         let _ = fs::remove_file(path);
@@ -260,12 +264,12 @@ fn remove(path: &Path) {
     }
 }
 
-/// Whether the process was started with a signal ignored; where the system does not say, it was not.
+/// Returns whether the process was started with a signal ignored; `false` if the system does not report it.
 fn is_ignored(kind: SignalKind) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status
         .lines()
         .find_map(|line| line.strip_prefix("SigIgn:"))
         .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> (kind.as_raw_value() - 1) & 1 == 1)
+    mask.is_some_and(|bits| bits >> (kind.as_raw_value() - 1) & 1 == 1)
 }

@@ -1,13 +1,14 @@
-//! Clues bound to their payload and to a one-time key, so that no clue reaches everybody.
+//! Clues bound to their payload and to a one-time key, so that no clue is pertinent for everybody.
 //!
-//! A plain clue is a linear form of the recipient's secret: `(0, 0)` is near 0 under every one. A bound clue's b
-//! carries the offset `<h_j, w>` besides, with `w` the recipient's own, public with her address, and `h` a hash of
-//! all that the message consists of but b. Under another recipient's w the same clue is off by a random amount, and
-//! the sender chooses h by hashing alone.
+//! A plain clue is a linear form of the recipient's secret: `(0, 0)` is near 0 under every secret. The b of a bound
+//! clue carries an additional offset `<h_j, w>`, where `w` belongs to the recipient's public address and `h` is a hash
+//! of the whole message except b. Under another recipient's w the clue is off by a random amount, and the sender can
+//! influence h by trying hashes only.
 //!
-//! For M recipients with independent w, one hash query gives a clue that some b makes pertinent for T of them with
-//! probability at most `C(M, T) T^l f^(l (T - 1)) (1 + 2^-12)`, T up to [`OFFSET_LEN`], f the share of the window
-//! in the modulus, in the random-oracle model. b minus a public offset is a plain clue, so its privacy carries over.
+//! For M recipients with independent w, one hash query yields a clue that some b makes pertinent for T of them with
+//! probability at most `C(M, T) T^l f^(l (T - 1)) (1 + 2^-12)`, for T up to [`OFFSET_LEN`], where f is the window's
+//! share of the modulus, in the random-oracle model. A bound clue is a plain clue plus a public offset, and so it is as
+//! private.
 
 use super::{Clue, ClueError, ClueKey, ClueParser, HASH_BOUND, residue_bits, write_residues};
 use crate::ClueParams;
@@ -16,49 +17,50 @@ use omr_marks::{publish, published};
 use omr_ring::Xof;
 use rand_core::Rng;
 
-/// Residues of an address's `w` and of each row of `h`.
+/// Number of residues of an address's `w` and of each row of `h`.
 pub const OFFSET_LEN: usize = 8;
 
-/// Bytes before the residues: kind and tag.
+/// Bytes in front of the residues: kind and parameter tag.
 const HEAD: usize = 5;
-/// Bytes of the one-time key and of the signature.
+/// Bytes of the one-time key.
 const KEY_BYTES: usize = 32;
+/// Bytes of the signature.
 const SIGNATURE_BYTES: usize = 64;
 
-/// What a clue is bound to, beside itself.
+/// The board and the payload that a clue is bound to.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding<'a> {
-    /// The board that it is posted to.
+    /// The board that the clue is posted to.
     pub board_id: &'a [u8; 16],
-    /// The payload as it stands on the board.
+    /// The payload as the board stores it.
     pub payload: &'a [u8],
 }
 
 impl<'a> Binding<'a> {
-    /// A payload on a board.
+    /// Returns the binding to a payload on a board.
     pub const fn new(board_id: &'a [u8; 16], payload: &'a [u8]) -> Self {
         Self { board_id, payload }
     }
 }
 
-/// A clue, the one-time key that it is bound to, and that key's signature.
+/// A clue, the one-time key that it is bound to, and the signature of that key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundClue {
-    /// `a` as in a plain clue; `b_j` with the offset `<h_j, w>` added.
+    /// The vector `a` of a plain clue, and `b_j` with the offset `<h_j, w>` added.
     pub clue: Clue,
-    /// The Ed25519 key; a board takes one message for each.
+    /// The Ed25519 public key. A board accepts one message for each key.
     pub key: [u8; KEY_BYTES],
-    /// Over [`BoundClue::transcript`].
+    /// The signature of [`BoundClue::transcript`].
     pub signature: [u8; SIGNATURE_BYTES],
 }
 
 impl BoundClue {
-    /// Bytes of a bound clue: those of a plain one, the key, the signature.
+    /// Returns the length in bytes of a bound clue: a plain clue, the key and the signature.
     pub fn bytes(params: &ClueParams) -> usize {
         Clue::bytes(params) + KEY_BYTES + SIGNATURE_BYTES
     }
 
-    /// Writes it.
+    /// Returns the clue's bytes.
     pub fn to_bytes(&self, params: &ClueParams) -> Vec<u8> {
         let mut out = self.clue.to_bytes(params);
         out[0] = HASH_BOUND;
@@ -67,7 +69,7 @@ impl BoundClue {
         out
     }
 
-    /// Reads it; [`BoundClue::verify`] looks at the signature.
+    /// Reads a clue's bytes without verifying the signature, which [`BoundClue::verify`] does.
     ///
     /// Errors: `Kind`, `Params`, `Length`, `Coordinate`.
     pub fn from_bytes(params: &ClueParams, bytes: &[u8]) -> Result<Self, ClueError> {
@@ -83,8 +85,8 @@ impl BoundClue {
         })
     }
 
-    /// Binds a ring LWE sample to a payload: adds the offsets of `w` to b, rounds, and signs with the one-time key
-    /// whose secret is given.
+    /// Binds a ring LWE sample to a payload: adds the offsets of `w` to b, rounds, and signs with the secret `one_time`
+    /// of a one-time key.
     ///
     /// Shape:  `a` as posted, `b` the set's coordinates modulo q.
     pub fn bind(
@@ -97,8 +99,8 @@ impl BoundClue {
     ) -> Self {
         publish(&mut a);
         let signing = SigningKey::from_bytes(one_time);
-        // Public, as a is: both are posted. Who makes the clue of a payload again makes what was posted, or what the
-        // payload's sender knows as well.
+        // b is public, as a is: both are posted. Making a payload's clue a second time yields the clue that was posted,
+        // or one that the payload's sender could compute as well.
         let key = published(signing.verifying_key().to_bytes());
         let (q, spec) = (params.q(), params.spec());
         let rows = rows(params, to, &a, &key);
@@ -113,12 +115,12 @@ impl BoundClue {
         clue
     }
 
-    /// The rows `h_j`.
+    /// Returns the rows `h_j`.
     pub fn rows(&self, params: &ClueParams, to: Binding) -> Vec<[u32; OFFSET_LEN]> {
         rows(params, to, &self.clue.a, &self.key)
     }
 
-    /// What the one-time key signs.
+    /// Returns the message that the one-time key signs.
     pub fn transcript(&self, params: &ClueParams, to: Binding) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_derive_key("omr bound clue signature v1");
         hasher.update(to.board_id);
@@ -127,8 +129,8 @@ impl BoundClue {
         *hasher.update(to.payload).finalize().as_bytes()
     }
 
-    /// Whether the key's owner made this clue for this payload on this board: what a board checks before it takes
-    /// a post. Without it, whoever sees a post could have its key refused by posting something else under it.
+    /// Checks that the key's owner made this clue for this payload on this board. A board checks this before it accepts
+    /// a post; otherwise anybody who sees a post could use up its key by posting another message under it.
     ///
     /// Errors: `Signature`.
     pub fn verify(&self, params: &ClueParams, to: Binding) -> Result<(), ClueError> {
@@ -140,8 +142,8 @@ impl BoundClue {
     }
 }
 
-/// The one-time key of a bound clue on its way to a board, once all is well with it: form, length of its vector,
-/// signature. A board takes one message for each key.
+/// Checks the form, the norm of the vector and the signature of a bound clue that is being posted, and returns its
+/// one-time key. A board accepts one message for each key.
 ///
 /// Errors: `Length`, `Kind`, `Params`, `Coordinate`, `Norm`, `Signature`.
 pub fn post_key(
@@ -156,7 +158,8 @@ pub fn post_key(
     Ok(bound.key)
 }
 
-/// The rows `h_j`, one for each coordinate: a hash of the set, the board, `a`, the one-time key and the payload.
+/// Returns the rows `h_j`, one for each coordinate: a hash of the parameter set, the board, `a`, the one-time key and
+/// the payload.
 ///
 /// Range: out `[0, q)`.
 pub fn rows(
@@ -172,10 +175,10 @@ pub fn rows(
     rows
 }
 
-/// The hash of a message that a board keeps, once all is well with its clue as for [`post_key`]: of what the poster
-/// sent, never given by her.
+/// Checks a bound clue that is being posted and returns the hash of its message, which a board computes itself and
+/// stores.
 ///
-/// Errors: as [`post_key`].
+/// Errors: those of [`post_key`].
 pub fn post_hash(
     params: &ClueParams,
     board_id: &[u8; 16],
@@ -186,9 +189,9 @@ pub fn post_hash(
     Ok(message_hash(params, board_id, clue, payload))
 }
 
-/// The hash of a message that a board keeps, of a bound clue that has been tested.
+/// Returns the hash that a board stores of a message whose bound clue has been checked.
 ///
-/// Panics: on a clue of another length.
+/// Panics: if the clue has a wrong length.
 #[must_use]
 pub fn message_hash(
     params: &ClueParams,
@@ -199,17 +202,17 @@ pub fn message_hash(
     Hashed::new(params, Binding::new(board_id, payload), clue).hash()
 }
 
-/// A bound clue's bytes and the hash that its rows follow from.
+/// The bytes of a bound clue and the hash from which its rows are derived.
 pub struct Hashed<'a> {
     hash: [u8; 32],
-    /// Behind `a`: b, the one-time key, the signature.
+    /// The bytes after `a`: b, the one-time key and the signature.
     rest: &'a [u8],
 }
 
 impl<'a> Hashed<'a> {
-    /// Hashes a bound clue's bytes that [`ClueParser::parse_into`] took.
+    /// Hashes the bytes of a bound clue that [`ClueParser::parse_into`] accepted.
     ///
-    /// Panics: on another length.
+    /// Panics: if the clue has a wrong length.
     pub fn new(params: &ClueParams, to: Binding, clue: &'a [u8]) -> Self {
         let (a, rest) = split(params, clue);
         let key = &clue[Clue::bytes(params)..][..KEY_BYTES];
@@ -217,26 +220,26 @@ impl<'a> Hashed<'a> {
         Self { hash, rest }
     }
 
-    /// The same where the hash was kept: [`super::KeptHashes`] says of which set and board it is.
+    /// Combines a clue with its stored hash, which must be of this parameter set and board ([`super::KeptHashes`]).
     ///
-    /// Panics: on another length.
+    /// Panics: if the clue has a wrong length.
     pub fn kept(params: &ClueParams, hash: [u8; 32], clue: &'a [u8]) -> Self {
         let (_, rest) = split(params, clue);
         Self { hash, rest }
     }
 
-    /// The hash: of set, board, one-time key, a and payload.
+    /// Returns the hash of the parameter set, the board, the one-time key, a and the payload.
     pub const fn hash(&self) -> [u8; 32] {
         self.hash
     }
 
-    /// The rows `h_j`, as many as there is room for.
+    /// Fills `out` with the first rows `h_j`.
     pub fn rows_into(&self, params: &ClueParams, out: &mut [[u32; OFFSET_LEN]]) {
         rows_of(params, &self.hash, out);
     }
 
-    /// What a digest says of the clue beside its payload: 32 bits of a hash of all of it. Whoever does not know the
-    /// digest's seed finds no other clue with the same ones but by a chance of 2^-32.
+    /// Returns the fingerprint that a digest contains of the clue beside its payload: 32 bits of a keyed hash of the
+    /// message. Without the digest's seed, another clue has the fingerprint with probability 2^-32.
     pub fn fingerprint(&self, key: &FingerprintKey) -> u32 {
         let mut hasher = blake3::Hasher::new_keyed(&key.0);
         let hash = hasher.update(&self.hash).update(self.rest).finalize();
@@ -244,21 +247,21 @@ impl<'a> Hashed<'a> {
     }
 }
 
-/// What fingerprints of a digest are keyed with, from the digest's seed.
+/// The key of the fingerprints of a digest, derived from the digest's seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FingerprintKey([u8; 32]);
 
 impl FingerprintKey {
-    /// That of a digest's seed.
+    /// Derives the key from a digest's seed.
     pub fn new(seed: &[u8; crate::SEED_BYTES]) -> Self {
         Self(blake3::derive_key("omr clue fingerprint v1", seed))
     }
 }
 
-/// The bytes of `a`, and all behind it.
+/// Returns the bytes of `a` and all bytes after it.
 fn split<'a>(params: &ClueParams, clue: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     assert_eq!(clue.len(), BoundClue::bytes(params), "a bound clue");
-    // Dimensions are multiples of eight, so a ends with a byte.
+    // Dimensions are multiples of eight, so a ends at a byte boundary.
     let packed = params.spec().n * residue_bits(params.spec().posted_modulus()) as usize / 8;
     clue[HEAD..].split_at(packed)
 }
@@ -277,22 +280,23 @@ fn rows_of(params: &ClueParams, seed: &[u8; 32], out: &mut [[u32; OFFSET_LEN]]) 
     out.fill_with(|| residues(params, &mut stream));
 }
 
-/// `<h_j, w>` modulo q.
+/// Returns `<h_j, w>` modulo q.
 pub fn offset(params: &ClueParams, row: &[u32; OFFSET_LEN], w: &[u32; OFFSET_LEN]) -> u64 {
     let q = params.q();
-    let products = row.iter().zip(w).map(|(&h, &w)| q.mul(h.into(), w.into()));
+    let products = row.iter().zip(w).map(|(&x, &y)| q.mul(x.into(), y.into()));
     products.fold(0, |sum, product| q.add(sum, product))
 }
 
 impl ClueKey {
-    /// The address's `w`, uniform, from its own seed.
+    /// Returns the address's `w`, uniform, derived from the address's own seed.
     pub fn offset(&self, params: &ClueParams) -> [u32; OFFSET_LEN] {
         let mut stream = Xof::stream("omr clue key offset v1", &self.seed, &[]);
         residues(params, &mut stream)
     }
 }
 
-/// As [`uniform_residues`](omr_ring::uniform_residues), a word at a time: of a stream no more is made than is used.
+/// Draws residues as [`omr_ring::uniform_residues`] does, but a word at a time, so that no more of the stream is made
+/// than is used.
 fn residues(params: &ClueParams, stream: &mut impl Rng) -> [u32; OFFSET_LEN] {
     let (q, mask) = (params.q().value(), u64::MAX >> (64 - params.q().bits()));
     let mut candidates = std::iter::repeat_with(|| stream.next_u64() & mask);

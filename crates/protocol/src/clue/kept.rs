@@ -1,18 +1,18 @@
-//! Hashes of bound clues and their payloads, taken once when they are posted.
+//! Hashes of bound clues and their payloads, computed once when they are posted.
 
 use crate::ClueParams;
 
-/// What hashes depend on beside the message: those of another set or board are never taken for these.
+/// The parameter set and the board that hashes were computed for. Hashes for others are not accepted in their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashesOf {
-    /// Of the parameter set: [`ClueParams::tag`].
+    /// The tag of the parameter set: [`ClueParams::tag`].
     pub tag: [u8; 4],
     /// The board.
     pub board_id: [u8; 16],
 }
 
 impl HashesOf {
-    /// Those of a set on a board.
+    /// Identifies hashes for a parameter set on a board.
     pub fn new(params: &ClueParams, board_id: &[u8; 16]) -> Self {
         Self {
             tag: params.tag(),
@@ -21,18 +21,18 @@ impl HashesOf {
     }
 }
 
-/// [`Hashed::hash`](super::Hashed::hash) of consecutive messages, as a board keeps them from posting on: the same for every recipient and
-/// every digest. That of a message whose clue does not parse is never looked at.
+/// Hashes ([`Hashed::hash`](super::Hashed::hash)) of consecutive messages, which a board stores when they are posted.
+/// They are the same for every recipient and digest. The hash of a message whose clue does not parse is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptHashes {
-    /// Of which set and board.
+    /// The parameter set and the board.
     pub of: HashesOf,
-    /// One a message.
+    /// One hash per message.
     pub hashes: Vec<[u8; 32]>,
 }
 
 impl KeptHashes {
-    /// Hashes of a set on a board.
+    /// Collects hashes for a parameter set on a board.
     pub const fn new(of: HashesOf, hashes: Vec<[u8; 32]>) -> Self {
         Self { of, hashes }
     }

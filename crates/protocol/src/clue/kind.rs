@@ -1,20 +1,20 @@
-//! What binds the clues of a board.
+//! The kinds of clues: plain and bound.
 
 use super::{BoundClue, Clue, HASH_BOUND, PLAIN};
 use crate::ClueParams;
 use std::fmt;
 use std::str::FromStr;
 
-/// The kind of a board's clues: all are of one.
+/// The kind of a board's clues. All clues of a board have one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClueKind {
-    /// [`Clue`]: anybody can make one that reaches every recipient.
+    /// A [`Clue`]. Anybody can make one that is pertinent for every recipient.
     Plain,
-    /// [`BoundClue`]: bound to its payload, its board and a one-time key.
+    /// A [`BoundClue`], which is bound to its payload, its board and a one-time key.
     Bound,
 }
 
-/// A kind of clue that does not exist.
+/// A clue kind that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClueKindError {
@@ -30,7 +30,7 @@ impl ClueKind {
     /// Every kind.
     pub const ALL: [Self; 2] = [Self::Plain, Self::Bound];
 
-    /// The number that stands for it in files: the first byte of its clues.
+    /// Returns the number of the kind in files, which is the first byte of its clues.
     #[must_use]
     pub fn tag(self) -> u8 {
         match self {
@@ -39,7 +39,7 @@ impl ClueKind {
         }
     }
 
-    /// The name that people write.
+    /// Returns the name of the kind in options and files of configuration.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl ClueKind {
         }
     }
 
-    /// Bytes of a clue.
+    /// Returns the length in bytes of a clue of this kind.
     #[must_use]
     pub fn bytes(self, params: &ClueParams) -> usize {
         match self {

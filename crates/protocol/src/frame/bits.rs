@@ -6,7 +6,7 @@ use super::FrameError;
 use omr_errors::Mismatch;
 use omr_marks::published;
 
-/// Bytes that `count` residues of `bits` bits take; `None` if over `usize::MAX`.
+/// Returns the length in bytes of `count` packed residues of `bits` bits; `None` above `usize::MAX`.
 #[must_use]
 pub fn packed_len(count: usize, bits: u32) -> Option<usize> {
     let total = (count as u128) * u128::from(bits);
@@ -17,12 +17,11 @@ pub fn packed_len(count: usize, bits: u32) -> Option<usize> {
 ///
 /// Shape:  `n` residues to `ceil(n * bits / 8)` bytes.
 /// Range:  in `[0, 2^bits)`.
-/// Panics: if `bits` is outside `1..=64` or a residue outside its range: wrong data must not be
-/// written.
+/// Panics: if `bits` is outside `1..=64` or a residue outside its range, so that no wrong data is written.
 pub fn pack_bits(residues: &[u64], bits: u32, out: &mut Vec<u8>) {
     let mask = mask(bits).expect("width of 1 to 64 bits");
     let seen = residues.iter().fold(0, |seen, residue| seen | residue);
-    // Public: there is nothing above, or the program ends.
+    // The branch is on public data: nothing is above the mask, or the program ends.
     let above = published(seen & !mask);
     assert!(
         above == 0,
@@ -75,25 +74,26 @@ pub fn unpack_bits(bytes: &[u8], bits: u32, out: &mut [u64]) -> Result<(), Frame
     unpack_rest(&bytes[groups * width..], bits, mask, rest)
 }
 
-/// Residues up to this width lie in eight bytes, whatever bit they begin at.
+/// Largest width of residues that lie within eight bytes, starting at any bit.
 const FAST_BITS: u32 = 57;
 
-/// Groups of eight residues, `width` bytes each, that can be loaded: loads reach 8 bytes past a group.
+/// Returns the number of groups of eight residues, `width` bytes each, that can be loaded: a load reaches 8 bytes past
+/// its group.
 fn whole_groups(residues: usize, width: usize) -> usize {
     (residues / 8).saturating_sub(8usize.div_ceil(width))
 }
 
-/// [`unpack_bits`] residue by residue, of bytes whose length was checked.
+/// Unpacks residue by residue as [`unpack_bits`] does. The length of `bytes` has been checked.
 fn unpack_rest(bytes: &[u8], bits: u32, mask: u64, out: &mut [u64]) -> Result<(), FrameError> {
-    let (words, tail) = bytes.as_chunks::<8>();
+    let (whole, tail) = bytes.as_chunks::<8>();
     let mut last = [0; 8];
     last[..tail.len()].copy_from_slice(tail);
-    let mut words = words.iter().chain(std::iter::once(&last));
+    let mut words = whole.iter().chain(std::iter::once(&last));
 
     let (mut acc, mut fill) = (0u128, 0u32);
     for residue in out {
         if fill < bits {
-            // Length checked above: a missing word cannot be.
+            // No word is missing: the length was checked above.
             let word = words.next().map_or(0, |word| u64::from_le_bytes(*word));
             acc |= u128::from(word) << fill;
             fill += 64;
@@ -108,7 +108,7 @@ fn unpack_rest(bytes: &[u8], bits: u32, mask: u64, out: &mut [u64]) -> Result<()
     Ok(())
 }
 
-/// Reads residues of at most 32 bits each into `out`, several times as fast as [`unpack_bits`].
+/// Reads residues of at most 32 bits each into `out`. It is several times as fast as [`unpack_bits`].
 ///
 /// Shape:  exactly `ceil(n * bits / 8)` bytes to `n` residues.
 /// Range:  out `[0, 2^bits)`; the caller checks them against its modulus.
@@ -125,16 +125,16 @@ pub fn unpack_bits_u32(bytes: &[u8], bits: u32, out: &mut [u32]) -> Result<(), F
         )));
     }
     let width = bits as usize;
-    // Eight residues fill `bits` bytes. The end goes the slow way.
+    // Eight residues fill `bits` bytes. The last groups are unpacked one residue at a time.
     let groups = whole_groups(out.len(), width);
     let (head, tail) = out.split_at_mut(8 * groups);
     match width {
-        // The width of clues, known to the compiler.
+        // Width of the residues of clues, as a constant for the compiler.
         20 => unpack_groups(bytes, 20, head, |residue| residue as u32),
         _ => unpack_groups(bytes, width, head, |residue| residue as u32),
     }
-    let mut words = [0; TAIL];
-    let words = &mut words[..tail.len()];
+    let mut buffer = [0; TAIL];
+    let words = &mut buffer[..tail.len()];
     unpack_bits(&bytes[groups * width..], bits, words)?;
     for (out, word) in tail.iter_mut().zip(words) {
         *out = *word as u32;
@@ -142,26 +142,29 @@ pub fn unpack_bits_u32(bytes: &[u8], bits: u32, out: &mut [u32]) -> Result<(), F
     Ok(())
 }
 
-/// Most residues that [`unpack_bits_u32`] leaves to the slow way: 8 groups and 7 more.
+/// Largest number of residues that [`unpack_bits_u32`] unpacks one at a time: 8 groups and 7 residues.
 const TAIL: usize = 71;
 
-/// Bytes from the group of eight of residue `first` on, as many as `window` takes and there are:
-/// [`unpack_window_u32`] reads them. Panics: past the end of `bytes`.
+/// Copies bytes from the group of eight that contains residue `first` on, until `window` is full or `bytes` ends.
+/// [`unpack_window_u32`] reads the window.
+///
+/// Panics: if the group begins past the end of `bytes`.
 pub fn copy_window(bytes: &[u8], bits: u32, first: usize, window: &mut [u8]) {
     let from = &bytes[first / 8 * bits as usize..];
     let len = from.len().min(window.len());
     window[..len].copy_from_slice(&from[..len]);
 }
 
-/// Bytes of a window of `groups` groups of eight residues: loads take 8 more.
+/// Returns the length in bytes of a window of `groups` groups of eight residues; the last load reaches 8 bytes past its
+/// group.
 pub fn window_bytes(bits: u32, groups: usize) -> usize {
     groups * bits as usize + 8
 }
 
-/// Unpacks residues of at most 32 bits, that were checked before, from a window.
+/// Unpacks residues of at most 32 bits from a window. Their range has been checked before.
 ///
 /// Shape: `window` has the [`window_bytes`] of `out`, whole groups of eight.
-/// Panics: when `bits` is outside `1..=32`; on a short window.
+/// Panics: if `bits` is outside `1..=32` or the window is short.
 pub fn unpack_window_u32(window: &[u8], bits: u32, out: &mut [u32]) {
     assert!((1..=32).contains(&bits), "width of 1 to 32 bits");
     match bits {
@@ -175,16 +178,16 @@ pub fn unpack_window_u32(window: &[u8], bits: u32, out: &mut [u32]) {
 fn unpack_groups<T>(bytes: &[u8], width: usize, out: &mut [T], of: impl Fn(u64) -> T) {
     let mask = u64::MAX >> (64 - width);
     for (group, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-        let bytes = &bytes[group * width..][..width + 8];
+        let window = &bytes[group * width..][..width + 8];
         for (k, out) in out.iter_mut().enumerate() {
             let (byte, bit) = (k * width / 8, k * width % 8);
-            let word = bytes[byte..byte + 8].try_into().expect("eight bytes");
+            let word = window[byte..byte + 8].try_into().expect("eight bytes");
             *out = of(u64::from_le_bytes(word) >> bit & mask);
         }
     }
 }
 
-/// Packs values of changing widths.
+/// A writer that packs values of varying widths.
 #[derive(Debug)]
 pub struct BitWriter<'a> {
     out: &'a mut Vec<u8>,
@@ -193,7 +196,7 @@ pub struct BitWriter<'a> {
 }
 
 impl<'a> BitWriter<'a> {
-    /// Appends to `out`, beginning at a byte boundary.
+    /// Makes a writer that appends to `out`, beginning at a byte boundary.
     pub fn new(out: &'a mut Vec<u8>) -> Self {
         Self {
             out,
@@ -225,7 +228,7 @@ impl<'a> BitWriter<'a> {
     }
 }
 
-/// Unpacks values of changing widths.
+/// A reader that unpacks values of varying widths.
 #[derive(Debug)]
 pub struct BitReader<'a> {
     bytes: &'a [u8],
@@ -234,7 +237,7 @@ pub struct BitReader<'a> {
 }
 
 impl<'a> BitReader<'a> {
-    /// Reads `bytes` from their first bit.
+    /// Makes a reader of `bytes`, beginning at their first bit.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self {
             bytes,
@@ -243,9 +246,9 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// The next `bits` bits.
+    /// Returns the next `bits` bits.
     ///
-    /// Errors: `Width`, `PackedLength` if fewer are left.
+    /// Errors: `Width`; `PackedLength` if fewer are left.
     pub fn take(&mut self, bits: u32) -> Result<u64, FrameError> {
         let mask = mask(bits).ok_or(FrameError::Width(bits))?;
         let missing = bits.saturating_sub(self.fill).div_ceil(8) as usize;

@@ -1,4 +1,4 @@
-//! What can be wrong with a file.
+//! Errors of reading and writing framed files.
 
 use crate::hex;
 use omr_errors::{Mismatch, OtherVersion};
@@ -6,7 +6,7 @@ use std::io;
 
 use super::header::{FORMAT_VERSION, Kind, MAX_PARAMS_ID_BYTES};
 
-/// The part of a frame a checksum covers.
+/// The part of a frame that a checksum covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FramePart {
     /// Everything before the body.
@@ -15,26 +15,26 @@ pub enum FramePart {
     Body,
 }
 
-/// Why a file was refused or could not be written.
+/// An error of reading or writing a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
-    /// The file does not begin with the magic bytes, but with these, at most four.
+    /// The file does not begin with the magic bytes but with these, at most four.
     #[error("not an omr file: expected it to begin with \"OMRF\", found \"{}\"", .0.escape_ascii())]
     NotOmr(Vec<u8>),
-    /// The file has this format, which the program does not read.
+    /// The file has a format version that this program does not read.
     #[error("{}", OtherVersion { expected: FORMAT_VERSION.into(), found: (*.0).into() })]
     Version(u16),
-    /// The file is well formed but holds another thing.
+    /// The file is well formed but of another kind.
     #[error("{0}")]
     Kind(Mismatch<Kind>),
-    /// The file holds a thing this program does not know.
+    /// The file is of a kind that this program does not know.
     #[error("expected {}, found unknown kind {}", .0.expected, .0.found)]
     UnknownKind(Mismatch<Kind, u16>),
-    /// The file was made under other parameters.
+    /// The file was made under another parameter set.
     #[error("expected parameter set {}, found {}", .0.expected, .0.found)]
     Params(Mismatch<String>),
-    /// The parameter-set name, of so many bytes, is empty, too long or not visible ASCII.
+    /// The parameter-set name, of this number of bytes, is empty, too long or not visible ASCII.
     #[error(
         "parameter-set name of {0} bytes: expected 1 to {MAX_PARAMS_ID_BYTES} visible ASCII characters"
     )]
@@ -42,22 +42,22 @@ pub enum FrameError {
     /// The file belongs to another key.
     #[error("expected key {}, found key {}", hex(&.0.expected), hex(&.0.found))]
     KeyId(Mismatch<[u8; 16]>),
-    /// The header announces a body larger than the caller takes.
+    /// The header announces a body larger than the caller accepts.
     #[error("body of {} bytes is over the limit of {} bytes", .0.found, .0.expected)]
     TooLarge(Mismatch<u64>),
     /// The file ends too early.
     #[error("file ends after {} of at least {} bytes", .0.found, .0.expected)]
     Truncated(Mismatch<u64>),
-    /// The bytes of this part are not those that were written.
+    /// The checksum of this part does not match its bytes.
     #[error("the {} checksum does not match: the file is damaged", match .0 { FramePart::Header => "header", FramePart::Body => "file" })]
     Checksum(FramePart),
-    /// The file goes on after its end.
+    /// The file continues after its checksum.
     #[error("the file goes on after its checksum")]
     Trailing,
-    /// The parser of the body stopped so many bytes before its end.
+    /// The parser of the body left this number of bytes unread.
     #[error("{0} bytes of the body were not read")]
     Unread(u64),
-    /// The writer of a body gave another number of bytes than announced.
+    /// The writer of a body wrote another number of bytes than announced.
     #[error("announced a body of {} bytes, wrote {}", .0.expected, .0.found)]
     BodyLength(Mismatch<u64>),
     /// A width outside 1 to 64 bits.

@@ -1,4 +1,4 @@
-//! The header: what a file holds, under which parameters, for which key.
+//! The header of a file: its kind, its parameter set and its key.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use omr_errors::Mismatch;
 
-/// The format version written and read here.
+/// The format version that this program writes and reads.
 pub const FORMAT_VERSION: u16 = 1;
 /// Length of a key id.
 pub const KEY_ID_BYTES: usize = 16;
@@ -17,35 +17,35 @@ pub const MAX_PARAMS_ID_BYTES: usize = 64;
 
 pub(super) const MAGIC: [u8; 4] = *b"OMRF";
 
-/// What a file holds.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum Kind {
     /// The recipient's secret.
     SecretKey = 1,
-    /// The public key that senders use.
+    /// The public key with which senders make clues.
     ClueKey = 2,
-    /// The public key that the detector uses.
+    /// The public key with which a detector runs SophOMR.
     DetectionKey = 3,
-    /// The detector's answer.
+    /// The detector's response.
     Digest = 4,
     /// One clue.
     Clue = 5,
-    /// The public key that the detector uses for InstantOMR.
+    /// The public key with which a detector runs InstantOMR.
     InstantKey = 6,
     /// A detector's session for one recipient.
     Session = 7,
     /// The secret of a client of private database queries.
     PdqSecretKey = 8,
-    /// What the server of a private database needs of a client.
+    /// The public keys of a client of private database queries.
     PdqKey = 9,
     /// A private database query.
     PdqQuery = 10,
-    /// The answer to one.
+    /// The answer to a private database query.
     PdqAnswer = 11,
     /// An encrypted table.
     PdqTable = 12,
-    /// Parts of a file of which others are missing.
+    /// Some parts of a file whose other parts are missing.
     KeptParts = 13,
     /// A file under a passphrase.
     Locked = 14,
@@ -75,7 +75,7 @@ impl Kind {
         Self::Partial,
     ];
 
-    /// The kind of a tag, if there is one.
+    /// Returns the kind with this number, if there is one.
     #[must_use]
     pub fn from_tag(tag: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u16 == tag)
@@ -105,19 +105,19 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What a file says of itself.
+/// The header of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameHeader {
-    /// What the file holds.
+    /// The kind of the file.
     pub kind: Kind,
     /// Versioned name of the parameter set: 1 to 64 visible ASCII characters.
     pub params_id: String,
-    /// Names the key that the file is, or was made for.
+    /// Name of the key that the file contains or was made for.
     pub key_id: [u8; KEY_ID_BYTES],
 }
 
 impl FrameHeader {
-    /// The header of a file of this kind, made under a parameter set, of a key.
+    /// Makes the header of a file of this kind, under this parameter set and for this key.
     pub fn new(kind: Kind, params_id: impl Into<String>, key_id: [u8; KEY_ID_BYTES]) -> Self {
         Self {
             kind,
@@ -149,7 +149,7 @@ impl FrameHeader {
         Err(FrameError::KeyId(Mismatch::new(*expected, self.key_id)))
     }
 
-    /// Bytes of the whole file with a body of `body_len` bytes; saturates.
+    /// Returns the length in bytes of the whole file with a body of `body_len` bytes; saturates.
     #[must_use]
     pub fn file_len(&self, body_len: u64) -> u64 {
         ((self.encoded_len() + FILE_SUM_BYTES) as u64).saturating_add(body_len)
@@ -175,7 +175,9 @@ impl FrameHeader {
     }
 }
 
-/// Tells a foreign file or version, else the number of header bytes that follow the prefix.
+/// Returns the number of header bytes that follow the prefix.
+///
+/// Errors: `NotOmr`, `Version`.
 pub(super) fn parse_prefix(prefix: &[u8; PREFIX_BYTES]) -> Result<usize, FrameError> {
     let [m0, m1, m2, m3, v0, v1, _, _, name_len] = *prefix;
     let found = [m0, m1, m2, m3];
@@ -193,18 +195,18 @@ pub(super) fn parse_prefix(prefix: &[u8; PREFIX_BYTES]) -> Result<usize, FrameEr
     Ok(found + SUFFIX_BYTES)
 }
 
-/// Whether bytes begin as every file of this format does.
+/// Returns whether bytes begin with the magic of this format.
 pub fn is_frame(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-/// Whether a file of fewer than nine bytes could have become one of ours.
+/// Returns whether a file of fewer than nine bytes could be the beginning of a file of this format.
 pub(super) fn is_prefix_of_magic(found: &[u8]) -> bool {
     found.iter().zip(&MAGIC).all(|(a, b)| a == b)
 }
 
-/// Parses a whole header, of one of these kinds, that passed `parse_prefix`; returns the announced body length too.
-/// Errors name the first kind.
+/// Parses a whole header whose prefix `parse_prefix` accepted, and returns it with the announced length of the body.
+/// The file must be of one of `kinds`; errors name the first.
 pub(super) fn parse_header(bytes: &[u8], kinds: &[Kind]) -> Result<(FrameHeader, u64), FrameError> {
     let damaged = || FrameError::Checksum(FramePart::Header);
     let (covered, sum) = bytes
@@ -213,11 +215,11 @@ pub(super) fn parse_header(bytes: &[u8], kinds: &[Kind]) -> Result<(FrameHeader,
     if header_checksum(covered) != *sum {
         return Err(damaged());
     }
-    let (rest, body_len) = covered.split_last_chunk::<8>().ok_or_else(damaged)?;
-    let (rest, key_id) = rest
+    let (before_length, body_len) = covered.split_last_chunk::<8>().ok_or_else(damaged)?;
+    let (before_id, key_id) = before_length
         .split_last_chunk::<KEY_ID_BYTES>()
         .ok_or_else(damaged)?;
-    let (prefix, name) = rest
+    let (prefix, name) = before_id
         .split_first_chunk::<PREFIX_BYTES>()
         .ok_or_else(damaged)?;
 

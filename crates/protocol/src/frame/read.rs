@@ -1,4 +1,4 @@
-//! Reading a frame: header first, then a body that cannot run past its length.
+//! Reading of frames: first the header, then a body that ends at its announced length.
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
 
@@ -9,13 +9,13 @@ use super::{
 };
 use omr_errors::Mismatch;
 
-/// Most bytes reserved on the word of a header alone.
+/// Largest memory that is reserved for a body before its bytes arrive.
 const MAX_RESERVE_BYTES: u64 = 1 << 20;
 
-/// A frame whose header has been read and checked; `Read` gives its body.
+/// A frame whose header has been read and checked. `Read` returns the bytes of its body.
 ///
-/// The body ends with `Ok(0)`. A file cut short gives an `io::Error` that `FrameError::from` turns
-/// into `Truncated`. Nothing of the body is vouched for before `finish` returns.
+/// The body ends with `Ok(0)`. If the file is cut short, reading fails with an `io::Error` that `FrameError::from`
+/// turns into `Truncated`. The body is verified only once `finish` has returned.
 #[derive(Debug)]
 pub struct FrameReader<R: Read> {
     header: FrameHeader,
@@ -23,7 +23,7 @@ pub struct FrameReader<R: Read> {
     body: BufReader<Body<R>>,
 }
 
-/// The body's bytes, hashed as they come and cut at the announced length.
+/// The body's bytes, which are hashed as they arrive and end at the announced length.
 #[derive(Debug)]
 struct Body<R> {
     inner: R,
@@ -34,9 +34,7 @@ struct Body<R> {
 }
 
 impl<R: Read> FrameReader<R> {
-    /// Reads and checks the header: at most 113 bytes.
-    ///
-    /// Reads `inner` through a buffer of its own.
+    /// Reads and checks the header: at most 105 bytes, through a buffer of its own.
     ///
     /// Errors: `NotOmr`, `Version`, `Kind`, `UnknownKind`, `ParamsName`, `TooLarge` if the body is
     /// longer than `max_body`, `Truncated`, `Checksum`, `Io`.
@@ -44,7 +42,7 @@ impl<R: Read> FrameReader<R> {
         Self::read_any(inner, &[expected], max_body)
     }
 
-    /// [`Self::read_header`] of a file of any of these kinds, at least one; errors name the first.
+    /// Reads the header of a file of any of `kinds`, which has at least one; errors name the first.
     fn read_any(mut inner: R, kinds: &[Kind], max_body: u64) -> Result<Self, FrameError> {
         let mut bytes = vec![0; PREFIX_BYTES];
         let found = read_full(&mut inner, &mut bytes)?;
@@ -78,17 +76,17 @@ impl<R: Read> FrameReader<R> {
         })
     }
 
-    /// The header.
+    /// Returns the header.
     pub fn header(&self) -> &FrameHeader {
         &self.header
     }
 
-    /// Length of the body as announced, not yet verified; at most `max_body`.
+    /// Returns the announced length of the body, which is not yet verified and at most `max_body`.
     pub fn body_len(&self) -> u64 {
         self.body_len
     }
 
-    /// Verifies that the body was read whole, that the checksum matches and that the file ends.
+    /// Verifies that the whole body was read, that the checksum matches and that the file ends.
     ///
     /// Errors: `Unread`, `Truncated`, `Checksum`, `Trailing`, `Io`.
     pub fn finish(self) -> Result<FrameHeader, FrameError> {
@@ -118,21 +116,21 @@ impl<R: Read> FrameReader<R> {
     }
 }
 
-/// A file whose header was read and checked, to be read from its beginning.
+/// A file whose header was read and checked, and which can be read from its beginning.
 #[derive(Debug)]
 pub struct Opened<R> {
     /// The header.
     pub header: FrameHeader,
-    /// Bytes of the whole file as announced, not yet verified.
+    /// Announced length in bytes of the whole file, not yet verified.
     pub file_len: u64,
-    /// The whole file, its header again.
+    /// A reader of the whole file, including the header.
     pub reader: Chain<Cursor<Vec<u8>>, R>,
 }
 
 impl<R: Read> Opened<R> {
     /// Reads the header of a file of any of these kinds, at least one.
     ///
-    /// Errors: those of [`FrameReader::read_header`]; for a file of another kind they name the first.
+    /// Errors: those of [`FrameReader::read_header`]; for a file of another kind they name the first of `kinds`.
     pub fn new<E: From<FrameError> + From<io::Error>>(
         mut inner: R,
         kinds: &[Kind],

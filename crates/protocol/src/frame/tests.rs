@@ -1,4 +1,4 @@
-//! Frames of files: what is read back, and what damage is refused.
+//! Tests of frames: what was written is read back, and damage is refused.
 
 use std::io::{self, Read, Write};
 
@@ -30,7 +30,7 @@ fn forged(edit: impl FnOnce(&mut [u8])) -> Vec<u8> {
     bytes
 }
 
-/// Gives one byte a time, as a slow pipe may.
+/// A reader that returns one byte at a time, as a slow pipe may.
 struct Drip<'a>(&'a [u8]);
 
 impl Read for Drip<'_> {
@@ -40,8 +40,8 @@ impl Read for Drip<'_> {
     }
 }
 
-/// So many bytes that follow from a seed: drawn one by one they take most of a test's time.
-fn noise((len, seed): (usize, u64)) -> Vec<u8> {
+/// Returns `len` bytes derived from a seed; drawing each with proptest would take most of the test's time.
+fn noise(len: usize, seed: u64) -> Vec<u8> {
     let mut bytes = vec![0; len];
     let mut hasher = blake3::Hasher::new();
     hasher.update(&seed.to_le_bytes());
@@ -52,7 +52,7 @@ fn noise((len, seed): (usize, u64)) -> Vec<u8> {
 proptest! {
     #[test]
     fn any_frame_round_trips(
-        body in (0..300_000_usize, any::<u64>()).prop_map(noise),
+        body in (0..300_000_usize, any::<u64>()).prop_map(|(len, seed)| noise(len, seed)),
         params_id in "[!-~]{1,64}",
         key_id: [u8; 16],
         cut in any::<prop::sample::Index>(),
@@ -102,7 +102,7 @@ fn a_slow_source_round_trips() {
 }
 
 #[test]
-fn every_truncation_is_told() {
+fn every_truncation_is_an_error() {
     let bytes = small();
     for len in 0..bytes.len() {
         match read(&bytes[..len]) {
@@ -193,7 +193,7 @@ fn hostile_lengths_are_refused_before_the_body() {
             found: u64::MAX
         }))
     ));
-    // Without a limit the file still ends where its bytes end, and no memory is taken on its word.
+    // Without a limit the file still ends where its bytes end, and no memory is reserved for the announced length.
     let end = read_frame(&huge[..], Kind::Digest, u64::MAX);
     assert!(matches!(end, Err(FrameError::Truncated(_))));
 
@@ -227,9 +227,9 @@ fn bodies_end_where_announced() {
         match error {
             Err(FrameError::BodyLength(Mismatch {
                 expected: 12,
-                found: told,
+                found: reported,
             })) => {
-                assert_eq!(told, found as u64);
+                assert_eq!(reported, found as u64);
             }
             other => panic!("{other:?}"),
         }
@@ -311,7 +311,7 @@ proptest! {
     }
 }
 
-/// Unpacks residue by residue, where there are as many bytes as these take.
+/// Unpacks residue by residue if there are enough bytes.
 fn unpack_one_by_one(bytes: &[u8], bits: u32, count: usize) -> Result<Vec<u64>, FrameError> {
     let mut reader = BitReader::new(bytes);
     let residues = (0..count).map(|_| reader.take(bits));
@@ -337,7 +337,7 @@ proptest! {
         prop_assert_eq!(format!("{found:?}"), format!("{expected:?}"));
     }
 
-    /// Right or wrong, the fast way says what the slow one says.
+    /// Both ways return equal residues or equal errors.
     #[test]
     fn both_ways_of_unpacking_agree(
         bits in 1u32..=32,

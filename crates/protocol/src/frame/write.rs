@@ -1,11 +1,11 @@
-//! Writing a frame: the length first, so that readers can refuse it early.
+//! Writing of frames: the length comes first, so that readers can refuse it early.
 
 use std::io::{self, BufWriter, Write};
 
 use super::{BUFFER_BYTES, FrameError, FrameHeader, file_hasher};
 use omr_errors::Mismatch;
 
-/// A frame being written; `Write` takes its body.
+/// A frame that is being written. `Write` appends to its body.
 ///
 /// The body must have exactly the announced length. Without `finish` the file has no checksum and
 /// every reader refuses it.
@@ -27,13 +27,13 @@ impl<W: Write> FrameWriter<W> {
     ///
     /// Errors: `ParamsName`, `Io`.
     pub fn new(inner: W, header: &FrameHeader, body_len: u64) -> Result<Self, FrameError> {
-        let header = header.encode(body_len)?;
+        let encoded = header.encode(body_len)?;
         let hashing = Hashing {
             inner,
             hasher: file_hasher(),
         };
         let mut out = BufWriter::with_capacity(BUFFER_BYTES, hashing);
-        out.write_all(&header)?;
+        out.write_all(&encoded)?;
         Ok(Self {
             out,
             body_len,
@@ -41,7 +41,7 @@ impl<W: Write> FrameWriter<W> {
         })
     }
 
-    /// Writes the checksum and flushes; gives the inner writer back.
+    /// Writes the checksum, flushes, and returns the inner writer.
     ///
     /// Errors: `BodyLength` if the body is shorter than announced, `Io`.
     pub fn finish(self) -> Result<W, FrameError> {
@@ -90,9 +90,9 @@ impl<W: Write> Write for Hashing<W> {
     }
 }
 
-/// Writes a whole frame; `body` writes exactly `body_len` bytes.
+/// Writes a whole frame. The function `body` must write exactly `body_len` bytes.
 ///
-/// Errors: those of [`FrameWriter`], and whatever `body` returns.
+/// Errors: those of [`FrameWriter`] and of `body`.
 pub fn write_frame<W: Write, E: From<FrameError>>(
     w: &mut W,
     header: &FrameHeader,
@@ -105,7 +105,7 @@ pub fn write_frame<W: Write, E: From<FrameError>>(
     Ok(())
 }
 
-/// The bytes of a whole frame. Copies `body` nowhere but into the answer.
+/// Returns the bytes of a whole frame. `body` is copied to the returned bytes only.
 ///
 /// Errors: `ParamsName`.
 pub fn write_frame_vec(header: &FrameHeader, body: &[u8]) -> Result<Vec<u8>, FrameError> {

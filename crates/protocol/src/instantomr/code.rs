@@ -1,4 +1,4 @@
-//! What a message adds to a group's sums, and back.
+//! InstantOMR's code: the values that a message adds to its group's sums, and decoding of the sums.
 
 use super::InstantPlan;
 use crate::SEED_BYTES;
@@ -12,10 +12,10 @@ use omr_ring::Xof;
 use rand_core::Rng;
 use std::ops::Range;
 
-/// Base-97 digits that check a payload: 39 bits of BLAKE3.
+/// Base-97 digits of a payload's checksum: 39 bits of BLAKE3.
 const CHECKSUM_DIGITS: usize = 6;
 
-/// Sums of the index, and of payloads of `payload_bytes`.
+/// Returns the number of sums for indices, and for payloads of `payload_bytes`.
 ///
 /// Errors: `Bound`, `PayloadBytes`.
 pub(super) fn sums_of(
@@ -34,32 +34,34 @@ pub(super) fn sums_of(
     Ok([code.index_weights(), of_payload])
 }
 
-/// The code of a group of messages, keyed by the digest's seed: power sums over GF(97^3), and an exact counter.
+/// The code of a group of messages, keyed by the digest's seed: power sums over GF(97^3) and an exact counter.
 #[derive(Clone, Debug)]
 pub struct Code(CubicCode);
 
-/// A message found in sums: its index, and unless sums are of indices alone its payload and its clue's fingerprint
-/// (0 where the plan has none).
+/// A message found in sums: its index and, unless the digest has indices only, its payload and the fingerprint of its
+/// clue (0 if the plan has no fingerprints).
 pub type Decoded = (u64, Option<(Vec<u8>, u32)>);
 
 impl Code {
-    /// That of a group.
+    /// Makes the code of a group.
     pub fn new(plan: &InstantPlan, seed: &[u8; SEED_BYTES], group: usize) -> Self {
         let mut of_group = [0; 32];
         Xof::stream("omr instant code v1", seed, &[group as u64]).fill_bytes(&mut of_group);
         Self(CubicCode::new(&of_group, plan.bound()).expect("the plan's bound"))
     }
 
-    /// What message `index`, number `number` of the group, adds where it is pertinent: values below 97, as
-    /// many as the plan has sums, or fewer where the rest are 0. The clue's fingerprint counts where the plan
-    /// has fingerprints.
+    /// Returns the values below 97 that message `index`, number `number` of the group, adds to the sums if it is
+    /// pertinent. There are as many as the plan has sums, or fewer if the rest are 0. The clue's fingerprint is ignored
+    /// unless the plan has fingerprints.
     ///
-    /// Panics: when the payload has not the plan's size, or the number is too large.
+    /// Panics: if the payload does not have the plan's size, or the number is too large.
     pub fn weights(
         &self,
         plan: &InstantPlan,
-        (index, number): (u64, u64),
-        (payload, fingerprint): (&[u8], u32),
+        index: u64,
+        number: u64,
+        payload: &[u8],
+        fingerprint: u32,
     ) -> Vec<u8> {
         let [index_sums, payload_sums] = plan.code_sums();
         let mut out = vec![0; index_sums + payload_sums];
@@ -80,11 +82,11 @@ impl Code {
         out
     }
 
-    /// The messages, of those of the group, whose weights add up to `sums`, in their order.
+    /// Returns the messages of the group whose weights add up to `sums`, in their order.
     ///
     /// Shape:  as many sums as the plan has for the group.
-    /// Time:   until messages are put into the result, that of the bound and of all messages.
-    /// Errors: `Decode`, with the exact number of messages where they are too many; `Checksum`; `Codec`.
+    /// Time:   until messages are put into the result, it depends on the bound and on the number of all messages only.
+    /// Errors: `Decode`, with the exact number of messages if they are too many; `Checksum`; `Codec`.
     pub fn decode(
         &self,
         plan: &InstantPlan,
@@ -105,7 +107,7 @@ impl Code {
                 Some(solve(&self.0, &support, first, &packing, of_payload)?)
             }
         };
-        // From here on time depends on what was found.
+        // From here on, time depends on what was found.
         let found = support.count()?;
         let labels = support.labels()[..found].iter();
         let indices = labels.map(|&label| messages.start + u64::from(label));
@@ -120,10 +122,11 @@ impl Code {
     }
 }
 
-/// Payloads and fingerprints, with whether payloads match their checksums.
+/// Payloads with their fingerprints, and whether each payload matches its checksum.
 type Checked = Vec<((Vec<u8>, u32), bool)>;
 
-/// The payloads in all places of a support, messages or not, and what tells whether their sums are consistent.
+/// Returns the payloads in all places of a support, occupied or not, and the rows by which the consistency of their
+/// sums is checked.
 fn solve(
     code: &CubicCode,
     support: &Support<Cubic>,
@@ -147,20 +150,20 @@ fn solve(
     };
     let mut solved = code.solver(support).solve(count, sums)?;
     let rows = std::mem::take(&mut solved.rows).into_iter();
-    let checked = rows.zip(support.labels()).map(checked).collect();
-    Ok((checked, solved))
+    let payloads = rows.zip(support.labels()).map(checked).collect();
+    Ok((payloads, solved))
 }
 
 /// Errors: `Checksum`.
 fn with_payloads(
     indices: impl Iterator<Item = u64>,
-    payloads: Option<Checked>,
+    checked: Option<Checked>,
 ) -> Result<Vec<Decoded>, SumsError> {
-    let Some(payloads) = payloads else {
+    let Some(payloads) = checked else {
         return Ok(indices.map(|index| (index, None)).collect());
     };
     let message = |(index, (payload, right))| {
-        // Public: only messages that were found are looked at, and the answer is acted on.
+        // Public: only found messages are looked at, and the recipient acts on the result.
         if published(right) {
             Ok((index, Some(payload)))
         } else {
@@ -170,22 +173,22 @@ fn with_payloads(
     indices.zip(payloads).map(message).collect()
 }
 
-/// Sums that do not decode.
+/// An error of decoding sums.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SumsError {
     /// The sums contradict each other, or hold too many messages.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// A shape that no code has.
+    /// The code does not exist for this shape.
     #[error(transparent)]
     Codec(#[from] CodecError),
-    /// The payload of this message is not the one that its checksum was made of.
+    /// The payload of this message does not match its checksum.
     #[error("the payload of message {0} does not match its checksum")]
     Checksum(u64),
 }
 
-/// The packing of payloads in elements of the cubic field.
+/// Returns the packing of payloads in elements of the cubic field.
 fn cubic(payload_bytes: usize, fingerprints: bool) -> Result<CubicSymbols, CodecError> {
     if fingerprints {
         CubicSymbols::marked(payload_bytes)
@@ -194,9 +197,10 @@ fn cubic(payload_bytes: usize, fingerprints: bool) -> Result<CubicSymbols, Codec
     }
 }
 
-/// The checksum digits of message `index` with its payload.
+/// Returns the checksum digits of message `index` with its payload.
 fn checksum(index: u64, payload: &[u8]) -> [u8; CHECKSUM_DIGITS] {
-    // Divided by a constant each time, which is a product: hardware divides in a time that depends on the payload.
+    // Each division is by a constant, which compiles to a product: the time of hardware division would depend on the
+    // payload.
     let mut rest = checksum_word(index, payload);
     std::array::from_fn(|_| {
         let digit = (rest % 97) as u8;

@@ -1,4 +1,4 @@
-//! InstantOMR's digest and its file.
+//! InstantOMR's digest and its file format.
 
 use super::InstantPlan;
 use crate::digest::{FIXED_BYTES, Packing};
@@ -9,12 +9,12 @@ use omr_compress::PackedCiphertext;
 use omr_errors::Mismatch;
 use std::ops::Range;
 
-/// InstantOMR's answer: the parts of all groups, as many on a mask as the set has bodies.
+/// InstantOMR's digest: the parts of all groups. The set's number of bodies share each mask.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InstantDigest {
-    /// What it covers.
+    /// The header.
     pub header: DigestHeader<InstantPlan>,
-    /// The ciphertexts, their parts group by group.
+    /// The ciphertexts, with their parts group by group.
     pub ciphertexts: Vec<PackedCiphertext>,
 }
 
@@ -28,7 +28,7 @@ fn packing(params: &InstantParams) -> Packing {
 }
 
 impl InstantDigest {
-    /// Bytes of the file's body.
+    /// Returns the length in bytes of the file's body.
     fn body_bytes(plan: &InstantPlan, params: &InstantParams) -> u64 {
         let packing = packing(params);
         let bytes = |parts: Range<usize>| -> u64 {
@@ -36,7 +36,7 @@ impl InstantDigest {
                 .map(|part| packing.part_bytes(plan.part_len(part)))
                 .sum()
         };
-        // Full groups are alike: a hostile header may announce millions.
+        // Full groups have equal lengths; a hostile header may announce millions.
         let (full, each) = (plan.groups() - 1, plan.parts_of_group());
         let before = match full {
             0 => 0,
@@ -46,24 +46,24 @@ impl InstantDigest {
         FIXED_BYTES as u64 + packing.mask_bytes(plan.parts()) + groups
     }
 
-    /// Bytes of the whole file of a digest of this shape.
+    /// Returns the length in bytes of the whole file of a digest of this shape.
     pub fn file_bytes(plan: &InstantPlan, params: &InstantParams) -> u64 {
         let header = frame::FrameHeader::new(Kind::Digest, params.name(), [0; 16]);
         header.file_len(Self::body_bytes(plan, params))
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn to_bytes(&self, params: &InstantParams) -> Result<Vec<u8>, DigestError> {
         let request = self.header.plan.request();
         let scheme = self.header.plan.scheme();
         let fingerprints = self.header.plan.has_fingerprints();
-        let mut body = self.header.encode((scheme, fingerprints), request);
+        let mut body = self.header.encode(scheme, fingerprints, request);
         packing(params).write(&self.ciphertexts, &mut body);
         let header = self.header.frame(params.name());
         Ok(frame::write_frame_vec(&header, &body)?)
     }
 
-    /// Reads the file.
+    /// Reads a digest's file.
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters), `UnknownScheme`, `Scheme`,
     /// `IndexPayload`, `Sealing`, `Plan`, `Length`.
@@ -80,8 +80,7 @@ impl InstantDigest {
     ) -> Result<Self, DigestError> {
         let (scheme, clues, header) = DigestHeader::decode(key_id, body)?;
         scheme.expect_instantomr()?;
-        let plan = InstantPlan::new(params, header.plan.clone())?;
-        let plan = plan.for_clues(clues);
+        let plan = InstantPlan::new(params, header.plan.clone())?.for_clues(clues);
         let (expected, found) = (Self::body_bytes(&plan, params), body.len() as u64);
         if expected != found {
             return Err(DigestError::Length(Mismatch::new(expected, found)));

@@ -1,4 +1,4 @@
-//! The detector's key for InstantOMR and its file.
+//! The detector's key for InstantOMR and its file format.
 //!
 //! # File
 //!
@@ -37,26 +37,26 @@ use omr_rlwe::SharedKey;
 use omr_tfhe::{BootstrapKey, LweSwitchKey, RotationRing, TraceKey};
 use std::io::{Read, Write};
 
-/// A key that cannot be used.
+/// An error of a detection key.
 pub type InstantKeyError = DetectionKeyError;
 
-/// The parts of a key in the order of the file.
+/// A part of a key. The variants are in the order of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The clue secret's bits under the ring's secret.
+    /// Encryptions of the clue secret's bits under the ring's secret.
     Bootstrap,
-    /// From the ring's secret to the clue secret.
+    /// Switching keys from the ring's secret to the clue secret.
     Switch,
-    /// The trace.
+    /// Keys of the trace.
     Trace,
-    /// To the digests' secrets.
+    /// Switching keys to the secrets of digests.
     Last,
 }
 
 impl Part {
     const ALL: [Self; 4] = [Self::Bootstrap, Self::Switch, Self::Trace, Self::Last];
 
-    /// The first index of its masks.
+    /// Returns the index of the part's first mask.
     pub fn index(self) -> u64 {
         match self {
             Self::Bootstrap => 0,
@@ -66,7 +66,7 @@ impl Part {
         }
     }
 
-    /// Its ring and the number of bodies.
+    /// Returns the part's ring and its number of bodies.
     fn bodies(self, params: &InstantParams) -> (&RotationRing, usize) {
         let (ring, spec) = (&params.ring, params.spec());
         let digits = |gadget: Gadget| gadget.digits as usize;
@@ -85,21 +85,21 @@ impl Part {
     }
 }
 
-/// What the detector needs for InstantOMR. Holds no secret.
+/// A detector's key for InstantOMR. It contains no secret.
 pub struct InstantKey {
-    /// Names the key; unrelated to the names of the address and of SophOMR's key.
+    /// Random name of the key, unrelated to the names of the address and of SophOMR's key.
     pub id: [u8; 16],
     /// The seed of all masks.
     pub seed: [u8; 32],
-    /// Blind rotation.
+    /// The bootstrapping key for blind rotation.
     pub bootstrap: BootstrapKey,
-    /// From one layer to the next.
+    /// The switching key from the first layer to the second.
     pub switch: LweSwitchKey,
-    /// The trace.
+    /// The key of the trace.
     pub trace: TraceKey,
-    /// To the digests' secrets, with a shared mask.
+    /// The switching key to the secrets of digests, which share a mask.
     pub last: SharedKey,
-    /// The `w` of an address with bound clues. With it a detector takes bound clues and no others.
+    /// The encrypted `w` of an address with bound clues. A detector with it accepts bound clues only.
     pub offset: Option<OffsetKey>,
 }
 
@@ -121,7 +121,7 @@ impl InstantKey {
         FrameHeader::new(Kind::InstantKey, params.name(), id)
     }
 
-    /// Which clues a detector with this key takes.
+    /// Returns the kind of clues that a detector with this key accepts.
     pub fn clues(&self) -> ClueKind {
         match self.offset {
             Some(_) => ClueKind::Bound,
@@ -134,12 +134,12 @@ impl InstantKey {
         packed_len(OffsetKey::samples(params), bits).expect("offsets are small") as u64
     }
 
-    /// Bytes of the whole file of a key for clues of a kind.
+    /// Returns the length in bytes of the whole file of a key for clues of a kind.
     pub fn file_bytes_of(params: &InstantParams, clues: ClueKind) -> u64 {
         Self::header(params, [0; 16]).file_len(Self::body_bytes(params, clues))
     }
 
-    /// Writes the file: the seed, then the bodies at their exact width.
+    /// Writes the file: the seed, then the bodies with their exact number of bits.
     ///
     /// Errors: those of the writer.
     pub fn write(&self, params: &InstantParams, out: impl Write) -> Result<(), InstantKeyError> {
@@ -167,10 +167,10 @@ impl InstantKey {
         }
     }
 
-    /// Writes the file of a key whose bodies are made as they are written: `each` gives those of a part to what writes
-    /// them. `offset`: bodies of the [`OffsetKey`], of a key for bound clues.
+    /// Writes the file of a key whose bodies are made while they are written: `each` passes the bodies of a part to the
+    /// given function. `offset` has the bodies of the [`OffsetKey`] if the key is for bound clues.
     ///
-    /// Errors: those of the writer; `BodyLength` where `each` gives too few or too many.
+    /// Errors: those of the writer; `BodyLength` if `each` passes too few or too many.
     pub fn write_bodies(
         params: &InstantParams,
         id: [u8; 16],
@@ -190,8 +190,8 @@ impl InstantKey {
             let (ring, _) = part.bodies(params);
             each(part, &mut |body| Ok(write_poly(ring, body, &mut frame)?))?;
         }
-        if let Some(offset) = offset {
-            let words: Vec<u64> = offset.iter().map(|&x| x.into()).collect();
+        if let Some(residues) = offset {
+            let words: Vec<u64> = residues.iter().map(|&x| x.into()).collect();
             let mut bytes = Vec::new();
             pack_bits(&words, params.clue.q().bits(), &mut bytes);
             frame.write_all(&bytes)?;
@@ -200,7 +200,7 @@ impl InstantKey {
         Ok(())
     }
 
-    /// Reads the file and draws the masks again.
+    /// Reads a key's file and derives the masks.
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Residue`.
     pub fn read(params: &InstantParams, from: impl Read) -> Result<Self, InstantKeyError> {
@@ -231,7 +231,8 @@ impl InstantKey {
         Ok(Self { id, offset, ..key })
     }
 
-    /// Makes a key for plain clues from its bodies, part by part in the order of the file, and the seed of its masks.
+    /// Makes a key for plain clues from the seed of its masks and from its bodies, which `next` returns part by part in
+    /// the order of the file.
     ///
     /// Errors: those of `next`.
     pub fn from_bodies<E>(
@@ -241,8 +242,8 @@ impl InstantKey {
         mut next: impl FnMut(Part) -> Result<Vec<Poly<Eval>>, E>,
     ) -> Result<Self, E> {
         let at = |part: Part| (seed, part.index());
-        let rows = next(Part::Bootstrap)?;
-        let rows = rows.iter().map(|row| row.row(0));
+        let bodies = next(Part::Bootstrap)?;
+        let rows = bodies.iter().map(|body| body.row(0));
         let bootstrap =
             BootstrapKey::from_bodies(&params.ring, params.bootstrap(), rows, at(Part::Bootstrap));
         let spec = params.spec();
@@ -251,9 +252,9 @@ impl InstantKey {
             LweSwitchKey::from_bodies(&params.small, spec.switch, bodies, at(Part::Switch));
         let bodies = grouped(next(Part::Trace)?, spec.trace);
         let trace = TraceKey::from_bodies(&params.ring, spec.trace, bodies, at(Part::Trace));
-        let last = next(Part::Last)?;
+        let bodies = next(Part::Last)?;
         let index = Part::Last.index();
-        let last = SharedKey::from_bodies(&params.ring, params.shared(), last, seed, index);
+        let last = SharedKey::from_bodies(&params.ring, params.shared(), bodies, seed, index);
         Ok(Self {
             id,
             seed: *seed,
@@ -286,12 +287,12 @@ fn read_offset(
     }
 }
 
-/// The bodies of each key of a list.
+/// Splits the bodies of a list of keys by key.
 fn grouped(bodies: Vec<Poly<Eval>>, gadget: Gadget) -> Vec<Vec<Poly<Eval>>> {
     let digits = gadget.digits as usize;
-    let mut bodies = bodies.into_iter();
     let keys = bodies.len() / digits;
+    let mut rest = bodies.into_iter();
     (0..keys)
-        .map(|_| bodies.by_ref().take(digits).collect())
+        .map(|_| rest.by_ref().take(digits).collect())
         .collect()
 }

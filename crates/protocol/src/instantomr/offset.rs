@@ -1,36 +1,37 @@
-//! What an InstantOMR detector needs for bound clues: the address's `w` under the clue secret.
+//! InstantOMR's offset key for bound clues: the address's `w`, encrypted under the clue secret.
 //!
-//! Offsets are linear, so they come off a clue before any bootstrapping: `<h_j, w>` is a sum of small digits of h
-//! times encryptions of w, with public digits. Nothing but additions is done, and the encryptions are as small as
-//! their masks' seed and 32 to 88 residues. Their noise, an eighth of a coordinate's rounding, is all they cost.
+//! Offsets are linear, so a detector subtracts them from a clue before bootstrapping: `<h_j, w>` is a sum of small
+//! public digits of h times encryptions of w. Only additions are needed, and the encryptions consist of the seed of
+//! their masks and of 32 to 88 residues. They cost noise: an eighth of the noise of rounding a coordinate.
 
 use crate::clue::OFFSET_LEN;
 use crate::instantomr::InstantParams;
 use omr_ring::{Gadget, Xof, uniform_residues};
 use omr_tfhe::Lwe;
 
-/// The signed digits of a residue of h.
+/// Returns the gadget of the signed digits of a residue of h.
 fn gadget(params: &InstantParams) -> Gadget {
     let bits = params.spec().offset_bits;
     let digits = params.clue.q().bits().div_ceil(bits);
     Gadget { bits, digits }
 }
 
-/// Encryptions of an address's `w`, times the weights of digits, modulo q.
+/// Encryptions of an address's `w` times the weights of digits, modulo q.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OffsetKey {
     bodies: Vec<u32>,
-    /// Row by row.
+    /// Masks row by row.
     masks: Vec<Vec<u32>>,
 }
 
 impl OffsetKey {
-    /// Encryptions in a key: eight residues, digit by digit.
+    /// Returns the number of encryptions in a key: one for each digit of eight residues.
     pub fn samples(params: &InstantParams) -> usize {
         OFFSET_LEN * gadget(params).digits as usize
     }
 
-    /// The standard deviation of what taking an offset off adds to a coordinate, in units of the errors' own.
+    /// Returns the standard deviation of the error that subtracting an offset adds to a coordinate, relative to that of
+    /// a single error.
     pub fn noise(params: &InstantParams) -> f64 {
         let gadget = gadget(params);
         let mean_square = |bits: u32| f64::from(2 * bits).exp2() / 12.0;
@@ -39,7 +40,7 @@ impl OffsetKey {
         (OFFSET_LEN as f64 * digits).sqrt()
     }
 
-    /// The masks of a key, which are not sent.
+    /// Derives the masks of a key, which are not sent.
     pub fn masks(params: &InstantParams, seed: &[u8; 32]) -> Vec<Vec<u64>> {
         let mask = |i| {
             let mut mask = vec![0; params.clue.spec().n];
@@ -50,7 +51,7 @@ impl OffsetKey {
         (0..Self::samples(params)).map(mask).collect()
     }
 
-    /// What the samples encrypt, in their order.
+    /// Returns the values that the samples encrypt, in their order.
     pub fn messages(params: &InstantParams, w: &[u32; OFFSET_LEN]) -> Vec<u64> {
         let (gadget, q) = (gadget(params), params.clue.q());
         let of_residue =
@@ -58,7 +59,7 @@ impl OffsetKey {
         w.iter().flat_map(of_residue).collect()
     }
 
-    /// From the bodies.
+    /// Makes a key from its bodies and the seed of its masks.
     ///
     /// Shape:  [`OffsetKey::samples`] residues modulo q.
     pub fn from_bodies(params: &InstantParams, bodies: Vec<u32>, seed: &[u8; 32]) -> Self {
@@ -70,33 +71,35 @@ impl OffsetKey {
         }
     }
 
-    /// The bodies.
+    /// Returns the bodies.
     pub fn bodies(&self) -> &[u32] {
         &self.bodies
     }
 
-    /// Takes `<row, w>` off a coordinate modulo q, or 2 q, of which residues modulo q are the even ones.
+    /// Subtracts `<row, w>` from a coordinate modulo `modulus`, which is q or 2 q. Residues modulo q are the even ones
+    /// modulo 2 q.
     ///
     /// Noise: adds that of a sum of all samples times digits ([`OffsetKey::noise`]).
     pub fn take_off(
         &self,
         params: &InstantParams,
         row: &[u32; OFFSET_LEN],
-        (modulus, from): (u64, &mut Lwe),
+        modulus: u64,
+        from: &mut Lwe,
     ) {
         let q = params.clue.q();
         let step = (modulus / q.value()) as f64;
         let digits = digits(q.value() as i64, gadget(params), row);
-        // |digit| <= 16 and residues below 2^22: sums of 88 stay below 2^33, exact in double precision, which every
-        // processor multiplies several of at a time.
+        // |digit| <= 16 and residues below 2^22: sums of 88 stay below 2^33, exact in double precision, in which every
+        // processor multiplies several at a time.
         let mut sums = vec![0.0; from.mask.len()];
         let mut body = 0.0;
         for ((&digit, mask), &own) in digits.iter().zip(&self.masks).zip(&self.bodies) {
-            let digit = digit as f64;
+            let factor = digit as f64;
             for (sum, &x) in sums.iter_mut().zip(mask) {
-                *sum += digit * f64::from(x as i32);
+                *sum += factor * f64::from(x as i32);
             }
-            body += digit * f64::from(own);
+            body += factor * f64::from(own);
         }
         let residue = Residue::new(modulus);
         let less = |x: u64, sum: f64| residue.of(x as f64 - step * sum);
@@ -107,7 +110,7 @@ impl OffsetKey {
     }
 }
 
-/// Residues of whole numbers below 2^51 in size, in double precision.
+/// Reduction of whole numbers below 2^51 in absolute value, in double precision.
 struct Residue {
     modulus: f64,
     inverse: f64,
@@ -122,7 +125,7 @@ impl Residue {
     }
 
     fn of(&self, x: f64) -> u64 {
-        // Added to a number, it leaves the nearest whole one.
+        // Adding and subtracting this rounds a number to the nearest integer.
         const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
         let quotient = (x * self.inverse + ROUND) - ROUND;
         let left = x - quotient * self.modulus;
@@ -134,12 +137,11 @@ impl Residue {
     }
 }
 
-/// Signed digits, in `[-base / 2, base / 2)` but for the last, of centred residues.
+/// Returns signed digits of centred residues, in `[-base / 2, base / 2)` except for the last digit of each.
 fn digits(q: i64, gadget: Gadget, row: &[u32; OFFSET_LEN]) -> Vec<i64> {
     let (base, count) = (1i64 << gadget.bits, gadget.digits);
     let mut out = Vec::with_capacity(OFFSET_LEN * count as usize);
-    for &residue in row {
-        let residue = i64::from(residue);
+    for residue in row.iter().copied().map(i64::from) {
         let mut rest = if 2 * residue > q {
             residue - q
         } else {

@@ -1,4 +1,4 @@
-//! InstantOMR's part of a parameter set: [`InstantSpec`] (unchecked) and [`InstantParams`] (ready).
+//! InstantOMR's part of a parameter set: [`InstantSpec`] (unchecked) and [`InstantParams`] (checked, with its rings).
 
 use super::OffsetKey;
 use crate::params::{
@@ -11,35 +11,36 @@ use omr_tfhe::noise::{self, PhaseError};
 use omr_tfhe::{BootstrapShape, RotationRing, Window};
 use std::sync::Arc;
 
-/// What the engine for single messages is made of.
+/// Specification of the InstantOMR engine, unchecked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InstantSpec {
     /// Dimension of the ring of rotations and digests.
     pub n: usize,
-    /// Its modulus is the largest prime below 2 to this.
+    /// Bits of the ring's modulus, which is the largest prime below 2 to this power.
     pub modulus_bits: u32,
-    /// Parameter of its errors' discrete Gaussian.
+    /// Parameter of the discrete Gaussian errors of the ring's keys.
     pub sigma: f64,
     /// Bits of a digit of an accumulator: first layers use one, second layers two.
     pub digit_bits: u32,
-    /// The window: pertinent when every coordinate of d, in units of `1 / 2n`, lies in `[-half, half]`.
+    /// Half of the first layer's window, in units of `1/2n`: a coordinate of d is a hit if it lies in `[-half, half]`.
     pub half: u32,
     /// Half of the second layer's window, as a fraction of the step from one number of hits to the next. Above one
-    /// half a message with all hits may be off by more, and one that lacks a single hit, which is rare, by less.
+    /// half, messages with all hits may have larger errors, and messages that lack a single hit, which are rare, are
+    /// accepted more often.
     pub verdict: [u32; 2],
-    /// Bits of the digits in which offsets of bound clues come off.
+    /// Bits of the digits with which offsets of bound clues are subtracted.
     pub offset_bits: u32,
-    /// The key switch between the layers: its modulus is the largest prime below 2 to this.
+    /// Bits of the modulus of the key switch between the layers, which is the largest prime below 2 to this power.
     pub switch_bits: u32,
-    /// Parameter of its errors.
+    /// Parameter of the switching key's errors.
     pub switch_sigma: f64,
-    /// Its digits.
+    /// Digits of the switching key.
     pub switch: Gadget,
-    /// The trace's digits.
+    /// Digits of the trace's key.
     pub trace: Gadget,
-    /// Secrets, and so bodies, that share a mask of a digest.
+    /// Number of secrets, and thus of bodies, that share a mask of a digest.
     pub bodies: usize,
-    /// Most messages of a group, whose sums are one set of ciphertexts.
+    /// Largest number of messages of a group, whose sums are one set of ciphertexts.
     pub group: u64,
 }
 
@@ -52,7 +53,7 @@ pub const INSTANT_MASK_BITS: u32 = 15;
 /// Bits of a body coefficient of a digest.
 pub const INSTANT_BODY_BITS: u32 = 10;
 
-/// Digits of a mask in the key to the digests' secrets.
+/// Number of digits of a mask in the switching key to the secrets of digests.
 const SHARED_DIGITS: usize = 2;
 const SHARED_DIGIT_BITS: u32 = 16;
 
@@ -60,22 +61,22 @@ const SHARED_DIGIT_BITS: u32 = 16;
 pub struct InstantParams {
     name: &'static str,
     spec: InstantSpec,
-    /// Clues.
+    /// Parameters of clues.
     pub clue: Arc<ClueParams>,
     /// The ring of rotations and digests.
     pub ring: RotationRing,
     /// The ring of the key switch.
     pub small: RotationRing,
-    /// Errors of the ring's keys.
+    /// Distribution of the errors of the ring's keys.
     pub noise: NarrowGaussian,
-    /// Errors of the key switch.
+    /// Distribution of the errors of the switching key.
     pub switch_noise: NarrowGaussian,
 }
 
 impl InstantParams {
-    /// InstantOMR's part of the published set of this name, on the best kernels of this CPU.
+    /// Returns InstantOMR's part of the published set of this name, on the best kernels of this CPU.
     ///
-    /// Errors: `Unknown`; `NoEngine` where the set has no InstantOMR.
+    /// Errors: `Unknown`; `NoEngine` if the set has no InstantOMR.
     pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
         Ok(Arc::new(Self::new(
             SetSpec::named(name)?,
@@ -85,7 +86,7 @@ impl InstantParams {
 
     /// Checks a set and makes its rings.
     ///
-    /// Errors: `NoEngine`; dimensions that do not fit; keys or clues below 128 bits, unless the set is
+    /// Errors: `NoEngine`; dimensions that do not fit; keys or clues below 128 bits of security, unless the set is
     /// marked insecure.
     pub fn new(set: SetSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
         let missing = || ParamsError::NoEngine {
@@ -112,17 +113,17 @@ impl InstantParams {
         })
     }
 
-    /// The set's versioned name.
+    /// Returns the set's versioned name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The specification.
+    /// Returns the specification.
     pub fn spec(&self) -> &InstantSpec {
         &self.spec
     }
 
-    /// Shape of the bootstrapping key.
+    /// Returns the shape of the bootstrapping key.
     pub fn bootstrap(&self) -> BootstrapShape {
         let (block, _) = self.blocks();
         BootstrapShape {
@@ -135,17 +136,17 @@ impl InstantParams {
         }
     }
 
-    /// The clue secret, and what of clues is its own.
+    /// Returns the clue secret that InstantOMR uses, with its coordinates in clues.
     pub fn secret(&self) -> ClueSecret<'_> {
         self.clue.spec().instant()
     }
 
-    /// Coordinates of a clue that the first layer looks at.
+    /// Returns the number of coordinates of a clue that the first layer evaluates.
     pub fn coordinates(&self) -> usize {
         self.secret().coordinates.len()
     }
 
-    /// Coefficients of a block of the clue secret, and its largest weight.
+    /// Returns the number of coefficients of a block of the clue secret, and the secret's largest weight.
     pub fn blocks(&self) -> (usize, usize) {
         match self.secret().spec {
             SecretSpec::Blocks { block, weight } => (*block, *weight.end()),
@@ -153,7 +154,7 @@ impl InstantParams {
         }
     }
 
-    /// Shape of the key to the digests' secrets.
+    /// Returns the shape of the switching key to the secrets of digests.
     pub fn shared(&self) -> SharedShape {
         SharedShape {
             components: 1,
@@ -163,8 +164,9 @@ impl InstantParams {
         }
     }
 
-    /// What the two layers look for: a coordinate near 0; the sum of all coordinates' hits. One hit
-    /// is a step of the second: what no number of hits and misses comes near lies opposite.
+    /// Returns the windows of both layers: for the first, coordinates near 0; for the second, the full number of hits.
+    /// In the second layer a step is one hit, and the value opposite the window is far from every possible number of
+    /// hits.
     pub fn windows(&self) -> [Window; 2] {
         let (turn, q) = (2 * self.ring.n() as u64, self.ring.q());
         let hits = self.coordinates() as u64;
@@ -183,8 +185,8 @@ impl InstantParams {
         [first, second]
     }
 
-    /// log2 of the probability that an impertinent message passes: in all of the first windows, or in all but one and
-    /// so far off that the second takes it (Gaussian tail).
+    /// Returns log2 of the probability that an impertinent message is accepted: with hits in all coordinates, or in all
+    /// but one and an error so large that the second layer accepts it (Gaussian tail).
     pub fn false_positive_log2(&self) -> f64 {
         let (grid, half) = self.grid();
         let share = f64::from(2 * half + 1) / grid as f64;
@@ -197,34 +199,34 @@ impl InstantParams {
         (share.powi(hits) + f64::from(hits) * share.powi(hits - 1) * off).log2()
     }
 
-    /// log2 of the probability that a pertinent message is missed in either layer (convolution,
-    /// Gaussian tail, union bound).
+    /// Returns log2 of the probability that a pertinent message is missed in either layer (convolution, Gaussian tail,
+    /// union bound).
     pub fn miss_log2(&self) -> f64 {
         let (_, weight) = self.blocks();
         let first = self.phase_error(weight).rate(self.spec.half);
         (self.coordinates() as f64 * first + self.missed_later()).log2()
     }
 
-    /// The least half window with which at most 2 to `limit` of pertinent messages are missed; `None`
-    /// where the second layer alone misses more.
+    /// Returns the least half window with which at most 2^`limit` of pertinent messages are missed; `None` if the
+    /// second layer alone misses more.
     pub fn least_window(&self, limit: f64) -> Option<u32> {
         let (_, weight) = self.blocks();
         let left = limit.exp2() - self.missed_later();
         let error = self.phase_error(weight);
         let most = left / self.coordinates() as f64;
-        // Far out rates are 0 in floating point, but the second layer's is not.
+        // Far out the rate is 0 in floating point, but the second layer's is not.
         let fits = |half: &u32| left > 0.0 && error.rate(*half) <= most;
         (1..self.ring.n() as u32 / 8).find(fits)
     }
 
-    /// The rate of messages that the second layer misses.
+    /// Returns the share of messages that the second layer misses.
     fn missed_later(&self) -> f64 {
         let [_, window] = self.windows();
         let room = f64::from(window.half) / (2.0 * self.ring.n() as f64);
         tail_log2(room / self.middle_variance().sqrt()).exp2()
     }
 
-    /// How far coordinates of clues for a secret of `weight` lie from 0.
+    /// Returns the distribution of coordinates around 0 of clues for a secret of this weight.
     pub fn phase_error(&self, weight: usize) -> ClueError {
         let (grid, _) = self.grid();
         let (block, _) = self.blocks();
@@ -245,26 +247,26 @@ impl InstantParams {
         }
     }
 
-    /// The standard deviation of what taking off the offset of a bound clue adds to a coordinate, as a fraction of
-    /// the modulus.
+    /// Returns the standard deviation of the error that subtracting the offset of a bound clue adds to a coordinate, as
+    /// a fraction of the modulus.
     fn offset_sd(&self) -> f64 {
         let errors = NarrowGaussian::new(self.secret().sigma).sd();
         OffsetKey::noise(self) * errors / self.clue.q().value() as f64
     }
 
-    /// Whether the detector rounds clues, by blocks; else their senders did.
+    /// Returns whether the detector rounds clues, block by block; otherwise senders have rounded them.
     pub fn rounds_blocks(&self) -> bool {
         self.clue.spec().modulus() > 2 * self.ring.n() as u64
     }
 
-    /// What phases of clues are rounded to, a turn of so many units, and the window in them.
+    /// Returns the number of units in a turn to which phases of clues are rounded, and the half window in these units.
     fn grid(&self) -> (u64, u32) {
         let turn = 2 * self.ring.n() as u64;
         let grid = turn.min(self.clue.spec().modulus());
         (grid, self.spec.half / (turn / grid) as u32)
     }
 
-    /// Variance of the sum of hits where the second layer reads it, as a fraction of the modulus.
+    /// Returns the variance of the sum of hits at the input of the second layer, as a fraction of the modulus.
     pub fn middle_variance(&self) -> f64 {
         let (_, weight) = self.blocks();
         let n = self.ring.n();
@@ -274,15 +276,15 @@ impl InstantParams {
         let rotation =
             noise::rotation(&one_digit, n, weight as f64, key) + noise::rounding(&one_digit, n);
         let down = noise::modulus_switch(self.small.q(), 2.0 / 3.0 * n as f64);
-        let switch = variance(&self.switch_noise, &self.small);
-        let switch = noise::lwe_switch(self.spec.switch, n, switch);
+        let switch_key = variance(&self.switch_noise, &self.small);
+        let switch = noise::lwe_switch(self.spec.switch, n, switch_key);
         let (block, _) = self.blocks();
-        let turn = PhaseError::blockwise(self.clue.spec().n / block, block, weight);
-        let turn = turn.variance() / (2.0 * n as f64).powi(2);
-        self.coordinates() as f64 * rotation + down + switch + turn
+        let phase = PhaseError::blockwise(self.clue.spec().n / block, block, weight);
+        let rounding = phase.variance() / (2.0 * n as f64).powi(2);
+        self.coordinates() as f64 * rotation + down + switch + rounding
     }
 
-    /// Variance of the constant coefficient of a message's verdict, and the mean over the others.
+    /// Returns the variance of the constant coefficient of a message's verdict, and the mean variance of the others.
     pub fn verdict_variances(&self) -> [f64; 2] {
         let (_, weight) = self.blocks();
         let (n, key) = (self.ring.n(), variance(&self.noise, &self.ring));
@@ -293,14 +295,14 @@ impl InstantParams {
         ]
     }
 
-    /// Variance that a second layer in double precision adds to the constant coefficient of a verdict.
+    /// Returns the variance that a second layer in double precision adds to the constant coefficient of a verdict.
     fn rounding_variance(&self) -> f64 {
         noise::rounding(&self.bootstrap(), self.ring.n())
     }
 
-    /// How many of the messages of a group, if there will be `messages` at most, may have their second
-    /// layer in double precision: so many that a digest's noise is at most that of a full group without
-    /// any. Variances add up, and what the group lacks of its full size pays for the rounding.
+    /// Returns the number of messages of a group that may have their second layer in double precision, if the group
+    /// will have at most `messages`. With this number, a digest's noise is at most that of a full group in exact
+    /// arithmetic: variances add up, and the rounding may use the variance of the messages that are missing.
     pub fn in_double_precision(&self, messages: u64) -> u64 {
         let [constant, others] = self.verdict_variances();
         let exact = constant + (self.ring.n() - 1) as f64 * others;
@@ -308,9 +310,9 @@ impl InstantParams {
         messages.min((spare / self.rounding_variance()) as u64)
     }
 
-    /// The standard deviation of a coefficient of a digest over `messages` messages, of which `doubles`
-    /// had their second layer in double precision, in units of the sums: at one half a sum is wrong.
-    /// Without the rounding of bodies, which is at most [`Self::body_rounding`].
+    /// Returns the standard deviation of a coefficient of a digest over `messages` messages if `doubles` of them had
+    /// their second layer in double precision, in units of the sums; an error of one half makes a sum wrong. The
+    /// rounding of bodies, which is at most [`Self::body_rounding`], is not included.
     pub fn coefficient_sd(&self, messages: u64, doubles: u64) -> f64 {
         let [constant, others] = self.verdict_variances();
         let n = self.ring.n();
@@ -326,30 +328,28 @@ impl InstantParams {
         f64::from(SUMS_MODULUS) * (sums + rounding).sqrt()
     }
 
-    /// The most that rounding a body moves a sum.
+    /// Returns the largest error that rounding a body adds to a sum.
     pub fn body_rounding() -> f64 {
         f64::from(SUMS_MODULUS) / f64::from(INSTANT_BODY_BITS + 1).exp2()
     }
 
-    /// log2 of a bound on the probability that any of `coefficients` coefficients of a full group is
-    /// wrong.
+    /// Returns log2 of a bound on the probability that any of `coefficients` coefficients of a full group is wrong.
     pub fn failure_log2(&self, coefficients: usize) -> f64 {
         let sd = self.coefficient_sd(self.spec.group, 0);
         (coefficients as f64).log2() + tail_log2((0.5 - Self::body_rounding()) / sd)
     }
 }
 
-/// How far a coordinate of a clue lies from 0 where the first layer reads it: rounding, and the clue's
-/// own noise.
+/// The error of a coordinate of a clue at the input of the first layer: rounding and the clue's own noise.
 pub struct ClueError {
     rounding: PhaseError,
     sd: f64,
-    /// Units of a turn in one of what it was rounded to.
+    /// Units of a turn in a unit of rounding.
     units: u32,
 }
 
 impl ClueError {
-    /// The probability of more than `half` units of a turn.
+    /// Returns the probability of an error of more than `half` units of a turn.
     pub fn rate(&self, half: u32) -> f64 {
         self.rounding.miss_log2(half / self.units, self.sd).exp2()
     }
@@ -376,7 +376,7 @@ impl InstantSpec {
             "a power of two from 512 and the clue's dimension up",
             self.n,
         )?;
-        // Every sum of hits and misses has a step of its own, and room beside it.
+        // Every sum of hits and misses has its own step, and there is room beside it.
         let most = 2 * self.n / (4 * (2 * secret.coordinates.len() + 1));
         let half = self.half as usize;
         dimension(
@@ -399,12 +399,13 @@ impl InstantSpec {
     }
 }
 
-/// The variance of errors as a fraction of a ring's modulus.
+/// Returns the variance of errors as a fraction of a ring's modulus.
 fn variance(errors: &NarrowGaussian, ring: &RotationRing) -> f64 {
     (errors.sd() / ring.q() as f64).powi(2)
 }
 
-/// log2 of a bound on the probability that a Gaussian lies `deviations` away from its mean.
+/// Returns log2 of a bound on the probability that a Gaussian variable lies `deviations` standard deviations from its
+/// mean.
 fn tail_log2(deviations: f64) -> f64 {
     1.0 - deviations * deviations / 2.0 * std::f64::consts::LOG2_E
 }

@@ -1,4 +1,4 @@
-//! The shape of a digest of InstantOMR.
+//! The shape of an InstantOMR digest.
 
 use super::code::sums_of;
 use crate::instantomr::{InstantParams, InstantSpec};
@@ -7,23 +7,22 @@ use crate::{ClueKind, PlanError, Request, Scheme};
 use omr_codec::CubicCounters;
 use std::ops::Range;
 
-/// The shape of an InstantOMR digest: for each group of messages one set of sums modulo 97, those of
-/// the index first and exact counters last, in the coefficients of as many *parts* as it takes.
+/// The shape of an InstantOMR digest. Each group of messages has one set of sums modulo 97: first those of indices,
+/// then those of payloads, last exact counters. They are the coefficients of one or more *parts*.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InstantPlan {
     request: Request,
     n: usize,
     group: u64,
-    /// Sums of the index, and of the payload.
+    /// Numbers of sums for indices and for payloads.
     sums: [usize; 2],
     fingerprints: bool,
 }
 
 impl InstantPlan {
-    /// The plan for messages `range`, which may be none yet, at most `bound` of them pertinent in each
-    /// group, with payloads of `payload_bytes` (`None`: indices only).
+    /// Makes the plan for a request. The range may be empty; `bound` applies to each group.
     ///
-    /// Errors: `EmptyRange` when it ends before it starts, `LongRange`, `SetBound`, `Payload`.
+    /// Errors: `EmptyRange` if the range ends before it starts, `LongRange`, `SetBound`, `Payload`.
     pub fn new(params: &InstantParams, request: Request) -> Result<Self, PlanError> {
         let Range { start, end } = request.range;
         if start > end {
@@ -56,7 +55,7 @@ impl InstantPlan {
         })
     }
 
-    /// The plan for clues of a kind: payloads of bound clues have the fingerprints of their clues beside them.
+    /// Returns the plan for clues of a kind: payloads of bound clues come with fingerprints of their clues.
     #[must_use]
     pub fn for_clues(&self, kind: ClueKind) -> Self {
         let payload_bytes = self.request.payload_bytes;
@@ -69,12 +68,14 @@ impl InstantPlan {
         }
     }
 
-    /// Whether payloads have the fingerprints of their clues beside them.
+    /// Returns whether payloads come with fingerprints of their clues.
     pub fn has_fingerprints(&self) -> bool {
         self.fingerprints
     }
 
-    /// The plan with another end of the range. Panics: when it lies before the start.
+    /// Returns the plan with another end of the range.
+    ///
+    /// Panics: if `end` is before the start.
     pub fn until(&self, end: u64) -> Self {
         assert!(end >= self.request.range.start, "an end past the start");
         let mut plan = self.clone();
@@ -82,61 +83,63 @@ impl InstantPlan {
         plan
     }
 
-    /// What it was made for.
+    /// Returns the request that the plan was made for.
     pub fn request(&self) -> &Request {
         &self.request
     }
 
-    /// The messages.
+    /// Returns the range of messages.
     pub fn range(&self) -> Range<u64> {
         self.request.range.clone()
     }
 
-    /// The bound on pertinent messages, for each group.
+    /// Returns the bound on pertinent messages of each group.
     pub fn bound(&self) -> usize {
         self.request.bound
     }
 
-    /// Bytes of a payload, or `None` for indices only.
+    /// Returns the length in bytes of a payload, or `None` for indices only.
     pub fn payload_bytes(&self) -> Option<usize> {
         self.request.payload_bytes
     }
 
-    /// Groups: as many as the messages fill, at least one.
+    /// Returns the number of groups, at least one.
     pub fn groups(&self) -> usize {
         let messages = self.request.range.end - self.request.range.start;
         messages.div_ceil(self.group).max(1) as usize
     }
 
-    /// The messages of a group.
+    /// Returns the range of messages of a group.
     pub fn group(&self, group: usize) -> Range<u64> {
         let Range { start, end } = self.request.range;
         let first = start + group as u64 * self.group;
         first..first.saturating_add(self.group).min(end)
     }
 
-    /// Group of a message and its number there. Panics: when it lies before the range.
+    /// Returns the group of a message and its number in the group.
+    ///
+    /// Panics: if the message is before the range.
     pub fn place(&self, index: u64) -> (usize, u64) {
         let offset = index - self.request.range.start;
         ((offset / self.group) as usize, offset % self.group)
     }
 
-    /// The scheme of its digests.
+    /// Returns the scheme of the digests.
     pub fn scheme(&self) -> Scheme {
         Scheme::instantomr(self.request.payload_bytes.is_some())
     }
 
-    /// Sums of a group for the index, and for the payload, which follow; counters come behind both.
+    /// Returns the numbers of a group's sums for indices and for payloads. Counters follow both.
     pub fn code_sums(&self) -> [usize; 2] {
         self.sums
     }
 
-    /// Sums of a full group, its counters included.
+    /// Returns the number of sums of a full group, with its counters.
     pub fn sums(&self) -> usize {
         self.sums_with(self.group)
     }
 
-    /// Sums of a group with the messages that there are.
+    /// Returns the number of sums of a group with its present number of messages.
     pub fn sums_of(&self, group: usize) -> usize {
         let messages = self.group(group);
         self.sums_with(messages.end - messages.start)
@@ -146,20 +149,21 @@ impl InstantPlan {
         self.sums[0] + self.sums[1] + CubicCounters::of_messages(messages)
     }
 
-    /// Parts of a full group.
+    /// Returns the number of parts of a full group.
     pub fn parts_of_group(&self) -> usize {
         self.sums().div_ceil(self.n)
     }
 
-    /// Parts in all: all groups but the last are full.
+    /// Returns the number of parts of the digest. All groups but the last are full.
     pub fn parts(&self) -> usize {
         let last = self.groups() - 1;
         last * self.parts_of_group() + self.sums_of(last).div_ceil(self.n)
     }
 
-    /// Coefficients kept of a part.
+    /// Returns the number of coefficients that a digest keeps of a part.
     pub fn part_len(&self, part: usize) -> usize {
-        let (group, part) = (part / self.parts_of_group(), part % self.parts_of_group());
-        (self.sums_of(group) - part * self.n).min(self.n)
+        let group = part / self.parts_of_group();
+        let number = part % self.parts_of_group();
+        (self.sums_of(group) - number * self.n).min(self.n)
     }
 }

@@ -1,4 +1,4 @@
-//! What a session has seen of its board's log, and whether a board still has it.
+//! The part of a board's log that a session covers, and the check that a board still has it.
 
 use crate::hex;
 use std::ops::Range;
@@ -18,11 +18,11 @@ pub struct LogPoint {
 pub struct Seen {
     /// The first message that the session covers: the end of the last digest that was cut off, if there was one.
     pub start: LogPoint,
-    /// The next message that the session takes.
+    /// The next message that the session will process.
     pub next: LogPoint,
 }
 
-/// A board that no longer has the messages that a session has seen, or has others in their place.
+/// An error: the board no longer has the messages that a session covers, or has others in their place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected the board of which the session has seen {} messages{}, found {}: the board was put back from an older copy or \
@@ -30,15 +30,15 @@ pub struct Seen {
     seen.length, named(" with the running hash ", seen.hash), found(seen, board)
 )]
 pub struct OtherHistory {
-    /// The messages that the session has seen.
+    /// The length and hash of the log that the session covers.
     pub seen: LogPoint,
-    /// The messages of the board, and its running hash where the session stands. None where the board is shorter.
+    /// The length of the board's log, and its running hash at the session's end; no hash if the board is shorter.
     pub board: LogPoint,
-    /// A length up to which the board has the messages that the session has seen, if one is known.
+    /// A length up to which the board has the messages that the session covers, if one is known.
     pub common: Option<u64>,
 }
 
-/// The first 8 bytes of a hash that is known, behind a text.
+/// Returns `text` and the first 8 bytes of the hash, or nothing if the hash is unknown.
 fn named(text: &str, hash: Option<[u8; 32]>) -> String {
     hash.map_or(String::new(), |hash| format!("{text}{}", hex(&hash[..8])))
 }
@@ -55,7 +55,7 @@ fn found(seen: &LogPoint, board: &LogPoint) -> String {
 }
 
 impl Seen {
-    /// The part of a log over a range of messages, with the hashes at its two ends.
+    /// Makes the part of a log over a range of messages, with the hashes at its two ends.
     pub fn new(range: &Range<u64>, start: Option<[u8; 32]>, next: Option<[u8; 32]>) -> Self {
         Self {
             start: LogPoint {
@@ -69,10 +69,10 @@ impl Seen {
         }
     }
 
-    /// Compares what a session has seen with a board of `messages` messages, of which `hash_at` returns the running hash
-    /// at a length.
+    /// Compares the session's part of the log with a board of `messages` messages, whose running hash at a length
+    /// `hash_at` returns.
     ///
-    /// Returns whether both hashes are known and therefore equal. Where one of them is unknown, only the length was
+    /// Returns whether both hashes are known, and therefore equal. If one of them is unknown, only the lengths were
     /// compared.
     ///
     /// Errors: `OtherHistory`; those of `hash_at`.
@@ -121,7 +121,7 @@ mod tests {
         LogPoint { length, hash }
     }
 
-    /// The result for a session of the messages 2 to 5 and a board whose hash at length n is that of `hashes` at n.
+    /// Compares a session of messages 2 to 5 with a board whose hash at length n is entry n of `hashes`.
     fn checked(seen: Option<u8>, hashes: &[Option<u8>]) -> Result<bool, OtherHistory> {
         let seen = Seen {
             start: point(2, Some(2)),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn boards_are_told_apart_by_hash_and_length() {
+    fn boards_are_distinguished_by_hash_and_length() {
         let own = [0, 1, 2, 3, 4, 5, 6].map(Some);
         assert_eq!(checked(Some(5), &own), Ok(true));
         assert_eq!(checked(Some(5), &own[..6]), Ok(true));
@@ -152,7 +152,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("found one of 3 messages:"), "{text}");
-        // Also where the hash is unknown, and where not even the start is there.
+        // The same if the hash is unknown, and if the board is shorter than the session's start.
         assert_eq!(checked(None, &own[..4]).unwrap_err().common, Some(2));
         assert_eq!(checked(Some(5), &own[..2]).unwrap_err().common, None);
 

@@ -1,4 +1,4 @@
-//! The file of a session: what a detector has added up for one recipient so far.
+//! The file of a session: the sums that a detector has computed for one recipient so far.
 //!
 //! A frame of kind 7 with the key id of `instant.key`. Hashes are those of the board's log (`docs/wire.md`, section
 //! 11); 32 zero bytes stand for an unknown one. Its body is
@@ -25,53 +25,53 @@ use omr_errors::Mismatch;
 use omr_tfhe::PlainSums;
 use std::ops::Range;
 
-/// Largest digest that a session keeps.
+/// Largest digest that a session keeps, in bytes.
 const MAX_SEALED_BYTES: u64 = 1 << 32;
 
-/// A session that cannot be used.
+/// A session that was refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// The header.
+    /// The header is wrong.
     #[error(transparent)]
     Digest(#[from] DigestError),
-    /// The file's length does not fit what its header announces.
+    /// The length of the file differs from what its header announces.
     #[error("expected a session of {} bytes, found {}", .0.expected, .0.found)]
     Length(Mismatch<u64>),
-    /// Sums of other clues than the detection key takes, which are these.
+    /// The session's clues are not of this kind, which the detection key accepts.
     #[error("expected a session of {0} clues, which the detection key takes, found one of others")]
     Clues(ClueKind),
-    /// More messages in it than it has room for.
+    /// The session has more messages than it has room for.
     #[error("expected a session of at most {} messages, found {}", .0.expected, .0.found)]
     Room(Mismatch<u64>),
     /// A residue is not below the modulus.
     #[error("expected residues below {}, found {}", .0.expected, .0.found)]
     Residue(Mismatch<u64>),
-    /// The file around it.
+    /// The frame of the file is wrong.
     #[error(transparent)]
     Frame(#[from] FrameError),
 }
 
-/// A session as it stands in a file.
+/// A session as stored in a file.
 pub struct SessionFile {
-    /// What it covers so far.
+    /// The header, with the plan of the messages covered so far.
     pub header: DigestHeader<InstantPlan>,
-    /// How many digests were cut off before.
+    /// Number of digests that were cut off before.
     pub cuts: u64,
-    /// The last of them, so that whoever lost it can have it again.
+    /// The last digest that was cut off, so that a recipient who lost it can fetch it again.
     pub last_cut: Option<Vec<u8>>,
-    /// The running hash of the log at the first message that it covers, if it is known.
+    /// The running hash of the log at the first message that the session covers, if it is known.
     pub start_hash: Option<[u8; 32]>,
     /// The running hash of the log at the next message, if it is known.
     pub log_hash: Option<[u8; 32]>,
     /// The sums of each group, in the evaluation domain.
     pub sums: Vec<PlainSums>,
-    /// The most messages that it takes until it is cut, if that is known.
+    /// The largest number of messages that the session can cover until it is cut, if it is known.
     pub room: Option<u64>,
 }
 
 impl SessionFile {
-    /// The part of the log that the session covers.
+    /// Returns the part of the log that the session covers.
     pub fn seen(&self) -> Seen {
         let range = self.header.plan.range();
         Seen::new(&range, self.start_hash, self.log_hash)
@@ -84,7 +84,7 @@ impl SessionFile {
         let request = self.header.plan.request();
         let scheme = self.header.plan.scheme();
         let fingerprints = self.header.plan.has_fingerprints();
-        let mut body = self.header.encode((scheme, fingerprints), request);
+        let mut body = self.header.encode(scheme, fingerprints, request);
         let last = self.last_cut.as_deref().unwrap_or_default();
         body.extend(self.cuts.to_le_bytes());
         body.extend(self.start_hash.unwrap_or(UNKNOWN));
@@ -100,7 +100,7 @@ impl SessionFile {
         Ok(frame::write_frame_vec(&header, &body)?)
     }
 
-    /// Reads the file.
+    /// Reads a session's file.
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters), `Digest` (its header),
     /// `Length`, `Room`, `Residue`.
@@ -109,8 +109,9 @@ impl SessionFile {
         file.expect_params(params.name())?;
         let (scheme, clues, header) = DigestHeader::decode(file.key_id, &body)?;
         scheme.expect_instantomr()?;
-        let plan = InstantPlan::new(params, header.plan.clone());
-        let plan = plan.map_err(DigestError::from)?.for_clues(clues);
+        let plan = InstantPlan::new(params, header.plan.clone())
+            .map_err(DigestError::from)?
+            .for_clues(clues);
         let word = |at: usize| u64::from_le_bytes(body[at..at + 8].try_into().expect("in range"));
         let layout = Layout::new(params, &plan, &body)?;
         let hash = |at: usize| {
@@ -138,12 +139,13 @@ impl SessionFile {
     }
 }
 
-/// Bytes before the last digest: the header, the number of digests, two hashes, and the last digest's length.
+/// Length in bytes of everything before the last digest: the header, the number of digests, two hashes, and the length
+/// of the last digest.
 const FIXED: usize = FIXED_BYTES + 8 + 2 * 32 + 8;
-/// The bytes that stand for a hash that is unknown.
+/// The bytes of an unknown hash.
 const UNKNOWN: [u8; 32] = [0; 32];
 
-/// Where things lie in a body.
+/// The positions of the parts of a body.
 struct Layout {
     rows: Range<usize>,
     /// Bytes of a row.
@@ -156,12 +158,12 @@ impl Layout {
     fn new(params: &InstantParams, plan: &InstantPlan, body: &[u8]) -> Result<Self, SessionError> {
         let found = body.len() as u64;
         let length = |expected| SessionError::Length(Mismatch::new(expected, found));
-        let Some(last) = body.get(FIXED - 8..FIXED) else {
+        let Some(last_length) = body.get(FIXED - 8..FIXED) else {
             return Err(length(FIXED as u64));
         };
-        let last = u64::from_le_bytes(last.try_into().expect("eight bytes"));
-        let row = packed_len(params.ring.n(), params.ring.modulus(0).bits());
-        let row = row.expect("rows fit memory");
+        let last = u64::from_le_bytes(last_length.try_into().expect("eight bytes"));
+        let row =
+            packed_len(params.ring.n(), params.ring.modulus(0).bits()).expect("rows fit memory");
         let rows = 2 * plan.groups() * plan.parts_of_group();
         let start = FIXED as u64 + last.min(MAX_SEALED_BYTES);
         let end = start + rows as u64 * row as u64;

@@ -1,4 +1,4 @@
-//! What senders and recipients need to know of a set; the engines' tables stay out of it.
+//! The part of a parameter set that concerns clues; it needs no tables of the engines.
 
 use super::{ParamsError, SetSpec};
 use omr_ring::{Kernels, Modulus, NarrowGaussian, Ring};
@@ -6,25 +6,25 @@ use omr_rlwe::noise::convolve;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
-/// The recipient's clue secret.
+/// The distribution of a recipient's clue secret.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SecretSpec {
-    /// Ternary, of this weight.
+    /// Ternary of a fixed weight.
     Ternary {
         /// Non-zero coefficients.
         weight: usize,
     },
-    /// Binary, in blocks with at most one 1 each: serves blind rotations too.
+    /// Binary, in blocks with at most one 1 each, as blind rotations need it.
     Blocks {
         /// Coefficients of a block.
         block: usize,
-        /// Ones.
+        /// The number of ones.
         weight: RangeInclusive<usize>,
     },
 }
 
 impl SecretSpec {
-    /// The largest weight.
+    /// Returns the largest weight.
     pub fn most(&self) -> usize {
         match self {
             Self::Ternary { weight } => *weight,
@@ -33,64 +33,64 @@ impl SecretSpec {
     }
 }
 
-/// A second secret under the same alpha, with a beta and coordinates of b of its own: each engine has the secret
-/// that it works best with, and clues have `a` and their randomness once.
+/// A second secret under the same alpha, with its own beta and its own coordinates of b. Each engine has the secret
+/// that suits it best, and clues contain `a` and their randomness only once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SecondSecret {
     /// The secret.
     pub secret: SecretSpec,
     /// Parameter of the errors of its beta.
     pub sigma: f64,
-    /// Coordinates of b that belong to it: the last ones.
+    /// Number of coordinates of b that belong to the secret: the last ones.
     pub coordinates: usize,
 }
 
-/// One of a recipient's clue secrets, and what is its own.
+/// One of a recipient's clue secrets, with its coordinates in clues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClueSecret<'a> {
     /// The secret.
     pub spec: &'a SecretSpec,
     /// Parameter of the errors of its beta.
     pub sigma: f64,
-    /// Its coordinates of b: they hold the first ones of `beta x + e2`.
+    /// Range of the secret's coordinates of b, which contain the first coefficients of `beta x + e2`.
     pub coordinates: Range<usize>,
 }
 
-/// Private signaling (SophOMR, section 3.1): ring LWE over `Z_q[X]/(X^n + 1)`.
+/// Specification of clues (private signaling; SophOMR, section 3.1): ring LWE over `Z_q[X]/(X^n + 1)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClueSpec {
     /// Ring dimension.
     pub n: usize,
     /// Modulus.
     pub q: u64,
-    /// The recipient's secret; SophOMR's where there are two.
+    /// The recipient's secret; with two secrets, SophOMR's.
     pub secret: SecretSpec,
-    /// InstantOMR's where it has one of its own.
+    /// InstantOMR's secret, if there are two.
     pub second: Option<SecondSecret>,
     /// Weight of the sender's ternary randomness.
     pub weight: usize,
     /// Parameter of the discrete Gaussian errors (0.5: true standard deviation 0.4637).
     pub sigma: f64,
-    /// Coordinates of b in a clue, of all secrets.
+    /// Number of coordinates of b in a clue, over all secrets.
     pub coordinates: usize,
-    /// How residues are posted.
+    /// The form in which residues are posted.
     pub posting: Posting,
 }
 
-/// How residues modulo q stand in clues.
+/// The form in which clues contain residues modulo q.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Posting {
-    /// As they are.
+    /// All bits.
     Whole,
     /// Rounded to this modulus.
     Rounded(u64),
-    /// Without their lowest bit, which is an error that hides as much as a Gaussian one: senders draw no others. What
-    /// is left stands for the middle of two residues, so detectors compute modulo 2 q.
+    /// Without the lowest bit. Rounding it off is an error that hides as much as a Gaussian one, so senders draw no
+    /// other errors. A posted residue stands for the middle of two residues, so detectors compute modulo 2 q.
     Halved,
 }
 
 impl ClueSpec {
-    /// The secrets, in the order of their betas and coordinates.
+    /// Returns the secrets, in the order of their betas and coordinates.
     pub fn secrets(&self) -> Vec<ClueSecret<'_>> {
         let own = self.second.as_ref().map_or(0, |own| own.coordinates);
         let first = self.coordinates.saturating_sub(own);
@@ -107,18 +107,18 @@ impl ClueSpec {
         secrets
     }
 
-    /// The secret that InstantOMR works with.
+    /// Returns the secret that InstantOMR uses.
     pub fn instant(&self) -> ClueSecret<'_> {
         self.secrets().pop().expect("one secret at least")
     }
 
-    /// Residues of an address's betas.
+    /// Returns the number of residues of an address's betas.
     pub fn beta_len(&self) -> usize {
         self.n * self.secrets().len()
     }
 
-    /// The distribution of the noise of a coordinate of the first secret before rounding, its middle at 0: a sum of
-    /// as many independent errors as secret and randomness have non-zero coefficients, and one more.
+    /// Returns the distribution of the noise of a coordinate of the first secret before rounding, with 0 in the middle:
+    /// a sum of independent errors, one for each non-zero coefficient of secret and randomness, and one more.
     pub fn noise(&self) -> Vec<f64> {
         let gaussian = NarrowGaussian::new(self.sigma);
         let half = gaussian.probabilities();
@@ -127,12 +127,12 @@ impl ClueSpec {
         (0..errors).fold(vec![1.0], |sum, _| convolve(&sum, &error))
     }
 
-    /// Whether senders add errors: where they do not, posting is one.
+    /// Returns whether senders add errors. If they do not, posting without the lowest bit is the error.
     pub fn draws_errors(&self) -> bool {
         self.posting != Posting::Halved
     }
 
-    /// Posted residues are below this.
+    /// Returns the modulus of posted residues.
     pub fn posted_modulus(&self) -> u64 {
         match self.posting {
             Posting::Whole => self.q,
@@ -141,7 +141,7 @@ impl ClueSpec {
         }
     }
 
-    /// The modulus that detectors compute with.
+    /// Returns the modulus that detectors compute with.
     pub fn modulus(&self) -> u64 {
         match self.posting {
             Posting::Halved => 2 * self.q,
@@ -149,9 +149,10 @@ impl ClueSpec {
         }
     }
 
-    /// A residue modulo q as it is posted. Time: constant, as what is taken off must not show.
+    /// Returns a residue modulo q as it is posted.
     ///
-    /// Range: `q` below 2^21 where clues are rounded, as in every set.
+    /// Range: `q` below 2^21 if clues are rounded, as in every set.
+    /// Time:  constant, as the removed part must not show.
     pub fn posted(&self, x: u64) -> u32 {
         match self.posting {
             Posting::Whole => x as u32,
@@ -160,7 +161,7 @@ impl ClueSpec {
         }
     }
 
-    /// What a posted residue stands for, modulo [`ClueSpec::modulus`].
+    /// Returns the value, modulo [`ClueSpec::modulus`], that a posted residue stands for.
     pub fn stands_for(&self, posted: u32) -> u32 {
         match self.posting {
             Posting::Halved => 4 * posted + 1,
@@ -168,8 +169,8 @@ impl ClueSpec {
         }
     }
 
-    /// The distribution of the sender's error in a residue, in halves of a unit modulo q: the weights of 0, 1, 2, ..
-    /// (the same for negative ones).
+    /// Returns the distribution of the sender's error in a residue, in halves of a unit modulo q: the weights of 0, 1,
+    /// 2, .. (equal for negative values).
     pub fn sender_errors(&self) -> Vec<f64> {
         if !self.draws_errors() {
             return vec![0.0, 0.5];
@@ -179,8 +180,8 @@ impl ClueSpec {
         whole.flat_map(|&weight| [weight, 0.0]).collect()
     }
 
-    /// The standard deviation of the noise of a coordinate of a secret, as a fraction of q: errors of beta meet the
-    /// randomness, the sender's errors meet the secret.
+    /// Returns the standard deviation of the noise of a coordinate of a secret, as a fraction of q. Errors of beta are
+    /// multiplied by the randomness, the sender's errors by the secret.
     pub fn noise_sd(&self, secret: &ClueSecret) -> f64 {
         let variance = |sigma| NarrowGaussian::new(sigma).sd().powi(2);
         let of_sender: f64 = (0u32..)
@@ -193,18 +194,20 @@ impl ClueSpec {
     }
 }
 
-/// A residue modulo q rounded to a smaller modulus. Time: constant.
+/// Returns a residue modulo q rounded to a smaller modulus.
+///
+/// Time: constant.
 fn rounded(x: u64, q: u64, modulus: u64) -> u32 {
-    // The quotient by q, exact for numbers below 2^42: hardware divides in a time that depends on them.
+    // This is the quotient by q, exact for numbers below 2^42. The time of hardware division would depend on them.
     let reciprocal = u64::MAX / q + 1;
     let scaled = x * modulus + q / 2;
     let rounded = ((u128::from(scaled) * u128::from(reciprocal)) >> 64) as u64;
-    // q rounds to the modulus, which is 0: below it the difference is negative.
+    // q rounds to the modulus, which is 0; for smaller results the difference is negative.
     let below = (rounded.wrapping_sub(modulus) as i64 >> 63) as u64;
     (rounded & below) as u32
 }
 
-/// A set's name and clues, ready to use.
+/// A set's name and its clues, with their ring.
 pub struct ClueParams {
     name: &'static str,
     spec: ClueSpec,
@@ -213,7 +216,7 @@ pub struct ClueParams {
 }
 
 impl ClueParams {
-    /// Those of the published set of this name.
+    /// Returns the clue parameters of the published set of this name.
     ///
     /// Errors: `Unknown`.
     pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
@@ -221,9 +224,9 @@ impl ClueParams {
         Ok(Arc::new(Self::new(set.name, set.clue, Kernels::detect())?))
     }
 
-    /// Those of a specification.
+    /// Makes the clue parameters of a specification.
     ///
-    /// Errors: `Ring` where q is no prime that fits the dimension.
+    /// Errors: `Ring` if q is no prime that fits the dimension.
     pub fn new(
         name: &'static str,
         spec: ClueSpec,
@@ -233,22 +236,22 @@ impl ClueParams {
         Ok(Self { name, spec, ring })
     }
 
-    /// The set's versioned name.
+    /// Returns the set's versioned name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The specification.
+    /// Returns the specification.
     pub fn spec(&self) -> &ClueSpec {
         &self.spec
     }
 
-    /// The modulus of the ring LWE samples.
+    /// Returns the modulus of the ring LWE samples.
     pub fn q(&self) -> &Modulus {
         self.ring.modulus(0)
     }
 
-    /// Four bytes that stand for the set in clues.
+    /// Returns the four bytes that identify the set in clues.
     pub fn tag(&self) -> [u8; 4] {
         let hash = blake3::derive_key("omr params tag v1", self.name.as_bytes());
         [hash[0], hash[1], hash[2], hash[3]]
@@ -275,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_stand_for_the_middle_of_what_they_were() {
+    fn halved_residues_stand_for_the_middle_of_two() {
         let halved = |set: &SetSpec| set.clue.posting == Posting::Halved;
         for set in SetSpec::published().into_iter().filter(halved) {
             let (q, spec) = (set.clue.q, set.clue);

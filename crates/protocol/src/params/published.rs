@@ -8,7 +8,8 @@ use crate::sophomr::{FinalRingSpec, ParamsSpec};
 use omr_opening::OpeningSpec;
 use omr_ring::Gadget;
 
-/// SophOMR alone. Clues are posted without the lowest bits of their residues, which are errors enough.
+/// The set of SophOMR alone. Clues are posted without the lowest bits of their residues; this rounding is their only
+/// error.
 pub(crate) const SOPHOMR_V5: ParamsSpec = ParamsSpec {
     name: "sophomr-v5",
     insecure: false,
@@ -56,8 +57,8 @@ pub(crate) const SOPHOMR_V5: ParamsSpec = ParamsSpec {
     product_digits: 2,
 };
 
-/// Both engines: one address and one clue, with a secret and coordinates for each engine. Four coordinates of InstantOMR
-/// make false positives rare, and long blocks make up for the noise of wide errors.
+/// The set of both engines: one address and one clue, with a secret and coordinates for each engine. Four coordinates
+/// for InstantOMR make false positives rare, and long blocks reduce the effect of wide errors.
 const HYBRID_V4: ParamsSpec = ParamsSpec {
     name: "hybrid-v4",
     clue: ClueSpec {
@@ -91,7 +92,7 @@ const HYBRID_V4_INSTANT: InstantSpec = InstantSpec {
     group: 1 << 16,
 };
 
-/// InstantOMR alone. Clues are rounded to 10 bits, 1,300 bytes, which takes two coordinates more.
+/// The set of InstantOMR alone. Clues are rounded to 10 bits and have 1,300 bytes; this takes two more coordinates.
 const INSTANTOMR_V2: SetSpec = SetSpec {
     name: "instantomr-v2",
     insecure: false,
@@ -176,7 +177,7 @@ const INSECURE_TINY_INSTANT_V4: InstantSpec = InstantSpec {
 };
 
 impl SetSpec {
-    /// Every published set, the default first.
+    /// Returns every published set, the default first.
     pub fn published() -> Vec<Self> {
         vec![
             Self::of(SOPHOMR_V5, None),

@@ -1,69 +1,72 @@
-//! Bits of security: what keys and clues are checked against. All figures are those of
+//! Bits of security of keys and clues, against which sets are checked. All figures are those of
 //! `reference/security.py`, to a tenth.
 
 use super::{ClueSecret, ClueSpec, ParamsError, SecretSpec};
 
-/// Bits below which no set is for new keys.
+/// Least bits of security of a set that is not marked insecure.
 pub const LEAST_BITS: f64 = 128.0;
 
-/// Bits of security of InstantOMR's rotation and trace keys: dimension 2048, uniform ternary, 50 bits, errors 0.615.
-/// Its key switch hides them under the clue's secret, with errors as wide in proportion as those of `hybrid-v1`.
+/// Bits of security of InstantOMR's rotation and trace keys: dimension 2048, uniform ternary secret, a modulus of 50
+/// bits, error parameter 0.615. The switching key hides their secret under the clue secret, with errors that are
+/// about as wide in proportion to the modulus as those of the address.
 pub const ROTATION_KEY_BITS: f64 = 128.2;
 
-/// Bits of security of SophOMR's detection keys: those of the packing key, a module of rank 4 over dimension 512 with the
-/// modulus, secret and errors of [`ROTATION_KEY_BITS`]. The keys of the large ring have 129.3 at up to 1719.3 bits.
+/// Bits of security of SophOMR's detection keys. The weakest part is the packing key, a module of rank 4 over dimension
+/// 512 with the modulus, secret and errors of [`ROTATION_KEY_BITS`]. The keys of the large ring have 129.3 bits at
+/// moduli of up to 1719.3 bits.
 pub const PACKING_KEY_BITS: f64 = 128.2;
 
-/// Bits of security of one secret, attack by attack: MATZOV's costs, memory free. The set's are the least.
+/// Bits of security of one secret against each kind of attack, with MATZOV's costs and free memory. The secret's
+/// security is the least.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bits {
-    /// The attacks that lattice-estimator runs unless told otherwise.
+    /// The attacks that lattice-estimator runs by default.
     pub listed: f64,
-    /// Its dual hybrid for sparse secrets.
+    /// The estimator's dual hybrid attack for sparse secrets.
     pub sparse_dual: f64,
-    /// Hybrids where one reduction serves all rotations of a sample of a ring.
+    /// Hybrid attacks in which one lattice reduction serves all rotations of a ring sample.
     pub rotated: f64,
-    /// The same, with a Fourier transform in the dual where that gains.
+    /// The `rotated` attacks, with a Fourier transform in the dual attack if it gains.
     pub fourier: f64,
 }
 
 impl Bits {
-    /// The least of them.
+    /// Returns the least of the four.
     pub fn least(&self) -> f64 {
         let rotated = self.rotated.min(self.fourier);
         self.listed.min(self.sparse_dual).min(rotated)
     }
 }
 
-/// Bits of security of all that a set hides.
+/// Bits of security of all secrets of a set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Security {
-    /// The recipient's clue secret in her address.
+    /// The recipient's clue secret, which the address hides.
     pub clue_key: Bits,
     /// The senders' randomness in clues.
     pub randomness: Bits,
-    /// The detection keys: the least of the same attacks.
+    /// The detection keys: the least over the attacks of [`Bits`].
     pub keys: f64,
 }
 
 impl Security {
-    /// The least of all.
+    /// Returns the least of all.
     pub fn least(&self) -> f64 {
         let clue = self.clue_key.least().min(self.randomness.least());
         clue.min(self.keys)
     }
 }
 
-/// What a secret of a clue is known to be worth, in dimension 1024.
+/// Estimated security of a clue's secret, in dimension 1024.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClueEstimate {
     /// Modulus of the clues.
     pub q: u64,
-    /// Coefficients of a block with at most one 1; 1: no blocks, but signs.
+    /// Length of a block with at most one 1; a length of 1 means a ternary secret without blocks.
     pub block: usize,
     /// Least and largest weight.
     pub weight: [usize; 2],
-    /// Parameter of the errors: wider ones are at least as secure.
+    /// Parameter of the errors. Wider errors are at least as secure.
     pub sigma: f64,
     /// Bits of security.
     pub bits: Bits,
@@ -85,7 +88,7 @@ const fn estimate(block: usize, weight: [usize; 2], sigma: f64, bits: [f64; 4]) 
     }
 }
 
-/// Of clues that are packed, which have a modulus of their own.
+/// Makes an estimate for clues of the packed encoding, whose modulus is 4188161.
 const fn packed(block: usize, weight: [usize; 2], sigma: f64, bits: [f64; 4]) -> ClueEstimate {
     ClueEstimate {
         q: 4_188_161,
@@ -93,7 +96,7 @@ const fn packed(block: usize, weight: [usize; 2], sigma: f64, bits: [f64; 4]) ->
     }
 }
 
-/// `python3 reference/security.py --scale`, in its order.
+/// The output of `python3 reference/security.py --scale`, in its order.
 pub const CLUE_ESTIMATES: [ClueEstimate; 17] = [
     estimate(1, [84, 84], 0.5, [130.2, 127.0, 119.8, 119.6]),
     estimate(1, [96, 96], 0.5, [132.8, 131.1, 123.7, 122.6]),
@@ -125,7 +128,7 @@ impl ClueSpec {
         best.map(|row| row.bits)
     }
 
-    /// Bits of security of the recipient's secrets, the weakest one's, and of the senders' randomness; `None` where
+    /// Returns the bits of security of the weakest of the recipient's secrets and of the senders' randomness; `None` if
     /// no estimate is known.
     pub fn security(&self) -> Option<[Bits; 2]> {
         let of = |secret: &ClueSecret| {
@@ -141,7 +144,9 @@ impl ClueSpec {
         Some([key, self.worth(1, [self.weight; 2], self.sigma)?])
     }
 
-    /// Errors: `WeakClue` below 128 bits, or where no estimate is known.
+    /// Checks that clues have at least 128 bits of security.
+    ///
+    /// Errors: `WeakClue` if they have less, or if no estimate is known.
     pub fn check_security(&self) -> Result<(), ParamsError> {
         let Some([key, randomness]) = self.security() else {
             let part = "clue without an estimate";
@@ -157,13 +162,13 @@ impl ClueSpec {
     }
 }
 
-/// The largest log2(PQ) estimated to give 128 bits in dimension `n`; 0 where none is known.
+/// Returns the largest log2(PQ) estimated to have 128 bits of security in dimension `n`; 0 if none is known.
 ///
-/// lattice-estimator at commit 27a581bb8e9d49f5e9e2db315bd48ac769d5f5f5, MATZOV cost, GSA:
-/// uniform ternary secrets with error 3.19, and the fixed weight 4096 in dimension 65536 at 1724
-/// bits (usvp 129.9, bdd 129.6, primal_hybrid 130.2, dual_hybrid 130.7). That one is moved to 1740
-/// by `reference/security.py`, which meets those figures within 0.1 bit: bdd 128.5, less 0.3 for
-/// rejected secrets. A larger weight in the same dimension is at least as secure.
+/// Source: lattice-estimator at commit 27a581bb8e9d49f5e9e2db315bd48ac769d5f5f5, MATZOV cost, GSA, for uniform ternary
+/// secrets with error 3.19, and for the fixed weight 4096 in dimension 65536 at 1724 bits (usvp 129.9, bdd 129.6,
+/// primal_hybrid 130.2, dual_hybrid 130.7). For the latter, `reference/security.py`, which reproduces those figures
+/// within 0.1 bit, extends the limit to 1740: bdd 128.5, less 0.3 for rejected secrets. A larger weight in the same
+/// dimension is at least as secure.
 pub fn largest_log_pq(n: usize, weight: Option<usize>) -> f64 {
     match (n, weight) {
         (65_536, Some(4096..)) => 1740.0,

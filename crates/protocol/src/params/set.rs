@@ -1,4 +1,4 @@
-//! Parameter sets: clues, and the engines that serve them.
+//! Parameter sets: clues, and the engines that can process them.
 
 use super::{ClueParams, ClueSpec, ParamsError, ROTATION_KEY_BITS, Security};
 use crate::instantomr::{InstantKey, InstantParams, InstantSpec};
@@ -17,13 +17,13 @@ pub struct SetSpec {
     pub name: &'static str,
     /// Whether the set is for tests only.
     pub insecure: bool,
-    /// Bits of security of the detection keys, as of [`Security::keys`].
+    /// Bits of security of the detection keys, as in [`Security::keys`].
     pub key_bits: f64,
-    /// Clues.
+    /// The specification of clues.
     pub clue: ClueSpec,
-    /// SophOMR and SophOMD.
+    /// The part of SophOMR and SophOMD, if the set has it.
     pub sophomr: Option<ParamsSpec>,
-    /// InstantOMR and InstantOMD.
+    /// The part of InstantOMR and InstantOMD, if the set has it.
     pub instantomr: Option<InstantSpec>,
 }
 
@@ -43,7 +43,7 @@ impl SetSpec {
         }
     }
 
-    /// Bits of security; `None` for a set without any.
+    /// Returns the bits of security; `None` for an insecure set.
     pub fn security(&self) -> Option<Security> {
         let [clue_key, randomness] = if self.insecure {
             return None;
@@ -57,12 +57,12 @@ impl SetSpec {
         })
     }
 
-    /// The least of all bits of security; 0 without any.
+    /// Returns the least of all bits of security; 0 for an insecure set.
     pub fn security_bits(&self) -> f64 {
         self.security().map_or(0.0, |security| security.least())
     }
 
-    /// SophOMR's part.
+    /// Returns SophOMR's part.
     ///
     /// Errors: `NoEngine`.
     pub(crate) fn into_sophomr(self) -> Result<ParamsSpec, ParamsError> {
@@ -72,7 +72,7 @@ impl SetSpec {
         })
     }
 
-    /// The engines that serve its clues.
+    /// Returns the engines that can process the set's clues.
     #[must_use]
     pub fn engines(&self) -> Vec<EngineKind> {
         let serves = |engine: &EngineKind| match engine {
@@ -82,14 +82,14 @@ impl SetSpec {
         EngineKind::ALL.into_iter().filter(serves).collect()
     }
 
-    /// The engines of a scheme; all that the set has where none is given.
+    /// Returns the engines of a scheme, or all engines of the set if no scheme is given.
     #[must_use]
     pub fn engines_for(&self, scheme: Option<Scheme>) -> Vec<EngineKind> {
-        scheme.map_or_else(|| self.engines(), |scheme| scheme.engines().to_vec())
+        scheme.map_or_else(|| self.engines(), |known| known.engines().to_vec())
     }
 
-    /// The largest bound of one engine's digests by a scheme; `None` where the set lacks the engine or the scheme does
-    /// not use it.
+    /// Returns the largest bound of one engine's digests by a scheme; `None` if the set lacks the engine or the scheme
+    /// does not use it.
     pub(crate) fn engine_bound(&self, engine: EngineKind, scheme: Scheme) -> Option<usize> {
         let uses = scheme.engines().contains(&engine) && self.engines().contains(&engine);
         uses.then_some(match engine {
@@ -98,7 +98,7 @@ impl SetSpec {
         })
     }
 
-    /// Whether it has all engines of a scheme.
+    /// Returns whether the set has all engines of a scheme.
     #[must_use]
     pub fn serves(&self, scheme: Scheme) -> bool {
         let engines = self.engines();
@@ -108,9 +108,9 @@ impl SetSpec {
             .all(|engine| engines.contains(engine))
     }
 
-    /// The scheme of all its engines.
+    /// Returns the scheme that uses all engines of the set.
     ///
-    /// Errors: `NoEngine` where it has none that go together.
+    /// Errors: `NoEngine` if there is no such scheme.
     pub fn scheme(&self, payloads: bool) -> Result<Scheme, ParamsError> {
         let scheme = Scheme::of_engines(&self.engines(), payloads);
         scheme.ok_or_else(|| ParamsError::NoEngine {
@@ -119,26 +119,26 @@ impl SetSpec {
         })
     }
 
-    /// The published set of this name.
+    /// Returns the published set of this name.
     ///
-    /// Errors: `Unknown`.
+    /// Errors: `Unknown`, with the names of the secure sets and a similar name, if there is one.
     pub fn named(name: &str) -> Result<Self, ParamsError> {
         let sets = Self::published();
         if let Some(found) = sets.iter().find(|set| set.name == name) {
             return Ok(found.clone());
         }
-        // Insecure sets are for those who know their names.
-        let usual = sets.iter().filter(|set| !set.insecure);
-        let usual: Vec<&str> = usual.map(|set| set.name).collect();
-        let mut expected = usual.join(", ");
+        // Messages do not list insecure sets.
+        let secure = sets.iter().filter(|set| !set.insecure);
+        let names: Vec<&str> = secure.map(|set| set.name).collect();
+        let mut expected = names.join(", ");
         let likeness = |set: &&SetSpec| strsim::jaro_winkler(name, set.name);
-        // Of equals the last: the one that comes first in the list.
+        // Of equally similar names the last is taken, which comes first in the list.
         let nearest = sets
             .iter()
             .rev()
             .max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-        if let Some(nearest) = nearest.filter(|set| likeness(set) > LIKE) {
-            expected = format!("{expected} (did you mean {}?)", nearest.name);
+        if let Some(similar) = nearest.filter(|set| likeness(set) > LIKE) {
+            expected = format!("{expected} (did you mean {}?)", similar.name);
         }
         Err(ParamsError::Unknown(Mismatch::new(
             expected,
@@ -147,10 +147,10 @@ impl SetSpec {
     }
 }
 
-/// Likeness of two names, 1 for equal ones, from which on one may be meant by the other.
+/// Least similarity of two names, from 0 to 1, at which messages suggest a name.
 const LIKE: f64 = 0.8;
 
-/// A published set whose engines' tables are made when they are first asked for.
+/// A published set. The tables of an engine are made when they are first used.
 pub struct ParamSet {
     spec: SetSpec,
     clue: Arc<ClueParams>,
@@ -160,7 +160,7 @@ pub struct ParamSet {
 }
 
 impl ParamSet {
-    /// The set of this name, on the best kernels of this CPU.
+    /// Returns the published set of this name, on the best kernels of this CPU.
     ///
     /// Errors: `Unknown`.
     pub fn named(name: &str) -> Result<Self, ParamsError> {
@@ -178,22 +178,22 @@ impl ParamSet {
         })
     }
 
-    /// The set's versioned name.
+    /// Returns the set's versioned name.
     pub fn name(&self) -> &'static str {
         self.spec.name
     }
 
-    /// The specification.
+    /// Returns the specification.
     pub fn spec(&self) -> &SetSpec {
         &self.spec
     }
 
-    /// Clues.
+    /// Returns the clue parameters.
     pub fn clue(&self) -> &Arc<ClueParams> {
         &self.clue
     }
 
-    /// SophOMR.
+    /// Returns SophOMR's parameters.
     ///
     /// Errors: `NoEngine`.
     pub fn sophomr(&self) -> Result<&Arc<Params>, ParamsError> {
@@ -204,7 +204,7 @@ impl ParamSet {
         Ok(self.sophomr.get().expect("just seen"))
     }
 
-    /// What recipients of SophOMR's digests need: without the tables of the large ring.
+    /// Returns the parameters with which recipients decode SophOMR's digests. They need no tables of the large ring.
     ///
     /// Errors: `NoEngine`.
     pub fn sophomr_recipient(&self) -> Result<&Arc<RecipientParams>, ParamsError> {
@@ -218,9 +218,9 @@ impl ParamSet {
         Ok(self.recipient.get().expect("just seen"))
     }
 
-    /// Bytes of the file of a detection key for clues of a kind.
+    /// Returns the length in bytes of the file of a detection key for clues of a kind.
     ///
-    /// Errors: `NoEngine` where the set lacks the engine.
+    /// Errors: `NoEngine` if the set lacks the engine.
     pub fn key_file_bytes(&self, engine: EngineKind, clues: ClueKind) -> Result<u64, ParamsError> {
         Ok(match engine {
             EngineKind::Sophomr => DetectionKey::file_bytes_of(self.sophomr()?, clues),
@@ -230,7 +230,7 @@ impl ParamSet {
 
     /// Reads the file of a detection key to its end and checks it.
     ///
-    /// Errors: those of reading it; `Params` where the set lacks the engine.
+    /// Errors: those of reading it; `Params` if the set lacks the engine.
     pub fn check_key_file(
         &self,
         engine: EngineKind,
@@ -242,7 +242,7 @@ impl ParamSet {
         }
     }
 
-    /// InstantOMR.
+    /// Returns InstantOMR's parameters.
     ///
     /// Errors: `NoEngine`.
     pub fn instantomr(&self) -> Result<&Arc<InstantParams>, ParamsError> {
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_set_is_guessed() {
-        let told = |name| SetSpec::named(name).unwrap_err().to_string();
+        let message = |name| SetSpec::named(name).unwrap_err().to_string();
         for (name, meant) in [
             ("hybrid_v4", "hybrid-v4"),
             ("sophomr5", "sophomr-v5"),
@@ -268,9 +268,9 @@ mod tests {
             ("Hybrid-v4", "hybrid-v4"),
         ] {
             let guess = format!("did you mean {meant}?");
-            assert!(told(name).contains(&guess), "{}", told(name));
+            assert!(message(name).contains(&guess), "{}", message(name));
         }
-        let nothing = told("nope");
+        let nothing = message("nope");
         assert!(!nothing.contains("did you mean"), "{nothing}");
         assert!(
             nothing.contains("hybrid-v4") && !nothing.contains("insecure"),

@@ -1,4 +1,4 @@
-//! SophOMR's digest and its file.
+//! SophOMR's digest and its file format.
 
 use super::{DigestPlan, RecipientParams};
 use crate::digest::{FIXED_BYTES, Packing};
@@ -7,25 +7,24 @@ use crate::{DigestError, DigestHeader, Placement, Request, Scheme};
 use omr_compress::PackedCiphertext;
 use omr_errors::Mismatch;
 
-/// Bits of a mask coefficient: in the dimension 2,048 rounding it adds 0.016 of a symbol's step to
-/// the noise.
+/// Bits of a mask coefficient. In dimension 2,048, rounding to them adds 0.016 of a symbol's step to the noise.
 pub const MASK_BITS: u32 = 29;
 
-/// Bits of a body coefficient: rounding it moves a sum by at most 0.19 of a symbol's step.
+/// Bits of a body coefficient. Rounding to them changes a sum by at most 0.19 of a symbol's step.
 pub const BODY_BITS: u32 = 21;
 
-/// SophOMR's answer. For each group, round and set of symbols there is one *part*; as many
-/// parts as the final ring has room for share a ciphertext.
+/// SophOMR's digest. There is one *part* for each group, round and set of symbols; parts share a ciphertext as far as
+/// the final ring has room.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Digest {
-    /// What it covers.
+    /// The header.
     pub header: DigestHeader,
-    /// The ciphertexts, their parts group by group, round by round.
+    /// The ciphertexts, with their parts group by group and round by round.
     pub ciphertexts: Vec<PackedCiphertext>,
 }
 
 impl DigestHeader {
-    /// Where the messages of a batch lie.
+    /// Returns the placement of the messages of a batch.
     pub fn placement(&self, params: &RecipientParams, batch: usize) -> Placement {
         Placement::new(&self.seed, batch, params.slots())
     }
@@ -41,7 +40,7 @@ fn packing(params: &RecipientParams) -> Packing {
 }
 
 impl Digest {
-    /// Bytes of the file's body.
+    /// Returns the length in bytes of the file's body.
     fn body_bytes(plan: &DigestPlan, params: &RecipientParams) -> u64 {
         let packing = packing(params);
         let of_round = |round| {
@@ -49,24 +48,24 @@ impl Digest {
                 .map(|ct| packing.part_bytes(plan.kept_len(round, ct)))
                 .sum::<u64>()
         };
-        // Rounds but the last are alike, groups too: no long loop on the word of a header.
+        // All rounds but the last are alike, and groups too: a forged header cannot cause a long loop.
         let last = plan.rounds() - 1;
         let group = last as u64 * of_round(0) + of_round(last);
         FIXED_BYTES as u64 + packing.mask_bytes(plan.parts()) + group * plan.groups() as u64
     }
 
-    /// Bytes of the whole file of a digest of this shape.
+    /// Returns the length in bytes of the whole file of a digest of this shape.
     pub fn file_bytes(plan: &DigestPlan, params: &RecipientParams) -> u64 {
         let header = FrameHeader::new(Kind::Digest, params.name(), [0; 16]);
         header.file_len(Self::body_bytes(plan, params))
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn to_bytes(&self, params: &RecipientParams) -> Result<Vec<u8>, DigestError> {
         let request = self.header.plan.request();
         let scheme = Scheme::sophomr(request.payload_bytes.is_some());
         let fingerprints = self.header.plan.has_fingerprints();
-        let mut body = self.header.encode((scheme, fingerprints), request);
+        let mut body = self.header.encode(scheme, fingerprints, request);
         packing(params).write(&self.ciphertexts, &mut body);
         Ok(frame::write_frame_vec(
             &self.header.frame(params.name()),
@@ -74,7 +73,7 @@ impl Digest {
         )?)
     }
 
-    /// Reads the file.
+    /// Reads a digest's file.
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters), `UnknownScheme`, `Scheme`,
     /// `IndexPayload`, `Sealing`, `Plan`, `Length`.
@@ -103,7 +102,7 @@ impl Digest {
         })
     }
 
-    /// The header that a body begins with.
+    /// Reads the header at the beginning of a body.
     ///
     /// Errors: `Length`, `UnknownScheme`, `Scheme`, `IndexPayload`, `Sealing`, `Plan`.
     pub(super) fn header_of(

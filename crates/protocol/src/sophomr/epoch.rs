@@ -1,25 +1,25 @@
-//! The seed of masks that all recipients of a board have in common for a time.
+//! Epochs, in which all recipients of a board share one seed of masks.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long one seed serves.
+/// Length of an epoch in days.
 pub const EPOCH_DAYS: u64 = 91;
 
-/// A board and a time, whose recipients draw the masks of their detection keys up to the opened clues from one public
-/// seed. A detector then serves them together.
+/// A board and a period of time. Its recipients derive the masks of their detection keys, for all stages up to the
+/// opened clues, from one public seed; a detector can then run these stages for all of them together.
 ///
-/// Nobody chooses the seed: it is a hash of public labels. docs/security/parameters.md says what sharing costs.
+/// Nobody chooses the seed: it is a hash of public labels. docs/security/parameters.md describes the cost of sharing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
     /// The board.
     pub board: [u8; 16],
-    /// Counts the times in which one seed serves, of [`EPOCH_DAYS`] each, since 1970 (UTC).
+    /// Number of the period of [`EPOCH_DAYS`] since 1970 (UTC).
     pub number: u64,
 }
 
 impl Epoch {
-    /// The epoch of keys that are made at a time, 1970 at the earliest. It follows from the clock of who makes them, so
-    /// that nobody chooses it; where that clock is wrong, the key is served alone.
+    /// Returns the epoch of keys that are made at a time (1970 at the earliest). The maker's clock determines it, so
+    /// nobody chooses it. If that clock is wrong, the key is processed alone.
     #[must_use]
     pub fn at(board: [u8; 16], time: SystemTime) -> Self {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
@@ -29,13 +29,13 @@ impl Epoch {
         }
     }
 
-    /// The seed of the masks of a parameter set's keys.
+    /// Returns the seed of the masks of a parameter set's keys.
     #[must_use]
     pub fn masks(&self, set: &str) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_derive_key("omr shared masks v1");
         hasher.update(&self.board);
         hasher.update(&self.number.to_le_bytes());
-        // Of any length: it comes last.
+        // The name has any length, so it comes last.
         hasher.update(set.as_bytes());
         *hasher.finalize().as_bytes()
     }

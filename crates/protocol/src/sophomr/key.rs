@@ -1,4 +1,4 @@
-//! The key of SophOMR's detector and its file.
+//! The key of SophOMR's detector and its file format.
 //!
 //! # File
 //!
@@ -142,7 +142,7 @@ use omr_ring::{Automorphism, Basis, Eval, Poly, Ring};
 use omr_rlwe::{KeyShape, Masks, Rlwe, SharedKey, SharedRlwe, SwitchingKey};
 use std::io::Write;
 
-/// The parts of a detection key in the order of the file; the number is the mask's index.
+/// The parts of a detection key in the order of the file. A part's number is the index of its first mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Rotation by one slot, large ring.
@@ -151,13 +151,13 @@ pub enum Part {
     Giant,
     /// Rotation by a baby step of the transform that opens clues, large ring.
     Baby,
-    /// The encrypted clue secret, at one small prime; of an address with bound clues with its `w`.
+    /// The encrypted clue secret, at one small prime. For an address with bound clues it includes the encrypted `w`.
     Packing,
-    /// To the secret that packed clues are opened from.
+    /// The switching key to the secret with which packed clues are opened.
     Narrow,
     /// Relinearisation, large ring.
     Product,
-    /// To the small ring.
+    /// The switching key to the small ring.
     Descent,
     /// Rotation by one slot, small ring.
     Turn,
@@ -165,14 +165,14 @@ pub enum Part {
     Swap,
     /// `X -> X^(2^l + 1)`, small ring: merges packed ciphertexts.
     Merge(u32),
-    /// The encrypted secret that packed clues are opened from.
+    /// The encryption of the secret with which packed clues are opened.
     Secret,
-    /// To the ring of digests, with shared masks.
+    /// The switching key to the ring of digests, with shared masks.
     Final,
 }
 
 impl Part {
-    /// The parts of a key, in the order of the file.
+    /// Returns the parts of a key, in the order of the file.
     pub fn all(params: &Params) -> Vec<Part> {
         let mut parts = vec![
             Part::Step,
@@ -190,7 +190,7 @@ impl Part {
         parts
     }
 
-    /// The index of its masks.
+    /// Returns the index of the part's first mask.
     pub fn index(self) -> u64 {
         match self {
             Part::Step => 0,
@@ -208,7 +208,8 @@ impl Part {
         }
     }
 
-    /// Whether the part belongs to the stages from clues to opened clues, whose masks come from [`DetectionKey::masks`].
+    /// Returns whether the part belongs to the stages up to the opened clues, whose masks are derived from
+    /// [`DetectionKey::masks`].
     pub fn is_linear(self) -> bool {
         matches!(
             self,
@@ -216,12 +217,12 @@ impl Part {
         )
     }
 
-    /// The seed of its masks: `own`, or `masks` that recipients have in common.
+    /// Returns the seed of the part's masks: `own`, or `masks`, which several recipients may share.
     pub fn seed<'a>(self, own: &'a [u8; 32], masks: &'a [u8; 32]) -> &'a [u8; 32] {
         if self.is_linear() { masks } else { own }
     }
 
-    /// The automorphism it is for.
+    /// Returns the exponent of the automorphism of the part's Galois key, if it has one.
     pub fn exponent(self, params: &Params) -> Option<usize> {
         match self {
             Part::Step => Some(Automorphism::rotation(params.ring.n(), 1)),
@@ -240,7 +241,7 @@ impl Part {
         }
     }
 
-    /// Its ring and gadget; `None` where the part is no [`SwitchingKey`].
+    /// Returns the part's ring and gadget; no gadget if the part is no [`SwitchingKey`].
     pub fn shape(self, params: &Params) -> (&Ring, Option<&KeyShape>) {
         match self {
             Part::Step | Part::Baby => (&params.ring, Some(&params.step_shape)),
@@ -280,10 +281,10 @@ impl Part {
     }
 }
 
-/// Bytes of the two seeds at the head of a key's file.
+/// Length in bytes of the two seeds at the beginning of a key's file.
 const SEEDS_BYTES: u64 = 64;
 
-/// Values that packing takes off clues of a kind, beside the secret's.
+/// Returns the number of values beside the secret's coefficients that packing subtracts from clues of a kind.
 fn extra_of(clues: ClueKind) -> usize {
     match clues {
         ClueKind::Plain => 0,
@@ -291,7 +292,7 @@ fn extra_of(clues: ClueKind) -> usize {
     }
 }
 
-/// Levels of merging that any digest width may need.
+/// Returns the levels of merging that some width of digests may use.
 pub fn merge_levels(params: &RecipientParams) -> std::ops::RangeInclusive<u32> {
     omr_compress::merge_levels(params.small_n(), omr_compress::MIN_WIDTH)
 }
@@ -302,19 +303,19 @@ pub struct OpeningKey {
     pub baby: GaloisKey,
     /// The encrypted clue secret.
     pub packing: PackingKey,
-    /// To the secret that packed clues are opened from.
+    /// The switching key to the secret with which packed clues are opened.
     pub narrow: NarrowKey,
 }
 
-/// The encrypted secret that packed clues are opened from, at level 0.
+/// The encryption, at level 0, of the secret with which packed clues are opened.
 pub struct EncryptedSecret {
     body: Poly<Eval>,
-    /// The one mask.
+    /// The ciphertext's only mask.
     masks: Masks,
 }
 
 impl EncryptedSecret {
-    /// As a ciphertext.
+    /// Returns the encryption as a ciphertext.
     pub fn to_ciphertext(&self) -> Ciphertext {
         let pair = Rlwe::new(self.body.clone(), self.masks[0].clone());
         Ciphertext::new(pair, 0, 1)
@@ -327,7 +328,9 @@ impl EncryptedSecret {
         }
     }
 
-    /// Those of one or more recipients, whose masks come from one seed. Panics: without any.
+    /// Combines the encryptions of one or more recipients whose masks have one seed.
+    ///
+    /// Panics: if there is none.
     pub fn together(secrets: &[&Self]) -> SharedRlwe<Eval> {
         SharedRlwe {
             mask: secrets[0].masks[0].clone(),
@@ -336,7 +339,7 @@ impl EncryptedSecret {
     }
 }
 
-/// Panics: of another scale than 1, or not relinearised.
+/// Panics: if the scale is not 1, or the ciphertext is not fresh.
 impl From<Ciphertext> for EncryptedSecret {
     fn from(ct: Ciphertext) -> Self {
         assert_eq!((ct.level(), ct.scale()), (0, 1), "a fresh encryption");
@@ -348,20 +351,20 @@ impl From<Ciphertext> for EncryptedSecret {
     }
 }
 
-/// What the detector needs: switching keys and an encrypted secret. It contains no secret in the clear.
+/// A detector's key: switching keys and an encrypted secret. It contains no secret in the clear.
 pub struct DetectionKey {
-    /// Names the key; unrelated to the address's name.
+    /// Random name of the key, unrelated to the address's name.
     pub id: [u8; 16],
-    /// The seed of the masks that are the recipient's own.
+    /// The seed of the recipient's own masks.
     pub seed: [u8; 32],
-    /// The seed of the masks up to the opened clues ([`Part::is_linear`]): recipients with the same one are served
-    /// together.
+    /// The seed of the masks of all stages up to the opened clues ([`Part::is_linear`]). A detector runs these stages
+    /// together for recipients with one seed.
     pub masks: [u8; 32],
     /// Rotation by one slot.
     pub step: GaloisKey,
     /// Rotation by a giant step.
     pub giant: GaloisKey,
-    /// Packing and opening.
+    /// The parts for packing and opening.
     pub opening: OpeningKey,
     /// Relinearisation.
     pub product: SwitchingKey,
@@ -379,11 +382,11 @@ pub struct DetectionKey {
     pub last: SharedKey,
 }
 
-/// The part of a detection key that finishes digests whose sums are made.
+/// The part of a detection key that turns sums into a digest.
 pub struct FinalKey {
-    /// Names the key.
+    /// Name of the key.
     pub id: [u8; 16],
-    /// To the ring of digests.
+    /// The switching key to the ring of digests.
     pub last: SharedKey,
 }
 
@@ -392,18 +395,18 @@ impl DetectionKey {
         FrameHeader::new(Kind::DetectionKey, params.name(), id)
     }
 
-    /// Bytes of the file's body of a key for clues of a kind.
+    /// Returns the length in bytes of the body of the file of a key for clues of a kind.
     pub fn body_bytes(params: &Params, clues: ClueKind) -> u64 {
         let parts = Part::all(params).into_iter();
         SEEDS_BYTES + parts.map(|part| part.bytes(params, clues)).sum::<u64>()
     }
 
-    /// Bytes of the whole file of a key for clues of a kind.
+    /// Returns the length in bytes of the whole file of a key for clues of a kind.
     pub fn file_bytes_of(params: &Params, clues: ClueKind) -> u64 {
         Self::header(params, [0; 16]).file_len(Self::body_bytes(params, clues))
     }
 
-    /// Which clues a detector with this key takes.
+    /// Returns the kind of clues that a detector with this key accepts.
     pub fn clues(&self) -> ClueKind {
         if self.opening.packing.extra() > 0 {
             ClueKind::Bound
@@ -412,7 +415,7 @@ impl DetectionKey {
         }
     }
 
-    /// The key whose parts of the large ring lie where the polynomials of `ring` do.
+    /// Returns the key with its parts of the large ring in the memory of `ring`'s polynomials.
     #[must_use]
     pub fn moved_to(self, ring: &Ring) -> Self {
         Self {
@@ -429,7 +432,7 @@ impl DetectionKey {
         }
     }
 
-    /// Those that compression takes.
+    /// Returns the keys that compression uses.
     pub fn compression(&self, params: &Params) -> Keys<'_> {
         Keys {
             turn: &self.turn,
@@ -440,7 +443,7 @@ impl DetectionKey {
         }
     }
 
-    /// Bytes of the whole file.
+    /// Returns the length in bytes of the whole file.
     pub fn file_bytes(&self, params: &Params) -> u64 {
         Self::file_bytes_of(params, self.clues())
     }
@@ -465,7 +468,7 @@ impl DetectionKey {
         }
     }
 
-    /// Writes the file: the seeds, then the bodies at their exact width.
+    /// Writes the file: the seeds, then the bodies with their exact number of bits.
     ///
     /// Errors: those of the writer.
     pub fn write(&self, params: &Params, out: impl Write) -> Result<(), DetectionKeyError> {
@@ -475,18 +478,19 @@ impl DetectionKey {
         })
     }
 
-    /// Writes the file of a key whose bodies are made as they are written: `each` gives those of a part to what writes
-    /// them. Arguments as of [`DetectionKey::from_bodies`].
+    /// Writes the file of a key whose bodies are made while they are written: `each` passes the bodies of a part to the
+    /// given function. The seeds are those of [`DetectionKey::from_bodies`].
     ///
-    /// Errors: those of the writer; `BodyLength` where `each` gives too few or too many.
+    /// Errors: those of the writer; `BodyLength` if `each` passes too few or too many.
     pub fn write_bodies(
         params: &Params,
         id: [u8; 16],
-        [seed, masks]: [[u8; 32]; 2],
+        seeds: [[u8; 32]; 2],
         clues: ClueKind,
         out: impl Write,
         mut each: impl FnMut(Part, &mut WriteBody) -> Result<(), DetectionKeyError>,
     ) -> Result<(), DetectionKeyError> {
+        let [seed, masks] = seeds;
         let bytes = Self::body_bytes(params, clues);
         let mut frame = FrameWriter::new(out, &Self::header(params, id), bytes)?;
         frame.write_all(&seed)?;

@@ -24,23 +24,23 @@ use omr_ring::Kernels;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A checked parameter set with its rings, moduli and key shapes. It stands where [`Rings`] or [`RecipientParams`], parts
-/// of it, are asked for.
+/// A checked parameter set of SophOMR with its rings, moduli and key shapes. It dereferences to [`Rings`], which are a
+/// part of it.
 pub struct Params {
     spec: ParamsSpec,
     rings: Rings,
-    /// Clues as the detector takes them.
+    /// Parameters of the clues that the detector accepts.
     pub clue: Arc<ClueParams>,
     /// Packing and opening of clues.
     pub opening: Opening,
-    /// Masks that several detection keys in memory have.
+    /// Masks that several detection keys in memory share.
     pub(super) kept_masks: KeptMasks,
 }
 
 impl Params {
-    /// SophOMR's part of the published set of this name, on the best kernels of this CPU.
+    /// Returns SophOMR's part of the published set of this name, on the best kernels of this CPU.
     ///
-    /// Errors: `Unknown`; `NoEngine` where the set has no SophOMR.
+    /// Errors: `Unknown`; `NoEngine` if the set has no SophOMR.
     pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
         let spec = SetSpec::named(name)?.into_sophomr()?;
         Ok(Arc::new(Self::new(spec, Kernels::detect())?))
@@ -48,7 +48,7 @@ impl Params {
 
     /// Checks a specification and derives its modulus chain from the noise model.
     ///
-    /// Errors: dimensions that do not fit; keys or clues below 128 bits, unless the set is marked insecure.
+    /// Errors: dimensions that do not fit; keys or clues below 128 bits of security, unless the set is marked insecure.
     pub fn new(spec: ParamsSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
         spec.check()?;
         let rings = Rings::new(&spec.rings(), &spec.front_end()?, kernels)?;
@@ -62,23 +62,23 @@ impl Params {
         })
     }
 
-    /// For each kind of key: ring dimension, weight of the fixed-weight secret (`None`: uniform
-    /// ternary) and log2 of the modulus of its RLWE samples.
+    /// Returns for each kind of key: ring dimension, weight of the fixed-weight secret (`None`: uniform ternary) and
+    /// log2 of the modulus of its RLWE samples.
     pub fn key_moduli(&self) -> Vec<(usize, Option<usize>, f64)> {
         self.rings.key_moduli(self.spec.weight)
     }
 
-    /// The specification.
+    /// Returns the specification.
     pub fn spec(&self) -> &ParamsSpec {
         &self.spec
     }
 
-    /// The residue b, in every coordinate, of a slot without a clue: with `a = 0` it is impertinent.
+    /// Returns the residue b, for every coordinate, of a slot without a clue. With `a = 0` it is impertinent.
     pub fn nobody(&self) -> u32 {
         (self.spec.clue.modulus() / 2) as u32
     }
 
-    /// Slots of a baby step and of a giant step of the transform that opens clues.
+    /// Returns the number of slots of a baby step and of a giant step of the transform that opens clues.
     pub fn transform_steps(&self) -> [usize; 2] {
         self.opening.transform_steps()
     }

@@ -1,4 +1,4 @@
-//! Parts of a digest: the packed sums of some of its batches, which add up.
+//! Partial digests: the packed sums of some batches of a digest, which are added to the sums of all others.
 //!
 //! A frame of kind 16 with the digest's key id. Its body is
 //!
@@ -22,86 +22,87 @@ use omr_rlwe::Rlwe;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Parts that do not make up a digest.
+/// An error of partial digests that do not belong together.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartialError {
-    /// A part of another digest: which of its properties differs.
+    /// The two parts belong to different digests.
     #[error("expected a part of the digest with {what} {}, found one with {}", .of.expected, .of.found)]
     Other {
-        /// The property.
+        /// The property in which they differ.
         what: &'static str,
-        /// Its value in both.
+        /// The values of the property.
         of: Mismatch<String>,
     },
-    /// A batch that both parts cover.
+    /// Both parts cover this batch.
     #[error("expected parts that share no batch, found batch {0} in both")]
     Overlap(usize),
-    /// A batch that no part covers.
+    /// No part covers this batch.
     #[error("expected parts of all {batches} batches, found none of batch {batch}")]
     Missing {
-        /// The first one.
+        /// The first missing batch.
         batch: usize,
-        /// All of the digest.
+        /// Number of batches of the digest.
         batches: usize,
     },
-    /// Batches that are none of the digest's, or not in order.
+    /// The batches are not all of the digest, or not in order.
     #[error("expected batches of {} in order, found {}..{}", .0.expected, .0.found.start, .0.found.end)]
     Batches(Mismatch<usize, Range<usize>>),
-    /// What a digest's header says.
+    /// The header is wrong.
     #[error(transparent)]
     Digest(#[from] DigestError),
-    /// A residue that is not below its prime.
+    /// A residue is not below its prime.
     #[error("expected residues of sums below {}, found {}", .0.expected, .0.found)]
     Residue(Mismatch<u64>),
-    /// The file around it.
+    /// The frame of the file is wrong.
     #[error(transparent)]
     Frame(#[from] frame::FrameError),
 }
 
-/// The packed sums of some batches of a digest, in the small ring. Those of disjoint batches add up, in any order, to
-/// those of the whole digest. Every batch is packed by itself: the digest's bytes do not depend on how it was split.
+/// The packed sums of some batches of a digest, in the small ring. The sums of disjoint batches, added in any order,
+/// are those of the whole digest. Every batch is packed separately, so the digest's bytes do not depend on how it was
+/// split.
 #[derive(Clone, Debug)]
 pub struct Partial {
     header: DigestHeader,
-    /// Those covered: ranges that neither meet nor touch, ascending.
+    /// The covered batches as ascending ranges with gaps between them.
     batches: Vec<Range<usize>>,
-    /// Of each group with batches covered, one ciphertext for each part of a group.
+    /// For each group with covered batches, one ciphertext for each part of the group.
     sums: BTreeMap<usize, Vec<Rlwe>>,
 }
 
 impl Partial {
-    /// The sums of `batches`, group by group.
+    /// Makes the partial digest with the sums of `batches`, group by group.
     ///
-    /// Panics: without batches; unless there are the sums of every group that has some of them, and of no other.
+    /// Panics: if there are no batches, or if `sums` does not have exactly the groups of these batches.
     pub fn new(
         header: DigestHeader,
         batches: Range<usize>,
         sums: BTreeMap<usize, Vec<Rlwe>>,
     ) -> Self {
-        let batches = vec![batches];
-        let groups = groups_of(&header.plan, &batches);
+        let ranges = vec![batches];
+        let groups = groups_of(&header.plan, &ranges);
         let parts = header.plan.sums().parts();
         assert!(sums.keys().eq(&groups), "the sums of all groups");
-        assert!(sums.values().all(|sums| sums.len() == parts), "all parts");
+        assert!(sums.values().all(|group| group.len() == parts), "all parts");
         Self {
             header,
-            batches,
+            batches: ranges,
             sums,
         }
     }
 
-    /// Of the digest that it is a part of.
+    /// Returns the header of the digest.
     pub fn header(&self) -> &DigestHeader {
         &self.header
     }
 
-    /// The batches that it covers, ascending.
+    /// Returns the covered batches, in ascending order.
     pub fn batches(&self) -> &[Range<usize>] {
         &self.batches
     }
 
-    /// The sums of each group with batches covered.
+    /// Returns the sums of each group with covered batches.
     pub fn sums(&self) -> &BTreeMap<usize, Vec<Rlwe>> {
         &self.sums
     }
@@ -118,9 +119,9 @@ impl Partial {
         }
     }
 
-    /// Adds another part of the same digest.
+    /// Adds another part of the digest.
     ///
-    /// Errors: `Other`; `Overlap`. Nothing is added then.
+    /// Errors: `Other`, `Overlap`; nothing is added then.
     pub fn merge(&mut self, params: &Params, other: &Self) -> Result<(), PartialError> {
         self.check_same(other)?;
         let batches = merged(&self.batches, &other.batches)?;
@@ -138,9 +139,11 @@ impl Partial {
         Ok(())
     }
 
+    /// Checks that both parts belong to one digest.
+    ///
     /// Errors: `Other`.
     fn check_same(&self, other: &Self) -> Result<(), PartialError> {
-        let told = |header: &DigestHeader| {
+        let properties = |header: &DigestHeader| {
             let (plan, range) = (&header.plan, header.plan.range());
             [
                 ("key", hex(&header.key_id)),
@@ -156,8 +159,9 @@ impl Partial {
                 ("seed", hex(&header.seed)),
             ]
         };
-        for ((what, expected), (_, found)) in
-            told(&self.header).into_iter().zip(told(&other.header))
+        for ((what, expected), (_, found)) in properties(&self.header)
+            .into_iter()
+            .zip(properties(&other.header))
         {
             if expected != found {
                 let of = Mismatch::new(expected, found);
@@ -167,15 +171,15 @@ impl Partial {
         Ok(())
     }
 
-    /// The file: the header of a digest, `u32` number of ranges of batches, each as two `u32`, then the ciphertexts of
-    /// every group with batches in them, body and mask at their exact width.
+    /// Returns the file: the header of a digest, `u32` number of ranges of batches, each range as two `u32`, then the
+    /// ciphertexts of every group with covered batches, body and mask with their exact number of bits.
     ///
     /// Errors: those of the frame.
     pub fn to_bytes(&self, params: &Params) -> Result<Vec<u8>, PartialError> {
         let request = self.header.plan.request();
         let scheme = Scheme::sophomr(request.payload_bytes.is_some());
         let fingerprints = self.header.plan.has_fingerprints();
-        let mut body = self.header.encode((scheme, fingerprints), request);
+        let mut body = self.header.encode(scheme, fingerprints, request);
         body.extend((self.batches.len() as u32).to_le_bytes());
         for range in &self.batches {
             body.extend((range.start as u32).to_le_bytes());
@@ -190,7 +194,7 @@ impl Partial {
         Ok(frame::write_frame_vec(&header, &body)?)
     }
 
-    /// Reads the file.
+    /// Reads the file of a partial digest.
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters), `Digest`, `Batches`, `Residue`.
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self, PartialError> {
@@ -229,12 +233,12 @@ fn length(expected: u64, found: usize) -> PartialError {
 fn residue(error: DetectionKeyError) -> PartialError {
     match error {
         DetectionKeyError::Residue(found) => PartialError::Residue(found),
-        DetectionKeyError::Frame(error) => error.into(),
+        DetectionKeyError::Frame(frame) => frame.into(),
         other => unreachable!("{other}: lengths were checked"),
     }
 }
 
-/// Ranges of batches in the form of [`Partial`]. `all`: bytes of the body.
+/// Reads ranges of batches in the form of [`Partial`] from `rest`, the end of a body of `all` bytes.
 ///
 /// Errors: `Digest`, `Batches`.
 fn read_batches(
@@ -244,8 +248,8 @@ fn read_batches(
 ) -> Result<Vec<Range<usize>>, PartialError> {
     let before = (all - rest.len()) as u64;
     let short = || length(before + 4, all);
-    let (count, after) = rest.split_first_chunk::<4>().ok_or_else(short)?;
-    let count = u32::from_le_bytes(*count);
+    let (count_bytes, after) = rest.split_first_chunk::<4>().ok_or_else(short)?;
+    let count = u32::from_le_bytes(*count_bytes);
     let len = 8 * u64::from(count);
     let missing = || length(before + 4 + len, all);
     let split = after.split_at_checked(usize::try_from(len).map_err(|_| missing())?);
@@ -268,13 +272,13 @@ fn read_batches(
     }
 }
 
-/// The groups that have some of these batches.
+/// Returns the groups with some of these batches.
 fn groups_of(plan: &DigestPlan, batches: &[Range<usize>]) -> BTreeSet<usize> {
     let groups = |range: &Range<usize>| plan.group_of(range.start)..=plan.group_of(range.end - 1);
     batches.iter().flat_map(groups).collect()
 }
 
-/// The union of two lists of ranges, in the form of [`Partial`].
+/// Returns the union of two lists of ranges, in the form of [`Partial`].
 ///
 /// Errors: `Overlap`.
 fn merged(

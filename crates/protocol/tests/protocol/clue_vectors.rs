@@ -1,4 +1,4 @@
-//! Clues against plain integers, byte by byte: `reference/clue.py`.
+//! Comparison of clues, byte by byte, with `reference/clue.py`, which computes them in plain integers.
 
 use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed, offset};
 use omr_protocol::sophomr::Params;
@@ -29,11 +29,11 @@ fn bytes(hex: &Value) -> Vec<u8> {
         .collect()
 }
 
-/// The arithmetic of clues on this crate's parameters.
+/// The arithmetic of clues with this crate's parameters.
 struct Arithmetic<'a>(&'a Params);
 
 impl Arithmetic<'_> {
-    /// The product of a key and small coefficients, modulo the modulus of clues.
+    /// Returns the product of a key and small coefficients, modulo the modulus of clues.
     fn product(&self, key: Vec<u64>, small: &[i64]) -> Vec<u64> {
         let ring = &self.0.clue.ring;
         let mut product = ring.forward(Poly::from_rows(ring.n(), &ring.everything(), key));
@@ -42,13 +42,13 @@ impl Arithmetic<'_> {
         ring.inverse(product).row(0).to_vec()
     }
 
-    /// What a product is posted as.
+    /// Returns the product in the posted form.
     fn posted(&self, product: &[u64]) -> Vec<u32> {
         let spec = self.0.clue.spec();
         product.iter().map(|&x| spec.posted(x)).collect()
     }
 
-    /// The distances of a clue from a secret, in halves of a residue.
+    /// Returns the distances of a clue from a secret, in halves of a residue.
     fn distances(&self, clue: &Clue, s: &[i64]) -> Vec<i64> {
         let (spec, q) = (self.0.clue.spec(), self.0.clue.q().value() as i64);
         assert_eq!(spec.modulus() as i64, 2 * q);
@@ -67,7 +67,8 @@ impl Arithmetic<'_> {
         clue.b.iter().enumerate().map(distance).collect()
     }
 
-    /// Whether the window polynomial, by which the detector decides, is zero at every distance in residues modulo p.
+    /// Returns whether the window polynomial, by which the detector decides, is zero at every distance in residues
+    /// modulo p.
     fn pertinent(&self, d: &[i64]) -> bool {
         let p = self.0.p();
         let modulus = self.0.clue.spec().modulus() as f64;

@@ -4,19 +4,19 @@ use omr_protocol::params::{SOPHOMR, SetSpec};
 use omr_protocol::sophomr::{Outline, Params, ParamsSpec};
 use omr_ring::{Basis, Kernels};
 
-/// The default set.
+/// Returns the specification of the default set for SophOMR.
 fn packed() -> ParamsSpec {
     let set = SetSpec::named(SOPHOMR).unwrap();
     set.sophomr.expect("a set with SophOMR")
 }
 
-/// The tiny set for tests.
+/// Returns the specification of the tiny set for tests.
 fn tiny() -> ParamsSpec {
     let set = SetSpec::named("insecure-tiny-v4").unwrap();
     set.sophomr.expect("a set with SophOMR")
 }
 
-/// Limbs of each level from the first down, whose moduli drop what they must and not much more.
+/// Returns the number of limbs of each level from the first down. Moduli drop what they must and little more.
 fn limbs(params: &Params) -> Vec<usize> {
     let chain = &params.chain;
     let log2 = |level: usize| chain.log2(&params.ring, level);
@@ -44,10 +44,10 @@ fn limbs(params: &Params) -> Vec<usize> {
 fn levels_of_packed_clues_have_few_primes() {
     let params = Params::new(packed(), Kernels::detect()).unwrap();
     let limbs = limbs(&params);
-    // One prime a level made 29 at first, 434 in all.
+    // With one prime a level there would be 29 limbs at first and 434 in all.
     assert_eq!((limbs.len(), limbs[0], limbs[27]), (28, 23, 2));
     assert_eq!(limbs.iter().sum::<usize>(), 351);
-    // The key's primes are those of the first level and one that is not there.
+    // The key's primes are those of the first level and one that it lacks.
     let digits = params.product_shape.digits().iter();
     let key: f64 = digits.map(|digit| params.ring.log2(digit)).sum();
     assert!(key < params.chain.log2(&params.ring, 1) + 25.0);
@@ -61,7 +61,7 @@ fn levels_of_tests_have_few_primes() {
     assert_eq!(limbs.iter().sum::<usize>(), 317);
 }
 
-/// In every level that has it, a limb of the relinearisation key.
+/// Every prime of every level is one of the relinearisation key's modulus.
 #[test]
 fn keys_have_all_primes_of_levels() {
     for spec in [packed(), tiny()] {
@@ -76,7 +76,7 @@ fn keys_have_all_primes_of_levels() {
     }
 }
 
-/// Their noise, and that of the gadget, stays 20 bits below that of a product.
+/// The noise of the keys and of their gadgets stays 20 bits below that of a product.
 #[test]
 fn lowered_keys_have_enough_special_primes() {
     for (spec, special) in [(packed(), [7, 4]), (tiny(), [7, 4])] {

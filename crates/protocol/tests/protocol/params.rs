@@ -1,4 +1,4 @@
-//! Published parameter sets keep what they promise; weaker ones are refused.
+//! Tests that published parameter sets have the stated properties, and that weaker sets are refused.
 
 use omr_errors::Mismatch;
 use omr_protocol::instantomr::{InstantParams, InstantPlan, InstantSpec};
@@ -38,8 +38,8 @@ fn refused(spec: ParamsSpec) -> ParamsError {
 }
 
 #[test]
-fn unknown_names_are_told_the_known_ones() {
-    // Sets of version 1 were never released: unknown like any other.
+fn unknown_names_are_answered_with_the_known_ones() {
+    // Sets of version 1 were never released, so they are unknown.
     for name in ["sophomr-v0", "sophomr-v1", "insecure-tiny-v1"] {
         let error = Params::named(name).err().unwrap();
         assert!(matches!(&error, ParamsError::Unknown(Mismatch { found, .. }) if found == name));
@@ -60,7 +60,7 @@ fn error_rates() {
         "{}",
         spec.false_positive_log2()
     );
-    // A much narrower window breaks the one, a much wider one the other.
+    // A much narrower window misses too many messages, a much wider one has too many false positives.
     let with_range = |range| {
         let mut spec = default_spec();
         spec.range = range;
@@ -107,7 +107,7 @@ fn the_largest_moduli_of_detection_keys_are_the_stated_ones() {
     }
 }
 
-/// The recipient multiplies a mask by her ternary secret modulo one prime and reads it exactly.
+/// The recipient multiplies a mask by a ternary secret modulo one prime, with an exact result.
 #[test]
 fn masks_fit_the_decoding_prime() {
     for spec in ParamsSpec::published() {
@@ -155,7 +155,8 @@ fn weakened_sets_are_refused() {
     }
 }
 
-/// What `check_security` goes by is what the script prints, row by row. Its rows name a modulus where it is not p.
+/// The estimates of `check_security` are those that the script prints, row by row. Its rows name a modulus unless it is
+/// p.
 #[test]
 fn estimates_are_those_of_the_script() {
     let text = include_str!("../../../../testdata/security/clues.json");
@@ -175,7 +176,7 @@ fn estimates_are_those_of_the_script() {
     assert_eq!(rows, CLUE_ESTIMATES.iter().map(row).collect::<Vec<_>>());
 }
 
-/// Clue secrets, senders' randomness and errors that are too easy, in either engine's parameters.
+/// Clue secrets, senders' randomness and errors that are too weak, in the parameters of either engine.
 #[test]
 fn weak_clues_are_refused() {
     let clue = ClueSpec {
@@ -231,7 +232,7 @@ fn weak_clues_are_refused() {
             0.0,
         ),
     ];
-    for (clue, secret, weight, sigma, told, least) in weak {
+    for (clue, secret, weight, sigma, weak_part, least) in weak {
         let clue = ClueSpec {
             secret,
             weight,
@@ -239,7 +240,7 @@ fn weak_clues_are_refused() {
             ..clue
         };
         let mut errors = vec![clue.check_security().unwrap_err()];
-        // A ternary secret does not fit InstantOMR in the first place.
+        // A ternary secret does not fit InstantOMR.
         if let SecretSpec::Blocks { .. } = clue.secret {
             let set = SetSpec {
                 clue,
@@ -250,10 +251,10 @@ fn weak_clues_are_refused() {
         }
         for error in errors {
             let ParamsError::WeakClue { part, found } = error else {
-                panic!("{told}: {error}");
+                panic!("{weak_part}: {error}");
             };
             assert!(
-                part.contains(told) && (least..128.0).contains(&found),
+                part.contains(weak_part) && (least..128.0).contains(&found),
                 "{part} {found}"
             );
         }
@@ -406,12 +407,12 @@ fn published_primes_are_those_of_the_wire_format() {
     }
 }
 
-/// Missed messages, false positives, and wrong coefficients of a full group's digest.
+/// Rates of missed messages, of false positives, and of wrong coefficients of a full group's digest.
 #[test]
 fn rates_of_sets_with_instantomr() {
     for name in ["hybrid-v4", "instantomr-v2"] {
         let params = InstantParams::named(name).unwrap();
-        // The least window that misses rarely enough, in what clues are rounded to.
+        // The least window that misses rarely enough, in the unit that clues are rounded to.
         let half = params.spec().half;
         let grid = (2 * params.ring.n() as u64).min(params.clue.spec().modulus());
         let unit = (2 * params.ring.n() as u64 / grid) as u32;
@@ -441,8 +442,8 @@ fn rates_of_sets_with_instantomr() {
     }
 }
 
-/// A group with messages in double precision is no noisier than a full one without any, whatever its length;
-/// with a few more it would be.
+/// A group with messages in double precision is no noisier than a full group without any, whatever its length; with a
+/// few more it would be.
 #[test]
 fn double_precision_keeps_to_the_noise_of_a_full_group() {
     for (name, all) in [("hybrid-v4", 1407), ("instantomr-v2", 437)] {
@@ -459,12 +460,12 @@ fn double_precision_keeps_to_the_noise_of_a_full_group() {
         assert_eq!(params.in_double_precision(group), 0);
         assert_eq!(params.in_double_precision(u64::MAX), 0);
     }
-    // What the hybrid scheme leaves to InstantOMR.
+    // The number of messages that the hybrid scheme leaves to InstantOMR.
     let params = InstantParams::named("hybrid-v4").unwrap();
     assert_eq!(params.in_double_precision(1024), 1024);
 }
 
-/// Of sets with exact counters: how rarely a sum of a full group is wrong, which contradicts the others.
+/// Sums of a full group of sets with exact counters are rarely wrong; a wrong sum contradicts the others.
 #[test]
 fn large_bounds_of_counted_sets_do_not_fail() {
     for name in ["hybrid-v4", "instantomr-v2"] {
@@ -475,7 +476,7 @@ fn large_bounds_of_counted_sets_do_not_fail() {
             let plan = plan.for_clues(ClueKind::Bound);
             let failure = params.failure_log2(plan.sums());
             assert!(failure <= limit, "{name}, bound {bound}: 2^{failure}");
-            // Counters of a default request take no product more.
+            // Counters of a default request need no additional product.
             if bound == 50 {
                 let codes: usize = plan.code_sums().iter().sum();
                 assert_eq!(plan.parts_of_group(), codes.div_ceil(params.ring.n()));

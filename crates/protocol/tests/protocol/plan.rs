@@ -1,4 +1,4 @@
-//! The shape of digests, up to the last index there is.
+//! Tests of the shape of digests, up to the last index.
 
 use omr_errors::Mismatch;
 use omr_protocol::params::SetSpec;
@@ -60,7 +60,7 @@ fn bounds_and_payloads_have_limits() {
     assert!(new(MAX_BOUND, Some(MAX_PAYLOAD_BYTES)).is_ok());
 }
 
-/// What a set's engines serve, and nothing else, passes the check that every room uses.
+/// The check of bounds accepts what the engines of a set support, and nothing else.
 #[test]
 fn sets_and_schemes_have_limits() {
     let named = |name| SetSpec::named(name).unwrap();

@@ -9,7 +9,7 @@ use crate::sets::set;
 use omr_protocol::ParamSet;
 use omr_remote::v1::{self, FailRequest, LeaseRequest, Part, RenewRequest};
 use omr_remote::{RemoteError, random_id};
-use omr_worker::{Hired, read_part};
+use omr_worker::{Handshake, read_part};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyRange};
@@ -46,16 +46,16 @@ impl Leases {
         ca: Option<PathBuf>,
     ) -> PyResult<Self> {
         let client = Client::new(url, Some(token), ca)?;
-        let hired = run(py, &None, None, |watch| {
+        let answered = run(py, &None, None, |watch| {
             // What suits the server is asked once; calls are made again where the network fails.
-            let hired = Hired::by(&client.inner, name, "");
-            client.wait(watch, async { Ok(hired.await) })
+            let asked = Handshake::with(&client.inner, name, "");
+            client.wait(watch, async { Ok(asked.await) })
         })?;
-        let hired = hired.map_err(Fault::from)?;
+        let handshake = answered.map_err(Fault::from)?;
         Ok(Self {
             client,
-            set: set(hired.set.name())?,
-            request: hired.request,
+            set: set(handshake.set.name())?,
+            request: handshake.request,
         })
     }
 

@@ -155,7 +155,7 @@ impl Maker {
                 if parts.is_empty() {
                     Err(Failure::Stopped)
                 } else {
-                    worker.finish(&self.pool, (&unit.unit, job), parts, &mut hot.keys)
+                    worker.finish(&self.pool, &unit.unit, job, parts, &mut hot.keys)
                 }
             };
             let made: Vec<_> = jobs.map(finish).collect();

@@ -6,7 +6,7 @@ use crate::sets::set;
 use omr_protocol::{ParamSet, hex};
 use omr_remote::v1;
 use omr_runner::KeyRef;
-use omr_worker::Told;
+use omr_worker::LeasedUnit;
 use prost::Message;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -104,7 +104,7 @@ impl Unit {
 impl Unit {
     /// Errors: `Remote` for one that makes no sense.
     pub(super) fn new(set: Arc<ParamSet>, told: v1::WorkUnit) -> Result<Self, Fault> {
-        let Told { unit, clue_bytes } = Told::parse(&told, &set)?;
+        let LeasedUnit { unit, clue_bytes } = LeasedUnit::parse(&told, &set)?;
         Ok(Self {
             set,
             unit,

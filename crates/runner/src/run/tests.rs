@@ -1,4 +1,4 @@
-//! What runs do when there is nothing to do, and when something breaks.
+//! Tests of runs without work and of runs that fail.
 
 use super::*;
 use crate::{KeyError, KeyRef};
@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Hands out nothing, so many times.
+/// A source of units that has none for a number of requests, and then ends.
 struct Idle(AtomicUsize);
 
 impl Leases for Idle {

@@ -49,7 +49,7 @@ fn a_card_that_fails_makes_no_digest_and_then_the_right_one() {
         assert!(matches!(failed, DetectorError::Engine { .. }), "{failed}");
         let message = failed.to_string();
         assert!(
-            message.ends_with("found a card that was told to fail"),
+            message.ends_with("found a card that was set to fail"),
             "{message}"
         );
     }
@@ -164,7 +164,7 @@ fn a_worker_repeats_what_a_card_failed_at() {
             panic!("{refused:?}");
         };
         assert!(
-            message.ends_with("found a card that was told to fail"),
+            message.ends_with("found a card that was set to fail"),
             "{message}"
         );
     }

@@ -11,7 +11,7 @@ use omr_detector::instantomr::{InstantDetector, Session};
 use omr_detector::{DetectorError, Progress, Quiet};
 use omr_lab::measure::MessageBench;
 use omr_protocol::instantomr::InstantKey;
-use omr_protocol::{ClueKind, EngineKind, ParamSet, Request, Scheme, Sealing};
+use omr_protocol::{ClueKind, EngineKind, ParamSet, Request, Sealing};
 use rand_core::SeedableRng;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -149,7 +149,7 @@ fn where_a_card_fails_the_processor_goes_on_with_the_same_bytes() {
         assert!(matches!(failed, DetectorError::Engine { .. }), "{failed}");
         let message = failed.to_string();
         assert!(
-            message.ends_with("found a card that was told to fail"),
+            message.ends_with("found a card that was set to fail"),
             "{message}"
         );
         assert_eq!(away.next(), 10);
@@ -178,7 +178,7 @@ fn answers_are_those_of_the_processor() {
             sealing: Sealing::None,
             seed: [8; 32],
         };
-        detector.answer(Scheme::Instantomr, task, &Quiet)
+        detector.answer(task, &Quiet)
     };
     let here = answer(two.here.detector.clone()).unwrap();
     let found = answer(away.clone()).unwrap();

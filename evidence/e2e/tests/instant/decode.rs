@@ -92,7 +92,7 @@ fn unusable_clues_are_counted_and_disturb_nothing() {
 
 /// Plain clues are not bound.
 fn plain() -> BoundTo<'static> {
-    BoundTo::new((&[0; 16], &[0; 32]), &[], 0, None).unwrap()
+    BoundTo::new(&[0; 16], &[0; 32], &[], 0, None).unwrap()
 }
 
 #[test]

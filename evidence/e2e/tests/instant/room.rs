@@ -6,7 +6,7 @@ use omr_detector::engine::{Loaded, Task};
 use omr_detector::instantomr::Session;
 use omr_detector::{DetectorError, Quiet};
 use omr_protocol::instantomr::{InstantDigest, InstantParams, SessionError, SessionFile};
-use omr_protocol::{Mismatch, Request, Response, Scheme, Sealing};
+use omr_protocol::{Mismatch, Request, Response, Sealing};
 use proptest::prelude::*;
 
 fn session(world: &World, start: u64, room: u64) -> Session {
@@ -165,6 +165,6 @@ fn answers_are_those_of_sessions_with_room() {
         seed: [8; 32],
     };
     let detector = world.detector.clone();
-    let answer = detector.answer(Scheme::Instantomr, task, &Quiet).unwrap();
+    let answer = detector.answer(task, &Quiet).unwrap();
     assert_eq!(answer.response, Response::Instantomr(session.digest()));
 }

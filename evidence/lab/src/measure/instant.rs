@@ -80,7 +80,7 @@ impl Fixture {
             seed,
         };
         let detector = self.detector.clone();
-        let answer = detector.answer(self.setting.scheme, task, progress)?;
+        let answer = detector.answer(task, progress)?;
         let Response::Instantomr(digest) = answer.response else {
             unreachable!("InstantOMR's own digests");
         };

@@ -33,8 +33,7 @@ impl LweParams {
     ///
     /// Errors: `Length`, `Kind`, `Params`, `Coordinate`, `Frame` (non-zero padding).
     pub fn clue_from_bytes(&self, bytes: &[u8]) -> Result<Clue, ClueError> {
-        let set = (self.name(), self.tag());
-        check_head(bytes, PLAIN, set, self.clue_bytes())?;
+        check_head(bytes, PLAIN, self.name(), self.tag(), self.clue_bytes())?;
         let spec = self.spec();
         let mut a = vec![0; spec.n + spec.coordinates];
         read_residues(spec.q.into(), &bytes[5..], &mut a)?;

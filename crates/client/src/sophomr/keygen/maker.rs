@@ -1,4 +1,4 @@
-//! The bodies of a detection key, made part by part.
+//! Making the bodies of a detection key, part by part.
 
 use crate::digest_secret::DigestSecret;
 use crate::identity::public_random;
@@ -17,10 +17,10 @@ use rand_core::CryptoRng;
 use std::convert::Infallible;
 use zeroize::Zeroize;
 
-/// What takes a body.
+/// A function that receives a body.
 pub(super) type Take<'a, E> = dyn FnMut(Poly<Eval>) -> Result<(), E> + 'a;
 
-/// What a detection key hides.
+/// The secrets that a detection key encrypts.
 pub(super) struct Hidden<'a> {
     /// The clue secret.
     pub(super) clue: &'a [i64],
@@ -30,24 +30,25 @@ pub(super) struct Hidden<'a> {
     pub(super) digest: &'a DigestSecret,
 }
 
-/// Makes the bodies of a key, with fresh secrets of all rings but that of digests. They are wiped when it is dropped:
-/// nobody needs them again.
+/// A maker of the bodies of a key. It draws fresh secrets of all rings but that of digests, and wipes them when it is
+/// dropped: they are not needed again.
 pub(super) struct Maker<'a> {
     params: &'a Params,
     hidden: Hidden<'a>,
     /// The secret of packed clues.
     packing: ModuleSecret,
-    /// The secret that packed clues are opened from.
+    /// The secret with which packed clues are opened.
     sparse: ModuleSecret,
     large: Secret,
     small: Secret,
-    /// The seed of the recipient's own masks, and of those that keys may have in common.
+    /// The seed of the recipient's own masks, and the seed of those that several keys may share.
     seeds: [[u8; 32]; 2],
     rng: ChaCha20Rng,
 }
 
 impl<'a> Maker<'a> {
-    /// Takes the seed of the masks of an epoch, or draws one. Of `rng` 32 bytes are drawn, see [`KeyContent::generator`].
+    /// Uses `masks` as the seed of an epoch's masks, or draws one. All randomness is derived from 32 bytes of `rng`;
+    /// see [`KeyContent::generator`].
     pub(super) fn new(
         params: &'a Params,
         hidden: Hidden<'a>,
@@ -66,7 +67,7 @@ impl<'a> Maker<'a> {
         Self::drawn_from(params, hidden, masks, generator)
     }
 
-    /// Draws from a generator as it is: the same one must never serve a key with other masks.
+    /// Draws from a generator as it is. A generator must never be used again for a key with other masks.
     fn drawn_from(
         params: &'a Params,
         hidden: Hidden<'a>,
@@ -80,7 +81,7 @@ impl<'a> Maker<'a> {
         let packing = packing_secret(&params.opening, rng);
         let sparse = sparse_secret(&params.opening, rng);
         let seed = public_random(rng);
-        let masks = masks.unwrap_or_else(|| public_random(rng));
+        let shared_seed = masks.unwrap_or_else(|| public_random(rng));
         Self {
             params,
             hidden,
@@ -88,17 +89,17 @@ impl<'a> Maker<'a> {
             sparse,
             large,
             small,
-            seeds: [seed, masks],
+            seeds: [seed, shared_seed],
             rng: generator,
         }
     }
 
-    /// The seed of the recipient's own masks, and of those that keys may have in common.
+    /// Returns the seed of the recipient's own masks, and the seed of those that several keys may share.
     pub(super) fn seeds(&self) -> [[u8; 32]; 2] {
         self.seeds
     }
 
-    /// The whole key, and the large ring's secret, for measuring noise.
+    /// Makes the whole key; also returns the large ring's secret, for measurements of noise.
     pub(super) fn key(mut self, id: [u8; 16]) -> (DetectionKey, Secret) {
         let (params, seeds) = (self.params, self.seeds);
         let bodies = |part| -> Result<_, Infallible> {
@@ -114,7 +115,7 @@ impl<'a> Maker<'a> {
         (key, self.large)
     }
 
-    /// Makes the bodies of a part.
+    /// Makes the bodies of a part and passes each to `take`.
     ///
     /// Errors: those of `take`.
     pub(super) fn bodies<E>(&mut self, part: Part, take: &mut Take<'_, E>) -> Result<(), E> {
@@ -142,8 +143,9 @@ impl<'a> Maker<'a> {
                 take(body)
             }
             _ => {
-                let g = part.exponent(self.params);
-                let g = g.expect("all other parts are Galois keys");
+                let g = part
+                    .exponent(self.params)
+                    .expect("all other parts are Galois keys");
                 let (ring, shape, secret) = self.shape(part);
                 let s = secret.poly(ring, &shape.extended());
                 let preimage = GaloisKey::preimage(ring, &s, g);
@@ -191,13 +193,16 @@ impl<'a> Maker<'a> {
 
     fn packing<E>(&mut self, take: &mut Take<'_, E>) -> Result<(), E> {
         let (seed, index) = self.at(Part::Packing);
-        // Residues modulo q in the modulus of clues.
+        // The factor from residues modulo q to residues modulo the clues' modulus.
         let step = (self.params.spec().clue.modulus() / self.params.spec().clue.q) as i64;
         let offset = self
             .hidden
             .offset
-            .map(|offset| offset.map(|w| step * i64::from(w)));
-        let w = offset.as_ref().map_or(&[][..], |offset| offset);
+            .map(|residues| residues.map(|w| step * i64::from(w)));
+        let w: &[i64] = match &offset {
+            Some(scaled) => scaled,
+            None => &[],
+        };
         PackingKey::make_bodies(
             &self.params.opening,
             self.hidden.clue,
@@ -218,8 +223,8 @@ impl<'a> Maker<'a> {
 
     fn last(&mut self) -> SharedKey {
         let (params, (seed, index)) = (self.params, self.at(Part::Final));
-        let secrets = self.hidden.digest;
-        let secrets = secrets.polys(&params.final_ring, params.final_shape.bodies());
+        let bodies = params.final_shape.bodies();
+        let secrets = self.hidden.digest.polys(&params.final_ring, bodies);
         SharedKey::generate(
             &params.final_ring,
             params.final_shape,

@@ -57,7 +57,7 @@ pub(crate) enum DataCommand {
     Jobs(DataJobs),
 }
 
-/// Which server's data.
+/// The options that name a server's data folder, by its path or in a configuration.
 #[derive(clap::Args)]
 pub(crate) struct DataOf {
     /// The server's configuration

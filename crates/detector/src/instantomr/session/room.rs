@@ -1,13 +1,13 @@
-//! Sessions of so many messages at most, and what is cheaper in them.
+//! Sessions with a limited number of messages, whose second layers may be faster.
 
 use crate::DetectorError;
 use omr_protocol::Mismatch;
 use omr_protocol::instantomr::{InstantParams, InstantPlan};
 use std::ops::Range;
 
-/// How many messages a session takes until it is cut, if that is known, and which of them have their
-/// second layer in double precision: the first ones of the last group, because a full group has no room
-/// for rounding errors. They are told by their numbers alone, so that shares and files know them too.
+/// The number of messages that a session can cover until it is cut, if it is known, and the messages whose second layer
+/// is in double precision. These are the first messages of the last group, because a full group has no room for
+/// rounding errors. Message numbers alone determine them, so shares and files determine the same ones.
 #[derive(Clone)]
 pub(super) struct Room {
     messages: Option<u64>,
@@ -16,7 +16,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// For a session of this plan, which begins where the plan does.
+    /// Makes the room of a session that begins at the start of the plan.
     pub(super) fn new(params: &InstantParams, plan: &InstantPlan, messages: Option<u64>) -> Self {
         let Some(most) = messages else {
             return Self {
@@ -35,17 +35,17 @@ impl Room {
         }
     }
 
-    /// The most messages, if that is known.
+    /// Returns the number of messages, if it is known.
     pub(super) fn messages(&self) -> Option<u64> {
         self.messages
     }
 
-    /// Behind the last message that it takes.
+    /// Returns the index after the last message that the session can cover.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Those in double precision of `count` messages from `first` on, by their number among them.
+    /// Returns the numbers of messages in double precision among `count` messages from `first` on.
     ///
     /// Errors: `Full`.
     pub(super) fn doubles(&self, first: u64, count: usize) -> Result<Range<usize>, DetectorError> {

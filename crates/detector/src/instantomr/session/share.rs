@@ -1,14 +1,14 @@
-//! Sessions that several machines work on.
+//! Sessions that several machines compute together.
 
 use super::Session;
 use crate::{DetectorError, MessageSource, Progress};
 use std::ops::Range;
 
 impl Session {
-    /// Adds a session over the messages that follow, made elsewhere with the same seed and plan but
-    /// for its own messages: see [`Session::share`].
+    /// Adds a share of the messages that follow, made on another machine with the same seed and plan: see
+    /// [`Session::share`].
     ///
-    /// Panics: when it does not follow, or is of another seed, plan or key.
+    /// Panics: if the share does not begin at the next message, or has another seed, plan or key.
     pub fn merge(&mut self, next: &Share) {
         assert_eq!(next.messages.start, self.next(), "messages that follow");
         assert_eq!(next.session.header.seed, self.header.seed, "one seed");
@@ -24,10 +24,9 @@ impl Session {
         }
     }
 
-    /// An empty session with the seed and the plan of this one that begins at a later message: another
-    /// machine's share of the work.
+    /// Returns an empty share with this session's seed and plan, for another machine. It begins at message `first`.
     ///
-    /// Panics: when the message lies before the plan's start.
+    /// Panics: if the message is before the plan's start.
     pub fn share(&self, first: u64) -> Share {
         let mut session = Self::new(self.detector.clone(), self.header.clone());
         session.room = self.room.clone();
@@ -40,16 +39,16 @@ impl Session {
     }
 }
 
-/// A share of a session's messages, looked at elsewhere.
+/// A share of a session's messages, which another machine scans.
 pub struct Share {
     session: Session,
     messages: Range<u64>,
 }
 
 impl Share {
-    /// Takes the messages up to `end` from a source.
+    /// Scans the messages of a source up to `end`.
     ///
-    /// Errors: the source's.
+    /// Errors: those of [`Session::advance`].
     pub fn advance(
         &mut self,
         source: &mut dyn MessageSource,

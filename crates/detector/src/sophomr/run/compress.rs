@@ -13,18 +13,18 @@ use omr_protocol::sophomr::packing;
 use omr_rlwe::Rlwe;
 use std::ops::Range;
 
-/// Bytes of symbols held at a time; larger payloads are read in several passes.
+/// Largest length in bytes of the symbols in memory; larger payloads are read in several passes.
 const WINDOW_BYTES: usize = 1 << 30;
 
-/// Codes that are held at a time, of all batches and recipients: 0.13 GB each at full size.
+/// Number of codes in memory, over all batches and recipients: 0.13 GB each at full size.
 const CODES_TOGETHER: usize = 12;
 
-/// Bytes of payloads read at a time.
+/// Bytes of payloads that are read at a time.
 const PIECE_BYTES: usize = 64 << 20;
 
 impl Run<'_> {
-    /// The packed sums of the batches of a group that are worked on, recipient by recipient. `pertinent`: recipient by
-    /// recipient, batch by batch.
+    /// Returns the packed sums of the batches of a group that this run covers, by recipient. `pertinent` has the
+    /// pertinency vectors by recipient and batch.
     pub(super) fn compress(
         &mut self,
         group: usize,
@@ -33,17 +33,17 @@ impl Run<'_> {
         let (plan, batches) = (self.plan(), self.batches_of(group));
         let together = (CODES_TOGETHER / batches.len()).max(1);
         let mut packed = vec![Vec::new(); pertinent.len()];
-        for (chunk, packed) in packed.chunks_mut(together).enumerate() {
+        for (chunk, of_chunk) in packed.chunks_mut(together).enumerate() {
             let first = chunk * together;
             let own = batches.start - self.batches.start..batches.end - self.batches.start;
-            let of_group: Vec<&[Pertinency]> = pertinent[first..][..packed.len()]
+            let of_group: Vec<&[Pertinency]> = pertinent[first..][..of_chunk.len()]
                 .iter()
-                .map(|pertinent| &pertinent[own.clone()])
+                .map(|of_recipient| &of_recipient[own.clone()])
                 .collect();
             for round in 0..plan.rounds() {
                 let codes = self.codes(group, round, first, &of_group)?;
                 for window in self.windows() {
-                    self.window(group, (first, &codes), window, packed)?;
+                    self.window(group, first, &codes, window, of_chunk)?;
                 }
             }
         }
@@ -53,13 +53,13 @@ impl Run<'_> {
         Ok(packed)
     }
 
-    /// The batches of a group that are worked on.
+    /// Returns the batches of a group that this run covers.
     fn batches_of(&self, group: usize) -> Range<usize> {
         let (all, own) = (self.plan().group(group), &self.batches);
         all.start.max(own.start)..all.end.min(own.end)
     }
 
-    /// The codes of a group's batches, of each recipient from number `first` on.
+    /// Makes the codes of a group's batches, for each recipient from number `first` on.
     ///
     /// Errors: `Stopped`.
     fn codes(
@@ -80,23 +80,23 @@ impl Run<'_> {
         progress.stage("codes", (batches * plan.width() / 2) as u64);
         self.stages.time("codes", || {
             let of_batch = |batch: usize| {
-                // One circuit has brought all of them to one scale.
+                // All have one scale, because one circuit made them.
                 let scale = pertinent[0][batch].1;
-                let round = Round::new(setting, plan.sums(), round, before + batch, scale);
+                let of_round = Round::new(setting, plan.sums(), round, before + batch, scale);
                 let small = pertinent.iter().map(|batches| &batches[batch].0[..]);
                 let recipients: Vec<(Keys, &[Rlwe])> = keys.iter().copied().zip(small).collect();
                 let go_on = || {
                     progress.advance(1);
                     check_stopped(progress).is_ok()
                 };
-                let codes = tables.codes(setting, &round, &recipients, &go_on);
+                let codes = tables.codes(setting, &of_round, &recipients, &go_on);
                 codes.ok_or(DetectorError::Stopped)
             };
             (0..batches).map(of_batch).collect()
         })
     }
 
-    /// The ciphertexts of a round in windows whose symbols fit memory.
+    /// Returns the ciphertexts of a round in windows whose symbols fit memory.
     fn windows(&self) -> Vec<Range<usize>> {
         let (plan, slots) = (self.plan(), self.detector.params().slots());
         let ciphertext_bytes = plan.stride() * slots * size_of::<u32>();
@@ -107,27 +107,30 @@ impl Run<'_> {
             .collect()
     }
 
-    /// Adds the packed sums of a window. Every batch is packed by itself, so that the digest's bytes do not depend on which
-    /// batches were worked on together.
+    /// Adds the packed sums of a window. Every batch is packed separately, so the digest's bytes do not depend on which
+    /// batches a run covers.
     fn window(
         &mut self,
         group: usize,
-        (first, codes): (usize, &[Vec<Codes>]),
+        first: usize,
+        codes: &[Vec<Codes>],
         window: Range<usize>,
         packed: &mut [Vec<Rlwe>],
     ) -> Result<(), DetectorError> {
         let (plan, setting) = (self.plan(), self.detector.params().compression());
         let symbols = plan.symbols_of(window.start).start..plan.symbols_of(window.end - 1).end;
         let of_window = |_| -> Vec<Sums> {
-            let symbols = window.clone().map(|ct| plan.symbols_of(ct).len());
-            symbols.map(|symbols| Sums::new(setting, symbols)).collect()
+            window
+                .clone()
+                .map(|ct| Sums::new(setting, plan.symbols_of(ct).len()))
+                .collect()
         };
         let steps = (codes.len() * window.len()) as u64;
         self.progress.stage("payloads", steps);
         let shape = Shape::new(setting, plan);
         let mut scratch = None;
         let (start, part) = (plan.group(group).start, packed[0].len());
-        for (batch, codes) in self.batches_of(group).zip(codes) {
+        for (batch, of_batch) in self.batches_of(group).zip(codes) {
             let values = self.symbols(batch, batch - start, symbols.clone())?;
             let mut encoder = Encoder {
                 shape,
@@ -137,35 +140,36 @@ impl Run<'_> {
             };
             let mut sums: Vec<Vec<Sums>> = (0..packed.len()).map(of_window).collect();
             for (i, ct) in window.clone().enumerate() {
-                let mut sums: Vec<&mut Sums> = sums.iter_mut().map(|sums| &mut sums[i]).collect();
+                let mut of_ct: Vec<&mut Sums> = sums.iter_mut().map(|own| &mut own[i]).collect();
                 self.stages
-                    .time("payloads", || encoder.add(codes, ct, &mut sums))?;
+                    .time("payloads", || encoder.add(of_batch, ct, &mut of_ct))?;
                 self.progress.advance(1);
             }
-            self.pack((first, part), sums, packed)?;
+            self.pack(first, part, sums, packed)?;
         }
         Ok(())
     }
 
-    /// Packs a batch's sums of each recipient from number `first` on, and adds them from part `part` on.
+    /// Packs a batch's sums of each recipient from number `first` on, and adds them to the parts from number `first_part` on.
     ///
     /// Errors: `Stopped`.
     fn pack(
         &mut self,
-        (first, part): (usize, usize),
+        first: usize,
+        first_part: usize,
         sums: Vec<Vec<Sums>>,
         packed: &mut [Vec<Rlwe>],
     ) -> Result<(), DetectorError> {
         let (plan, detectors) = (self.plan(), &self.detectors[first..]);
         let (ring, progress) = (&self.detector.params().small, self.progress);
         self.stages.time("packing", || {
-            for ((sums, packed), detector) in sums.into_iter().zip(packed).zip(detectors) {
+            for ((of_recipient, parts), detector) in sums.into_iter().zip(packed).zip(detectors) {
                 check_stopped(progress)?;
-                for (part, sums) in (part..).zip(sums) {
-                    let own = sums.pack(plan.sums(), detector.compression_keys());
-                    match packed.get_mut(part) {
+                for (part, of_part) in (first_part..).zip(of_recipient) {
+                    let own = of_part.pack(plan.sums(), detector.compression_keys());
+                    match parts.get_mut(part) {
                         Some(all) => all.add_assign(ring, &own),
-                        None => packed.push(own),
+                        None => parts.push(own),
                     }
                 }
             }
@@ -173,7 +177,7 @@ impl Run<'_> {
         })
     }
 
-    /// A window of symbols of a batch.
+    /// Makes a window of symbols of a batch.
     fn symbols(
         &mut self,
         batch: usize,
@@ -225,12 +229,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether the symbols of a batch are made more than once.
+    /// Returns whether the symbols of a batch are made more than once.
     fn uses_payloads_again(&self) -> bool {
         self.plan().rounds() * self.windows().len() > 1
     }
 
-    /// Fills in the payloads of a batch's messages from number `first` on.
+    /// Adds the payloads of a batch's messages from number `first` on.
     fn fill(
         &mut self,
         window: &mut SymbolWindow,
@@ -243,7 +247,7 @@ impl Run<'_> {
         let fingerprints = self.fingerprints[batch - self.batches.start]
             .get(first..)
             .unwrap_or_default();
-        let fill = || window.fill(packing, (start, first), payloads, fingerprints);
+        let fill = || window.fill(packing, start, first, payloads, fingerprints);
         self.stages.time("payloads", fill)
     }
 }

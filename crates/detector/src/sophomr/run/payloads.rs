@@ -1,15 +1,16 @@
-//! Payloads that are read once: for the hashes of clues where none were kept, and, after the range check, as symbols.
+//! Payloads that are read once but used twice: for the hashes of clues, if there are no stored ones, and as symbols.
 
 use super::Run;
 use crate::DetectorError;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Bytes of payloads kept from one use to the other, of all batches together: one batch of 65,536 messages with
-/// payloads of 1,024 bytes. Payloads beyond it are read again, so that a digest of many batches takes no more memory.
+/// Largest length in bytes of the payloads that are kept from one use to the other, over all batches: one batch of
+/// 65,536 messages with payloads of 1,024 bytes. Further payloads are read again, so that a digest of many batches
+/// takes no more memory.
 const KEPT_BYTES: usize = 64 << 20;
 
-/// Whole batches of payloads, by number.
+/// Payloads of whole batches, by number of the batch.
 #[derive(Default)]
 pub(super) struct KeptPayloads {
     batches: HashMap<usize, Vec<u8>>,
@@ -25,7 +26,7 @@ impl KeptPayloads {
         }
     }
 
-    /// A batch's payloads, which are kept no longer.
+    /// Removes and returns a batch's payloads.
     pub(super) fn take(&mut self, batch: usize) -> Option<Vec<u8>> {
         let payloads = self.batches.remove(&batch)?;
         self.bytes -= payloads.len();
@@ -36,7 +37,7 @@ impl KeptPayloads {
 impl Run<'_> {
     /// Reads the payloads of some messages, one after another.
     ///
-    /// Errors: the source's.
+    /// Errors: those of the source.
     pub(super) fn read_payloads(&mut self, range: Range<u64>) -> Result<Vec<u8>, DetectorError> {
         let source = &mut *self.source;
         let payloads = self.stages.time("read", || source.payloads(range));

@@ -1,29 +1,29 @@
-//! Masks that keys of one seed hold together.
+//! Masks that keys with one seed share in memory.
 
 use omr_rlwe::Masks;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
-/// Of a seed and a part, of so many masks.
+/// A seed, a part of a key, and the number of masks.
 type Name = ([u8; 32], u64, usize);
 
 type Living = HashMap<Name, Weak<[omr_ring::Poly<omr_ring::Eval>]>>;
 
-/// The masks of seeds that several keys have, for as long as one of these keys lives: a second key neither draws nor
-/// stores them again.
+/// The masks of seeds that several keys have, for as long as one of these keys is alive. A second key neither derives
+/// nor stores them again.
 ///
-/// All of them were drawn here from their seed. Nothing of a key's file but the seed decides them, so no key can spoil
-/// another one's.
+/// All masks are derived here from their seed. A key's file determines nothing but the seed, so no key can damage the
+/// masks of another.
 #[derive(Default)]
 pub(crate) struct KeptMasks(Mutex<Living>);
 
 impl KeptMasks {
-    /// The masks of this name that a key holds; drawn where none does.
+    /// Returns the masks of this name that a live key shares; derives them if there is none.
     pub(super) fn held_or_drawn(&self, name: Name, draw: impl FnOnce() -> Masks) -> Masks {
         if let Some(masks) = self.lock().get(&name).and_then(Weak::upgrade) {
             return masks;
         }
-        // Not under the lock: threads that wait for it would be missing where masks are drawn.
+        // The lock is not held meanwhile: deriving runs on threads that would otherwise wait for it.
         let drawn = draw();
         let mut living = self.lock();
         if let Some(masks) = living.get(&name).and_then(Weak::upgrade) {
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_are_drawn_once_for_as_long_as_someone_holds_them() {
+    fn masks_are_derived_once_while_a_key_with_them_lives() {
         let kept = KeptMasks::default();
         let name = ([1; 32], 2, 3);
         let first = kept.held_or_drawn(name, none);
@@ -67,12 +67,12 @@ mod tests {
             none()
         });
         assert!(drawn);
-        // Names that nobody holds go.
+        // Names without live masks are removed.
         assert_eq!(kept.lock().len(), 1);
     }
 
     #[test]
-    fn who_draws_at_the_same_time_holds_the_same() {
+    fn keys_that_derive_masks_at_the_same_time_share_them() {
         let (kept, name) = (KeptMasks::default(), ([1; 32], 2, 3));
         let mut between = None;
         let outer = kept.held_or_drawn(name, || {

@@ -1,4 +1,4 @@
-//! Reading a detection key: bodies as they come, the masks of one part beside the bodies of the next.
+//! Reading of a detection key. Masks of one part are derived while the bodies of the next are read.
 
 use super::{DetectionKey, EncryptedSecret, FinalKey, OpeningKey, Part, merge_levels};
 use crate::frame::{FrameReader, Kind};
@@ -13,7 +13,7 @@ use omr_ring::{Eval, Poly};
 use omr_rlwe::{self as rlwe, SharedKey, SwitchingKey};
 use std::io::{self, Read};
 
-/// A key's file whose header and length were checked.
+/// The file of a key whose header and length have been checked.
 struct Bodies<'a, R: Read> {
     params: &'a Params,
     clues: ClueKind,
@@ -49,7 +49,7 @@ impl<'a, R: Read> Bodies<'a, R> {
         })
     }
 
-    /// The bodies of the next part of the file, which is this one.
+    /// Reads the bodies of the next part of the file, which must be `part`.
     fn next(&mut self, part: Part) -> Result<Vec<Poly<Eval>>, DetectionKeyError> {
         let (ring, basis, count) = part.bodies(self.params, self.clues);
         (0..count)
@@ -57,7 +57,7 @@ impl<'a, R: Read> Bodies<'a, R> {
             .collect()
     }
 
-    /// Passes over the next part of the file, which is this one.
+    /// Skips the next part of the file, which must be `part`.
     fn skip(&mut self, part: Part) -> Result<(), DetectionKeyError> {
         let bytes = part.bytes(self.params, self.clues);
         io::copy(&mut self.frame.by_ref().take(bytes), &mut io::sink())?;
@@ -65,7 +65,7 @@ impl<'a, R: Read> Bodies<'a, R> {
     }
 }
 
-/// What makes parts from their bodies: draws the masks again, but for those that another key holds already.
+/// Makes parts from their bodies. Their masks are derived from the seeds unless another key shares them already.
 #[derive(Clone, Copy)]
 struct Masks<'a> {
     params: &'a Params,
@@ -78,7 +78,7 @@ impl<'a> Masks<'a> {
         part.seed(self.own, self.linear)
     }
 
-    /// The masks of a part with so many bodies. Keys whose masks come from one seed hold them together.
+    /// Returns the masks of a part with this number of bodies. Keys with one seed share them.
     fn of(self, part: Part, bodies: usize, draw: impl FnOnce() -> rlwe::Masks) -> rlwe::Masks {
         if !part.is_linear() {
             return draw();
@@ -88,8 +88,8 @@ impl<'a> Masks<'a> {
     }
 
     fn switching(self, part: Part, bodies: Vec<Poly<Eval>>) -> SwitchingKey {
-        let (ring, shape) = part.shape(self.params);
-        let shape = shape.expect("a switching key has a gadget");
+        let (ring, gadget) = part.shape(self.params);
+        let shape = gadget.expect("a switching key has a gadget");
         let draw = || SwitchingKey::masks(ring, shape, self.seed(part), part.index());
         let masks = self.of(part, bodies.len(), draw);
         SwitchingKey::from_bodies(shape, bodies, masks)
@@ -112,8 +112,9 @@ impl<'a> Masks<'a> {
     }
 
     fn galois(self, part: Part, bodies: Vec<Poly<Eval>>) -> GaloisKey {
-        let g = part.exponent(self.params);
-        let g = g.expect("a Galois key has an exponent");
+        let g = part
+            .exponent(self.params)
+            .expect("a Galois key has an exponent");
         let (ring, _) = part.shape(self.params);
         GaloisKey::from_switching_key(ring, g, self.switching(part, bodies))
     }
@@ -137,7 +138,7 @@ impl<'a> Masks<'a> {
     }
 }
 
-/// A part that another thread may be making, if there is one.
+/// A part that may be made on another thread.
 struct Later<T>(Option<T>);
 
 impl<T: Send> Later<T> {
@@ -152,14 +153,16 @@ impl<T: Send> Later<T> {
         }
     }
 
-    /// The part. Panics: when it was not begun, or its scope did not end.
+    /// Returns the part.
+    ///
+    /// Panics: if it was not begun, or its scope has not ended.
     fn made(self) -> T {
         self.0
             .expect("every part is begun, and its scope has ended")
     }
 }
 
-/// All parts, in the making.
+/// The parts of a key that are being made.
 struct Parts {
     step: Later<GaloisKey>,
     giant: Later<GaloisKey>,
@@ -176,7 +179,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// The parts of a key, none of them begun.
+    /// Makes the parts of a key, with none begun.
     fn new(params: &Params) -> Self {
         Self {
             step: Later::new(),
@@ -194,8 +197,9 @@ impl Parts {
         }
     }
 
-    /// Asks for all bodies, in the order of the file, and begins every part as soon as its bodies are there: who sends no
-    /// bodies makes no work.
+    /// Reads all bodies through `next`, in the order of the file, and begins a part as soon as its bodies are read.
+    /// Masks are derived only for parts whose bodies have arrived, so that a sender cannot cause work without sending
+    /// them.
     fn begin<'s, E>(
         &'s mut self,
         scope: &Scope<'s>,
@@ -237,7 +241,7 @@ impl Parts {
 }
 
 impl DetectionKey {
-    /// Reads the seed of the masks that the key may have in common with others ([`DetectionKey::masks`]) from the head of
+    /// Reads the seed of the masks that the key may share with others ([`DetectionKey::masks`]) from the beginning of
     /// the file, which is not verified.
     ///
     /// Errors: `Frame` (another kind of file, other parameters), `Length`.
@@ -245,8 +249,8 @@ impl DetectionKey {
         Ok(Bodies::open(params, from)?.masks)
     }
 
-    /// Reads the file and draws the masks again, on several threads where rayon has some. Keys of these parameters whose
-    /// masks come from one seed hold them together ([`DetectionKey::masks`]).
+    /// Reads a key's file and derives the masks, on several threads if rayon has them. Keys of these parameters with
+    /// one seed share its masks ([`DetectionKey::masks`]).
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Residue`.
     pub fn read(params: &Params, from: impl Read) -> Result<Self, DetectionKeyError> {
@@ -257,23 +261,24 @@ impl DetectionKey {
         Ok(Self { id, ..key })
     }
 
-    /// Makes a key from its bodies, part by part in the order of the file, and the seeds of its masks: the recipient's own,
-    /// and the one that keys may have in common.
+    /// Makes a key from its bodies, which `next` returns part by part in the order of the file, and from two seeds of
+    /// masks: the recipient's own, and the one that several keys may share.
     ///
     /// Errors: those of `next`.
     pub fn from_bodies<E>(
         params: &Params,
         id: [u8; 16],
-        [seed, linear]: [[u8; 32]; 2],
+        seeds: [[u8; 32]; 2],
         next: impl FnMut(Part) -> Result<Vec<Poly<Eval>>, E>,
     ) -> Result<Self, E> {
+        let [seed, linear] = seeds;
         let mut parts = Parts::new(params);
         let masks = Masks {
             params,
             own: &seed,
             linear: &linear,
         };
-        // On this thread: what is read from may have to stay here.
+        // `next` runs on this thread, because its reader may not be `Send`.
         parallel::in_place_scope(|scope| parts.begin(scope, next, masks))?;
         Ok(Self {
             id,
@@ -296,8 +301,8 @@ impl DetectionKey {
         })
     }
 
-    /// Reads of the file the part that finishes digests, 1.6 of 130 MB at full size. The rest is checked against the file's
-    /// checksum alone and not kept.
+    /// Reads only the part of the file that finishes digests: 1.6 of 130 MB at full size. The rest is verified by the
+    /// file's checksum only.
     ///
     /// Errors: those of [`DetectionKey::read`].
     pub fn read_final(params: &Params, from: impl Read) -> Result<FinalKey, DetectionKeyError> {
@@ -320,7 +325,7 @@ impl DetectionKey {
         Ok(FinalKey { id, last })
     }
 
-    /// Reads the file to its end and checks it, without keeping it.
+    /// Reads a key's file to its end and checks it, without keeping it.
     ///
     /// Errors: those of [`DetectionKey::read`].
     pub fn check(params: &Params, from: impl Read) -> Result<(), DetectionKeyError> {

@@ -1,4 +1,4 @@
-//! The primes of a set, and the levels that they make.
+//! The primes of a parameter set and the levels that they form.
 
 use super::lower::{Lower, Supply};
 use super::terminals::PRIME_BITS;
@@ -10,62 +10,61 @@ use omr_rlwe::KeyShape;
 use omr_rlwe::noise::{self, NoiseModel};
 use std::collections::BTreeSet;
 
-/// Size of the special primes but the last: the largest below 2^50.
+/// Bits of the special primes except the last; they are the largest primes below 2^50.
 const SPECIAL_BITS: f64 = 49.99;
 
-/// Least size of the last special prime: enough for several that are 1 modulo 2n.
+/// Least bits of the last special prime, so that several primes are 1 modulo 2n.
 const LAST_SPECIAL_BITS: f64 = 25.0;
 
-/// By how much the special primes of the baby step exceed a digit: its gadget noise is then near
-/// the floor, and log2(PQ) as small as it can be.
+/// Bits by which the special primes of the baby step exceed a digit: the noise of its gadget is then near the floor,
+/// with the least log2(PQ).
 pub(super) const STEP_EXCESS: f64 = 3.0;
 
-/// By how much a digit of the giant step may exceed its special primes: the products with
-/// diagonals, to which its noise is added, are far above.
+/// Bits by which a digit of the giant step may exceed its special primes: its noise is added to products with
+/// diagonals, whose noise is far larger.
 pub(super) const GIANT_SLACK: f64 = 28.0;
 
-/// By how much the noise of distances is to lie below the floor, with clues of honest senders.
-/// Strangers choose clues, but not the order in which slots hold them: an encoded diagonal is then
-/// random, with coefficients of variance at most p^2/4 (1.7 times the amplitude of random slots),
-/// and exponential |.|^2 at an embedding. That raises the probability of an escape by 5 % at most
-/// (`reference/squaring_tail.py`).
+/// Bits by which the noise of distances is below the floor, with clues of honest senders. Strangers choose clues, but
+/// not their order in the slots. An encoded diagonal is therefore random, with coefficients of variance at most p^2/4
+/// (1.7 times the amplitude of random slots), and |.|^2 at an embedding is exponentially distributed. That raises the
+/// probability of an escape by 5 % at most (`reference/squaring_tail.py`).
 const HONEST_MARGIN: f64 = 3.0;
 
-/// `(level / sigma)^2` at which a chain of 28 squarings at one embedding escapes with probability
-/// 2^-41.6 (`reference/squaring_tail.py`).
+/// Value of `(level / sigma)^2` at which a chain of 28 squarings at one embedding escapes with probability 2^-41.6
+/// (`reference/squaring_tail.py`).
 const ESCAPE: f64 = 53.8;
 
-/// Primes of the last level, which the small ring shares.
+/// Number of primes of the last level, which the small ring shares.
 pub(super) const BASE_PRIMES: usize = 2;
 
-/// The primes of a parameter set, by purpose. Universe order: top, special, then the chain.
+/// The primes of a parameter set, by purpose. Their order in the ring is: top, special, lower levels.
 pub(super) struct Primes {
-    /// Level 0: how distances are made.
+    /// Primes that level 0 has in place of lower ones: distances are computed there.
     top: Vec<u64>,
-    /// Special primes of key switching. The last one is smaller and serves the baby step alone.
+    /// Special primes of key switching. The last one is smaller and used by the baby step only.
     special: Vec<u64>,
-    /// Levels 1 and below.
+    /// Primes of level 1 and below.
     lower: Lower,
-    /// Besides the last one.
+    /// Special primes of the baby step beside the last one.
     step_special: usize,
     giant_special: usize,
     product_special: usize,
     descent_special: usize,
 }
 
-/// Bits that a level must drop above the root mean square floor, so that the squaring chain
-/// explodes at no embedding but with probability 2^-40 a batch.
+/// Returns the bits that a level must drop above the root mean square floor, so that the chain of squarings overflows
+/// at some embedding with probability 2^-40 a batch at most.
 ///
-/// Every key that is accepted escapes no likelier than at one embedding with `bound` times the mean
-/// (`Secret::fixed_weight`): 2^-41.6 for each of two coordinates. Hostile clues add 5 % to that.
+/// An accepted key (`Secret::fixed_weight`) escapes no more often than if one embedding had `bound` times the mean:
+/// with probability 2^-41.6 for each of two coordinates. Hostile clues add 5 % to that.
 pub fn tail_bits(bound: f64) -> f64 {
     (bound * ESCAPE).log2() / 2.0
 }
 
 impl Primes {
-    /// The primes of a set.
+    /// Derives the primes of a set.
     ///
-    /// Errors: `Ring` where there are not enough primes.
+    /// Errors: `Ring` if there are not enough primes.
     pub(super) fn derive(spec: &RingsSpec, front: &FrontEnd) -> Result<Self, ParamsError> {
         let mut supply = Supply {
             n: spec.n,
@@ -80,8 +79,8 @@ impl Primes {
         };
         let top_bits = lower.bits + front.noise + HONEST_MARGIN - spec.noise_model().floor();
         let least = (top_bits / PRIME_BITS).ceil() as usize;
-        let count = if front.compact {
-            // Digits of as many primes each: the largest one decides on the special primes.
+        let count = if lower.compact {
+            // All digits have an equal number of primes: the largest digit determines the special primes.
             least.next_multiple_of(spec.rotation_digits)
         } else {
             least
@@ -91,7 +90,7 @@ impl Primes {
         let step_bits = digit_bits + STEP_EXCESS;
         let step_special = (step_bits / SPECIAL_BITS) as usize;
         let giant_special = specials(digit_bits - GIANT_SLACK);
-        let product_special = product_special(&lower, front.compact);
+        let product_special = product_special(&lower);
         let descent_special = specials(base_bits + 4.5);
         let most = [
             step_special,
@@ -130,14 +129,14 @@ impl Primes {
     pub(super) fn chain(&self) -> Chain {
         let lower = self.lower.levels.iter().map(|level| self.lower(level));
         let chain = Chain::new([self.top_basis()].into_iter().chain(lower).collect());
-        if self.lower.cuts {
+        if self.lower.compact {
             chain.with_cuts()
         } else {
             chain
         }
     }
 
-    /// The lower levels' primes at these places.
+    /// Returns the basis of the primes at these places of the lower levels.
     fn lower(&self, places: &[usize]) -> Basis {
         let from = self.top.len() + self.special.len();
         Basis::new(places.iter().map(|place| from + place))
@@ -174,8 +173,8 @@ impl Primes {
         )
     }
 
-    /// Gadgets of keys of fewer special primes, each for all levels from one on that need no more: none where older
-    /// sets' digests are made without.
+    /// Returns the gadgets of relinearisation keys with fewer special primes, each for all levels from some level on
+    /// that need no more. There are none unless levels are compact ([`FrontEnd::compact`]).
     pub(super) fn lowered_shapes(&self, spec: &RingsSpec) -> Vec<KeyShape> {
         let (_, from) = self.lower.levels.split_last().expect("the last level");
         let more = spec.noise_model().lowered_key().max(0.0);
@@ -185,20 +184,23 @@ impl Primes {
         };
         let lowered = (1..LOWERED).rev().filter_map(|part| {
             let count = (self.product_special * part + 1) / LOWERED;
-            // A key serves every level that it has the primes of.
-            let mut places = (0..from.len()).map(|first| {
-                let places: BTreeSet<usize> = from[first..].iter().flatten().copied().collect();
-                places
+            // A key can be used at every level whose primes it has.
+            let mut tails = (0..from.len()).map(|first| {
+                from[first..]
+                    .iter()
+                    .flatten()
+                    .copied()
+                    .collect::<BTreeSet<usize>>()
             });
             let serves = |places: &BTreeSet<usize>| {
                 let served = |level: &&Vec<usize>| level.iter().all(|place| places.contains(place));
                 from.iter().filter(served).all(|level| enough(level, count))
             };
-            let places: Vec<usize> = places.find(serves)?.into_iter().collect();
+            let places: Vec<usize> = tails.find(serves)?.into_iter().collect();
             let (modulus, special) = (self.lower(&places), self.special(count));
             (count > 0).then(|| self.product_shape().lowered(&modulus, &special))
         });
-        if self.lower.cuts {
+        if self.lower.compact {
             lowered.collect()
         } else {
             Vec::new()
@@ -206,46 +208,50 @@ impl Primes {
     }
 }
 
-/// By how many bits the noise of a product hides that of a gadget larger than its special primes, when it is rescaled
-/// at once.
+/// Bits by which the noise of a product that is rescaled at once exceeds that of a gadget with digits larger than its
+/// special primes.
 const HIDDEN: f64 = 20.0;
 
-/// Keys that are made from the relinearisation key where levels are of few primes: of so many parts of its special
-/// primes less one.
+/// Number of relinearisation keys with compact levels, including the full one; key `i` has about `i / LOWERED` of its
+/// special primes.
 const LOWERED: usize = 3;
 
-/// What the levels of SophOMR's range check drop: those of the window polynomial, the norm of two coordinates and
-/// its Fermat power.
+/// Returns the bits that the levels of SophOMR's range check drop: those of the window polynomial, the norm of two
+/// coordinates and its Fermat power.
 pub(super) fn window_drops(spec: &RingsSpec) -> Result<Vec<f64>, ParamsError> {
     let p = Modulus::new(spec.p).map_err(omr_ring::RingError::from)?;
     let window = RangePolynomial::new(&p, spec.range, spec.block).depth();
     let mut drops = vec![spec.level_bits(); window + 1 + fermat_depth(spec.p)];
-    // Here the norm is scaled back below the larger of the squares it comes from.
+    // At this level the norm is scaled back below the larger of the two squares.
     drops[window] += norm_growth_bits(&p);
     Ok(drops)
 }
 
-/// How many special primes make up at least this many bits.
+/// Returns the number of special primes that have at least this many bits together.
 fn specials(bits: f64) -> usize {
     (bits / SPECIAL_BITS).ceil() as usize
 }
 
-/// Special primes of relinearisation. A product is rescaled at once, so that its own noise hides
-/// that of a gadget larger than P: by 20 bits always, by 32 in the one product that still meets
-/// the whole first digit.
-fn product_special(lower: &Lower, compact: bool) -> usize {
+/// Returns the number of special primes of relinearisation. A product is rescaled at once, so its own noise exceeds
+/// that of a gadget with digits larger than P: always by 20 bits, and by 32 in the only product that has the whole
+/// first digit.
+fn product_special(lower: &Lower) -> usize {
     let bits = |place: &usize| (lower.primes[*place] as f64).log2();
     let mut needed = 0f64;
     for (i, digit) in lower.digits.iter().enumerate() {
-        // Of terminal primes, some products more meet the whole first digit.
-        let hidden = if i == 0 && !compact { 32.0 } else { HIDDEN };
+        // With compact levels several products have the whole first digit.
+        let hidden = if i == 0 && !lower.compact {
+            32.0
+        } else {
+            HIDDEN
+        };
         needed = needed.max(digit.iter().map(bits).sum::<f64>() - hidden);
     }
     specials(needed)
 }
 
-/// The c of the norm `g1^2 + g1 g2 + c g2^2`: the least in absolute value whose discriminant
-/// `1 - 4 c` is no square modulo p, so that the norm vanishes only where both do.
+/// Returns the c of the norm `g1^2 + g1 g2 + c g2^2`: the least in absolute value for which the discriminant `1 - 4 c`
+/// is no square modulo p, so that the norm is zero only if both arguments are.
 pub(super) fn norm_constant(p: &Modulus) -> i64 {
     let half = (p.value() - 1) / 2;
     (1..)
@@ -254,12 +260,12 @@ pub(super) fn norm_constant(p: &Modulus) -> i64 {
         .expect("half of all residues are no squares")
 }
 
-/// The norm over the square of the larger of its two arguments, in bits, at most.
+/// Returns an upper bound, in bits, of the norm divided by the square of the larger of its two arguments.
 fn norm_growth_bits(p: &Modulus) -> f64 {
     (2.0 + norm_constant(p).abs() as f64).log2()
 }
 
-/// Modulus of the last level: what compression needs, for the most merged batches.
+/// Returns the bits of the last level's modulus, which compression needs for the largest number of merged batches.
 fn compression_bits(spec: &RingsSpec) -> f64 {
     let small = NoiseModel {
         n: spec.small_n,
@@ -268,7 +274,7 @@ fn compression_bits(spec: &RingsSpec) -> f64 {
     };
     let embed = (spec.small_n as f64).log2() / 2.0;
     let classes = spec.n / spec.small_n;
-    // Noise of one coefficient: constants, payloads (largest norm, not the mean: senders choose
+    // Noise of one coefficient: constants, payloads (with the largest norm instead of the mean, because senders choose
     // them), all automorphisms and classes, merged batches, packing.
     let start = noise::add(
         spec.noise_model().floor() - (spec.n as f64).log2() / 2.0,
@@ -282,7 +288,7 @@ fn compression_bits(spec: &RingsSpec) -> f64 {
         let packing = (spec.small_n / width) as f64;
         noise::sum(small.times_plain(constants) + worst_payload, terms) + packing.log2()
     };
-    // 14 standard deviations for one batch, 10 for the most that add up.
+    // 14 standard deviations for one batch, 10 for the largest number of batches that add up.
     let tail = 4.5;
     let sign = 1.0;
     compressed(16).max(compressed(64)) + tail + sign

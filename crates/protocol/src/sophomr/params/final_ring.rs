@@ -1,4 +1,4 @@
-//! The ring of digests: small, with one mask for several ciphertexts.
+//! The ring of digests, which is small and has one mask for several ciphertexts.
 
 use super::Params;
 use crate::ParamsError;
@@ -7,14 +7,14 @@ use crate::sophomr::{BODY_BITS, MASK_BITS};
 use omr_ring::{Kernels, Ring, primes_below};
 use omr_rlwe::{SharedShape, rounding_noise};
 
-/// The ring that packed ciphertexts are switched to before they are rounded.
+/// Specification of the ring to which packed ciphertexts are switched before they are rounded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FinalRingSpec {
     /// Dimension.
     pub n: usize,
-    /// Secrets, and so bodies, that share a mask.
+    /// Number of secrets, and thus of bodies, that share a mask.
     pub bodies: usize,
-    /// The modulus is the largest prime below 2 to this.
+    /// Bits of the modulus, which is the largest prime below 2 to this power.
     pub modulus_bits: u32,
     /// Digits of a mask in the switching key.
     pub digits: usize,
@@ -35,7 +35,7 @@ impl FinalRingSpec {
             self.bodies,
         )?;
         let (modulus, digit) = (self.modulus_bits as usize, self.digit_bits as usize);
-        // The recipient multiplies a mask by a ternary secret and reads it exactly.
+        // The recipient multiplies a mask by a ternary secret in exact arithmetic.
         let product = (MASK_BITS + self.n.ilog2() + 1) as usize;
         dimension(
             (product + 1..=50).contains(&modulus),
@@ -65,8 +65,8 @@ impl FinalRingSpec {
     }
 }
 
-/// What the last steps add to a coefficient of a digest, in units of a symbol's step: at half a
-/// step the symbol is wrong.
+/// Errors that the last steps add to a coefficient of a digest, in units of a symbol's step. An error of half a step
+/// makes the symbol wrong.
 #[derive(Clone, Copy, Debug)]
 pub struct FinalNoise {
     /// Standard deviation from rounding the small ring's mask to the key's digits.
@@ -80,7 +80,7 @@ pub struct FinalNoise {
 }
 
 impl FinalNoise {
-    /// The noise of a set. Roundings are uniform and independent, secrets uniform ternary.
+    /// Computes the noise of a set. Roundings are taken as uniform and independent, secrets as uniform ternary.
     pub fn new(params: &Params) -> Self {
         let (p, n) = (params.p().value() as f64, params.final_ring.n());
         let shape = &params.final_shape;
@@ -92,14 +92,14 @@ impl FinalNoise {
         }
     }
 
-    /// Standard deviation of all that is not bounded, with `before`, that of the packed ciphertext.
+    /// Returns the standard deviation of the unbounded errors together with `before`, that of the packed ciphertext.
     pub fn sd(&self, before: f64) -> f64 {
         let parts = [self.decomposed, self.key, self.mask, before];
         parts.iter().map(|sd| sd * sd).sum::<f64>().sqrt()
     }
 
-    /// log2 of a bound on the probability that any of `count` coefficients is wrong: Gaussian
-    /// tails beyond what the body's rounding leaves at its worst.
+    /// Returns log2 of a bound on the probability that any of `count` coefficients is wrong: Gaussian tails beyond half
+    /// a step less the largest error of the body's rounding.
     pub fn failure_log2(&self, before: f64, count: usize) -> f64 {
         let deviations = (0.5 - self.body) / self.sd(before);
         (count as f64).log2() + 1.0 - deviations * deviations / 2.0 * std::f64::consts::LOG2_E

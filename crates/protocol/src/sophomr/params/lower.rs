@@ -1,36 +1,37 @@
-//! The primes of the levels below the affine transform, and the digits of their relinearisation key.
+//! The primes of the levels below the distances, and the digits of their relinearisation key.
 
 use super::chain::BASE_PRIMES;
 use super::terminals::{LEAST_BITS, PRIME_BITS, Plan, TERMINALS};
 use omr_ring::{RingError, primes_near};
 
-/// Sizes of a terminal prime that are tried, apart.
+/// Distance in bits of the sizes of a terminal prime that the search tries.
 const TRIED_BITS: f64 = 0.5;
 
-/// The primes of the levels below the affine transform.
+/// The primes of the levels below the distances.
 pub(super) struct Lower {
-    /// Those of the last level first.
+    /// The primes, with those of the last level first.
     pub(super) primes: Vec<u64>,
-    /// Places in `primes`, for each level, the first level first.
+    /// For each level, the first level first, the places of its primes in `primes`.
     pub(super) levels: Vec<Vec<usize>>,
-    /// Places in `primes`, for each digit: that of the primes that are dropped first comes first.
+    /// For each digit, the places of its primes in `primes`. The digit whose primes are dropped first comes first.
     pub(super) digits: Vec<Vec<usize>>,
-    /// Size of the first level's modulus.
+    /// Bits of the first level's modulus.
     pub(super) bits: f64,
-    /// Whether ciphertexts at the noise floor are cut.
-    pub(super) cuts: bool,
+    /// Whether levels have few, nearly full primes and terminal ones. Ciphertexts at the noise floor are then cut
+    /// ([`Chain::with_cuts`](omr_bgv::Chain::with_cuts)).
+    pub(super) compact: bool,
 }
 
-/// Primes that are 1 modulo 2n, each once.
+/// A source of primes that are 1 modulo 2n. It returns each prime once.
 pub(super) struct Supply {
     pub(super) n: usize,
     pub(super) taken: Vec<u64>,
 }
 
 impl Supply {
-    /// So many primes of a size, or little above.
+    /// Takes `count` primes of this number of bits, or slightly more.
     ///
-    /// Errors: where there are not enough.
+    /// Errors: if there are not enough primes.
     pub(super) fn take(&mut self, bits: f64, count: usize) -> Result<Vec<u64>, RingError> {
         let found = primes_near(bits, self.n, count, &self.taken)?;
         self.taken.extend(&found);
@@ -39,7 +40,7 @@ impl Supply {
 }
 
 impl Lower {
-    /// Bits of the largest digit of a ciphertext over these primes.
+    /// Returns the bits of the largest digit of a ciphertext over the primes of a level.
     pub(super) fn largest_digit(&self, level: &[usize]) -> f64 {
         let size = |place: &&usize| (self.primes[**place] as f64).log2();
         let bits = |digit: &Vec<usize>| -> f64 {
@@ -49,9 +50,9 @@ impl Lower {
         self.digits.iter().map(bits).fold(0.0, f64::max)
     }
 
-    /// Levels that drop a prime each, above a last one of `base_bits`.
+    /// Makes levels that drop one prime each, above a last level of `base_bits`.
     ///
-    /// Errors: where there are not enough primes.
+    /// Errors: if there are not enough primes.
     pub(super) fn plain(
         supply: &mut Supply,
         base_bits: f64,
@@ -69,15 +70,15 @@ impl Lower {
             levels: (BASE_PRIMES..=primes.len()).rev().map(level).collect(),
             digits: places.chunks(size).map(<[usize]>::to_vec).collect(),
             bits: base_bits + drops.iter().sum::<f64>(),
-            cuts: false,
+            compact: false,
             primes,
         })
     }
 
-    /// Levels of few primes, nearly all of them full, that drop at least as much: terminal primes make up what a
-    /// product of full ones is too large for.
+    /// Makes levels of few primes, nearly all of them full, that drop at least the given bits. Terminal primes fill the
+    /// difference to a product of full ones. Where no such levels exist, the levels are plain.
     ///
-    /// Errors: where there are not enough primes.
+    /// Errors: if there are not enough primes.
     pub(super) fn compact(
         supply: &mut Supply,
         base_bits: f64,
@@ -87,13 +88,13 @@ impl Lower {
         let upwards: Vec<f64> = drops.iter().rev().copied().collect();
         let base = supply.take(base_bits / BASE_PRIMES as f64, BASE_PRIMES)?;
         let Some((terminals, plan)) = best(supply, &upwards) else {
-            // Drops that no prime has the size of.
+            // No prime has the size of some drop.
             supply.taken.retain(|q| !base.contains(q));
             return Self::plain(supply, base_bits, drops, digits);
         };
         supply.taken.extend(terminals);
         let mut primes = base;
-        // Where each terminal prime is, if any level has it.
+        // The place of each terminal prime that some level has.
         let places = [0, 1].map(|i| {
             let used = plan.steps.iter().any(|step| step.terminals >> i & 1 == 1);
             used.then(|| {
@@ -115,14 +116,14 @@ impl Lower {
         Ok(Self {
             bits: levels[0].iter().map(size).sum(),
             digits: balanced(&primes, digits),
-            cuts: true,
+            compact: true,
             levels,
             primes,
         })
     }
 }
 
-/// The terminal primes that make levels cheapest: one of the size that most levels drop, the other of any.
+/// Returns the terminal primes with the cheapest levels: one of the size that most levels drop, and one of any size.
 fn best(supply: &Supply, upwards: &[f64]) -> Option<([u64; TERMINALS], Plan)> {
     let mut sorted = upwards.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -143,16 +144,21 @@ fn best(supply: &Supply, upwards: &[f64]) -> Option<([u64; TERMINALS], Plan)> {
             continue;
         };
         let terminals = [first, second];
-        let plan = Plan::search(terminals.map(|q| (q as f64).log2()), upwards);
-        let better = |plan: &Plan| best.as_ref().is_none_or(|(_, best)| plan.is_better(best));
-        if let Some(plan) = plan.filter(better) {
+        let Some(plan) = Plan::search(terminals.map(|q| (q as f64).log2()), upwards) else {
+            continue;
+        };
+        let is_better = match &best {
+            Some((_, best_plan)) => plan.is_better(best_plan),
+            None => true,
+        };
+        if is_better {
             best = Some((terminals, plan));
         }
     }
     best
 }
 
-/// Digits of nearly equal size, the last primes first.
+/// Returns digits of nearly equal size, with the last primes first.
 fn balanced(primes: &[u64], digits: usize) -> Vec<Vec<usize>> {
     let size = |q: u64| (q as f64).log2();
     let all: f64 = primes.iter().map(|&q| size(q)).sum();

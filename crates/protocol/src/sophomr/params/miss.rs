@@ -4,12 +4,12 @@ use crate::params::ClueSpec;
 use omr_opening::ClueNoise;
 use omr_ring::NarrowGaussian;
 
-/// The cumulant generating function of a sum of independent terms, and its first two derivatives, at one point.
+/// The cumulant generating function of a sum of independent terms and its first two derivatives, at one point.
 #[derive(Clone, Copy)]
 struct Cumulants([f64; 3]);
 
 impl Cumulants {
-    /// Of a variable with these values and weights, which are symmetric around 0.
+    /// Computes the cumulants at `t` of a variable with these values and weights, which are symmetric around 0.
     fn of(values: impl Iterator<Item = (f64, f64)>, t: f64) -> Self {
         let mut sums = [0.0; 3];
         for (x, weight) in values {
@@ -22,9 +22,9 @@ impl Cumulants {
         Self([sums[0].ln(), mean, sums[2] / sums[0] - mean * mean])
     }
 
-    /// Of a variable that is uniform over one unit around 0.
+    /// Computes the cumulants at `t` of a variable that is uniform over one unit around 0.
     fn rounding(t: f64) -> Self {
-        // Narrow steps: the logarithm of sinh(x) / x loses its digits near 0.
+        // Narrow steps, because the logarithm of sinh(x) / x loses its digits near 0.
         const STEPS: i32 = 200;
         let step = |i: i32| (f64::from(i) + 0.5) / f64::from(STEPS) - 0.5;
         Self::of((0..STEPS).map(|i| (step(i), 1.0 / f64::from(STEPS))), t)
@@ -39,7 +39,7 @@ impl Cumulants {
     }
 }
 
-/// The values of a symmetric variable with their weights, from those of 0, 1, 2, .. units.
+/// Returns the values of a symmetric variable with their weights, from the weights of 0, 1, 2, .. units.
 fn both(weights: &[f64], unit: f64) -> Vec<(f64, f64)> {
     let values = weights
         .iter()
@@ -51,8 +51,8 @@ fn both(weights: &[f64], unit: f64) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// log2 of the probability that the noise of one coordinate of a packed clue, in units of p, leaves the window on either
-/// side: the saddle point of the sum of all errors and roundings.
+/// Returns log2 of the probability that the noise of one coordinate of a packed clue, in units of p, leaves the window
+/// on either side: the saddle point of the sum of all errors and roundings.
 pub(super) fn packed(clue: &ClueSpec, added: &ClueNoise, p: u64, range: u64) -> f64 {
     let unit = p as f64 / clue.q as f64;
     let of_beta = both(NarrowGaussian::new(clue.sigma).probabilities(), unit);

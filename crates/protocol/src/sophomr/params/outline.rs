@@ -1,4 +1,4 @@
-//! The moduli of a set without its tables.
+//! The moduli of a parameter set without its tables.
 
 use super::chain::{BASE_PRIMES, Primes};
 use super::{ParamsSpec, RingsSpec};
@@ -11,8 +11,8 @@ use omr_opening::OpeningSpec;
 use omr_ring::{Basis, Modulus};
 use omr_rlwe::KeyShape;
 
-/// The moduli of a parameter set without its tables: derived in milliseconds, so that many sets
-/// can be compared.
+/// The moduli of a parameter set without its tables. They are derived in milliseconds, so that many sets can be
+/// compared.
 pub struct Outline {
     spec: ParamsSpec,
     large: Vec<u64>,
@@ -27,7 +27,8 @@ pub struct Outline {
     pub giant_shape: KeyShape,
     /// Gadget of the relinearisation key.
     pub product_shape: KeyShape,
-    /// Gadgets of the keys that detectors make from it, for lower levels: ever fewer primes.
+    /// Gadgets of the keys that detectors derive from the relinearisation key for lower levels, with fewer and fewer
+    /// primes.
     pub lowered_shapes: Vec<KeyShape>,
     /// Gadget of the ring-switching key.
     pub descent_shape: KeyShape,
@@ -38,7 +39,7 @@ pub struct Outline {
 impl Outline {
     /// Checks a specification of SophOMR and derives its moduli as [`super::Params::new`] does.
     ///
-    /// Errors: dimensions that do not fit; a key or clue below 128 bits, unless the set is marked insecure.
+    /// Errors: dimensions that do not fit; keys or clues below 128 bits of security, unless the set is marked insecure.
     pub fn new(spec: ParamsSpec) -> Result<Self, ParamsError> {
         spec.check()?;
         let rings: RingsSpec = spec.rings();
@@ -87,13 +88,13 @@ impl Outline {
         Ok(())
     }
 
-    /// The specification.
+    /// Returns the specification.
     pub fn spec(&self) -> &ParamsSpec {
         &self.spec
     }
 
-    /// Bytes of the tables of the two rings once both directions of every transform have been used: two words for each point,
-    /// prime and direction. All else that a set keeps is small beside them.
+    /// Returns the length in bytes of the tables of the two rings once both directions of every transform have been
+    /// used: two words for each point, prime and direction. All other data of a set is small in comparison.
     pub fn table_bytes(&self) -> u64 {
         let words = self.large.len() * self.spec.n + self.small.len() * self.spec.small_n;
         (words * 2 * 2 * size_of::<u64>()) as u64
@@ -102,12 +103,12 @@ impl Outline {
     fn final_key_bytes(&self) -> usize {
         let ring = &self.spec.final_ring;
         let shape = ring.shape(self.spec.small_n);
-        // The prime is the largest of its bits.
+        // The prime is the largest with this number of bits.
         let body = (ring.n * ring.modulus_bits as usize).div_ceil(8);
         shape.rows() * shape.bodies() * body
     }
 
-    /// Bytes of the keys to the two small primes.
+    /// Returns the length in bytes of the keys to the two small primes.
     fn opening_bytes(&self, opening: &OpeningSpec, clues: ClueKind) -> usize {
         let body = |bits: usize| (opening.n * bits).div_ceil(8);
         let extra = match clues {
@@ -120,28 +121,30 @@ impl Outline {
             + narrow * body(opening.narrow_bits.ceil() as usize)
     }
 
-    /// Bytes of the body of a detection key's file, of a key for clues of a kind.
+    /// Returns the length in bytes of the body of the file of a detection key for clues of a kind.
     pub fn detection_key_bytes(&self, clues: ClueKind) -> u64 {
-        let (large, small) = ((self.spec.n, &self.large), (self.spec.small_n, &self.small));
-        let key = |ring, shape: &KeyShape| rows(ring, &shape.extended()) * shape.digits().len();
+        let large = |basis: &Basis| rows(self.spec.n, &self.large, basis);
+        let large_key = |shape: &KeyShape| large(&shape.extended()) * shape.digits().len();
+        let small_key = rows(self.spec.small_n, &self.small, &self.small_shape.extended())
+            * self.small_shape.digits().len();
         let merges = omr_compress::merge_levels(self.spec.small_n, omr_compress::MIN_WIDTH);
         let small_keys = 2 + merges.count();
         // Two seeds, and one encrypted secret.
         let bytes = 2 * 32
             + self.opening_bytes(&self.spec.opening, clues)
-            + 2 * key(large, &self.step_shape)
-            + key(large, &self.giant_shape)
-            + key(large, &self.product_shape)
-            + key(large, &self.descent_shape)
-            + small_keys * key(small, &self.small_shape)
-            + rows(large, self.chain.basis(0))
+            + 2 * large_key(&self.step_shape)
+            + large_key(&self.giant_shape)
+            + large_key(&self.product_shape)
+            + large_key(&self.descent_shape)
+            + small_keys * small_key
+            + large(self.chain.basis(0))
             + self.final_key_bytes();
         bytes as u64
     }
 }
 
-/// Bytes of a polynomial of `n` coefficients over `basis`, each residue at the width of its prime.
-fn rows((n, moduli): (usize, &Vec<u64>), basis: &Basis) -> usize {
+/// Returns the length in bytes of a polynomial of `n` coefficients over `basis`, each residue with the bits of its prime.
+fn rows(n: usize, moduli: &[u64], basis: &Basis) -> usize {
     let bytes = |&id: &usize| (n * (64 - moduli[id].leading_zeros()) as usize).div_ceil(8);
     basis.ids().iter().map(bytes).sum()
 }

@@ -1,4 +1,4 @@
-//! What recipients need of a parameter set.
+//! The part of a parameter set that recipients need.
 
 use super::RingsSpec;
 use crate::ParamsError;
@@ -10,8 +10,8 @@ use omr_ring::{Kernels, Modulus, Ring};
 use omr_rlwe::SharedShape;
 use std::sync::Arc;
 
-/// What the shape of a digest follows from and what it is decoded with: a part of [`super::Params`] that is made in
-/// milliseconds, without the tables of the large ring.
+/// The parameters that determine the shape of a digest and with which it is decoded. They are a part of
+/// [`super::Params`] that is made in milliseconds, without the tables of the large ring.
 pub struct RecipientParams {
     name: &'static str,
     p: Modulus,
@@ -26,14 +26,16 @@ pub struct RecipientParams {
 }
 
 impl RecipientParams {
-    /// Those of the published set of this name, on the best kernels of this CPU.
+    /// Returns the recipient's parameters of the published set of this name, on the best kernels of this CPU.
     ///
-    /// Errors: `Unknown`; `NoEngine` where the set has no SophOMR.
+    /// Errors: `Unknown`; `NoEngine` if the set has no SophOMR.
     pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
         let spec = SetSpec::named(name)?.into_sophomr()?;
         Ok(Arc::new(Self::new(&spec.rings(), Kernels::detect())?))
     }
 
+    /// Makes the recipient's parameters.
+    ///
     /// Errors: dimensions that do not fit.
     pub(super) fn new(spec: &RingsSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
         spec.check()?;
@@ -48,27 +50,27 @@ impl RecipientParams {
         })
     }
 
-    /// The set's versioned name.
+    /// Returns the set's versioned name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The plaintext modulus.
+    /// Returns the plaintext modulus.
     pub fn p(&self) -> &Modulus {
         &self.p
     }
 
-    /// Messages in one batch: the slots of the large ring.
+    /// Returns the number of messages in a batch, which is the number of slots of the large ring.
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// Dimension of the small ring, in which sums are made.
+    /// Returns the dimension of the small ring, in which sums are computed.
     pub fn small_n(&self) -> usize {
         self.small_n
     }
 
-    /// What digests are decrypted in.
+    /// Returns the ring with its packing, in which digests are decrypted.
     pub fn last(&self) -> FinalRing {
         FinalRing {
             ring: self.final_ring.clone(),

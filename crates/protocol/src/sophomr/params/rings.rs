@@ -12,9 +12,8 @@ use omr_rlwe::noise::NoiseModel;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Dimensions and digits of the circuit that decides which messages are pertinent, unchecked.
-///
-/// How clues become encrypted distances is no part of it: see [`FrontEnd`].
+/// Dimensions and digits of the circuit that decides which messages are pertinent, unchecked. [`FrontEnd`] describes
+/// how clues become encrypted distances.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RingsSpec {
     /// The parameter set's name.
@@ -23,7 +22,7 @@ pub struct RingsSpec {
     pub insecure: bool,
     /// Plaintext modulus.
     pub p: u64,
-    /// Dimension of the large ring: messages in a batch.
+    /// Dimension of the large ring, which is the number of messages in a batch.
     pub n: usize,
     /// Dimension of the small ring.
     pub small_n: usize,
@@ -31,9 +30,9 @@ pub struct RingsSpec {
     pub final_ring: FinalRingSpec,
     /// Non-zero coefficients of the large ring's secret.
     pub weight: usize,
-    /// Bound on `|s(zeta)|^2 / weight` for that secret (`Secret::fixed_weight`).
+    /// Bound on `|s(zeta)|^2 / weight` for the large ring's secret (`Secret::fixed_weight`).
     pub embedding_bound: f64,
-    /// The window: a distance is inside where it lies in `[-range, range]`.
+    /// Half of the window: a distance is inside if it lies in `[-range, range]`.
     pub range: u64,
     /// Powers in one block of the window polynomial.
     pub block: usize,
@@ -43,18 +42,20 @@ pub struct RingsSpec {
     pub product_digits: usize,
 }
 
-/// What the levels of a circuit follow from, beside its rings: how distances are made, and what comes after them.
+/// The noise of distances and the demands of the levels after them, from which the levels of a circuit are derived.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrontEnd {
     /// Noise of the distances (log2 of the root mean square embedding) before the first switch of the modulus.
     pub noise: f64,
-    /// Bits that each level below the distances drops, in their order.
+    /// Bits that each level below the distances drops, in the order of the levels.
     pub drops: Vec<f64>,
-    /// Whether levels have few, nearly full primes and terminal ones. Otherwise each level drops a prime of its own.
+    /// Whether levels have few, nearly full primes and terminal ones. Otherwise each level drops one prime.
     pub compact: bool,
 }
 
 impl RingsSpec {
+    /// Checks the dimensions.
+    ///
     /// Errors: `Dimension`.
     pub(super) fn check(&self) -> Result<(), ParamsError> {
         let power = usize::is_power_of_two;
@@ -72,7 +73,7 @@ impl RingsSpec {
         self.final_ring.check(self.small_n)
     }
 
-    /// The noise model of the large ring.
+    /// Returns the noise model of the large ring.
     pub fn noise_model(&self) -> NoiseModel {
         NoiseModel {
             n: self.n,
@@ -81,49 +82,49 @@ impl RingsSpec {
         }
     }
 
-    /// Noise that a rotation by a baby step adds (log2 of the root mean square embedding).
+    /// Returns the noise that a rotation by a baby step adds (log2 of the root mean square embedding).
     pub fn baby_step_noise(&self) -> f64 {
         let model = self.noise_model();
         model.key_switch(self.rotation_digits, 0.0, STEP_EXCESS)
     }
 
-    /// Noise that a rotation by a giant step adds (log2 of the root mean square embedding).
+    /// Returns the noise that a rotation by a giant step adds (log2 of the root mean square embedding).
     pub fn giant_step_noise(&self) -> f64 {
         let model = self.noise_model();
         model.gadget(self.rotation_digits, GIANT_SLACK, 0.0)
     }
 
-    /// Bits that a level drops, so that its noise is back at the floor and the squaring chain explodes at no embedding
-    /// ([`tail_bits`]).
+    /// Returns the bits that a level drops, so that its noise returns to the floor and the chain of squarings overflows
+    /// at no embedding ([`tail_bits`]).
     pub fn level_bits(&self) -> f64 {
         self.noise_model().floor() + tail_bits(self.embedding_bound)
     }
 
-    /// Bits that the levels of SophOMR's range check drop: the window polynomial, the norm of two coordinates and its
-    /// Fermat power.
+    /// Returns the bits that the levels of SophOMR's range check drop: those of the window polynomial, the norm of two
+    /// coordinates and its Fermat power.
     ///
-    /// Errors: `Ring` where p is no modulus.
+    /// Errors: `Ring` if p is no modulus.
     pub fn window_drops(&self) -> Result<Vec<f64>, ParamsError> {
         chain::window_drops(self)
     }
 }
 
-/// The rings of a checked set, their moduli and the shapes of the detection key's parts. It stands where
-/// [`RecipientParams`], a part of it, are asked for.
+/// The rings of a checked set, their moduli and the shapes of the detection key's parts. They dereference to
+/// [`RecipientParams`], which are a part of them.
 pub struct Rings {
     recipient: Arc<RecipientParams>,
     front_noise: f64,
-    /// The large ring: detection.
+    /// The large ring, for detection.
     pub ring: Ring,
     /// Slots of the large ring.
     pub plain: Plain,
     /// Modulus chain of the large ring.
     pub chain: Chain,
-    /// The small ring: compression.
+    /// The small ring, for compression.
     pub small: Ring,
     /// Slots of the small ring.
     pub small_plain: Plain,
-    /// Zero at the squared distances of the window: by it the detector decides.
+    /// The polynomial that is zero at the distances inside the window, by which the detector decides.
     pub window: RangePolynomial,
     /// Gadget of the baby step's rotation key.
     pub step_shape: KeyShape,
@@ -131,7 +132,7 @@ pub struct Rings {
     pub giant_shape: KeyShape,
     /// Gadget of the relinearisation key.
     pub product_shape: KeyShape,
-    /// Gadgets of the keys that detectors make from the relinearisation key for lower levels, which have ever fewer
+    /// Gadgets of the keys that detectors derive from the relinearisation key for lower levels, with fewer and fewer
     /// primes.
     pub lowered_shapes: Vec<KeyShape>,
     /// Gadget of the ring-switching key.
@@ -143,7 +144,7 @@ pub struct Rings {
 impl Rings {
     /// Checks a specification and derives the modulus chain from the noise model.
     ///
-    /// Errors: dimensions that do not fit; keys below 128 bits, unless the set is marked insecure.
+    /// Errors: dimensions that do not fit; keys below 128 bits of security, unless the set is marked insecure.
     pub fn new(
         spec: &RingsSpec,
         front: &FrontEnd,
@@ -175,6 +176,8 @@ impl Rings {
         Ok(rings)
     }
 
+    /// Checks the security of all keys, unless the set is marked insecure.
+    ///
     /// Errors: `Insecure`.
     fn check_keys(&self, spec: &RingsSpec) -> Result<(), ParamsError> {
         if spec.insecure {
@@ -189,8 +192,8 @@ impl Rings {
         Ok(())
     }
 
-    /// For each kind of key: ring dimension, weight of the fixed-weight secret (`None`: uniform
-    /// ternary) and log2 of the modulus of its RLWE samples. `weight` is that of the large ring's secret.
+    /// Returns for each kind of key: ring dimension, weight of the fixed-weight secret (`None`: uniform ternary) and
+    /// log2 of the modulus of its RLWE samples. `weight` is that of the large ring's secret.
     pub fn key_moduli(&self, weight: usize) -> Vec<(usize, Option<usize>, f64)> {
         let large = |shape: &KeyShape| {
             let bits = self.ring.log2(&shape.extended());
@@ -210,22 +213,22 @@ impl Rings {
         ]
     }
 
-    /// What recipients need of it.
+    /// Returns the part that recipients need.
     pub fn recipient(&self) -> &Arc<RecipientParams> {
         &self.recipient
     }
 
-    /// The plaintext modulus.
+    /// Returns the plaintext modulus.
     pub fn p(&self) -> &Modulus {
         self.plain.p()
     }
 
-    /// The small ring's ciphertext modulus, in its own numbering of primes.
+    /// Returns the basis of the small ring's ciphertext modulus, by the small ring's numbers of its primes.
     pub fn small_basis(&self) -> Basis {
         Basis::new(0..BASE_PRIMES)
     }
 
-    /// What compression works with.
+    /// Returns the parameters of compression.
     pub fn compression(&self) -> Setting<'_> {
         Setting {
             plain: &self.plain,
@@ -240,12 +243,13 @@ impl Rings {
         }
     }
 
-    /// The c of the norm `g1^2 + g1 g2 + c g2^2`, which is zero only where g1 and g2 are.
+    /// Returns the c of the norm `g1^2 + g1 g2 + c g2^2`, which is zero only if g1 and g2 are.
     pub fn norm_constant(&self) -> i64 {
         chain::norm_constant(self.p())
     }
 
-    /// Predicted noise (log2 of the root mean square embedding) of the distances, before the first switch.
+    /// Returns the predicted noise (log2 of the root mean square embedding) of the distances, before the first switch
+    /// of the modulus.
     pub fn front_noise(&self) -> f64 {
         self.front_noise
     }

@@ -1,4 +1,4 @@
-//! SophOMR's part of a parameter set as it is published.
+//! SophOMR's part of a parameter set, as published.
 
 use super::{FinalRingSpec, FrontEnd, RingsSpec};
 use crate::clue::norms;
@@ -6,18 +6,18 @@ use crate::params::{Bits, ClueSpec, ParamsError, Posting, SetSpec, dimension};
 use omr_opening::{ClueNoise, ClueShape, OpeningSpec};
 use omr_rlwe::noise::{self, NoiseModel};
 
-/// A parameter set as it is published, unchecked.
+/// SophOMR's part of a parameter set, as published and unchecked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamsSpec {
     /// Versioned name; a published set never changes.
     pub name: &'static str,
     /// Whether the set is for tests only.
     pub insecure: bool,
-    /// Bits of security of the detection key, as of [`Security::keys`](crate::params::Security::keys).
+    /// Bits of security of the detection key, as in [`Security::keys`](crate::params::Security::keys).
     pub key_bits: f64,
     /// Plaintext modulus.
     pub p: u64,
-    /// Dimension of the large ring: messages in a batch.
+    /// Dimension of the large ring, which is the number of messages in a batch.
     pub n: usize,
     /// Dimension of the small ring.
     pub small_n: usize,
@@ -25,13 +25,13 @@ pub struct ParamsSpec {
     pub final_ring: FinalRingSpec,
     /// Non-zero coefficients of the large ring's secret.
     pub weight: usize,
-    /// Bound on `|s(zeta)|^2 / weight` for that secret (`Secret::fixed_weight`).
+    /// Bound on `|s(zeta)|^2 / weight` for the large ring's secret (`Secret::fixed_weight`).
     pub embedding_bound: f64,
     /// Clues.
     pub clue: ClueSpec,
-    /// The window: pertinent when both coordinates of d that are looked at lie in `[-range, range]`.
+    /// Half of the window: a message is pertinent if both checked coordinates of d lie in `[-range, range]`.
     pub range: u64,
-    /// How clues are packed at one small prime and opened in slots.
+    /// Parameters of packing clues at one small prime and opening them in slots.
     pub opening: OpeningSpec,
     /// Powers in one block of the window polynomial.
     pub block: usize,
@@ -42,34 +42,35 @@ pub struct ParamsSpec {
 }
 
 impl ParamsSpec {
-    /// Coordinates of a clue that are looked at.
+    /// Number of coordinates of a clue that SophOMR checks.
     pub const COORDINATES: usize = 2;
 
-    /// Half the window in units of the clues' modulus.
+    /// Returns half of the window in units of the clues' modulus.
     pub fn clue_range(&self) -> u64 {
         self.range * self.clue.q / self.p
     }
 
-    /// SophOMR's part of every published set that has one, the default first.
+    /// Returns SophOMR's part of every published set that has one, the default first.
     pub fn published() -> Vec<ParamsSpec> {
         let sets = SetSpec::published().into_iter();
         sets.filter_map(|set| set.sophomr).collect()
     }
 
-    /// The least bits of security over detection key and clues; 0 without any.
+    /// Returns the least bits of security of detection key and clues; 0 for an insecure set.
     pub fn security_bits(&self) -> f64 {
         if self.insecure {
             return 0.0;
         }
-        let least = |bits: [Bits; 2]| {
-            bits.map(|bits| bits.least())
+        let least = |parts: [Bits; 2]| {
+            parts
+                .map(|bits| bits.least())
                 .into_iter()
                 .fold(self.key_bits, f64::min)
         };
         self.clue.security().map_or(0.0, least)
     }
 
-    /// The rings and digits of its circuit.
+    /// Returns the rings and digits of the circuit.
     pub fn rings(&self) -> RingsSpec {
         RingsSpec {
             name: self.name,
@@ -87,9 +88,9 @@ impl ParamsSpec {
         }
     }
 
-    /// Opened clues, then SophOMR's range check.
+    /// Returns the noise and the levels of opened clues that are followed by SophOMR's range check.
     ///
-    /// Errors: `Ring` where p is no modulus.
+    /// Errors: `Ring` if p is no modulus.
     pub(super) fn front_end(&self) -> Result<FrontEnd, ParamsError> {
         let rings = self.rings();
         let (model, opening) = (rings.noise_model(), &self.opening);
@@ -102,7 +103,9 @@ impl ParamsSpec {
         })
     }
 
-    /// Errors: `Dimension`; `WeakClue` below 128 bits, but for sets that are marked insecure.
+    /// Checks the specification.
+    ///
+    /// Errors: `Dimension`; `WeakClue` below 128 bits of security, unless the set is marked insecure.
     pub(super) fn check(&self) -> Result<(), ParamsError> {
         self.rings().check()?;
         dimension(
@@ -124,18 +127,18 @@ impl ParamsSpec {
         self.clue.check_security()
     }
 
-    /// The noise model of the large ring.
+    /// Returns the noise model of the large ring.
     pub fn noise_model(&self) -> NoiseModel {
         self.rings().noise_model()
     }
 
-    /// log2 of the probability that an impertinent message passes the window.
+    /// Returns log2 of the probability that an impertinent message is inside the window.
     pub fn false_positive_log2(&self) -> f64 {
         let window = (2 * self.range + 1) as f64;
         Self::COORDINATES as f64 * (window / self.p as f64).log2()
     }
 
-    /// Clues as packing takes them.
+    /// Returns the shape of clues for packing.
     pub fn clue_shape(&self) -> ClueShape {
         ClueShape {
             n: self.clue.n,
@@ -144,20 +147,21 @@ impl ParamsSpec {
         }
     }
 
-    /// log2 of the probability that a pertinent message is missed (union bound; saddle point of the noise of packed
-    /// clues).
+    /// Returns log2 of the probability that a pertinent message is missed (union bound; saddle point of the noise of
+    /// packed clues).
     pub fn miss_log2(&self) -> f64 {
         self.miss_log2_among(1.0)
     }
 
-    /// log2 of the probability that a pertinent message is missed where strangers fill the board with the longest vectors
-    /// that are posted.
+    /// Returns log2 of the probability that a pertinent message is missed if strangers fill the board with clues that
+    /// have the longest accepted vectors.
     pub fn hostile_miss_log2(&self) -> f64 {
         let [_, longest] = norms(self.clue.n);
         self.miss_log2_among(longest)
     }
 
-    /// `norm` is the mean square of the block's residues, in units of that of uniform ones.
+    /// Returns log2 of the probability that a pertinent message is missed, where `norm` is the mean square of the
+    /// block's residues relative to that of uniform ones.
     fn miss_log2_among(&self, norm: f64) -> f64 {
         let added = ClueNoise::new(&self.opening, &self.clue_shape(), self.p, norm);
         super::miss::packed(&self.clue, &added, self.p, self.range)

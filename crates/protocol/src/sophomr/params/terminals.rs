@@ -1,61 +1,61 @@
-//! The search for levels of few primes: full ones, which stay until they are dropped, and terminal ones, which come
-//! and go from level to level (Samardzic, Sanchez, BitPacker, 2024).
+//! The search for levels of few primes: full primes, which levels have until they are dropped, and terminal primes,
+//! which may come and go from level to level (Samardzic, Sanchez, BitPacker, 2024).
 
 use std::collections::BTreeMap;
 
-/// Largest size of a full prime: one bit below what the kernels take.
+/// Largest bits of a full prime: slightly below the limit of the kernels.
 pub(super) const PRIME_BITS: f64 = 49.9;
 
-/// Least size of any prime: there are some that are 1 modulo `2^17`.
+/// Least bits of any prime, so that there are primes that are 1 modulo `2^17`.
 pub(super) const LEAST_BITS: f64 = 22.0;
 
-/// By how much a level may drop more than it has to, where it does so by terminal primes alone.
+/// Bits that a level may drop more than it must, if it changes only terminal primes.
 const SLACK: f64 = 0.5;
 
-/// Transforms that a limb costs a relinearisation whose special primes are as many as a digit's, and that a prime
-/// which comes costs: results alone.
+/// Transforms that a limb adds to a relinearisation with as many special primes as a digit has.
 const LIMB_COST: usize = 6;
+/// Transforms that adding a terminal prime costs.
 const ADDED_COST: usize = 2;
 
-/// Full primes that one level may have more than the next: two take the places of both terminal primes.
+/// Largest number of full primes that one level has more than the next: two can replace both terminal primes.
 const MOST_NEW: usize = 3;
 
-/// Terminal primes, by their places in a set.
+/// Number of terminal primes of a set.
 pub(super) const TERMINALS: usize = 2;
 
-/// The primes of a level beside those of the last.
+/// The primes that a level has beside those of the next level below.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Step {
-    /// Full primes that the next level lacks.
+    /// Number of full primes that the next level lacks.
     pub(super) new: usize,
-    /// Their size.
+    /// Bits of each of these full primes.
     pub(super) bits: f64,
-    /// Which terminal primes it has, a bit for each.
+    /// The level's terminal primes, a bit for each.
     pub(super) terminals: usize,
 }
 
-/// All levels above the last, which is the first to be stated.
+/// All levels above the last, with the lowest first.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
     cost: usize,
-    /// Of all full primes.
+    /// Bits of all full primes together.
     bits: f64,
 }
 
-/// The best way to a level of some full primes and terminal ones.
+/// The cheapest way to a level with given numbers of full and terminal primes.
 #[derive(Clone, Copy)]
 struct Best {
     cost: usize,
     bits: f64,
-    /// The level below, and the step from it.
+    /// The level below: its number of full primes and its terminal primes.
     below: (usize, usize),
     step: Step,
 }
 
 impl Plan {
-    /// The levels of least cost with terminal primes of these sizes, where each drops at least its share of `drops`,
-    /// the last level's first; `None` where there are none.
+    /// Returns the cheapest levels with terminal primes of these sizes, in which each level drops at least its entry of
+    /// `drops`, the last level's first; `None` if there are none.
     pub(super) fn search(terminals: [f64; TERMINALS], drops: &[f64]) -> Option<Self> {
         let sum = |set: usize| -> f64 {
             let bits = terminals.iter().enumerate();
@@ -107,13 +107,14 @@ impl Plan {
         })
     }
 
-    /// Cheaper, or as cheap with fewer bits in all.
+    /// Returns whether the plan is cheaper, or equally cheap with fewer bits of full primes.
     pub(super) fn is_better(&self, other: &Self) -> bool {
         (self.cost, self.bits) < (other.cost, other.bits)
     }
 }
 
-/// A level whose full primes, `new` of them, and terminal primes have `rest` bits more than those of the next.
+/// Returns the step to a level whose `new` full primes and terminal primes have `rest` bits more than those of the
+/// next.
 fn step(rest: f64, new: usize, terminals: usize) -> Option<Step> {
     let bits = match new {
         0 => 0.0,
@@ -133,7 +134,7 @@ fn step(rest: f64, new: usize, terminals: usize) -> Option<Step> {
 impl Best {
     fn then(&self, below: (usize, usize), step: Step) -> Self {
         let limbs = below.0 + step.new + step.terminals.count_ones() as usize;
-        // Those that are missing here come on the way down.
+        // Terminal primes that are missing here must be added on the way down.
         let added = (below.1 & !step.terminals).count_ones() as usize;
         Self {
             cost: self.cost + LIMB_COST * limbs + ADDED_COST * added,

@@ -1,4 +1,4 @@
-//! Clues of any bytes.
+//! Tests of parsing clues from arbitrary bytes.
 
 use crate::hostile::forge::{noise, set_residue, tiny};
 use omr_errors::Mismatch;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 /// Bits of a posted residue.
 const BITS: usize = 21;
 
-/// Posted residues are below this: half of 4,188,161, rounded up.
+/// The modulus of posted residues: half of 4,188,161, rounded up.
 const POSTED: u64 = 2_094_081;
 
 fn honest(seed: u64) -> Clue {
@@ -36,7 +36,7 @@ fn honest_clues_round_trip() {
 }
 
 #[test]
-fn other_lengths_are_told() {
+fn other_lengths_are_refused() {
     let bytes = honest(1).to_bytes(&tiny().clue);
     let wrong = |found: &[u8]| match parse(found) {
         Err(ClueError::Length(Mismatch { expected, found: f })) => {
@@ -54,7 +54,7 @@ fn other_lengths_are_told() {
     );
 }
 
-/// Clues carry no checksum: a flipped bit is an error or another clue, written back as it stands.
+/// Clues carry no checksum: a flipped bit leads to an error or to another clue, which is written back as it is.
 #[test]
 fn a_flipped_bit_is_an_error_or_seen() {
     let clue = honest(2);
@@ -150,7 +150,7 @@ fn short_and_long_vectors_are_refused() {
     }
 }
 
-/// Reads a clue one residue after another, as what its residues stand for.
+/// Reads a clue one residue after another and returns the values that the residues stand for.
 fn plainly(bytes: &[u8]) -> Result<Vec<u32>, String> {
     let text = |error: ClueError| format!("{error:?}");
     if let Some(&found) = bytes.first().filter(|&&kind| kind != 1) {
@@ -180,7 +180,7 @@ fn plainly(bytes: &[u8]) -> Result<Vec<u32>, String> {
 }
 
 proptest! {
-    /// Valid, truncated, of another kind or set, out of range: one parser, used again and again.
+    /// The clues are valid, truncated, of another kind or set, or out of range, and are read with one parser.
     #[test]
     fn the_parser_agrees_with_a_plain_reader(
         seed in 0u64..4,

@@ -1,4 +1,4 @@
-//! Address files of any bytes.
+//! Tests of parsing clue keys from arbitrary bytes.
 
 use crate::hostile::forge::{
     KEY_ID, announcing, body_of, damage_is_refused, file, headers_are_checked,
@@ -61,7 +61,7 @@ fn lengths_that_do_not_fit() {
         parse(&file(Kind::ClueKey, &longer)),
         Err(ClueError::Length(_))
     ));
-    // A length that only the header knows of.
+    // A length that appears only in the header.
     let truncated = frame_error(&announcing(&good, 1 << 20));
     assert!(matches!(truncated, FrameError::Truncated(_)), "{truncated}");
 }

@@ -1,4 +1,4 @@
-//! Detection key files of any bytes.
+//! Tests of parsing detection keys from arbitrary bytes.
 
 use crate::hostile::forge::{announcing, body_of, file, headers_are_checked, noise, tiny};
 use omr_errors::Mismatch;
@@ -7,7 +7,7 @@ use omr_protocol::frame::{FrameError, FramePart, Kind};
 use omr_protocol::sophomr::DetectionKey;
 use std::sync::LazyLock;
 
-/// Reading keeps what checking lets pass.
+/// Reads a key, which succeeds if and only if checking does.
 fn parse(bytes: &[u8]) -> Result<DetectionKey, DetectionKeyError> {
     let checked = DetectionKey::check(tiny(), bytes);
     let read = DetectionKey::read(tiny(), bytes);
@@ -16,7 +16,7 @@ fn parse(bytes: &[u8]) -> Result<DetectionKey, DetectionKeyError> {
     read
 }
 
-/// A key of zeros: useless and well formed.
+/// Returns a key of zeros, which is useless but well formed.
 fn zeros() -> &'static [u8] {
     static ZEROS: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let expected = match parse(&file(Kind::DetectionKey, &[])) {
@@ -41,7 +41,7 @@ fn frame_error(bytes: &[u8]) -> FrameError {
     }
 }
 
-/// Places in the file: its beginning and end byte by byte, then here and there.
+/// Returns places in the file: its beginning and end byte by byte, and some in between.
 fn places() -> Vec<usize> {
     let len = zeros().len();
     let sparse = (1..40).map(|i| i * len / 40 + i);
@@ -100,12 +100,12 @@ fn flipped_bits() {
     }
 }
 
-/// 16 bytes of ones hold a whole residue of at most 64 bits, wherever they stand.
+/// 16 bytes of ones contain a whole residue of at most 64 bits, wherever they are.
 #[test]
 fn residues_are_reduced() {
     let len = body_of(zeros()).len();
     let mut body = vec![0; len];
-    // Behind two seeds.
+    // After two seeds.
     for at in (0..30).map(|i| 64 + i * (len - 80) / 29) {
         body[at..at + 16].fill(0xff);
         match refused(&file(Kind::DetectionKey, &body)) {

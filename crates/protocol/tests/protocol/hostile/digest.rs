@@ -1,4 +1,4 @@
-//! Digest files of any bytes.
+//! Tests of parsing digests from arbitrary bytes.
 
 use crate::hostile::forge::{
     KEY_ID, announcing, body_of, damage_is_refused, file, headers_are_checked, noise, tiny,
@@ -22,7 +22,7 @@ fn parse(bytes: &[u8]) -> Result<Digest, DigestError> {
     Digest::from_bytes(tiny(), bytes)
 }
 
-/// A digest of noise.
+/// Returns a digest with random coefficients.
 fn of_plan(plan: DigestPlan, seed: u64) -> Digest {
     let words = |seed, count, bits: u32| -> Vec<u64> {
         let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap()) >> (64 - bits);
@@ -71,7 +71,7 @@ fn frame_error(bytes: &[u8]) -> FrameError {
     }
 }
 
-/// The small digest with some fields replaced, checksums right.
+/// Parses the small digest with some fields replaced and with right checksums.
 fn forged(edits: &[(usize, &[u8])]) -> Result<Digest, DigestError> {
     let mut body = body_of(&small()).to_vec();
     for (at, bytes) in edits {
@@ -89,12 +89,12 @@ fn damage() {
     assert!(matches!(truncated, FrameError::Truncated(_)), "{truncated}");
 }
 
-/// Two parts share a mask, over rounds, sets and groups; a last one alone brings its own.
+/// Two parts share a mask, over rounds, sets and groups; a single last part has its own mask.
 #[test]
 fn lengths_of_files() {
     let masks = |count: u64| count * (64 * 29_u64).div_ceil(8);
     let body = |sums: u64| (21 * sums).div_ceil(8);
-    // Width 64 of a dimension of 256: 4 symbols a part.
+    // Width 64 in a dimension of 256: 4 symbols in a part.
     for (messages, bound, payload, expected) in [
         (100, 64, None, masks(1) + body(128)),
         (100, 70, None, masks(1) + body(128) + body(12)),
@@ -195,7 +195,7 @@ fn absurd_ranges() {
             other => panic!("{other:?}"),
         }
     }
-    // The end of all indices has the same shape: no error, and no arithmetic beyond it.
+    // The range at the end of all indices has the same shape: there is no error and no overflow.
     let last = ranged(u64::MAX - 100, u64::MAX).unwrap();
     assert_eq!(last.header.plan.batch(0), u64::MAX - 100..u64::MAX);
 }
@@ -274,7 +274,7 @@ proptest! {
         prop_assert!(parse(&file(Kind::Digest, &bytes)).is_err());
     }
 
-    /// Header fields at random: what parses is written back as it was.
+    /// The header has random fields: if it parses, the digest is written back as it was.
     #[test]
     fn any_header(fields in prop::collection::vec(any::<u8>(), FIXED), scheme in 1u8..3) {
         let mut body = body_of(&small()).to_vec();

@@ -1,11 +1,11 @@
-//! Files that no honest writer makes.
+//! Functions that make files that no honest writer makes.
 
 use omr_errors::Mismatch;
 use omr_protocol::frame::{FrameError, FrameHeader, FramePart, Kind, write_frame_vec};
 use omr_protocol::sophomr::Params;
 use std::sync::{Arc, LazyLock};
 
-/// The insecure tiny set, built once.
+/// Returns the insecure tiny set, which is built once.
 pub(crate) fn tiny() -> &'static Params {
     static TINY: LazyLock<Arc<Params>> =
         LazyLock::new(|| Params::named("insecure-tiny-v4").unwrap());
@@ -14,23 +14,23 @@ pub(crate) fn tiny() -> &'static Params {
 
 pub(crate) const KEY_ID: [u8; 16] = *b"a key of a test.";
 
-/// A file of the tiny set with right checksums around any body.
+/// Returns a file of the tiny set with right checksums around any body.
 pub(crate) fn file(kind: Kind, body: &[u8]) -> Vec<u8> {
     let header = FrameHeader::new(kind, tiny().name(), KEY_ID);
     write_frame_vec(&header, body).unwrap()
 }
 
-/// The body of a file of the tiny set.
+/// Returns the body of a file of the tiny set.
 pub(crate) fn body_of(file: &[u8]) -> &[u8] {
     &file[header_len()..file.len() - 32]
 }
 
-/// Magic, version, kind, name, key id, body length, header checksum.
+/// Returns the length of magic, version, kind, name, key id, body length and header checksum.
 fn header_len() -> usize {
     9 + tiny().name().len() + 16 + 8 + 8
 }
 
-/// The file with another header under right checksums: bytes `at..` of it are replaced.
+/// Returns the file with bytes `at..` of its header replaced, with right checksums.
 pub(crate) fn with_header(file: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
     let mut out = file.to_vec();
     out[at..at + bytes.len()].copy_from_slice(bytes);
@@ -43,17 +43,17 @@ pub(crate) fn with_header(file: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The file announcing a body of another length.
+/// Returns the file with another announced body length.
 pub(crate) fn announcing(file: &[u8], body_len: u64) -> Vec<u8> {
     with_header(file, header_len() - 16, &body_len.to_le_bytes())
 }
 
-/// The file announcing another kind of content.
+/// Returns the file with another kind.
 pub(crate) fn of_kind(file: &[u8], kind: u16) -> Vec<u8> {
     with_header(file, 6, &kind.to_le_bytes())
 }
 
-/// What the header alone decides, for any kind of file: `parse` gives the frame's error.
+/// Checks errors of headers for any kind of file; `parse` returns the frame's error.
 #[track_caller]
 pub(crate) fn headers_are_checked(good: &[u8], limit: u64, parse: impl Fn(&[u8]) -> FrameError) {
     assert!(matches!(
@@ -88,7 +88,7 @@ pub(crate) fn headers_are_checked(good: &[u8], limit: u64, parse: impl Fn(&[u8])
     ));
 }
 
-/// Cuts a file at every place and flips every bit of it.
+/// Cuts a file at every place and flips every bit of it; all results must be refused.
 #[track_caller]
 pub(crate) fn damage_is_refused(good: &[u8], parse: impl Fn(&[u8]) -> FrameError) {
     for cut in 0..good.len() {
@@ -114,7 +114,7 @@ pub(crate) fn damage_is_refused(good: &[u8], parse: impl Fn(&[u8]) -> FrameError
     }
 }
 
-/// Some bytes that look random, the same each time.
+/// Returns bytes that look random and depend on the seed only.
 pub(crate) fn noise(seed: u64, count: usize) -> Vec<u8> {
     let mut out = vec![0; count];
     let mut hasher = blake3::Hasher::new();
@@ -125,7 +125,7 @@ pub(crate) fn noise(seed: u64, count: usize) -> Vec<u8> {
     out
 }
 
-/// Packed residues of `bits` bits: bit `bits * index` on is set to `value`.
+/// Sets residue `index` of packed residues of `bits` bits to `value`.
 pub(crate) fn set_residue(bytes: &mut [u8], index: usize, bits: usize, value: u64) {
     for i in 0..bits {
         let at = index * bits + i;

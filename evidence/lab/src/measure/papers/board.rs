@@ -123,7 +123,7 @@ impl<'a> Board<'a> {
         let count = (messages.end - messages.start) as usize;
         let payloads = stages.time("read", || self.payloads(messages));
         stages.time("clues", || {
-            let to = BoundTo::new((&BOARD, seed), &payloads, count, Some(self.payload_bytes))?;
+            let to = BoundTo::new(&BOARD, seed, &payloads, count, Some(self.payload_bytes))?;
             Ok(ClueBatch::bound(params, placement, clues, bytes, &to))
         })
     }

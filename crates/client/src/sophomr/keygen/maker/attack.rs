@@ -1,4 +1,4 @@
-//! What two public detection keys give away if their secrets and errors are the same and their masks are not.
+//! Tests of an attack on two public detection keys that have the same secrets and errors but different masks.
 
 use super::{Hidden, Maker};
 use crate::sophomr::detection_key;
@@ -11,7 +11,7 @@ use omr_ring::{Eval, Modulus, Poly};
 use rand_core::SeedableRng;
 use std::slice::from_ref;
 
-/// The seed of a key that is kept, as a browser keeps it until the key is registered.
+/// The seed of a key that a client keeps, as a browser does until the key is registered.
 const SEED: [u8; 32] = [9; 32];
 
 fn epoch(number: u64) -> Epoch {
@@ -21,7 +21,7 @@ fn epoch(number: u64) -> Epoch {
     }
 }
 
-/// A detection key as it was made when its generator depended on the seed alone.
+/// Makes a detection key with a generator that depends on the seed only, which is insecure.
 fn unbound_key(params: &Params, secret: &SecretKey, epoch: &Epoch) -> DetectionKey {
     let address = secret.address.as_ref();
     let hidden = Hidden {
@@ -44,7 +44,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// All of it is public.
+    /// Returns the rows of a key. All of them are public.
     fn of(opening: &Opening, key: &DetectionKey) -> Self {
         let packing = &key.opening.packing;
         let bodies: Vec<_> = packing.bodies().cloned().collect();
@@ -56,7 +56,7 @@ impl Rows {
         }
     }
 
-    /// Masks and body of a row at a point of the evaluation domain.
+    /// Returns the masks and the body of a row at a point of the evaluation domain.
     fn at(&self, row: usize, point: usize) -> Vec<u64> {
         let masks = &self.masks[row * self.rank..][..self.rank];
         let body = &self.bodies[row];
@@ -68,8 +68,8 @@ impl Rows {
     }
 }
 
-/// Solves `equations` of coefficients and a right side modulo a prime by elimination. `None`: they are singular, or
-/// one of those that are left over contradicts the others.
+/// Solves `equations`, each with coefficients and a right side, modulo a prime by elimination. Returns `None` if they
+/// are singular, or if one of the remaining equations contradicts the others.
 fn solved(m: &Modulus, mut equations: Vec<Vec<u64>>, unknowns: usize) -> Option<Vec<u64>> {
     for column in 0..unknowns {
         let pivot = (column..equations.len()).find(|&row| equations[row][column] != 0)?;
@@ -99,11 +99,11 @@ fn solved(m: &Modulus, mut equations: Vec<Vec<u64>>, unknowns: usize) -> Option<
     })
 }
 
-/// The clue secret of a recipient from two of her public detection keys; `None` where they do not have the same
-/// secrets and errors.
+/// Returns the clue secret of a recipient from two of the recipient's public detection keys; `None` if the keys do not
+/// have the same secrets and errors.
 ///
 /// A row is `b = m + e - sum_l a_l u_l`, so the difference of two rows with the same m and e is linear in the packing
-/// secret u. With u the rows of one key decrypt.
+/// secret u. With u the rows of one key can be decrypted.
 fn clue_secret(opening: &Opening, keys: [&DetectionKey; 2]) -> Option<Vec<i64>> {
     let (ring, m) = (&opening.packing, opening.packing.modulus(0));
     let [first, second] = keys.map(|key| Rows::of(opening, key));
@@ -152,7 +152,7 @@ fn clue_secret(opening: &Opening, keys: [&DetectionKey; 2]) -> Option<Vec<i64>> 
 }
 
 #[test]
-fn a_seed_that_serves_in_two_epochs_gives_nothing_away() {
+fn a_seed_that_is_used_in_two_epochs_reveals_nothing() {
     for name in ["insecure-tiny-v4", "insecure-tiny-hybrid-v4"] {
         let set = ParamSet::named(name).unwrap();
         let params = set.sophomr().unwrap();
@@ -174,7 +174,7 @@ fn a_seed_that_serves_in_two_epochs_gives_nothing_away() {
                 None,
                 "{name}, {clues}"
             );
-            // The same seed in the same epoch is the same key, not another one under the same masks.
+            // The same seed in the same epoch leads to the same key, not to another key with the same masks.
             let files = [&bound[0], &bound[2]].map(|key| {
                 let mut file = Vec::new();
                 key.write(params, &mut file).unwrap();
@@ -185,10 +185,10 @@ fn a_seed_that_serves_in_two_epochs_gives_nothing_away() {
     }
 }
 
-/// Two secrets in one epoch: with the same packing secret and errors their bodies differ by what they encrypt, which is
-/// constants.
+/// Two secrets in one epoch: with the same packing secret and errors, the bodies would differ by the encrypted values,
+/// which are constants.
 #[test]
-fn a_seed_that_serves_two_secrets_gives_nothing_away() {
+fn a_seed_that_is_used_for_two_secrets_reveals_nothing() {
     let set = ParamSet::named("insecure-tiny-v4").unwrap();
     let params = set.sophomr().unwrap();
     let opening = &params.opening;

@@ -1,26 +1,26 @@
-//! A server that takes a worker.
+//! The first exchange with a server, which accepts a worker.
 
 use crate::WorkerError;
 use omr_protocol::{Mismatch, ParamSet};
 use omr_remote::{Client, v1};
 use std::sync::Arc;
 
-/// What a server said to a worker that suits it.
-pub struct Hired {
-    /// What every request for work says.
+/// The answer of a server that accepts a worker.
+pub struct Handshake {
+    /// The constant part of every request for work.
     pub request: v1::LeaseRequest,
     /// The board's parameter set.
     pub set: Arc<ParamSet>,
-    /// Bytes of a clue of the board.
+    /// Length in bytes of a clue of the board.
     pub clue_bytes: usize,
 }
 
-impl Hired {
-    /// Asks the server what it is, and whether a worker of this build, named by its commit or empty, suits it. The server's log has the name; a random
-    /// one where there is none.
+impl Handshake {
+    /// Asks the server for its capabilities, and checks that it accepts a worker of this build, which is named by its
+    /// commit or empty. `name` is the worker's name in the server's log; without it, a random name is used.
     ///
     /// Errors: `Remote`, `Version`, `NoRight`, `Params`.
-    pub async fn by(
+    pub async fn with(
         client: &Client,
         name: Option<String>,
         build: &str,

@@ -1,8 +1,8 @@
-//! The messages that a session takes next.
+//! Reading of the next messages of a session.
 
 use super::{InstantDetector, Session};
 use crate::error::check_len;
-use crate::instantomr::line::Lot;
+use crate::instantomr::pipeline::Chunk;
 use crate::source::kept_hashes;
 use crate::{BoundTo, DetectorError, MessageSource};
 use omr_protocol::clue::HashesOf;
@@ -11,7 +11,8 @@ use omr_protocol::{ClueKind, DigestHeader};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Whether payloads are looked at: they are added up, or clues are bound to them and nobody kept their hashes.
+/// Returns whether payloads are needed: for their sums, or because clues are bound to them and there are no stored
+/// hashes.
 fn needs_payloads(
     detector: &InstantDetector,
     header: &DigestHeader<InstantPlan>,
@@ -21,10 +22,10 @@ fn needs_payloads(
     header.plan.payload_bytes().is_some() || hashed
 }
 
-impl Lot<'static> {
+impl Chunk<'static> {
     /// Reads the messages of a range.
     ///
-    /// Errors: the source's, `SourceLength`, `ClueKind`, `Full`.
+    /// Errors: those of the source, `SourceLength`, `ClueKind`, `Full`.
     pub(super) fn read(
         session: &mut Session,
         source: &mut dyn MessageSource,
@@ -34,8 +35,9 @@ impl Lot<'static> {
         let stages = &mut session.stages;
         let clue_bytes = source.clue_bytes().max(1);
         detector.check_board(clue_bytes)?;
-        let clues = stages.time("read", || source.clues(range.clone()));
-        let clues = clues.map_err(DetectorError::Source)?;
+        let clues = stages
+            .time("read", || source.clues(range.clone()))
+            .map_err(DetectorError::Source)?;
         let of = HashesOf::new(&detector.params.clue, &session.header.board_id);
         let kept = match detector.clues() {
             ClueKind::Plain => None,
@@ -50,42 +52,52 @@ impl Lot<'static> {
         };
         let count = (range.end - range.start) as usize;
         check_len("clues", count * clue_bytes, clues.len())?;
-        let clues = (&clues[..], clue_bytes);
         Self::new(
             session,
             range.start,
-            clues,
+            &clues,
+            clue_bytes,
             payloads.into(),
             kept.as_deref(),
         )
     }
 }
 
-impl<'a> Lot<'a> {
-    /// The messages from `first` on: clues of so many bytes and payloads, one after another. With hashes that were kept
-    /// payloads of a session of indices are not looked at.
+impl<'a> Chunk<'a> {
+    /// Makes a chunk of the messages from `first` on. Clues of `clue_bytes` bytes and payloads each follow one another.
+    /// A session of indices does not read payloads if there are stored hashes.
     ///
     /// Errors: `SourceLength`, `Full`.
     pub(super) fn new(
         session: &mut Session,
         first: u64,
-        (clues, clue_bytes): (&[u8], usize),
+        bytes: &[u8],
+        clue_bytes: usize,
         payloads: Cow<'a, [u8]>,
         kept: Option<&[[u8; 32]]>,
     ) -> Result<Self, DetectorError> {
-        let count = clues.len() / clue_bytes.max(1);
-        check_len("clues", count * clue_bytes, clues.len())?;
+        let count = bytes.len() / clue_bytes.max(1);
+        check_len("clues", count * clue_bytes, bytes.len())?;
         let doubles = session.room.doubles(first, count)?;
-        let at = (&session.header.board_id, &session.header.seed);
-        let bytes = session.header.plan.payload_bytes();
+        let header = &session.header;
         let detector = &session.detector;
-        let to = if needs_payloads(detector, &session.header, kept.is_some()) {
-            BoundTo::new(at, &payloads, count, bytes)?
+        let from_payloads = if needs_payloads(detector, header, kept.is_some()) {
+            let payload_bytes = header.plan.payload_bytes();
+            BoundTo::new(
+                &header.board_id,
+                &header.seed,
+                &payloads,
+                count,
+                payload_bytes,
+            )?
         } else {
-            BoundTo::new(at, &[], 0, None)?
+            BoundTo::new(&header.board_id, &header.seed, &[], 0, None)?
         };
-        let to = kept.map_or(to, |hashes| BoundTo::kept(at, hashes));
-        let clues = detector.read_clues(clues, clue_bytes, &to, &mut session.stages);
+        let to = match kept {
+            Some(hashes) => BoundTo::kept(&header.board_id, &header.seed, hashes),
+            None => from_payloads,
+        };
+        let clues = detector.read_clues(bytes, clue_bytes, &to, &mut session.stages);
         Ok(Self {
             first,
             clues,
