@@ -1,4 +1,4 @@
-//! What digests turn out to hold.
+//! The decoded content of digests.
 
 use omr_client::fragment::Whole;
 use omr_client::letter::LetterError;
@@ -7,7 +7,7 @@ use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
 
-/// A letter: what somebody wrote to the recipient.
+/// A letter to the recipient.
 #[pyclass(frozen, get_all, module = "omr")]
 pub(crate) struct Letter {
     index: u64,
@@ -32,7 +32,7 @@ impl Letter {
     }
 }
 
-/// A letter of which parts are missing.
+/// A letter with missing parts.
 #[pyclass(frozen, get_all, module = "omr")]
 pub(crate) struct Incomplete {
     indices: Vec<u64>,
@@ -47,7 +47,7 @@ impl Incomplete {
     }
 }
 
-/// A message that gave no letter, and why.
+/// A message without a letter, and the reason.
 #[pyclass(frozen, get_all, module = "omr")]
 pub(crate) struct LeftOut {
     index: u64,
@@ -61,7 +61,7 @@ impl LeftOut {
     }
 }
 
-/// All that digests hold for a recipient: a sequence of letters.
+/// Everything in digests for a recipient: a sequence of letters.
 #[pyclass(frozen, get_all, sequence, module = "omr")]
 pub(crate) struct Decoded {
     letters: Py<PyList>,

@@ -1,9 +1,9 @@
-//! What stands under the help of each command.
+//! The text under the help of each command.
 //!
-//! A paragraph is one line, which the help wraps at the terminal's width; examples fit 78 columns, so that they can be
-//! copied from any terminal.
+//! A paragraph is one line, which the help wraps at the terminal's width; examples fit in 78 columns, so that they can
+//! be copied from any terminal.
 
-/// Under the help of `omr`.
+/// Returns the text under the help of `omr`.
 pub(super) fn omr() -> String {
     [FIRST, MORE, LAST].concat()
 }
@@ -20,7 +20,7 @@ Examples:
   omr demo                              # all of it, on 65,536 transactions
 ";
 
-/// What this build has besides.
+/// The further examples of this build.
 #[cfg(feature = "full")]
 const MORE: &str = "
 The same as mail, with a server:

@@ -1,4 +1,4 @@
-//! Units of work, as they travel from the process that leased them to those that do them.
+//! Units of work, which travel from the process that leased them to the processes that make them.
 
 use crate::board::PyRange;
 use crate::fault::Fault;
@@ -13,7 +13,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyType};
 use std::sync::Arc;
 
-/// Digests of the same messages that one run makes.
+/// Digests of the same messages, which one run makes.
 #[pyclass(frozen, module = "omr.ray")]
 pub(crate) struct Unit {
     pub(crate) set: Arc<ParamSet>,
@@ -22,7 +22,7 @@ pub(crate) struct Unit {
     told: v1::WorkUnit,
 }
 
-/// What pickles: the set's name, and the unit as the server told it.
+/// The pickled parts: the set's name, and the unit as the server sent it.
 type Parts<'py> = (&'static str, Bound<'py, PyBytes>);
 
 /// A key of a job: its hash, its kind, its bytes.
@@ -30,7 +30,7 @@ type Key<'py> = (Bound<'py, PyBytes>, &'static str, u64);
 
 #[pymethods]
 impl Unit {
-    /// A unit from what pickles of it.
+    /// Returns a unit from its pickled parts.
     #[new]
     fn of_bytes(params: &str, told: PyBackedBytes) -> Result<Self, Fault> {
         let told = v1::WorkUnit::decode(&told[..]);
@@ -62,13 +62,13 @@ impl Unit {
         self.unit.indices_only
     }
 
-    /// The messages from the first to the last.
+    /// Returns the range from the first message to the last.
     #[getter]
     fn range(&self) -> PyRange {
         PyRange(self.unit.stride.start..self.unit.stride.end)
     }
 
-    /// The messages of each batch; none where the unit must be done whole.
+    /// Returns the messages of each batch; an empty list where the unit must be done as a whole.
     #[getter]
     fn batches(&self) -> Vec<PyRange> {
         let batches = omr_runner::batches(&self.unit, &self.set);
@@ -80,7 +80,7 @@ impl Unit {
         self.unit.lease.as_secs_f64()
     }
 
-    /// The keys of each job.
+    /// Returns the keys of each job.
     #[getter]
     fn jobs<'py>(&self, py: Python<'py>) -> Vec<Vec<Key<'py>>> {
         let key = |key: &KeyRef| {
@@ -102,7 +102,9 @@ impl Unit {
 }
 
 impl Unit {
-    /// Errors: `Remote` for one that makes no sense.
+    /// Parses a unit of a server.
+    ///
+    /// Errors: `Remote` for an invalid one.
     pub(super) fn new(set: Arc<ParamSet>, told: v1::WorkUnit) -> Result<Self, Fault> {
         let Told { unit, clue_bytes } = Told::parse(&told, &set)?;
         Ok(Self {

@@ -1,4 +1,4 @@
-//! Connections for people: given up soon where nobody answers, and told of where they take long.
+//! Connections of commands: they are given up soon where no server answers, with a note where they take long.
 
 use crate::error::CliError;
 use omr_console::Ui;
@@ -6,13 +6,12 @@ use omr_remote::{Client, Endpoint, Retry, Timeouts, UNREACHED, Waiting};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a connection may take to come about: sooner than that nobody hears that there is none.
+/// The highest time to connect; until then no note is printed.
 const CONNECT: Duration = Duration::from_secs(3);
 
-/// Connects to a server, with the time that the person gives it.
+/// Connects to a server, with the timeout of the command line.
 ///
-/// Errors: `Remote`.
-/// Panics: outside a Tokio runtime.
+/// Errors: `Remote`. Panics: outside a Tokio runtime.
 pub(super) fn connect(server: Endpoint, ui: &Ui) -> Result<Client, CliError> {
     let told = ui.clone();
     let given = ui.timeout();

@@ -20,10 +20,10 @@ pub(crate) struct IdPassphrase {
     pub(crate) home: HomeArg,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseArg,
-    /// File whose first line is the new passphrase; $OMR_NEW_PASSPHRASE unless given, else it is asked for twice
+    /// File whose first line is the new passphrase [default: $OMR_NEW_PASSPHRASE, or typed twice]
     #[arg(long, value_name = "FILE")]
     pub(crate) new_passphrase_file: Option<PathBuf>,
-    /// Take the passphrase away: secret.key then opens for whoever has it
+    /// Remove the passphrase: everybody who has secret.key can then use it
     #[arg(long, conflicts_with = "new_passphrase_file")]
     pub(crate) remove: bool,
 }
@@ -37,7 +37,8 @@ pub(crate) struct IdExport {
     /// File to write; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
-    /// No passphrase around it: whoever has the file has the letters, and the secret unless that is under one
+    /// Write the file without a passphrase: everybody who has it can read the letters, and the secret unless that has a
+    /// passphrase
     #[arg(long)]
     pub(crate) plain: bool,
     /// Replace the file
@@ -51,7 +52,7 @@ pub(crate) struct IdImport {
     pub(crate) home: HomeArg,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseArg,
-    /// What `omr id export` wrote; - is standard input
+    /// File of `omr id export`; - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Print one JSON object
@@ -87,7 +88,7 @@ until `omr id forget`. The server sees that one account asks with both keys, so 
 be linked makes an identity in another --home, with another token and from another network. Whoever had the old secret \
 reads old letters, and new ones to the old address.";
 
-/// Also of a folder of `omr keygen`, which is no identity yet.
+/// Sets, changes or removes a passphrase, also in a folder of `omr keygen`, which is no identity yet.
 pub(super) fn passphrase(args: &IdPassphrase, ui: &Ui) -> Result<(), CliError> {
     let home = home(&args.home)?;
     let path = home.path(SECRET_KEY);
@@ -97,7 +98,7 @@ pub(super) fn passphrase(args: &IdPassphrase, ui: &Ui) -> Result<(), CliError> {
         return Err(FullError::NotLocked(path).into());
     }
     let home = unlocked(home, &args.passphrase)?;
-    // A wrong passphrase is told before a new one is typed.
+    // A wrong passphrase is reported before a new one is typed.
     home.check_passphrase()?;
     if args.remove {
         home.set_passphrase(None)?;
@@ -120,7 +121,7 @@ pub(super) fn export(args: &IdExport, ui: &Ui) -> Result<(), CliError> {
     let identity = Identity::open(&home(&args.home)?)?;
     let passphrase = match (args.plain, identity.home.is_locked()?) {
         (true, _) => None,
-        // One passphrase for both, which must be the right one.
+        // One passphrase is typed for both, and must be the right one.
         (false, true) => {
             let home = unlocked(identity.home.clone(), &args.passphrase)?;
             home.check_passphrase()?;
