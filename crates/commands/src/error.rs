@@ -94,7 +94,7 @@ pub(crate) enum CliError {
         second: PathBuf,
     },
     /// With `--strict`: this number of letters has missing parts.
-    #[error("expected whole letters, found {0} of which parts are missing")]
+    #[error("expected whole letters, found {0} with missing parts")]
     NotWhole(usize),
     /// No pertinent message could be opened, or with `--strict` one could not.
     #[error("{left_out} of {pertinent} pertinent messages could not be opened")]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// The number of ranges that are printed; the others are counted.
-const MOST_TOLD: usize = 8;
+const MOST_LISTED: usize = 8;
 
 /// Returns the ranges of ascending numbers.
 pub(super) fn spans(numbers: impl IntoIterator<Item = u64>) -> Vec<Range<u64>> {
@@ -19,16 +19,16 @@ pub(super) fn spans(numbers: impl IntoIterator<Item = u64>) -> Vec<Range<u64>> {
 
 /// Returns ranges as text, such as `3, 5..9, 12`.
 pub(super) fn in_words(spans: &[Range<u64>]) -> String {
-    let told = spans.iter().take(MOST_TOLD).map(|span| {
+    let listed = spans.iter().take(MOST_LISTED).map(|span| {
         if span.end - span.start == 1 {
             span.start.to_string()
         } else {
             format!("{}..{}", span.start, span.end)
         }
     });
-    let mut text = told.collect::<Vec<_>>().join(", ");
-    if spans.len() > MOST_TOLD {
-        text += &format!(" and {} more ranges", spans.len() - MOST_TOLD);
+    let mut text = listed.collect::<Vec<_>>().join(", ");
+    if spans.len() > MOST_LISTED {
+        text += &format!(" and {} more ranges", spans.len() - MOST_LISTED);
     }
     text
 }

@@ -34,8 +34,8 @@ type Contents = BTreeMap<String, Zeroizing<Vec<u8>>>;
 impl Identity {
     /// Returns this identity and the ones that it replaced, with their letters, as one file.
     ///
-    /// Memory: about three times the bytes of the inboxes. Errors: `Export` where the identity was replaced meanwhile;
-    /// `File`, `Damaged`, `Params`, `Clue`, `Frame`.
+    /// Memory: about three times the bytes of the inboxes.
+    /// Errors: `Export` where the identity was replaced meanwhile; `File`, `Damaged`, `Params`, `Clue`, `Frame`.
     pub fn export(&self) -> Result<Zeroizing<Vec<u8>>, MailError> {
         let mut contents = Contents::new();
         add(&self.home, "", &mut contents)?;
@@ -118,7 +118,7 @@ impl Home {
     pub fn import(&self, file: &[u8]) -> Result<Identity, MailError> {
         let (header, body) = frame::read_frame(file, Kind::Identity, MAX_LOCKED_BYTES)?;
         let body = Zeroizing::new(body);
-        let malformed = || wrong("files of the lengths that it says", "others");
+        let malformed = || wrong("files of the lengths that it states", "others");
         let files = parse(&body).ok_or_else(malformed)?;
         let groups = groups(&files)?;
         check(&groups, &header)?;

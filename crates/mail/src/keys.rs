@@ -298,7 +298,7 @@ mod tests {
         let mut ann = made("ann", &wanted(false));
         assert!(masks(&ann, since).1);
         restored(&mut ann);
-        assert!(masks(&ann, since).1, "a key that is made anew as well");
+        assert!(masks(&ann, since).1, "also a key that is made again");
         let mut own = made("own", &wanted(true));
         let first = masks(&own, since);
         restored(&mut own);

@@ -188,9 +188,10 @@ impl Board {
         progress: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<Vec<PyRange>> {
-        let letters: PyResult<Vec<Letter>> =
-            letters.try_iter()?.map(|one| one?.extract()).collect();
-        let letters = letters?;
+        let letters: Vec<Letter> = letters
+            .try_iter()?
+            .map(|one| one?.extract())
+            .collect::<PyResult<_>>()?;
         let posts: Vec<Post> = letters.iter().map(Letter::post).collect();
         let threads = crate::running::threads(threads)?;
         let placed = self.posted(py, &posts, progress, &threads)?;
@@ -207,8 +208,10 @@ impl Board {
                 payload: one.get().payload.to_vec(),
             })
         };
-        let messages: PyResult<Vec<_>> = messages.try_iter()?.map(message).collect();
-        let messages = messages?;
+        let messages: Vec<_> = messages
+            .try_iter()?
+            .map(message)
+            .collect::<PyResult<_>>()?;
         let range = run(py, &None, None, |_| self.poster(&board).append(&messages))?;
         Ok(PyRange(range))
     }

@@ -116,8 +116,8 @@ impl Client {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let hash = run(py, &None, progress, |watch| {
-            let told = |done, all| watch.at("uploading key", done, all);
-            let hash = self.wait(watch, self.inner.upload_key(&path, told))?;
+            let report = |done, all| watch.at("uploading key", done, all);
+            let hash = self.wait(watch, self.inner.upload_key(&path, report))?;
             self.wait(watch, self.inner.register_key(hash))?;
             Ok(hash)
         })?;
@@ -147,8 +147,10 @@ impl Client {
     ) -> PyResult<Digest> {
         let scheme: Option<Scheme> = scheme.map(str::parse).transpose().map_err(Fault::from)?;
         let range = range.map(crate::detector::bounds).transpose()?;
-        let hashes: Result<Vec<_>, Fault> = keys.iter().map(|key| hash_of(key)).collect();
-        let hashes = hashes?;
+        let hashes: Vec<_> = keys
+            .iter()
+            .map(|key| hash_of(key))
+            .collect::<Result<_, Fault>>()?;
         run(py, &None, progress, |watch| {
             let board = self.wait(watch, self.inner.board())?;
             let range = range.unwrap_or(board.first_index..board.messages);

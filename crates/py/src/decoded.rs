@@ -23,8 +23,10 @@ impl Letter {
 
     fn __repr__(&self, py: Python<'_>) -> String {
         let bytes = self.data.bind(py).as_bytes().len();
-        let name = self.name.as_ref();
-        let name = name.map_or(String::new(), |name| format!(" {name:?}"));
+        let name = match &self.name {
+            Some(name) => format!(" {name:?}"),
+            None => String::new(),
+        };
         format!(
             "<omr.Letter{name} of message {}, {bytes} bytes>",
             self.index

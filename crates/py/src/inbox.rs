@@ -82,8 +82,8 @@ impl Inbox {
             let client = network.connect(server.endpoint())?;
             // Keys of `omr keygen` that are in the folder may have older letters.
             let taken_over = at.has_keys();
-            let wanted = wanted.for_board(&client, params.as_deref(), sealing);
-            let (new, start) = network.wait(watch, wanted)?;
+            let for_board = wanted.for_board(&client, params.as_deref(), sealing);
+            let (new, start) = network.wait(watch, for_board)?;
             watch.at("making keys", 0, 1);
             let mut identity = Identity::create(&at, &new)?;
             if at.passphrase().is_some() && !at.is_locked()? {
@@ -93,8 +93,8 @@ impl Inbox {
                 identity.begin_at(&start)?;
             }
             at.set_server(&server)?;
-            let told = |_: &str, done, all| watch.at("uploading key", done, all);
-            network.wait(watch, register(&mut identity, &client, told))?;
+            let report = |_: &str, done, all| watch.at("uploading key", done, all);
+            network.wait(watch, register(&mut identity, &client, report))?;
             Ok(OpenInbox::new(Mailbox::open(identity)?, server, network))
         })
         .and_then(|opened| Self::of(py, home, opened))
@@ -123,8 +123,8 @@ impl Inbox {
             at.set_server(&server)?;
             let network = Network::new()?;
             let client = network.connect(server.endpoint())?;
-            let told = |_: &str, done, all| watch.at("uploading key", done, all);
-            network.wait(watch, register(&mut identity, &client, told))?;
+            let report = |_: &str, done, all| watch.at("uploading key", done, all);
+            network.wait(watch, register(&mut identity, &client, report))?;
             Ok(OpenInbox::new(Mailbox::open(identity)?, server, network))
         })
         .and_then(|opened| Self::of(py, home, opened))
@@ -182,14 +182,14 @@ impl Inbox {
     #[pyo3(signature = (*, progress=None))]
     fn take(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Taken> {
         let opened = self.fetching()?;
-        let (taken, told) = run(py, &None, progress, |watch| {
+        let (taken, warnings) = run(py, &None, progress, |watch| {
             let _turn = opened.turn()?;
             let fetched = opened.network.wait(watch, opened.fetch(false, watch));
             // Digests that were collected before a failure are decoded too: that needs no call to the server.
             let taken = opened.take_in()?;
             Ok((taken, fetched?))
         })?;
-        told.iter().try_for_each(|text| warn(py, text))?;
+        warnings.iter().try_for_each(|text| warn(py, text))?;
         Taken::new(py, taken)
     }
 
@@ -273,10 +273,10 @@ impl Inbox {
     /// Posts a letter to oneself.
     fn post_canary(&self, py: Python<'_>) -> PyResult<()> {
         let opened = self.inner()?;
-        let told = run(py, &None, None, |watch| {
+        let warning = run(py, &None, None, |watch| {
             opened.network.wait(watch, opened.post_canary())
         })?;
-        told.map_or(Ok(()), |text| warn(py, text))
+        warning.map_or(Ok(()), |text| warn(py, text))
     }
 
     /// Returns the states of these letters.
@@ -291,8 +291,9 @@ impl Inbox {
     #[getter]
     fn contacts(&self) -> PyResult<BTreeMap<String, String>> {
         let contacts = self.inner()?.mailbox.identity.home.contacts();
-        let contacts = contacts.map_err(Fault::from)?.into_iter();
         Ok(contacts
+            .map_err(Fault::from)?
+            .into_iter()
             .map(|(name, address)| (name, address.to_text()))
             .collect())
     }

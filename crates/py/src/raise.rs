@@ -264,11 +264,11 @@ fn decode(error: DecodeError) -> Class {
             ("DigestOverflowError", fields)
         }
         DecodeError::OtherKey(ids) => {
-            let ids = Mismatch::new(
+            let (expected, found) = (
                 omr_protocol::hex(&ids.expected),
                 omr_protocol::hex(&ids.found),
             );
-            both("OtherKeyError", ids)
+            both("OtherKeyError", Mismatch::new(expected, found))
         }
         DecodeError::Clues(kinds) => both("DecodeError", kinds),
         DecodeError::Params(_) => bare("ParamsError"),

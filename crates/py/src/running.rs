@@ -142,8 +142,8 @@ pub(crate) fn run<T: Send>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Watch) -> Result<T, Fault> + Send,
 ) -> PyResult<T> {
-    let mut told = Told::default();
-    hearing(py, threads, &mut |watch| told.tell(watch, progress), work)
+    let mut reported = Reported::default();
+    hearing(py, threads, &mut |watch| reported.report(watch, progress), work)
 }
 
 /// Runs `work` like [`run`], but calls `hear` before the work, every few hundredths of a second, and after it.
@@ -212,16 +212,16 @@ impl Drop for Finish<'_> {
 
 /// The progress that the caller has received.
 #[derive(Default)]
-struct Told {
+struct Reported {
     /// The number of the last stage and its completed steps.
     last: Option<(usize, u64)>,
 }
 
-impl Told {
+impl Reported {
     /// Calls `progress` for the stages that have advanced.
     ///
     /// Errors: those of `progress`.
-    fn tell(&mut self, watch: &Watch, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    fn report(&mut self, watch: &Watch, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let Some(progress) = progress else {
             return Ok(());
         };

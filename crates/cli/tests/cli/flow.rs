@@ -180,7 +180,7 @@ fn parts_outside_the_range_are_named() {
     let strict = scene.decode(&["--force", "--strict"]);
     assert_eq!(strict.code, 1, "{strict:?}");
     assert!(
-        strict.stderr.contains("found 1 of which parts are missing"),
+        strict.stderr.contains("found 1 with missing parts"),
         "{strict:?}"
     );
     // With standard output no parts are kept.

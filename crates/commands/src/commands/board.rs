@@ -161,7 +161,7 @@ pub(super) fn create(
 /// seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The time after which a note about the waiting is printed.
-const TOLD_AFTER: Duration = Duration::from_secs(2);
+const NOTED_AFTER: Duration = Duration::from_secs(2);
 
 /// Tries again while another process has the board open.
 ///
@@ -171,13 +171,13 @@ pub(super) fn patiently(
     open: impl Fn() -> Result<Board, StoreError>,
 ) -> Result<Board, InputError> {
     let start = Instant::now();
-    let mut told = false;
+    let mut noted = false;
     loop {
         match open() {
             Err(StoreError::Locked { .. }) if start.elapsed() < PATIENCE => {
-                if !told && start.elapsed() > TOLD_AFTER {
+                if !noted && start.elapsed() > NOTED_AFTER {
                     ui.note("waiting for another command that has the board open");
-                    told = true;
+                    noted = true;
                 }
                 std::thread::sleep(Duration::from_millis(3));
             }
@@ -327,7 +327,7 @@ fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
         ui.line(&format!("omr: {}", chain(fault)));
     }
     clues
-        .told
+        .described
         .iter()
         .for_each(|line| ui.line(&format!("omr: {line}")));
     match &report.structure {

@@ -8,7 +8,7 @@ use std::ops::{ControlFlow, Range};
 /// The number of messages that are read at once.
 const TOGETHER: u64 = 4096;
 /// The number of bad clues that are described; the others are counted.
-const MOST_TOLD: usize = 16;
+const MOST_DESCRIBED: usize = 16;
 
 /// A message on a board, and the hash that the board keeps of it, if any.
 pub(super) struct OnBoard {
@@ -22,7 +22,7 @@ pub(super) struct OnBoard {
 pub(super) struct Found {
     pub(super) count: u64,
     /// Descriptions of the first of them.
-    pub(super) told: Vec<String>,
+    pub(super) described: Vec<String>,
 }
 
 /// Tests the clues of a board's messages. Messages that `read` does not return are reported elsewhere.
@@ -63,8 +63,8 @@ pub(super) fn sweep(
 impl Found {
     fn note(&mut self, text: impl FnOnce() -> String) {
         self.count += 1;
-        if self.told.len() < MOST_TOLD {
-            self.told.push(text());
+        if self.described.len() < MOST_DESCRIBED {
+            self.described.push(text());
         }
     }
 }

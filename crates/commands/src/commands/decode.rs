@@ -58,16 +58,16 @@ Examples:
     --raw --out payloads
   omr decode --secret-key alice/secret.key --digest first second --out all
 
-Writes one file for each that was posted, named by the index of its first payload and what its sender called it \
-(000123-letter.txt, or 000123.bin), and prints the paths; a digest of indices gives indices.txt. With --out - contents go to standard output, one after another in the order of the \
+Writes each posted file under the index of its first payload and the name that its sender gave it \
+(000123-letter.txt, or 000123.bin), and prints the paths; a digest of indices is written to indices.txt. With --out - contents go to standard output, one after another in the order of the \
 board.
 
 Anybody can write to an address, and one message of others in 2^27.9 looks pertinent. So payloads that cannot be \
 opened are left out with a warning. The exit code is then 0, but 1 if nothing could be opened or with --strict. A \
-board with sealing none vouches for nothing: --sealing none says that you expect that, --sealing hpke-x25519 refuses \
+board with sealing none vouches for nothing: --sealing none accepts that, --sealing hpke-x25519 refuses \
 it.
 
-Of a file that is not whole the warning names the messages that are missing. Its parts are kept in the folder \
+For an incomplete file the warning lists the missing messages. Its parts are kept in the folder \
 `incomplete` beside the letters until other digests, in the same call or in later ones into the same folder, in any \
 order, bring the rest.";
 

@@ -48,14 +48,14 @@ Examples:
   echo hello | omr post --board board --to alice/clue.key -
   omr post --board zcash --to alice/clue.key --raw output.bin
 
-A file is posted as it is when its turn comes: one that grows meanwhile, or whose size the system does not know, is \
-posted with what it holds then. Prints the place of each file once it is safely on the disk: `INDEX FILE`, or `FIRST..END FILE` for a file in \
-several messages. A file is posted whole or not at all; small ones go together, up to 1,000 messages at a time. If a \
-later one fails, the lines printed tell what is posted. Sealed with a file goes its name, without folders: a small \
-one that leaves no room for it goes without.
+A file is posted with the content that it has when its turn comes, also if it grew meanwhile or if the system does not \
+know its size. Prints the place of each file once it is safely on the disk: `INDEX FILE`, or `FIRST..END FILE` for a file in \
+several messages. A file is posted whole or not at all; small ones are posted together, up to 1,000 messages at a time. If a \
+later one fails, the printed lines show which are posted. The name of a file is sealed with it, without folders, \
+unless the name would need one message more.
 
-`omr board stat` tells how many bytes of a file a message holds. A file may take 131,072 messages; one of more than \
-a digest's bound is fetched by several digests, whose ranges are told after posting.";
+`omr board stat` shows how many bytes of a file fit in a message. A file may take 131,072 messages; one of more than \
+a digest's bound is fetched by several digests, whose ranges are printed after posting.";
 
 /// The default bound of identities: letters with more messages may overflow a digest.
 const USUAL_BOUND: u64 = 50;

@@ -116,10 +116,10 @@ Examples:
     --state alice.session --number 0 --out digest
   omr decode --secret-key alice/secret.key --digest digest --out letters
 
-The session's file is replaced whole after each lot of messages, so that a killed run goes on where it was. A \
-cut digest is kept until the next one: asked for again by its number, it is the same, and no message is lost or \
-comes twice. Cut on a fixed schedule, whatever the last digest held. Where that is after so many messages at most, \
---room says so, and each takes less time.";
+The session's file is replaced after each chunk of messages, so that a killed run continues from there. A \
+digest is kept until the next one: requested again by its number, it is the same, and no message is lost or \
+comes twice. Make digests on a fixed schedule, whatever the last one contained. If at most a certain number of messages \
+comes between two digests, --room with that number makes each cost less time.";
 
 #[derive(Serialize)]
 struct Report {
@@ -333,8 +333,8 @@ fn catch_up(
                 check_history(args, &board, &session)?;
                 log_hash(args, &board, lot)?
             };
-            let told = |error: &DetectorError| ui.warn(&format!("{error}; the processor goes on"));
-            session.advance_or_here(&mut messages, lot, &bar, insists(args), told)?;
+            let report = |error: &DetectorError| ui.warn(&format!("{error}; the processor goes on"));
+            session.advance_or_here(&mut messages, lot, &bar, insists(args), report)?;
             session.note_log_hash(hash);
             state.write(&lock, &session)?;
             *kept = Some(session);

@@ -27,7 +27,8 @@ pub struct Store {
 impl Store {
     /// Opens the file; creates an empty one where there is none. Every page is compared with its checksum.
     ///
-    /// Time:   that of reading the file. Errors: `File`, `Busy`, `Damaged`, `Database`, `Version`.
+    /// Time:   that of reading the file.
+    /// Errors: `File`, `Busy`, `Damaged`, `Database`, `Version`.
     pub(super) fn open(path: &Path) -> Result<Self, MailError> {
         match fs::metadata(path) {
             // The file is created under another name and then renamed, so it is never empty.

@@ -32,9 +32,14 @@ impl OpenInbox {
         let server = Server::named(to.server.as_deref(), own).ok_or(MailError::NoServer)?;
         let client = self.network.connect(server.endpoint())?;
         let letters = [letter];
-        let sent = send(&client, &to, &letters, rules);
-        let sent = self.network.wait(watch, sent)?.into_iter();
-        Ok(sent.flat_map(|sent| sent.ranges).flatten().collect())
+        let sent = self
+            .network
+            .wait(watch, send(&client, &to, &letters, rules))?;
+        Ok(sent
+            .into_iter()
+            .flat_map(|letter| letter.ranges)
+            .flatten()
+            .collect())
     }
 
     /// Returns the address of a recipient.
@@ -62,9 +67,9 @@ impl OpenInbox {
             return Ok(known);
         }
         let own = Some(self.server.clone());
-        let asked = Server::named(short.server.as_deref(), own);
-        let asked = asked.ok_or_else(|| MailError::NoResolver(short.to_string()))?;
-        let client = self.network.connect(asked.stranger())?;
+        let server = Server::named(short.server.as_deref(), own)
+            .ok_or_else(|| MailError::NoResolver(short.to_string()))?;
+        let client = self.network.connect(server.stranger())?;
         let found = self.network.wait(watch, short.find(&client))?;
         home.keep_found(&found)?;
         Ok(found)

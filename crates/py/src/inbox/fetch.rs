@@ -3,6 +3,7 @@
 use super::letter::Received;
 use crate::fault::Fault;
 use crate::network::Network;
+use crate::raise::with_advice;
 use crate::running::Watch;
 use omr_mail::{
     Collected, Fork, Home, Identity, Inbox, MailError, Mailbox, Outcome, Server, Spares, Stage,
@@ -104,7 +105,7 @@ impl OpenInbox {
         } else {
             collect(&client, identity, requests, progress).await
         };
-        let mut told = Vec::new();
+        let mut warnings = Vec::new();
         for retired in &self.mailbox.retired {
             let connect = |home: &Home| {
                 let mut server = home.server()?;
@@ -112,20 +113,27 @@ impl OpenInbox {
                 Ok::<_, MailError>(self.network.connect(server.endpoint())?)
             };
             match retired.collect(connect, |stage| show(watch, stage)).await {
-                Ok(Some(collected)) => news(&retired.identity, &collected, &mut told),
+                Ok(Some(collected)) => news(&retired.identity, &collected, &mut warnings),
                 Ok(None) => {}
-                Err(error) => told.push(format!("the retired identity {}: {error}", retired.name)),
+                Err(error) => warnings.push(format!(
+                    "the retired identity {}: {}",
+                    retired.name,
+                    with_advice(&error)
+                )),
             }
         }
-        news(identity, &fetched?, &mut told);
+        news(identity, &fetched?, &mut warnings);
         let retired = self.mailbox.retired.iter().map(|retired| &retired.inbox);
         for inbox in iter::once(&self.mailbox.inbox).chain(retired) {
-            told.extend(inbox.new_forks()?.iter().map(Fork::to_string));
+            warnings.extend(inbox.new_forks()?.iter().map(Fork::to_string));
         }
         if let Err(error) = publish_again(identity, &client).await {
-            told.push(format!("the address was not published again: {error}"));
+            warnings.push(format!(
+                "the address was not published again: {}",
+                with_advice(&error)
+            ));
         }
-        Ok(told)
+        Ok(warnings)
     }
 
     /// Decodes the received digests.
@@ -191,30 +199,30 @@ fn show(watch: &Watch, stage: Stage) {
 }
 
 /// Adds a warning for everything that differs from the identity's profile.
-fn news(identity: &Identity, collected: &Collected, told: &mut Vec<String>) {
+fn news(identity: &Identity, collected: &Collected, warnings: &mut Vec<String>) {
     for (range, reason) in &collected.refused {
         let (start, end) = (range.start, range.end);
-        told.push(format!(
+        warnings.push(format!(
             "the server refuses messages {start}..{end} for good, they are kept: {reason}"
         ));
     }
     for missed in &collected.missed {
         let (start, end) = (missed.start, missed.end);
-        told.push(format!(
+        warnings.push(format!(
             "messages {start}..{end} expired before they were fetched"
         ));
     }
     if collected.spares == Spares::NotServed {
-        told.push("letters longer than the bound do not come whole from this server".into());
+        warnings.push("letters longer than the bound do not come whole from this server".into());
     }
     if let Err(why) = &collected.ordered {
-        told.push(format!(
+        warnings.push(format!(
             "the server works batches when they are asked for, not when they fill: {why}"
         ));
     }
     let (bound, own) = (collected.bound, identity.profile.bound);
     if bound < own {
-        told.push(format!(
+        warnings.push(format!(
             "the server or the keys serve a bound of {bound} at most, not {own}"
         ));
     }

@@ -31,8 +31,10 @@ impl InboxLetter {
 
     fn __repr__(&self, py: Python<'_>) -> String {
         let bytes = self.data.bind(py).as_bytes().len();
-        let name = self.name.as_ref();
-        let name = name.map_or(String::new(), |name| format!(" {name:?}"));
+        let name = match &self.name {
+            Some(name) => format!(" {name:?}"),
+            None => String::new(),
+        };
         format!("<omr.InboxLetter {}{name}: {bytes} bytes>", self.number)
     }
 }

@@ -44,8 +44,9 @@ impl Plan {
         session: bool,
         canaries: Option<f64>,
     ) -> Result<Self, Fault> {
-        let period = Duration::try_from_secs_f64(every).ok();
-        let period = period.filter(|period| *period >= Duration::from_millis(1));
+        let period = Duration::try_from_secs_f64(every)
+            .ok()
+            .filter(|period| *period >= Duration::from_millis(1));
         let grid = Grid::new(period.ok_or(Fault::Period(every))?);
         match canaries {
             Some(rate) if !(rate > 0.0 && rate <= MOST_CANARIES) => Err(Fault::Canaries(rate)),
@@ -127,8 +128,9 @@ impl Watch {
         };
         // Digests that were collected earlier may be decoded at once.
         let _ = to.send(Ok(Vec::new()));
-        let thread = std::thread::Builder::new().name("omr watch".into());
-        let thread = thread.spawn(move || schedule.keep(&to))?;
+        let thread = std::thread::Builder::new()
+            .name("omr watch".into())
+            .spawn(move || schedule.keep(&to))?;
         Ok(Self {
             opened: Arc::downgrade(&opened),
             stop,
@@ -231,7 +233,7 @@ impl Schedule {
         let mut before = None;
         loop {
             tokio::time::sleep(next_canary(rate, &mut os_rng())).await;
-            let told = match self.opened.post_canary().await {
+            let warning = match self.opened.post_canary().await {
                 Err(Fault::Mail(error)) if error.is_passing() => {
                     Some(format!("canary: {}", with_advice(&error)))
                 }
@@ -240,7 +242,7 @@ impl Schedule {
                     .filter(|text| before.replace(*text) != Some(*text))
                     .map(str::to_owned),
             };
-            if let Some(text) = told {
+            if let Some(text) = warning {
                 let _ = to.send(Ok(vec![text]));
             }
         }
@@ -253,11 +255,11 @@ impl Schedule {
         while left != Some(0) {
             tokio::time::sleep(self.plan.grid.wait(SystemTime::now())).await;
             let nobody = crate::running::Watch::default();
-            let told = match self.opened.fetch(self.plan.session, &nobody).await {
-                Ok(told) if told == before => Vec::new(),
-                Ok(told) => {
-                    before.clone_from(&told);
-                    told
+            let warnings = match self.opened.fetch(self.plan.session, &nobody).await {
+                Ok(warnings) if warnings == before => Vec::new(),
+                Ok(warnings) => {
+                    before.clone_from(&warnings);
+                    warnings
                 }
                 Err(Fault::Mail(error)) if error.is_passing() => {
                     vec![format!(
@@ -267,7 +269,7 @@ impl Schedule {
                 }
                 Err(error) => return Err(error),
             };
-            let _ = to.send(Ok(told));
+            let _ = to.send(Ok(warnings));
             left = left.map(|left| left - 1);
         }
         Ok(())

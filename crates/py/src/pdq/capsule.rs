@@ -33,15 +33,17 @@ pub(super) struct Batches {
 /// Errors: `TypeError` for an object without Arrow's interface; `Arrow`.
 pub(super) fn batches(of: &Bound<'_, PyAny>) -> PyResult<Batches> {
     if of.hasattr("__arrow_c_stream__")? {
-        let capsule = of.call_method0("__arrow_c_stream__")?;
-        let capsule = capsule.cast_into::<PyCapsule>()?;
+        let capsule = of
+            .call_method0("__arrow_c_stream__")?
+            .cast_into::<PyCapsule>()?;
         let stream = stream(&capsule)?;
         let read = of.py().detach(|| read(stream));
         return Ok(read.map_err(Fault::from)?);
     }
     if of.hasattr("__arrow_c_array__")? {
-        let pair = of.call_method0("__arrow_c_array__")?;
-        let pair = pair.cast_into::<PyTuple>()?;
+        let pair = of
+            .call_method0("__arrow_c_array__")?
+            .cast_into::<PyTuple>()?;
         let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = pair.extract()?;
         return Ok(one(&schema, &array)?);
     }

@@ -159,8 +159,8 @@ impl Keys {
             let Secret { params, key } = &*self.inner;
             let mut head = EncryptedHead::new(params, table.schema(), &prefixes);
             head.depth = depth.unwrap_or(head.depth);
-            let told = |done: usize, all: usize| watch.at("encrypt", done as u64, all as u64);
-            let table = EncryptedTable::encrypt(params, table, head, key, &mut os_rng(), &told)?;
+            let report = |done: usize, all: usize| watch.at("encrypt", done as u64, all as u64);
+            let table = EncryptedTable::encrypt(params, table, head, key, &mut os_rng(), &report)?;
             let params = params.clone();
             Ok(Hosted::Encrypted { params, table })
         })?;

@@ -51,7 +51,7 @@ impl Table {
         options.delimiter = delimiter.map(|delimiter| delimiter.0);
         let table = run(py, &None, progress, |watch| {
             let file = File::open(&path).map_err(ImportError::from)?;
-            Ok(import_file(file, &options, &mut |now| told(watch, now))?)
+            Ok(import_file(file, &options, &mut |now| report(watch, now))?)
         })?;
         warn(py, &table, &options)?;
         Ok(Self::of(table))
@@ -72,7 +72,7 @@ impl Table {
         let options = options(name, columns, types, truncate)?;
         let data = batches(data)?;
         let table = run(py, &None, progress, |watch| {
-            let progress = &mut |now| told(watch, now);
+            let progress = &mut |now| report(watch, now);
             Ok(import_batches(
                 &data.schema,
                 &data.batches,
@@ -233,7 +233,7 @@ fn warn(py: Python<'_>, table: &omr_table::Table, options: &ImportOptions) -> Py
     Ok(())
 }
 
-fn told(watch: &Watch, now: omr_table::Progress) {
+fn report(watch: &Watch, now: omr_table::Progress) {
     watch.at("import", now.done, now.total);
 }
 

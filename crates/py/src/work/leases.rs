@@ -79,8 +79,8 @@ impl Leases {
             ..self.request.clone()
         };
         let unit = run(py, &None, None, |watch| {
-            let told = passing(self.client.wait(watch, self.client.inner.lease(&request)))?;
-            told.map(|told| Unit::new(self.set.clone(), told))
+            let leased = passing(self.client.wait(watch, self.client.inner.lease(&request)))?;
+            leased.map(|leased| Unit::new(self.set.clone(), leased))
                 .transpose()
         })?;
         Ok(unit)

@@ -120,16 +120,19 @@ impl Maker {
             ))
         })?;
         let (outcomes, seconds, board) = made;
+        let outcomes = outcomes.unwrap_or_else(PoisonError::into_inner);
+        let seconds = seconds.unwrap_or_else(PoisonError::into_inner);
         hot.keep(
             self.keep.1,
             unit.unit.board_id,
             board.unwrap_or_else(PoisonError::into_inner),
         );
         hot.keys.keep(self.keep.0);
-        let outcomes = outcomes.unwrap_or_else(PoisonError::into_inner);
-        let outcomes = outcomes.into_iter().map(|outcome| told(py, outcome));
-        let seconds = seconds.unwrap_or_else(PoisonError::into_inner);
-        Ok((outcomes.collect(), seconds))
+        let results = outcomes
+            .into_iter()
+            .map(|outcome| to_python(py, outcome))
+            .collect();
+        Ok((results, seconds))
     }
 
     /// Returns the digests of all jobs of a unit from their sums: `parts` of each job, in any order.
@@ -164,8 +167,11 @@ impl Maker {
             Ok(made)
         })?;
         hot.keys.keep(self.keep.0);
-        let made = made.into_iter().map(|outcome| told(py, outcome)).collect();
-        Ok((made, start.elapsed().as_secs_f64()))
+        let results = made
+            .into_iter()
+            .map(|outcome| to_python(py, outcome))
+            .collect();
+        Ok((results, start.elapsed().as_secs_f64()))
     }
 
     /// Returns the seconds that reading keys took so far.
@@ -205,7 +211,7 @@ fn given(
 }
 
 /// Converts an outcome for Python.
-fn told(
+fn to_python(
     py: Python<'_>,
     outcome: Result<Vec<u8>, Failure>,
 ) -> (Option<Bound<'_, PyBytes>>, Option<String>) {

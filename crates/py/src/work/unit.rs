@@ -19,7 +19,7 @@ pub(crate) struct Unit {
     pub(crate) set: Arc<ParamSet>,
     pub(crate) unit: omr_runner::Unit,
     pub(crate) clue_bytes: usize,
-    told: v1::WorkUnit,
+    sent: v1::WorkUnit,
 }
 
 /// The pickled parts: the set's name, and the unit as the server sent it.
@@ -32,14 +32,15 @@ type Key<'py> = (Bound<'py, PyBytes>, &'static str, u64);
 impl Unit {
     /// Returns a unit from its pickled parts.
     #[new]
-    fn of_bytes(params: &str, told: PyBackedBytes) -> Result<Self, Fault> {
-        let told = v1::WorkUnit::decode(&told[..]);
-        Self::new(set(params)?, told.map_err(|_| Fault::Unit)?)
+    fn of_bytes(params: &str, unit: PyBackedBytes) -> Result<Self, Fault> {
+        let set = set(params)?;
+        let sent = v1::WorkUnit::decode(&unit[..]).map_err(|_| Fault::Unit)?;
+        Self::new(set, sent)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, Parts<'py>) {
-        let told = PyBytes::new(py, &self.told.encode_to_vec());
-        (PyType::new::<Self>(py), (self.set.name(), told))
+        let bytes = PyBytes::new(py, &self.sent.encode_to_vec());
+        (PyType::new::<Self>(py), (self.set.name(), bytes))
     }
 
     #[getter]
@@ -105,13 +106,13 @@ impl Unit {
     /// Parses a unit of a server.
     ///
     /// Errors: `Remote` for an invalid one.
-    pub(super) fn new(set: Arc<ParamSet>, told: v1::WorkUnit) -> Result<Self, Fault> {
-        let Told { unit, clue_bytes } = Told::parse(&told, &set)?;
+    pub(super) fn new(set: Arc<ParamSet>, sent: v1::WorkUnit) -> Result<Self, Fault> {
+        let Told { unit, clue_bytes } = Told::parse(&sent, &set)?;
         Ok(Self {
             set,
             unit,
             clue_bytes,
-            told,
+            sent,
         })
     }
 }

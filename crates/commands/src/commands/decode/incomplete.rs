@@ -111,7 +111,7 @@ impl Kept {
         self,
         letters: Vec<letters::Incomplete>,
     ) -> Result<Vec<Incomplete>, CliError> {
-        let mut told = Vec::new();
+        let mut reports = Vec::new();
         for letter in &letters {
             let path = self.path(&letter.id);
             if let Some(path) = &path
@@ -119,7 +119,7 @@ impl Kept {
             {
                 self.write(path, letter)?;
             }
-            told.extend(Incomplete::new(letter, path));
+            reports.extend(Incomplete::new(letter, path));
         }
         for id in self.files.keys() {
             if letters.iter().all(|letter| letter.id != *id)
@@ -132,8 +132,8 @@ impl Kept {
             // The folder stays while there is a file in it.
             let _ = fs::remove_dir(dir);
         }
-        told.sort_by_key(|letter: &Incomplete| letter.index);
-        Ok(told)
+        reports.sort_by_key(|letter: &Incomplete| letter.index);
+        Ok(reports)
     }
 
     fn write(&self, path: &Path, letter: &letters::Incomplete) -> Result<(), CliError> {

@@ -193,7 +193,7 @@ fn verify(args: &DataVerify, ui: &Ui) -> Result<(), CliError> {
         let bar = ui.bar();
         let report = Store::verify_backups(from, &mut steps(&bar, "files"))?;
         drop(bar);
-        let advice = "remove the file, if it is there, and back up again: it is written anew then";
+        let advice = "remove the file, if it is there, and back up again, which writes it again";
         let faults = report
             .faults
             .iter()
@@ -220,7 +220,7 @@ fn verify(args: &DataVerify, ui: &Ui) -> Result<(), CliError> {
         .faults
         .iter()
         .map(advised)
-        .chain(clues.told)
+        .chain(clues.described)
         .collect();
     print_report(&report, faults, args.json, ui)
 }
@@ -236,25 +236,25 @@ fn advised(fault: &StoreError) -> String {
             Some("keys") => {
                 "`omr data repair --from BACKUP` takes it from there, or its owner registers it again"
             }
-            _ => "`omr data repair` writes it anew",
+            _ => "`omr data repair` writes it again",
         },
         StoreError::Row { table, .. } => match table.as_str() {
             "posts" | "order" => {
                 "`omr data repair` drops it, and nothing is lost: it only helps to recognise a post that comes again"
             }
             "keys" => {
-                "`omr data repair` makes it anew of the key, or drops it where that is gone: its owner registers it again"
+                "`omr data repair` makes it from the key, or drops it if the key is gone: its owner registers it again"
             }
             "records" => {
-                "`omr data repair --from BACKUP` takes it from there; `omr data repair` drops it: its client asks again"
+                "`omr data repair --from BACKUP` takes it from there; `omr data repair` drops it: its client requests it again"
             }
             "segments" => {
                 "put the segment of a backup into objects/segments: the next start finds it"
             }
             "uploads" => "the next start drops it: its client begins again",
-            _ => "`omr data repair` makes it anew",
+            _ => "`omr data repair` makes it again",
         },
-        StoreError::KeyCount(_) => "`omr data repair` makes it anew, or the next start",
+        StoreError::KeyCount(_) => "`omr data repair` makes it again, or the next start",
         StoreError::Database(_) | StoreError::Panicked => {
             "`omr data backup` saves all that can be read; restore that, or an older backup"
         }
@@ -283,7 +283,7 @@ fn print_report(report: &Report, faults: Vec<String>, json: bool, ui: &Ui) -> Re
     warn_all(&faults, ui);
     if !report.lost.is_empty() {
         ui.warn(&format!(
-            "lost: {}; readers are told, and `omr data repair --from BACKUP` takes them from a backup that has them",
+            "lost: {}; readers see that, and `omr data repair --from BACKUP` takes them from a backup that has them",
             listed(&report.lost)
         ));
     }
@@ -424,7 +424,7 @@ fn online(
             let piece = piece?;
             if piece.name.is_empty() && !piece.fault.is_empty() {
                 faults.push(format!(
-                    "{}: stop the server, and `omr data verify` says what helps",
+                    "{}: stop the server and run `omr data verify` for advice",
                     piece.fault
                 ));
                 continue;

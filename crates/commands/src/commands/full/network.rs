@@ -11,9 +11,10 @@ const CONNECT: Duration = Duration::from_secs(3);
 
 /// Connects to a server, with the timeout of the command line.
 ///
-/// Errors: `Remote`. Panics: outside a Tokio runtime.
+/// Errors: `Remote`.
+/// Panics: outside a Tokio runtime.
 pub(super) fn connect(server: Endpoint, ui: &Ui) -> Result<Client, CliError> {
-    let told = ui.clone();
+    let notices = ui.clone();
     let given = ui.timeout();
     let endpoint = Endpoint {
         unreached: Some(given.unwrap_or(UNREACHED)),
@@ -25,7 +26,7 @@ pub(super) fn connect(server: Endpoint, ui: &Ui) -> Result<Client, CliError> {
             connect: CONNECT,
             ..Timeouts::default()
         },
-        notice: Some(Arc::new(move |waiting| told.warn(&text(waiting)))),
+        notice: Some(Arc::new(move |waiting| notices.warn(&text(waiting)))),
         ..server
     };
     Ok(Client::connect(&endpoint)?)
@@ -34,7 +35,7 @@ pub(super) fn connect(server: Endpoint, ui: &Ui) -> Result<Client, CliError> {
 fn text(waiting: &Waiting) -> String {
     let Waiting { url, last, left } = waiting;
     format!(
-        "no success with {url} so far ({last}): trying for {} s more, `--timeout` says how long",
+        "no success with {url} so far ({last}): trying for {} s more, `--timeout` sets how long",
         left.as_secs()
     )
 }

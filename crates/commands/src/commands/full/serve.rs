@@ -178,7 +178,7 @@ pub(super) async fn farewell(stop: impl Future<Output = ()>) {
 /// Notifies systemd, if it started the server.
 fn notify(states: &[sd_notify::NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "systemd was not told");
+        tracing::warn!(%error, "systemd was not notified");
     }
 }
 

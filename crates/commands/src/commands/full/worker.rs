@@ -79,8 +79,8 @@ Examples:
     --keys 4 --threads 8 --name box-1
   omr worker --server http://127.0.0.1:7600 --token TOKEN --engine instantomr
 
-It keeps nothing but what is in its memory, and may be stopped at any time: the server gives what it was at to \
-others. docs/operating.md says how many to run, and how the server leaves all work to them.";
+It stores nothing on the disk, and may be stopped at any time: the server gives its work to \
+others. docs/operating.md describes how many to run, and how the server leaves all work to them.";
 
 pub(super) fn run(args: &WorkerArgs, ui: &Ui) -> Result<(), CliError> {
     let settings = settings(args)?;

@@ -154,17 +154,17 @@ Examples:
   omr id new --server https://mail.example.org:7600 --token TOKEN
   omr id new --home work --server http://127.0.0.1:7600 --bound 90 \\
     --scheme instantomr
-  omr id register                       # goes on where an upload broke off
+  omr id register                       # continues an interrupted upload
   omr id show --json
   omr id publish                        # prints the short address, omr1..
   omr id revoke
 
 The identity lives in --home, else $OMR_HOME, else $XDG_DATA_HOME/omr, else ~/.local/share/omr. Nobody can restore \
 secret.key: keep what `omr id export` writes apart from this machine. Keys of omr keygen that are in the folder become the identity's; no key is ever \
-replaced. Bound, scheme and sealing are fixed when it is made: every request has the same form, so that it tells \
-nothing, and no server can have letters to you unsealed. --spares 1 or 0 spares the server work and takes letters \
-longer than the bound away. `publish` lets the server hand your address out to whoever has its short form: the server \
-then knows whose it is. Fetches keep it published.";
+replaced. Bound, scheme and sealing are fixed when it is made: every request has the same form, so that it reveals \
+nothing, and no server can have letters to you unsealed. --spares 1 or 0 costs the server less work, but letters \
+longer than the bound may not arrive. After `publish` the server sends your address to everybody who has its short form; it \
+then knows whose address it is. Fetches keep it published.";
 
 pub(crate) const ADDRESS: &str = "\
 Examples:
@@ -172,8 +172,8 @@ Examples:
   omr address --out alice.txt
   omr address --json
 
-The text can stand in a mail. It says where you read, how letters to you are sealed and how many \
-messages one may take; its fingerprint covers all of that: compare it by voice.";
+The text can be sent by mail. It names your server, the sealing of letters to you and the highest number of \
+messages of one; its fingerprint covers all of that: compare it by voice.";
 
 #[derive(Serialize)]
 struct Shown {

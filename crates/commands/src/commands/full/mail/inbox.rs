@@ -139,36 +139,36 @@ pub(crate) struct InboxRead {
 pub(crate) const INBOX: &str = "\
 Examples:
   omr inbox                             # fetch, then list what is new
-  omr inbox --all --offline             # list everything, ask nobody
+  omr inbox --all --offline             # list everything, no connection
   omr inbox read 3
   omr inbox read 3 4 --out letters
   omr inbox read 3 --json
   omr inbox --canary                    # a message to yourself
   omr inbox --audit
-  omr inbox kept                        # ranges of which messages did not fit
+  omr inbox kept                        # ranges with missing messages
   omr inbox --raise-bound 80
-  omr inbox again 0..4 --by 2           # a range anew, in small requests
-  omr inbox drop 0..4                   # give up what did not fit there
+  omr inbox again 0..4 --by 2           # a range again, in small requests
+  omr inbox drop 0..4                   # give missing messages up
   omr inbox history                     # lengths of the board and hashes
-  omr inbox rebuild                     # everything anew from the server
+  omr inbox rebuild                     # everything again from the server
 
 The list is in the order of the board, with the time of the fetch. While `omr watch` runs, `omr inbox --offline`, \
 `omr inbox read` and `omr id export` work beside it.
 
-A fetch asks for all messages since the last one, with the identity's bound, whatever was found before. If a \
-digest holds more messages for you than the bound, its range is kept, with a warning. Nothing need be done: \
-every fetch also asks for a part of the messages of those before it, on a fixed schedule, and what did not fit \
-comes with the next of them; the server cannot tell. A letter of 125 KB, for one, comes with the 14th fetch. `omr inbox \
-kept` says how much came and how many fetches are left. Where none is, as with --spares 0, the exit code is 3.
+A fetch requests all messages since the last one, with the identity's bound, whatever was found before. If a \
+digest has more messages for you than the bound, its range is kept, with a warning. You need not do anything: \
+every fetch also requests some of the earlier messages again, on a fixed schedule, and the missing messages \
+arrive with one of these requests; the server cannot see that. A letter of 125 KB, for example, arrives with the 14th fetch. `omr inbox \
+kept` shows how many messages arrived and how many fetches are left. If none is left, as with --spares 0, the exit code is 3.
 
-Asking for a range by hand is another matter. --raise-bound asks again for all that overflowed, --retry-damaged for \
-all that did not decode, `omr inbox again RANGE` for any messages, with --bound or in small ranges with --by. The \
-detector learns that you ask, so that something was amiss; whoever sends crafted messages and learns that can find \
-out your secret, one answer at a time. Think of who may have sent so many. `omr inbox drop RANGE` gives them up and \
-tells nobody.
+Requests by hand do reveal something. --raise-bound requests all overflowed ranges again, --retry-damaged \
+all that did not decode, `omr inbox again RANGE` any messages, with --bound or in small ranges with --by. The \
+detector learns of the request, and so that something went wrong; an attacker who sends crafted messages and learns that can find \
+out your secret, one answer at a time. Consider who may have sent that many messages. `omr inbox drop RANGE` gives them up \
+and reveals nothing.
 
-`omr inbox rebuild` is for a damaged inbox: the file stays under another name, and the server is asked for \
-everything once more. --audit exits with 1 if a canary is missing: the detector left messages out.";
+`omr inbox rebuild` is for a damaged inbox: the file stays under another name, and all messages are requested \
+again. --audit exits with 1 if a canary is missing: the detector left messages out.";
 
 #[derive(Serialize)]
 struct Report {
@@ -352,25 +352,25 @@ async fn network_of(retired: &Retired, token: &TokenArg, ui: &Ui) -> Result<(), 
 pub(super) fn print_report(ui: &Ui, identity: &Identity, collected: &Collected) {
     for (range, reason) in &collected.refused {
         ui.warn(&format!(
-            "{}..{} is kept: the server refuses it for good ({reason}); `omr inbox again` asks in another form",
+            "{}..{} is kept: the server refuses it for good ({reason}); `omr inbox again` requests it in another form",
             range.start, range.end
         ));
     }
     for missed in &collected.missed {
         ui.warn(&format!(
-            "messages {}..{} expired before they were fetched: what was for you in them does not come any more \
-             (`omr inbox drop` forgets them)",
+            "messages {}..{} expired before they were fetched: those for you are lost (`omr inbox drop` forgets the \
+             range)",
             missed.start, missed.end
         ));
     }
     if collected.spares == Spares::NotServed {
         ui.note(
-            "this server cannot ask for every so many-th message: letters longer than the bound do not come whole",
+            "this server serves no spare requests: letters longer than the bound do not arrive whole",
         );
     }
     if let Err(why) = &collected.ordered {
         ui.note(&format!(
-            "this server works batches when they are asked for, not when they fill: {why}"
+            "this server computes batches when they are requested, not as soon as they are full: {why}"
         ));
     }
     let (bound, own) = (collected.bound, identity.profile.bound);

@@ -96,17 +96,17 @@ Examples:
   echo hello | omr send --to bob -
   omr send --to alice/clue.key --server http://127.0.0.1:7600 letter.txt
 
---to takes a file with an address, a short address or a clue.key, - for such on standard input, a short address itself \
-(omr1.., or omr1..@URL with the server that has it), or a contact's name. A short address is looked for among contacts and in what \
-was found before; else that server, --server or your own is asked, without any token. It can exchange nothing, as the \
-short form proves the whole, but it learns that your network address wants to write to this recipient: an \
-address that she gave you as a file tells nobody. \
+--to takes a file with an address, a short address or a clue.key, - for one of these on standard input, a short address \
+itself (omr1.., or omr1..@URL with the server that has it), or a contact's name. A short address is resolved from contacts \
+and earlier answers, else by that server, --server or your own, without a token. The server cannot replace the address, as the \
+short form proves it, but it learns that your network address wants to write to this recipient; an \
+address in a file reveals nothing. \
 Letters go to the address's server; the identity's token, and that in OMR_TOKEN, only to the identity's own or to \
---server. A letter of more messages than the address takes, and a board that does not seal letters as the address \
-says, is refused before anything is posted. An address does not say which board of its server it is for: where the server \
-was set up anew, letters go to its new board and the recipient learns that hers is gone when she fetches; ask her for \
-her new address. Files keep their names. Prints `INDEX FILE`, or `FIRST..END FILE` for \
-a file in several messages. Files are posted in one go, in as few posts as the server's limits allow; a lost answer \
+--server. A letter of more messages than the address allows is refused before anything is posted, and so is a board with \
+another sealing than the address has. An address does not name the board of its server: if the server \
+was set up again, letters go to its new board, and the recipient's fetches fail; ask for the \
+new address. Files keep their names. Prints `INDEX FILE`, or `FIRST..END FILE` for \
+a file in several messages. Files are posted in one call, in as few posts as the server's limits allow; a lost answer \
 never posts anything twice.";
 
 /// The default bound of identities.
@@ -265,7 +265,7 @@ fn warn_of_length(args: &Send, to: &Address, draft: &Draft, ui: &Ui) {
             )),
             None => ui.warn(&format!(
                 "{file} takes {messages} messages, and the address does not say whether its recipient takes more \
-                 than the usual {most}: ask her for what `omr address` prints now"
+                 than the usual {most}: ask the recipient for the text that `omr address` prints now"
             )),
         }
     }

@@ -98,12 +98,12 @@ fn resolve(
         own => Some(own?),
     };
     let asked = match server(place, None)? {
-        Some(told) => told,
+        Some(named) => named,
         None => Server::named(short.server.as_deref(), own)
             .ok_or_else(|| MailError::NoResolver(short.to_string()))?,
     };
     ui.note(&format!(
-        "asking {} for this address: it learns that you want to write to her",
+        "asking {} for this address: it learns that you want to write to this recipient",
         asked.url
     ));
     // The server is called without a token, so that the caller stays unknown.

@@ -68,7 +68,7 @@ pub(crate) enum PdqError {
     /// The server does not serve tables.
     #[error(
         "the server serves no tables, it is perhaps a board's: `omr pdq serve TABLE` starts one that does, at \
-         http://127.0.0.1:7601 unless told otherwise"
+         http://127.0.0.1:7601 by default"
     )]
     NoTableServer,
     /// The server has no table that the query names; these are its tables.

@@ -53,8 +53,8 @@ Examples:
   omr pdq import people.csv --out few.table --columns name,age
   omr pdq import people.csv --out typed.table --type 'name:text(32)'
 
-CSV needs a header line; Parquet may be compressed by snappy, lz4 or zstd. Types are found out unless declared, and \
-the table that is printed tells them: a column of dates in another form than 2012-12-31 is text.";
+CSV needs a header line; Parquet may be compressed by snappy, lz4 or zstd. Types are inferred unless declared, and \
+printed: a column of dates in another form than 2012-12-31 is text.";
 
 #[derive(Serialize)]
 struct Report<'a> {

@@ -95,7 +95,7 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     ui.note("this is a new address: give people what `omr address` prints now");
     if !args.forget_old {
         ui.note(&format!(
-            "letters to the old one still come with `omr inbox`, until `omr id forget {name}`; the server can tell that \
+            "letters to the old one still arrive with `omr inbox`, until `omr id forget {name}`; the server can see that \
              both are yours"
         ));
     }
