@@ -208,10 +208,7 @@ impl Board {
                 payload: one.get().payload.to_vec(),
             })
         };
-        let messages: Vec<_> = messages
-            .try_iter()?
-            .map(message)
-            .collect::<PyResult<_>>()?;
+        let messages: Vec<_> = messages.try_iter()?.map(message).collect::<PyResult<_>>()?;
         let range = run(py, &None, None, |_| self.poster(&board).append(&messages))?;
         Ok(PyRange(range))
     }

@@ -143,7 +143,12 @@ pub(crate) fn run<T: Send>(
     work: impl FnOnce(&Watch) -> Result<T, Fault> + Send,
 ) -> PyResult<T> {
     let mut reported = Reported::default();
-    hearing(py, threads, &mut |watch| reported.report(watch, progress), work)
+    hearing(
+        py,
+        threads,
+        &mut |watch| reported.report(watch, progress),
+        work,
+    )
 }
 
 /// Runs `work` like [`run`], but calls `hear` before the work, every few hundredths of a second, and after it.

@@ -333,7 +333,8 @@ fn catch_up(
                 check_history(args, &board, &session)?;
                 log_hash(args, &board, lot)?
             };
-            let report = |error: &DetectorError| ui.warn(&format!("{error}; the processor goes on"));
+            let report =
+                |error: &DetectorError| ui.warn(&format!("{error}; the processor goes on"));
             session.advance_or_here(&mut messages, lot, &bar, insists(args), report)?;
             session.note_log_hash(hash);
             state.write(&lock, &session)?;

@@ -1,8 +1,6 @@
 //! The exceptions of errors of mail, and advice: the argument or the method that helps.
 
-use super::{
-    Class, Field, bare, both, clue, decode, digest, frame, key, plan, remote, secret,
-};
+use super::{Class, Field, bare, both, clue, decode, digest, frame, key, plan, remote, secret};
 use omr_errors::chain;
 use omr_mail::{MailError, MailErrorKind};
 use omr_protocol::ClueKind;

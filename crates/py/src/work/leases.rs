@@ -80,7 +80,8 @@ impl Leases {
         };
         let unit = run(py, &None, None, |watch| {
             let leased = passing(self.client.wait(watch, self.client.inner.lease(&request)))?;
-            leased.map(|leased| Unit::new(self.set.clone(), leased))
+            leased
+                .map(|leased| Unit::new(self.set.clone(), leased))
                 .transpose()
         })?;
         Ok(unit)

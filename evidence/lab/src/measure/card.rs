@@ -172,14 +172,7 @@ impl CardBench {
             return Ok(figures);
         }
         let processor_s = expected[0].stages.total();
-        let times = self.times(
-            &mut world,
-            &on_card,
-            first,
-            &runs,
-            processor_s,
-            progress,
-        )?;
+        let times = self.times(&mut world, &on_card, first, &runs, processor_s, progress)?;
         Ok(CardFigures {
             times: Some(times),
             ..figures
