@@ -73,16 +73,6 @@ pub enum CardsError {
     Key(#[from] DetectionKeyError),
 }
 
-#[cfg(feature = "driver")]
-fn first_card() -> Result<Arc<dyn Machine>, MachineError> {
-    Ok(Arc::new(crate::Card::new(0)?))
-}
-
-#[cfg(not(feature = "driver"))]
-fn first_card() -> Result<Arc<dyn Machine>, MachineError> {
-    Err(MachineError::Absent("a build without cards".into()))
-}
-
 /// Tables on a card, by parameter set.
 type BySet<T> = Mutex<Vec<(&'static str, Arc<T>)>>;
 
@@ -119,11 +109,11 @@ impl Cards {
         let card = match choice {
             Choice::Cpu => Err("asked for".into()),
             // Most machines have no card, so this is no error.
-            Choice::Auto => first_card().map_err(|error| match error {
+            Choice::Auto => crate::driver::first_card().map_err(|error| match error {
                 MachineError::Absent(_) => "there is no NVIDIA card".to_owned(),
                 error => error.to_string(),
             }),
-            Choice::Cuda => Ok(first_card()?),
+            Choice::Cuda => Ok(crate::driver::first_card()?),
         };
         Ok(Self::of(choice, card))
     }

@@ -27,6 +27,13 @@ const CALLS: usize = 1 << 20;
 /// Bytes of shared memory that every kernel may use; more must be requested.
 const SHARED: u32 = 48 << 10;
 
+/// Opens the first card.
+///
+/// Errors: those of [`Card::new`].
+pub(crate) fn first_card() -> Result<Arc<dyn Machine>, MachineError> {
+    Ok(Arc::new(Card::new(0)?))
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -43,7 +43,7 @@ mod calls;
 mod cards;
 #[cfg(feature = "checks")]
 pub mod checks;
-#[cfg(feature = "driver")]
+#[cfg_attr(not(feature = "driver"), path = "no_driver.rs")]
 mod driver;
 #[cfg(feature = "emulated")]
 mod emulated;

@@ -9,7 +9,7 @@
 pub mod guard;
 pub mod temporary;
 
-#[cfg(all(unix, feature = "record"))]
+#[cfg_attr(not(all(unix, feature = "record")), path = "no_record.rs")]
 mod record;
 
 #[cfg(all(unix, feature = "record"))]
@@ -24,11 +24,11 @@ use std::path::Path;
 /// Errors: those of the system.
 #[track_caller]
 pub fn sync(file: &File) -> io::Result<()> {
-    #[cfg(all(unix, feature = "record"))]
     if record::synced(file)? {
-        return Ok(());
+        Ok(())
+    } else {
+        file.sync_all()
     }
-    file.sync_all()
 }
 
 /// Waits until the names in a folder are on the disk, after files were created, renamed, linked or removed.
@@ -76,18 +76,9 @@ pub fn create_folders_with(
     sync_folder(parent)
 }
 
-/// Opens the storage of a database in a file.
-///
-/// Errors: those of redb.
-#[cfg(not(all(unix, feature = "record")))]
-pub fn database(file: File) -> Result<impl redb::StorageBackend, redb::DatabaseError> {
-    redb::backends::FileBackend::new(file)
-}
-
 /// Opens the storage of a database in a file. Recordings note its syncs.
 ///
 /// Errors: those of redb.
-#[cfg(all(unix, feature = "record"))]
 pub fn database(file: File) -> Result<impl redb::StorageBackend, redb::DatabaseError> {
     record::Recorded::new(file)
 }

@@ -1,11 +1,6 @@
 //! Traces to a collector by OTLP, in builds with the feature `otlp`.
 
-#[cfg(not(feature = "otlp"))]
-mod left_out;
-#[cfg(feature = "otlp")]
+#[cfg_attr(not(feature = "otlp"), path = "traces/left_out.rs")]
 mod otlp;
 
-#[cfg(not(feature = "otlp"))]
-pub(crate) use left_out::Traces;
-#[cfg(feature = "otlp")]
 pub(crate) use otlp::Traces;

@@ -1,14 +1,16 @@
 //! The meta file: views, transactions, and opening it again after an error.
 
+#[cfg_attr(not(feature = "server"), path = "meta/no_lengths.rs")]
+mod lengths;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
 use crate::config::BoardConfig;
+use lengths::Lengths;
 use omr_errors::Mismatch;
 use redb::TableError;
-#[cfg(feature = "server")]
-use tokio::sync::watch;
 
 use crate::database::{Access, Guarded, Handle, Source, guarded};
 use crate::error::{Evidence, Foreign, Redb, StoreError};
@@ -32,8 +34,7 @@ pub(crate) struct Meta {
     slot: RwLock<Slot>,
     len: AtomicU64,
     /// The length of the log, for tasks that wait for it to change.
-    #[cfg(feature = "server")]
-    lengths: watch::Sender<u64>,
+    pub(crate) lengths: Lengths,
     first: AtomicU64,
     opened: Instant,
     /// The value of the store's clock when this process opened it.
@@ -79,8 +80,7 @@ impl Meta {
                 epoch: 0,
             }),
             len: AtomicU64::new(state.len),
-            #[cfg(feature = "server")]
-            lengths: watch::Sender::new(state.len),
+            lengths: Lengths::new(state.len),
             first: AtomicU64::new(state.first),
             opened: Instant::now(),
             clock_start: state.clock,
@@ -100,11 +100,6 @@ impl Meta {
     /// Returns the index of the first message that has not expired.
     pub(crate) fn first(&self) -> u64 {
         self.first.load(Ordering::Relaxed)
-    }
-
-    #[cfg(feature = "server")]
-    pub(crate) fn lengths(&self) -> watch::Receiver<u64> {
-        self.lengths.subscribe()
     }
 
     pub(crate) fn source(&self) -> &Source {
@@ -239,12 +234,7 @@ impl Meta {
     fn publish(&self, state: &State) {
         self.first.store(state.first, Ordering::Relaxed);
         self.len.store(state.len, Ordering::Release);
-        #[cfg(feature = "server")]
-        self.lengths.send_if_modified(|known| {
-            let changed = *known != state.len;
-            *known = state.len;
-            changed
-        });
+        self.lengths.publish(state.len);
     }
 
     /// Makes the file smaller, unless a reader prevents it. A failure is not an error of the caller's operation; the
@@ -281,8 +271,7 @@ impl Meta {
         // The old handle is closed first, since it holds the lock of the file.
         slot.database = None;
         slot.epoch += 1;
-        #[cfg(feature = "server")]
-        tracing::warn!(path = %self.source.path().display(), "opening the meta file again");
+        self.lengths.log_reopening(self.source.path());
         let database = self.source.open(self.access)?;
         let Loaded { config, state, .. } = guarded(|| load(&self.source, database.get()?))?;
         if config != self.config {

@@ -302,7 +302,7 @@ impl Store {
 
     /// Returns a receiver of the number of messages, which changes after each durable append.
     pub fn lengths(&self) -> watch::Receiver<u64> {
-        self.inner().meta.lengths()
+        self.inner().meta.lengths.subscribe()
     }
 
     /// Returns the segments in order, without those whose rows are damaged.

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "arrow")]
 mod arrow;
+#[cfg_attr(not(feature = "parquet"), path = "output/no_arrow_file.rs")]
+mod arrow_file;
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -203,14 +205,6 @@ impl Rows {
             write!(out, "{between}{{{}}}", fields.join(","))?;
         }
         Ok(out.write_all(b"]")?)
-    }
-
-    /// Writes an Arrow IPC file.
-    ///
-    /// Errors: [`OutputError::LeftOut`], always: this build has no Arrow.
-    #[cfg(not(feature = "parquet"))]
-    pub fn write_arrow(&self, _out: impl Write) -> Result<(), OutputError> {
-        Err(OutputError::LeftOut)
     }
 }
 

@@ -21,18 +21,19 @@ Examples:
 ";
 
 /// The further examples of this build.
-#[cfg(feature = "full")]
-const MORE: &str = "
+const MORE: &str = if cfg!(feature = "full") {
+    "
 The same as mail, with a server:
   omr id new --server http://127.0.0.1:7600 --home ann
   omr address --home ann --out ann.addr # for everybody who writes
   omr send --to ann.addr letter.txt
   omr inbox --home ann
-";
-#[cfg(not(feature = "full"))]
-const MORE: &str = "
+"
+} else {
+    "
 This build has no mail, no servers and no private queries: `cargo build --release --features full` makes one that has.
-";
+"
+};
 
 const LAST: &str = "
 Exit codes, of every command:

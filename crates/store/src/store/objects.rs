@@ -1,6 +1,6 @@
 //! Immutable objects in a folder or a bucket. Calls block until they are done.
 
-#[cfg(feature = "s3")]
+#[cfg_attr(not(feature = "s3"), path = "objects/no_bucket.rs")]
 pub(crate) mod bucket;
 mod folder;
 
@@ -93,12 +93,7 @@ impl Place {
     pub(crate) fn open(objects: &Objects, folder: PathBuf) -> Result<Self, StoreError> {
         Ok(Self::new(match objects {
             Objects::Local => Arc::new(Folder::open(folder)?),
-            #[cfg(feature = "s3")]
-            Objects::Bucket { url, options } => Arc::new(bucket::Bucket::open(url, options)?),
-            #[cfg(not(feature = "s3"))]
-            Objects::Bucket { url, .. } => {
-                return Err(StoreError::LeftOut(url.clone()));
-            }
+            Objects::Bucket { url, options } => bucket::open(url, options)?,
         }))
     }
 

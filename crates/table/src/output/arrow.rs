@@ -1,7 +1,5 @@
 //! Rows as Arrow's record batches and files.
 
-#[cfg(feature = "parquet")]
-use std::io::Write;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -73,17 +71,6 @@ impl Rows {
                 Arc::new(self.rows.iter().map(text).collect::<StringArray>())
             }
         })
-    }
-
-    /// Writes an Arrow IPC file.
-    ///
-    /// Errors: as [`Rows::record_batch`], and the writer's.
-    #[cfg(feature = "parquet")]
-    pub fn write_arrow(&self, out: impl Write) -> Result<(), OutputError> {
-        let batch = self.record_batch()?;
-        let mut writer = arrow::ipc::writer::FileWriter::try_new(out, &batch.schema())?;
-        writer.write(&batch)?;
-        Ok(writer.finish()?)
     }
 }
 

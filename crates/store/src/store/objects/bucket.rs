@@ -41,6 +41,16 @@ impl Drop for Background {
     }
 }
 
+/// Opens the bucket at `s3://bucket/prefix`.
+///
+/// Errors: those of [`Bucket::open`].
+pub(super) fn open(
+    url: &str,
+    options: &BTreeMap<String, String>,
+) -> Result<Arc<dyn Backend>, StoreError> {
+    Ok(Arc::new(Bucket::open(url, options)?))
+}
+
 impl Bucket {
     /// Opens the bucket at `s3://bucket/prefix`.
     ///

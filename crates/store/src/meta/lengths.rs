@@ -1,0 +1,33 @@
+//! The length of the log, for tasks that wait for it to change.
+
+use std::path::Path;
+use tokio::sync::watch;
+
+/// The length of the log, which tasks of a server follow.
+#[derive(Debug)]
+pub(crate) struct Lengths(watch::Sender<u64>);
+
+impl Lengths {
+    pub(super) fn new(len: u64) -> Self {
+        Self(watch::Sender::new(len))
+    }
+
+    /// Returns a receiver that is woken by each change of the length.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.0.subscribe()
+    }
+
+    /// Wakes the receivers if the length is another one.
+    pub(super) fn publish(&self, len: u64) {
+        self.0.send_if_modified(|known| {
+            let changed = *known != len;
+            *known = len;
+            changed
+        });
+    }
+
+    /// Logs that the meta file is opened again.
+    pub(super) fn log_reopening(&self, path: &Path) {
+        tracing::warn!(path = %path.display(), "opening the meta file again");
+    }
+}
