@@ -289,7 +289,7 @@ fn performance(document: &Value) -> Result<String, XtaskError> {
         format!("{:.2} ms", 1e3 * all.figure("crossover", "/latency_s")?),
     );
     rows.add(
-        "SophOMR costs less from so many messages on",
+        "SophOMR costs less, from this number of messages on",
         thousands(all.figure("crossover", "/crossover")?),
     );
     rows.add("memory", all.memory("instantomr")?);
@@ -450,7 +450,7 @@ mod tests {
         for row in [
             "Set `hybrid-v4`, payloads of 612 bytes, 50 of 65,536 messages pertinent.\nA processor",
             "| range check | 3.90 |",
-            "| SophOMR costs less from so many messages on | 733 |",
+            "| SophOMR costs less, from this number of messages on | 733 |",
             "| SophOMR: 0 pertinent, damaged | 4400 us; 0.5 |",
             "| equality of a text: answer; memory | 4.4 s; 693 MB |",
             "| equality of a text: key; query; answer | 38,625,391; 491,874; 8,459 bytes |",

@@ -4,8 +4,7 @@
 //!
 //! All schemes use SophOMR's rings, keys and affine transform. [`clear`] contains their parameter sets and
 //! clues, [`codec`] their codes, [`client`] senders and recipients, and [`detector`] the computation of an
-//! untrusted detector, which uses nothing of `client`; a test checks this. Counts, noise and differences from
-//! the papers: `docs/comparison.md`.
+//! untrusted detector, which uses nothing of `client`; a test checks this. `docs/comparison.md` has figures.
 #![forbid(unsafe_code)]
 
 pub mod clear;
