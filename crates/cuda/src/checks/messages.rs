@@ -6,7 +6,8 @@ use chacha20::ChaCha20Rng;
 use omr_protocol::instantomr::InstantParams;
 use omr_ring::{Eval, Poly};
 use omr_tfhe::{
-    BootstrapKey, BootstrapShape, Lwe, RingCipher, Rotation, RotationRing, TraceKey, Window,
+    BootstrapKey, BootstrapShape, Lwe, MaskSeed, RingCipher, Rotation, RotationRing, TraceKey,
+    Window,
 };
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -52,7 +53,8 @@ fn signs(ring: &RotationRing, a: usize) -> Vec<bool> {
 /// A row of a body or a mask, times n: machines divide by it.
 fn row(
     ring: &RotationRing,
-    (rows, part): (Rows, usize),
+    rows: Rows,
+    part: usize,
     signs: &[bool],
     rng: &mut impl Rng,
 ) -> Poly<Eval> {
@@ -82,18 +84,18 @@ impl<'a> Keys<'a> {
         let turn = ring.n() / 2 + 3;
         let signs = signs(ring, turn);
         let made: Vec<[Poly<Eval>; 2]> = (0..shape.rows())
-            .map(|_| [0, 1].map(|part| row(ring, (rows, part), &signs, &mut rng)))
+            .map(|_| [0, 1].map(|part| row(ring, rows, part, &signs, &mut rng)))
             .collect();
         let pairs = made.iter().map(|[body, mask]| (body.row(0), mask.clone()));
         let cut = params.spec().trace;
         let bodies = (0..ring.n().ilog2()).map(|_| {
-            let bodies = (0..cut.digits).map(|_| row(ring, (rows, 0), &signs, &mut rng));
+            let bodies = (0..cut.digits).map(|_| row(ring, rows, 0, &signs, &mut rng));
             bodies.collect()
         });
         let bodies = bodies.collect();
         Self {
             bootstrap: BootstrapKey::from_rows(ring, shape, pairs),
-            trace: TraceKey::from_bodies(ring, cut, bodies, (&[4; 32], 0)),
+            trace: TraceKey::from_bodies(ring, cut, bodies, MaskSeed::new(&[4; 32], 0)),
             params,
             shape,
             turn,
