@@ -45,7 +45,7 @@ usage: cargo xtask <command>
                           cuda, builds, targets, docs, timing, test, trials, hardware, browser, web, python, wheel
   test [ARGS]             all tests, optimised; ARGS go to nextest, and leave out those of documentation
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
-  pages                   columns and links of Markdown pages, first lines and words of Rust comments
+  pages                   columns and links of Markdown pages, first lines, words and parameters of Rust files
   sizes                   tracked files above 1 MB that are not listed
   builds                  the small and the full command: lints, and the crates that they are made of
   targets                 the libraries on Windows, macOS, Arm and WebAssembly: lints; kernels of Arm by qemu

@@ -1,6 +1,7 @@
-//! Checks columns and links of the Markdown pages, the first line of each Rust file, which describes its content, and
-//! words of documentation comments.
+//! Checks columns and links of the Markdown pages, the first line of each Rust file, which describes its content, words
+//! of documentation comments, and parameters of functions.
 
+mod parameters;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +54,14 @@ pub(crate) enum Fault {
         line: usize,
         word: &'static str,
     },
+    /// A parameter of a function is a tuple pattern.
+    Tuple { source: PathBuf, line: usize },
+    /// A file that cannot be parsed.
+    Syntax {
+        source: PathBuf,
+        line: usize,
+        found: String,
+    },
 }
 
 impl fmt::Display for Fault {
@@ -92,6 +101,21 @@ impl fmt::Display for Fault {
                     "{page}:{line}: expected that crates/{file} defines `{name}`, found no such item"
                 )
             }
+            Self::Tuple { source, line } => {
+                let source = source.display();
+                write!(
+                    f,
+                    "{source}:{line}: expected a parameter with a name, found a tuple pattern"
+                )
+            }
+            Self::Syntax {
+                source,
+                line,
+                found,
+            } => {
+                let source = source.display();
+                write!(f, "{source}:{line}: expected Rust, found an error: {found}")
+            }
             Self::Unlisted { page } => {
                 let page = page.display();
                 write!(f, "{CONTENTS}: expected {page}, found it nowhere")
@@ -126,6 +150,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     found.extend(undefined(&pages, &sources));
     found.extend(nameless(&sources));
     found.extend(words::faults(&sources));
+    found.extend(parameters::faults(&sources));
     if found.is_empty() {
         figures::check(root)?;
         gpu::page(root, false)

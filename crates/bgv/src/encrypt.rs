@@ -4,12 +4,12 @@ use crate::{Chain, Ciphertext, Plain};
 use omr_ring::{
     Basis, Eval, Poly, Ring, centered_binomial, centered_f64, centered_mod, uniform_ternary,
 };
-use omr_rlwe::{Rlwe, Secret, SecretPoly, decrypt_residues, encrypt, encrypt_seeded, mask};
+use omr_rlwe::{MaskSeed, Rlwe, Secret, SecretPoly, decrypt_residues, encrypt, encrypt_rows};
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
-/// Encrypts slots with the secret key. The mask is derived from (`seed`, `index`), so that only the body needs
-/// to be sent.
+/// Encrypts slots with the secret key. The one mask is derived from `seed`, so that only the body needs to be
+/// sent.
 #[allow(clippy::too_many_arguments)]
 pub fn encrypt_symmetric(
     ring: &Ring,
@@ -18,27 +18,24 @@ pub fn encrypt_symmetric(
     level: usize,
     secret: &SecretPoly,
     slots: &[u32],
-    seed: &[u8; 32],
-    index: u64,
+    seed: MaskSeed<'_>,
     rng: &mut impl CryptoRng,
 ) -> Ciphertext {
     let basis = chain.basis(level);
-    let c0 = encrypt_body(ring, plain, secret, basis, slots, seed, index, rng);
-    let c1 = mask(ring, basis, seed, &[index]);
+    let c0 = encrypt_body(ring, plain, secret, basis, slots, seed, rng);
+    let c1 = seed.mask(ring, basis, &[]);
     Ciphertext::new(Rlwe::new(c0, c1), level, 1)
 }
 
 /// Returns the body of [`encrypt_symmetric`] over `basis`. It allocates no polynomial other than the message
 /// and the body.
-#[allow(clippy::too_many_arguments)]
 pub fn encrypt_body(
     ring: &Ring,
     plain: &Plain,
     secret: &SecretPoly,
     basis: &Basis,
     slots: &[u32],
-    seed: &[u8; 32],
-    index: u64,
+    seed: MaskSeed<'_>,
     rng: &mut impl CryptoRng,
 ) -> Poly<Eval> {
     let p = plain.p().value();
@@ -49,7 +46,8 @@ pub fn encrypt_body(
         let m = ring.modulus(id);
         ring.kernels().add_assign(m, row, message.row_of(id));
     };
-    let body = encrypt_seeded(ring, (secret, basis), p, (seed, &[index]), add, rng);
+    let mask = |id, row: &mut [u64]| seed.mask_row(ring.modulus(id), &[], row);
+    let body = encrypt_rows(ring, secret, basis, p, mask, add, rng);
     message.zeroize();
     body
 }
@@ -66,12 +64,11 @@ impl PublicKey {
         chain: &Chain,
         level: usize,
         secret: &SecretPoly,
-        seed: &[u8; 32],
-        index: u64,
+        seed: MaskSeed<'_>,
         rng: &mut impl CryptoRng,
     ) -> Self {
         let basis = chain.basis(level);
-        let c1 = mask(ring, basis, seed, &[index]);
+        let c1 = seed.mask(ring, basis, &[]);
         let zero = Poly::zero(ring, basis);
         Self(Rlwe::new(encrypt(ring, secret, &zero, p, &c1, rng), c1))
     }

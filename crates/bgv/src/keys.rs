@@ -1,7 +1,7 @@
 //! Galois keys: the switching key of one automorphism, and its use.
 
 use omr_ring::{Automorphism, Eval, Modulus, Poly, Ring};
-use omr_rlwe::{KeyShape, KeySwitch, Rlwe, SecretPoly, SwitchInput, SwitchingKey};
+use omr_rlwe::{KeyShape, KeySwitch, MaskSeed, Rlwe, SecretPoly, SwitchInput, SwitchingKey};
 use rand_core::CryptoRng;
 
 /// The key of one automorphism `X -> X^g`. It switches from `s` to the preimage of `s`, so that the image of
@@ -21,12 +21,11 @@ impl GaloisKey {
         secret: &SecretPoly,
         g: usize,
         p: u64,
-        seed: &[u8; 32],
-        index: u64,
+        seed: MaskSeed<'_>,
         rng: &mut impl CryptoRng,
     ) -> Self {
         let preimage = Self::preimage(ring, secret, g);
-        let key = SwitchingKey::generate(ring, shape, secret, &preimage, p, seed, index, rng);
+        let key = SwitchingKey::generate(ring, shape, secret, &preimage, p, seed, rng);
         Self {
             automorphism: Automorphism::new(ring.n(), g),
             key,

@@ -95,7 +95,15 @@ fn one_digit_below_many_special_primes() {
     let shape = KeyShape::new(&low, 1, &t.special);
     let s = t.secret.poly(&t.ring, &shape.extended());
     let square = s.product(&t.ring, &s);
-    let key = SwitchingKey::generate(&t.ring, &shape, &square, &s, P, &[2; 32], 0, &mut t.rng);
+    let key = SwitchingKey::generate(
+        &t.ring,
+        &shape,
+        &square,
+        &s,
+        P,
+        MaskSeed::new(&[2; 32], 0),
+        &mut t.rng,
+    );
     let a = t.slots();
     let fresh = t.encrypt_slots(&a);
     let ev = t.ev();
@@ -131,7 +139,15 @@ fn monomials_and_public_encryption() {
     t.ev().mul_monomial_assign(&mut x, N - 3);
     assert_eq!(t.open(&x), a);
     let secret = t.secret.poly(&t.ring, t.chain.basis(0));
-    let key = PublicKey::generate(&t.ring, P, &t.chain, 0, &secret, &[9; 32], 0, &mut t.rng);
+    let key = PublicKey::generate(
+        &t.ring,
+        P,
+        &t.chain,
+        0,
+        &secret,
+        MaskSeed::new(&[9; 32], 0),
+        &mut t.rng,
+    );
     let y = key.encrypt(&t.ring, &t.plain, 0, &a, &mut t.rng);
     assert_eq!(t.open(&y), a);
 }

@@ -106,6 +106,7 @@ impl Reference {
     fn encrypt(&self, index: usize) -> Ciphertext {
         let case = &self.case["ciphertexts"][index];
         let secret = self.secret.poly(&self.ring, self.chain.basis(0));
+        let at = MaskSeed::new(&self.seed, index as u64);
         let (ring, plain, chain) = (&self.ring, &self.plain, &self.chain);
         let mut coins = Coins::new([&case["noise"]]);
         encrypt_symmetric(
@@ -115,8 +116,7 @@ impl Reference {
             0,
             &secret,
             &slots(&case["slots"]),
-            &self.seed,
-            index as u64,
+            at,
             &mut coins,
         )
     }
@@ -125,28 +125,19 @@ impl Reference {
         let case = &self.case["product"];
         let s = self.secret.poly(&self.ring, &self.shape.extended());
         let square = s.product(&self.ring, &s);
-        let index = case["index"].as_u64().unwrap();
+        let at = MaskSeed::new(&self.seed, case["index"].as_u64().unwrap());
         let mut coins = Coins::new(list(&case["noises"]));
         let (ring, shape) = (&self.ring, &self.shape);
-        SwitchingKey::generate(ring, shape, &square, &s, P, &self.seed, index, &mut coins)
+        SwitchingKey::generate(ring, shape, &square, &s, P, at, &mut coins)
     }
 
     fn galois(&self) -> GaloisKey {
         let case = &self.case["rotation"];
         let s = self.secret.poly(&self.ring, &self.shape.extended());
         let g = case["g"].as_u64().unwrap() as usize;
-        let index = case["index"].as_u64().unwrap();
+        let at = MaskSeed::new(&self.seed, case["index"].as_u64().unwrap());
         let mut coins = Coins::new(list(&case["noises"]));
-        GaloisKey::generate(
-            &self.ring,
-            &self.shape,
-            &s,
-            g,
-            P,
-            &self.seed,
-            index,
-            &mut coins,
-        )
+        GaloisKey::generate(&self.ring, &self.shape, &s, g, P, at, &mut coins)
     }
 
     #[track_caller]

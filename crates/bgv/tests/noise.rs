@@ -4,21 +4,42 @@ mod common;
 use common::{Insecure, P, Shape};
 use omr_bgv::*;
 use omr_ring::*;
+use omr_rlwe::MaskSeed;
 use omr_rlwe::noise::{self, NoiseModel};
 use rand_core::Rng;
 
-const SIZES: [(usize, usize); 3] = [(1024, 64), (2048, 128), (4096, 1024)];
+/// The dimension, and how many coefficients of the secret are not 0.
+#[derive(Clone, Copy)]
+struct Size {
+    n: usize,
+    weight: usize,
+}
+
+const SIZES: [Size; 3] = [
+    Size {
+        n: 1024,
+        weight: 64,
+    },
+    Size {
+        n: 2048,
+        weight: 128,
+    },
+    Size {
+        n: 4096,
+        weight: 1024,
+    },
+];
+
 /// The tolerance of a formula, in bits.
 const TOLERANCE: f64 = 0.1;
 /// The number of bits of a special prime.
 const SPECIAL: f64 = 49.0;
 
-/// Returns the shape of a scheme of one of [`SIZES`]: dimension and weight of the secret.
-fn shape(size: (usize, usize), drops: &[f64], special: usize) -> Shape {
-    let (n, weight) = size;
+/// Returns the shape of a scheme of one of [`SIZES`].
+fn shape(size: Size, drops: &[f64], special: usize) -> Shape {
     Shape {
-        n,
-        weight,
+        n: size.n,
+        weight: size.weight,
         bound: 20.0,
         drops: drops.to_vec(),
         base: (40.0, 4),
@@ -63,8 +84,8 @@ fn public_key() {
             NoiseModel::fresh_public,
             |t| {
                 let secret = t.secret.poly(&t.ring, t.chain.basis(0));
-                let key =
-                    PublicKey::generate(&t.ring, P, &t.chain, 0, &secret, &[9; 32], 0, &mut t.rng);
+                let at = MaskSeed::new(&[9; 32], 0);
+                let key = PublicKey::generate(&t.ring, P, &t.chain, 0, &secret, at, &mut t.rng);
                 let slots = t.slots();
                 key.encrypt(&t.ring, &t.plain, 0, &slots, &mut t.rng)
             },
@@ -174,8 +195,8 @@ fn rotation_for_every_digit_count() {
                     let gadget = t.shape(dnum);
                     let s = t.secret.poly(&t.ring, &gadget.extended());
                     let g = Automorphism::rotation(t.ring.n(), 3);
-                    let key =
-                        GaloisKey::generate(&t.ring, &gadget, &s, g, P, &[3; 32], 0, &mut t.rng);
+                    let at = MaskSeed::new(&[3; 32], 0);
+                    let key = GaloisKey::generate(&t.ring, &gadget, &s, g, P, at, &mut t.rng);
                     let x = t.encrypt();
                     t.ev().automorphism(&x, &key).unwrap()
                 },

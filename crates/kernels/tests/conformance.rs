@@ -4,12 +4,10 @@
 
 mod common;
 
-use common::{
-    Rng, SHAPES, backends, moduli, prime_up_to, random_blocks, sizes, sliding_rows, tables,
-};
+use common::{Rng, SHAPES, backends, moduli, prime_up_to, random_blocks, sizes, tables};
 use omr_kernels::{
     AlignedVec, BlockPermutation, BlockRows, Encoding, Gadget, KEY_ROWS, Kernels, MAX_BLOCK,
-    MAX_DOT_TERMS, Modulus, Monomials, NttTable,
+    MAX_DOT_TERMS, Modulus, Monomials, NttTable, SlidingRows,
 };
 
 /// Lengths with and without whole vectors and tiles.
@@ -257,8 +255,16 @@ fn sliding_sums() {
                     let mut words = |rows: usize| rng.row(rows * stride, q);
                     let a = words(groups * terms);
                     let b = words((terms + shifts - 1) * parts);
-                    let rows =
-                        sliding_rows((&a, &b), (len, stride), terms, (groups, shifts, parts));
+                    let rows = SlidingRows {
+                        a: &a,
+                        b: &b,
+                        stride,
+                        len,
+                        terms,
+                        groups,
+                        shifts,
+                        parts,
+                    };
                     let outputs = groups * shifts * parts;
                     for k in backends() {
                         same(k, &vec![1; len * outputs], "sliding_dots", |k, out| {
@@ -279,7 +285,16 @@ fn longest_sliding_sums() {
     let (terms, len) = (MAX_DOT_TERMS, 8);
     let a = vec![m.value() - 1; 3 * terms * len];
     let b = vec![m.value() - 1; 2 * (terms + 1) * len];
-    let rows = sliding_rows((&a, &b), (len, len), terms, (3, 2, 2));
+    let rows = SlidingRows {
+        a: &a,
+        b: &b,
+        stride: len,
+        len,
+        terms,
+        groups: 3,
+        shifts: 2,
+        parts: 2,
+    };
     for k in backends() {
         same(k, &vec![1; 12 * len], "sliding_dots", |k, out| {
             let mut out: Vec<_> = out.chunks_mut(len).collect();

@@ -179,7 +179,8 @@ fn step(
     t: &FourierTable,
     gadget: Gadget,
     keys: &[&[f64]],
-    (accumulators, exponents): (&mut [[Vec<u64>; 2]], &[Vec<u32>]),
+    accumulators: &mut [[Vec<u64>; 2]],
+    exponents: &[Vec<u32>],
 ) {
     let count = gadget.digits as usize;
     let mut rows: Vec<Vec<[Vec<f64>; 2]>> = accumulators
@@ -247,7 +248,7 @@ fn steps_of_a_rotation() {
         let size = terms.sqrt() * f64::from(1u32 << bits) / 12.0;
         for k in Kernels::available() {
             let mut found = start.clone();
-            step(k, &t, gadget, &words, (&mut found, &exponents));
+            step(k, &t, gadget, &words, &mut found, &exponents);
             let pairs = found.iter().flatten().flatten();
             let pairs = pairs.zip(expected.iter().flatten().flatten());
             let off = pairs.map(|(&x, &y)| x.wrapping_sub(y) as i64 as f64 * 2f64.powi(-64));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Rng, SHAPES, moduli, prime_below, sliding_rows, tables};
+use common::{Rng, SHAPES, moduli, prime_below, tables};
 use omr_kernels::{
     BlockPermutation, BlockRows, Gadget, KEY_ROWS, KernelError, Kernels, Modulus, Monomials,
     NttTable, is_prime,
@@ -111,7 +111,16 @@ fn sums_that_slide() {
                 let q = m.value();
                 let a = rng.row(groups * terms * stride, q);
                 let b = rng.row((terms + shifts - 1) * parts * stride, q);
-                let rows = sliding_rows((&a, &b), (len, stride), terms, (groups, shifts, parts));
+                let rows = SlidingRows {
+                    a: &a,
+                    b: &b,
+                    stride,
+                    len,
+                    terms,
+                    groups,
+                    shifts,
+                    parts,
+                };
                 let mut out = vec![vec![1; len]; groups * shifts * parts];
                 let mut targets: Vec<_> = out.iter_mut().map(Vec::as_mut_slice).collect();
                 Kernels::scalar().sliding_dots(&m, &mut targets, &rows);

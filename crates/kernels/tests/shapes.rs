@@ -4,7 +4,7 @@ mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use common::{Rng, prime_below, random_blocks, sliding_rows, tables};
+use common::{Rng, prime_below, random_blocks, tables};
 use omr_kernels::{
     BlockPermutation, FourierRows, FourierTable, Gadget, KEY_ROWS, Kernels, MAX_BLOCK,
     MAX_CONVERT_TERMS, MAX_DOT_TERMS, Modulus, NttTable, SlidingRows,
@@ -95,7 +95,16 @@ type Change = fn(&mut SlidingRows<'_>);
 fn sliding_sums() {
     let (m, len) = (modulus(), 16);
     let (a, b) = (vec![0; 2 * 3 * len], vec![0; 2 * 4 * len]);
-    let fits = sliding_rows((&a, &b), (len, len), 3, (2, 2, 2));
+    let fits = SlidingRows {
+        a: &a,
+        b: &b,
+        stride: len,
+        len,
+        terms: 3,
+        groups: 2,
+        shifts: 2,
+        parts: 2,
+    };
     let outputs = |rows: &SlidingRows, count: usize, k: &Kernels| {
         let mut out = vec![vec![0; len]; count];
         let mut out: Vec<_> = out.iter_mut().map(Vec::as_mut_slice).collect();

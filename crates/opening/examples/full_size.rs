@@ -112,8 +112,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             &s,
             Automorphism::rotation(N, steps),
             P,
-            &SEED,
-            index,
+            MaskSeed::new(&SEED, index),
             rng,
         )
     };
@@ -128,11 +127,27 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         sparse_secret(&opening, &mut rng),
     );
     let clue = fixed_weight(&mut rng, shape.n, 220);
-    let packing = PackingKey::generate(&opening, &clue, &[], &from, (&SEED, 1), &mut rng);
-    let narrow = NarrowKey::generate(&opening, &from, &sparse, (&SEED, 2), &mut rng);
+    let packing = PackingKey::generate(
+        &opening,
+        &clue,
+        &[],
+        &from,
+        MaskSeed::new(&SEED, 1),
+        &mut rng,
+    );
+    let narrow = NarrowKey::generate(&opening, &from, &sparse, MaskSeed::new(&SEED, 2), &mut rng);
     let slots = secret_slots(&opening, &sparse);
     let own = large.poly(&ring, chain.basis(0));
-    let secret = encrypt_symmetric(&ring, &plain, &chain, 0, &own, &slots, &SEED, 13, &mut rng);
+    let secret = encrypt_symmetric(
+        &ring,
+        &plain,
+        &chain,
+        0,
+        &own,
+        &slots,
+        MaskSeed::new(&SEED, 13),
+        &mut rng,
+    );
     clock.lap("rings and keys");
     let mut random = |count: usize| -> Vec<u32> {
         (0..count)
@@ -174,7 +189,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             baby: vec![&baby],
             giant: vec![&giant],
         };
-        let values = PhaseValues::new(&ev, &opening, (&turned, &keys), &narrowed).unwrap();
+        let values = PhaseValues::new(&ev, &opening, &turned, &keys, &narrowed).unwrap();
         drop(turned);
         clock.lap("values of phases");
         let opened = open(&ev, &opening, &keys, values, 0)?.remove(0);

@@ -1,7 +1,7 @@
 //! Module LWE over a ring of one prime: several masks, and one body for each recipient whose keys share them.
 
 use omr_ring::{AlignedVec, Eval, Poly, Ring};
-use omr_rlwe::{Masks, Secret, SecretPoly, encrypt_with, mask};
+use omr_rlwe::{MaskSeed, Masks, Secret, SecretPoly, encrypt_with};
 use zeroize::Zeroize;
 
 /// Ciphertexts of several recipients, with as many masks as their module has ranks: `body + sum_l mask_l s_l` is message
@@ -57,16 +57,11 @@ pub(crate) struct KeyRows {
 }
 
 impl KeyRows {
-    /// Draws the masks of `rows` rows: mask l of row i comes from (`seed`, [`index`, i, l]).
-    pub(crate) fn masks(
-        ring: &Ring,
-        (rows, rank): (usize, usize),
-        (seed, index): (&[u8; 32], u64),
-    ) -> Masks {
+    /// Draws the masks of `rows` rows: the path of mask l of row i is `[i, l]`.
+    pub(crate) fn masks(ring: &Ring, rows: usize, rank: usize, seed: MaskSeed<'_>) -> Masks {
         let basis = ring.everything();
-        let row = |i| (0..rank as u64).map(move |l| [index, i, l]);
-        let each = (0..rows as u64).flat_map(row);
-        each.map(|index| mask(ring, &basis, seed, &index)).collect()
+        let paths = (0..rows as u64).flat_map(|i| (0..rank as u64).map(move |l| [i, l]));
+        paths.map(|path| seed.mask(ring, &basis, &path)).collect()
     }
 
     /// Encrypts a message with noise in each row under a secret.
@@ -77,7 +72,8 @@ impl KeyRows {
         messages: impl Iterator<Item = (Poly<Eval>, Vec<i64>)>,
     ) -> Self {
         let rows = masks.chunks(secret.len()).zip(messages);
-        let bodies = rows.map(|(masks, message)| body(ring, secret, masks, message));
+        let bodies =
+            rows.map(|(masks, (message, noise))| body(ring, secret, masks, message, noise));
         Self {
             bodies: bodies.collect(),
             masks,
@@ -88,14 +84,14 @@ impl KeyRows {
     pub(crate) fn encrypted(
         ring: &Ring,
         secret: &[SecretPoly],
-        (seed, index): (&[u8; 32], u64),
+        seed: MaskSeed<'_>,
         messages: impl Iterator<Item = (Poly<Eval>, Vec<i64>)>,
     ) -> impl Iterator<Item = Poly<Eval>> {
         let basis = ring.everything();
-        (0..).zip(messages).map(move |(row, message)| {
-            let draw = |l| mask(ring, &basis, seed, &[index, row, l]);
+        (0..).zip(messages).map(move |(row, (message, noise))| {
+            let draw = |l| seed.mask(ring, &basis, &[row, l]);
             let masks: Vec<Poly<Eval>> = (0..secret.len() as u64).map(draw).collect();
-            body(ring, secret, &masks, message)
+            body(ring, secret, &masks, message, noise)
         })
     }
 
@@ -115,7 +111,8 @@ fn body(
     ring: &Ring,
     secret: &[SecretPoly],
     masks: &[Poly<Eval>],
-    (mut message, noise): (Poly<Eval>, Vec<i64>),
+    mut message: Poly<Eval>,
+    noise: Vec<i64>,
 ) -> Poly<Eval> {
     let mut body = encrypt_with(ring, &secret[0], &message, 1, &masks[0], noise);
     message.zeroize();

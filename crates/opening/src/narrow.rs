@@ -3,7 +3,7 @@
 use crate::Opening;
 use crate::module::{KeyRows, ModuleCipher, ModuleSecret, Rows, add_products};
 use omr_ring::{AlignedVec, Eval, Poly, centered_binomial};
-use omr_rlwe::Masks;
+use omr_rlwe::{MaskSeed, Masks};
 use rand_core::CryptoRng;
 
 /// Encryptions of the packing secret times each unit of the gadget, under the sparse secret.
@@ -22,7 +22,7 @@ impl NarrowKey {
         opening: &Opening,
         from: &ModuleSecret,
         to: &ModuleSecret,
-        (seed, index): (&[u8; 32], u64),
+        seed: MaskSeed<'_>,
         rng: &mut impl CryptoRng,
     ) -> Self {
         let (ring, gadget) = (&opening.narrow, opening.spec().gadget);
@@ -35,16 +35,16 @@ impl NarrowKey {
             ring.scale_assign(&mut message, |m| gadget.unit(m, i));
             (message, centered_binomial(rng, ring.n()))
         };
-        let masks = Self::masks(opening, (seed, index));
+        let masks = Self::masks(opening, seed);
         Self {
             rows: KeyRows::encrypt(ring, &to, masks, digits.map(message)),
         }
     }
 
     /// Draws the masks of a key.
-    pub fn masks(opening: &Opening, at: (&[u8; 32], u64)) -> Masks {
-        let shape = (opening.narrow_bodies(), opening.spec().rank);
-        KeyRows::masks(&opening.narrow, shape, at)
+    pub fn masks(opening: &Opening, seed: MaskSeed<'_>) -> Masks {
+        let (rows, rank) = (opening.narrow_bodies(), opening.spec().rank);
+        KeyRows::masks(&opening.narrow, rows, rank, seed)
     }
 
     /// Rebuilds a key from its bodies and [`NarrowKey::masks`].

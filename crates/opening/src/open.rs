@@ -78,7 +78,8 @@ impl PhaseValues {
     pub fn new(
         ev: &Evaluator,
         opening: &Opening,
-        (turned, keys): (&Turned, &OpeningKeys<'_>),
+        turned: &Turned,
+        keys: &OpeningKeys<'_>,
         packed: &[Vec<Narrowed>],
     ) -> Result<Self, EvalError> {
         let by_a_point = keys.baby();

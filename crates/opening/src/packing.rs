@@ -3,7 +3,7 @@
 use crate::Opening;
 use crate::module::{KeyRows, ModuleCipher, ModuleSecret, Rows, add_products};
 use omr_ring::{AlignedVec, Eval, NarrowGaussian, Poly, Ring};
-use omr_rlwe::Masks;
+use omr_rlwe::{MaskSeed, Masks};
 use rand_core::CryptoRng;
 
 /// Columns of clues that are transformed together: with their keys they stay in the second-level cache.
@@ -40,11 +40,11 @@ impl PackingKey {
         clue: &[i64],
         extra: &[i64],
         secret: &ModuleSecret,
-        (seed, index): (&[u8; 32], u64),
+        seed: MaskSeed<'_>,
         rng: &mut impl CryptoRng,
     ) -> Self {
         let ring = &opening.packing;
-        let masks = Self::masks(opening, opening.packing_bodies(extra.len()), (seed, index));
+        let masks = Self::masks(opening, opening.packing_bodies(extra.len()), seed);
         let messages = messages(opening, clue, extra, rng);
         Self {
             rows: KeyRows::encrypt(ring, &secret.polys(ring), masks, messages),
@@ -60,18 +60,18 @@ impl PackingKey {
         clue: &[i64],
         extra: &[i64],
         secret: &ModuleSecret,
-        at: (&[u8; 32], u64),
+        seed: MaskSeed<'_>,
         rng: &mut impl CryptoRng,
         take: &mut dyn FnMut(Poly<Eval>) -> Result<(), E>,
     ) -> Result<(), E> {
         let ring = &opening.packing;
         let messages = messages(opening, clue, extra, rng);
-        KeyRows::encrypted(ring, &secret.polys(ring), at, messages).try_for_each(take)
+        KeyRows::encrypted(ring, &secret.polys(ring), seed, messages).try_for_each(take)
     }
 
     /// Draws the masks of a key with `bodies` bodies.
-    pub fn masks(opening: &Opening, bodies: usize, at: (&[u8; 32], u64)) -> Masks {
-        KeyRows::masks(&opening.packing, (bodies, opening.spec().packing_rank), at)
+    pub fn masks(opening: &Opening, bodies: usize, seed: MaskSeed<'_>) -> Masks {
+        KeyRows::masks(&opening.packing, bodies, opening.spec().packing_rank, seed)
     }
 
     /// Rebuilds a key from its bodies and [`PackingKey::masks`].

@@ -110,8 +110,8 @@ impl Keys {
         }
     }
 
-    fn at(&self, part: &str) -> (&[u8; 32], u64) {
-        (&self.seed, self.case[part]["index"].as_u64().unwrap())
+    fn at(&self, part: &str) -> MaskSeed<'_> {
+        MaskSeed::new(&self.seed, self.case[part]["index"].as_u64().unwrap())
     }
 
     fn bodies(&self, ring: &Ring, part: &str, count: usize) -> Vec<Poly<Eval>> {
@@ -177,11 +177,11 @@ fn masks_are_drawn_from_the_seed() {
         ("narrow", &keys.opening.narrow),
     ];
     for (part, ring) in rings {
-        let (seed, index) = keys.at(part);
+        let seed = keys.at(part);
         let case = &keys.case[part];
         for (&row, masks) in words(&case["rows"]).iter().zip(list(&case["masks"])) {
             for (l, expected) in (0..).zip(list(masks)) {
-                let found = mask(ring, &ring.everything(), seed, &[index, row, l]);
+                let found = seed.mask(ring, &ring.everything(), &[row, l]);
                 assert_eq!(found.row(0), words(expected), "{part}, row {row}, mask {l}");
             }
         }
@@ -319,11 +319,20 @@ fn slots_of_opened_clues() {
     let [baby, giant] = opening.transform_steps();
     let [step, baby, giant] = [(1, 0), (baby, 1), (giant, 2)].map(|(steps, index)| {
         let g = Automorphism::rotation(N, steps);
-        GaloisKey::generate(ring, &shape, &s, g, P, &[7; 32], index, &mut rng)
+        GaloisKey::generate(
+            ring,
+            &shape,
+            &s,
+            g,
+            P,
+            MaskSeed::new(&[7; 32], index),
+            &mut rng,
+        )
     });
     let s = large.poly(ring, chain.basis(0));
     let slots = residues(&case["secret_slots"]);
-    let encrypted = encrypt_symmetric(ring, plain, chain, 0, &s, &slots, &[7; 32], 3, &mut rng);
+    let at = MaskSeed::new(&[7; 32], 3);
+    let encrypted = encrypt_symmetric(ring, plain, chain, 0, &s, &slots, at, &mut rng);
     let ev = &Evaluator {
         ring,
         plain,
@@ -344,7 +353,7 @@ fn slots_of_opened_clues() {
     };
     let coordinate = |blocks| list(blocks).iter().map(|ct| Narrowed(cipher(ct))).collect();
     let narrowed: Vec<Vec<Narrowed>> = list(&case["narrowed"]).iter().map(coordinate).collect();
-    let values = PhaseValues::new(ev, opening, (&turned, &keys), &narrowed).unwrap();
+    let values = PhaseValues::new(ev, opening, &turned, &keys, &narrowed).unwrap();
     let opened = open(ev, opening, &keys, values, 0).unwrap();
     let secret = &large;
     let decryptor = Decryptor {

@@ -11,7 +11,7 @@ use omr_bgv::GaloisKey;
 use omr_compress::Keys;
 use omr_marks::published;
 use omr_ring::{Eval, Poly, Ring, Xof};
-use omr_rlwe::{KeyShape, Rlwe, Secret, SecretPoly, SharedKey, SwitchingKey, encrypt, mask};
+use omr_rlwe::{KeyShape, MaskSeed, Rlwe, Secret, SecretPoly, SharedKey, SwitchingKey, encrypt};
 use rand_core::{CryptoRng, Rng};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -167,7 +167,7 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
     fn last(&mut self, secret: &SecretKey) -> SharedKey {
         let params = self.params;
         let to = secret.last(params);
-        let masks = (&self.seed, Part::Final.index());
+        let masks = MaskSeed::new(&self.seed, Part::Final.index());
         let (ring, shape) = (&params.final_ring, params.final_shape);
         SharedKey::generate(ring, shape, &self.small, &to, masks, self.rng)
     }
@@ -181,7 +181,8 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
         part: Part,
     ) -> SwitchingKey {
         let p = self.params.p().value();
-        SwitchingKey::generate(ring, shape, from, to, p, &self.seed, part.index(), self.rng)
+        let masks = MaskSeed::new(&self.seed, part.index());
+        SwitchingKey::generate(ring, shape, from, to, p, masks, self.rng)
     }
 
     fn galois(&mut self, part: Part) -> GaloisKey {
@@ -192,7 +193,8 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
         };
         let s = secret.poly(ring, &shape.extended());
         let (g, p) = (part.exponent(self.params), self.params.p().value());
-        GaloisKey::generate(ring, shape, &s, g, p, &self.seed, part.index(), self.rng)
+        let masks = MaskSeed::new(&self.seed, part.index());
+        GaloisKey::generate(ring, shape, &s, g, p, masks, self.rng)
     }
 
     fn product(&mut self) -> SwitchingKey {
@@ -205,7 +207,7 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
     fn zero(&mut self) -> Rlwe {
         let (ring, basis) = (&self.params.small, self.params.small_basis());
         let secret = self.small.poly(ring, basis);
-        let c1 = mask(ring, basis, &self.seed, &[Part::Zero.index()]);
+        let c1 = MaskSeed::new(&self.seed, Part::Zero.index()).mask(ring, basis, &[]);
         let zero = Poly::zero(ring, basis);
         let p = self.params.p().value();
         let c0 = encrypt(ring, &secret, &zero, p, &c1, self.rng);

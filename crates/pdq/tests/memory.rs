@@ -61,7 +61,7 @@ impl World {
         let mut rng = ChaCha20Rng::seed_from_u64(4);
         let (taken, answer) = taken(|| server.answer(&sent, &plan, &self.key, &mut rng, &Quiet));
         let bytes = answer.unwrap().to_bytes(&self.params).unwrap();
-        self.check(&plan, taken, (&bytes, expected));
+        self.check(&plan, taken, &bytes, expected);
     }
 
     /// Runs a query over the encrypted table; compares memory with the plan's forecast, and the
@@ -88,14 +88,14 @@ impl World {
         };
         let (taken, answer) = taken(|| server.answer(&sent, &plan, &self.key, &Quiet));
         let bytes = answer.unwrap().to_bytes(&self.params).unwrap();
-        self.check(&plan, taken, (&bytes, expected));
+        self.check(&plan, taken, &bytes, expected);
     }
 
     fn client(&self) -> Client<'_> {
         Client::new(&self.params, self.table.schema(), &self.secret)
     }
 
-    fn check(&self, plan: &Plan, taken: usize, (answer, expected): (&[u8], &str)) {
+    fn check(&self, plan: &Plan, taken: usize, answer: &[u8], expected: &str) {
         let told = plan.memory_bytes(&self.params) as usize;
         let name = self.params.name();
         println!(

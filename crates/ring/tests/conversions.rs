@@ -57,7 +57,9 @@ fn row(
 
 /// Converts `in_factor x` for each integer `x` and expects `out_factor x`.
 fn check(
-    (ring, from, to): (&Ring, &Basis, &Basis),
+    ring: &Ring,
+    from: &Basis,
+    to: &Basis,
     conversion: &Conversion,
     integers: &[Integer],
     in_factor: impl Fn(&Modulus) -> u64,
@@ -91,7 +93,9 @@ fn raised_digits() {
         let conversion = Conversion::raise(&ring, &from, &to);
         let one = |m: &Modulus| m.reduce(1);
         check(
-            (&ring, &from, &to),
+            &ring,
+            &from,
+            &to,
             &conversion,
             &integers(&mut rng),
             one,
@@ -116,7 +120,7 @@ fn divisions() {
                 _ => given(m),
             };
             let integers = integers(&mut rng);
-            check((&ring, &from, &to), &conversion, &integers, given, found);
+            check(&ring, &from, &to, &conversion, &integers, given, found);
         }
     }
 }

@@ -32,7 +32,15 @@ fn main() {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let s = Secret::uniform_ternary(&mut rng, n);
     let sp = s.poly(&ring, &shape.extended());
-    let key = SwitchingKey::generate(&ring, &shape, &sp, &sp, p.value(), &[0; 32], 0, &mut rng);
+    let key = SwitchingKey::generate(
+        &ring,
+        &shape,
+        &sp,
+        &sp,
+        p.value(),
+        MaskSeed::new(&[0; 32], 0),
+        &mut rng,
+    );
     let c = uniform_poly(&ring, &q, "t", &[1; 32], &[]);
     let ct = Rlwe::new(c.clone(), c.clone());
     let k = ring.kernels();

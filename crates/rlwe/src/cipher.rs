@@ -1,7 +1,9 @@
 //! RLWE ciphertexts: encryption from a seed, and decryption.
 
 use crate::SecretPoly;
-use omr_ring::{Basis, Coeff, Eval, Poly, Ring, centered_binomial, uniform_poly, uniform_row};
+use omr_ring::{
+    Basis, Coeff, Eval, Modulus, Poly, Ring, centered_binomial, uniform_poly, uniform_row,
+};
 use rand_core::CryptoRng;
 use std::sync::Arc;
 use zeroize::Zeroize;
@@ -46,13 +48,53 @@ pub type Masks = Arc<[Poly<Eval>]>;
 
 const MASK: &str = "omr rlwe mask v1";
 
+/// The public seed of the masks of a key or a ciphertext, with the number of that key or ciphertext.
+///
+/// Masks are uniform polynomials and take half of a key's room, so that the seed is sent in their place and both sides
+/// draw them from it. A mask must serve one encryption only: every pair of seed and index belongs to one key or
+/// ciphertext. The masks of a key differ in their path, the numbers that follow the index.
+#[derive(Clone, Copy, Debug)]
+pub struct MaskSeed<'a> {
+    /// The seed, which may be known to anybody.
+    pub seed: &'a [u8; 32],
+    /// The number of the key or ciphertext among all that take their masks from the seed.
+    pub index: u64,
+}
+
+impl<'a> MaskSeed<'a> {
+    /// Returns the seed of the masks of key or ciphertext `index`.
+    pub const fn new(seed: &'a [u8; 32], index: u64) -> Self {
+        Self { seed, index }
+    }
+
+    /// Returns the seed of the masks of the key or ciphertext `count` numbers later.
+    #[must_use]
+    pub const fn later(self, count: u64) -> Self {
+        Self::new(self.seed, self.index + count)
+    }
+
+    /// Draws the mask at `path`, which is empty where there is one mask only.
+    pub fn mask(self, ring: &Ring, basis: &Basis, path: &[u64]) -> Poly<Eval> {
+        mask(ring, basis, self.seed, &self.indices(path))
+    }
+
+    /// Writes the row of [`MaskSeed::mask`] modulo one prime.
+    pub fn mask_row(self, m: &Modulus, path: &[u64], row: &mut [u64]) {
+        uniform_row(m, MASK, self.seed, &self.indices(path), row);
+    }
+
+    fn indices(self, path: &[u64]) -> Vec<u64> {
+        [&[self.index], path].concat()
+    }
+}
+
 /// The uniform mask that a seed and an index stand for.
 pub fn mask(ring: &Ring, basis: &Basis, seed: &[u8; 32], index: &[u64]) -> Poly<Eval> {
     uniform_poly(ring, basis, MASK, seed, index)
 }
 
-/// Encrypts `message` (already scaled) under `secret` with the mask of `seed` and `index`:
-/// `c0 = m + p e - a s`, `c1 = a`. Every (seed, index) serves once.
+/// Encrypts `message` (already scaled) under `secret`: returns the body `m + p e - a s` for the mask `a`, which must
+/// serve this encryption only.
 pub fn encrypt(
     ring: &Ring,
     secret: &SecretPoly,
@@ -85,25 +127,14 @@ pub fn encrypt_with(
     body
 }
 
-/// [`encrypt`] with the mask of `seed` and `index`, which is drawn row by row: nothing but the body is as large as a
-/// polynomial. `add` adds the message's row modulo a prime of `basis`. Range: `p` below `2^50`.
-pub fn encrypt_seeded(
+/// Makes the body of [`encrypt`] over `basis` row by row: nothing but the body is as large as a polynomial.
+///
+/// `mask` writes the mask's row modulo a prime of `basis`, `add` adds the message's. Range: `p` below `2^50`. Panics:
+/// when `secret` lacks a prime of `basis`.
+pub fn encrypt_rows(
     ring: &Ring,
-    secret: (&SecretPoly, &Basis),
-    p: u64,
-    (seed, index): (&[u8; 32], &[u64]),
-    add: impl Fn(usize, &mut [u64]) + Send + Sync,
-    rng: &mut impl CryptoRng,
-) -> Poly<Eval> {
-    let mask = |id, row: &mut [u64]| uniform_row(ring.modulus(id), MASK, seed, index, row);
-    encrypt_rows(ring, secret, p, mask, add, rng)
-}
-
-/// [`encrypt`] row by row: of the sizes of a polynomial is the body alone. `mask` writes the mask's row modulo a prime,
-/// `add` adds the message's. Range: `p` below `2^50`.
-pub(crate) fn encrypt_rows(
-    ring: &Ring,
-    (secret, basis): (&SecretPoly, &Basis),
+    secret: &SecretPoly,
+    basis: &Basis,
     p: u64,
     mask: impl Fn(usize, &mut [u64]) + Send + Sync,
     add: impl Fn(usize, &mut [u64]) + Send + Sync,

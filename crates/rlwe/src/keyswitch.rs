@@ -1,6 +1,6 @@
 //! Key-switching keys: their shapes, generation and single use.
 
-use crate::{KeySwitch, Masks, Rlwe, SecretPoly, SwitchInput, cipher};
+use crate::{KeySwitch, MaskSeed, Masks, Rlwe, SecretPoly, SwitchInput, cipher};
 use omr_ring::{Basis, Eval, Modulus, Poly, Ring, Switch};
 use rand_core::CryptoRng;
 use std::sync::Arc;
@@ -111,22 +111,24 @@ pub struct BodyMaker<'a> {
 }
 
 impl BodyMaker<'_> {
-    /// The bodies in their order, with the masks that [`SwitchingKey::masks`] draws from `seed` and `index`. Beside them
-    /// no polynomial is made.
+    /// The bodies in their order, with the masks that [`SwitchingKey::masks`] draws from `seed`. Beside them no
+    /// polynomial is made.
     pub fn bodies(
         &self,
-        (seed, index): (&[u8; 32], u64),
+        seed: MaskSeed<'_>,
         rng: &mut impl CryptoRng,
     ) -> impl Iterator<Item = Poly<Eval>> {
         let basis = self.shape.extended();
         (0..self.shape.digits.len()).map(move |digit| {
-            let path = [index, digit as u64];
-            let to = (self.to, &basis);
-            cipher::encrypt_seeded(
+            let mask = |id, row: &mut [u64]| {
+                seed.mask_row(self.ring.modulus(id), &[digit as u64], row);
+            };
+            cipher::encrypt_rows(
                 self.ring,
-                to,
+                self.to,
+                &basis,
                 self.p,
-                (seed, &path),
+                mask,
                 self.gadget(digit),
                 rng,
             )
@@ -136,8 +138,8 @@ impl BodyMaker<'_> {
     /// The body of a digit with this mask.
     fn body(&self, digit: usize, mask: &Poly<Eval>, rng: &mut impl CryptoRng) -> Poly<Eval> {
         let copy = |id, row: &mut [u64]| row.copy_from_slice(mask.row_of(id));
-        let to = (self.to, mask.basis());
-        cipher::encrypt_rows(self.ring, to, self.p, copy, self.gadget(digit), rng)
+        let gadget = self.gadget(digit);
+        cipher::encrypt_rows(self.ring, self.to, mask.basis(), self.p, copy, gadget, rng)
     }
 
     /// Adds the message's row modulo a prime.
@@ -155,20 +157,18 @@ impl BodyMaker<'_> {
 }
 
 impl SwitchingKey {
-    /// Makes the key from `from` to `to` (both over [`KeyShape::extended`]). The masks come from
-    /// `seed` and `index`; `p` is the plaintext modulus.
-    #[allow(clippy::too_many_arguments)]
+    /// Makes the key from `from` to `to` (both over [`KeyShape::extended`]). `p` is the plaintext
+    /// modulus.
     pub fn generate(
         ring: &Ring,
         shape: &KeyShape,
         from: &SecretPoly,
         to: &SecretPoly,
         p: u64,
-        seed: &[u8; 32],
-        index: u64,
+        seed: MaskSeed<'_>,
         rng: &mut impl CryptoRng,
     ) -> Self {
-        let masks = Self::masks(ring, shape, seed, index);
+        let masks = Self::masks(ring, shape, seed);
         let maker = BodyMaker {
             ring,
             shape,
@@ -184,11 +184,11 @@ impl SwitchingKey {
         Self::from_bodies(shape, bodies, masks)
     }
 
-    /// Draws the masks of a key from `seed` and `index`.
-    pub fn masks(ring: &Ring, shape: &KeyShape, seed: &[u8; 32], index: u64) -> Masks {
+    /// Draws the masks of a key: the path of a mask is the number of its digit.
+    pub fn masks(ring: &Ring, shape: &KeyShape, seed: MaskSeed<'_>) -> Masks {
         let extended = shape.extended();
         let digits = 0..shape.digits.len() as u64;
-        let mask = |digit| cipher::mask(ring, &extended, seed, &[index, digit]);
+        let mask = |digit| seed.mask(ring, &extended, &[digit]);
         digits.map(mask).collect()
     }
 

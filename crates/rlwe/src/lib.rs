@@ -14,7 +14,9 @@ mod secret;
 mod shared;
 mod turn;
 
-pub use cipher::{Masks, Rlwe, decrypt_residues, encrypt, encrypt_seeded, encrypt_with, mask};
+pub use cipher::{
+    MaskSeed, Masks, Rlwe, decrypt_residues, encrypt, encrypt_rows, encrypt_with, mask,
+};
 pub use descend::Descent;
 pub use hybrid::{KeySwitch, SwitchInput};
 pub use keyswitch::{BodyMaker, KeyShape, SwitchingKey};

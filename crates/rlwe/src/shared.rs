@@ -1,7 +1,7 @@
 //! Ciphertexts of several secrets that share one mask, and the key that makes them.
 
 use crate::noise::ERROR_SD;
-use crate::{Secret, SecretPoly, cipher};
+use crate::{MaskSeed, Secret, SecretPoly, cipher};
 use omr_ring::{Basis, Coeff, Eval, Poly, Ring};
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
@@ -99,7 +99,7 @@ pub struct SharedKey {
 
 impl SharedKey {
     /// Makes the key from `from` to the secrets `to` of `ring`, whose one prime is the modulus.
-    /// The mask of row i comes from (`seed`, [`index`, i]).
+    /// The path of a mask is the number of its row.
     ///
     /// Panics: when `to` or the dimension of `from` does not fit the shape.
     pub fn generate(
@@ -107,7 +107,7 @@ impl SharedKey {
         shape: SharedShape,
         from: &Secret,
         to: &[SecretPoly],
-        (seed, index): (&[u8; 32], u64),
+        seed: MaskSeed<'_>,
         rng: &mut impl CryptoRng,
     ) -> Self {
         assert_eq!(to.len(), shape.bodies(), "one secret for each body");
@@ -117,7 +117,7 @@ impl SharedKey {
             let (input, digit) = (row / shape.digits, row % shape.digits);
             let (part, k) = (input / shape.components, input % shape.components);
             let factor = shape.gadget(ring.modulus(0).value(), digit);
-            let mask = cipher::mask(ring, &basis, seed, &[index, row as u64]);
+            let mask = seed.mask(ring, &basis, &[row as u64]);
             let mut body = |i: usize| {
                 let mut message = if i / shape.components == part {
                     shifted(ring, from, k, i % shape.components)
@@ -142,14 +142,13 @@ impl SharedKey {
         ring: &Ring,
         shape: SharedShape,
         bodies: Vec<Poly<Eval>>,
-        seed: &[u8; 32],
-        index: u64,
+        seed: MaskSeed<'_>,
     ) -> Self {
         assert_eq!(bodies.len(), shape.rows() * shape.bodies());
         let basis = ring.everything();
         let mut bodies = bodies.into_iter();
         let row = |row: usize| SharedRlwe {
-            mask: cipher::mask(ring, &basis, seed, &[index, row as u64]),
+            mask: seed.mask(ring, &basis, &[row as u64]),
             bodies: bodies.by_ref().take(shape.bodies()).collect(),
         };
         let rows = (0..shape.rows()).map(row).collect();

@@ -28,7 +28,15 @@ impl Insecure {
         let special = Basis::new(PRIMES..PRIMES + 2);
         let shape = KeyShape::new(&Basis::new(0..PRIMES), dnum, &special);
         let [s, t] = [&from, &to].map(|secret| secret.poly(&ring, &shape.extended()));
-        let key = SwitchingKey::generate(&ring, &shape, &s, &t, P, &[2; 32], 0, &mut rng);
+        let key = SwitchingKey::generate(
+            &ring,
+            &shape,
+            &s,
+            &t,
+            P,
+            MaskSeed::new(&[2; 32], 0),
+            &mut rng,
+        );
         Self {
             ring,
             p: Modulus::new(P).unwrap(),
@@ -275,7 +283,7 @@ fn lowered_keys_leave_the_message() {
             cts.iter().map(result).collect()
         };
         let whole = results(&t);
-        let masks = SwitchingKey::masks(&t.ring, &shape, &[2; 32], 0);
+        let masks = SwitchingKey::masks(&t.ring, &shape, MaskSeed::new(&[2; 32], 0));
         let key = SwitchingKey::from_bodies(&shape, t.key.bodies().cloned().collect(), masks);
         t.key = key.with_lowered(&t.ring, &lowered, &t.p);
         for ((basis, before), (found, factor)) in bases.iter().zip(whole).zip(results(&t)) {

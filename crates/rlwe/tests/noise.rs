@@ -86,8 +86,7 @@ impl Insecure {
             &from,
             &to,
             P,
-            &[2; 32],
-            0,
+            MaskSeed::new(&[2; 32], 0),
             &mut self.rng,
         );
         let left = Basis::new(special.ids()[..left].iter().copied());
@@ -109,10 +108,11 @@ impl Insecure {
 #[track_caller]
 fn check(
     name: &str,
-    (n, weight): (usize, usize),
+    size: Size,
     predict: impl Fn(&NoiseModel) -> f64,
     measure: impl Fn(&mut Insecure) -> f64,
 ) {
+    let Size { n, weight } = size;
     let mut sum = 0.0;
     for seed in 0..SEEDS {
         sum += measure(&mut Insecure::new(n, weight, seed));
@@ -127,7 +127,27 @@ fn check(
     );
 }
 
-const SIZES: [(usize, usize); 3] = [(1024, 64), (2048, 128), (4096, 1024)];
+/// The dimension, and how many coefficients of the secret are not 0.
+#[derive(Clone, Copy)]
+struct Size {
+    n: usize,
+    weight: usize,
+}
+
+const SIZES: [Size; 3] = [
+    Size {
+        n: 1024,
+        weight: 64,
+    },
+    Size {
+        n: 2048,
+        weight: 128,
+    },
+    Size {
+        n: 4096,
+        weight: 1024,
+    },
+];
 
 #[test]
 fn fresh_and_sums() {

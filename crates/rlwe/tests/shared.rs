@@ -25,7 +25,14 @@ impl World {
         let to: Vec<SecretPoly> = (0..shape.bodies())
             .map(|_| Secret::uniform_ternary(&mut rng, n).poly(&ring, &basis))
             .collect();
-        let key = SharedKey::generate(&ring, shape, &from, &to, (&SEED, INDEX), &mut rng);
+        let key = SharedKey::generate(
+            &ring,
+            shape,
+            &from,
+            &to,
+            MaskSeed::new(&SEED, INDEX),
+            &mut rng,
+        );
         Self {
             ring,
             shape,
@@ -163,7 +170,12 @@ fn a_key_is_rebuilt_from_its_bodies() {
     assert_eq!(bodies.len(), 16 * 8);
     let inputs = [world.input(), world.input()];
     let expected = world.key.switch(&world.ring, &inputs);
-    world.key = SharedKey::from_bodies(&world.ring, world.shape, bodies, &SEED, INDEX);
+    world.key = SharedKey::from_bodies(
+        &world.ring,
+        world.shape,
+        bodies,
+        MaskSeed::new(&SEED, INDEX),
+    );
     let again = world.key.switch(&world.ring, &inputs);
     assert_eq!(again.mask.to_words(), expected.mask.to_words());
     for (a, b) in again.bodies.iter().zip(&expected.bodies) {

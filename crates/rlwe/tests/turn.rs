@@ -42,7 +42,7 @@ impl Insecure {
             .map(|_| {
                 let [from, to] = [(); 2].map(|()| Secret::uniform_ternary(&mut rng, N));
                 let [s, t] = [&from, &to].map(|secret| secret.poly(&ring, &shape.extended()));
-                SwitchingKey::generate(&ring, &shape, &s, &t, P, &SEED, 0, &mut rng)
+                SwitchingKey::generate(&ring, &shape, &s, &t, P, MaskSeed::new(&SEED, 0), &mut rng)
             })
             .collect();
         Self {

@@ -2,7 +2,7 @@
 
 use crate::{BlockSecret, RotationRing};
 use omr_ring::{AlignedVec, Eval, Gadget, KEY_ROWS, NarrowGaussian, Poly};
-use omr_rlwe::{SecretPoly, encrypt_with, mask};
+use omr_rlwe::{MaskSeed, SecretPoly, encrypt_with};
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
@@ -81,16 +81,16 @@ impl BootstrapMaker<'_> {
         }
     }
 
-    /// Body and mask of every row. The mask of row r comes from (`seed`, [`index`, r]).
+    /// Body and mask of every row. The path of a mask is the number of its row.
     pub fn rows(
         &self,
-        (seed, index): (&[u8; 32], u64),
+        seed: MaskSeed<'_>,
         rng: &mut impl CryptoRng,
     ) -> impl Iterator<Item = [Poly<Eval>; 2]> {
         let (ring, basis) = (self.ring, self.ring.everything());
         (0..self.shape().rows()).map(move |row| {
             let mut message = self.message(row);
-            let c1 = mask(ring, &basis, seed, &[index, row as u64]);
+            let c1 = seed.mask(ring, &basis, &[row as u64]);
             let errors = self.noise.sample(rng, ring.n());
             let c0 = encrypt_with(ring, self.to, &message, 1, &c1, errors);
             message.zeroize();
@@ -127,13 +127,13 @@ pub struct BootstrapKey {
 }
 
 impl BootstrapKey {
-    /// The key for the bits of `from` under `to`. The mask of row r comes from (`seed`, [`index`, r]).
+    /// The key for the bits of `from` under `to`. The path of a mask is the number of its row.
     pub fn generate(
         ring: &RotationRing,
         gadget: Gadget,
         from: &BlockSecret,
         to: &SecretPoly,
-        (seed, index): (&[u8; 32], u64),
+        seed: MaskSeed<'_>,
         noise: &NarrowGaussian,
         rng: &mut impl CryptoRng,
     ) -> Self {
@@ -145,7 +145,7 @@ impl BootstrapKey {
             noise,
         };
         let mut key = Self::empty(ring, maker.shape());
-        for (row, [c0, c1]) in maker.rows((seed, index), rng).enumerate() {
+        for (row, [c0, c1]) in maker.rows(seed, rng).enumerate() {
             key.set(row, c0.row(0), c1.row(0));
         }
         key
@@ -157,11 +157,11 @@ impl BootstrapKey {
         ring: &RotationRing,
         shape: BootstrapShape,
         bodies: impl ExactSizeIterator<Item = &'a [u64]>,
-        (seed, index): (&[u8; 32], u64),
+        seed: MaskSeed<'_>,
     ) -> Self {
         let basis = ring.everything();
         let with_mask = |(row, body)| {
-            let c1: Poly<Eval> = mask(ring, &basis, seed, &[index, row as u64]);
+            let c1: Poly<Eval> = seed.mask(ring, &basis, &[row as u64]);
             (body, c1)
         };
         Self::from_rows(ring, shape, bodies.enumerate().map(with_mask))

@@ -2,7 +2,7 @@
 
 use crate::RotationRing;
 use omr_ring::{AlignedVec, Eval, Gadget, NarrowGaussian, Poly};
-use omr_rlwe::{Rlwe, SecretPoly, encrypt_with, mask};
+use omr_rlwe::{MaskSeed, Rlwe, SecretPoly, encrypt_with};
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
@@ -13,20 +13,19 @@ pub struct GadgetKey {
 }
 
 impl GadgetKey {
-    /// The key from `from` to `to`. The mask of row i comes from (`seed`,
-    /// [`index`, i]).
+    /// The key from `from` to `to`. The path of a mask is the number of its row.
     pub fn generate(
         ring: &RotationRing,
         gadget: Gadget,
         from: &Poly<Eval>,
         to: &SecretPoly,
-        (seed, index): (&[u8; 32], u64),
+        seed: MaskSeed<'_>,
         noise: &NarrowGaussian,
         rng: &mut impl CryptoRng,
     ) -> Self {
         let basis = ring.everything();
         let row = |i: u32| {
-            let c1 = mask(ring, &basis, seed, &[index, i.into()]);
+            let c1 = seed.mask(ring, &basis, &[i.into()]);
             let mut message = from.clone();
             ring.scale_assign(&mut message, |m| gadget.unit(m, i));
             let c0 = encrypt_with(ring, to, &message, 1, &c1, noise.sample(rng, ring.n()));
@@ -45,12 +44,12 @@ impl GadgetKey {
         ring: &RotationRing,
         gadget: Gadget,
         bodies: Vec<Poly<Eval>>,
-        (seed, index): (&[u8; 32], u64),
+        seed: MaskSeed<'_>,
     ) -> Self {
         assert_eq!(bodies.len(), gadget.digits as usize, "one body a digit");
         let basis = ring.everything();
         let with_mask = |(i, c0)| {
-            let c1 = mask(ring, &basis, seed, &[index, i as u64]);
+            let c1 = seed.mask(ring, &basis, &[i as u64]);
             Rlwe::new(c0, c1)
         };
         Self {
@@ -59,14 +58,14 @@ impl GadgetKey {
         }
     }
 
-    /// Rebuilds several keys; key i takes `index + i`.
+    /// Rebuilds several keys; key i takes the seed i numbers later.
     pub(crate) fn several(
         ring: &RotationRing,
         gadget: Gadget,
         bodies: Vec<Vec<Poly<Eval>>>,
-        (seed, index): (&[u8; 32], u64),
+        seed: MaskSeed<'_>,
     ) -> Vec<Self> {
-        let key = |(i, bodies)| Self::from_bodies(ring, gadget, bodies, (seed, index + i as u64));
+        let key = |(i, bodies)| Self::from_bodies(ring, gadget, bodies, seed.later(i as u64));
         bodies.into_iter().enumerate().map(key).collect()
     }
 

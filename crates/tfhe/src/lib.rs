@@ -25,6 +25,7 @@ pub use fourier::FourierKey;
 pub use gadget_key::GadgetKey;
 pub use lwe::Lwe;
 pub use lwe_switch::LweSwitchKey;
+pub use omr_rlwe::MaskSeed;
 pub use ring::RotationRing;
 pub use rotation::{Rotation, Window, exponents};
 pub use secret::BlockSecret;

@@ -4,7 +4,7 @@ use crate::gadget_key::switched;
 use crate::lwe::transposed;
 use crate::{BlockSecret, GadgetKey, Lwe, RingCipher, RotationRing};
 use omr_ring::{Eval, Gadget, NarrowGaussian, Poly};
-use omr_rlwe::{Secret, SecretPoly};
+use omr_rlwe::{MaskSeed, Secret, SecretPoly};
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
@@ -19,7 +19,7 @@ pub struct LweSwitchKey {
 }
 
 impl LweSwitchKey {
-    /// The key from `from` to `to`, in the smaller ring `ring`. Part i takes `index + i`.
+    /// The key from `from` to `to`, in the smaller ring `ring`. Part i takes the seed i numbers later.
     ///
     /// Panics: when the dimension of `ring` is not that of `to` or does not divide that of `from`.
     pub fn generate(
@@ -27,7 +27,7 @@ impl LweSwitchKey {
         gadget: Gadget,
         from: &Secret,
         to: &BlockSecret,
-        (seed, index): (&[u8; 32], u64),
+        seed: MaskSeed<'_>,
         noise: &NarrowGaussian,
         rng: &mut impl CryptoRng,
     ) -> Self {
@@ -38,8 +38,8 @@ impl LweSwitchKey {
         assert!(from.coeffs().len().is_multiple_of(ring.n()), "whole parts");
         let part = |(i, coeffs): (usize, &[i64])| {
             let mut part = ring.forward(ring.lift_signed(coeffs, &basis));
-            let at = (seed, index + i as u64);
-            let key = GadgetKey::generate(ring, gadget, &part, &to, at, noise, rng);
+            let seed = seed.later(i as u64);
+            let key = GadgetKey::generate(ring, gadget, &part, &to, seed, noise, rng);
             part.zeroize();
             key
         };
@@ -55,10 +55,10 @@ impl LweSwitchKey {
         ring: &RotationRing,
         gadget: Gadget,
         bodies: Vec<Vec<Poly<Eval>>>,
-        at: (&[u8; 32], u64),
+        seed: MaskSeed<'_>,
     ) -> Self {
         Self {
-            parts: GadgetKey::several(ring, gadget, bodies, at),
+            parts: GadgetKey::several(ring, gadget, bodies, seed),
         }
     }
 

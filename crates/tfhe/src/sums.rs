@@ -9,9 +9,6 @@ const SHARES: usize = 4;
 /// Ciphertexts of a part at least, which is added up beside the others and then to them.
 const LEAST: usize = 16;
 
-/// Ciphertexts in the evaluation domain, and the values of each.
-type Part<'a> = (&'a [RingCipher], &'a [Vec<u8>]);
-
 /// Sums of ciphertexts, each times several plaintexts modulo p, from which a digest is made
 /// (InstantOMR, sections 5.2.3 and 5.2.4).
 ///
@@ -50,19 +47,23 @@ impl PlainSums {
             }
         });
         let length = cts.len().div_ceil(self.parts(cts.len())).max(1);
-        let parts: Vec<Part<'_>> = cts.chunks(length).zip(values.chunks(length)).collect();
-        let Some((first, rest)) = parts.split_first() else {
+        let mut parts = cts.chunks(length).zip(values.chunks(length));
+        let Some((first_cts, first_values)) = parts.next() else {
             return;
         };
+        let rest: Vec<_> = parts.collect();
         let count = self.sums.len();
-        let alone = |part: &Part<'_>| {
-            let mut sums = Self::new(ring, count);
-            sums.add_part(ring, *part, p);
-            sums
-        };
         let (_, others): (_, Vec<Self>) = join(
-            || self.add_part(ring, *first, p),
-            || rest.par_iter().map(alone).collect(),
+            || self.add_part(ring, first_cts, first_values, p),
+            || {
+                rest.par_iter()
+                    .map(|(cts, values)| {
+                        let mut sums = Self::new(ring, count);
+                        sums.add_part(ring, cts, values, p);
+                        sums
+                    })
+                    .collect()
+            },
         );
         for other in &others {
             self.merge(ring, other);
@@ -76,7 +77,7 @@ impl PlainSums {
         of_threads.min(cts / LEAST).max(1)
     }
 
-    fn add_part(&mut self, ring: &RotationRing, (cts, values): Part<'_>, p: u8) {
+    fn add_part(&mut self, ring: &RotationRing, cts: &[RingCipher], values: &[Vec<u8>], p: u8) {
         let scratch = || (AlignedVec::zeroed(ring.n()), vec![0; ring.n()]);
         let sums = self.sums.par_iter_mut().enumerate();
         sums.for_each_init(scratch, |(plaintext, words), (j, sums)| {

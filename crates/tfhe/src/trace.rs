@@ -3,7 +3,7 @@
 use crate::gadget_key::switched;
 use crate::{GadgetKey, RingCipher, RotationRing};
 use omr_ring::{AlignedVec, Automorphism, Eval, Gadget, Modulus, NarrowGaussian, Poly};
-use omr_rlwe::SecretPoly;
+use omr_rlwe::{MaskSeed, SecretPoly};
 use rand_core::CryptoRng;
 
 /// The trace key: it clears all coefficients of a message but the constant one (homomorphic trace,
@@ -21,19 +21,19 @@ fn exponents(n: usize) -> impl Iterator<Item = usize> {
 }
 
 impl TraceKey {
-    /// The key for `secret`. Step i takes `index + i`.
+    /// The key for `secret`. Step i takes the seed i numbers later.
     pub fn generate(
         ring: &RotationRing,
         gadget: Gadget,
         secret: &SecretPoly,
-        (seed, index): (&[u8; 32], u64),
+        seed: MaskSeed<'_>,
         noise: &NarrowGaussian,
         rng: &mut impl CryptoRng,
     ) -> Self {
         let step = |(i, g): (usize, usize)| {
             let image = secret.image(ring, &Automorphism::new(ring.n(), g));
-            let at = (seed, index + i as u64);
-            GadgetKey::generate(ring, gadget, &image, secret, at, noise, rng)
+            let seed = seed.later(i as u64);
+            GadgetKey::generate(ring, gadget, &image, secret, seed, noise, rng)
         };
         Self {
             steps: exponents(ring.n()).enumerate().map(step).collect(),
@@ -46,10 +46,10 @@ impl TraceKey {
         ring: &RotationRing,
         gadget: Gadget,
         bodies: Vec<Vec<Poly<Eval>>>,
-        at: (&[u8; 32], u64),
+        seed: MaskSeed<'_>,
     ) -> Self {
         Self {
-            steps: GadgetKey::several(ring, gadget, bodies, at),
+            steps: GadgetKey::several(ring, gadget, bodies, seed),
         }
     }
 

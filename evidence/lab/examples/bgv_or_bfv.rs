@@ -8,7 +8,7 @@ use omr_bgv::{Ciphertext, Evaluator};
 use omr_protocol::params::SOPHOMR;
 use omr_protocol::sophomr::Params;
 use omr_ring::{Basis, Conversion, Eval, Poly, Ring, Switch, uniform_poly};
-use omr_rlwe::{KeySwitch, Rlwe, Secret, SwitchInput, SwitchingKey};
+use omr_rlwe::{KeySwitch, MaskSeed, Rlwe, Secret, SwitchInput, SwitchingKey};
 use rand_core::SeedableRng;
 use std::time::Instant;
 
@@ -88,8 +88,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         &square,
         &s,
         p.value(),
-        &[0; 32],
-        0,
+        MaskSeed::new(&[0; 32], 0),
         &mut rng,
     );
     println!("level  limbs  BGV ms  BFV ms  BFV/BGV");

@@ -96,19 +96,9 @@ impl Insecure {
     pub(crate) fn encrypt_slots(&mut self, slots: &[u32]) -> Ciphertext {
         let secret = self.secret.poly(&self.ring, self.chain.basis(0));
         self.encrypted += 1;
-        let index = self.encrypted;
+        let at = MaskSeed::new(&[1; 32], self.encrypted);
         let (ring, plain, chain) = (&self.ring, &self.plain, &self.chain);
-        encrypt_symmetric(
-            ring,
-            plain,
-            chain,
-            0,
-            &secret,
-            slots,
-            &[1; 32],
-            index,
-            &mut self.rng,
-        )
+        encrypt_symmetric(ring, plain, chain, 0, &secret, slots, at, &mut self.rng)
     }
 
     /// Encrypts random slots and switches them to level 1, with noise at the floor.
@@ -131,8 +121,7 @@ impl Insecure {
             &square,
             &s,
             P,
-            &[2; 32],
-            0,
+            MaskSeed::new(&[2; 32], 0),
             &mut self.rng,
         )
     }
@@ -140,16 +129,8 @@ impl Insecure {
     pub(crate) fn galois(&mut self, g: usize, dnum: usize) -> GaloisKey {
         let shape = self.shape(dnum);
         let s = self.secret.poly(&self.ring, &shape.extended());
-        GaloisKey::generate(
-            &self.ring,
-            &shape,
-            &s,
-            g,
-            P,
-            &[3; 32],
-            g as u64,
-            &mut self.rng,
-        )
+        let at = MaskSeed::new(&[3; 32], g as u64);
+        GaloisKey::generate(&self.ring, &shape, &s, g, P, at, &mut self.rng)
     }
 
     pub(crate) fn decryptor(&self) -> Decryptor<'_> {

@@ -8,7 +8,7 @@ use chacha20::ChaCha20Rng;
 use omr_protocol::instantomr::{InstantKey, InstantParams, OffsetKey, Part};
 use omr_protocol::{ClueKey, EngineKind};
 use omr_ring::{Eval, NarrowGaussian, Poly};
-use omr_rlwe::{Secret, SecretPoly, SharedKey};
+use omr_rlwe::{MaskSeed, Secret, SecretPoly, SharedKey};
 use omr_tfhe::{BlockSecret, BootstrapMaker, LweSwitchKey, TraceKey};
 use rand_core::CryptoRng;
 use std::convert::Infallible;
@@ -116,7 +116,7 @@ impl<'a> Maker<'a> {
         let (ring, spec, at) = (
             &self.params.ring,
             self.params.spec(),
-            (&self.seed, part.index()),
+            MaskSeed::new(&self.seed, part.index()),
         );
         let (noise, z) = (&self.params.noise, &self.z);
         match part {

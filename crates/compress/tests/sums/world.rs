@@ -8,7 +8,7 @@ use omr_compress::{
     Round, Setting, Sums, SumsShape, encrypted_sum, merge_levels, pack,
 };
 use omr_ring::{Basis, Kernels, Ring, primes_below};
-use omr_rlwe::{Descent, KeyShape, Rlwe, Secret, SharedKey, SharedShape, SwitchingKey};
+use omr_rlwe::{Descent, KeyShape, MaskSeed, Rlwe, Secret, SharedKey, SharedShape, SwitchingKey};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
@@ -77,12 +77,27 @@ impl InsecureWorld {
         let from = secret.poly(&large, &extended);
         let to = small_secret.spread(INSECURE_LARGE / INSECURE_SMALL);
         let to = to.poly(&large, &extended);
-        let descent =
-            SwitchingKey::generate(&large, &shape, &from, &to, P, &SEED, DESCENT, &mut rng);
+        let descent = SwitchingKey::generate(
+            &large,
+            &shape,
+            &from,
+            &to,
+            P,
+            MaskSeed::new(&SEED, DESCENT),
+            &mut rng,
+        );
         let s = small_secret.poly(&small, &extended);
         let mut galois = |key: KeyUse, index| {
             let g = key.exponent(INSECURE_SMALL);
-            GaloisKey::generate(&small, &shape, &s, g, P, &SEED, index, &mut rng)
+            GaloisKey::generate(
+                &small,
+                &shape,
+                &s,
+                g,
+                P,
+                MaskSeed::new(&SEED, index),
+                &mut rng,
+            )
         };
         let levels = merge_levels(INSECURE_SMALL, width);
         let first_merge = *levels.start();
@@ -99,7 +114,7 @@ impl InsecureWorld {
             .iter()
             .map(|secret| secret.poly(&final_ring, &everything))
             .collect();
-        let at = (&SEED, LAST);
+        let at = MaskSeed::new(&SEED, LAST);
         let last = SharedKey::generate(
             &final_ring,
             final_shape,
@@ -180,17 +195,9 @@ impl InsecureWorld {
         let basis = Basis::new(0..self.limbs);
         let secret = self.secret.poly(&self.large, &basis);
         let chain = Chain::new(vec![basis.clone()]);
-        let ct = encrypt_symmetric(
-            &self.large,
-            &self.plain,
-            &chain,
-            0,
-            &secret,
-            slots,
-            &SEED,
-            VECTORS + number,
-            &mut self.rng,
-        );
+        let at = MaskSeed::new(&SEED, VECTORS + number);
+        let rng = &mut self.rng;
+        let ct = encrypt_symmetric(&self.large, &self.plain, &chain, 0, &secret, slots, at, rng);
         let descent = Descent {
             large: &self.large,
             small: &self.small,

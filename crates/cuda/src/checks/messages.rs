@@ -6,7 +6,8 @@ use chacha20::ChaCha20Rng;
 use omr_protocol::instantomr::InstantParams;
 use omr_ring::{Eval, Poly};
 use omr_tfhe::{
-    BootstrapKey, BootstrapShape, Lwe, RingCipher, Rotation, RotationRing, TraceKey, Window,
+    BootstrapKey, BootstrapShape, Lwe, MaskSeed, RingCipher, Rotation, RotationRing, TraceKey,
+    Window,
 };
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -95,7 +96,7 @@ impl<'a> Keys<'a> {
         let bodies = bodies.collect();
         Self {
             bootstrap: BootstrapKey::from_rows(ring, shape, pairs),
-            trace: TraceKey::from_bodies(ring, cut, bodies, (&[4; 32], 0)),
+            trace: TraceKey::from_bodies(ring, cut, bodies, MaskSeed::new(&[4; 32], 0)),
             params,
             shape,
             turn,

@@ -81,7 +81,7 @@ pub(super) fn transform(
         baby: own.iter().map(|key| &key.baby).collect(),
         giant: keys.iter().map(|key| &key.giant).collect(),
     };
-    let values = PhaseValues::new(ev, opening, (&turned, &of_transform), &packed)?;
+    let values = PhaseValues::new(ev, opening, &turned, &of_transform, &packed)?;
     drop((turned, packed));
     progress.advance(1);
     check_stopped(progress)?;

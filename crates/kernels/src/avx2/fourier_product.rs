@@ -29,7 +29,7 @@ fn together(t: &FourierTable, accumulators: &mut [FourierRows<'_>], key: &[&[f64
         for (factors, rows) in factors.iter_mut().zip(&*accumulators) {
             for (half, factors) in factors.iter_mut().enumerate() {
                 for (turned, &a) in factors.iter_mut().zip(rows.exponents) {
-                    *turned = turns(t, (group, half), a);
+                    *turned = turns(t, group, half, a);
                 }
             }
         }
@@ -38,7 +38,7 @@ fn together(t: &FourierTable, accumulators: &mut [FourierRows<'_>], key: &[&[f64
                 let key = blocks(key)[at * words..][..words].as_chunks().0;
                 for (factors, rows) in factors.iter().zip(&mut *accumulators) {
                     for (half, factors) in factors.iter().enumerate() {
-                        multiply(key, (d, at, half), rows, factors);
+                        multiply(key, d, at, half, rows, factors);
                     }
                 }
             }
@@ -52,7 +52,9 @@ fn together(t: &FourierTable, accumulators: &mut [FourierRows<'_>], key: &[&[f64
 #[target_feature(enable = "avx2,fma")]
 fn multiply(
     key: &[[Block; KEY_ROWS]],
-    (d, at, half): (usize, usize, usize),
+    d: usize,
+    at: usize,
+    half: usize,
     rows: &mut FourierRows<'_>,
     factors: &[Turned; MAX_BLOCK],
 ) {
@@ -90,7 +92,7 @@ fn factor(turned: &Turned, eighths: usize) -> Complex {
 
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn turns(t: &FourierTable, (group, half): (usize, usize), a: u32) -> Turned {
+fn turns(t: &FourierTable, group: usize, half: usize, a: u32) -> Turned {
     let first = Complex::splat(t.value(group * GROUP, a)).mul(Complex::octets(t.pattern(a), half));
     let scale = _mm256_set1_pd(FRAC_1_SQRT_2);
     let zero = _mm256_setzero_pd();

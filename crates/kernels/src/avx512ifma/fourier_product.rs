@@ -41,7 +41,7 @@ fn together<const R: usize>(
             for (d, key) in key.iter().enumerate() {
                 let key: &[Block] = key.as_chunks().0.as_chunks().0;
                 let key = key[at * keys * KEY_ROWS..][..keys * KEY_ROWS].as_chunks().0;
-                multiply(key, (d, at), accumulators, &factors);
+                multiply(key, d, at, accumulators, &factors);
             }
         }
     }
@@ -53,7 +53,8 @@ fn together<const R: usize>(
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn multiply<const R: usize>(
     key: &[[Block; KEY_ROWS]],
-    (d, at): (usize, usize),
+    d: usize,
+    at: usize,
     accumulators: &mut [FourierRows<'_>; R],
     factors: &[[Turned; MAX_BLOCK]; R],
 ) {

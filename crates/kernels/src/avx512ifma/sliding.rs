@@ -33,10 +33,10 @@ fn fours(wide: &Wide, out: &mut [&mut [u64]], rows: &SlidingRows<'_>) {
         let mut group = 0;
         while group < rows.groups {
             if rows.groups - group > 1 {
-                four::<2>(wide, out, rows, (group, first));
+                four::<2>(wide, out, rows, group, first);
                 group += 2;
             } else {
-                four::<1>(wide, out, rows, (group, first));
+                four::<1>(wide, out, rows, group, first);
                 group += 1;
             }
         }
@@ -50,7 +50,8 @@ fn four<const G: usize>(
     wide: &Wide,
     out: &mut [&mut [u64]],
     rows: &SlidingRows<'_>,
-    (group, first): (usize, usize),
+    group: usize,
+    first: usize,
 ) {
     let (a, b): (&[Block], &[Block]) = (rows.a.as_chunks().0, rows.b.as_chunks().0);
     let (stride, terms, width) = (rows.stride / 8, rows.terms, rows.shifts * rows.parts);

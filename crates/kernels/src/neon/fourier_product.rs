@@ -25,14 +25,14 @@ fn one(t: &FourierTable, rows: &mut FourierRows<'_>, key: &[&[f64]]) {
     for group in 0..t.n() / 2 / GROUP {
         for (part, factors) in factors.iter_mut().enumerate() {
             for (turned, &a) in factors.iter_mut().zip(rows.exponents) {
-                *turned = turns(t, (group, part), a);
+                *turned = turns(t, group, part, a);
             }
         }
         for at in group * LANES..(group + 1) * LANES {
             for (d, key) in key.iter().enumerate() {
                 let key = &blocks(key)[at * keys * KEY_ROWS..][..keys * KEY_ROWS];
                 for (part, factors) in factors.iter().enumerate() {
-                    multiply(key.as_chunks().0, (d, at, part), rows, factors);
+                    multiply(key.as_chunks().0, d, at, part, rows, factors);
                 }
             }
         }
@@ -45,7 +45,9 @@ fn one(t: &FourierTable, rows: &mut FourierRows<'_>, key: &[&[f64]]) {
 #[target_feature(enable = "neon")]
 fn multiply(
     key: &[[Block; KEY_ROWS]],
-    (d, at, part): (usize, usize, usize),
+    d: usize,
+    at: usize,
+    part: usize,
     rows: &mut FourierRows<'_>,
     factors: &[Turned; MAX_BLOCK],
 ) {
@@ -82,7 +84,7 @@ fn factor(turned: &Turned, eighths: usize) -> Complex {
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn turns(t: &FourierTable, (group, part): (usize, usize), a: u32) -> Turned {
+fn turns(t: &FourierTable, group: usize, part: usize, a: u32) -> Turned {
     let first = Complex::splat(t.value(group * GROUP, a)).mul(Complex::octets(t.pattern(a), part));
     let before = vmulq_n_f64(vaddq_f64(first.re, first.im), FRAC_1_SQRT_2);
     let after = vmulq_n_f64(vsubq_f64(first.re, first.im), FRAC_1_SQRT_2);

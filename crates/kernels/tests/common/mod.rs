@@ -1,7 +1,7 @@
 //! Moduli, tables and rows for the tests.
 #![allow(dead_code)] // each test binary takes its share
 
-use omr_kernels::{Kernels, Modulus, NttTable, SlidingRows, is_prime};
+use omr_kernels::{Kernels, Modulus, NttTable, is_prime};
 
 /// SplitMix64: enough randomness for test rows.
 pub(crate) struct Rng(u64);
@@ -110,25 +110,6 @@ pub(crate) const SHAPES: [(usize, usize, usize); 18] = [
     (3, 4, 2),
     (2, 8, 2),
 ];
-
-/// Rows of `len` words, `stride` apart.
-pub(crate) fn sliding_rows<'a>(
-    (a, b): (&'a [u64], &'a [u64]),
-    (len, stride): (usize, usize),
-    terms: usize,
-    (groups, shifts, parts): (usize, usize, usize),
-) -> SlidingRows<'a> {
-    SlidingRows {
-        a,
-        b,
-        stride,
-        len,
-        terms,
-        groups,
-        shifts,
-        parts,
-    }
-}
 
 /// Source indices that move `blocks` blocks of 8 and shuffle them by some of `patterns` patterns.
 pub(crate) fn random_blocks(rng: &mut Rng, blocks: usize, patterns: usize) -> Vec<u32> {

@@ -42,7 +42,7 @@ impl Recipient {
         let sparse = sparse_secret(opening, rng);
         let clue = uniform_ternary(rng, CLUE.n);
         let extra: Vec<i64> = (0..EXTRA).map(|_| (rng.next_u32() & 15) as i64).collect();
-        let at = |index| (&SEED, index);
+        let at = |index| MaskSeed::new(&SEED, index);
         Self {
             packing: PackingKey::generate(opening, &clue, &extra, &packing_secret, at(1), rng),
             narrow: NarrowKey::generate(opening, &packing_secret, &sparse, at(2), rng),
@@ -235,8 +235,7 @@ impl Insecure {
                     &s,
                     Automorphism::rotation(N, steps),
                     P,
-                    &SEED,
-                    index,
+                    MaskSeed::new(&SEED, index),
                     &mut self.rng,
                 ));
             }
@@ -247,8 +246,7 @@ impl Insecure {
                 0,
                 &recipient.large.poly(&self.ring, self.chain.basis(0)),
                 &secret_slots(&self.opening, &recipient.sparse),
-                &SEED,
-                13,
+                MaskSeed::new(&SEED, 13),
                 &mut self.rng,
             ));
         }
@@ -261,15 +259,15 @@ impl Insecure {
         let (ev, opening) = (self.ev(), &self.opening);
         let turned = Turned::new(&ev, opening, secrets, &step).unwrap();
         let keys = OpeningKeys { baby, giant };
-        let values = PhaseValues::new(&ev, opening, (&turned, &keys), packed).unwrap();
+        let values = PhaseValues::new(&ev, opening, &turned, &keys, packed).unwrap();
         open(&ev, opening, &keys, values, 0).unwrap()
     }
 
     /// With masks that all recipients hold together.
     pub(crate) fn rebuild_keys(&mut self) {
         let bodies = self.opening.packing_bodies(EXTRA);
-        let packing = PackingKey::masks(&self.opening, bodies, (&SEED, 1));
-        let narrow = NarrowKey::masks(&self.opening, (&SEED, 2));
+        let packing = PackingKey::masks(&self.opening, bodies, MaskSeed::new(&SEED, 1));
+        let narrow = NarrowKey::masks(&self.opening, MaskSeed::new(&SEED, 2));
         for recipient in &mut self.recipients {
             let bodies = recipient.packing.bodies().cloned().collect();
             recipient.packing = PackingKey::from_bodies(&self.opening, bodies, packing.clone());

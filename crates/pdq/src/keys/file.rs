@@ -9,7 +9,7 @@ use omr_protocol::Mismatch;
 use omr_protocol::frame::{self, FrameHeader, FrameReader, FrameWriter, Kind};
 use omr_protocol::key_file::{read_poly, row_bytes, write_poly};
 use omr_ring::{Eval, Poly};
-use omr_rlwe::{Rlwe, SharedKey, SwitchingKey, mask};
+use omr_rlwe::{MaskSeed, Rlwe, SharedKey, SwitchingKey};
 use rand_core::CryptoRng;
 use std::io::{Read, Write};
 use zeroize::Zeroizing;
@@ -152,8 +152,7 @@ impl EvaluationKey {
             &params.final_ring,
             params.final_shape,
             parts.bodies(Part::Final)?,
-            &seed,
-            Part::Final.index(),
+            MaskSeed::new(&seed, Part::Final.index()),
         );
         let zero = params.two_sided().then(|| parts.zero()).transpose()?;
         let id = frame.finish()?.key_id;
@@ -194,14 +193,14 @@ impl<R: Read> Parts<'_, R> {
         let (ring, basis, _) = Part::Zero.bodies(self.params);
         Ok(Rlwe::new(
             read_poly(ring, &basis, self.frame)?,
-            mask(ring, &basis, &self.seed, &[Part::Zero.index()]),
+            MaskSeed::new(&self.seed, Part::Zero.index()).mask(ring, &basis, &[]),
         ))
     }
 
     fn switching(&mut self, part: Part) -> Result<SwitchingKey, KeyError> {
         let bodies = self.bodies(part)?;
         let (ring, shape) = part.switching(self.params);
-        let masks = SwitchingKey::masks(ring, shape, &self.seed, part.index());
+        let masks = SwitchingKey::masks(ring, shape, MaskSeed::new(&self.seed, part.index()));
         Ok(SwitchingKey::from_bodies(shape, bodies, masks))
     }
 

@@ -33,7 +33,7 @@ use crate::key_file::{WriteBody, read_poly, write_poly};
 use crate::{ClueKind, DetectionKeyError};
 use omr_errors::Mismatch;
 use omr_ring::{Eval, Gadget, Poly};
-use omr_rlwe::SharedKey;
+use omr_rlwe::{MaskSeed, SharedKey};
 use omr_tfhe::{BootstrapKey, LweSwitchKey, RotationRing, TraceKey};
 use std::io::{Read, Write};
 
@@ -241,7 +241,7 @@ impl InstantKey {
         seed: &[u8; 32],
         mut next: impl FnMut(Part) -> Result<Vec<Poly<Eval>>, E>,
     ) -> Result<Self, E> {
-        let at = |part: Part| (seed, part.index());
+        let at = |part: Part| MaskSeed::new(seed, part.index());
         let bodies = next(Part::Bootstrap)?;
         let rows = bodies.iter().map(|body| body.row(0));
         let bootstrap =
@@ -253,8 +253,7 @@ impl InstantKey {
         let bodies = grouped(next(Part::Trace)?, spec.trace);
         let trace = TraceKey::from_bodies(&params.ring, spec.trace, bodies, at(Part::Trace));
         let bodies = next(Part::Last)?;
-        let index = Part::Last.index();
-        let last = SharedKey::from_bodies(&params.ring, params.shared(), bodies, seed, index);
+        let last = SharedKey::from_bodies(&params.ring, params.shared(), bodies, at(Part::Last));
         Ok(Self {
             id,
             seed: *seed,

@@ -57,7 +57,7 @@ impl World {
     }
 
     pub(crate) fn bootstrap_key_of(&mut self, gadget: Gadget) -> BootstrapKey {
-        let at = (&SEED, 0);
+        let at = MaskSeed::new(&SEED, 0);
         BootstrapKey::generate(
             &self.ring,
             gadget,
@@ -71,12 +71,12 @@ impl World {
 
     pub(crate) fn switch_key(&mut self, index: u64) -> LweSwitchKey {
         let (from, to, noise) = (&self.ternary, &self.secret, &self.switch_noise);
-        let at = (&SEED, index);
+        let at = MaskSeed::new(&SEED, index);
         LweSwitchKey::generate(&self.small, SWITCH, from, to, at, noise, &mut self.rng)
     }
 
     pub(crate) fn trace_key(&mut self) -> TraceKey {
-        let at = (&SEED, 60);
+        let at = MaskSeed::new(&SEED, 60);
         TraceKey::generate(&self.ring, TRACE, &self.z, at, &self.noise, &mut self.rng)
     }
 

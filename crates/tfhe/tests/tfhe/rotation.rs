@@ -19,7 +19,7 @@ fn values_and_noise() {
     let key = w.bootstrap_key();
     for (digits, centre, half) in [(1, 0, 19), (2, 877, 146), (2, 4095, 3)] {
         let rotate = |w: &World, start| key.rotate(&w.ring, digits, start);
-        rotations(&mut w, &key, (digits, centre, half), rotate, |_| 0.0);
+        rotations(&mut w, &key, digits, centre, half, rotate, |_| 0.0);
     }
 }
 
@@ -31,11 +31,11 @@ fn values_and_noise_in_double_precision() {
         let first = FourierKey::new(&w.ring, &key, 1);
         // The second layer's key shares the first digit.
         let both = first.with_digits(&w.ring, &key, 2);
-        for (fourier, case) in [(first, (1, 0, 19)), (both, (2, 877, 146))] {
+        for (fourier, digits, centre, half) in [(first, 1, 0, 19), (both, 2, 877, 146)] {
             let n = w.ring.n();
             let rotate = |w: &World, start| fourier.rotate(&w.ring, start);
             let rounding = |shape: &BootstrapShape| noise::rounding(shape, n);
-            rotations(&mut w, &key, case, rotate, rounding);
+            rotations(&mut w, &key, digits, centre, half, rotate, rounding);
         }
     }
 }
@@ -82,7 +82,9 @@ fn rounding_of_constant_coefficients_is_centred() {
 fn rotations(
     w: &mut World,
     key: &BootstrapKey,
-    (digits, centre, half): (u32, u32, u32),
+    digits: u32,
+    centre: u32,
+    half: u32,
     rotate: impl Fn(&World, Vec<Rotation>) -> Vec<RingCipher>,
     more: impl Fn(&BootstrapShape) -> f64,
 ) {
@@ -137,7 +139,7 @@ fn a_key_from_bodies_is_the_same() {
     let key = w.bootstrap_key();
     let bodies: Vec<Vec<u64>> = (0..key.shape().rows()).map(|row| key.body(row)).collect();
     let rows = bodies.iter().map(Vec::as_slice);
-    let again = BootstrapKey::from_bodies(&w.ring, *key.shape(), rows, (&SEED, 0));
+    let again = BootstrapKey::from_bodies(&w.ring, *key.shape(), rows, MaskSeed::new(&SEED, 0));
     let window = Window {
         centre: 5,
         half: 2,

@@ -93,7 +93,7 @@ fn traces() {
 #[test]
 fn keys_from_bodies_are_the_same() {
     let mut w = World::new(13);
-    let at = (&SEED, 60);
+    let at = MaskSeed::new(&SEED, 60);
     let trace = w.trace_key();
     let bodies: Vec<_> = trace.bodies().cloned().collect();
     let steps = bodies.chunks(TRACE.digits as usize).map(<[_]>::to_vec);
@@ -104,7 +104,7 @@ fn keys_from_bodies_are_the_same() {
     let outs = [&trace, &again].map(|key| words(key.apply(&w.ring, ct.clone())));
     assert_eq!(outs[0], outs[1]);
 
-    let at = (&SEED, 80);
+    let at = MaskSeed::new(&SEED, 80);
     let key = w.switch_key(80);
     let bodies: Vec<_> = key.bodies().cloned().collect();
     let parts = bodies.chunks(SWITCH.digits as usize).map(<[_]>::to_vec);

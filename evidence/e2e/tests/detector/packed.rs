@@ -10,7 +10,7 @@ use omr_protocol::params::{SOPHOMR, SetSpec};
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Epoch, Outline, Params, ParamsSpec};
 use omr_protocol::{ClueKey, ClueKind, SEED_BYTES, Sealing};
 use omr_ring::rms_embedding;
-use omr_rlwe::{Secret, SwitchingKey};
+use omr_rlwe::{MaskSeed, Secret, SwitchingKey};
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
@@ -166,8 +166,7 @@ fn every_level_is_reached_from_every_other() {
         &square,
         &poly,
         p.value(),
-        &[8; 32],
-        0,
+        MaskSeed::new(&[8; 32], 0),
         &mut rng,
     );
     let ev = Evaluator {
@@ -199,8 +198,7 @@ fn every_level_is_reached_from_every_other() {
         1,
         &fresh,
         &slots,
-        &[7; 32],
-        0,
+        MaskSeed::new(&[7; 32], 0),
         &mut rng,
     );
     let squares: Vec<u32> = slots

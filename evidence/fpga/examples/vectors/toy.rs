@@ -7,7 +7,7 @@ use crate::operators::{self, Context};
 use chacha20::ChaCha20Rng;
 use omr_bgv::{Chain, Ciphertext, Evaluator, GaloisKey, Plain, encrypt_symmetric};
 use omr_ring::{Automorphism, Basis, Ring, primes_below, primes_near};
-use omr_rlwe::{KeyShape, Secret};
+use omr_rlwe::{KeyShape, MaskSeed, Secret};
 use rand_core::{Rng, SeedableRng};
 
 const P: u64 = 786_433;
@@ -61,32 +61,15 @@ impl Toy {
         let slots = self.slots();
         let s = self.secret.poly(&self.ring, self.chain.basis(0));
         let (ring, plain, chain) = (&self.ring, &self.plain, &self.chain);
-        encrypt_symmetric(
-            ring,
-            plain,
-            chain,
-            0,
-            &s,
-            &slots,
-            &[1; 32],
-            index,
-            &mut self.rng,
-        )
+        let at = MaskSeed::new(&[1; 32], index);
+        encrypt_symmetric(ring, plain, chain, 0, &s, &slots, at, &mut self.rng)
     }
 
     fn galois(&mut self, shape: &KeyShape, steps: usize) -> GaloisKey {
         let s = self.secret.poly(&self.ring, &shape.extended());
         let g = Automorphism::rotation(N, steps);
-        GaloisKey::generate(
-            &self.ring,
-            shape,
-            &s,
-            g,
-            P,
-            &[3; 32],
-            steps as u64,
-            &mut self.rng,
-        )
+        let at = MaskSeed::new(&[3; 32], steps as u64);
+        GaloisKey::generate(&self.ring, shape, &s, g, P, at, &mut self.rng)
     }
 }
 

@@ -6,7 +6,7 @@ use omr_protocol::instantomr::{InstantKey, InstantParams, InstantSpec};
 use omr_protocol::params::{Bits, ClueSpec, LEAST_BITS, Posting, SecretSpec, SetSpec};
 use omr_protocol::{ClueKind, ParamsError};
 use omr_ring::Kernels;
-use omr_rlwe::Secret;
+use omr_rlwe::{MaskSeed, Secret};
 use omr_tfhe::{BlockSecret, BootstrapKey, FourierKey, Lwe, Rotation};
 use rand_core::{Rng, SeedableRng};
 use std::ops::RangeInclusive;
@@ -251,7 +251,7 @@ fn rotations(base: &SetSpec, secret: &SecretSpec) -> Result<[f64; 2], ParamsErro
     };
     let bits = BlockSecret::new(&mut rng, params.clue.spec().n, *block, weight.clone());
     let z = Secret::uniform_ternary(&mut rng, ring.n()).poly(ring, &ring.everything());
-    let (gadget, at) = (params.bootstrap().gadget, (&[1; 32], 0));
+    let (gadget, at) = (params.bootstrap().gadget, MaskSeed::new(&[1; 32], 0));
     let key = BootstrapKey::generate(ring, gadget, &bits, &z, at, &params.noise, &mut rng);
     let floats = FourierKey::new(ring, &key, 1);
     let turn = 2 * ring.n() as u64;

@@ -4,7 +4,7 @@ use crate::clear::{DetectionKey, Params, Part};
 use omr_bgv::{Ciphertext, GaloisKey, encrypt_symmetric};
 use omr_client::DigestSecret;
 use omr_protocol::clue::OFFSET_LEN;
-use omr_rlwe::{Secret, SecretPoly, SharedKey, SwitchingKey};
+use omr_rlwe::{MaskSeed, Secret, SecretPoly, SharedKey, SwitchingKey};
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
@@ -96,8 +96,7 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
             &secret,
             exponent.expect("a rotation's key has an exponent"),
             self.params.p().value(),
-            &self.seed,
-            part.index(),
+            MaskSeed::new(&self.seed, part.index()),
             self.rng,
         )
     }
@@ -125,8 +124,7 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
             from,
             to,
             self.params.p().value(),
-            &self.seed,
-            part.index(),
+            MaskSeed::new(&self.seed, part.index()),
             self.rng,
         )
     }
@@ -139,7 +137,7 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
             params.final_shape,
             &self.small,
             &secrets,
-            (&self.seed, Part::Final.index()),
+            MaskSeed::new(&self.seed, Part::Final.index()),
             self.rng,
         )
     }
@@ -154,8 +152,7 @@ impl<'a, R: CryptoRng> Maker<'a, R> {
             0,
             &secret,
             slots,
-            &self.seed,
-            part.index(),
+            MaskSeed::new(&self.seed, part.index()),
             self.rng,
         )
     }

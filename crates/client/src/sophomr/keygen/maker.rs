@@ -12,7 +12,7 @@ use omr_protocol::EngineKind;
 use omr_protocol::clue::OFFSET_LEN;
 use omr_protocol::sophomr::{DetectionKey, Params, Part};
 use omr_ring::{Eval, Poly, Ring};
-use omr_rlwe::{BodyMaker, KeyShape, Secret, SecretPoly, SharedKey};
+use omr_rlwe::{BodyMaker, KeyShape, MaskSeed, Secret, SecretPoly, SharedKey};
 use rand_core::CryptoRng;
 use std::convert::Infallible;
 use zeroize::Zeroize;
@@ -154,8 +154,10 @@ impl<'a> Maker<'a> {
         }
     }
 
-    fn at(&self, part: Part) -> ([u8; 32], u64) {
-        (*part.seed(&self.seeds[0], &self.seeds[1]), part.index())
+    /// Returns the seed of the masks of a part, of which `seeds` has the value.
+    fn masks(seeds: &[[u8; 32]; 2], part: Part) -> MaskSeed<'_> {
+        let [own, common] = seeds;
+        MaskSeed::new(part.seed(own, common), part.index())
     }
 
     fn shape(&self, part: Part) -> (&'a Ring, &'a KeyShape, &Secret) {
@@ -178,7 +180,6 @@ impl<'a> Maker<'a> {
     ) -> Result<(), E> {
         let (ring, shape, _) = self.shape(part);
         let p = self.params.p().value();
-        let (seed, index) = self.at(part);
         let maker = BodyMaker {
             ring,
             shape,
@@ -187,12 +188,11 @@ impl<'a> Maker<'a> {
             p,
         };
         maker
-            .bodies((&seed, index), &mut self.rng)
+            .bodies(Self::masks(&self.seeds, part), &mut self.rng)
             .try_for_each(take)
     }
 
     fn packing<E>(&mut self, take: &mut Take<'_, E>) -> Result<(), E> {
-        let (seed, index) = self.at(Part::Packing);
         // The factor from residues modulo q to residues modulo the clues' modulus.
         let step = (self.params.spec().clue.modulus() / self.params.spec().clue.q) as i64;
         let offset = self
@@ -208,21 +208,20 @@ impl<'a> Maker<'a> {
             self.hidden.clue,
             w,
             &self.packing,
-            (&seed, index),
+            Self::masks(&self.seeds, Part::Packing),
             &mut self.rng,
             take,
         )
     }
 
     fn narrow(&mut self) -> NarrowKey {
-        let (seed, index) = self.at(Part::Narrow);
         let opening = &self.params.opening;
-        let at = (&seed, index);
-        NarrowKey::generate(opening, &self.packing, &self.sparse, at, &mut self.rng)
+        let masks = Self::masks(&self.seeds, Part::Narrow);
+        NarrowKey::generate(opening, &self.packing, &self.sparse, masks, &mut self.rng)
     }
 
     fn last(&mut self) -> SharedKey {
-        let (params, (seed, index)) = (self.params, self.at(Part::Final));
+        let params = self.params;
         let bodies = params.final_shape.bodies();
         let secrets = self.hidden.digest.polys(&params.final_ring, bodies);
         SharedKey::generate(
@@ -230,13 +229,13 @@ impl<'a> Maker<'a> {
             params.final_shape,
             &self.small,
             &secrets,
-            (&seed, index),
+            Self::masks(&self.seeds, Part::Final),
             &mut self.rng,
         )
     }
 
     fn encrypted(&mut self, part: Part, slots: &[u32]) -> Poly<Eval> {
-        let (params, (seed, index)) = (self.params, self.at(part));
+        let params = self.params;
         let (ring, basis) = (&params.ring, params.chain.basis(0));
         let s = self.large.poly(ring, basis);
         encrypt_body(
@@ -245,8 +244,7 @@ impl<'a> Maker<'a> {
             &s,
             basis,
             slots,
-            &seed,
-            index,
+            Self::masks(&self.seeds, part),
             &mut self.rng,
         )
     }

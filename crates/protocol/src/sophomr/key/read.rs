@@ -74,8 +74,8 @@ struct Masks<'a> {
 }
 
 impl<'a> Masks<'a> {
-    fn seed(self, part: Part) -> &'a [u8; 32] {
-        part.seed(self.own, self.linear)
+    fn seed(self, part: Part) -> rlwe::MaskSeed<'a> {
+        rlwe::MaskSeed::new(part.seed(self.own, self.linear), part.index())
     }
 
     /// Returns the masks of a part with this number of bodies. Keys with one seed share them.
@@ -90,7 +90,7 @@ impl<'a> Masks<'a> {
     fn switching(self, part: Part, bodies: Vec<Poly<Eval>>) -> SwitchingKey {
         let (ring, gadget) = part.shape(self.params);
         let shape = gadget.expect("a switching key has a gadget");
-        let draw = || SwitchingKey::masks(ring, shape, self.seed(part), part.index());
+        let draw = || SwitchingKey::masks(ring, shape, self.seed(part));
         let masks = self.of(part, bodies.len(), draw);
         SwitchingKey::from_bodies(shape, bodies, masks)
     }
@@ -98,16 +98,18 @@ impl<'a> Masks<'a> {
     fn packing(self, bodies: Vec<Poly<Eval>>) -> PackingKey {
         let opening = &self.params.opening;
         let (part, count) = (Part::Packing, bodies.len());
-        let at = (self.seed(part), part.index());
-        let masks = self.of(part, count, || PackingKey::masks(opening, count, at));
+        let masks = self.of(part, count, || {
+            PackingKey::masks(opening, count, self.seed(part))
+        });
         PackingKey::from_bodies(opening, bodies, masks)
     }
 
     fn narrow(self, bodies: Vec<Poly<Eval>>) -> NarrowKey {
         let opening = &self.params.opening;
         let part = Part::Narrow;
-        let at = (self.seed(part), part.index());
-        let masks = self.of(part, bodies.len(), || NarrowKey::masks(opening, at));
+        let masks = self.of(part, bodies.len(), || {
+            NarrowKey::masks(opening, self.seed(part))
+        });
         NarrowKey::from_bodies(opening, bodies, masks)
     }
 
@@ -123,7 +125,7 @@ impl<'a> Masks<'a> {
         let part = Part::Secret;
         let draw = || {
             let basis = self.params.chain.basis(0);
-            let mask = rlwe::mask(&self.params.ring, basis, self.seed(part), &[part.index()]);
+            let mask = self.seed(part).mask(&self.params.ring, basis, &[]);
             rlwe::Masks::from([mask])
         };
         EncryptedSecret {
@@ -134,7 +136,7 @@ impl<'a> Masks<'a> {
 
     fn shared(self, bodies: Vec<Poly<Eval>>) -> SharedKey {
         let (ring, shape) = (&self.params.final_ring, self.params.final_shape);
-        SharedKey::from_bodies(ring, shape, bodies, self.own, Part::Final.index())
+        SharedKey::from_bodies(ring, shape, bodies, self.seed(Part::Final))
     }
 }
 

@@ -13,7 +13,7 @@ use omr_protocol::Mismatch;
 use omr_protocol::PackedCiphertext;
 use omr_protocol::sophomr::{BODY_BITS, MASK_BITS};
 use omr_ring::{Coeff, Poly, centered_f64, centered_mod};
-use omr_rlwe::{Rlwe, Secret, SecretPoly, SharedKey, decrypt_residues, encrypt, mask};
+use omr_rlwe::{MaskSeed, Rlwe, Secret, SecretPoly, SharedKey, decrypt_residues, encrypt, mask};
 use std::sync::{Arc, LazyLock};
 
 const SEED: [u8; 32] = [5; 32];
@@ -40,16 +40,19 @@ impl World {
         let key = small.poly(&params.small, &shape.extended());
         let mut galois = |level| {
             let part = Part::Merge(level);
-            let (g, p) = (part.exponent(&params).unwrap(), params.p().value());
-            let ring = &params.small;
-            GaloisKey::generate(ring, shape, &key, g, p, &SEED, part.index(), &mut rng)
+            let (g, at) = (
+                part.exponent(&params).unwrap(),
+                MaskSeed::new(&SEED, part.index()),
+            );
+            let p = params.p().value();
+            GaloisKey::generate(&params.small, shape, &key, g, p, at, &mut rng)
         };
         let expansion = params.merge_levels().map(&mut galois).collect();
         let ring = &params.final_ring;
         let finals: Vec<SecretPoly> = (0..params.final_shape.bodies())
             .map(|_| Secret::uniform_ternary(&mut rng, ring.n()).poly(ring, &ring.everything()))
             .collect();
-        let at = (&SEED, Part::Final.index());
+        let at = MaskSeed::new(&SEED, Part::Final.index());
         let last = SharedKey::generate(ring, params.final_shape, &small, &finals, at, &mut rng);
         Self {
             params,

@@ -8,6 +8,7 @@ use omr_opening::{Opening, PackingKey};
 use omr_protocol::sophomr::{DetectionKey, Epoch, Params, Part};
 use omr_protocol::{ClueKind, ParamSet};
 use omr_ring::{Eval, Modulus, Poly};
+use omr_rlwe::MaskSeed;
 use rand_core::SeedableRng;
 use std::slice::from_ref;
 
@@ -48,7 +49,7 @@ impl Rows {
     fn of(opening: &Opening, key: &DetectionKey) -> Self {
         let packing = &key.opening.packing;
         let bodies: Vec<_> = packing.bodies().cloned().collect();
-        let at = (&key.masks, Part::Packing.index());
+        let at = MaskSeed::new(&key.masks, Part::Packing.index());
         Self {
             masks: PackingKey::masks(opening, bodies.len(), at).to_vec(),
             bodies,
