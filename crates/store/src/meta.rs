@@ -271,7 +271,7 @@ impl Meta {
         // The old handle is closed first, since it holds the lock of the file.
         slot.database = None;
         slot.epoch += 1;
-        self.lengths.log_reopening(self.source.path());
+        self.lengths.log_reopening(&self.source.path());
         let database = self.source.open(self.access)?;
         let Loaded { config, state, .. } = guarded(|| load(&self.source, database.get()?))?;
         if config != self.config {

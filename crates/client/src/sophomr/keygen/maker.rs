@@ -154,7 +154,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Returns the seed of the masks of a part, of which `seeds` has the value.
+    /// Returns the seed of the masks of a part and their place. `seeds` contains the own seed and the common one.
     fn masks(seeds: &[[u8; 32]; 2], part: Part) -> MaskSeed<'_> {
         let [own, common] = seeds;
         MaskSeed::new(part.seed(own, common), part.index())
