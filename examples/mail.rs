@@ -1,5 +1,5 @@
-//! Mail over a server: Alice registers her detection keys, Bob sends a letter to her address, and Alice fetches a digest and
-//! decodes it.
+//! Mail over a server: Alice registers detection keys, Bob sends a letter to the address of Alice, and Alice fetches a
+//! digest and decodes it.
 //!
 //! `cargo run --release --example mail` prints `letter 1: hello Alice`.
 

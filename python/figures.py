@@ -1,4 +1,4 @@
-"""Measures what docs/performance.md states of the Python package, at full size: a wheel's installation into an empty environment and
+"""Measures the Python package at full size, for docs/performance.md: a wheel's installation into an empty environment and
 the first digest there, what Python adds to a digest, how long Ctrl-C takes, and whether other threads run meanwhile.
 
 `cargo xtask wheel --figures` builds the wheel of a release and runs this on it.

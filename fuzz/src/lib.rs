@@ -1,4 +1,4 @@
-//! What the programs in `bin` share: each drives one target of omr-fuzz.
+//! The code that the programs in `bin` share. Each program runs one target of omr-fuzz.
 #![forbid(unsafe_code)]
 
 use omr_fuzz::Target;
@@ -6,13 +6,13 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// Where a program writes its seeds, instead of fuzzing.
+/// The environment variable with the folder that a program writes its seeds to, instead of fuzzing.
 const SEEDS: &str = "OMR_FUZZ_SEEDS";
 
-/// What the last panic said, where some are caught.
+/// The message of the last panic, for targets that catch panics.
 static LAST: Mutex<String> = Mutex::new(String::new());
 
-/// Makes the program of a target.
+/// Defines the program of a target.
 #[macro_export]
 macro_rules! target {
     ($name:ident) => {
@@ -23,12 +23,12 @@ macro_rules! target {
     };
 }
 
-/// Writes seeds where they are asked for.
+/// Writes seeds if the environment variable `OMR_FUZZ_SEEDS` requests it.
 ///
-/// Panics: when they cannot be written.
+/// Panics: if they cannot be written.
 pub fn begin(target: &Target) {
     if target.catches {
-        // libFuzzer's hook ends the program at the first panic, caught or not.
+        // libFuzzer's hook would end the program at the first panic, caught or not.
         panic::set_hook(Box::new(|info| {
             *LAST.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
         }));
@@ -42,7 +42,7 @@ pub fn begin(target: &Target) {
     std::process::exit(0);
 }
 
-/// One input.
+/// Runs a target on one input.
 pub fn run(target: &Target, bytes: &[u8]) {
     if !target.catches {
         return target.run(bytes);

@@ -125,7 +125,9 @@ impl Decryptor<'_> {
         decrypt_residues(self.ring, &pair, &secret)
     }
 
-    /// The slots. Panics: when the ciphertext is not relinearised.
+    /// Returns the slots.
+    ///
+    /// Panics: if the ciphertext is not relinearised.
     pub fn decrypt(&self, ct: &Ciphertext) -> Vec<u32> {
         assert_eq!(ct.parts.len(), 2, "a relinearised ciphertext");
         let p = self.plain.p();
@@ -139,7 +141,7 @@ impl Decryptor<'_> {
             .collect()
     }
 
-    /// The coefficients of the noise `v = m + p e`, as integers.
+    /// Returns the coefficients of the noise `v = m + p e`, as integers.
     pub fn noise(&self, ct: &Ciphertext) -> Vec<f64> {
         centered_f64(self.ring, &self.value(ct))
     }

@@ -1,5 +1,5 @@
-//! The program `omr`. What it does is in the library `omr-commands`: only these lines are compiled anew with each
-//! commit, whose name they carry.
+//! The program `omr`. The library `omr-commands` does the work: only these lines are compiled again with each commit,
+//! whose name they carry.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

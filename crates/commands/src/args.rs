@@ -12,16 +12,16 @@ use crate::commands::{Command, GROUPS};
 use clap::{CommandFactory, Parser};
 use omr_console::grouped;
 
-/// Oblivious message retrieval: messages wait on a public board, an untrusted detector finds yours
-/// under encryption, and a short digest holds them.
+/// Oblivious message retrieval: messages wait on a public board, an untrusted detector finds yours under encryption,
+/// and a short digest contains them.
 #[derive(Parser)]
 #[command(name = "omr", version, after_help = examples::omr())]
 pub(crate) struct Cli {
-    /// No bars and notes on the terminal; warnings and errors stay
+    /// Show no bars and notes on the terminal; warnings and errors stay
     #[arg(long, short, global = true, display_order = 900)]
     pub(crate) quiet: bool,
-    /// Commands that call a server: seconds without an answer after which they give up; 2 where it never answered, else
-    /// 120, unless given
+    /// Time in seconds after which a command gives up a server that does not answer [default: 120, or 2 for the first
+    /// answer]
     #[arg(long, global = true, value_name = "SECONDS", env = "OMR_TIMEOUT", hide_env_values = true, display_order = 901, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: Option<u64>,
     /// Print JSON, as the same option after a command that has it
@@ -31,7 +31,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// The command line, its commands in groups.
+/// Returns the command line, with its commands in groups.
 pub(crate) fn command() -> clap::Command {
     grouped(Cli::command(), GROUPS)
 }
@@ -41,11 +41,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_stands_in_one_group() {
+    fn every_command_is_in_one_group() {
         let names = GROUPS.iter().flat_map(|(_, names)| *names);
         for command in Cli::command().get_subcommands() {
             let name = command.get_name();
             assert_eq!(names.clone().filter(|n| **n == name).count(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    #[cfg(feature = "full")]
+    fn every_name_of_a_group_is_a_command() {
+        let omr = command();
+        for name in GROUPS.iter().flat_map(|(_, names)| *names) {
+            assert!(omr.find_subcommand(name).is_some(), "{name}");
         }
     }
 }

@@ -27,7 +27,7 @@ use std::path::Path;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Make a recipient's keys: secret.key, clue.key (her address) and detection.key
+    /// Make a recipient's keys: secret.key, clue.key (the address) and detection.key
     #[command(after_help = keygen::KEYGEN)]
     Keygen(keygen::Keygen),
     /// Show the published parameter sets
@@ -42,7 +42,7 @@ pub(crate) enum Command {
     /// Scan a board with a detection key
     #[command(after_help = digest::DIGEST)]
     Digest(digest::Digest),
-    /// Look at messages one by one as they come, and cut digests off at any time
+    /// Process messages one by one as they come, and make digests at any time
     #[command(subcommand, after_help = stream::STREAM)]
     Stream(stream::Stream),
     /// Decode a digest into messages
@@ -51,13 +51,13 @@ pub(crate) enum Command {
     /// Play every part on real transactions and check the outcome
     #[command(after_help = demo::DEMO)]
     Demo(demo::Demo),
-    /// Measure: starts the program omr-lab, which lies beside this one
+    /// Measure: starts the program omr-lab, which is beside this one
     #[command(hide = true, disable_help_flag = true)]
     Bench(lab::Lab),
-    /// Compare schemes: starts the program omr-lab, which lies beside this one
+    /// Compare schemes: starts the program omr-lab, which is beside this one
     #[command(hide = true, disable_help_flag = true)]
     Compare(lab::Lab),
-    /// Print a shell's completions of these commands
+    /// Print a shell's completions for these commands
     #[command(after_help = shell::COMPLETIONS)]
     Completions(shell::Completions),
     /// Write manual pages of all commands
@@ -68,7 +68,7 @@ pub(crate) enum Command {
     Full(full::Command),
 }
 
-/// The commands by who needs them, as `--help` lists them; each once.
+/// The commands by the people who need them, as `--help` lists them; each once.
 pub(crate) const GROUPS: &Groups = &[
     ("Recipient", &["keygen", "decode"]),
     ("Sender", &["post"]),
@@ -84,9 +84,9 @@ pub(crate) const GROUPS: &Groups = &[
     ("Shell", &["completions", "man"]),
 ];
 
-/// Runs the command asked for.
+/// Runs the command of the command line.
 ///
-/// Errors: the command's.
+/// Errors: those of the command.
 pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
     match &cli.command {
         Command::Keygen(args) => keygen::run(args, ui),
@@ -106,8 +106,8 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
     }
 }
 
-/// Whether a command may hold a recipient's secrets, letters or passphrases. Servers and workers do not, and their
-/// operators may want to see why they crash.
+/// Returns whether a command may hold a recipient's secrets, letters or passphrases. Servers and workers do not, and
+/// their operators may want to know why they crash.
 pub(crate) fn holds_secrets(command: &Command) -> bool {
     match command {
         #[cfg(feature = "full")]
@@ -117,7 +117,7 @@ pub(crate) fn holds_secrets(command: &Command) -> bool {
     }
 }
 
-/// Says aloud that a set protects nothing.
+/// Warns that a set protects nothing.
 fn warn_if_insecure(set: &SetSpec, ui: &Ui) {
     if set.insecure {
         ui.warn(&format!(
@@ -127,7 +127,7 @@ fn warn_if_insecure(set: &SetSpec, ui: &Ui) {
     }
 }
 
-/// Prints figures for programs, or one line for people, also where no terminal is.
+/// Prints figures for programs, or one line for people, also without a terminal.
 fn summary(figures: &impl Serialize, line: &str, json: bool, ui: &Ui) -> Result<(), CliError> {
     if json {
         io::print_json(figures)?;
@@ -137,7 +137,7 @@ fn summary(figures: &impl Serialize, line: &str, json: bool, ui: &Ui) -> Result<
     Ok(())
 }
 
-/// The first of some messages, and how many more there are.
+/// Returns a list of the first messages, and the number of the others.
 fn listed(messages: &[u64]) -> String {
     const MOST: usize = 16;
     let shown: Vec<_> = messages.iter().take(MOST).map(u64::to_string).collect();
@@ -148,7 +148,7 @@ fn listed(messages: &[u64]) -> String {
     format!("messages {}{more}", shown.join(", "))
 }
 
-/// Reports on a result that went to `out`: as JSON where that is not standard output too, else as a
+/// Reports on a result that was written to `out`: as JSON, on standard error where `out` is standard output, or as a
 /// note for people.
 ///
 /// Errors: `Output`.

@@ -1,7 +1,7 @@
-//! Nothing of this process's memory is written to the disk when it crashes, nor read by other programs of its user.
+//! Keeps this process's memory from the disk when it crashes, and from other programs of its user.
 
-/// Switches core files off and, on Linux, debuggers and the reading of memory by other processes. What the system does
-/// not allow is left as it is.
+/// Switches off core files and, on Linux, debuggers and reads of its memory by other processes. Settings that the
+/// system does not allow stay as they are.
 pub(crate) fn forbid() {
     #[cfg(unix)]
     {

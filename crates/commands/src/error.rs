@@ -1,4 +1,4 @@
-//! Why a command failed, and the exit code that tells.
+//! The errors of commands, and their exit codes.
 
 pub(crate) mod code;
 mod input;
@@ -8,21 +8,21 @@ pub(crate) use input::InputError;
 use omr_board::LocalError;
 use omr_client::DecodeError;
 use omr_client::locked::LockError;
-use omr_console::ConsoleError;
+use omr_console::{ConsoleError, chain};
 use omr_detector::DetectorError;
 use omr_protocol::Mismatch;
 use omr_protocol::{ParamsError, PlanError, Scheme, Sealing};
 use std::io;
 use std::path::PathBuf;
 
-/// Why a command failed.
+/// An error of a command.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum CliError {
     /// A file or board could not be used.
     #[error("{}", .0.display())]
     Input(PathBuf, #[source] InputError),
-    /// A file, standard output or the threads.
+    /// A file, standard output or the threads failed.
     #[error(transparent)]
     Console(#[from] ConsoleError),
     /// The program of measurements is not beside this one, or did not start.
@@ -31,36 +31,36 @@ pub(crate) enum CliError {
         path.display()
     )]
     NoLab {
-        /// Where it would be.
+        /// The path where it was expected.
         path: PathBuf,
-        /// Why it did not start.
+        /// The system's error.
         source: io::Error,
     },
     /// A file could not be written.
     #[error("writing {}", .0.display())]
     Write(PathBuf, #[source] InputError),
-    /// Two things that are used together were made under different parameters.
+    /// Two files or boards that are used together have different parameters.
     #[error("parameter sets differ: {} is of {expected}, {} is of {found}", first.display(), second.display())]
     OtherParams {
-        /// One file or board.
+        /// The first file or board.
         first: PathBuf,
-        /// Its parameter set.
+        /// The parameter set of the first.
         expected: String,
-        /// The other.
+        /// The second file or board.
         second: PathBuf,
-        /// Its parameter set.
+        /// The parameter set of the second.
         found: String,
     },
-    /// No detection key given.
+    /// No detection key was given.
     #[error("expected a detection key, found none")]
     NoKey,
-    /// Two detection keys for one engine; this is the second.
+    /// Two detection keys for one engine were given; this is the second.
     #[error("expected one detection.key and one instant.key, found a second one of a kind: {}", .0.display())]
     TwoKeys(PathBuf),
-    /// Unknown or impossible parameters.
+    /// The parameters are unknown or impossible.
     #[error(transparent)]
     Params(#[from] ParamsError),
-    /// A digest of this shape cannot be made.
+    /// A digest with this bound and these payloads cannot be made.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The payload size leaves no room for content.
@@ -68,12 +68,12 @@ pub(crate) enum CliError {
     PayloadBytes {
         /// The sealing.
         sealing: Sealing,
-        /// The least size.
+        /// The smallest size.
         least: usize,
-        /// The size asked for.
+        /// The given size.
         found: usize,
     },
-    /// What else is wrong with a board.
+    /// Another error of a board.
     #[error(transparent)]
     Local(LocalError),
     /// The detector failed.
@@ -82,95 +82,106 @@ pub(crate) enum CliError {
     /// The digest did not decode.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// The same of one of several.
+    /// One of several digests, in this file, did not decode.
     #[error("{}", .0.display())]
     Digest(PathBuf, #[source] DecodeError),
-    /// Digests of several boards, or for several recipients.
+    /// The digests are of several boards, or for several recipients.
     #[error("expected digests of one board and one sealing, found {} of another than {}", second.display(), first.display())]
     OtherDigest {
-        /// One.
+        /// The first digest.
         first: PathBuf,
-        /// The other.
+        /// A digest that does not belong to it.
         second: PathBuf,
     },
-    /// How many letters lack parts, where the caller is strict.
-    #[error("expected whole letters, found {0} of which parts are missing")]
+    /// With `--strict`: this number of letters has missing parts.
+    #[error("expected whole letters, found {0} with missing parts")]
     NotWhole(usize),
-    /// No pertinent message could be opened, or one could not and the caller is strict.
+    /// No pertinent message could be opened, or with `--strict` one could not.
     #[error("{left_out} of {pertinent} pertinent messages could not be opened")]
     LeftOut {
-        /// Messages that gave no file.
+        /// The number of messages without a file.
         left_out: usize,
-        /// Messages in the digest.
+        /// The number of messages in the digest.
         pertinent: usize,
     },
-    /// The demonstration retrieved other messages than were sent.
+    /// The demonstration retrieved other messages than it sent.
     #[error(
         "retrieved {exact} of {expected} messages bit for bit, with {false_positives} false positives"
     )]
     Inexact {
-        /// Messages sent.
+        /// The number of messages sent.
         expected: usize,
-        /// Messages that came out bit for bit.
+        /// The number of messages retrieved bit for bit.
         exact: usize,
-        /// Messages of others.
+        /// The number of retrieved messages of other recipients.
         false_positives: usize,
     },
-    /// A session of a scheme that takes whole batches.
+    /// A session needs a scheme that processes single messages.
     #[error("expected a scheme of InstantOMR for a session, found {0}")]
     StreamScheme(Scheme),
-    /// More pertinent messages than messages.
+    /// More pertinent messages were requested than messages.
     #[error("expected at most {} pertinent messages, as many as messages, found {}", .0.expected, .0.found)]
     Pertinent(Mismatch<u64, usize>),
-    /// A part of the secret key lies open.
+    /// A part of the secret key was found where it must not be.
     #[error("{place} holds the {secret} of the secret key")]
     Leak {
-        /// Where.
+        /// The place.
         place: &'static str,
-        /// Which part.
+        /// The part of the key.
         secret: &'static str,
     },
     /// The payloads of the demonstration are damaged.
     #[error(transparent)]
     Transactions(#[from] omr_transactions::TransactionsError),
-    /// A passphrase that cannot be used, or nothing to put under one.
+    /// A passphrase cannot be used, or there is no secret for it.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// A passphrase that nobody gave.
+    /// No passphrase was given.
     #[error(
         "{}: expected its passphrase: give it with {option} FILE or in {variable}, as there is no terminal to ask at",
         path.display()
     )]
     NoPassphrase {
-        /// What is under it.
+        /// The file under the passphrase.
         path: PathBuf,
         /// The option that names a file.
         option: &'static str,
-        /// The variable of the environment.
+        /// The environment variable.
         variable: &'static str,
-        /// What happened to the terminal.
+        /// The error of reading from the terminal.
         source: Option<io::Error>,
     },
-    /// Two passphrases where one was to be typed twice.
+    /// The two entries of a new passphrase differ.
     #[error("expected the same passphrase twice, found two: nothing was changed")]
     OtherPassphrase,
-    /// No card, or one that does not serve what it is asked.
+    /// There is no card, or it does not serve the request.
     #[error(transparent)]
     Cards(#[from] omr_cuda::CardsError),
-    /// Mail, servers and private queries.
+    /// A command of mail, servers or private queries failed.
     #[cfg(feature = "full")]
     #[error(transparent)]
     Full(#[from] crate::commands::full::FullError),
 }
 
 impl CliError {
-    /// An input error with the file it is about.
-    pub(crate) fn input(path: impl Into<PathBuf>) -> impl FnOnce(InputError) -> Self {
-        let path = path.into();
-        |source| Self::Input(path, source)
+    /// Returns the message of the error, its causes, and advice.
+    pub(crate) fn text(&self) -> String {
+        #[cfg(feature = "full")]
+        if let Self::Full(error) = self
+            && let Some(advice) = error.advice()
+        {
+            return format!("{}: {advice}", chain(error));
+        }
+        chain(self)
     }
 
-    /// A failed write with the file it is about.
+    /// Returns the error of an input file.
+    pub(crate) fn input(path: impl Into<PathBuf>) -> impl FnOnce(InputError) -> Self {
+        let file = path.into();
+        |source| Self::Input(file, source)
+    }
+
+    /// Returns the error of a failed write.
     pub(crate) fn write(path: impl Into<PathBuf>, source: impl Into<InputError>) -> Self {
         Self::Write(path.into(), source.into())
     }

@@ -1,4 +1,4 @@
-//! Files: read with limits, written whole or not at all.
+//! Files: they are read with limits, and written whole or not at all.
 
 pub(crate) use omr_console::files::{
     STANDARD, as_text, is_standard, json_line, print, print_json, read_file, shown,
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// A file of ours whose header is checked.
+/// A file with a checked header.
 pub(crate) struct Framed {
     pub(crate) header: FrameHeader,
     path: PathBuf,
@@ -38,7 +38,7 @@ impl Framed {
 
     /// Opens a file (`-`: standard input) of any of these kinds, at least one, and checks its header.
     ///
-    /// Errors: `Input`; for a file of none of them it names the first.
+    /// Errors: `Input`; for a file of another kind the error names the first kind.
     pub(crate) fn open_any(path: &Path, kinds: &[Kind]) -> Result<Self, CliError> {
         Self::open_inner(path, kinds).map_err(CliError::input(path))
     }
@@ -61,7 +61,7 @@ impl Framed {
         })
     }
 
-    /// A file at hand, as if it were read.
+    /// Returns bytes in memory as if they had been read from a file.
     ///
     /// Errors: `Input`.
     pub(crate) fn of_bytes(
@@ -69,8 +69,8 @@ impl Framed {
         kind: Kind,
         bytes: Zeroizing<Vec<u8>>,
     ) -> Result<Self, CliError> {
-        let frame = FrameReader::read_header(&bytes[..], kind, u64::MAX);
-        let frame = frame.map_err(|error| CliError::input(path)(error.into()))?;
+        let frame = FrameReader::read_header(&bytes[..], kind, u64::MAX)
+            .map_err(|error| CliError::input(path)(error.into()))?;
         let (header, file_len) = (frame.header().clone(), bytes.len() as u64);
         Ok(Self {
             header,
@@ -80,12 +80,12 @@ impl Framed {
         })
     }
 
-    /// Where it is.
+    /// Returns the path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The parameter set that the header names.
+    /// Returns the parameter set of the header.
     ///
     /// Errors: `Input`.
     pub(crate) fn set(&self) -> Result<ParamSet, CliError> {
@@ -93,20 +93,20 @@ impl Framed {
         set.map_err(CliError::input(&self.path))
     }
 
-    /// The whole file, its header again, for what reads it piece by piece.
+    /// Returns a reader of the whole file, including its header.
     #[cfg_attr(not(feature = "full"), expect(dead_code, reason = "for tables"))]
     pub(crate) fn into_reader(self) -> impl Read {
         self.reader
     }
 
-    /// The path and the whole file, told in bytes as it is read.
+    /// Returns the path, and a reader of the whole file that reports its progress in bytes.
     fn counted(self, progress: &dyn Progress) -> (PathBuf, Counted<'_>) {
         progress.stage(omr_console::progress::READING, self.file_len);
         let reader = self.reader;
         (self.path, Counted { reader, progress })
     }
 
-    /// [`Framed::bytes`] of a file of at most `limit` bytes.
+    /// Returns the bytes of a file of at most `limit` bytes.
     ///
     /// Errors: `Input`.
     pub(crate) fn bytes_up_to(self, limit: u64) -> Result<Zeroizing<Vec<u8>>, CliError> {
@@ -119,11 +119,11 @@ impl Framed {
         }
     }
 
-    /// The whole file; of a longer one just enough to tell that it is.
+    /// Returns the bytes of the whole file; of a longer file just enough to recognise that it is too long.
     ///
     /// Errors: `Input`.
     pub(crate) fn bytes(self) -> Result<Zeroizing<Vec<u8>>, CliError> {
-        // Reserved at once where small, so that a secret leaves no copies behind.
+        // The memory of a small file is reserved at once, so that a secret leaves no copies behind.
         let reserve = self.file_len.min(1 << 20) as usize + 2;
         let mut bytes = Zeroizing::new(Vec::with_capacity(reserve));
         let mut reader = self.reader.take(self.file_len.saturating_add(1));
@@ -133,16 +133,16 @@ impl Framed {
     }
 }
 
-/// Files that are their owner's alone, as they are when they are under no passphrase.
+/// Files that only their owner may read, unless they are under a passphrase.
 const SECRETS: [Kind; 3] = [Kind::SecretKey, Kind::PdqSecretKey, Kind::Identity];
 
-/// Says that others on this machine can read a secret.
+/// Warns if others on this machine can read a secret.
 pub(crate) fn warn_if_shared(path: &Path) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
         let found = std::fs::metadata(path).ok();
-        // A pipe has no readers but the one that was meant.
+        // A pipe has only the intended reader.
         let file = found.filter(std::fs::Metadata::is_file);
         if let Some(mode) = file.map(|file| file.mode() & 0o777)
             && mode & 0o077 != 0
@@ -156,7 +156,8 @@ pub(crate) fn warn_if_shared(path: &Path) {
     }
 }
 
-/// The name of a letter's file: its number first, so that no stranger decides which file is written.
+/// Returns the name of a letter's file. It begins with the letter's number, so that no stranger decides which file is
+/// written.
 pub(crate) fn numbered(number: u64, name: Option<&str>) -> String {
     match name {
         Some(name) => format!("{number:06}-{name}"),
@@ -164,7 +165,7 @@ pub(crate) fn numbered(number: u64, name: Option<&str>) -> String {
     }
 }
 
-/// What a letter's file is called; standard input has no name.
+/// Returns the name of a letter from its file's path; standard input has no name.
 pub(crate) fn name(path: &Path) -> Option<String> {
     let name = path.file_name().filter(|_| !is_standard(path))?;
     Some(name.to_string_lossy().into_owned())
@@ -188,7 +189,7 @@ pub(crate) fn read_secret_key(file: Framed, params: &ClueParams) -> Result<Secre
     key.map_err(CliError::input(path))
 }
 
-/// A file whose bytes are counted as they are read.
+/// A reader that counts the bytes.
 struct Counted<'a> {
     reader: Box<dyn Read>,
     progress: &'a dyn Progress,
@@ -202,7 +203,7 @@ impl Read for Counted<'_> {
     }
 }
 
-/// Makes a detection key ready without holding its file in memory.
+/// Loads a detection key without holding its file in memory.
 ///
 /// Errors: `Input`.
 pub(crate) fn load_key(
@@ -228,9 +229,9 @@ pub(crate) fn read_instant_key(
     key.map_err(CliError::input(path))
 }
 
-/// [`Staged::write`] for files whose writing has errors of ours.
+/// Writes a file by [`Staged::write`], with errors of this crate.
 ///
-/// Errors: `Write`; nothing is left behind.
+/// Errors: `Write`; no file is left behind.
 pub(crate) fn stage(
     path: &Path,
     access: Access,

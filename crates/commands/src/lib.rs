@@ -15,8 +15,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Runs the command line of this process and gives its exit code. `build` names the build: its commit, or the
-/// version.
+/// Runs the command line of this process and returns its exit code. `build` is the name of the build: its commit, or
+/// the version.
 #[must_use]
 pub fn main(build: &'static str) -> ExitCode {
     omr_console::set_build(build);
@@ -32,10 +32,10 @@ pub fn main(build: &'static str) -> ExitCode {
     let ui = Ui::new(cli.quiet, cli.json).with_timeout(cli.timeout.map(Duration::from_secs));
     match catch_unwind(AssertUnwindSafe(|| commands::run(&cli, &ui))) {
         Ok(Ok(())) => ExitCode::SUCCESS,
-        // The reader has what it wanted.
+        // The reader of the pipe has all that it wanted.
         Ok(Err(error)) if is_broken_pipe(&error) => ExitCode::FAILURE,
         Ok(Err(error)) => {
-            ui.error(error.code(), &error);
+            omr_console::progress::error(error.code(), &error.text());
             ExitCode::from(error.code().exit())
         }
         Err(_) => {

@@ -1,4 +1,4 @@
-//! Panics: told with their place and thread, whichever thread they come from.
+//! Panics: they are printed with their place and thread, on any thread.
 
 use omr_console::Code;
 use omr_console::progress;
@@ -7,18 +7,18 @@ use std::panic::PanicHookInfo;
 use std::path::{Component, Path};
 use std::sync::Mutex;
 
-/// Libraries that may panic on damaged files. Who reads such files catches that and says what is damaged.
+/// Libraries that may panic on damaged files. The reader of such a file catches the panic and reports the damage.
 const GUARDED: [&str; 3] = ["redb-", "parquet-", "arrow-"];
 
-/// The last panic of a guarded library, for the case that nobody caught it.
+/// The last panic of a guarded library, in case no reader catches it.
 static KEPT: Mutex<Option<Panic>> = Mutex::new(None);
 
-/// What is known of a panic.
+/// The content of a panic's message.
 struct Panic {
     message: String,
     place: String,
     thread: String,
-    /// The calls that led there, where `RUST_BACKTRACE` asks for them.
+    /// The backtrace, where `RUST_BACKTRACE` requests it.
     calls: Option<String>,
 }
 
@@ -56,8 +56,8 @@ impl Panic {
     }
 }
 
-/// Has every panic told at once; those of guarded libraries not before [`print_kept`]. A server's log takes them all:
-/// `omr_ops::init`.
+/// Prints every panic at once, and those of guarded libraries only in [`print_kept`]. A server's log receives all of
+/// them: `omr_ops::init`.
 pub(crate) fn install() {
     std::panic::set_hook(Box::new(|info| {
         if omr_disk::guard::is_last() {
@@ -75,7 +75,7 @@ pub(crate) fn install() {
     }));
 }
 
-/// Tells the last panic of a guarded library: it got as far as the command's end.
+/// Prints the last panic of a guarded library, which was not caught.
 pub(crate) fn print_kept() {
     if let Some(panic) = KEPT.lock().ok().and_then(|mut kept| kept.take()) {
         panic.print();
@@ -98,7 +98,7 @@ mod tests {
 
     const CASE: &str = "OMR_TEST_PANIC";
 
-    /// Breaks off as the test below asks, in a process of its own.
+    /// Panics as the test below requests, in a process of its own.
     #[test]
     #[ignore = "a part of panics_say_why"]
     fn child() {
@@ -142,7 +142,7 @@ mod tests {
         }
     }
 
-    /// What a process that breaks off prints on standard error.
+    /// Returns the standard error of a process that panics.
     fn printed(case: &str) -> String {
         String::from_utf8(output(case).stderr).unwrap()
     }
@@ -161,7 +161,7 @@ mod tests {
         child.unwrap()
     }
 
-    /// Rust would abort.
+    /// Without the hook Rust would abort.
     #[test]
     fn a_database_that_panics_twice_ends_with_an_error() {
         let done = output("twice");

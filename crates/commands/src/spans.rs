@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-/// Ranges told one by one; the others are counted.
-const MOST_TOLD: usize = 8;
+/// The number of ranges that are printed; the others are counted.
+const MOST_LISTED: usize = 8;
 
-/// Ranges of ascending numbers.
+/// Returns the ranges of ascending numbers.
 pub(super) fn spans(numbers: impl IntoIterator<Item = u64>) -> Vec<Range<u64>> {
     let mut spans: Vec<Range<u64>> = Vec::new();
     for number in numbers {
@@ -17,18 +17,18 @@ pub(super) fn spans(numbers: impl IntoIterator<Item = u64>) -> Vec<Range<u64>> {
     spans
 }
 
-/// Ranges in words: `3, 5..9, 12`; a number alone stands for itself.
+/// Returns ranges as text, such as `3, 5..9, 12`.
 pub(super) fn in_words(spans: &[Range<u64>]) -> String {
-    let told = spans.iter().take(MOST_TOLD).map(|span| {
+    let listed = spans.iter().take(MOST_LISTED).map(|span| {
         if span.end - span.start == 1 {
             span.start.to_string()
         } else {
             format!("{}..{}", span.start, span.end)
         }
     });
-    let mut text = told.collect::<Vec<_>>().join(", ");
-    if spans.len() > MOST_TOLD {
-        text += &format!(" and {} more ranges", spans.len() - MOST_TOLD);
+    let mut text = listed.collect::<Vec<_>>().join(", ");
+    if spans.len() > MOST_LISTED {
+        text += &format!(" and {} more ranges", spans.len() - MOST_LISTED);
     }
     text
 }

@@ -6,17 +6,18 @@ use crate::table::{ADOPTED, BODIES, MESSAGES};
 use crate::view::Record;
 
 impl<S: Storage> Inbox<S> {
-    /// Copies the letters of a retired address's inbox that did not come here yet, each once however often this is
-    /// called; gives their numbers here. Theirs stay, so that this inbox can be made anew.
+    /// Copies the letters in the inbox of a retired address, `from`, that were not copied yet; every call copies a
+    /// letter at most once. Returns their numbers in this inbox. The originals stay, so that this inbox can be built
+    /// again.
     ///
-    /// Errors: the storage's; `Record`.
+    /// Errors: those of the storage; `Record`.
     pub fn adopt(&self, name: &str, address: [u8; 16], from: &Self) -> Result<Vec<u64>, S::Error> {
         self.store.write(|tx| {
             from.store.read(|theirs| {
                 let mut adopted = Vec::new();
                 for (number, mut record) in MESSAGES.all(theirs)? {
                     let body = BODIES.get(theirs, &number)?.unwrap_or_default();
-                    // Where the board's history changed, another letter may stand at the same place.
+                    // Where the board's history changed, another letter may be at this place.
                     let letter = [&address[..], blake3::hash(&body).as_bytes()].concat();
                     let place = (letter, record.index);
                     if ADOPTED.has(tx, &place)? {
@@ -31,7 +32,7 @@ impl<S: Storage> Inbox<S> {
     }
 }
 
-/// Adds a letter from a place on the board; gives its number.
+/// Adds a letter from a place on the board. Returns its number.
 fn copy<T: Edit>(
     tx: &mut T,
     place: &(Vec<u8>, u64),

@@ -1,4 +1,4 @@
-//! Calls of a server, as the rules see them: what is asked, what was answered, and how a call can fail.
+//! Calls of a server: their arguments, their answers, and the ways in which they fail.
 
 use crate::InboxError;
 use omr_client::letter::Place;
@@ -6,26 +6,26 @@ use omr_protocol::Mismatch;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A call to make now. Whoever makes it repeats it as often as a network asks for, and looks at the answer's form.
+/// A call to make now. The program repeats it as often as the network requires, and checks the form of the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// The board, as it is now, and the running hashes of its log at these lengths.
+    /// Requests the description of the board, with the running hashes of its log at these lengths.
     Board(Vec<u64>),
-    /// The server's limits, which may be remembered as long as a connection lasts.
+    /// Requests the server's limits, which may be cached during a connection.
     Limits,
-    /// Places an order, or tells the server that it is still wanted.
+    /// Places an order, or confirms that it is still wanted.
     CreateOrder(OrderRequest),
-    /// Asks for a digest.
+    /// Requests a digest.
     CreateJob(JobRequest),
-    /// Waits until a job is done, by the id that the server gave it.
+    /// Waits until the job with this id of the server is done.
     WatchJob(Vec<u8>),
-    /// The digest of a job that is done.
+    /// Downloads the digest of the job with this id of the server, which is done.
     FetchDigest(Vec<u8>),
     /// Opens a session.
     OpenSession(SessionRequest),
-    /// Cuts a digest off a session.
+    /// Requests the next digest of a session.
     CutSession {
-        /// The session.
+        /// The session's id.
         session_id: [u8; 16],
         /// The digest's number.
         number: u64,
@@ -37,64 +37,64 @@ pub enum Call {
 /// A request for a digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRequest {
-    /// Names the request: the same id is the same job.
+    /// The id of the request: equal ids are one job.
     pub request_id: [u8; 16],
-    /// The keys.
+    /// The hashes of the keys.
     pub key_hashes: Vec<[u8; 32]>,
     /// The first message.
     pub start: u64,
     /// The index after the last message.
     pub end: u64,
-    /// Pertinent messages that the digest may carry.
+    /// The highest number of pertinent messages in the digest.
     pub bound: u32,
-    /// The scheme, by its tag; 0: what the keys serve.
+    /// The tag of the scheme; 0 for the scheme of the keys.
     pub scheme: u8,
-    /// Every so many-th message; 0: all.
+    /// The digest covers every `step`-th message; 0 for all.
     pub step: u64,
 }
 
-/// An order of the digests of all batches.
+/// An order for the digests of all batches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderRequest {
-    /// Names the order.
+    /// The id of the order.
     pub request_id: [u8; 16],
-    /// The keys.
+    /// The hashes of the keys.
     pub key_hashes: Vec<[u8; 32]>,
     /// The first message.
     pub start: u64,
-    /// Pertinent messages that a digest may carry.
+    /// The highest number of pertinent messages in a digest.
     pub bound: u32,
-    /// The scheme, by its tag; 0: what the keys serve.
+    /// The tag of the scheme; 0 for the scheme of the keys.
     pub scheme: u8,
 }
 
 /// A request for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRequest {
-    /// Names the request.
+    /// The id of the request.
     pub request_id: [u8; 16],
-    /// The key.
+    /// The hash of the key.
     pub key_hash: [u8; 32],
     /// The first message.
     pub start: u64,
-    /// Pertinent messages that a digest may carry.
+    /// The highest number of pertinent messages in a digest.
     pub bound: u32,
-    /// Most messages of a digest; 0: as many as come.
+    /// The highest number of messages of a digest; 0 for no limit.
     pub room: u32,
 }
 
-/// What a call gave.
+/// The answer of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The board.
+    /// The board's description.
     Board(Board),
-    /// The limits.
+    /// The server's limits.
     Limits(Limits),
-    /// An order is placed; its batches have so many messages.
+    /// An order was placed; its batches have this number of messages.
     Order(u64),
-    /// A job is known.
+    /// A job was accepted.
     Job {
-        /// The id that the server gave it.
+        /// The server's id of the job.
         id: Vec<u8>,
         /// The running hash of the log at the end of the request, if the server knows it.
         log_hash: Option<[u8; 32]>,
@@ -103,16 +103,16 @@ pub enum Answer {
     Watched,
     /// A digest, as it was sent.
     Digest(Vec<u8>),
-    /// A digest was cut off a session.
+    /// A digest of a session.
     Cut {
         /// The digest, as it was sent.
         digest: Vec<u8>,
         /// The running hash of the log at the digest's end, if the server knows it.
         log_hash: Option<[u8; 32]>,
     },
-    /// A session is open under this id.
+    /// A session was opened, with this id.
     Session(Vec<u8>),
-    /// A session is closed.
+    /// A session was closed.
     Closed,
 }
 
@@ -131,14 +131,14 @@ pub struct Log {
     pub hash: [u8; 32],
     /// The id of the board's history.
     pub history: [u8; 16],
-    /// The running hashes at the lengths that were asked for, as far as the server knows them.
+    /// The running hashes at the requested lengths, as far as the server knows them.
     pub hashes: BTreeMap<u64, [u8; 32]>,
 }
 
 impl Board {
-    /// A board that keeps messages from `first` on and will give the next one the index `end`.
+    /// Returns a board that keeps the messages from `first` on and whose next message has the index `end`.
     ///
-    /// Errors: `Board` where it begins behind its end.
+    /// Errors: `Board` if `first` exceeds `end`.
     pub fn new(place: Place, first: u64, end: u64, log: Log) -> Result<Self, InboxError> {
         if first > end {
             let found = format!("message {first} of {end}");
@@ -152,7 +152,7 @@ impl Board {
         })
     }
 
-    /// The running hash of the log at a length, if the server showed it.
+    /// Returns the running hash of the log at a length, if the server showed it.
     pub(crate) fn hash_at(&self, length: u64) -> Option<[u8; 32]> {
         let is_end = length == self.messages.end;
         let shown = self.log.hashes.get(&length).copied();
@@ -160,46 +160,46 @@ impl Board {
     }
 }
 
-/// Limits of a server; 0: it names none.
+/// The limits of a server; 0 where it states none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Most messages of a digest.
+    /// The highest number of messages of a digest.
     pub digest_messages: u64,
     /// The largest bound.
     pub bound: u32,
-    /// The largest step; 0: it makes no digests with a step.
+    /// The largest step; 0 if it makes no digests with a step.
     pub step: u64,
-    /// Orders of one account; 0: it takes none.
+    /// The number of orders of one account; 0 if it accepts none.
     pub orders: u32,
 }
 
-/// How a call failed.
+/// The way in which a call failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The range is not, or no longer, on the board.
     OutOfRange,
-    /// The server will never take this request.
+    /// The server refused this request for good.
     Final,
-    /// It is refused as it is.
+    /// The server refused the request as it is.
     Refused,
-    /// There is something else under this id.
+    /// The id is used by another request.
     Exists,
-    /// The server has no such thing, or no more.
+    /// The server does not know the id, or no longer.
     NotFound,
     /// The server gave a job up.
     JobFailed,
     /// A job was cancelled.
     JobCancelled,
-    /// The server is busy or broken, or the way to it.
+    /// The server is busy or broken, or the connection failed.
     Other,
 }
 
-/// A call that failed, however often it was repeated.
+/// A call that failed after all repetitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed<E> {
-    /// How.
+    /// The way in which it failed.
     pub kind: Failure,
-    /// Its caller's error, which comes back where nothing can go on.
+    /// The caller's error, which is returned where the exchange cannot continue.
     pub error: E,
 }
 

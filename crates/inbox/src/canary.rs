@@ -1,4 +1,4 @@
-//! Canaries: messages to oneself, whose absence shows a detector that leaves messages out.
+//! Canaries: messages to oneself; their absence shows that a detector leaves messages out.
 
 use crate::Inbox;
 use crate::job::random_id;
@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Bytes of a canary: random, so that no letter of others is taken for one.
+/// The number of bytes of a canary. They are random, so that no letter is taken for a canary.
 pub const CANARY_BYTES: usize = 32;
 
 /// The state of a canary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CanaryState {
-    /// On its way to the board; repeated when the next one is posted.
+    /// It is being posted; the post is repeated when the next one is posted.
     Posting,
-    /// On the board; no digest that covers it was decoded yet.
+    /// It is on the board, and no digest that covers it was decoded yet.
     Posted,
-    /// A digest held it.
+    /// A digest contained it.
     Returned,
-    /// A digest that covers it did not hold it.
+    /// A digest that covers it did not contain it.
     Missing,
     /// The server went back to an older state of the board before a digest that covers it was decoded.
     Gone,
@@ -31,28 +31,28 @@ pub enum CanaryState {
 /// A canary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Canary {
-    /// When it was made, in seconds since 1970.
+    /// The time when it was made, in seconds since 1970.
     pub made: u64,
-    /// The canary's place on the board, once it is known.
+    /// The index of the canary on the board, once it is known.
     pub index: Option<u64>,
-    /// What became of it.
+    /// The canary's state.
     pub state: CanaryState,
     /// The range whose digest lacks it.
     pub missing_from: Option<Range<u64>>,
     post_id: [u8; 16],
-    /// Clue and payload, until they are posted.
+    /// The clue and payload, until they are posted.
     post: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 /// All canaries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audit {
-    /// Them, oldest first.
+    /// The canaries, oldest first.
     pub canaries: Vec<Canary>,
 }
 
 impl Audit {
-    /// How many are in a state.
+    /// Returns the number of canaries in a state.
     #[must_use]
     pub fn count(&self, state: CanaryState) -> usize {
         let mut all = self.canaries.iter();
@@ -60,21 +60,21 @@ impl Audit {
     }
 }
 
-/// A canary that is to be posted, under the same id until that is done.
+/// A canary that is to be posted, with the same id until that is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CanaryPost {
-    /// What it says: its name here.
+    /// The content, by which the inbox identifies the canary.
     pub content: Vec<u8>,
     /// The id of the post.
     pub post_id: [u8; 16],
-    /// Clue and payload of its message.
+    /// The clue and payload of the message.
     pub message: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 impl<S: Storage> Inbox<S> {
-    /// What became of every canary.
+    /// Returns the states of all canaries.
     ///
-    /// Errors: the storage's; `Record`.
+    /// Errors: those of the storage; `Record`.
     pub fn audit(&self) -> Result<Audit, S::Error> {
         let all = self.store.read(|tx| CANARIES.all(tx))?;
         let mut canaries: Vec<Canary> = all.into_iter().map(|(_, canary)| canary).collect();
@@ -82,9 +82,10 @@ impl<S: Storage> Inbox<S> {
         Ok(Audit { canaries })
     }
 
-    /// Notes a canary, with clue and payload of its message, before it is posted. `now`: seconds since 1970.
+    /// Records a canary, with clue and payload of its message, before it is posted. `now` is the time in seconds since
+    /// 1970.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     pub fn note_canary(
         &self,
         content: [u8; CANARY_BYTES],
@@ -103,10 +104,10 @@ impl<S: Storage> Inbox<S> {
             .write(|tx| CANARIES.put(tx, &content.to_vec(), &canary))
     }
 
-    /// Canaries to be posted now: the one that was noted, and those whose posting was interrupted, under their first
-    /// ids, so that none is posted twice.
+    /// Returns the canaries that must be posted now: the recorded one, and those whose post was interrupted, with their
+    /// first ids, so that none is posted twice.
     ///
-    /// Errors: the storage's; `Record`.
+    /// Errors: those of the storage; `Record`.
     pub fn canaries_to_post(&self) -> Result<Vec<CanaryPost>, S::Error> {
         let mut all = self.store.read(|tx| CANARIES.all(tx))?;
         all.retain(|(_, canary)| canary.state == CanaryState::Posting);
@@ -118,13 +119,13 @@ impl<S: Storage> Inbox<S> {
         Ok(all.into_iter().map(post).collect())
     }
 
-    /// Notes where a canary is; a watch may have found it before its answer came.
+    /// Records the index of a posted canary. A watch may have found it before the answer of the post came.
     ///
-    /// Errors: the storage's; `Record`.
+    /// Errors: those of the storage; `Record`.
     pub fn canary_posted(&self, content: &[u8], index: u64) -> Result<(), S::Error> {
-        let content = &content.to_vec();
+        let key = content.to_vec();
         self.store.write(|tx| {
-            let Some(mut canary) = CANARIES.get(tx, content)? else {
+            let Some(mut canary) = CANARIES.get(tx, &key)? else {
                 return Ok(());
             };
             canary.post = None;
@@ -132,12 +133,12 @@ impl<S: Storage> Inbox<S> {
             if canary.state == CanaryState::Posting {
                 canary.state = CanaryState::Posted;
             }
-            CANARIES.put(tx, content, &canary)
+            CANARIES.put(tx, &key, &canary)
         })
     }
 }
 
-/// Whether a message is a canary at its place; it has then returned.
+/// Returns whether a message is a canary. A canary at its own place is then marked as returned.
 pub(crate) fn returned<T: Edit>(
     tx: &mut T,
     content: &Vec<u8>,
@@ -149,7 +150,7 @@ pub(crate) fn returned<T: Edit>(
     let Some(mut canary) = CANARIES.get(tx, content)? else {
         return Ok(false);
     };
-    // One that a digest left out stays missing: another that holds it does not make up for that.
+    // A canary that a digest left out stays missing, even if another digest contains it.
     let is_missing = canary.state == CanaryState::Missing;
     if *canary.index.get_or_insert(index) == index && !is_missing {
         canary.state = CanaryState::Returned;
@@ -157,11 +158,11 @@ pub(crate) fn returned<T: Edit>(
         canary.post = None;
         CANARIES.put(tx, content, &canary)?;
     }
-    // At another place it is a copy of somebody's: no letter either.
+    // At another place it is somebody's copy of a canary: not a letter either.
     Ok(true)
 }
 
-/// Notes the canaries that may be on the board no more, as it has another history from message `common` on.
+/// Marks posted canaries from message `common` on as gone, because the board now has another history there.
 pub(crate) fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> {
     for (content, mut canary) in CANARIES.all(tx)? {
         let is_beyond = canary.index.is_some_and(|index| index >= common);
@@ -173,7 +174,7 @@ pub(crate) fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> 
     Ok(())
 }
 
-/// Notes the canaries that a decoded digest should have held and did not.
+/// Marks the canaries that a decoded digest covers and does not contain as missing.
 pub(crate) fn assess<T: Edit>(
     tx: &mut T,
     covered: &Stride,

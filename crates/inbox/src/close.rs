@@ -38,7 +38,7 @@ impl<E: Display> Exchange<E> for Close {
     }
 }
 
-/// Whether a session is no more: one that the server does not know is not.
+/// Checks the answer to a call that closes a session; a session that the server does not know is closed as well.
 pub(crate) fn closed<E, T: From<E> + From<InboxError>>(
     answer: Result<Answer, Failed<E>>,
 ) -> Result<(), T> {

@@ -1,4 +1,4 @@
-//! Streaming sessions: the server looks at messages as they come, a digest is cut off at every tick.
+//! Streaming sessions: the server processes messages as they come, and makes a digest at every tick.
 
 use crate::call::{Answer, Board, Call, Failed, Failure, Limits};
 use crate::close::closed;
@@ -11,53 +11,53 @@ use omr_protocol::{ParamSet, Request, Response};
 use std::fmt::Display;
 use std::ops::Range;
 
-/// Messages between two ticks for which the first session of everybody has room: so few are cheap to look at.
+/// The highest number of messages between two ticks in everybody's first session: a small number is cheap to process.
 const FIRST_ROOM: u32 = 1 << 10;
-/// From here on room gains nothing.
+/// A larger limit gains nothing.
 const LAST_ROOM: u32 = 1 << 16;
 
-/// Cuts a digest off the open session and keeps it undecoded, and the spare digest whose turn it is; opens a session
-/// from the cursor on where none is. To be begun on a fixed schedule: what the server sees depends on nothing else.
-/// Repeated after an interruption it gets the same digest.
+/// Requests the next digest of the open session and keeps it undecoded, then requests the spare digest whose turn it
+/// is; opens a session from the cursor on where none is open. It must run on a fixed schedule: the server sees nothing
+/// else. Repeated after an interruption, it receives the same digest.
 pub struct Cut<E> {
     recipient: Recipient,
-    /// What a digest says it answers, of a parameter set.
+    /// Parses the request in the header of a digest of a parameter set.
     answered: fn(&str, &[u8]) -> Result<Request, InboxError>,
     missed: Vec<Range<u64>>,
     stage: Stage<E>,
 }
 
-/// A digest that was cut off a session.
+/// A digest of a session.
 struct CutOff {
     digest: Vec<u8>,
-    /// The running hash of the log at its end, if the server knows it.
+    /// The running hash of the log at the digest's end, if the server knows it.
     log_hash: Option<[u8; 32]>,
 }
 
-/// Which answer is awaited.
+/// The answer that is awaited.
 enum Stage<E> {
     Board,
-    /// To the end of a session that never goes on: it fell behind the board's beginning, or the server went back to an
-    /// older state since.
+    /// The end of a session that cannot continue: it fell behind the board's beginning, or the server has gone back to
+    /// an older state since.
     Behind(Board),
     Opened(Session),
     Digest(Session),
     Length(Session, CutOff),
     Limits(Session, Range<u64>, CutOff),
-    /// To the end of a session that was full: this one follows.
+    /// The end of a session that was full: this one follows.
     Full(Session, Collected),
     Jobs(Jobs<E>),
     Over,
 }
 
 impl<E: Display> Cut<E> {
-    /// A tick of a recipient's session.
+    /// Returns the exchange for one tick of a recipient's session.
     #[must_use]
     pub fn new(recipient: Recipient) -> Self {
         Self::reading(recipient, answered)
     }
 
-    /// One whose digests are read in another way.
+    /// Returns an exchange that parses digests by `answered`.
     pub(crate) fn reading(
         recipient: Recipient,
         answered: fn(&str, &[u8]) -> Result<Request, InboxError>,
@@ -77,10 +77,10 @@ impl<E: Display> Cut<E> {
     ) -> Result<Step<Collected>, S::Error> {
         let first = board.messages.start;
         self.missed = requests.meet(&board, self.recipient.bound)?;
-        let open = requests.session()?;
-        let goes_on =
-            |open: &Session| open.next >= first && open.history == Some(board.log.history);
-        let Some(ended) = open.filter(|open| !goes_on(open)) else {
+        let ended = requests
+            .session()?
+            .filter(|session| session.next < first || session.history != Some(board.log.history));
+        let Some(ended) = ended else {
             return self.go_on(requests, &board);
         };
         if let Some(id) = ended.session_id {
@@ -91,7 +91,7 @@ impl<E: Display> Cut<E> {
         self.go_on(requests, &board)
     }
 
-    /// Goes on with the open session; notes a new one before the server hears of it.
+    /// Continues the open session. A new session is recorded before the server sees it.
     fn go_on<S: Storage>(
         &mut self,
         requests: Requests<'_, S>,
@@ -123,8 +123,8 @@ impl<E: Display> Cut<E> {
         Step::Call(Call::CutSession { session_id, number })
     }
 
-    /// The range of a digest that follows the last one: the cursor moves on the server's word, so it may not
-    /// leave messages out or announce more than there are.
+    /// Returns the range of a digest that follows the last one. The cursor moves by the server's statement, so the
+    /// range must not leave messages out or announce more than there are.
     fn covered(&self, next: u64, messages: u64, digest: &[u8]) -> Result<Range<u64>, InboxError> {
         let bound = self.recipient.bound;
         let request = (self.answered)(&self.recipient.agreed.params, digest)?;
@@ -141,11 +141,13 @@ impl<E: Display> Cut<E> {
         }
     }
 
-    /// Keeps the digest; a session that is full is ended.
+    /// Keeps the digest, and ends a session that is full.
     fn keep<S>(
         &mut self,
         requests: Requests<'_, S>,
-        (mut session, range, cut): (Session, Range<u64>, &CutOff),
+        mut session: Session,
+        range: Range<u64>,
+        cut: &CutOff,
         limits: &Limits,
     ) -> Result<Step<Collected>, S::Error>
     where
@@ -153,10 +155,10 @@ impl<E: Display> Cut<E> {
         S::Error: From<E>,
     {
         let bound = self.recipient.bound;
-        let (form, spares) = self.recipient.form(limits, None);
+        let (served, spares) = self.recipient.form(limits, None);
+        let form = Form { bound, ..served };
         let taken = range.end - range.start;
         (session.cuts, session.next) = (session.cuts + 1, range.end);
-        let form = Form { bound, ..form };
         let log_hash = cut.log_hash.as_ref();
         requests.keep_cut(&session, range, &form, &cut.digest, log_hash)?;
         let collected = Collected {
@@ -192,11 +194,10 @@ impl<E: Display> Cut<E> {
 }
 
 fn session_id(id: &[u8]) -> Result<[u8; 16], InboxError> {
-    let wrong = |_| {
+    id.try_into().map_err(|_| {
         let found = format!("one of {}", id.len());
         InboxError::answer("OpenSession", "an id of 16 bytes", found)
-    };
-    id.try_into().map_err(wrong)
+    })
 }
 
 fn answered(params: &str, digest: &[u8]) -> Result<Request, InboxError> {
@@ -204,8 +205,8 @@ fn answered(params: &str, digest: &[u8]) -> Result<Request, InboxError> {
     Ok(Response::from_bytes(&set, digest)?.request())
 }
 
-/// The room of the session that follows one whose digest was full: a full session takes nothing more before the next
-/// tick. It depends on how many messages are posted, whoever they are for. `None`: it was not full.
+/// Returns the room of the session that follows one whose digest was full; `None` if it was not full. A full session
+/// accepts no messages before the next tick. The room depends on the number of posted messages, not on their recipients.
 fn larger(room: u32, taken: u64) -> Option<u32> {
     let full = room > 0 && taken >= room.into();
     let next = room.saturating_mul(4);
@@ -250,9 +251,9 @@ impl<E: Display> Exchange<E> for Cut<E> {
             }
             (Stage::Digest(session), Err(failed)) => {
                 match failed.kind {
-                    // Closed by the server: the next tick opens another, from the cursor on.
+                    // The server closed the session: the next tick opens another, from the cursor on.
                     Failure::NotFound => requests.set_session(None)?,
-                    // It never goes on, or another copy of this inbox goes on with it: the next tick closes it.
+                    // The session cannot continue, or another copy of this inbox uses it: the next tick closes it.
                     Failure::Final | Failure::Refused => {
                         requests.set_session(Some(&session.ended()))?;
                     }
@@ -263,10 +264,10 @@ impl<E: Display> Exchange<E> for Cut<E> {
             (_, Err(failed)) => Err(failed.error.into()),
             (Stage::Board, Ok(Answer::Board(board))) => self.seen(requests, board),
             (Stage::Opened(mut session), Ok(Answer::Session(id))) => {
-                let id = session_id(&id)?;
-                session.session_id = Some(id);
+                let session_id = session_id(&id)?;
+                session.session_id = Some(session_id);
                 requests.set_session(Some(&session))?;
-                Ok(self.cut(id, session))
+                Ok(self.cut(session_id, session))
             }
             (Stage::Digest(session), Ok(Answer::Cut { digest, log_hash })) => {
                 self.stage = Stage::Length(session, CutOff { digest, log_hash });
@@ -278,7 +279,7 @@ impl<E: Display> Exchange<E> for Cut<E> {
                 Ok(Step::Call(Call::Limits))
             }
             (Stage::Limits(session, range, cut), Ok(Answer::Limits(limits))) => {
-                self.keep(requests, (session, range, &cut), &limits)
+                self.keep(requests, session, range, &cut, &limits)
             }
             (Stage::Opened(_), Ok(_)) => Err(unexpected("OpenSession").into()),
             (Stage::Digest(_), Ok(_)) => Err(unexpected("CutSession").into()),

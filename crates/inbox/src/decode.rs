@@ -1,4 +1,4 @@
-//! What a digest holds, with the recipient's secret. Without a connection, and without records.
+//! Decodes digests with the recipient's secret, without a connection and without records.
 
 use crate::job::Job;
 use crate::kept::Failure;
@@ -9,43 +9,43 @@ use omr_protocol::{ParamSet, Response, Sealing, Stride};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The secrets that decoding needs. A reader has no connection, so it cannot reveal what it
-/// decodes.
+/// The secrets for decoding. A reader has no connection, so it cannot reveal the content of a digest.
 pub struct Reader {
     set: ParamSet,
     secret: SecretKey,
     board_id: [u8; 16],
-    /// How letters to her are sealed, see [`check_sealing`].
+    /// The agreed sealing of letters, see [`check_sealing`].
     sealing: Option<Sealing>,
-    /// What is prepared of the secret, and of the last digest's place.
+    /// Precomputed values of the secret, and of the last digest's place.
     decoder: Decoder,
     letters: Mutex<Option<(Place, Arc<letter::Reader>)>>,
-    /// Places of digests without a message whose time was not taken yet, if that is done later.
+    /// The number of places of digests without a message whose time has not been spent yet, if that is done later.
     owed: Option<AtomicUsize>,
 }
 
-/// What a digest holds.
+/// The content of a digest.
 #[derive(Default)]
 pub(crate) struct Decoded {
     pub(crate) found: Vec<Found>,
-    /// The messages of parts that decoded, and the places of hers, honestly made or not.
+    /// The messages of parts that decoded, and the places of the recipient's messages, honestly made or not.
     pub(crate) read: Vec<(Stride, Vec<u64>)>,
-    /// The parts that did not.
+    /// The parts that did not decode.
     pub(crate) failed: Vec<Failure>,
 }
 
 /// A payload that was found.
 pub(crate) struct Found {
     pub(crate) index: u64,
-    /// Hash of the payload as it stands on the board.
+    /// The hash of the payload as it is on the board.
     pub(crate) hash: [u8; 32],
-    /// Whether it is sealed: sealing is random, so equal payloads are copies; without it, two people may write the same.
+    /// Whether it is sealed: sealing is random, so equal sealed payloads are copies; two people may write the same
+    /// unsealed one.
     pub(crate) sealed: bool,
     pub(crate) piece: Result<Piece, String>,
 }
 
 impl Reader {
-    /// Her secret, for digests of a board whose letters are sealed as agreed.
+    /// Returns a reader with the recipient's secret, for digests of a board whose letters are sealed as agreed.
     #[must_use]
     pub fn new(
         set: ParamSet,
@@ -64,8 +64,8 @@ impl Reader {
         }
     }
 
-    /// The same with letters sooner: the time of places without a message is taken by [`Self::settle`], which must
-    /// follow before anything that others see.
+    /// Returns a reader that returns letters sooner: the time of places without a message is spent later by
+    /// [`Self::settle`], which must be called before anything that others can see.
     #[must_use]
     pub fn owing(self) -> Self {
         Self {
@@ -74,18 +74,18 @@ impl Reader {
         }
     }
 
-    /// Takes the time of at most so many places that are owed; how many are left.
+    /// Spends the time of at most `most` of the places that are left. Returns the number of places that are still left.
     pub fn settle(&self, most: usize) -> usize {
         let Some(owed) = &self.owed else { return 0 };
         let places = owed.load(Ordering::Relaxed).min(most);
-        let letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, letters)) = letters.as_ref() {
+        let last = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, letters)) = last.as_ref() {
             letters.pad(places);
         }
         owed.fetch_sub(places, Ordering::Relaxed) - places
     }
 
-    /// What a digest holds, opened. The parts of a hybrid one stand for themselves.
+    /// Returns the opened content of a digest. Each part of a hybrid digest is handled separately.
     pub(crate) fn decode(&self, job: &Job, digest: &[u8]) -> Decoded {
         let of = job.stride();
         let response = match Response::from_bytes(&self.set, digest) {
@@ -98,7 +98,7 @@ impl Reader {
         let Some(payload_bytes) = request.payload_bytes.filter(|_| asked) else {
             return Decoded::damaged(of, "the digest answers another request".into());
         };
-        // The header is the server's word: were it believed, nothing would have to be sealed, and anybody's clue taken.
+        // The header is the server's statement: without this check it could pass off unsealed messages as letters.
         if let Err(error) = check_sealing(self.sealing, response.sealing()) {
             return Decoded::damaged(of, error.to_string());
         }
@@ -134,7 +134,7 @@ impl Reader {
         decoded
     }
 
-    /// What opens letters of a place.
+    /// Returns the reader of letters of a place.
     fn letters(&self, place: &Place) -> Arc<letter::Reader> {
         let mut kept = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
         match kept.as_ref() {
@@ -147,7 +147,7 @@ impl Reader {
         }
     }
 
-    /// The payloads of a digest's messages, opened.
+    /// Opens the payloads of a digest's messages.
     fn opened(
         &self,
         of: &Stride,
@@ -188,7 +188,7 @@ impl Decoded {
     }
 }
 
-/// The digests of a response.
+/// Returns the digests of a response.
 fn parts(response: Response) -> Vec<Response> {
     match response {
         Response::Hybrid(bulk, rest) => vec![Response::Sophomr(bulk), Response::Instantomr(rest)],

@@ -1,4 +1,4 @@
-//! Exchanges with a server: which call comes next. Whoever makes the calls decides nothing.
+//! Exchanges with a server: they determine each next call. The program that makes the calls decides nothing.
 
 use crate::call::{Answer, Call, Failed};
 use crate::storage::Storage;
@@ -6,33 +6,33 @@ use crate::{InboxError, Requests, Spares};
 use std::fmt::Display;
 use std::ops::Range;
 
-/// What to do now.
+/// The next step of an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step<T> {
-    /// Make this call, once everything that was written is kept, and give its answer to the exchange.
+    /// Make this call once all earlier changes are kept, and pass the answer to the exchange.
     Call(Call),
-    /// Nothing: this came of it.
+    /// The exchange is over, with this result.
     Done(T),
 }
 
-/// Calls of a server, one after another. One that breaks off is begun anew: its state is in the inbox.
+/// A sequence of calls of a server. An exchange that was interrupted is simply started again: the inbox has its state.
 ///
-/// `E` is the caller's own error of a call.
+/// `E` is the caller's error of a call.
 pub trait Exchange<E: Display> {
-    /// What comes of it.
+    /// The result of the exchange.
     type Done;
 
-    /// The first step.
+    /// Returns the first step.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     fn begin<S: Storage>(
         &mut self,
         requests: Requests<'_, S>,
     ) -> Result<Step<Self::Done>, S::Error>;
 
-    /// The step after a call.
+    /// Returns the step after a call.
     ///
-    /// Errors: those of the exchange; the call's, where nothing can go on; the storage's.
+    /// Errors: those of the exchange and of the storage; the call's error, where the exchange cannot continue.
     fn answer<S>(
         &mut self,
         requests: Requests<'_, S>,
@@ -43,23 +43,23 @@ pub trait Exchange<E: Display> {
         S::Error: From<E>;
 }
 
-/// What a fetch came to, as far as the network half knows.
+/// The result of a fetch, as far as the network half knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collected {
-    /// Ranges that the server will never serve as they were asked for, with its words. They are kept.
+    /// Ranges that the server refused for good, with the server's reason. They are kept.
     pub refused: Vec<(Range<u64>, String)>,
-    /// Spare requests.
+    /// Whether spare requests are made.
     pub spares: Spares,
-    /// The bound of its requests: the identity's, or less where the server allows less.
+    /// The bound of all requests: that of the identity, or less where the server allows less.
     pub bound: u32,
-    /// Ranges that expired before they were fetched: nothing of them comes any more. They are kept.
+    /// Ranges that expired before they were fetched: none of their messages can come any more. They are kept.
     pub missed: Vec<Range<u64>>,
-    /// For an identity that takes whole batches: why the server works them when they are asked for, if it does not when
-    /// they fill.
+    /// For an identity that takes whole batches: an error with the reason if the server computes them when they are
+    /// requested, and not as soon as they are full.
     pub ordered: Result<(), String>,
 }
 
-/// What is wrong with an answer that does not belong to the call that was made.
+/// Returns the error for an answer that does not belong to the call that was made.
 pub(crate) fn unexpected(call: &'static str) -> InboxError {
     InboxError::answer(call, "its own answer", "another")
 }

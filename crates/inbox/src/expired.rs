@@ -1,6 +1,6 @@
-//! Messages that the board keeps no more: what was missed is noted, and requests begin behind them.
+//! Messages that the board no longer keeps: missed ranges are recorded, and requests begin after them.
 //!
-//! Requests change with the board's first message alone, which everybody knows.
+//! Requests depend on the board's first message alone, which is public.
 
 use crate::job::Job;
 use crate::kept;
@@ -10,8 +10,8 @@ use crate::table::{JOBS, Number};
 use omr_protocol::Stride;
 use std::ops::Range;
 
-/// Notes that the board begins at `first`: moves the cursor and open requests there, and keeps the ranges that were not
-/// fetched in time, which it gives.
+/// Records that the board begins at `first`: moves the cursor and open requests there, and keeps the ranges that were
+/// not fetched in time. Returns these ranges.
 pub(crate) fn begin_at<T: Edit>(
     tx: &mut T,
     first: u64,
@@ -48,7 +48,7 @@ pub(crate) fn begin_at<T: Edit>(
     Ok(missed)
 }
 
-/// Requests without an answer that ask for messages before `first`.
+/// Returns requests without an answer that cover messages before `first`.
 fn begun_before<T: Look>(tx: &T, first: u64) -> Result<Vec<(u64, Job)>, T::Error> {
     let mut jobs = JOBS.all(tx)?;
     jobs.retain(|(_, job)| !job.fetched && job.start < first);

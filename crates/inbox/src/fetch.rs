@@ -1,4 +1,4 @@
-//! A fetch: requests for everything since the last one.
+//! A fetch: requests for all messages since the last one.
 
 use crate::call::{Answer, Board, Call, Failed, Failure, Limits};
 use crate::exchange::{Collected, Exchange, Step, unexpected};
@@ -8,11 +8,10 @@ use crate::storage::Storage;
 use crate::{Recipient, Requests};
 use std::fmt::Display;
 
-/// Compares the board with what was seen of it (see [`crate::Fork`]), asks for digests of all messages from the cursor to
-/// the board's length, for the spare digest whose turn it is, and
-/// for whatever is open from before, and keeps them undecoded. Bound, scheme and spare requests are the recipient's,
-/// ranges follow from the board's lengths: what the server sees does not depend on what any digest held. Nothing is
-/// acknowledged.
+/// Compares the board with its earlier states (see [`crate::Fork`]), requests digests of all messages from the cursor
+/// to the board's length, the spare digest whose turn it is, and the digests that are still open from before, and keeps
+/// them undecoded. Bound, scheme and spare requests are those of the recipient, ranges follow from the board's lengths:
+/// nothing that the server sees depends on the content of a digest. Nothing is acknowledged.
 ///
 /// A request that the server refuses for good, or gave up, does not hold up the others.
 pub struct Fetch<E> {
@@ -29,14 +28,14 @@ enum Stage<E> {
 }
 
 impl<E: Display> Fetch<E> {
-    /// A fetch of a recipient's.
+    /// Returns a fetch of a recipient.
     #[must_use]
     pub fn new(recipient: Recipient) -> Self {
         let stage = Stage::Board;
         Self { recipient, stage }
     }
 
-    /// Notes all requests, once everything is known that they follow from.
+    /// Records all requests, once everything on which they depend is known.
     fn plan<S>(
         &mut self,
         requests: Requests<'_, S>,
@@ -84,7 +83,9 @@ impl<E: Display> Fetch<E> {
     }
 }
 
-/// Whether an order is placed; else why not. An error: the call's.
+/// Returns whether an order was placed, with the reason if it was not; `None` if the answer is that of another call.
+///
+/// Errors: those of the call.
 fn ordered<E: Display>(
     batches: Batches,
     answer: Result<Answer, Failed<E>>,
@@ -127,8 +128,7 @@ impl<E: Display> Exchange<E> for Fetch<E> {
     {
         match (std::mem::replace(&mut self.stage, Stage::Over), answer) {
             (Stage::Order(batches, collected), answer) => {
-                let ordered = ordered(batches, answer)?;
-                let ordered = ordered.ok_or_else(|| unexpected("CreateOrder"))?;
+                let ordered = ordered(batches, answer)?.ok_or_else(|| unexpected("CreateOrder"))?;
                 self.collect(
                     requests,
                     Collected {

@@ -1,12 +1,12 @@
-//! The histories of a board: a server that was restored from a backup, or that shows different boards to different
-//! people, is found by the running hash of the board's log.
+//! The histories of a board. The running hash of the board's log shows that a server was restored from a backup, or
+//! shows different boards to different people.
 //!
-//! An inbox keeps marks: lengths of the board, each with the running hash of the log there (`docs/wire.md`, section 11).
-//! Every fetch asks for the hashes at the lengths of all marks. The messages up to the greatest mark that agrees are the
-//! same ones; where a mark behind it does not agree, the fetch goes back to it, so that what is on the board now is asked
-//! for, and the inbox remembers the fork.
+//! An inbox keeps marks: lengths of the board, each with the running hash of the log there (`docs/wire.md`, section
+//! 11). Every fetch requests the hashes at the lengths of all marks. The messages up to the greatest mark that agrees
+//! have not changed; where a later mark does not agree, the fetch goes back to the one that agrees, so that the
+//! messages that are now on the board are requested, and the inbox remembers the fork.
 //!
-//! The lengths follow from those that the board had at earlier fetches: they do not depend on what digests contained.
+//! The lengths follow from those that the board had at earlier fetches: they do not depend on the content of digests.
 
 use crate::call::Board;
 use crate::canary;
@@ -31,7 +31,7 @@ const FIRST_STEPS: u64 = 4;
 /// A change of a board's history that a fetch found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fork {
-    /// The fetch went back to this length: the messages before it are those that were seen earlier.
+    /// The fetch went back to this length: the messages before it are the ones seen earlier.
     pub common: u64,
     /// The greatest length at which the board had been seen.
     pub seen: u64,
@@ -41,7 +41,7 @@ pub struct Fork {
     /// a length that the board has.
     pub differs: bool,
     /// Whether [`Inbox::new_forks`] returned it.
-    told: bool,
+    reported: bool,
 }
 
 impl Display for Fork {
@@ -82,53 +82,52 @@ pub struct Mark {
 }
 
 impl<S: Storage> Inbox<S> {
-    /// The marks, shortest length first: what two inboxes of one board compare.
+    /// Returns the marks, shortest length first: two inboxes of one board compare them.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     pub fn marks(&self) -> Result<Vec<Mark>, S::Error> {
         let all = self.store.read(|tx| HEADS.all(tx))?.into_iter();
         Ok(all.map(|(length, hash)| Mark { length, hash }).collect())
     }
 
-    /// All forks that fetches found, oldest first.
+    /// Returns all forks that fetches found, oldest first.
     ///
-    /// Errors: the storage's; `Record`.
+    /// Errors: those of the storage; `Record`.
     pub fn forks(&self) -> Result<Vec<Fork>, S::Error> {
         let all = self.store.read(|tx| FORKS.all(tx))?;
         Ok(all.into_iter().map(|(_, fork)| fork).collect())
     }
 
-    /// The forks that this function did not return before.
+    /// Returns the forks that this function did not return before.
     ///
-    /// Errors: the storage's; `Record`.
+    /// Errors: those of the storage; `Record`.
     pub fn new_forks(&self) -> Result<Vec<Fork>, S::Error> {
-        let untold = |forks: Vec<(u64, Fork)>| forks.into_iter().filter(|(_, fork)| !fork.told);
-        if untold(self.store.read(|tx| FORKS.all(tx))?)
-            .next()
-            .is_none()
-        {
+        let known = self.store.read(|tx| FORKS.all(tx))?;
+        if known.iter().all(|(_, fork)| fork.reported) {
             return Ok(Vec::new());
         }
         self.store.write(|tx| {
             let mut new = Vec::new();
-            for (number, fork) in untold(FORKS.all(tx)?) {
-                let told = Fork {
-                    told: true,
-                    ..fork.clone()
-                };
-                FORKS.put(tx, &number, &told)?;
-                new.push(fork);
+            for (number, fork) in FORKS.all(tx)? {
+                if !fork.reported {
+                    let reported = Fork {
+                        reported: true,
+                        ..fork.clone()
+                    };
+                    FORKS.put(tx, &number, &reported)?;
+                    new.push(fork);
+                }
             }
             Ok(new)
         })
     }
 }
 
-/// The lengths at which a fetch asks for running hashes.
+/// Returns the lengths at which a fetch requests running hashes.
 pub(crate) fn lengths<T: Look>(tx: &T) -> Result<Vec<u64>, T::Error> {
     let mut lengths: Vec<u64> = HEADS.all(tx)?.into_iter().map(|(at, _)| at).collect();
     if lengths.len() < 2 {
-        // Nothing was fetched yet. Marks before the first message that is asked for tell later where a fork is.
+        // Before the first fetch: marks before the first requested message show later where a fork is.
         let cursor = Number::Cursor.get(tx)?;
         lengths.extend([0, cursor]);
         let mut step = 1u64;
@@ -142,12 +141,12 @@ pub(crate) fn lengths<T: Look>(tx: &T) -> Result<Vec<u64>, T::Error> {
     Ok(lengths)
 }
 
-/// Compares the marks with what a server shows, goes back to the last one that agrees where one does not, and marks the
-/// board's length. To be called with the answer to a request for [`lengths`].
+/// Compares the marks with the hashes that a server shows, goes back to the last mark that agrees where one does not,
+/// and marks the board's length. `board` is the answer to a request with [`lengths`].
 pub(crate) fn meet<T: Edit>(tx: &mut T, board: &Board) -> Result<(), T::Error> {
     let (first, end) = (board.messages.start, board.messages.end);
     let marks = HEADS.all(tx)?;
-    // Nobody can show the hashes before the first message that is kept.
+    // No server can show the hashes before the first message that is kept.
     let shown = marks.iter().filter(|(length, _)| *length >= first);
     let mut common = first;
     let mut forked = None;
@@ -155,7 +154,8 @@ pub(crate) fn meet<T: Edit>(tx: &mut T, board: &Board) -> Result<(), T::Error> {
         let now = board.hash_at(*length);
         if now != Some(*hash) {
             forked = Some(*length > end || now.is_some());
-            // It may lie at the first message, where going back keeps it, and would be found again at every fetch.
+            // This mark may lie at the first message, where going back keeps it, and would be found again at every
+            // fetch.
             HEADS.remove(tx, length)?;
             break;
         }
@@ -164,7 +164,7 @@ pub(crate) fn meet<T: Edit>(tx: &mut T, board: &Board) -> Result<(), T::Error> {
     let seen = marks.last().map_or(0, |(length, _)| *length);
     let cursor = Number::Cursor.get(tx)?;
     if forked.is_none() && cursor > end {
-        // Without a mark: nothing is known of the messages before the cursor.
+        // Without such a mark nothing is known of the messages before the cursor.
         common = first;
         forked = Some(true);
     }
@@ -176,12 +176,12 @@ pub(crate) fn meet<T: Edit>(tx: &mut T, board: &Board) -> Result<(), T::Error> {
             seen: seen.max(cursor),
             messages: end,
             differs,
-            told: false,
+            reported: false,
         };
         let number = FORKS.next_number(tx)?;
         FORKS.put(tx, &number, &fork)?;
     }
-    // A restore may have brought messages back that had expired.
+    // A restore may have brought expired messages back.
     Number::First.set(tx, first)?;
     for (length, hash) in &board.log.hashes {
         HEADS.put(tx, length, hash)?;
@@ -190,19 +190,19 @@ pub(crate) fn meet<T: Edit>(tx: &mut T, board: &Board) -> Result<(), T::Error> {
     thin(tx)
 }
 
-/// Marks the end of a digest with the hash that the server named for it.
+/// Marks the end of a digest with the running hash that the server stated for it.
 pub(crate) fn mark<T: Edit>(tx: &mut T, length: u64, hash: &Hash) -> Result<(), T::Error> {
     HEADS.put(tx, &length, hash)?;
     thin(tx)
 }
 
-/// Drops marks until few enough are left. They lie the closer the nearer they are to the last one: a fork that is found
-/// costs few messages, and old ones are found all the same.
+/// Removes marks until at most [`MARKS_KEPT`] are left. They are closer together near the last one: a new fork then
+/// costs few messages, and old forks are still found.
 fn thin<T: Edit>(tx: &mut T) -> Result<(), T::Error> {
     let mut lengths: Vec<u64> = HEADS.all(tx)?.into_iter().map(|(at, _)| at).collect();
     while lengths.len() > MARKS_KEPT {
         let end = lengths[lengths.len() - 1];
-        // The gap that a mark leaves, beside its distance from the end.
+        // The gap that removing a mark leaves, relative to its distance from the end.
         let gap = |at: &usize| {
             let gap = (lengths[at + 1] - lengths[at - 1]) as f64;
             gap / (end - lengths[*at]) as f64
@@ -215,7 +215,7 @@ fn thin<T: Edit>(tx: &mut T) -> Result<(), T::Error> {
     Ok(())
 }
 
-/// Has everything from message `common` on asked for again, and takes back what was noted of it. Letters that came stay.
+/// Has all messages from `common` on requested again, and removes the notes about them. Received letters stay.
 fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> {
     for number in [Number::Cursor, Number::Length] {
         let at = number.get(tx)?;
@@ -240,25 +240,28 @@ fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> {
     Ok(())
 }
 
-/// A request beyond a fork. Where its digest is here, its letters are taken in, but it counts for the messages before the
-/// fork alone; where it is not, it asks for those.
+/// Shortens a request that covers messages beyond a fork. If its digest was received, its letters are taken in, but
+/// only its messages before the fork count as covered; if not, it requests only those.
 fn cut_short<T: Edit>(tx: &mut T, at: u64, job: Job, common: u64) -> Result<(), T::Error> {
     if job.fetched {
         let fork = Some(job.fork.unwrap_or(common).min(common));
         return JOBS.put(tx, &at, &Job { fork, ..job });
     }
     JOBS.remove(tx, &at)?;
-    let rest = before(&job.stride(), common);
-    rest.map_or(Ok(()), |rest| add(tx, &job.rest(rest)).map(drop))
+    if let Some(rest) = before(&job.stride(), common) {
+        add(tx, &job.rest(rest))?;
+    }
+    Ok(())
 }
 
-/// The messages of a stride before one.
+/// Returns the messages of a stride before `end`.
 pub(crate) fn before(of: &Stride, end: u64) -> Option<Stride> {
     let range = of.start..of.end.min(end);
     (!range.is_empty()).then(|| Stride::new(range, of.step()))
 }
 
-/// Whether a digest is made of the history that a mark at its end is of. True where either is not known.
+/// Returns whether a digest with this running hash at `end` has the history of the mark there; true where one of them
+/// is unknown.
 pub(crate) fn agrees<T: Look>(tx: &T, end: u64, hash: Option<&Hash>) -> Result<bool, T::Error> {
     let mark = HEADS.get(tx, &end)?;
     Ok(mark
@@ -267,7 +270,7 @@ pub(crate) fn agrees<T: Look>(tx: &T, end: u64, hash: Option<&Hash>) -> Result<b
         .is_none_or(|(mark, hash)| mark == hash))
 }
 
-/// What an inbox reports of a digest that is made of another history than the board it was asked for on.
+/// Returns the error for a digest that has another history than the board for which it was requested.
 pub(crate) fn other_history(call: &'static str, end: u64) -> InboxError {
     let expected = format!("a digest of the board as it was described, up to message {end}");
     InboxError::answer(call, expected, "one of another history of the board")

@@ -1,19 +1,19 @@
-//! A recipient's messages and the state of her requests, over any storage.
+//! A recipient's messages and the state of the requests, over any storage.
 
 use crate::Requests;
 use crate::history::Mark;
 use crate::storage::Storage;
 use crate::table::{HEADS, Number};
 
-/// A recipient's messages and the state of her requests. Every step is one transaction of its storage.
+/// A recipient's messages and the state of the requests. Every step is one transaction of the storage.
 pub struct Inbox<S> {
     pub(crate) store: S,
 }
 
 impl<S: Storage> Inbox<S> {
-    /// An inbox of what is kept; an empty one where nothing is.
+    /// Opens the inbox whose records are in `store`; it is empty where there are no records.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     pub fn open(store: S) -> Result<Self, S::Error> {
         store.write(|tx| match Number::Length.known(tx)? {
             Some(_) => Ok(()),
@@ -25,21 +25,22 @@ impl<S: Storage> Inbox<S> {
         Ok(Self { store })
     }
 
-    /// Where its records are kept.
+    /// Returns the storage of the records.
     pub fn store(&self) -> &S {
         &self.store
     }
 
-    /// What the network half of a fetch may see.
+    /// Returns the view of this inbox that the network half of a fetch may have.
     #[must_use]
     pub fn requests(&self) -> Requests<'_, S> {
         Requests::new(&self.store)
     }
 
-    /// Messages before `index` are not asked for: those of before the keys were made. `mark` is a length of the board at
-    /// that time with the running hash of its log, where both are known. Has no effect once a length was marked.
+    /// Excludes the messages before `index`, which were posted before the keys were made, from all requests. `mark` is
+    /// a length of the board at that time with the running hash of its log, where both are known. Has no effect once a
+    /// length was marked.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     pub fn begin_at(&self, index: u64, mark: Option<&Mark>) -> Result<(), S::Error> {
         self.store.write(|tx| {
             if HEADS.first(tx)?.is_some() {

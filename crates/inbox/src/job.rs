@@ -6,35 +6,35 @@ use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// A request for a digest: kept before the server hears of it, so that a killed fetch asks again under the same id.
+/// A request for a digest. It is kept before the server sees it, so that an interrupted fetch repeats it with its id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) request_id: [u8; 16],
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// Every so many-th message; 0 for all.
+    /// It covers every `step`-th message; 0 for all.
     #[serde(default)]
     pub(crate) step: u64,
     pub(crate) bound: u32,
-    /// Whether its digest is here.
+    /// Whether its digest was received.
     pub(crate) fetched: bool,
-    /// The kept range that it asks for again, by number.
+    /// The number of the kept range that it requests again.
     pub(crate) again: Option<u64>,
-    /// Whether it is a spare one: its messages were or are asked for by others.
+    /// Whether it is a spare request: other requests cover its messages too.
     #[serde(default)]
     pub(crate) spare: bool,
-    /// The fetch that made it.
+    /// The number of the fetch that made it.
     #[serde(default)]
     pub(crate) turn: Option<u64>,
-    /// How often the server gave it up.
+    /// The number of times that the server gave it up.
     #[serde(default)]
     pub(crate) failures: u32,
-    /// From here on its messages are of a history of the board that the server shows no more.
+    /// The first of its messages that belongs to a history of the board that the server no longer shows.
     pub(crate) fork: Option<u64>,
 }
 
 impl Job {
-    /// Asks for messages, under a fresh id.
+    /// Returns a request for messages, with a fresh id.
     pub(crate) fn new(of: Stride, bound: u32) -> Self {
         Self {
             request_id: random_id(),
@@ -51,7 +51,7 @@ impl Job {
         }
     }
 
-    /// A request of the same kind for a part of its messages, under a fresh id.
+    /// Returns a request of this kind for some of its messages, with a fresh id.
     pub(crate) fn rest(&self, of: Stride) -> Self {
         Self {
             again: self.again,
@@ -61,35 +61,36 @@ impl Job {
         }
     }
 
-    /// The messages that the request covers.
+    /// Returns the messages that the request covers.
     pub(crate) fn stride(&self) -> Stride {
         Stride::new(self.start..self.end, self.step)
     }
 }
 
-/// An id that nobody guesses and nobody else has.
+/// Returns a fresh id that nobody can guess.
 pub(crate) fn random_id() -> [u8; 16] {
     let mut id = [0; 16];
     os_rng().fill_bytes(&mut id);
     id
 }
 
-/// Fetches that take whole batches alone, as an order has them made.
+/// The order of an identity that fetches only whole batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Batches {
-    /// Messages of a batch.
+    /// The number of messages of a batch.
     pub(crate) messages: u64,
     /// The order's request id.
     pub(crate) order: [u8; 16],
 }
 
 impl Batches {
-    /// The messages of a board that fetches take.
+    /// Returns the length of the whole batches of a board of `board` messages.
     pub(crate) fn whole(self, board: u64) -> u64 {
         board / self.messages * self.messages
     }
 
-    /// Requests for messages: those of one batch each, whole ones under the id that the order has them made under.
+    /// Returns requests for messages, one for each batch; a whole batch is requested with the id that the order has for
+    /// it.
     fn pieces(self, of: Range<u64>, bound: u32) -> Vec<Job> {
         let mut jobs = Vec::new();
         let mut start = of.start;
@@ -110,16 +111,16 @@ impl Batches {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Form {
     pub(crate) bound: u32,
-    /// Most messages of a digest.
+    /// The highest number of messages of a digest.
     pub(crate) most: u64,
-    /// Levels of spare requests.
+    /// The number of levels of spare requests.
     pub(crate) levels: u8,
-    /// Whether it takes whole batches alone.
+    /// The order, if only whole batches are fetched.
     pub(crate) batches: Option<Batches>,
 }
 
 impl Form {
-    /// Requests for messages.
+    /// Returns requests for messages.
     pub(crate) fn pieces(&self, of: Range<u64>) -> Vec<Job> {
         match self.batches {
             Some(batches) => batches.pieces(of, self.bound),
@@ -136,22 +137,22 @@ impl Form {
 pub(crate) struct Session {
     pub(crate) request_id: [u8; 16],
     pub(crate) start: u64,
-    /// The first message that no digest here covers.
+    /// The first message that no received digest covers.
     pub(crate) next: u64,
-    /// The server's name for it, once it is open.
+    /// The server's id of the session, once it is open.
     pub(crate) session_id: Option<[u8; 16]>,
-    /// Digests that are here.
+    /// The number of received digests.
     pub(crate) cuts: u64,
-    /// Most messages of a digest; 0: as many as come.
+    /// The highest number of messages of a digest; 0 for no limit.
     #[serde(default)]
     pub(crate) room: u32,
-    /// The id of the board's history when it was opened. None: it took messages of a history that the server shows no
-    /// more.
+    /// The id of the board's history when the session was opened. `None` if it covered messages of a history that the
+    /// server no longer shows.
     pub(crate) history: Option<[u8; 16]>,
 }
 
 impl Session {
-    /// One from message `start` on that the server has not heard of.
+    /// Returns a session from message `start` on that the server has not seen.
     pub(crate) fn new(start: u64, room: u32, history: Option<[u8; 16]>) -> Self {
         Self {
             request_id: random_id(),
@@ -164,7 +165,8 @@ impl Session {
         }
     }
 
-    /// A session that never goes on: the next tick closes it, and opens another one from the cursor on.
+    /// Returns this session as one that cannot continue: the next tick closes it, and opens another one from the cursor
+    /// on.
     pub(crate) fn ended(self) -> Self {
         Self {
             history: None,

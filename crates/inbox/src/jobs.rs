@@ -9,26 +9,27 @@ use crate::{Recipient, Requests};
 use std::collections::VecDeque;
 use std::fmt::Display;
 
-/// Where the first of the open requests stands.
+/// The state of the first open request.
 enum At<E> {
     Create,
     Watch(Vec<u8>),
     Fetch,
-    /// It failed in this way, after it was taken or before: whether it expired is asked for.
+    /// It failed in this way after or before it was accepted; the board is requested to see whether its messages
+    /// expired.
     Board(Failed<E>, bool),
 }
 
-/// The open requests, and what became of those before.
+/// The open requests, and the results of earlier ones.
 pub(crate) struct Jobs<E> {
     open: VecDeque<(u64, Job)>,
     at: At<E>,
     collected: Collected,
-    /// The first that failed: it holds up no other.
+    /// The first failure: it holds up no other request.
     failed: Option<E>,
 }
 
 impl<E: Display> Jobs<E> {
-    /// All that are open now, after what `collected` says.
+    /// Returns all requests that are open now. `collected` has the results so far.
     pub(crate) fn new<S: Storage>(
         requests: Requests<'_, S>,
         collected: Collected,
@@ -41,7 +42,7 @@ impl<E: Display> Jobs<E> {
         })
     }
 
-    /// The call for the first open request; once none is left, what came of them.
+    /// Returns the call for the first open request, or the results once no request is left.
     pub(crate) fn next(&mut self, recipient: &Recipient) -> Result<Step<Collected>, E> {
         self.at = At::Create;
         match (self.open.front(), self.failed.take()) {
@@ -71,8 +72,8 @@ impl<E: Display> Jobs<E> {
         match (at, answer) {
             (At::Create, Ok(Answer::Job { id, log_hash })) => {
                 if !requests.agrees(job, log_hash.as_ref())? {
-                    // Made before a backup was restored, or the board changed since it was described: the next fetch
-                    // compares it again, and asks under another id.
+                    // The request was made before a backup was restored, or the board changed since it was described:
+                    // the next fetch compares the board again, and uses another id.
                     requests.renew(*number)?;
                     return Err(history::other_history("CreateJob", job.end).into());
                 }
@@ -85,7 +86,7 @@ impl<E: Display> Jobs<E> {
             }
             (At::Fetch, Ok(Answer::Digest(digest))) => requests.keep(*number, &digest)?,
             (At::Board(failed, created), Ok(Answer::Board(board))) => {
-                // Expired since the board was asked for: the next fetch asks for what is left.
+                // The messages expired since the board was described: the next fetch requests those that are left.
                 if job.start >= board.messages.start {
                     self.fails(requests, failed, created)?;
                 }
@@ -108,7 +109,7 @@ impl<E: Display> Jobs<E> {
         Ok(self.next(recipient)?)
     }
 
-    /// Notes what a failure means for the first request. An error: the others would fare no better.
+    /// Records a failure of the first request. Returns an error where the other requests would fail in the same way.
     fn fails<S>(
         &mut self,
         requests: Requests<'_, S>,
@@ -131,11 +132,11 @@ impl<E: Display> Jobs<E> {
                 return Ok(());
             }
             Failure::JobFailed => requests.failed(*number)?,
-            // The same id would meet the same fate.
+            // A request with this id would fail again.
             Failure::JobCancelled | Failure::NotFound | Failure::Exists => {
                 requests.renew(*number)?;
             }
-            // The server, or the way to it.
+            // The server failed, or the connection to it.
             _ => return Err(failed.error.into()),
         }
         self.failed.get_or_insert(failed.error);

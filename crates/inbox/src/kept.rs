@@ -1,4 +1,4 @@
-//! Kept ranges: those whose digests gave no messages, and what of them came since.
+//! Kept ranges: ranges whose digests did not decode, with the messages of them that were received since.
 
 mod person;
 
@@ -12,62 +12,64 @@ use omr_protocol::Stride;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// A range whose digest gave no messages.
+/// A range whose digest did not decode.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
     /// First message.
     pub start: u64,
     /// The index after the last message.
     pub end: u64,
-    /// The bound that was asked for.
+    /// The bound of the request.
     pub bound: u32,
-    /// How many messages for her a group holds, where that is known: the digest overflowed. Else it was
+    /// The number of the recipient's messages in a group, where the digest overflowed. `None` if the digest was
     /// damaged, or the server refused to make it.
     pub overflowed: Option<u64>,
-    /// Whether that is the count of this range, neither more nor less.
+    /// Whether `overflowed` is the exact number for this range.
     #[serde(default)]
     pub exact: bool,
-    /// The decoder's words, or the server's.
+    /// The decoder's reason, or the server's.
     pub reason: String,
-    /// Whether it is asked for again and the answer is awaited.
+    /// Whether it was requested again and the answer has not come yet.
     pub asked_again: bool,
-    /// Messages for her in it that other digests held since.
+    /// The number of the recipient's messages in it that other digests contained since.
     #[serde(default)]
     pub read: u64,
-    /// Fetches whose spare requests will look at its messages once more.
+    /// The number of further fetches whose spare requests will cover its messages.
     #[serde(default)]
     pub fetches_left: u64,
-    /// Those of them with which the rest comes unless many other messages for her come meanwhile.
+    /// The number of these fetches after which all its messages are expected, unless many other messages for the
+    /// recipient arrive meanwhile.
     #[serde(default)]
     pub fetches_expected: u64,
-    /// Whether the board keeps none of its messages any more.
+    /// Whether all its messages have expired from the board.
     #[serde(default)]
     pub expired: bool,
 }
 
 impl Kept {
-    /// The range of messages.
+    /// Returns the range of messages.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
         self.start..self.end
     }
 
-    /// Whether more messages for her than the bound are in it, and the rest comes without a person's doing.
+    /// Returns whether it contains more messages for the recipient than the bound, and the rest comes without a
+    /// person's act.
     #[must_use]
     pub fn comes_by_itself(&self) -> bool {
         self.overflowed.is_some() && self.fetches_left > 0
     }
 }
 
-/// A kept range with what is known of it.
+/// A kept range with the state of its recovery.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Keeping {
     #[serde(flatten)]
     kept: Kept,
-    /// The fetch that asked for it.
+    /// The number of the fetch that requested it.
     #[serde(default)]
     turn: Option<u64>,
-    /// Start, end and step of what digests that came later covered.
+    /// Start, end and step of the messages that later digests covered.
     #[serde(default)]
     covered: Vec<[u64; 3]>,
 }
@@ -75,18 +77,18 @@ pub(crate) struct Keeping {
 /// A part of a digest that did not decode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// The messages.
+    /// The messages of this part.
     pub(crate) of: Stride,
-    /// How many are hers, if that is the reason.
+    /// The number of the recipient's messages, if it exceeded the bound.
     pub(crate) overflowed: Option<u64>,
-    /// Whether that is the count of all these messages.
+    /// Whether that is the number for all these messages.
     pub(crate) exact: bool,
-    /// The decoder's words.
+    /// The decoder's reason.
     pub(crate) reason: String,
 }
 
 impl Failure {
-    /// One that says nothing of how many are hers.
+    /// Returns a failure that does not show how many messages are the recipient's.
     pub(crate) fn damaged(of: Stride, reason: String) -> Self {
         Self {
             of,
@@ -97,7 +99,7 @@ impl Failure {
     }
 }
 
-/// What a spare digest held, as long as a range that it covers may be kept later.
+/// The content of a spare digest, stored as long as a range that it covers may be kept later.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Read {
     of: [u64; 3],
@@ -114,7 +116,7 @@ fn numbers(of: &Stride) -> [u64; 3] {
 }
 
 impl Keeping {
-    /// Whether nothing in it is left to be read.
+    /// Returns whether all its messages were received.
     fn is_read(&self) -> bool {
         let counted = self.kept.exact
             && self
@@ -124,7 +126,7 @@ impl Keeping {
         counted || self.is_covered()
     }
 
-    /// Whether digests that decoded covered every message.
+    /// Returns whether the digests that decoded covered every message.
     fn is_covered(&self) -> bool {
         let (start, end) = (self.kept.start, self.kept.end);
         let parts = self.covered.iter().map(|of| stride(*of));
@@ -147,8 +149,8 @@ impl Keeping {
     }
 }
 
-/// Keeps a range whose digest gave no messages; gives it, unless a spare digest or an earlier entry makes up
-/// for it.
+/// Keeps a range whose digest did not decode. Returns it, unless spare digests or an earlier entry have all its
+/// messages.
 pub(crate) fn keep<T: Edit>(
     tx: &mut T,
     at: u64,
@@ -179,9 +181,9 @@ pub(crate) fn keep<T: Edit>(
         turn: job.turn,
         covered: Vec::new(),
     };
-    // Two parts of one digest may be kept: the second under a number of its own.
+    // If two parts of one digest are kept, the second gets a number of its own.
     let place = if KEPT.has(tx, &at)? { fresh(tx)? } else { at };
-    // Spare digests that came before the range was known to be kept.
+    // Adds spare digests that came before the range was kept.
     for (_, Read { of, found, .. }) in SPARES.all(tx)? {
         add_read(tx, place, &mut keeping, &stride(of), &found)?;
     }
@@ -189,16 +191,16 @@ pub(crate) fn keep<T: Edit>(
     Ok((!keeping.is_read()).then_some(keeping.kept))
 }
 
-/// A digest that was asked for again and gave no messages either.
+/// Handles a digest that was requested again and did not decode either.
 fn answered_again<T: Edit>(tx: &mut T, number: u64, now: Kept) -> Result<Option<Kept>, T::Error> {
-    // Read meanwhile: nothing is missing.
+    // The range was read meanwhile: nothing is missing.
     let Some(mut keeping) = KEPT.get(tx, &number)? else {
         return Ok(None);
     };
     let Kept {
         start, end, read, ..
     } = keeping.kept;
-    // All of it that is still on the board.
+    // The request covered all of the range that is still on the board.
     let begins = start.max(Number::First.get(tx)?);
     if now.range() == (begins..end) {
         keeping.kept = Kept {
@@ -212,7 +214,7 @@ fn answered_again<T: Edit>(tx: &mut T, number: u64, now: Kept) -> Result<Option<
     Ok(Some(now))
 }
 
-/// Writes a kept range, or takes it out where nothing is left to be read.
+/// Writes a kept range, or removes it where all its messages were received.
 fn settle<T: Edit>(tx: &mut T, place: u64, keeping: &Keeping) -> Result<(), T::Error> {
     if keeping.is_read() {
         return forget(tx, place);
@@ -227,13 +229,13 @@ fn forget<T: Edit>(tx: &mut T, place: u64) -> Result<(), T::Error> {
     FOUND.clear(tx, (place, 0)..=(place, u64::MAX))
 }
 
-/// Whether a request for a kept range is open.
+/// Returns whether a request for a kept range is open.
 fn is_awaited<T: Look>(tx: &T, place: u64) -> Result<bool, T::Error> {
     let jobs = JOBS.all(tx)?;
     Ok(jobs.iter().any(|(_, job)| job.again == Some(place)))
 }
 
-/// Adds what a digest covered and held to a kept range.
+/// Adds the messages that a digest covered and contained to a kept range.
 fn add_read<T: Edit>(
     tx: &mut T,
     place: u64,
@@ -256,7 +258,7 @@ fn add_read<T: Edit>(
     Ok(())
 }
 
-/// Notes the messages that a digest covered, and the places of those that are hers.
+/// Records the messages that a digest covered, and the places of the recipient's messages.
 pub(crate) fn note_read<T: Edit>(
     tx: &mut T,
     at: u64,
@@ -280,7 +282,7 @@ pub(crate) fn note_read<T: Edit>(
     SPARES.put(tx, &at, &Read { of, turn, found })
 }
 
-/// Takes back what is known of messages from `common` on, where the board has another history now.
+/// Removes the notes about messages from `common` on, where the board now has another history.
 pub(crate) fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> {
     for (number, mut read) in SPARES.all(tx)? {
         match before(&stride(read.of), common) {
@@ -299,7 +301,7 @@ pub(crate) fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> 
         }
         if keeping.kept.end > common {
             keeping.kept.end = common;
-            // What it counted is partly of the other history.
+            // This number partly counted messages that the board no longer has.
             keeping.kept.exact = false;
             FOUND.clear(tx, (place, common)..=(place, u64::MAX))?;
             let found = FOUND.range(tx, (place, 0)..=(place, u64::MAX))?;
@@ -310,20 +312,20 @@ pub(crate) fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> 
     Ok(())
 }
 
-/// A request for a kept range is made no more: the range is kept as it was.
+/// Marks a kept range as no longer requested.
 pub(crate) fn given_up<T: Edit>(tx: &mut T, place: u64) -> Result<(), T::Error> {
     let known = KEPT.get(tx, &place)?;
     known.map_or(Ok(()), |keeping| settle(tx, place, &keeping))
 }
 
-/// Keeps the range of a request that the server will never take.
+/// Keeps the range of a request that the server refused for good.
 pub(crate) fn refused<T: Edit>(
     tx: &mut T,
     at: u64,
     job: &Job,
     reason: &str,
 ) -> Result<(), T::Error> {
-    // What was asked for again is kept as it was.
+    // A range that was requested again stays as it was kept.
     if let Some(place) = job.again {
         return given_up(tx, place);
     }

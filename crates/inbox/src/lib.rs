@@ -1,10 +1,11 @@
-//! An inbox without input and output: which requests are made, when, and what came.
+//! An inbox without input and output: it decides which requests are made and when, and keeps the answers.
 //!
-//! The rules against reaction attacks (`SECURITY.md`) are here, once for all programs. An [`Exchange`] says which call of a server comes next; a shell around it makes the call and
-//! gives it the answer. It sees an inbox through [`Requests`], which cannot name a message. [`Inbox::take_in`] decodes
-//! what was collected, without a connection. So nothing that a server sees depends on what a digest held.
+//! The rules against reaction attacks (`SECURITY.md`) are here, once for all programs. An [`Exchange`] determines which
+//! call of a server comes next; the program around it makes the call and passes the answer back. An exchange sees an
+//! inbox through [`Requests`], which cannot name a message. [`Inbox::take_in`] decodes the collected digests without a
+//! connection. So nothing that a server sees depends on the content of a digest.
 //!
-//! All that lasts is records in a [`Storage`], a database or [`Memory`]. Time is an input.
+//! Everything that lasts is a record in a [`Storage`]: a database or [`Memory`]. Time is an input.
 //!
 //! ```
 //! use omr_inbox::{Exchange, Fetch, Inbox, InboxError, Memory, Recipient, Step};
@@ -17,7 +18,7 @@
 //! let mut fetch = Fetch::<InboxError>::new(recipient);
 //! let mut step = fetch.begin(inbox.requests())?;
 //! while let Step::Call(call) = step {
-//!     // Before the server hears of it.
+//!     // Changes are kept before the server sees the call.
 //!     kept(inbox.store().take_changes());
 //!     step = fetch.answer(inbox.requests(), perform(call))?;
 //! }

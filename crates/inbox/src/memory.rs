@@ -1,4 +1,4 @@
-//! Records in memory, and what changed of them: for storages that cannot be waited for, such as a browser's.
+//! Records in memory, with a list of changes: for storages that only work asynchronously, such as a browser's.
 
 use crate::InboxError;
 use crate::storage::{Edit, Entry, Look, Storage, Table};
@@ -8,22 +8,22 @@ use std::marker::PhantomData;
 use std::ops::{Bound, RangeInclusive};
 
 type Place = (Table, Vec<u8>);
-/// All tables, those without records too.
+/// All tables, including those without records.
 type Records = BTreeMap<Table, BTreeMap<Vec<u8>, Vec<u8>>>;
 
 /// A record that changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Its table.
+    /// The record's table.
     pub table: Table,
-    /// Its key.
+    /// The record's key.
     pub key: Vec<u8>,
-    /// What stands there now; `None`: nothing any more.
+    /// The record's new value; `None` if it was removed.
     pub value: Option<Vec<u8>>,
 }
 
-/// All records in memory. What changed is to be kept, in one transaction, before anybody hears of it: before the next
-/// call is made, and before letters are shown.
+/// All records in memory. The program keeps the changes, in one transaction, before their effects are visible: before
+/// the next call is made, and before letters are shown.
 ///
 /// ```
 /// use omr_inbox::{Inbox, InboxError, Memory};
@@ -53,13 +53,13 @@ impl<E> Default for Memory<E> {
 }
 
 impl<E> Memory<E> {
-    /// No records.
+    /// Returns a storage without records.
     #[must_use]
     pub fn new() -> Self {
         Self::restore([])
     }
 
-    /// Records as they were kept: table, key and value.
+    /// Returns a storage with records that were kept: table, key and value of each.
     pub fn restore(records: impl IntoIterator<Item = (Table, Vec<u8>, Vec<u8>)>) -> Self {
         let mut tables: Records = Table::ALL.map(|table| (table, BTreeMap::new())).into();
         for (table, key, value) in records {
@@ -72,7 +72,7 @@ impl<E> Memory<E> {
         }
     }
 
-    /// What changed since this was called last, every record once.
+    /// Returns the records that changed since the last call, each once.
     pub fn take_changes(&self) -> Vec<Change> {
         let records = self.records.borrow();
         let changed = self.changed.take().into_iter();
@@ -85,7 +85,7 @@ impl<E> Memory<E> {
     }
 }
 
-/// What reads of [`Memory`] see.
+/// The view of a read of [`Memory`].
 pub struct Glance<'a, E> {
     records: &'a Records,
     error: PhantomData<E>,
@@ -94,7 +94,7 @@ pub struct Glance<'a, E> {
 /// A transaction of [`Memory`].
 pub struct Draft<'a, E> {
     records: &'a mut Records,
-    /// What stood where something changed, in the order of changes.
+    /// The earlier values of changed records, in the order of the changes.
     before: Vec<(Place, Option<Vec<u8>>)>,
     error: PhantomData<E>,
 }
@@ -129,12 +129,12 @@ impl<E: From<InboxError>> Storage for Memory<E> {
 }
 
 impl<E> Draft<'_, E> {
-    /// Has a value, or none, at a place; gives what stood there.
+    /// Sets or removes the value of a key. Returns the earlier value.
     fn set(&mut self, table: Table, key: &[u8], value: Option<Vec<u8>>) -> Option<Vec<u8>> {
-        let table = self.records.entry(table).or_default();
+        let records = self.records.entry(table).or_default();
         match value {
-            Some(value) => table.insert(key.to_vec(), value),
-            None => table.remove(key),
+            Some(new) => records.insert(key.to_vec(), new),
+            None => records.remove(key),
         }
     }
 
@@ -150,7 +150,8 @@ impl<E> Draft<'_, E> {
     }
 }
 
-fn owned((key, value): (&Vec<u8>, &Vec<u8>)) -> Entry {
+fn owned(entry: (&Vec<u8>, &Vec<u8>)) -> Entry {
+    let (key, value) = entry;
     (key.clone(), value.clone())
 }
 

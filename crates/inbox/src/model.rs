@@ -1,9 +1,9 @@
-//! A model: random orders of posts, fetches, ticks of sessions, failures and crashes, at a server that keeps its promises
-//! but may go back to a backup, or drop messages and show others in their place; with a second device, and older copies
-//! of the inbox.
+//! A model: random orders of posts, fetches, ticks of sessions, failures and crashes, at a server that keeps its
+//! promises but may go back to a backup, or drop messages and show others in their place; with a second device, and
+//! older copies of the inbox.
 //!
-//! A crash loses what was written since changes were last kept. Every letter that is on the board comes once all the same,
-//! nothing is acknowledged before it is kept, and the calls do not depend on what is found.
+//! A crash loses everything that was written since changes were last kept. Even so every letter that is on the board
+//! arrives once, nothing is acknowledged before it is kept, and the calls do not depend on what is found.
 
 mod disk;
 mod server;
@@ -17,55 +17,55 @@ use world::World;
 
 use crate::Failure;
 
-/// What becomes of a call.
+/// The fate of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Well,
-    /// It is refused, without an effect.
+    /// The server refuses it, without an effect.
     Fails(Failure),
     /// It takes effect, but its answer is lost.
     Lost,
-    /// A digest that it brings is damaged.
+    /// A digest that it returns is damaged.
     Damaged,
-    /// What is here is decoded while it is made.
+    /// Received digests are decoded while it is made.
     Decoded,
-    /// The program ends before what was written is kept.
+    /// The program ends before the changes are kept.
     CrashUnkept,
-    /// It ends before the call is made.
+    /// The program ends before the call is made.
     CrashKept,
-    /// It ends before the answer is looked at.
+    /// The program ends before the answer is looked at.
     CrashAnswered,
-    /// The server drops so many messages before.
+    /// Before the call, the server drops this number of messages.
     Forks(u64),
 }
 
-/// What happens.
+/// An event of the model.
 #[derive(Clone, Debug)]
 enum Event {
-    /// Messages, those for her marked.
+    /// Messages are posted; true for those to the recipient.
     Post(Vec<bool>),
-    /// More than a first session has room for; the last is for her.
+    /// More messages are posted than a first session has room for; the last is for the recipient.
     Flood,
-    /// The board forgets its first messages, so many.
+    /// The board forgets this number of its first messages.
     Expire(u64),
-    /// The server's state is kept, to go back to.
+    /// The server's state is backed up.
     BackUp,
-    /// The server goes back to it: a backup is restored.
+    /// The backup is restored.
     Restore,
-    /// The server drops the last messages, so many, as if they had never been.
+    /// The server drops this number of its last messages, as if they had never been posted.
     Fork(u64),
-    /// Her other device goes on.
+    /// The recipient's other device is used.
     OtherDevice,
     /// A copy of the inbox is made.
     Copy,
-    /// The inbox becomes that copy.
+    /// The inbox is replaced by that copy.
     OlderCopy,
-    /// A person asks for the first messages again, so many.
+    /// A person requests this number of the first messages again.
     Again(u64),
     Fetch(Vec<Fate>),
     Tick(Vec<Fate>),
     Close(Vec<Fate>),
-    /// Digests are decoded; the last one's letters may not be kept before a crash.
+    /// Digests are decoded; the letters of the last one may not be kept before a crash.
     TakeIn {
         crash: bool,
     },
@@ -167,7 +167,7 @@ proptest! {
     }
 }
 
-/// The answer says that it overflows, though not of which range.
+/// The answer shows that it overflows, though not in which range.
 #[test]
 fn a_damaged_range_is_asked_for_with_a_larger_bound_after_a_part_expired() {
     let damaged = [vec![Fate::Well; 4], vec![Fate::Damaged]].concat();
@@ -178,12 +178,12 @@ fn a_damaged_range_is_asked_for_with_a_larger_bound_after_a_part_expired() {
     assert_eq!(world.letters(), [16, 17, 18, 19]);
 }
 
-/// Checks that every letter came that is on the board and has not expired, and none twice.
+/// Checks that every letter that is on the board and has not expired arrived, and none twice.
 fn all_came_once(world: &World) -> Result<(), TestCaseError> {
     let mut found = world.letters();
     found.sort_unstable();
     prop_assert!(found.is_sorted_by(|one, next| one < next), "{:?}", found);
-    // Those that expired, or that the server dropped, may have come before.
+    // Letters that expired, or that the server dropped, may have arrived before.
     let posted = &world.server.letters;
     prop_assert!(found.iter().all(|letter| posted.contains(letter)));
     let first = world.server.first;
@@ -194,7 +194,8 @@ fn all_came_once(world: &World) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Plays the events; the program crashes once, after its transaction of this number. What was written until then is kept.
+/// Plays the events; the program crashes once, after its transaction of this number. Everything that was written until
+/// then is kept.
 fn crashing(events: &[Event], batch: Option<u64>, last: Option<u64>) -> World {
     let mut world = World::new(batch);
     world.writes.crash_after(last);
@@ -217,7 +218,7 @@ fn every_letter_comes_once_after_a_crash_behind_each_transaction_of_a_week() {
         some(),
         Event::Fetch(well()),
         take_in(),
-        // More than her bound.
+        // More than the recipient's bound.
         Event::Post(vec![true; 5]),
         Event::Fetch(well()),
         take_in(),

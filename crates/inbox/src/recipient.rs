@@ -1,4 +1,4 @@
-//! What is fixed of a recipient: every request has this form, whatever was found before.
+//! The fixed properties of a recipient: every request has this form, whatever was found before.
 
 use crate::call::{JobRequest, Limits, OrderRequest, SessionRequest};
 use crate::job::{Batches, Form, Job, Session};
@@ -9,21 +9,24 @@ use omr_client::letter::Place;
 use omr_protocol::Mismatch;
 use omr_protocol::Sealing;
 
-/// What a board must be for her.
+/// The properties that a board must have for a recipient.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agreed {
-    /// Her parameter set.
+    /// The name of the recipient's parameter set.
     pub params: String,
-    /// The board where her keys are registered, if they are.
+    /// The id of the board where the recipient's keys are registered, if they are.
     pub board_id: Option<[u8; 16]>,
-    /// How letters to her are sealed, see [`check_sealing`].
+    /// The agreed sealing of letters to the recipient, see [`check_sealing`].
     pub sealing: Option<Sealing>,
 }
 
 impl Agreed {
-    /// Checks that a board is the one that she is registered at, or could be.
+    /// Checks that a board is the one where the recipient is registered, or could be.
     ///
-    /// Errors: `OtherParams`, `OtherBoard`, `OtherSealing`, `Unsealed`.
+    /// Errors:
+    /// - `OtherParams` if the board has another parameter set.
+    /// - `OtherBoard` if the keys are registered at another board.
+    /// - `OtherSealing` or `Unsealed` if letters are not sealed as agreed.
     pub fn check(&self, place: &Place) -> Result<(), InboxError> {
         if place.params != self.params {
             let (expected, found) = (self.params.clone(), place.params.clone());
@@ -40,42 +43,43 @@ impl Agreed {
     }
 }
 
-/// A recipient, as her requests show her.
+/// A recipient, as visible in requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipient {
-    /// What a board must be for her.
+    /// The properties that a board must have.
     pub agreed: Agreed,
-    /// Hashes of her registered keys.
+    /// The hashes of the registered keys.
     pub keys: Vec<[u8; 32]>,
-    /// Hash of the one for sessions, if she has it.
+    /// The hash of the key for sessions, if there is one.
     pub instant: Option<[u8; 32]>,
-    /// Scheme of every request, by its tag; 0: what the keys serve.
+    /// The tag of the scheme of every request; 0 for the scheme of the keys.
     pub scheme: u8,
-    /// Bound of every request.
+    /// The bound of every request.
     pub bound: u32,
-    /// The largest bound that her keys serve.
+    /// The largest bound that the keys serve.
     pub largest_bound: u32,
-    /// How often a fetch asks for every message once more, at most [`MAX_LEVELS`].
+    /// The number of times that fetches request every message again, at most [`MAX_LEVELS`].
     pub spares: u8,
-    /// The first message of the board that can be hers.
+    /// The index of the first message of the board that can be for the recipient.
     pub begins: u64,
-    /// Messages of a batch, where fetches take whole batches alone, which the server works when they fill.
+    /// The number of messages of a batch, where only whole batches are fetched, which the server computes as soon as
+    /// they are full.
     pub batch: Option<u64>,
 }
 
-/// Whether a fetch asks for its messages a second and a third time, see [`crate::Collected`].
+/// Whether fetches request messages a second and a third time, see [`crate::Collected`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spares {
-    /// It does.
+    /// They do.
     Made,
-    /// The identity was made without.
+    /// The identity was made without spare requests.
     Off,
     /// The server cannot make digests with a step.
     NotServed,
 }
 
 impl Recipient {
-    /// The form of all requests at a server.
+    /// Returns the form of all requests at a server with these limits.
     pub(crate) fn form(&self, limits: &Limits, batches: Option<Batches>) -> (Form, Spares) {
         let levels = self.spares.min(MAX_LEVELS);
         let spares = match (levels, limits.step >= largest_step(levels)) {
@@ -83,7 +87,7 @@ impl Recipient {
             (_, true) => Spares::Made,
             (_, false) => Spares::NotServed,
         };
-        // A server that names no limit.
+        // A limit of 0 means that the server states none.
         let allowed = Some(limits.bound).filter(|bound| *bound > 0);
         let largest = self.largest_bound.min(allowed.unwrap_or(u32::MAX));
         let form = Form {
@@ -95,8 +99,8 @@ impl Recipient {
         (form, spares)
     }
 
-    /// How fetches take batches, if they do. The id of the order depends on everything that it asks for, so that a
-    /// changed bound or key is another order.
+    /// Returns the order of whole batches, if they are fetched. The id of the order depends on everything that it
+    /// requests, so that a changed bound or key is another order.
     pub(crate) fn batches<S: Storage>(
         &self,
         requests: Requests<'_, S>,
@@ -138,7 +142,9 @@ impl Recipient {
         }
     }
 
-    /// Errors: `NoInstant`.
+    /// Returns the request for a session.
+    ///
+    /// Errors: `NoInstant` if the recipient has no key for sessions.
     pub(crate) fn session(&self, session: &Session) -> Result<SessionRequest, InboxError> {
         Ok(SessionRequest {
             request_id: session.request_id,

@@ -1,4 +1,4 @@
-//! Requests: what the network half of a fetch sees of an inbox. Nothing here can name a message.
+//! The network half's view of an inbox: requests. Nothing here can name a message.
 
 use crate::call::Board;
 use crate::expired;
@@ -11,10 +11,10 @@ use crate::table::{DIGESTS, JOBS, MARKS, Number, OPEN, ORDERS, SEED, SESSION};
 use omr_protocol::Stride;
 use std::ops::Range;
 
-/// Failures after which a spare request is given up: nothing is lost by it alone.
+/// The number of failures after which a spare request is given up: this alone loses no message.
 const TRIES: u32 = 3;
 
-/// The state of requests: ranges, ids and digests that nobody has decoded.
+/// The state of requests: ranges, ids and undecoded digests.
 pub struct Requests<'a, S> {
     store: &'a S,
 }
@@ -32,21 +32,21 @@ impl<'a, S: Storage> Requests<'a, S> {
         Self { store }
     }
 
-    /// The first message never asked for.
+    /// Returns the first message that was never requested.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     pub fn cursor(&self) -> Result<u64, S::Error> {
         self.store.read(|tx| Number::Cursor.get(tx))
     }
 
-    /// The lengths at which the next description of the board shall have running hashes of the log.
+    /// Returns the lengths at which the next description of the board should have running hashes of the log.
     pub(crate) fn lengths(&self) -> Result<Vec<u64>, S::Error> {
         self.store.read(|tx| history::lengths(tx))
     }
 
-    /// Compares the board with what was seen of it, then notes requests for all messages from the cursor to its end, and
-    /// the spare request whose turn it is, and moves the cursor there. Depends on the board, on what it was at earlier
-    /// calls and on their number alone. Returns the ranges that expired before they were fetched.
+    /// Compares the board with its earlier states, then records requests for all messages from the cursor to its end
+    /// and the spare request whose turn it is, and moves the cursor to the end. This depends only on the board, on its
+    /// states at earlier calls and on their number. Returns the ranges that expired before they were fetched.
     pub(crate) fn plan(&self, board: &Board, form: &Form) -> Result<Vec<Range<u64>>, S::Error> {
         let messages = board.messages.end;
         self.store.write(|tx| {
@@ -65,7 +65,7 @@ impl<'a, S: Storage> Requests<'a, S> {
         })
     }
 
-    /// What ids of the inbox's orders are made from: random, and always the same.
+    /// Returns the random seed of the ids of the inbox's orders, which is made once.
     pub(crate) fn order_seed(&self) -> Result<[u8; 16], S::Error> {
         self.store.write(|tx| {
             if let Some(seed) = ORDERS.get(tx, &SEED)? {
@@ -77,8 +77,8 @@ impl<'a, S: Storage> Requests<'a, S> {
         })
     }
 
-    /// Compares the board with what was seen of it, and notes where it begins. Returns the ranges that expired before they
-    /// were fetched.
+    /// Compares the board with its earlier states, and records where it begins. Returns the ranges that expired before
+    /// they were fetched.
     pub(crate) fn meet(&self, board: &Board, bound: u32) -> Result<Vec<Range<u64>>, S::Error> {
         self.store.write(|tx| {
             history::meet(tx, board)?;
@@ -86,19 +86,19 @@ impl<'a, S: Storage> Requests<'a, S> {
         })
     }
 
-    /// Whether the digest of a request is made of the board that was described.
+    /// Returns whether the digest of a request has the history of the board that was described.
     pub(crate) fn agrees(&self, job: &Job, hash: Option<&Hash>) -> Result<bool, S::Error> {
         self.store.read(|tx| history::agrees(tx, job.end, hash))
     }
 
-    /// Requests whose digests are not here, oldest first.
+    /// Returns the requests without a digest, oldest first.
     pub(crate) fn open(&self) -> Result<Vec<(u64, Job)>, S::Error> {
         let mut jobs = self.store.read(|tx| JOBS.all(tx))?;
         jobs.retain(|(_, job)| !job.fetched);
         Ok(jobs)
     }
 
-    /// Keeps a digest as it came, unless its request was taken back meanwhile.
+    /// Keeps a digest as it was received, unless its request was removed meanwhile.
     pub(crate) fn keep(&self, number: u64, digest: &Vec<u8>) -> Result<(), S::Error> {
         self.store
             .write(|tx| match change(tx, number, |job| job.fetched = true)? {
@@ -107,14 +107,15 @@ impl<'a, S: Storage> Requests<'a, S> {
             })
     }
 
-    /// A request that the server does not know any more: another id asks for the same.
+    /// Gives a request that the server no longer knows another id.
     pub(crate) fn renew(&self, number: u64) -> Result<(), S::Error> {
         let id = random_id();
         let renewed = |job: &mut Job| job.request_id = id;
         self.store.write(|tx| change(tx, number, renewed).map(drop))
     }
 
-    /// A request that the server gave up. Another id asks for the same; a spare one is given up in the end.
+    /// Handles a request that the server gave up: it is repeated with another id; a spare request is removed after
+    /// [`TRIES`] failures.
     pub(crate) fn failed(&self, number: u64) -> Result<(), S::Error> {
         let id = random_id();
         self.store.write(|tx| {
@@ -130,7 +131,7 @@ impl<'a, S: Storage> Requests<'a, S> {
         })
     }
 
-    /// A request that the server will never take: it is made no more, and its range is kept.
+    /// Removes a request that the server refused for good, and keeps its range.
     pub(crate) fn refused(&self, number: u64, reason: &str) -> Result<(), S::Error> {
         self.store.write(|tx| {
             let Some(job) = JOBS.get(tx, &number)? else {
@@ -141,9 +142,9 @@ impl<'a, S: Storage> Requests<'a, S> {
         })
     }
 
-    /// Forgets the open session, which another copy of this inbox goes on with. The server is not told.
+    /// Forgets the open session because another copy of this inbox uses it, without a call to the server.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     pub fn forget_session(&self) -> Result<(), S::Error> {
         self.set_session(None)
     }
@@ -159,8 +160,8 @@ impl<'a, S: Storage> Requests<'a, S> {
         })
     }
 
-    /// Keeps a digest that was cut off a session, as the answer to a request that nobody need make, marks its end with the
-    /// running hash that the server named for it, and notes the spare request whose turn it is.
+    /// Keeps a digest of a session as the answer to a request that needs no call, marks its end with the running hash
+    /// that the server stated, and records the spare request whose turn it is.
     pub(crate) fn keep_cut(
         &self,
         session: &Session,
@@ -188,7 +189,7 @@ impl<'a, S: Storage> Requests<'a, S> {
     }
 }
 
-/// Notes the spare request of this fetch, which covers the board up to `messages`, and that it was made.
+/// Records the spare request of this fetch, which covers the board up to `messages`, and that it was made.
 fn plan_spare<T: Edit>(tx: &mut T, messages: u64, form: &Form) -> Result<(), T::Error> {
     let turn = Number::Turn.get(tx)?;
     let (length, kept_from) = (Number::Length.get(tx)?, Number::First.get(tx)?);
@@ -198,7 +199,7 @@ fn plan_spare<T: Edit>(tx: &mut T, messages: u64, form: &Form) -> Result<(), T::
     }
     let spare = Spare::new(turn, form.levels);
     let from = spare.map(|spare| (turn + 1).saturating_sub(spare.fetches));
-    // Where there were not so many fetches yet, all of them.
+    // Covers all fetches where there were fewer.
     let marks = MARKS.range(tx, from.unwrap_or(turn)..=turn)?;
     let first = marks.first().map(|(_, length)| *length.max(&kept_from));
     if let Some((spare, first)) = spare.zip(first)
@@ -215,7 +216,7 @@ fn plan_spare<T: Edit>(tx: &mut T, messages: u64, form: &Form) -> Result<(), T::
     Number::Levels.set(tx, u64::from(form.levels))
 }
 
-/// Changes a request, if it is there; gives what it is now.
+/// Changes a request, if there is one of this number. Returns the changed request.
 fn change<T: Edit>(
     tx: &mut T,
     number: u64,
@@ -229,21 +230,21 @@ fn change<T: Edit>(
     Ok(Some(job))
 }
 
-/// A number that no request and no kept range ever had.
+/// Returns a number that no request and no kept range ever had.
 pub(crate) fn fresh<T: Edit>(tx: &mut T) -> Result<u64, T::Error> {
     let next = Number::NextJob.get(tx)?.max(1);
     Number::NextJob.set(tx, next + 1)?;
     Ok(next)
 }
 
-/// Notes a request; gives its number.
+/// Adds a request. Returns its number.
 pub(crate) fn add<T: Edit>(tx: &mut T, job: &Job) -> Result<u64, T::Error> {
     let number = fresh(tx)?;
     JOBS.put(tx, &number, job)?;
     Ok(number)
 }
 
-/// Asks for a kept range again, unless an answer is awaited.
+/// Requests a kept range again, unless an answer is awaited. Returns whether it did.
 pub(crate) fn ask_again<T: Edit>(
     tx: &mut T,
     number: u64,

@@ -1,19 +1,19 @@
-//! Spare requests: which messages each fetch asks for a second and a third time, whatever was found.
+//! Spare requests: each fetch requests some messages a second and a third time, whatever was found.
 //!
-//! At every fetch, one spare request asks for a class of the messages of the last fetches: those whose place
-//! leaves a rest when divided by a step, another rest at each turn. So every message is read once by the
-//! request of its range and once more at every level, together with messages that stand far from it: what
-//! overflowed a range, such as the parts of one long letter, comes in classes that do not. Levels take turns.
-//! The steps have no common divisor: messages that crowd in one class of a level spread over the other's.
+//! At every fetch, one spare request asks for a class of the messages of the last fetches: those whose index has a
+//! certain remainder modulo a step, another remainder each time. So every message is read once by the request of its
+//! range and once more at every level, together with messages that are far from it: messages that overflowed a range,
+//! such as the parts of one long letter, come in classes that do not overflow. The levels alternate. The steps have no
+//! common divisor: messages that crowd in one class of one level are spread over the classes of the next.
 //!
-//! All of it follows from the number of the fetch and the lengths that the board had, which the server knows.
+//! All of this follows from the number of the fetch and the lengths of the board, which the server knows.
 
 use omr_protocol::Stride;
 
-/// Steps of the levels.
+/// The step of each level.
 const STEPS: [u64; 2] = [7, 61];
 
-/// Most levels.
+/// The highest number of levels.
 pub const MAX_LEVELS: u8 = STEPS.len() as u8;
 
 /// The messages that a fetch requests a second time.
@@ -21,12 +21,12 @@ pub const MAX_LEVELS: u8 = STEPS.len() as u8;
 pub(crate) struct Spare {
     step: u64,
     rest: u64,
-    /// Over how many fetches, this one among them.
+    /// The number of fetches whose messages it covers, this fetch included.
     pub(crate) fetches: u64,
 }
 
 impl Spare {
-    /// The spare request of fetch `turn`, counted from 0; `None` without levels.
+    /// Returns the spare request of fetch `turn`, counted from 0; `None` without levels.
     pub(crate) fn new(turn: u64, levels: u8) -> Option<Self> {
         let levels = u64::from(levels.min(MAX_LEVELS));
         let level = turn.checked_rem(levels)?;
@@ -38,33 +38,38 @@ impl Spare {
         })
     }
 
-    /// The messages to request, among those that these fetches covered.
+    /// Returns the messages to request among `messages`, those that these fetches covered.
     pub(crate) fn of(&self, messages: std::ops::Range<u64>) -> Stride {
         Stride::of_class(messages, self.step, self.rest)
     }
 }
 
-/// Fetches, that of its own range among them, after which a message was read at every level.
+/// Returns the number of fetches after which a message was read at every level, the fetch of its own range included.
 pub(crate) fn fetches(levels: u8) -> u64 {
-    let levels = levels.min(MAX_LEVELS);
-    let last = levels.checked_sub(1).map(|last| STEPS[usize::from(last)]);
-    last.map_or(0, |step| step * u64::from(levels))
+    let served = levels.min(MAX_LEVELS);
+    match served.checked_sub(1) {
+        Some(last) => STEPS[usize::from(last)] * u64::from(served),
+        None => 0,
+    }
 }
 
-/// Fetches, that of its own range among them, after which so many messages of one range came, if there are few others:
-/// those of the first level whose classes hold no more of them than the bound each.
+/// Returns the number of fetches, the fetch of its own range included, after which `messages` messages of one range
+/// were received, if there are few others: the fetches of the first level whose classes hold at most `bound` of them
+/// each.
 pub(crate) fn expected(levels: u8, messages: u64, bound: u32) -> u64 {
-    let levels = levels.min(MAX_LEVELS);
-    let steps = &STEPS[..usize::from(levels)];
+    let served = levels.min(MAX_LEVELS);
+    let steps = &STEPS[..usize::from(served)];
     let fits = |step: &&u64| messages.div_ceil(**step) <= u64::from(bound);
-    let step = steps.iter().find(fits);
-    step.map_or(fetches(levels), |step| step * u64::from(levels))
+    match steps.iter().find(fits) {
+        Some(step) => step * u64::from(served),
+        None => fetches(served),
+    }
 }
 
-/// The largest step that is asked for.
+/// Returns the largest step of these levels.
 pub(crate) fn largest_step(levels: u8) -> u64 {
-    let levels = usize::from(levels.min(MAX_LEVELS));
-    STEPS[..levels].iter().copied().max().unwrap_or(0)
+    let served = usize::from(levels.min(MAX_LEVELS));
+    STEPS[..served].iter().copied().max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -74,7 +79,7 @@ mod tests {
     #[test]
     fn every_message_is_read_once_at_every_level() {
         for levels in 0..=MAX_LEVELS {
-            // Lengths of the board at each fetch: it grows by 0 to 22 messages, once by many.
+            // The board grows by 0 to 22 messages at each fetch, and once by many.
             let growth = |turn: u64| if turn == 9 { 900 } else { turn * turn % 23 };
             let mut lengths = vec![5];
             for turn in 0..400 {
@@ -108,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_long_letter_comes_with_the_level_that_carries_it() {
-        // 240 messages are 35 a class of seven, 1,000 are 17 a class of 61.
+        // 240 messages are 35 per class modulo 7, and 1,000 are 17 per class modulo 61.
         assert_eq!(expected(2, 240, 50), 14);
         assert_eq!(expected(2, 350, 50), 14);
         assert_eq!(expected(2, 351, 50), 122);

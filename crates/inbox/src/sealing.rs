@@ -4,10 +4,12 @@ use crate::InboxError;
 use omr_protocol::Mismatch;
 use omr_protocol::Sealing;
 
-/// Checks what a server says of its board or a digest. Where nothing was agreed on (bare clue keys, addresses
-/// and profiles of older versions) anything will do but letters that are not sealed.
+/// Checks the sealing that a server states for its board or a digest. Where nothing was agreed on (bare clue keys,
+/// addresses and profiles of older versions), every kind of sealing is accepted, but not unsealed letters.
 ///
-/// Errors: `OtherSealing`, `Unsealed`.
+/// Errors:
+/// - `OtherSealing` if the letters are sealed in another way than agreed.
+/// - `Unsealed` if they are not sealed.
 pub fn check_sealing(agreed: Option<Sealing>, found: Sealing) -> Result<(), InboxError> {
     match agreed {
         Some(expected) if expected == found => Ok(()),

@@ -6,37 +6,37 @@ use std::ops::RangeInclusive;
 /// A table of records. Keys are bytes and sorted as such: numbers are written with their largest byte first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
-    /// Numbers by name.
+    /// Numbers, by name.
     State,
-    /// Records by name: the session, if one is open; what ids of orders are made from.
+    /// Records, by name: the session, if one is open, and the seed of the ids of orders.
     Records,
-    /// Requests whose digests are not taken in yet, in the order they were made.
+    /// Requests whose digests were not decoded yet, in the order in which they were made.
     Jobs,
-    /// Digests of the requests, once they are here.
+    /// The received digests of these requests.
     Digests,
-    /// Messages by number: what is listed.
+    /// The entries of messages in the list, by number.
     Messages,
-    /// Contents of the messages.
+    /// The contents of messages.
     Bodies,
-    /// Hashes of all payloads that came, by their index on the board.
+    /// Hashes of all received payloads, by their index on the board.
     Seen,
-    /// Hashes of sealed payloads that came: a copy at another index is no new message.
+    /// Hashes of received sealed payloads: a copy at another index is not a new message.
     Copies,
-    /// Parts of files that are not whole, by file and index.
+    /// Parts of files that are incomplete, by file and index.
     Pieces,
-    /// What did not open, by index, with the reason.
+    /// Payloads that could not be opened, by index, with the reason.
     Unopened,
     /// Ranges whose digests did not decode, by the job's number.
     Kept,
-    /// What digests that came later hold of them: the range's number, and a place on the board.
+    /// Messages in kept ranges that later digests contained: the range's number, and a place on the board.
     Found,
-    /// What the last spare digests hold, by the job's number.
+    /// The contents of the last spare digests, by the job's number.
     Spares,
-    /// For the last fetches, by number: the first message that none before covered.
+    /// The first message that no earlier fetch covered, for each of the last fetches, by number.
     Marks,
-    /// Letters to retired addresses, by address, hash of the content and place on the board, with their numbers here.
+    /// Numbers of the letters to retired addresses, by address, hash of the content and place on the board.
     Adopted,
-    /// Canaries by content.
+    /// Canaries, by content.
     Canaries,
     /// Running hashes of the board's log by the length of the board.
     Heads,
@@ -45,7 +45,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// All of them.
+    /// All tables.
     pub const ALL: [Self; 18] = [
         Self::State,
         Self::Records,
@@ -67,7 +67,7 @@ impl Table {
         Self::Forks,
     ];
 
-    /// What a storage calls it.
+    /// Returns the name of this table in a storage.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -93,78 +93,78 @@ impl Table {
     }
 }
 
-/// A key and what stands there.
+/// A key and its value.
 pub type Entry = (Vec<u8>, Vec<u8>);
 
 /// One state of all records.
 pub trait Look {
-    /// Why records cannot be read or written.
+    /// The error of reading or writing records.
     type Error: From<InboxError>;
 
-    /// What stands at a key.
+    /// Returns the value of a key.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, Self::Error>;
 
-    /// All entries between two keys, both included, in their order.
+    /// Returns all entries between two keys, both included, in their order.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     fn range(&self, table: Table, keys: RangeInclusive<&[u8]>) -> Result<Vec<Entry>, Self::Error>;
 
-    /// All entries in their order.
+    /// Returns all entries in their order.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     fn all(&self, table: Table) -> Result<Vec<Entry>, Self::Error>;
 
-    /// The first entry.
+    /// Returns the first entry.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     fn first(&self, table: Table) -> Result<Option<Entry>, Self::Error>;
 
-    /// The key of the last entry.
+    /// Returns the key of the last entry.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     fn last_key(&self, table: Table) -> Result<Option<Vec<u8>>, Self::Error>;
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     fn count(&self, table: Table) -> Result<u64, Self::Error>;
 }
 
 /// A transaction that changes records.
 pub trait Edit: Look {
-    /// Puts a value at a key, whatever stands there.
+    /// Sets the value of a key.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<(), Self::Error>;
 
-    /// Takes out what stands at a key, if anything does.
+    /// Removes a key and its value, if the table has it.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     fn remove(&mut self, table: Table, key: &[u8]) -> Result<(), Self::Error>;
 }
 
-/// A keeper of records: a database, or [`crate::Memory`].
+/// A storage of records: a database, or [`crate::Memory`].
 pub trait Storage {
-    /// Why records cannot be read or written.
+    /// The error of reading or writing records.
     type Error: From<InboxError>;
-    /// What reads see.
+    /// The view of a read.
     type Look<'a>: Look<Error = Self::Error>;
     /// A transaction.
     type Edit<'a>: Edit<Error = Self::Error>;
 
-    /// Looks at one state.
+    /// Reads from one state of all records.
     ///
-    /// Errors: those of `look`, and the storage's.
+    /// Errors: those of `look`, and those of the storage.
     fn read<T>(
         &self,
         look: impl FnOnce(&Self::Look<'_>) -> Result<T, Self::Error>,
     ) -> Result<T, Self::Error>;
 
-    /// One transaction: all of it is kept, or nothing where it fails.
+    /// Runs one transaction: all its changes are kept, or no change if it fails.
     ///
-    /// Errors: those of `steps`, and the storage's.
+    /// Errors: those of `steps`, and those of the storage.
     fn write<T>(
         &self,
         steps: impl FnOnce(&mut Self::Edit<'_>) -> Result<T, Self::Error>,

@@ -1,4 +1,4 @@
-//! What the tables hold: typed keys and values over the bytes of a storage.
+//! The content of the tables: typed keys and values over the bytes of a storage.
 
 use crate::InboxError;
 use crate::canary::Canary;
@@ -35,14 +35,14 @@ pub(crate) const STATE: Typed<Name, u64> = typed(Table::State);
 /// Under [`OPEN`]: the session, if one is open.
 pub(crate) const SESSION: Typed<Name, Json<Session>> = typed(Table::Records);
 pub(crate) const OPEN: Name = Name("session");
-/// Under [`SEED`]: what ids of orders are made from.
+/// Under [`SEED`]: the seed of the ids of orders.
 pub(crate) const ORDERS: Typed<Name, Json<[u8; 16]>> = typed(Table::Records);
 pub(crate) const SEED: Name = Name("orders");
 pub(crate) const JOBS: Typed<u64, Json<Job>> = typed(Table::Jobs);
 pub(crate) const DIGESTS: Typed<u64, Vec<u8>> = typed(Table::Digests);
 pub(crate) const MESSAGES: Typed<u64, Json<Record>> = typed(Table::Messages);
 pub(crate) const BODIES: Typed<u64, Vec<u8>> = typed(Table::Bodies);
-/// The hash of the payload that came from each index.
+/// The hash of the received payload at each index.
 pub(crate) const SEEN: Typed<u64, Hash> = typed(Table::Seen);
 pub(crate) const COPIES: Typed<Vec<u8>, u64> = typed(Table::Copies);
 pub(crate) const PIECES: Typed<(u64, u64), Vec<u8>> = typed(Table::Pieces);
@@ -59,15 +59,15 @@ pub(crate) const FORKS: Typed<u64, Json<Fork>> = typed(Table::Forks);
 /// Numbers of [`STATE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Number {
-    /// The first message never asked for.
+    /// The first message that was never requested.
     Cursor,
     /// The next number of a request or a kept range.
     NextJob,
-    /// Fetches so far.
+    /// The number of fetches so far.
     Turn,
-    /// The board's length at the last of them.
+    /// The board's length at the last fetch.
     Length,
-    /// Levels of spare requests at the last of them.
+    /// The number of levels of spare requests at the last fetch.
     Levels,
     /// The first message that the board keeps, as far as fetches know.
     First,
@@ -85,12 +85,12 @@ impl Number {
         })
     }
 
-    /// It; `None` where it was never set.
+    /// Returns the number; `None` where it was never set.
     pub(crate) fn known<T: Look>(self, tx: &T) -> Result<Option<u64>, T::Error> {
         STATE.get(tx, &self.name())
     }
 
-    /// It; 0 where it was never set.
+    /// Returns the number; 0 where it was never set.
     pub(crate) fn get<T: Look>(self, tx: &T) -> Result<u64, T::Error> {
         Ok(self.known(tx)?.unwrap_or(0))
     }
@@ -182,7 +182,7 @@ impl<K: Key, V: Value> Typed<K, V> {
 }
 
 impl<V: Value> Typed<u64, V> {
-    /// The number after the last, in a table that only grows.
+    /// Returns the number after the last, in a table that only grows.
     pub(crate) fn next_number<T: Look>(self, tx: &T) -> Result<u64, T::Error> {
         let last = tx.last_key(self.table)?;
         let number = |key: Vec<u8>| {
@@ -198,7 +198,7 @@ pub(crate) trait Key: Sized {
     fn parse(bytes: &[u8]) -> Option<Self>;
 }
 
-/// A name that only this program gives.
+/// A name of a record, a constant of this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Name(&'static str);
 
@@ -248,7 +248,7 @@ impl<K: Key> Key for (K, u64) {
 pub(crate) trait Value {
     type Of;
     fn bytes(value: &Self::Of) -> Result<Vec<u8>, InboxError>;
-    /// `None` as an error: it has another length.
+    /// Parses a value. The error `None` stands for a wrong length.
     fn parse(bytes: Vec<u8>) -> Result<Self::Of, Option<serde_json::Error>>;
 }
 
@@ -306,7 +306,7 @@ impl Value for u64 {
 impl Value for () {
     type Of = ();
 
-    fn bytes((): &()) -> Result<Vec<u8>, InboxError> {
+    fn bytes(_: &()) -> Result<Vec<u8>, InboxError> {
         Ok(Vec::new())
     }
 

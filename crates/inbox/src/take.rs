@@ -1,4 +1,5 @@
-//! Taking in what was collected: decoded, opened, put together, delivered. Without a connection.
+//! Takes in collected digests: decodes them, opens the payloads, puts letters together and adds them to the list,
+//! without a connection.
 
 use crate::Inbox;
 use crate::canary;
@@ -27,23 +28,23 @@ pub struct Taken {
 /// The outcome of decoding a digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was decoded.
+    /// The digest was decoded.
     Delivered {
-        /// Numbers of the messages that are new and whole.
+        /// The numbers of the messages that are new and complete.
         messages: Vec<u64>,
-        /// Payloads that did not open.
+        /// The number of payloads that could not be opened.
         unopened: usize,
     },
-    /// The range is kept: it contains more messages for her than the bound, or was damaged. A
-    /// hybrid digest may be kept in part. A spare one is never kept: nothing is lost by it.
+    /// The range is kept: it contains more messages for the recipient than the bound, or was damaged. Parts of a hybrid
+    /// digest may be kept. The range of a spare request is never kept: no message depends on it alone.
     Kept(Kept),
 }
 
 impl<S: Storage> Inbox<S> {
-    /// Decodes every digest that is here, oldest first; each in one transaction, so that a message is
-    /// delivered once however often this is interrupted. `now`: seconds since 1970.
+    /// Decodes every received digest, oldest first; each in one transaction, so that a message is delivered once
+    /// however often this is interrupted. `now` is the time in seconds since 1970.
     ///
-    /// Errors: the storage's; `Record`.
+    /// Errors: those of the storage; `Record`.
     pub fn take_in(&self, reader: &Reader, now: u64) -> Result<Vec<Taken>, S::Error> {
         let mut taken = Vec::new();
         while let Some(outcomes) = self.take_one(reader, now)? {
@@ -52,9 +53,9 @@ impl<S: Storage> Inbox<S> {
         Ok(taken)
     }
 
-    /// Decodes the oldest digest; `None` where none is here.
+    /// Decodes the oldest received digest; returns `None` where there is none.
     ///
-    /// Errors: the storage's; `Record`.
+    /// Errors: those of the storage; `Record`.
     pub fn take_one(&self, reader: &Reader, now: u64) -> Result<Option<Vec<Taken>>, S::Error> {
         self.take_next(|job, digest| reader.decode(job, digest), now)
     }
@@ -76,27 +77,28 @@ impl<S: Storage> Inbox<S> {
         };
         let decoded = decode(&job, &digest);
         let outcomes = self.store.write(|tx| {
-            // Another process may have taken it in meanwhile, or it was dropped: what it gave then counts no more.
+            // Another process may have taken the digest in meanwhile, or removed it: its content then counts no more.
             if DIGESTS.get(tx, &number)?.as_ref() != Some(&digest) {
                 return Ok(Vec::new());
             }
             JOBS.remove(tx, &number)?;
             DIGESTS.remove(tx, &number)?;
-            take(tx, (number, &job), decoded, now)
+            take(tx, number, &job, decoded, now)
         })?;
         Ok(Some(outcomes))
     }
 }
 
-/// Takes in what a digest holds, and keeps what of its messages gave none.
+/// Takes in the content of a digest, and keeps the ranges that did not decode.
 fn take<T: Edit>(
     tx: &mut T,
-    (number, job): (u64, &Job),
+    number: u64,
+    job: &Job,
     decoded: Decoded,
     now: u64,
 ) -> Result<Vec<Taken>, T::Error> {
     let mut taken = Vec::new();
-    // What is of a history that the server shows no more says nothing of the messages that are there now.
+    // Messages of a history that the server no longer shows do not count for the messages that are there now.
     let fork = job.fork.unwrap_or(u64::MAX);
     let counts = |of: &Stride| before(of, fork);
     if !decoded.read.is_empty() {
@@ -113,9 +115,12 @@ fn take<T: Edit>(
     }
     for (of, found) in &decoded.read {
         let Some(of) = counts(of) else { continue };
-        let there = found.iter().filter(|index| **index < fork);
-        let there: Vec<u64> = there.copied().collect();
-        kept::note_read(tx, number, job, &of, &there)?;
+        let before_fork: Vec<u64> = found
+            .iter()
+            .copied()
+            .filter(|index| *index < fork)
+            .collect();
+        kept::note_read(tx, number, job, &of, &before_fork)?;
     }
     for mut failure in decoded.failed {
         let Some(of) = counts(&failure.of) else {
@@ -124,9 +129,10 @@ fn take<T: Edit>(
         failure.exact &= of == failure.of;
         failure.of = of;
         let range = failure.of.start..failure.of.end;
-        let kept = kept::keep(tx, number, job, failure)?;
-        let outcome = kept.map(Outcome::Kept);
-        taken.extend(outcome.map(|outcome| Taken { range, outcome }));
+        if let Some(kept) = kept::keep(tx, number, job, failure)? {
+            let outcome = Outcome::Kept(kept);
+            taken.push(Taken { range, outcome });
+        }
     }
     Ok(taken)
 }
@@ -174,8 +180,8 @@ fn deliver<T: Edit>(
     Ok(Outcome::Delivered { messages, unopened })
 }
 
-/// Whether this payload did not come before: neither from its place nor, where it is sealed, from another. From now on
-/// it did.
+/// Returns whether this payload was not received before: neither from its place nor, if it is sealed, from another. It
+/// counts as received from now on.
 fn is_new<T: Edit>(tx: &mut T, found: &Found) -> Result<bool, T::Error> {
     let Found { index, hash, .. } = found;
     if SEEN.get(tx, index)?.as_ref() == Some(hash) {
@@ -191,7 +197,7 @@ fn is_new<T: Edit>(tx: &mut T, found: &Found) -> Result<bool, T::Error> {
     Ok(!is_copy)
 }
 
-/// A message whose payloads are at these places, at least one.
+/// Adds a message whose payloads are at these places, at least one.
 fn add_message<T: Edit>(
     tx: &mut T,
     places: &[u64],
@@ -215,12 +221,12 @@ fn add_message<T: Edit>(
     Ok(number)
 }
 
-/// The file of these parts as a message, if all are here.
+/// Adds the file of these parts as a message, if all were received. Returns the message's number.
 fn put_together<T: Edit>(tx: &mut T, id: u64, now: u64) -> Result<Option<u64>, T::Error> {
     let (mut parts, mut indices, mut failed) = (Reassembler::new(), Vec::new(), None);
     for ((_, index), part) in PIECES.range(tx, (id, 0)..=(id, u64::MAX))? {
         match parts.push(&part) {
-            // A part that contradicts others is left out; those before it stand.
+            // A part that contradicts others is left out; the parts before it stand.
             Ok(()) => indices.push(index),
             Err(error @ (FragmentError::Hash(_) | FragmentError::Fields)) => {
                 indices.push(index);

@@ -1,4 +1,4 @@
-//! Looking at what is in the inbox, and what a person may ask of it.
+//! Lists and reads the messages of an inbox.
 
 use crate::storage::{Look, Storage};
 use crate::table::{BODIES, JOBS, MESSAGES, PIECES, UNOPENED};
@@ -7,7 +7,7 @@ use omr_client::fragment::{Reassembler, visible};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Characters of a first line that are listed.
+/// The number of characters of a first line in the list.
 const LINE: usize = 60;
 
 /// A message's entry.
@@ -21,48 +21,49 @@ pub(crate) struct Record {
     pub(crate) name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retired: Option<String>,
-    /// Indices of its further payloads.
+    /// The indices of its further payloads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) further: Vec<u64>,
 }
 
-/// A message as it is listed.
+/// A message in the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Listed {
     /// The letter's number in this inbox.
     pub number: u64,
-    /// Index of its first payload on the board.
+    /// The index of its first payload on the board.
     pub index: u64,
-    /// Those of its further payloads, where they were noted.
+    /// The indices of its further payloads, where they were recorded.
     #[serde(skip)]
     pub further: Vec<u64>,
-    /// When it was taken in, in seconds since 1970.
+    /// The time when it was taken in, in seconds since 1970.
     pub fetched: u64,
     /// The letter's length in bytes.
     pub bytes: u64,
-    /// Whether it was read.
+    /// Whether it was marked as read.
     pub read: bool,
-    /// The name that its sender gave it, harmless.
+    /// The name that its sender gave it, without characters that steer a terminal.
     pub name: Option<String>,
-    /// The retired identity that it was written to, if it was.
+    /// The name of the retired identity to which it was written, if any.
     pub retired: Option<String>,
-    /// The letter's first line if it is text, without what steers a terminal, hides or turns writing around.
+    /// The letter's first line if it is text, without characters that steer a terminal, hide text or change its
+    /// direction.
     pub first_line: Option<String>,
 }
 
-/// A letter of which parts are missing.
+/// A letter with missing parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Incomplete {
-    /// Parts that came.
+    /// The number of parts that were received.
     pub here: u32,
-    /// Parts that it has.
+    /// The number of all its parts.
     pub parts: u32,
 }
 
 impl<S: Storage> Inbox<S> {
-    /// The messages in the order of the board; `all`: those too that were read.
+    /// Returns the unread messages, or with `all` all messages, in the order of the board.
     ///
-    /// Errors: the storage's; `Record`.
+    /// Errors: those of the storage; `Record`.
     pub fn list(&self, all: bool) -> Result<Vec<Listed>, S::Error> {
         self.store.read(|tx| {
             let mut messages = MESSAGES.all(tx)?;
@@ -87,24 +88,24 @@ impl<S: Storage> Inbox<S> {
         })
     }
 
-    /// A message's content.
+    /// Returns a message's content.
     ///
-    /// Errors: `NoMessage`; the storage's.
+    /// Errors: those of the storage; `NoMessage`.
     pub fn body(&self, number: u64) -> Result<Vec<u8>, S::Error> {
         let body = self.store.read(|tx| BODIES.get(tx, &number))?;
         Ok(body.ok_or(InboxError::NoMessage(number))?)
     }
 
-    /// The name that a message's sender gave it: no folders, nothing that steers a terminal.
+    /// Returns the name that a message's sender gave it, without folders or characters that steer a terminal.
     ///
-    /// Errors: `NoMessage`; the storage's; `Record`.
+    /// Errors: those of the storage; `NoMessage`, `Record`.
     pub fn name(&self, number: u64) -> Result<Option<String>, S::Error> {
         self.store.read(|tx| Ok(record(tx, number)?.name))
     }
 
-    /// Notes that messages were read.
+    /// Marks messages as read.
     ///
-    /// Errors: `NoMessage`; the storage's; `Record`.
+    /// Errors: those of the storage; `NoMessage`, `Record`.
     pub fn mark_read(&self, numbers: &[u64]) -> Result<(), S::Error> {
         self.store.write(|tx| {
             for number in numbers {
@@ -116,9 +117,9 @@ impl<S: Storage> Inbox<S> {
         })
     }
 
-    /// Letters of which parts are missing, and how many payloads did not open.
+    /// Returns the letters with missing parts, and the number of payloads that could not be opened.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     pub fn leftovers(&self) -> Result<(Vec<Incomplete>, u64), S::Error> {
         self.store.read(|tx| {
             let mut letters: BTreeMap<u64, Reassembler> = BTreeMap::new();
@@ -136,9 +137,9 @@ impl<S: Storage> Inbox<S> {
         })
     }
 
-    /// Requests that are under way or wait to be decoded.
+    /// Returns the number of requests that are under way or wait to be decoded.
     ///
-    /// Errors: the storage's.
+    /// Errors: those of the storage.
     pub fn pending(&self) -> Result<u64, S::Error> {
         self.store.read(|tx| JOBS.count(tx))
     }
@@ -149,7 +150,7 @@ fn record<T: Look>(tx: &T, number: u64) -> Result<Record, T::Error> {
     Ok(record.ok_or(InboxError::NoMessage(number))?)
 }
 
-/// The first line that says something, if the content is text: what a sender wrote must not steer a terminal.
+/// Returns the first line that is not blank, if the content is text, without characters that could steer a terminal.
 fn first_line(body: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(body).ok()?;
     let is_text = |c: char| !c.is_control() || c.is_whitespace();

@@ -1,23 +1,24 @@
-//! The times of fetches: a grid on the clock, and nothing else.
+//! The times of fetches: multiples of an interval, and nothing else.
 
 use rand_core::Rng;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Ticks at whole multiples of a duration since 1970. A slow fetch skips ticks; they never bunch.
+/// Ticks at whole multiples of an interval since 1970. A slow fetch skips ticks; they never bunch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     every: Duration,
 }
 
 impl Grid {
-    /// A grid; at least a millisecond wide.
+    /// Returns a grid; an interval below a millisecond becomes one.
     #[must_use]
     pub fn new(every: Duration) -> Self {
-        let every = every.max(Duration::from_millis(1));
-        Self { every }
+        Self {
+            every: every.max(Duration::from_millis(1)),
+        }
     }
 
-    /// The first tick after `now`.
+    /// Returns the first tick after `now`.
     #[must_use]
     pub fn after(&self, now: SystemTime) -> SystemTime {
         let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -27,18 +28,18 @@ impl Grid {
         UNIX_EPOCH + Duration::new(seconds, (next % 1_000_000_000) as u32)
     }
 
-    /// How long to wait for it.
+    /// Returns the time from `now` to the next tick.
     #[must_use]
     pub fn wait(&self, now: SystemTime) -> Duration {
         self.after(now).duration_since(now).unwrap_or(self.every)
     }
 }
 
-/// The time to the next canary at `rate` a day on average: exponential, so that no moment is likelier than
-/// another, whatever came before.
+/// Returns a random time to the next canary, with `rate` canaries a day on average. It is exponentially distributed, so
+/// that no moment is more likely than another, whatever came before.
 #[must_use]
 pub fn next_canary(rate: f64, rng: &mut impl Rng) -> Duration {
-    // In (0, 1]: the logarithm is finite.
+    // The value is in (0, 1], so its logarithm is finite.
     let uniform = ((rng.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
     let days = -uniform.ln() / rate;
     Duration::try_from_secs_f64(days * 86_400.0).unwrap_or(Duration::MAX)
@@ -63,7 +64,7 @@ mod tests {
         ] {
             assert_eq!(grid.after(at(now)), at(next));
         }
-        // A fetch from 60 s to 200 s: the next is at 240 s, and only that one.
+        // After a fetch from 60 s to 200 s the next one is at 240 s.
         assert_eq!(grid.after(at(200_000)), at(240_000));
         assert_eq!(grid.wait(at(200_000)), Duration::from_secs(40));
         assert!(grid.wait(at(240_000)) == Duration::from_secs(60));

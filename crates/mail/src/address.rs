@@ -1,4 +1,4 @@
-//! Addresses as text that survives a mail.
+//! Addresses as text that can be sent by mail.
 
 use crate::MailError;
 use base64::Engine;
@@ -17,36 +17,36 @@ const BOUND: &str = "Bound";
 const PARTS: &str = "Parts";
 const FINGERPRINT: &str = "Fingerprint";
 const LINE: usize = 64;
-/// What some editors write before a text.
+/// A mark that some editors write before a text.
 pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
 /// The sealing's tag in the fingerprint of an address without terms; no sealing has it.
 const NO_TERMS: u8 = 255;
-/// Enough for any clue key and what stands around it in a mail.
+/// The highest number of bytes of a text: enough for any clue key and the lines around it in a mail.
 const MAX_TEXT: usize = 1 << 20;
 
-/// Where letters for somebody go: her clue key, the server whose board she reads, and what letters must be like.
+/// The address of a recipient: the clue key, the server whose board the recipient reads, and the terms of letters.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
     /// The server's URL; `None` for a bare clue key.
     pub server: Option<String>,
-    /// The clue key's file.
+    /// The bytes of the clue key's file.
     pub clue_key: Vec<u8>,
-    /// What letters must be like; `None` for a bare clue key.
+    /// The terms of letters; `None` for a bare clue key.
     pub terms: Option<Terms>,
 }
 
-/// What letters to an address must be like. No server has a say in it.
+/// The form that letters to an address must have. A server has no influence on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// How they are sealed.
+    /// The sealing of letters.
     pub sealing: Sealing,
-    /// Messages for her that one of her digests carries.
+    /// The highest number of the recipient's messages in one digest.
     pub bound: u32,
-    /// Messages that one letter may take.
+    /// The highest number of messages of one letter.
     pub parts: u32,
 }
 
-/// Short: the key is 3.9 KB.
+/// The fingerprint stands for the key, which has 3.9 KB.
 impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Address")
@@ -58,7 +58,7 @@ impl fmt::Debug for Address {
 }
 
 impl Address {
-    /// The fingerprint as people compare it by voice: 32 hexadecimal digits in groups of four.
+    /// Returns the fingerprint for a comparison by voice: 32 hexadecimal digits in groups of four.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let digits = omr_protocol::hex(&self.fingerprint_bytes());
@@ -69,7 +69,7 @@ impl Address {
         groups.join(" ")
     }
 
-    /// The fingerprint: 128 bits over everything that the address contains.
+    /// Returns the fingerprint: 128 bits over everything that the address contains.
     pub(crate) fn fingerprint_bytes(&self) -> [u8; FINGERPRINT_BYTES] {
         let server = self.server.as_deref().unwrap_or("");
         let (sealing, bound, parts) = match self.terms {
@@ -79,7 +79,7 @@ impl Address {
         address_fingerprint(server, sealing, bound, parts, &self.clue_key)
     }
 
-    /// What a server keeps of it; `None` where there are no terms.
+    /// Returns the message that is published at a server; `None` where there are no terms.
     pub(crate) fn to_published(&self) -> Option<v1::Address> {
         let terms = self.terms?;
         Some(v1::Address {
@@ -91,7 +91,7 @@ impl Address {
         })
     }
 
-    /// What a server says is an address.
+    /// Parses an address that a server sent.
     ///
     /// Errors: `Armour`.
     pub(crate) fn from_published(found: v1::Address) -> Result<Self, MailError> {
@@ -108,7 +108,7 @@ impl Address {
         })
     }
 
-    /// The armoured text, version 1.
+    /// Returns the armoured text, version 1.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = format!("{BEGIN}\n{VERSION}: 1\n");
@@ -132,10 +132,12 @@ impl Address {
         text + END + "\n"
     }
 
-    /// Finds the address in a text: lines before and after, quotation marks, carriage returns, blanks around lines and a
-    /// byte order mark do not matter.
+    /// Finds the address in a text. Lines before and after it, quotation marks, carriage returns, blanks around lines
+    /// and a byte order mark are ignored.
     ///
-    /// Errors: `Armour`, `Fingerprint`.
+    /// Errors:
+    /// - `Armour` if the text has no well-formed address.
+    /// - `Fingerprint` if the address was changed.
     pub fn from_text(text: &str) -> Result<Self, MailError> {
         if text.len() > MAX_TEXT {
             return Err(bad("at most 1 MiB of text", text.len()));
@@ -170,9 +172,11 @@ impl Address {
         }
     }
 
-    /// An address in a file: armoured text or a clue.key as it is.
+    /// Parses an address in a file: an armoured text, or a bare `clue.key`.
     ///
-    /// Errors: `Armour`, `Fingerprint`.
+    /// Errors:
+    /// - `Armour` if the text has no well-formed address.
+    /// - `Fingerprint` if the address was changed.
     pub fn from_file(bytes: Vec<u8>) -> Result<Self, MailError> {
         if bytes.starts_with(b"OMRF") {
             return Ok(Self {
@@ -312,7 +316,7 @@ mod tests {
     #[test]
     fn damage_is_noticed() {
         for text in [address().to_text(), without_terms().to_text()] {
-            // Every line changed in one place, and every line left out.
+            // Every line is changed in one place, and every line is left out.
             let lines: Vec<&str> = text.lines().collect();
             for i in 0..lines.len() {
                 let mut without = lines.clone();
@@ -345,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_an_address_says_can_be_exchanged() {
+    fn no_field_of_an_address_can_be_replaced() {
         let text = address().to_text();
         for (said, instead) in [
             ("mail.example.org", "evil.example.org"),
@@ -358,7 +362,7 @@ mod tests {
             let read = Address::from_text(&changed);
             assert!(matches!(read, Err(MailError::Fingerprint(_))), "{said}");
         }
-        // Nor can the terms be left out.
+        // The terms cannot be left out, either.
         let keep = |line: &&str| {
             let terms = ["Sealing", "Bound", "Parts"];
             !terms.iter().any(|name| line.starts_with(name))

@@ -1,6 +1,6 @@
-//! Posting canaries: messages to oneself, whose absence shows a detector that leaves messages out.
+//! Posts canaries: messages to oneself; their absence shows that a detector leaves messages out.
 
-use crate::send::{board_place, message, write};
+use crate::send::{board_place, to_wire, write};
 use crate::{Identity, Inbox, MailError, Server, unix_now};
 use omr_client::letter::Written;
 use omr_client::os_rng;
@@ -8,8 +8,8 @@ use omr_inbox::CANARY_BYTES;
 use omr_remote::{Client, Endpoint};
 use rand_core::Rng;
 
-/// What canaries are posted through: without the token if the server lets strangers post. True: it does not, and can
-/// tell them from other people's letters.
+/// Returns a connection for posting canaries, without the token if the server accepts posts without one. The returned
+/// bool is true if it does not, and so can distinguish canaries from other people's letters.
 ///
 /// Errors: those of `connect`; `Remote`.
 pub async fn canary_client<E: From<MailError>>(
@@ -26,9 +26,9 @@ pub async fn canary_client<E: From<MailError>>(
     }
 }
 
-/// Posts a message to oneself. It is noted first; one whose posting was interrupted is posted now, under its
-/// first id, so that none is posted twice. Nobody can tell it from others on the board, but whoever sees who
-/// posts can: `client` should not tell, see [`canary_client`].
+/// Posts a message to oneself. It is recorded first; a canary whose post was interrupted is posted now, with its first
+/// id, so that none is posted twice. On the board nobody can distinguish it from other messages, but an observer of the
+/// connection can: `client` should be anonymous, see [`canary_client`].
 ///
 /// Errors: `Remote`, `OtherBoard`, `OtherParams`, `OtherSealing`, `Unsealed`, `Database`.
 pub async fn post_canary(
@@ -41,12 +41,15 @@ pub async fn post_canary(
     identity.check(&place)?;
     let mut content = [0; CANARY_BYTES];
     os_rng().fill_bytes(&mut content);
-    let post = write(&identity.address()?, (&board, &place), &content)?.pop();
-    let post = post.map(|post| (post.clue, post.payload));
-    inbox.note_canary(content, post, unix_now())?;
+    let written = write(&identity.address()?, &board, &place, &content)?.pop();
+    let message = written.map(|written| (written.clue, written.payload));
+    inbox.note_canary(content, message, unix_now())?;
     for canary in inbox.canaries_to_post()? {
-        let written = |(clue, payload)| message(Written { clue, payload });
-        let posts = canary.message.into_iter().map(written).collect();
+        let posts = canary
+            .message
+            .into_iter()
+            .map(|(clue, payload)| to_wire(Written { clue, payload }))
+            .collect();
         let done = client.post_under(canary.post_id, posts).await?;
         if let Some(range) = done.ranges.first() {
             inbox.canary_posted(&canary.content, range.start)?;

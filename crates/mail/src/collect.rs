@@ -8,17 +8,17 @@ use omr_remote::Client;
 /// The progress of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// It waits for so many others.
+    /// The job waits for this number of others.
     Queued(u64),
-    /// The server works: at what, steps done, all steps.
+    /// The job is running: the name of the stage, the number of completed steps, and the number of all steps.
     Running(String, u64, u64),
 }
 
-/// A whole [`Fetch`]: digests of all messages from the cursor to the board's length, and of what else is asked for, are
-/// collected undecoded. What the server sees does not depend on what any digest held.
+/// Runs a whole [`Fetch`]: collects digests of all messages from the cursor to the board's length, and of other open
+/// requests, without decoding them. Nothing that the server sees depends on the content of a digest.
 ///
-/// Errors: `NotRegistered`, `OtherBoard`, `OtherParams`, `Remote`. What was collected stays; the
-/// next fetch goes on with the same requests.
+/// Errors: `NotRegistered`, `OtherBoard`, `OtherParams`, `Remote`. Collected digests stay; the next fetch continues
+/// with the open requests.
 pub async fn collect(
     client: &Client,
     identity: &Identity,

@@ -17,24 +17,23 @@ impl Home {
         let folder = self.path(FOLDER);
         private_folder(&folder).map_err(MailError::file(&folder))?;
         if self.path(&file).exists() {
-            let name = name.to_owned();
-            return Err(MailError::ContactExists(name));
+            return Err(MailError::ContactExists(name.to_owned()));
         }
         self.write_bytes(&file, address.to_text().as_bytes())
     }
 
-    /// The address under a name.
+    /// Returns the address under a name.
     ///
-    /// Errors: `Name`, `NoContact`, those of [`Address::from_text`].
+    /// Errors: `Name`, `NoContact`; those of [`Address::from_text`].
     pub fn contact(&self, name: &str) -> Result<Address, MailError> {
         let missing = || MailError::NoContact(name.to_owned());
         let bytes = self.read(&file_of(name)?)?.ok_or_else(missing)?;
         Address::from_file(bytes.to_vec())
     }
 
-    /// All names with their addresses, in the order of the names.
+    /// Returns all names with their addresses, in the order of the names.
     ///
-    /// Errors: `File`, those of [`Address::from_text`].
+    /// Errors: `File`; those of [`Address::from_text`].
     pub fn contacts(&self) -> Result<Vec<(String, Address)>, MailError> {
         let folder = self.path(FOLDER);
         let entries = match fs::read_dir(&folder) {
@@ -44,7 +43,7 @@ impl Home {
         let mut contacts = Vec::new();
         for entry in entries {
             let name = entry.map_err(MailError::file(&folder))?.file_name();
-            // Temporary files of a crash begin with a dot.
+            // The names of temporary files that a crash left begin with a dot.
             if let Some(name) = name.to_str().filter(|name| file_of(name).is_ok()) {
                 contacts.push((name.to_owned(), self.contact(name)?));
             }
@@ -53,7 +52,7 @@ impl Home {
         Ok(contacts)
     }
 
-    /// Forgets a name.
+    /// Removes a name.
     ///
     /// Errors: `Name`, `NoContact`, `File`.
     pub fn remove_contact(&self, name: &str) -> Result<(), MailError> {
@@ -61,15 +60,16 @@ impl Home {
         let removed = fs::remove_file(&path).and_then(|()| omr_disk::sync_folder(folder_of(&path)));
         match removed {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let name = name.to_owned();
-                Err(MailError::NoContact(name))
+                Err(MailError::NoContact(name.to_owned()))
             }
             removed => removed.map_err(MailError::file(path)),
         }
     }
 }
 
-/// A name's file in the folder; the name can lead nowhere else.
+/// Returns the name of a contact's file, which is always in the folder of contacts.
+///
+/// Errors: `Name`.
 fn file_of(name: &str) -> Result<String, MailError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let fits = (1..=64).contains(&name.len()) && !name.starts_with('.') && name.chars().all(plain);

@@ -15,250 +15,313 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Why mail failed.
+/// An error of mail. Messages state what was expected and what was found; the program that shows them adds advice.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MailError {
-    /// No place for an identity.
-    #[error("expected --home, OMR_HOME, XDG_DATA_HOME or HOME to say where the identity lives")]
-    NoHome,
-    /// No identity in this folder.
-    #[error("{}: no identity here: make one with `omr id new`", .0.display())]
-    NoIdentity(PathBuf),
-    /// An identity is in the way, in this folder.
-    #[error("{}: an identity is here already: `omr id register` goes on with it, another --home makes another",
-        .0.display())]
-    Exists(PathBuf),
-    /// Keys in the way that cannot be taken over as an identity.
+    /// No environment variable determines the folder of the identity.
     #[error(
-        "{}: {}, expected {}: these keys cannot become the identity, and nothing replaces them: \
-         choose another --home",
-        .0.display(),
-        .1.found,
-        .1.expected
+        "expected a folder for the identity in OMR_HOME, XDG_DATA_HOME or HOME, found none of them set"
+    )]
+    NoHome,
+    /// This folder has no identity.
+    #[error("{}: no identity here", .0.display())]
+    NoIdentity(PathBuf),
+    /// This folder has an identity already.
+    #[error("{}: an identity is here already", .0.display())]
+    Exists(PathBuf),
+    /// This file is a key that cannot become an identity's, and is not replaced.
+    #[error(
+        "{}: {}, expected {}: these keys cannot become the identity, and nothing replaces them",
+        .0.display(), .1.found, .1.expected
     )]
     Keys(PathBuf, Mismatch<String>),
-    /// A bound that the server does not serve.
-    #[error("the server makes digests of a bound of at most {most}, found {found}: {}", if *fixed { "make an identity with a smaller --bound in another --home" } else { "give a smaller --bound" })]
+    /// The server does not serve this bound.
+    #[error("the server makes digests of a bound of at most {most}, found {found}")]
     ServerBound {
         /// The server's limit.
         most: u32,
         /// The bound.
         found: u32,
-        /// Whether the identity is made already.
+        /// Whether it is the bound of an existing identity, which cannot change.
         fixed: bool,
     },
     /// The secret in this file is under a passphrase that was not given.
     #[error("{}: expected the passphrase that this secret is under, found none", .0.display())]
     Locked(PathBuf),
-    /// A secret that the passphrase does not open, or that could not be put under one.
+    /// The passphrase does not open the secret in this file, or the secret could not be put under it.
     #[error("{}", .0.display())]
     Unlock(PathBuf, #[source] LockError),
-    /// Something is in this folder, where an identity is to be restored.
-    #[error("{}: expected no folder or an empty one to restore an identity in: choose another --home, or empty it if an \
-         import was interrupted there",
-        .0.display())]
+    /// An identity cannot be restored in this folder, as it is not empty.
+    #[error("{}: expected no folder or an empty one to restore an identity in", .0.display())]
     NotEmpty(PathBuf),
-    /// Not what an export holds.
+    /// The file is not a valid export.
     #[error("the exported identity: {0}")]
     Export(Mismatch<&'static str, String>),
-    /// No identity was retired under this name.
-    #[error("no retired identity {0:?}: `omr id show` lists them")]
+    /// There is no retired identity of this name.
+    #[error("no retired identity {0:?}")]
     NoRetired(String),
-    /// A file could not be read or written.
+    /// This file could not be read or written.
     #[error("{}", .0.display())]
     File(PathBuf, #[source] io::Error),
-    /// A file of ours that is not as it was written.
+    /// This file of the identity is damaged.
     #[error("{}: damaged", .0.display())]
     Settings(PathBuf, #[source] serde_json::Error),
-    /// No server is known.
-    #[error("no server is set: give one with `omr id register --server URL`")]
+    /// The identity has no server.
+    #[error("no server is set")]
     NoServer,
-    /// A token, and nobody to show it to.
-    #[error("--token goes to a server: name it with --server")]
-    TokenWithoutServer,
-    /// The server's board has other parameters than the identity.
-    #[error("the identity's keys are of {}, the server's board is of {}: make an identity for it in \
-         another --home", .0.expected, .0.found)]
+    /// The server's board has another parameter set than the identity.
+    #[error("the identity's keys are of {}, the server's board is of {}", .0.expected, .0.found)]
     OtherParams(Mismatch<String>),
-    /// An address of another parameter set than the board of the server that letters would go to.
-    #[error("the recipient's address is of {}, the board of this server is of {}: she does not read \
-         there; ask her for the address that names her server, or name it with --server", .0.expected, .0.found)]
+    /// The address has another parameter set than the board of the server to which the letters would be sent.
+    #[error(
+        "the recipient's address is of {}, the board of this server is of {}: the recipient does not read this board",
+        .0.expected, .0.found
+    )]
     AddressParams(Mismatch<String>),
-    /// A server that would have letters sealed otherwise than agreed.
+    /// The letters of the board are sealed in another way than agreed.
     #[error("expected letters sealed with {}, found {}: refused; a server that changes how letters are \
          sealed may want to read them, or to make them up", .0.expected, .0.found)]
     OtherSealing(Mismatch<Sealing>),
-    /// Letters that the server, and everybody, could read, because of server or address.
-    #[error(
-        "the {0} says that letters are not sealed: refused, as everybody could read them or make them up; \
-         where that is meant, say `--sealing none`"
-    )]
+    /// Letters would not be sealed, by the choice of the server or of the address.
+    #[error("the {0} does not seal letters: refused, as everybody could read them or make them up")]
     Unsealed(&'static str),
-    /// A letter that takes more messages than its address takes.
+    /// The letter has more messages than its address allows.
     #[error(
         "letter {} of this call takes {found} messages, its recipient takes letters of at most {most}, which is \
-         {bytes} bytes: nothing was posted; send it in smaller pieces, or all the same with --large, and it \
-         arrives over many fetches or not at all",
+         {bytes} bytes: nothing was posted",
         number + 1
     )]
     LongLetter {
-        /// The letter, from 0 on.
+        /// The number of the letter, counted from 0.
         number: usize,
-        /// Messages that it takes.
+        /// The number of its messages.
         found: u64,
-        /// What the address says.
+        /// The highest number of messages that the address allows.
         most: u32,
-        /// Bytes of so many messages.
+        /// The highest number of bytes in that number of messages.
         bytes: u64,
     },
-    /// An address for other clues than the board's.
-    #[error("the address takes {} clues, the server's board {} ones: an identity for it is made with \
-         `omr id new`{}", .0.expected, .0.found, match .0.found { ClueKind::Plain => " --plain-clues", ClueKind::Bound => "" })]
+    /// The address has another kind of clues than the board.
+    #[error("the address takes {} clues, the server's board {} ones", .0.expected, .0.found)]
     OtherClues(Mismatch<ClueKind>),
-    /// The server shows another board than the identity was registered for.
-    #[error("expected board {}, found {}: the server was set up anew, or is another one; what is in the inbox \
+    /// The server shows another board than the one where the identity is registered.
+    #[error("expected board {}, found {}: the server was set up again, or is another one; the content of the inbox \
          belongs to the first", omr_protocol::hex(&.0.expected), omr_protocol::hex(&.0.found))]
     OtherBoard(Mismatch<[u8; 16]>),
-    /// A board whose description cannot be used.
+    /// The description of the server's board is invalid.
     #[error("the server's board: {0}")]
     Board(Mismatch<&'static str, String>),
-    /// Not an armoured address.
+    /// The text is not an armoured address.
     #[error("not an address: {0}")]
     Armour(Mismatch<&'static str, String>),
-    /// An address whose text was changed.
-    #[error("the address is damaged: its fingerprint should be {}, its text gives {}", .0.expected, .0.found)]
+    /// The address does not have the fingerprint that its text states.
+    #[error("the address is damaged: its fingerprint should be {}, that of its text is {}", .0.expected, .0.found)]
     Fingerprint(Mismatch<String>),
-    /// Not a short address.
+    /// The text is not a valid short address.
     #[error(
         "expected a short address such as omr1.. or omr1..@https://host, found {found:?}: {why}; was it copied whole?"
     )]
     ShortAddress {
         /// The text.
         found: String,
-        /// What is wrong with it.
+        /// The reason why it is invalid.
         why: String,
     },
     /// No server is known that could resolve this short address.
-    #[error("no server is known that has {0}: name one with --server, or write {0}@URL")]
+    #[error("no server is known that has {0}")]
     NoResolver(String),
-    /// A server has no address of this fingerprint.
-    #[error(
-        "the server has no address {0}: ask its owner whether she published it there and did so again in time \
-         (`omr id publish`), or for what `omr address` prints"
-    )]
+    /// The server has no address of this fingerprint.
+    #[error("the server has no address {0}: it was not published there, or not renewed in time")]
     NotPublished(String),
-    /// A server answered with another address than it was asked for.
+    /// The server answered with another address than the requested one.
     #[error("the server answered with an address of fingerprint {}, expected {}: refused; a server that \
-         exchanges addresses wants to read the letters", .0.found, .0.expected)]
+         replaces addresses may want to read the letters", .0.found, .0.expected)]
     OtherAddress(Mismatch<String>),
-    /// A name that cannot be a file's.
+    /// This name cannot be a contact's.
     #[error("expected a name of letters, digits, '-', '_' and '.', at most 64, found {0:?}")]
     Name(String),
-    /// No contact of this name.
-    #[error("no contact {0:?}: `omr contact list` shows all")]
+    /// There is no contact of this name.
+    #[error("no contact {0:?}")]
     NoContact(String),
-    /// A contact of this name is in the way.
+    /// There is a contact of this name already.
     #[error("contact {0:?} exists: remove it first")]
     ContactExists(String),
     /// The identity's keys are not registered.
-    #[error("the detection keys are not registered: run `omr id register`")]
+    #[error("the detection keys are not registered")]
     NotRegistered,
     /// The server does not know the keys of an identity that registered them.
     #[error(
-        "the server does not know the detection keys of this address: another copy of the identity ended it \
-         (`omr id rotate`, `forget` or `revoke`), or nobody fetched for so long that the server forgot them. Where another \
-         device has a new address, bring that here: `omr id export` there, `omr id import` here into another --home. Only \
-         where this address is still yours: `omr id register`"
+        "the server does not know the detection keys of this address: another copy of the identity was replaced, \
+         forgotten or revoked, or no fetch was made for so long that the server forgot them"
     )]
     KeysGone,
     /// This scheme carries no payloads.
     #[error("expected a scheme with payloads, found {0}")]
     Scheme(Scheme),
-    /// This scheme does not work batch by batch.
-    #[error("--batches needs keys for sophomr or hybrid, found those for {0}")]
+    /// This scheme has no digests of whole batches.
+    #[error("expected keys for sophomr or hybrid to fetch whole batches, found those for {0}")]
     NoBatches(Scheme),
-    /// No key for sessions.
-    #[error("--session needs an instant.key: make an identity with --scheme instantomr or hybrid")]
+    /// The identity has no key for sessions.
+    #[error("expected a key for sessions, instant.key, found none")]
     NoInstant,
-    /// No message of this number.
-    #[error("no message {0}: `omr inbox --all` lists them")]
+    /// The inbox has no message of this number.
+    #[error("no message {0}")]
     NoMessage(u64),
     /// Another process fetches into the inbox.
-    #[error(
-        "another omr fetches into this inbox (a running `omr watch`?): end it first; `omr inbox --offline` and \
-         `omr inbox read` work beside it"
-    )]
+    #[error("another program fetches into this inbox")]
     Busy,
-    /// The inbox's database.
+    /// The database of the inbox failed.
     #[error("the inbox: {0}")]
     Database(#[source] Box<redb::Error>),
-    /// An inbox of another version of its format.
-    #[error(
-        "the inbox: {0}: `omr inbox rebuild` fetches it from the server and keeps the file under another name"
-    )]
+    /// The inbox has another version of its format.
+    #[error("the inbox: {0}")]
     Version(OtherVersion),
-    /// The inbox's file is not as it was written; what the database found, if it says.
-    #[error(
-        "the inbox is damaged: `omr inbox rebuild` fetches it anew from the server and keeps the damaged file \
-         under another name"
-    )]
+    /// The inbox's file is damaged; with the error of the database, if there is one.
+    #[error("the inbox is damaged")]
     Damaged(#[source] Option<Box<redb::Error>>),
-    /// A record of the inbox.
-    #[error(
-        "the inbox holds a damaged record: `omr inbox rebuild` fetches it anew from the server and keeps the \
-         damaged file under another name"
-    )]
+    /// A record of the inbox is damaged.
+    #[error("the inbox has a damaged record")]
     Record(#[source] serde_json::Error),
-    /// A range that was never fetched.
+    /// The range was never fetched.
     #[error("expected messages within 0..{}, those fetched so far, at least one, found {}..{}", .0.expected, .0.found.start, .0.found.end)]
     Range(Mismatch<u64, Range<u64>>),
-    /// Nothing to forget in this range.
-    #[error("no range is kept within {}..{} and no request waits there: `omr inbox kept` lists them",
-        .0.start, .0.end)]
+    /// There is nothing to forget in this range.
+    #[error("no range is kept within {}..{} and no request waits there", .0.start, .0.end)]
     NotKept(Range<u64>),
-    /// The server, or the way to it.
+    /// A call of the server failed.
     #[error(transparent)]
     Remote(#[from] RemoteError),
-    /// A letter that cannot be written.
+    /// A letter cannot be written.
     #[error(transparent)]
     Letter(#[from] LetterError),
-    /// Parameters.
+    /// The parameters are invalid.
     #[error(transparent)]
     Params(#[from] ParamsError),
-    /// A request that no digest serves.
+    /// No digest can serve a request.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// Not an address.
+    /// A clue key is invalid.
     #[error(transparent)]
     Clue(#[from] ClueError),
-    /// A file's frame.
+    /// The frame of a file is invalid.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// A secret key.
+    /// A secret key is invalid.
     #[error(transparent)]
     Secret(#[from] SecretKeyError),
     /// A detection key was not made.
     #[error(transparent)]
     MakeKey(#[from] MakeKeyError),
-    /// A detection key.
+    /// A detection key is invalid.
     #[error(transparent)]
     DetectionKey(#[from] DetectionKeyError),
-    /// A digest's file.
+    /// A digest's file is invalid.
     #[error(transparent)]
     Digest(#[from] DigestError),
-    /// A digest's content.
+    /// A digest did not decode.
     #[error(transparent)]
     Decode(#[from] DecodeError),
 }
 
+/// The kind of a [`MailError`], for programs that give it an exit code or an exception of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MailErrorKind {
+    /// The identity is missing, incomplete, not registered, or has keys that do not fit.
+    Identity,
+    /// An identity, or something else, is where a new one would be.
+    Exists,
+    /// The passphrase of a secret is missing or wrong.
+    Passphrase,
+    /// A file could not be read or written, or has invalid content.
+    File,
+    /// A parameter set is unknown, or another than expected.
+    Params,
+    /// A digest of this bound or shape cannot be made.
+    Plan,
+    /// The server's board is not as agreed.
+    Board,
+    /// An address, a contact or a name of one is invalid or unknown.
+    Address,
+    /// A letter is too long, or cannot be written.
+    Letter,
+    /// The inbox is damaged, or lacks the message or range.
+    Inbox,
+    /// Another process fetches into the inbox.
+    Busy,
+    /// A digest did not decode.
+    Decode,
+    /// A call of the server failed.
+    Remote,
+}
+
+impl MailError {
+    /// Returns the kind of the error.
+    #[must_use]
+    pub fn kind(&self) -> MailErrorKind {
+        match self {
+            Self::NoHome
+            | Self::NoIdentity(_)
+            | Self::Keys(..)
+            | Self::Export(_)
+            | Self::NoRetired(_)
+            | Self::Settings(..)
+            | Self::NoServer
+            | Self::NotRegistered
+            | Self::KeysGone
+            | Self::Scheme(_)
+            | Self::NoBatches(_)
+            | Self::NoInstant
+            | Self::MakeKey(_) => MailErrorKind::Identity,
+            Self::Exists(_) | Self::NotEmpty(_) => MailErrorKind::Exists,
+            Self::Locked(_) | Self::Unlock(..) => MailErrorKind::Passphrase,
+            Self::File(..)
+            | Self::Clue(_)
+            | Self::Frame(_)
+            | Self::Secret(_)
+            | Self::DetectionKey(_)
+            | Self::Digest(_) => MailErrorKind::File,
+            Self::OtherParams(_) | Self::AddressParams(_) | Self::Params(_) => {
+                MailErrorKind::Params
+            }
+            Self::ServerBound { .. } | Self::Plan(_) => MailErrorKind::Plan,
+            Self::OtherSealing(_)
+            | Self::Unsealed(_)
+            | Self::OtherClues(_)
+            | Self::OtherBoard(_)
+            | Self::Board(_) => MailErrorKind::Board,
+            Self::Armour(_)
+            | Self::Fingerprint(_)
+            | Self::ShortAddress { .. }
+            | Self::NoResolver(_)
+            | Self::NotPublished(_)
+            | Self::OtherAddress(_)
+            | Self::Name(_)
+            | Self::NoContact(_)
+            | Self::ContactExists(_) => MailErrorKind::Address,
+            Self::LongLetter { .. } | Self::Letter(_) => MailErrorKind::Letter,
+            Self::NoMessage(_)
+            | Self::Database(_)
+            | Self::Version(_)
+            | Self::Damaged(_)
+            | Self::Record(_)
+            | Self::Range(_)
+            | Self::NotKept(_) => MailErrorKind::Inbox,
+            Self::Busy => MailErrorKind::Busy,
+            Self::Decode(_) => MailErrorKind::Decode,
+            Self::Remote(_) => MailErrorKind::Remote,
+        }
+    }
+}
+
 impl MailError {
     pub(crate) fn file(path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.as_ref().to_owned();
-        |source| Self::File(path, source)
+        let owned = path.as_ref().to_owned();
+        |source| Self::File(owned, source)
     }
 
-    /// Whether the same may do later, without changing anything.
+    /// Returns whether the operation may succeed when it is simply repeated later.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
@@ -335,12 +398,12 @@ impl MailError {
     }
 }
 
-/// Whether the file is at fault, not the disk or the system.
+/// Returns whether the file is damaged, as opposed to a failure of the disk or the system.
 fn is_damage(error: &redb::Error) -> bool {
     match error {
         redb::Error::Io(source) => matches!(
             source.kind(),
-            // A header that is none; a page beyond the end of a file that was cut.
+            // An invalid header; a page beyond the end of a file that was cut.
             io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
         ),
         redb::Error::Corrupted(_)

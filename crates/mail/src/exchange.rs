@@ -1,4 +1,4 @@
-//! Makes the calls that an exchange of the core asks for.
+//! Makes the calls of an exchange.
 
 use crate::inbox::Requests;
 use crate::send::{board_history, board_mark, board_place};
@@ -8,7 +8,7 @@ use omr_inbox::{JobRequest, OrderRequest, SessionRequest};
 use omr_remote::v1::{self, JobState};
 use omr_remote::{Client, RemoteError};
 
-/// Runs an exchange to its end. One that is broken off goes on when it is begun again.
+/// Runs an exchange to its end. An interrupted exchange continues when it is started again.
 pub(crate) async fn run<X: Exchange<RemoteError>>(
     client: &Client,
     mut exchange: X,
@@ -33,7 +33,7 @@ pub(crate) async fn run<X: Exchange<RemoteError>>(
     }
 }
 
-/// A request that names a key which the server does not know means that the identity is not registered any more.
+/// Turns the error about an unknown key into `KeysGone`: the identity is no longer registered.
 fn keys_gone(error: MailError) -> MailError {
     match error {
         MailError::Remote(RemoteError::NotFound(
@@ -59,8 +59,12 @@ async fn perform(
                 hashes: known.filter_map(|(at, hash)| Some((at, hash?))).collect(),
             };
             let place = board_place(&board)?;
-            let board = Board::new(place, board.first_index, board.messages, log)?;
-            Ok(Answer::Board(board))
+            Ok(Answer::Board(Board::new(
+                place,
+                board.first_index,
+                board.messages,
+                log,
+            )?))
         }
         Call::Limits => Ok(Answer::Limits(limits(&client.limits().await?))),
         Call::CreateOrder(order) => {

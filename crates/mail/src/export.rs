@@ -1,4 +1,4 @@
-//! One file with all that restores an identity.
+//! Exports an identity to one file, and imports it.
 //!
 //! A frame of kind 15 under the identity's parameter set and the id of its address; its body is
 //!
@@ -6,9 +6,9 @@
 //! LE32(count)   count times: LE16(length of the name)   name   LE64(length)   content
 //! ```
 //!
-//! Names are those in the identity's folder, and contents are its files as they are: a secret under a passphrase stays
-//! under it. Detection keys are left out, as the server has them and the secret makes others. The file is as secret as
-//! what is in it, so it is to be locked (`omr_client::locked`).
+//! Names are those in the identity's folder, and contents are its files, unchanged: a secret under a passphrase stays
+//! under it. Detection keys are left out, as the server has them and others can be made from the secret. The file must
+//! be kept as secret as the identity, so it should be locked (`omr_client::locked`).
 
 use crate::contacts::FOLDER as CONTACTS;
 use crate::home::{SERVER, private_folder};
@@ -25,16 +25,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use zeroize::Zeroizing;
 
-/// The files of one identity, in the order in which they are written: once the profile is there,
-/// the folder holds an identity.
+/// The files of one identity, in the order in which they are written: once the profile is there, the folder contains an
+/// identity.
 const FILES: [&str; 5] = [SECRET_KEY, CLUE_KEY, SERVER, INBOX, PROFILE];
 
 type Contents = BTreeMap<String, Zeroizing<Vec<u8>>>;
 
 impl Identity {
-    /// All that restores this identity and those that it replaced, with their letters, as one file.
+    /// Returns this identity and the ones that it replaced, with their letters, as one file.
     ///
-    /// Memory: some three times the bytes of the inboxes.
+    /// Memory: about three times the bytes of the inboxes.
     /// Errors: `Export` where the identity was replaced meanwhile; `File`, `Damaged`, `Params`, `Clue`, `Frame`.
     pub fn export(&self) -> Result<Zeroizing<Vec<u8>>, MailError> {
         let mut contents = Contents::new();
@@ -48,16 +48,18 @@ impl Identity {
         }
         let set = self.set()?;
         let header = FrameHeader::new(Kind::Identity, set.name(), self.clue_key(&set)?.id);
-        let files = contents.iter().map(|(name, bytes)| (&name[..], &bytes[..]));
-        let files: Vec<(&str, &[u8])> = files.collect();
-        // Another process may have put new keys in the place of these while they were read.
+        let files: Vec<(&str, &[u8])> = contents
+            .iter()
+            .map(|(name, bytes)| (&name[..], &bytes[..]))
+            .collect();
+        // Another process may have replaced these keys while they were read.
         check(&groups(&files)?, &header)?;
         let body = body(&contents);
         Ok(Zeroizing::new(frame::write_frame_vec(&header, &body)?))
     }
 }
 
-/// Adds the files of one identity, while nobody writes to its inbox: another process may be about to.
+/// Adds the files of one identity, while no other process can write to its inbox.
 fn add(home: &Home, prefix: &str, contents: &mut Contents) -> Result<(), MailError> {
     Inbox::beside(home)?.held(|| {
         for name in FILES {
@@ -84,7 +86,7 @@ fn body(contents: &Contents) -> Zeroizing<Vec<u8>> {
     body
 }
 
-/// The files in a body; `None` where its numbers do not fit it.
+/// Returns the files in a body; `None` where its lengths are inconsistent.
 fn parse(mut body: &[u8]) -> Option<Vec<(&str, &[u8])>> {
     let count = u32::from_le_bytes(*take(&mut body)?);
     let mut files: Vec<(&str, &[u8])> = Vec::new();
@@ -109,14 +111,14 @@ fn take<'a, const N: usize>(body: &mut &'a [u8]) -> Option<&'a [u8; N]> {
 }
 
 impl Home {
-    /// Restores an exported identity in this folder, which must be empty or absent. Its requests go on where they stood
-    /// when it was exported; the server is not spoken to.
+    /// Restores an exported identity in this folder, which must be empty or absent. Its requests continue from their
+    /// state at the time of the export. This makes no connection to the server.
     ///
-    /// Errors: `NotEmpty`; `Frame`, `Export` and others for a file that holds no identity; `File`.
+    /// Errors: `NotEmpty`; `Frame`, `Export` and others for a file that contains no identity; `File`.
     pub fn import(&self, file: &[u8]) -> Result<Identity, MailError> {
         let (header, body) = frame::read_frame(file, Kind::Identity, MAX_LOCKED_BYTES)?;
         let body = Zeroizing::new(body);
-        let malformed = || wrong("files of the lengths that it says", "others");
+        let malformed = || wrong("files of the lengths that it states", "others");
         let files = parse(&body).ok_or_else(malformed)?;
         let groups = groups(&files)?;
         check(&groups, &header)?;
@@ -126,7 +128,7 @@ impl Home {
             self.restore(folder, files)?;
         }
         let identity = Identity::open(self)?;
-        // The session at the server may have gone on with the other copy.
+        // The session at the server may have been continued with the other copy.
         Inbox::open(self)?.requests().forget_session()?;
         Ok(identity)
     }
@@ -160,13 +162,14 @@ impl Home {
 }
 
 fn wrong(expected: &'static str, found: impl ToString) -> MailError {
-    let found = found.to_string();
-    MailError::Export(Mismatch::new(expected, found))
+    MailError::Export(Mismatch::new(expected, found.to_string()))
 }
 
-/// Files by the folder that they are for: "" for the identity, `contacts`, and one for each retired identity.
+/// Files by their folder: "" for the identity, `contacts`, and one for each retired identity.
 type Groups<'a> = BTreeMap<&'a str, BTreeMap<&'a str, &'a [u8]>>;
 
+/// Groups files by folder.
+///
 /// Errors: `Export` for a name that no export has, so that no file of a stranger is written elsewhere.
 fn groups<'a>(files: &[(&'a str, &'a [u8])]) -> Result<Groups<'a>, MailError> {
     let mut groups = Groups::new();
@@ -185,13 +188,13 @@ fn groups<'a>(files: &[(&'a str, &'a [u8])]) -> Result<Groups<'a>, MailError> {
     Ok(groups)
 }
 
-/// Whether a name is one of a file and not of a way elsewhere.
+/// Returns whether a name is that of a file, not a path to another folder.
 fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     !name.is_empty() && !name.starts_with('.') && name.chars().all(plain)
 }
 
-/// Looks at everything before anything is written.
+/// Checks everything before anything is written.
 fn check(groups: &Groups, header: &FrameHeader) -> Result<(), MailError> {
     let empty = BTreeMap::new();
     check_identity(groups.get("").unwrap_or(&empty), Some(header))?;
@@ -204,7 +207,7 @@ fn check(groups: &Groups, header: &FrameHeader) -> Result<(), MailError> {
     Ok(())
 }
 
-/// Checks that files are one identity's, the header's if there is one.
+/// Checks that files belong to one identity, that of the header if there is one.
 fn check_identity(
     files: &BTreeMap<&str, &[u8]>,
     header: Option<&FrameHeader>,
@@ -227,9 +230,9 @@ fn check_identity(
     } else {
         Kind::SecretKey
     };
-    let secret = FrameReader::read_header(secret, kind, u64::MAX)?;
-    secret.header().expect_params(set.name())?;
-    Ok(secret.header().expect_key(&address.id)?)
+    let frame = FrameReader::read_header(secret, kind, u64::MAX)?;
+    frame.header().expect_params(set.name())?;
+    Ok(frame.header().expect_key(&address.id)?)
 }
 
 #[cfg(test)]
@@ -273,7 +276,7 @@ mod tests {
         }
         let more = [&body[..], &[0]].concat();
         assert!(parse(&more).is_none());
-        // Counts and lengths.
+        // The bytes of counts and lengths.
         for at in [0, 3, 4, 5, 14, 21] {
             let mut bad = body.to_vec();
             bad[at] ^= 0x80;

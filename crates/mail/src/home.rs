@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-/// Name of the file that says where the server is.
+/// The name of the file with the server's settings.
 pub(crate) const SERVER: &str = "server";
 
 /// The folder of an identity, and the passphrase of its secret while it is known.
@@ -21,30 +21,30 @@ pub struct Home {
     passphrase: Option<Passphrase>,
 }
 
-/// Where the server is, and what it wants to see. The token is wiped when dropped.
+/// The settings of a server. The token is wiped when dropped.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
 pub struct Server {
-    /// `https://host:port`.
+    /// The URL, `https://host:port`.
     pub url: String,
-    /// The CA that signed its certificate, as PEM; the system's unless given.
+    /// The CA that signed the server's certificate, as PEM; `None` for the CAs of the system.
     pub ca_certificate: Option<String>,
     /// The caller's token.
     pub token: Option<String>,
 }
 
 impl Server {
-    /// It as a client sees it.
+    /// Returns the endpoint of the server.
     #[must_use]
     pub fn endpoint(&self) -> Endpoint {
-        let pem = self.ca_certificate.as_ref();
         Endpoint {
-            ca_certificate: pem.map(|pem| pem.clone().into_bytes()),
+            ca_certificate: self.ca_certificate.clone().map(String::into_bytes),
             token: self.token.clone(),
             ..Endpoint::new(self.url.clone())
         }
     }
 
-    /// The one that is named, or the own one where none is. The own token and certificate are for the own server alone.
+    /// Returns the server with this URL, or `own` where no URL is given. The token and certificate of `own` are used
+    /// for that server alone.
     #[must_use]
     pub fn named(url: Option<&str>, own: Option<Self>) -> Option<Self> {
         match (url, own) {
@@ -58,7 +58,7 @@ impl Server {
         }
     }
 
-    /// The endpoint for calls that do not reveal who is calling: it has no token.
+    /// Returns the endpoint for calls that do not reveal the caller: it has no token.
     #[must_use]
     pub fn stranger(&self) -> Endpoint {
         Endpoint {
@@ -69,7 +69,7 @@ impl Server {
 }
 
 impl Home {
-    /// A folder that need not exist yet.
+    /// Returns the home in a folder, which need not exist yet.
     #[must_use]
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {
@@ -78,64 +78,65 @@ impl Home {
         }
     }
 
-    /// This folder with the passphrase of its secret: the one that the secret is under, or will be
-    /// under where there is none yet.
+    /// Returns this home with the passphrase under which its secret is, or will be where there is none yet.
     #[must_use]
     pub fn with_passphrase(mut self, passphrase: Passphrase) -> Self {
         self.passphrase = Some(passphrase);
         self
     }
 
-    /// The passphrase that was given.
+    /// Returns the passphrase that was given.
     #[must_use]
     pub fn passphrase(&self) -> Option<&Passphrase> {
         self.passphrase.as_ref()
     }
 
-    /// Another folder whose secret is under the same passphrase.
+    /// Returns another folder whose secret is under the same passphrase.
     pub(crate) fn beside(&self, dir: PathBuf) -> Self {
         let passphrase = self.passphrase.clone();
         Self { dir, passphrase }
     }
 
-    /// `$OMR_HOME`, else `$XDG_DATA_HOME/omr`, else `~/.local/share/omr`.
+    /// Returns `$OMR_HOME`, else `$XDG_DATA_HOME/omr`, else `~/.local/share/omr`.
     ///
-    /// Errors: `NoHome`.
+    /// Errors: `NoHome` if none of these variables is set.
     pub fn usual() -> Result<Self, MailError> {
         let of = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-        let dir = of("OMR_HOME").map(PathBuf::from);
-        let dir = dir.or_else(|| Some(PathBuf::from(of("XDG_DATA_HOME")?).join("omr")));
-        let dir = dir.or_else(|| Some(PathBuf::from(of("HOME")?).join(".local/share/omr")));
-        dir.map(Self::new).ok_or(MailError::NoHome)
+        of("OMR_HOME")
+            .map(PathBuf::from)
+            .or_else(|| Some(PathBuf::from(of("XDG_DATA_HOME")?).join("omr")))
+            .or_else(|| Some(PathBuf::from(of("HOME")?).join(".local/share/omr")))
+            .map(Self::new)
+            .ok_or(MailError::NoHome)
     }
 
-    /// The folder.
+    /// Returns the path of the folder.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// A file in it.
+    /// Returns the path of a file in the folder.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.join(name)
     }
 
-    /// Makes the folder, for its owner alone.
+    /// Creates the folder, readable by its owner alone.
     ///
     /// Errors: `File`.
     pub fn create(&self) -> Result<(), MailError> {
         private_folder(&self.dir).map_err(MailError::file(&self.dir))
     }
 
-    /// The server's settings.
+    /// Reads the server's settings.
     ///
     /// Errors: `NoServer`, `File`, `Settings`.
     pub fn server(&self) -> Result<Server, MailError> {
         self.read_json(SERVER)?.ok_or(MailError::NoServer)
     }
 
-    /// Keeps the server's settings.
+    /// Writes the server's settings.
     ///
     /// Errors: `File`, `Settings`.
     pub fn set_server(&self, server: &Server) -> Result<(), MailError> {
@@ -146,7 +147,7 @@ impl Home {
         let path = self.path(name);
         match fs::read(&path) {
             Ok(bytes) => Ok(Some(Zeroizing::new(bytes))),
-            // A file where the home would be holds no identity either.
+            // A file in place of the folder contains no identity either.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -167,7 +168,7 @@ impl Home {
         self.put(name, true, write)
     }
 
-    /// Writes a file that must not be there yet.
+    /// Writes a file that must not exist yet.
     pub(crate) fn write_new(&self, name: &str, bytes: &[u8]) -> Result<(), MailError> {
         self.put(name, false, |file| {
             file.write_all(bytes)
@@ -184,15 +185,15 @@ impl Home {
         let path = self.path(name);
         let dir = path.parent().unwrap_or(&self.dir);
         sweep(dir);
-        // Of mode 0600, which it keeps under its name.
-        let file = Unfinished::new(|| temporary(dir, Access::Private));
-        let mut file = file.map_err(MailError::file(&path))?;
+        // The file has mode 0600, also after it is renamed.
+        let mut file =
+            Unfinished::new(|| temporary(dir, Access::Private)).map_err(MailError::file(&path))?;
         write(file.file())?;
         file.sync().map_err(MailError::file(&path))?;
         file.persist(&path, replace).map_err(MailError::file(path))
     }
 
-    /// Opens a file that processes lock, for its owner alone.
+    /// Opens a file for locking, readable by its owner alone.
     ///
     /// Errors: `File`.
     pub(crate) fn lock_file(&self, name: &str) -> Result<fs::File, MailError> {
@@ -225,8 +226,9 @@ impl Home {
     }
 
     pub(crate) fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), MailError> {
-        let text = serde_json::to_vec_pretty(value);
-        let text = Zeroizing::new(text.map_err(|source| self.damaged(name, source))?);
+        let text = Zeroizing::new(
+            serde_json::to_vec_pretty(value).map_err(|source| self.damaged(name, source))?,
+        );
         self.write_bytes(name, &text)
     }
 
@@ -236,7 +238,7 @@ impl Home {
     }
 }
 
-/// Makes a folder and those above it, it alone for its owner.
+/// Creates a folder, readable by its owner alone, and its parents.
 pub(crate) fn private_folder(dir: &Path) -> io::Result<()> {
     omr_disk::create_folders_with(dir, |dir| {
         let mut builder = fs::DirBuilder::new();

@@ -1,4 +1,4 @@
-//! A recipient's keys and the fixed form of her requests.
+//! A recipient's keys and the fixed form of the recipient's requests.
 
 use crate::keys::{self, CLUE_KEY};
 use crate::sealing;
@@ -12,69 +12,71 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) const PROFILE: &str = "identity";
 
-/// How many times the bound a letter may have in parts, of the seven that spare requests carry.
+/// The highest number of parts of a letter, as a multiple of the bound. Spare requests carry seven times the bound.
 const SPARED: u32 = 5;
 
-/// What a new identity is like.
+/// The properties of a new identity.
 #[derive(Clone, Debug)]
 pub struct NewIdentity {
-    /// Parameter set: that of the server's board.
+    /// The name of the parameter set, which is that of the server's board.
     pub params: String,
-    /// Which detection keys are made; all that the set has unless given.
+    /// The scheme whose detection keys are made; `None` for all keys that the set has.
     pub scheme: Option<Scheme>,
-    /// Clues that the address takes: those of the server's board.
+    /// The kind of clues that the address accepts, which is that of the server's board.
     pub clues: ClueKind,
-    /// Pertinent messages that a digest may carry: the same at every request.
+    /// The highest number of pertinent messages in a digest, for every request.
     pub bound: u32,
-    /// How letters to her are sealed: those that are sealed otherwise are not read.
+    /// The sealing of letters: letters that are sealed in another way are not read.
     pub sealing: Sealing,
-    /// How often a fetch asks for every message once more, at most [`crate::MAX_LEVELS`].
+    /// The number of times that fetches request every message again, at most [`crate::MAX_LEVELS`].
     pub spares: u8,
-    /// The board, where it is known: its recipients' detection keys have masks in common and are served together.
+    /// The id of the board, where it is known: the detection keys of its recipients share masks and are served
+    /// together.
     pub board_id: Option<[u8; 16]>,
-    /// Whether her detection keys have masks of their own all the same.
+    /// Whether the detection keys have masks of their own in any case.
     pub own_masks: bool,
-    /// Whether fetches take whole batches alone, which the server works when they fill; then without spare requests.
+    /// Whether only whole batches are fetched, which the server computes as soon as they are full, without spare
+    /// requests.
     pub batches: bool,
 }
 
-/// A detection key's file, and how far it got.
+/// A detection key's file, and the state of its registration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyFile {
-    /// Name in the folder.
+    /// The name in the folder.
     pub name: String,
-    /// BLAKE3 of the file, once it is uploaded.
+    /// The BLAKE3 hash of the file, once it is uploaded.
     pub hash: Option<[u8; 32]>,
     /// Whether the server has registered it.
     pub registered: bool,
 }
 
-/// What is fixed when an identity is made: every request has this form, whatever was found before.
+/// The properties that are fixed when an identity is made: every request has this form, whatever was found before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
-    /// Parameter set.
+    /// The name of the parameter set.
     pub params: String,
-    /// Scheme of every request, by its tag; 0: what the keys serve.
+    /// The tag of the scheme of every request; 0 for the scheme of the keys.
     pub scheme: u8,
-    /// Bound of every request.
+    /// The bound of every request.
     pub bound: u32,
-    /// How often a fetch asks for every message once more, so that what overflows comes all the same.
+    /// The number of times that fetches request every message again, so that overflowing messages arrive too.
     #[serde(default = "all_levels")]
     pub spares: u8,
-    /// The first message of the board that can be hers: those before are older than her keys.
+    /// The index of the first message of the board that can be for this identity: earlier ones are older than its keys.
     #[serde(default)]
     pub begins: u64,
-    /// The board, since the keys were registered there.
+    /// The id of the board, since the keys were registered there.
     pub board_id: Option<[u8; 16]>,
     /// The detection keys.
     pub keys: Vec<KeyFile>,
-    /// Whether detection keys that are made anew have masks of their own.
+    /// Whether new detection keys have masks of their own.
     #[serde(default, skip_serializing_if = "is_unset")]
     pub own_masks: bool,
-    /// Whether fetches take whole batches alone.
+    /// Whether only whole batches are fetched.
     #[serde(default, skip_serializing_if = "is_unset")]
     pub batches: bool,
-    /// How letters to her are sealed; `None` in profiles of older versions: in any way, but sealed.
+    /// The sealing of letters; `None` in profiles of older versions, which accept every kind of sealing.
     #[serde(default, with = "sealing::name")]
     pub sealing: Option<Sealing>,
 }
@@ -97,11 +99,14 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Makes keys, or takes over those of `omr keygen` that are in the folder. The profile comes last: a folder without
-    /// it holds no identity, and what an interrupted attempt left is taken over by the next.
+    /// Makes keys, or uses the keys of `omr keygen` that are in the folder. The profile is written last: a folder
+    /// without one contains no identity, and the next attempt uses the files of an interrupted one.
     ///
-    /// Errors: `Exists`, `Scheme`, `Params`, `Plan` for a bound that the set does not serve; `Keys` where keys are here
-    /// that do not fit; `File`.
+    /// Errors:
+    /// - `Exists` if the folder has an identity.
+    /// - `Keys` if it has keys that do not fit.
+    /// - `Plan` if the set does not serve the bound.
+    /// - `Scheme`, `NoBatches`, `Params`, `File`.
     pub fn create(home: &Home, new: &NewIdentity) -> Result<Self, MailError> {
         let set = ParamSet::named(&new.params)?;
         if let Some(found) = new.scheme.filter(|scheme| scheme.is_for_indices()) {
@@ -138,7 +143,7 @@ impl Identity {
         Ok(identity)
     }
 
-    /// The identity in a folder. A rotation that was interrupted is completed first.
+    /// Opens the identity in a folder, and completes an interrupted rotation first.
     ///
     /// Errors: `NoIdentity`, `File`, `Settings`.
     pub fn open(home: &Home) -> Result<Self, MailError> {
@@ -151,7 +156,7 @@ impl Identity {
         })
     }
 
-    /// Notes where the board ended before her keys were made: nobody can have written to her before.
+    /// Records the length of the board before the keys were made: earlier messages cannot be for this identity.
     ///
     /// Errors: `File`, `Settings`; those of [`Inbox::open`].
     pub fn begin_at(&mut self, end: &Mark) -> Result<(), MailError> {
@@ -167,21 +172,21 @@ impl Identity {
         self.home.write_json(PROFILE, &self.profile)
     }
 
-    /// Her parameter set.
+    /// Returns the parameter set.
     ///
     /// Errors: `Params`.
     pub fn set(&self) -> Result<ParamSet, MailError> {
         Ok(ParamSet::named(&self.profile.params)?)
     }
 
-    /// Her secret; wiped when dropped.
+    /// Reads the secret, which is wiped when dropped.
     ///
     /// Errors: `NoIdentity`, `File`, `Locked`, `Unlock`, `Secret`.
     pub fn secret(&self, set: &ParamSet) -> Result<SecretKey, MailError> {
         keys::secret(&self.home, set)
     }
 
-    /// What she gives to people.
+    /// Returns the address to give to senders.
     ///
     /// Errors: `NoIdentity`, `File`, `Settings`.
     pub fn address(&self) -> Result<Address, MailError> {
@@ -201,14 +206,14 @@ impl Identity {
         })
     }
 
-    /// Her address's file.
+    /// Reads the file of the clue key.
     ///
     /// Errors: `NoIdentity`, `File`.
     pub fn clue_key_bytes(&self) -> Result<Vec<u8>, MailError> {
         Ok(self.file(CLUE_KEY)?.to_vec())
     }
 
-    /// Her address.
+    /// Reads the clue key.
     ///
     /// Errors: `NoIdentity`, `File`, `Clue`.
     pub fn clue_key(&self, set: &ParamSet) -> Result<ClueKey, MailError> {
@@ -221,7 +226,7 @@ impl Identity {
         file.ok_or(MailError::NoIdentity(path))
     }
 
-    /// Checks that a board is the one that she is registered at, or could be.
+    /// Checks that a board is the one where the identity is registered, or could be.
     ///
     /// Errors: `OtherParams`, `OtherBoard`, `OtherSealing`, `Unsealed`.
     pub fn check(&self, place: &Place) -> Result<(), MailError> {
@@ -236,7 +241,7 @@ impl Identity {
         }
     }
 
-    /// She, as her requests show her.
+    /// Returns the identity's recipient, as visible in its requests.
     ///
     /// Errors: `NotRegistered`, `Params`, `Plan`.
     pub(crate) fn recipient(&self) -> Result<Recipient, MailError> {
@@ -263,7 +268,7 @@ impl Identity {
         })
     }
 
-    /// The scheme of her requests: the one she chose, or what her keys serve.
+    /// Returns the scheme of the requests: the chosen one, or that of the keys.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
         let served = Scheme::of_engines(&self.profile.engines(), true);
@@ -271,45 +276,48 @@ impl Identity {
         chosen.or(served).unwrap_or(Scheme::Sophomr)
     }
 
-    /// The largest bound that her keys' engines and a server allow.
+    /// Returns the largest bound that the keys' engines and a server allow.
     ///
-    /// Errors: `Params`, `Plan` where the set lacks an engine of her scheme.
+    /// Errors: `Params`; `Plan` where the set lacks an engine of the scheme.
     pub fn largest_bound(&self, limits: &Limits) -> Result<u32, MailError> {
-        // A server that names no limit.
+        // A limit of 0 means that the server states none.
         let allowed = Some(limits.bound).filter(|bound| *bound > 0);
         Ok(self.largest_served()?.min(allowed.unwrap_or(u32::MAX)))
     }
 
-    /// The largest bound that her keys' engines serve.
+    /// Returns the largest bound that the keys' engines serve.
     fn largest_served(&self) -> Result<u32, MailError> {
         let largest = self.set()?.spec().largest_bound(self.scheme())?;
         Ok(u32::try_from(largest).unwrap_or(u32::MAX))
     }
 
-    /// Checks a bound where it is typed, so that nothing is asked for that is never served.
+    /// Checks a bound that a person entered, so that no request is made that can never be served.
     ///
-    /// Errors: `Plan`, `ServerBound`; `Params`.
+    /// Errors: `Plan`, `ServerBound`, `Params`.
     pub fn check_bound(&self, bound: u32, limits: &Limits) -> Result<(), MailError> {
         check_bound(&self.set()?, Some(self.scheme()), bound)?;
         check_limits(limits, bound, false)
     }
 
-    /// Hashes of the registered keys.
+    /// Returns the hashes of the registered keys.
     ///
-    /// Errors: `NotRegistered` unless all are.
+    /// Errors: `NotRegistered` unless all are registered.
     pub fn registered(&self) -> Result<Vec<[u8; 32]>, MailError> {
         let hash = |key: &KeyFile| key.hash.filter(|_| key.registered);
         let hashes: Option<Vec<_>> = self.profile.keys.iter().map(hash).collect();
         hashes.ok_or(MailError::NotRegistered)
     }
 
-    /// Hash of the registered key for InstantOMR.
+    /// Returns the hash of the registered key for InstantOMR.
     ///
     /// Errors: `NoInstant`, `NotRegistered`.
     pub fn instant(&self) -> Result<[u8; 32], MailError> {
-        let mut keys = self.profile.keys.iter();
-        let key = keys.find(|key| key.name == EngineKind::Instantomr.key_name());
-        let key = key.ok_or(MailError::NoInstant)?;
+        let key = self
+            .profile
+            .keys
+            .iter()
+            .find(|key| key.name == EngineKind::Instantomr.key_name())
+            .ok_or(MailError::NoInstant)?;
         key.hash
             .filter(|_| key.registered)
             .ok_or(MailError::NotRegistered)
@@ -317,15 +325,15 @@ impl Identity {
 }
 
 impl Profile {
-    /// The engines that there are detection keys for.
+    /// Returns the engines for which there are detection keys.
     #[must_use]
     pub fn engines(&self) -> Vec<EngineKind> {
         let engine = |key: &KeyFile| EngineKind::of_key_name(&key.name);
         self.keys.iter().filter_map(engine).collect()
     }
 
-    /// Messages that one letter to her may take: as many as one digest carries, or as come by the first level of
-    /// spare requests, with room for letters of others.
+    /// Returns the highest number of messages of one letter to this identity: as many as one digest carries, or as the
+    /// first level of spare requests brings, with room for other letters.
     #[must_use]
     pub fn letter_parts(&self) -> u32 {
         match self.spares {
@@ -335,9 +343,9 @@ impl Profile {
     }
 }
 
-/// Checks that keys of an identity that takes whole batches serve them.
+/// Checks that the keys of an identity that fetches whole batches serve them.
 ///
-/// Errors: `NoBatches`; `Params`.
+/// Errors: `NoBatches`, `Params`.
 fn check_batches(set: &ParamSet, new: &NewIdentity) -> Result<(), MailError> {
     let scheme = new.scheme.map_or_else(|| set.spec().scheme(true), Ok)?;
     if new.batches && !scheme.engines().contains(&EngineKind::Sophomr) {
@@ -349,7 +357,7 @@ fn check_batches(set: &ParamSet, new: &NewIdentity) -> Result<(), MailError> {
 
 /// Checks that all engines of a scheme, or of the set, serve a bound.
 ///
-/// Errors: `Plan`; `Params`.
+/// Errors: `Plan`, `Params`.
 pub fn check_bound(set: &ParamSet, scheme: Option<Scheme>, bound: u32) -> Result<(), MailError> {
     let spec = set.spec();
     let scheme = match scheme {

@@ -1,4 +1,4 @@
-//! The inbox in a file: the core's records in one database.
+//! The inbox in a file: the records of [`omr_inbox`] in one database.
 
 mod database;
 mod records;
@@ -11,16 +11,16 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use turn::Turn;
 
-/// Name of the database in the folder.
+/// The name of the database in the folder.
 pub(crate) const FILE: &str = "inbox.redb";
 
-/// What the network half of a fetch sees of an inbox: ranges, ids and digests that nobody has decoded.
+/// The network half's view of an inbox: ranges, ids and undecoded digests.
 pub type Requests<'a> = omr_inbox::Requests<'a, Store>;
 
-/// A recipient's messages and the state of her requests, in a file.
+/// A recipient's messages and the state of the requests, in a file.
 pub struct Inbox {
     core: omr_inbox::Inbox<Store>,
-    /// Present where nobody else fetches.
+    /// The lock of fetching, if this value has it.
     turn: Option<Turn>,
 }
 
@@ -33,8 +33,8 @@ impl Deref for Inbox {
 }
 
 impl Inbox {
-    /// Opens the inbox of a folder to fetch and to decode, which one process at a time does; makes an empty one where
-    /// there is none.
+    /// Opens the inbox of a folder to fetch and to decode, which only one process can do at a time; creates an empty
+    /// one where there is none.
     ///
     /// Errors: `Busy`, `File`, `Damaged`, `Database`.
     pub fn open(home: &Home) -> Result<Self, MailError> {
@@ -42,7 +42,7 @@ impl Inbox {
         Self::with(home, Some(turn))
     }
 
-    /// Opens the inbox of a folder to look at it and to note what was read, also while another process fetches; makes
+    /// Opens the inbox of a folder to list it and to mark messages as read, also while another process fetches; creates
     /// an empty one where there is none.
     ///
     /// Errors: `File`, `Damaged`, `Database`.
@@ -57,13 +57,13 @@ impl Inbox {
         Ok(Self { core, turn })
     }
 
-    /// Whether it was opened to fetch and to decode.
+    /// Returns whether it was opened to fetch and to decode.
     #[must_use]
     pub fn fetches(&self) -> bool {
         self.turn.is_some()
     }
 
-    /// Does something while no process writes to the file.
+    /// Runs `act` while no other process can write to the file.
     pub(crate) fn held<T>(
         &self,
         act: impl FnOnce() -> Result<T, MailError>,
@@ -71,8 +71,8 @@ impl Inbox {
         self.core.store().writing(|_| act())
     }
 
-    /// Puts the inbox of a folder aside, damaged as it may be, and begins an empty one in its place: the next
-    /// fetch asks for all messages from `start` on. Gives the name that the old file has now.
+    /// Renames the inbox of a folder, damaged or not, and creates an empty one in its place: the next fetch requests
+    /// all messages from `start` on. Returns the new name of the old file.
     ///
     /// Errors: `Busy`, `File`, `Database`.
     pub fn rebuild(home: &Home, start: u64) -> Result<Option<PathBuf>, MailError> {
@@ -82,8 +82,8 @@ impl Inbox {
         Ok(aside)
     }
 
-    /// Decodes every digest that is here, oldest first; each in one transaction, so that a message is
-    /// delivered once however often this is interrupted.
+    /// Decodes every received digest, oldest first; each in one transaction, so that a message is delivered once
+    /// however often this is interrupted.
     ///
     /// Errors: `Busy` unless the inbox was opened by [`Inbox::open`]; `Database`, `Record`.
     pub fn take_in(&self, reader: &Reader) -> Result<Vec<Taken>, MailError> {
@@ -93,8 +93,8 @@ impl Inbox {
         }
     }
 
-    /// Copies the letters of a retired identity's inbox that did not come here yet, each once however often this is
-    /// called; gives their numbers here. Theirs stay, so that this inbox can be made anew.
+    /// Copies the letters in a retired identity's inbox that were not copied yet; every call copies a letter at most
+    /// once. Returns their numbers in this inbox. The originals stay, so that this inbox can be built again.
     ///
     /// Errors: `Params`, `Clue`, `File`, `Damaged`, `Database`, `Record`.
     pub fn adopt(
@@ -108,14 +108,13 @@ impl Inbox {
     }
 }
 
-/// The secrets that decoding needs. A reader has no connection, so it cannot reveal what it
-/// decodes.
+/// The secrets for decoding. A reader has no connection, so it cannot reveal the content of a digest.
 pub struct Reader {
     core: omr_inbox::Reader,
 }
 
 impl Reader {
-    /// Reads her secret.
+    /// Reads the secret of an identity.
     ///
     /// Errors: `NotRegistered`, `NoIdentity`, `File`, `Params`, `Secret`.
     pub fn new(identity: &Identity) -> Result<Self, MailError> {

@@ -1,4 +1,4 @@
-//! The keys of a new identity: made, or taken over where they are in its folder already. Nothing here replaces a key.
+//! The keys of a new identity: they are made, or those in its folder are used. No function here replaces a key.
 
 use crate::identity::{Identity, KeyFile, NewIdentity};
 use crate::{Home, MailError};
@@ -19,20 +19,20 @@ use zeroize::Zeroizing;
 pub(crate) const SECRET_KEY: &str = "secret.key";
 pub(crate) const CLUE_KEY: &str = "clue.key";
 
-/// Names of all detection keys.
+/// Returns the file names of all detection keys.
 pub(crate) fn detection_keys() -> impl Iterator<Item = &'static str> {
     EngineKind::ALL.into_iter().map(EngineKind::key_name)
 }
 
 impl Home {
-    /// Whether a key of `omr keygen`, or of an `omr id new` that was interrupted, is here.
+    /// Returns whether the folder has a key of `omr keygen`, or of an interrupted `omr id new`.
     #[must_use]
     pub fn has_keys(&self) -> bool {
         let mut names = [SECRET_KEY, CLUE_KEY].into_iter().chain(detection_keys());
         names.any(|name| self.has(name))
     }
 
-    /// Also where a link leads nowhere: writing would replace it.
+    /// Returns whether a file exists, including a link to a missing file, which writing would replace.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.path(name).symlink_metadata().is_ok()
     }
@@ -43,20 +43,20 @@ impl Home {
     }
 }
 
-/// The secret in a folder; wiped when dropped.
+/// Reads the secret in a folder; it is wiped when dropped.
 ///
 /// Errors: `NoIdentity`, `File`, `Locked`, `Unlock`, `Secret`.
 pub(crate) fn secret(home: &Home, set: &ParamSet) -> Result<SecretKey, MailError> {
     Ok(SecretKey::from_bytes(set.clue(), &secret_bytes(home)?)?)
 }
 
-/// The secret's file as it is without a passphrase.
+/// Reads the secret's file and removes the passphrase.
 ///
 /// Errors: `NoIdentity`, `File`, `Locked`, `Unlock`.
 pub(crate) fn secret_bytes(home: &Home) -> Result<Zeroizing<Vec<u8>>, MailError> {
-    let file = home.read(SECRET_KEY)?;
-    let missing = || MailError::NoIdentity(home.dir().to_owned());
-    let file = file.ok_or_else(missing)?;
+    let file = home
+        .read(SECRET_KEY)?
+        .ok_or_else(|| MailError::NoIdentity(home.dir().to_owned()))?;
     if !locked::is_locked(&file) {
         return Ok(file);
     }
@@ -68,7 +68,7 @@ pub(crate) fn secret_bytes(home: &Home) -> Result<Zeroizing<Vec<u8>>, MailError>
     }
 }
 
-/// The secret's file as it is kept in a folder: under the passphrase, if there is one.
+/// Returns the secret's file for a folder: under the passphrase, if there is one.
 ///
 /// Errors: `Unlock`.
 pub(crate) fn kept_bytes(home: &Home, secret: &[u8]) -> Result<Zeroizing<Vec<u8>>, MailError> {
@@ -80,8 +80,8 @@ pub(crate) fn kept_bytes(home: &Home, secret: &[u8]) -> Result<Zeroizing<Vec<u8>
     kept.map(Zeroizing::new).map_err(unlocked)
 }
 
-/// Makes all keys, the secret first; of those that are here the missing ones. So an interrupted call goes on, and the
-/// keys of `omr keygen` become an identity's.
+/// Makes all keys that are missing, the secret first. So an interrupted call can be repeated, and the keys of `omr
+/// keygen` become an identity's.
 ///
 /// Errors: `Keys` where a key is here that does not fit; `File`, `Secret`, `Params`.
 pub(crate) fn complete(
@@ -99,14 +99,14 @@ pub(crate) fn complete(
     complete_detection(home, set, new.scheme, &secret, epoch.as_ref())
 }
 
-/// Whose masks a detection key has that is made now: those of all recipients of its board, where that is known and she
-/// wants no own ones.
+/// Returns the epoch whose masks a new detection key has: that of its board, where the board is known and `own_masks`
+/// is false.
 fn epoch(own_masks: bool, board_id: Option<[u8; 16]>) -> Option<Epoch> {
     let board = board_id.filter(|_| !own_masks)?;
     Some(Epoch::at(board, SystemTime::now()))
 }
 
-/// A secret and its address where no key is.
+/// Makes a secret and its address in a folder without keys.
 fn new_secret(home: &Home, set: &ParamSet, new: &NewIdentity) -> Result<SecretKey, MailError> {
     let mut others = [CLUE_KEY].into_iter().chain(detection_keys());
     if let Some(name) = others.find(|name| home.has(name)) {
@@ -119,7 +119,7 @@ fn new_secret(home: &Home, set: &ParamSet, new: &NewIdentity) -> Result<SecretKe
     Ok(secret)
 }
 
-/// The secret, if it is of the set and for the clues that are wanted.
+/// Reads the secret, and checks that it is of the set and for the wanted clues.
 fn fitting_secret(home: &Home, set: &ParamSet, new: &NewIdentity) -> Result<SecretKey, MailError> {
     let expected = format!("keys of {} for {} clues", set.name(), new.clues);
     let bytes = secret_bytes(home)?;
@@ -135,7 +135,7 @@ fn fitting_secret(home: &Home, set: &ParamSet, new: &NewIdentity) -> Result<Secr
     }
 }
 
-/// Has the address beside its secret.
+/// Writes the address of the secret, or checks the one that is there.
 fn complete_address(home: &Home, set: &ParamSet, secret: &SecretKey) -> Result<(), MailError> {
     if !home.has(CLUE_KEY) {
         let missing = || home.key_error(SECRET_KEY, "its clue.key beside it", "found none");
@@ -152,7 +152,7 @@ fn complete_address(home: &Home, set: &ParamSet, secret: &SecretKey) -> Result<(
     same.then_some(()).ok_or_else(other)
 }
 
-/// Has the detection keys that a scheme needs.
+/// Makes the detection keys of a scheme that are missing.
 fn complete_detection(
     home: &Home,
     set: &ParamSet,
@@ -194,7 +194,7 @@ fn make_detection(
     })
 }
 
-/// What makes a detection key of an identity that was imported without: another one of the same secret.
+/// Returns the maker of a detection key of an imported identity: another key of its secret.
 ///
 /// Errors: `Locked`, `Unlock`, `Secret`, `Keys`, `Params`.
 pub(crate) fn detection_maker(identity: &Identity, name: &str) -> Result<KeyMaker, MailError> {
@@ -204,7 +204,7 @@ pub(crate) fn detection_maker(identity: &Identity, name: &str) -> Result<KeyMake
         .ok_or_else(|| home.key_error(name, expected(), "found another name in the profile"))?;
     let epoch = epoch(profile.own_masks, profile.board_id);
     let secret = secret(home, &set)?;
-    // The same key whenever it is made, and forgotten with this process.
+    // Every key that this maker makes is the same one, and the seed is forgotten with this process.
     let mut seed = Zeroizing::new([0; 32]);
     os_rng().fill_bytes(&mut seed[..]);
     Ok(Arc::new(move |mut out: &mut dyn Write| {
@@ -214,7 +214,7 @@ pub(crate) fn detection_maker(identity: &Identity, name: &str) -> Result<KeyMake
     }))
 }
 
-/// Whether a detection key is here; one of another secret, and a damaged one, is an error.
+/// Returns whether a detection key is here. A key of another secret and a damaged key are errors.
 fn has_detection(
     home: &Home,
     set: &ParamSet,
@@ -254,7 +254,7 @@ mod tests {
 
     fn wanted(own_masks: bool) -> NewIdentity {
         NewIdentity {
-            // One whose recipients share masks.
+            // A set whose recipients share masks.
             params: "insecure-tiny-v4".into(),
             scheme: None,
             clues: ClueKind::Bound,
@@ -267,7 +267,7 @@ mod tests {
         }
     }
 
-    /// The seed of masks of her detection key, and whether it is that of the board's recipients now.
+    /// Returns the seed of the detection key's masks, and whether it is that of the board's recipients now.
     fn masks(identity: &Identity, since: SystemTime) -> ([u8; 32], bool) {
         let set = identity.set().unwrap();
         let file = File::open(identity.home.path("detection.key")).unwrap();
@@ -277,7 +277,7 @@ mod tests {
         (masks, [since, SystemTime::now()].map(of).contains(&masks))
     }
 
-    /// As after an import, which brings no detection key, from an identity that is registered.
+    /// Returns a registered identity after an import, which brings no detection key.
     fn restored(identity: &mut Identity) {
         identity.profile.board_id = Some(BOARD);
         std::fs::remove_file(identity.home.path("detection.key")).unwrap();
@@ -298,13 +298,13 @@ mod tests {
         let mut ann = made("ann", &wanted(false));
         assert!(masks(&ann, since).1);
         restored(&mut ann);
-        assert!(masks(&ann, since).1, "a key that is made anew as well");
+        assert!(masks(&ann, since).1, "also a key that is made again");
         let mut own = made("own", &wanted(true));
         let first = masks(&own, since);
         restored(&mut own);
         let second = masks(&own, since);
         assert!(!first.1 && !second.1 && first != second);
-        // Who wanted her own keeps wanting them, here and on the disk.
+        // A successor keeps the choice of own masks, also on the disk.
         let successor = Identity::open(&own.home).unwrap().successor().unwrap();
         assert!(successor.own_masks);
         assert!(!ann.successor().unwrap().own_masks);

@@ -1,10 +1,10 @@
 //! Oblivious mail: identities, addresses, an inbox, canaries.
 //!
-//! What a wallet or a messenger would embed. An [`Identity`] lives in a [`Home`], a folder of its owner's;
-//! its [`Inbox`] keeps what came. A fetch has two halves that do not know each other: [`collect`] speaks to
-//! the server through [`Requests`], which cannot name a message, and [`Inbox::take_in`] decodes what was
-//! collected, without a connection. So nothing that a server sees depends on what a digest held. The rules are those of
-//! [`omr_inbox`]; here are the network, the database and the files.
+//! This is the library for a wallet or a messenger. An [`Identity`] is kept in a [`Home`], a folder that only its owner
+//! can read; its [`Inbox`] keeps the letters. A fetch has two halves that do not know each other: [`collect`] calls the
+//! server through [`Requests`], which cannot name a message, and [`Inbox::take_in`] decodes the collected digests,
+//! without a connection. So nothing that a server sees depends on the content of a digest. The rules are those of
+//! [`omr_inbox`]; this crate adds the network, the database and the files.
 //!
 //! ```
 //! use omr_mail::{Address, Home, Identity, NewIdentity};
@@ -13,7 +13,7 @@
 //! # let dir = tempfile::tempdir()?;
 //! let home = Home::new(dir.path().join("ann"));
 //! let new = NewIdentity {
-//!     // A small set for tests: a server's board says which.
+//!     // A small set for tests; otherwise that of the server's board.
 //!     params: "insecure-tiny-hybrid-v4".into(),
 //!     scheme: Some(Scheme::Instantomr),
 //!     clues: ClueKind::Bound,
@@ -25,7 +25,7 @@
 //!     batches: false,
 //! };
 //! let ann = Identity::create(&home, &new)?;
-//! // What she gives to everybody, as text that survives a mail.
+//! // The address that Ann publishes, as text that can be sent by mail.
 //! let text = ann.address()?.to_text();
 //! let known = Address::from_file(text.into_bytes())?;
 //! assert_eq!(known.fingerprint(), ann.address()?.fingerprint());
@@ -46,7 +46,7 @@
 //! let letter = Letter::from(b"hello Bob".to_vec());
 //! send(&client, &bob, &[letter], &Rules::default()).await?;
 //!
-//! // Everything since the last fetch, whatever was found before.
+//! // All messages since the last fetch, whatever was found before.
 //! let inbox = Inbox::open(&home)?;
 //! collect(&client, &ann, inbox.requests(), |_| {}).await?;
 //! inbox.take_in(&Reader::new(&ann)?)?;
@@ -81,7 +81,7 @@ mod short;
 pub use address::{Address, Terms};
 pub use canary::{canary_client, post_canary};
 pub use collect::{Stage, collect};
-pub use error::MailError;
+pub use error::{MailError, MailErrorKind};
 pub use home::{Home, Server};
 pub use identity::{Identity, KeyFile, NewIdentity, Profile, check_bound};
 pub use inbox::{Inbox, Reader, Requests};
@@ -95,7 +95,7 @@ pub use send::{Draft, Letter, Rules, Sent, board_mark, board_place, check_clues,
 pub use session::{close_session, cut};
 pub use short::{Named, ShortAddress, publish, publish_again};
 
-/// Seconds since 1970 by the system's clock; 0 for a clock before.
+/// Returns the seconds since 1970 by the system's clock; 0 for a clock before 1970.
 fn unix_now() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())

@@ -4,25 +4,25 @@ use crate::{Collected, Home, Identity, Inbox, MailError, Reader, Stage, Taken, c
 use omr_remote::Client;
 use std::path::PathBuf;
 
-/// What a fetch needs.
+/// An identity with all that a fetch needs.
 pub struct Mailbox {
-    /// Whose it is.
+    /// The identity.
     pub identity: Identity,
-    /// Where letters come.
+    /// The inbox of its letters.
     pub inbox: Inbox,
-    /// What decodes.
+    /// The secrets for decoding.
     pub reader: Reader,
-    /// Identities that were replaced and are still read.
+    /// The identities that were replaced and are still read.
     pub retired: Vec<Retired>,
-    /// The folders of those that cannot be read, and why: they hold up nothing.
+    /// The folders of retired identities that cannot be read, with the errors; they hold up nothing.
     pub unread: Vec<(PathBuf, MailError)>,
 }
 
-/// An identity that was replaced: its requests are its own, its letters are listed with the others.
+/// An identity that was replaced: it has requests of its own, and its letters are listed with the others.
 pub struct Retired {
-    /// What it is called.
+    /// The name of the retired identity.
     pub name: String,
-    /// It, in a home of its own.
+    /// The identity, in a home of its own.
     pub identity: Identity,
     /// The state of its requests.
     pub inbox: Inbox,
@@ -30,15 +30,15 @@ pub struct Retired {
 }
 
 impl Mailbox {
-    /// Opens everything, so that a wrong passphrase is told before anybody is asked for anything.
+    /// Opens everything, so that a wrong passphrase is reported before anything is requested.
     ///
     /// Errors: those of [`Reader::new`] and [`Inbox::open`].
     pub fn open(identity: Identity) -> Result<Self, MailError> {
         Self::with(identity, Inbox::open)
     }
 
-    /// Opens everything to look at it and to note what was read, also while another process fetches. [`Mailbox::take_in`]
-    /// is `Busy`.
+    /// Opens everything to list it and to mark messages as read, also while another process fetches.
+    /// [`Mailbox::take_in`] then returns `Busy`.
     ///
     /// Errors: those of [`Reader::new`] and [`Inbox::beside`].
     pub fn beside(identity: Identity) -> Result<Self, MailError> {
@@ -61,7 +61,8 @@ impl Mailbox {
         })
     }
 
-    /// Decodes what is here of all identities; gives what came of it, and the numbers of letters to retired ones.
+    /// Decodes the received digests of all identities. Returns the results, and the numbers of letters to retired
+    /// identities.
     ///
     /// Errors: those of [`Inbox::take_in`].
     pub fn take_in(&self) -> Result<(Vec<Taken>, Vec<u64>), MailError> {
@@ -77,8 +78,8 @@ impl Mailbox {
 }
 
 impl Retired {
-    /// All that can be read, and the folders of the others. Their inboxes are opened by `open`: [`Inbox::open`] or
-    /// [`Inbox::beside`].
+    /// Returns all retired identities that can be read, and the folders of the others. `open` opens their inboxes:
+    /// [`Inbox::open`] or [`Inbox::beside`].
     ///
     /// Errors: `File`.
     #[expect(clippy::type_complexity, reason = "two lists")]
@@ -103,8 +104,8 @@ impl Retired {
     ) -> Result<Self, MailError> {
         let identity = Identity::open(home)?;
         let inbox = open(home)?;
-        // One that was never registered, or whose digests are all decoded and whose secret is not open, has nothing
-        // to decode.
+        // A retired identity has nothing to decode if it was never registered, or if all its digests are decoded and
+        // its secret is not open.
         let is_open = home.passphrase().is_some() || !home.is_locked()?;
         let decodes = inbox.fetches()
             && identity.profile.board_id.is_some()
@@ -118,7 +119,8 @@ impl Retired {
         })
     }
 
-    /// The network half of its fetch; nothing, not even a connection, where its keys are not registered any more.
+    /// Runs the network half of its fetch. Makes no call, not even a connection, where its keys are no longer
+    /// registered.
     ///
     /// Errors: those of `connect` and of [`collect`].
     pub async fn collect<E: From<MailError>>(
@@ -134,7 +136,7 @@ impl Retired {
         Ok(Some(collected))
     }
 
-    /// Decodes what is here and adds its letters to an inbox; gives their numbers there.
+    /// Decodes the received digests and adds their letters to an inbox. Returns the letters' numbers there.
     ///
     /// Errors: those of [`Inbox::take_in`].
     pub fn take_in(&self, into: &Inbox) -> Result<(Vec<u64>, Vec<Taken>), MailError> {

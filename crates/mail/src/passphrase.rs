@@ -1,11 +1,11 @@
-//! The passphrase of a secret at rest: set, changed, taken away.
+//! The passphrase of a stored secret: it is set, changed or removed.
 
 use crate::keys::{SECRET_KEY, kept_bytes, secret_bytes};
 use crate::{Home, MailError};
 use omr_client::locked::{self, LockError, Passphrase};
 
 impl Home {
-    /// Whether the secret in the folder is under a passphrase.
+    /// Returns whether the secret in the folder is under a passphrase.
     ///
     /// Errors: `File`.
     pub fn is_locked(&self) -> Result<bool, MailError> {
@@ -20,13 +20,13 @@ impl Home {
         secret_bytes(self).map(drop)
     }
 
-    /// Puts the secret, and those of retired identities, under another passphrase, or under none. The old one is that
-    /// of this value. Interrupted, it goes on when it is repeated.
+    /// Puts the secret, and those of retired identities, under another passphrase, or under none. The old passphrase is
+    /// that of this value. An interrupted change is completed when it is repeated.
     ///
     /// Errors: `NoIdentity`, `File`, `Locked`, `Unlock`.
     pub fn set_passphrase(&self, new: Option<&Passphrase>) -> Result<(), MailError> {
         self.settle()?;
-        // The own secret decides which passphrase is the old one: it comes last.
+        // The identity's own secret determines which passphrase is the old one, so it comes last.
         for (_, retired) in self.retired()? {
             retired.set_own_passphrase(new)?;
         }

@@ -1,4 +1,4 @@
-//! Giving a server the detection keys, and taking them back.
+//! Registers detection keys at a server, and revokes them.
 
 use crate::keys::detection_maker;
 use crate::send::{board_mark, board_place, check_clues};
@@ -8,9 +8,9 @@ use omr_protocol::{Mismatch, ParamSet, Sealing};
 use omr_remote::{Client, RemoteError, v1};
 
 impl NewIdentity {
-    /// This, for a server's board: everything that may forbid it is looked at before keys are made. `params` and
-    /// `sealing` are what the person expects; the board says what she does not. Returns the board's length with its running
-    /// hash, too.
+    /// Returns these properties adapted to a server's board, after all checks that can fail before keys are made.
+    /// `params` and `sealing` are the values that the person expects; the board determines those that are not given.
+    /// Also returns the board's length with its running hash.
     ///
     /// Errors: `OtherParams`, `OtherClues`, `OtherSealing`, `Unsealed`, `Plan`, `ServerBound`, `Params`, `Remote`.
     pub async fn for_board(
@@ -28,7 +28,7 @@ impl NewIdentity {
             }
             _ => self.params = place.params,
         }
-        // A server talks nobody into the weaker kind of clues, or into letters that it can read.
+        // A server cannot impose the weaker kind of clues, or letters that it can read.
         let set = ParamSet::named(&self.params)?;
         check_clues(&board, set.clue(), self.clues)?;
         check_sealing(sealing, place.sealing)?;
@@ -40,12 +40,12 @@ impl NewIdentity {
     }
 }
 
-/// Uploads and registers all detection keys. What was done before is not done again: an interrupted
-/// registration goes on, and a key whose file an import did not bring is made anew where the server has lost it.
-/// `progress` is told the file, the bytes that are sent and their total.
+/// Uploads and registers all detection keys. Completed steps are not repeated: an interrupted registration continues,
+/// and a key whose file an import did not bring is made again where the server has lost it. `progress` receives the
+/// file's name, the number of bytes sent and their total.
 ///
 /// Errors: `OtherParams`, `OtherBoard`, `OtherSealing`, `Unsealed`, `OtherClues`, `ServerBound`, `Remote`, `File`;
-/// `Locked` where a key is made anew and the secret is under a passphrase.
+/// `Locked` where a key must be made again and the secret is under a passphrase.
 pub async fn register(
     identity: &mut Identity,
     client: &Client,
@@ -58,7 +58,7 @@ pub async fn register(
     check_clues(&board, set.clue(), identity.clue_key(&set)?.kind)?;
     check_limits(&client.limits().await?, identity.profile.bound, true)?;
     identity.profile.board_id = Some(place.board_id);
-    // A profile of an older version: sealed in this way from now on.
+    // A profile of an older version has no sealing: that of the board is fixed from now on.
     identity.profile.sealing.get_or_insert(place.sealing);
     identity.save()?;
     for i in 0..identity.profile.keys.len() {
@@ -66,15 +66,15 @@ pub async fn register(
         let hash = match registered_before(identity, &key, client).await? {
             Some(hash) => hash,
             None => {
-                let tell = |sent, total| progress(&key.name, sent, total);
-                // Asked again where it is registered already: the server may have lost it.
+                let report = |sent, total| progress(&key.name, sent, total);
+                // A registered key is checked again: the server may have lost it.
                 let hash = if identity.home.has(&key.name) {
                     client
-                        .upload_key(&identity.home.path(&key.name), tell)
+                        .upload_key(&identity.home.path(&key.name), report)
                         .await?
                 } else {
                     let make = detection_maker(identity, &key.name)?;
-                    client.upload_made_key(make, tell).await?
+                    client.upload_made_key(make, report).await?
                 };
                 client.register_key(hash).await?;
                 hash
@@ -87,7 +87,7 @@ pub async fn register(
     Ok(())
 }
 
-/// The hash of a key whose file did not come with an import, if the server has it.
+/// Returns the hash of a key whose file did not come with an import, if the server has it.
 async fn registered_before(
     identity: &Identity,
     key: &KeyFile,
@@ -103,12 +103,12 @@ async fn registered_before(
     }
 }
 
-/// Checks that a server serves a bound; `fixed`: that of an identity that is made.
+/// Checks that a server serves a bound. `fixed` is true for the bound of an existing identity.
 ///
 /// Errors: `ServerBound`.
 pub fn check_limits(limits: &v1::Limits, bound: u32, fixed: bool) -> Result<(), MailError> {
     let (most, found) = (limits.bound, bound);
-    // A server that tells no limit says 0.
+    // A limit of 0 means that the server states none.
     if most > 0 && found > most {
         Err(MailError::ServerBound { most, found, fixed })
     } else {
@@ -116,8 +116,8 @@ pub fn check_limits(limits: &v1::Limits, bound: u32, fixed: bool) -> Result<(), 
     }
 }
 
-/// Ends the registration of all detection keys. Gives those that were registered and of which the server knew nothing
-/// from this caller: a lost answer, or the keys are another token's.
+/// Revokes the registration of all detection keys. Returns the names of registered keys that the server did not know as
+/// those of this caller: an answer was lost, or the keys are registered with another token.
 ///
 /// Errors: `Remote`, `File`; keys before the one that failed are revoked.
 pub async fn revoke(identity: &mut Identity, client: &Client) -> Result<Vec<String>, MailError> {

@@ -1,11 +1,11 @@
-//! Rotation: an identity with new keys takes the place of one that is still read.
+//! Rotation: an identity with new keys replaces one that is still read.
 //!
-//! The new keys are made and registered in the folder `next`. From the moment on when the file `ready` is in it, which
-//! names the old identity's new folder, the switch is decided: whoever opens the identity afterwards completes it. The
-//! old identity is then a home of its own in `retired`.
+//! The new keys are made and registered in the folder `next`. Once the file `ready` is in it, which contains the name
+//! of the old identity's new folder, the switch is decided: every process that opens the identity completes it. The old
+//! identity is then a home of its own in `retired`.
 //!
-//! A folder in `retired` whose name begins with `.omr-` is being put together or taken apart, by a process that holds
-//! the lock of `retired.lock`. The next process that opens the identity removes what a crash left of it.
+//! A folder in `retired` whose name begins with `.omr-` is being created or removed, by a process that holds the lock
+//! of `retired.lock`. The next process that opens the identity removes the parts that a crash left.
 
 use crate::home::{SERVER, private_folder};
 use crate::identity::PROFILE;
@@ -21,26 +21,26 @@ use std::path::{Path, PathBuf};
 pub(crate) const FOLDER: &str = "retired";
 const NEXT: &str = "next";
 const READY: &str = "ready";
-/// Name of the file that is locked while a retired identity is put together or taken apart.
+/// The name of the file that is locked while the folder of a retired identity is created or removed.
 const LOCK: &str = "retired.lock";
 
-/// What is one identity's own.
+/// Returns the names of the files that belong to one identity.
 fn own() -> impl Iterator<Item = &'static str> {
     let files = [PROFILE, SERVER, SECRET_KEY, CLUE_KEY, INBOX];
     files.into_iter().chain(detection_keys())
 }
 
-/// Letters to a retired identity that are on the board and did not come whole.
+/// The number of letters to a retired identity that are on the board and were not received completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unfinished {
-    /// Ranges whose digests could not hold everything, and which the board still has.
+    /// The number of ranges whose digests overflowed and which the board still has.
     pub ranges: usize,
-    /// Letters of which parts are missing.
+    /// The number of letters with missing parts.
     pub letters: usize,
 }
 
 impl Unfinished {
-    /// What an inbox lacks, besides digests that wait to be decoded.
+    /// Returns the letters that an inbox lacks, besides digests that wait to be decoded.
     ///
     /// Errors: those of the inbox.
     pub fn of(inbox: &Inbox) -> Result<Self, MailError> {
@@ -52,7 +52,7 @@ impl Unfinished {
         })
     }
 
-    /// Whether nothing is missing.
+    /// Returns whether nothing is missing.
     #[must_use]
     pub fn is_nothing(self) -> bool {
         self.ranges == 0 && self.letters == 0
@@ -60,7 +60,7 @@ impl Unfinished {
 }
 
 impl Home {
-    /// Identities that were replaced and are still read, by their names, oldest first.
+    /// Returns the identities that were replaced and are still read, by their names, oldest first.
     ///
     /// Errors: `File`.
     pub fn retired(&self) -> Result<Vec<(String, Self)>, MailError> {
@@ -72,7 +72,7 @@ impl Home {
         let mut found = Vec::new();
         for entry in entries {
             let entry = entry.map_err(MailError::file(&folder))?;
-            // An unfinished one begins with a dot.
+            // The name of an unfinished folder begins with a dot.
             let name = entry.file_name().into_string();
             if let Some(name) = name.ok().filter(|name| !name.starts_with('.')) {
                 let home = self.beside(entry.path());
@@ -83,20 +83,20 @@ impl Home {
         Ok(found)
     }
 
-    /// Where the keys are made that will take the place of those here.
+    /// Returns the home in which the keys are made that will replace those here.
     #[must_use]
     pub fn next(&self) -> Self {
         self.beside(self.path(NEXT))
     }
 
-    /// Puts the identity of [`Home::next`] in the place of the one here, which becomes a retired one under a name that
-    /// begins with `date`; gives that name. To be called while the old inbox is open, so that nobody else writes to it.
+    /// Replaces the identity here by that of [`Home::next`]. The old identity becomes a retired one with a name that
+    /// begins with `date`; returns this name. The old inbox must be open, so that no other process writes to it.
     ///
     /// Errors: `NoIdentity` where there is no next one; those of [`Inbox::open`].
     pub fn replace(&self, date: &str) -> Result<String, MailError> {
         let next = self.next();
         Identity::open(&next)?;
-        // Without an inbox of its own it would have the old identity's.
+        // Without an inbox of its own it would use the old identity's.
         drop(Inbox::open(&next)?);
         let folder = self.path(FOLDER);
         let later = (2..).map(|number| format!("{date}-{number}"));
@@ -108,7 +108,7 @@ impl Home {
         Ok(name)
     }
 
-    /// Completes a switch that was decided, and removes what a crash left of retired identities.
+    /// Completes a switch that was decided, and removes the parts of retired identities that a crash left.
     pub(crate) fn settle(&self) -> Result<(), MailError> {
         let next = self.next();
         let folder = self.path(FOLDER);
@@ -129,7 +129,7 @@ impl Home {
             let cleared = || {
                 omr_disk::sync_folder(self.dir())?;
                 fs::remove_dir_all(next.dir())?;
-                // The decision must not come back: the old identity may be forgotten by then.
+                // The decision must not reappear after a crash: the old identity may be forgotten by then.
                 omr_disk::sync_folder(self.dir())
             };
             cleared().map_err(MailError::file(next.dir()))?;
@@ -137,7 +137,8 @@ impl Home {
         clear(&folder).map_err(MailError::file(folder))
     }
 
-    /// Has the files of the identity here in a folder of their own too. Nothing here is replaced before they are.
+    /// Links the files of the identity here into a folder of their own. No file here is replaced before that is
+    /// complete.
     fn retire(&self, name: &str) -> io::Result<()> {
         let folder = self.path(FOLDER);
         let place = folder.join(name);
@@ -156,7 +157,8 @@ impl Home {
         omr_disk::sync_folder(&folder)
     }
 
-    /// Decodes the digests of a retired identity that wait here, and returns what of its letters did not come yet.
+    /// Decodes the waiting digests of a retired identity, and returns the number of letters that were not received
+    /// completely.
     ///
     /// Errors: `NoRetired`, `File`; those of the inbox; `Locked` where digests wait to be decoded.
     pub fn unfinished(&self, name: &str) -> Result<Unfinished, MailError> {
@@ -164,7 +166,7 @@ impl Home {
         Unfinished::of(&theirs)
     }
 
-    /// A retired identity and its inbox, with all digests decoded that wait there.
+    /// Returns a retired identity and its inbox, after decoding all digests that wait there.
     fn taken_in(&self, name: &str) -> Result<(Identity, Inbox), MailError> {
         let old = Identity::open(&self.retired_home(name)?)?;
         let theirs = Inbox::open(&old.home)?;
@@ -174,12 +176,12 @@ impl Home {
         Ok((old, theirs))
     }
 
-    /// Ends the life of a retired identity: its letters stay in the inbox here, its keys are gone, and what is written
-    /// to its address, or is [`Self::unfinished`], is lost. The server is not told.
+    /// Removes a retired identity: its letters stay in the inbox here, its keys are deleted, and letters that are
+    /// written to its address later, or that are [`Self::unfinished`], are lost. This makes no call to the server.
     ///
     /// Errors: `NoRetired`, `File`; those of the inbox; `Locked` where digests wait to be decoded.
     pub fn forget(&self, name: &str) -> Result<(), MailError> {
-        // Open until the folder is gone, so that nobody fetches letters into it that would be lost.
+        // The inbox stays open until the folder is gone, so that no process fetches letters into it that would be lost.
         let (old, theirs) = self.taken_in(name)?;
         Inbox::open(self)?.adopt(name, &old, &theirs)?;
         let lock = self.lock_file(LOCK)?;
@@ -187,14 +189,14 @@ impl Home {
         let folder = self.path(FOLDER);
         let removed = || {
             fs::rename(old.home.dir(), folder.join(format!("{PREFIX}{name}")))?;
-            // The folder never has its name and a part of its files.
+            // Under its own name the folder always has all files.
             omr_disk::sync_folder(&folder)?;
             clear(&folder)
         };
         removed().map_err(MailError::file(old.home.dir()))
     }
 
-    /// The folder of a retired identity.
+    /// Returns the home of a retired identity.
     ///
     /// Errors: `NoRetired`, `File`.
     pub fn retired_home(&self, name: &str) -> Result<Self, MailError> {
@@ -205,7 +207,7 @@ impl Home {
     }
 }
 
-/// The folders of retired identities that are being put together or taken apart. Empty where there is no such folder.
+/// Returns the folders of retired identities that are being created or removed. Empty where there is no such folder.
 fn dotted_folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut unfinished = Vec::new();
     let entries = match fs::read_dir(folder) {
@@ -222,7 +224,7 @@ fn dotted_folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(unfinished)
 }
 
-/// Removes those folders. The caller holds the lock.
+/// Removes these folders. The caller holds the lock.
 fn clear(folder: &Path) -> io::Result<()> {
     let unfinished = dotted_folders(folder)?;
     if unfinished.is_empty() {
@@ -234,7 +236,7 @@ fn clear(folder: &Path) -> io::Result<()> {
     omr_disk::sync_folder(folder)
 }
 
-/// A file under a second name, or a copy where the file system has no links.
+/// Links a file under a second name, or copies it where the file system has no links.
 fn twice(from: &Path, to: &Path) -> io::Result<()> {
     if fs::hard_link(from, to).is_err() {
         fs::copy(from, to)?;
@@ -244,13 +246,13 @@ fn twice(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 impl Identity {
-    /// What an identity is like that takes the place of this one.
+    /// Returns the properties of an identity that replaces this one.
     ///
     /// Errors: `Params`, `Clue`, `File`.
     pub fn successor(&self) -> Result<NewIdentity, MailError> {
         let profile = &self.profile;
         let chosen = Scheme::from_tag(profile.scheme);
-        // One key of several was a choice too; all of them are what a set has.
+        // One key of several was a choice too; all keys are the default of a set.
         let scheme = chosen.or(match profile.engines()[..] {
             [engine] => Scheme::of_engines(&[engine], true),
             _ => None,

@@ -4,17 +4,19 @@ use crate::MailError;
 use omr_protocol::Mismatch;
 use omr_protocol::Sealing;
 
-/// Checks what a server says of its board or a digest. Where nothing was agreed on (bare clue keys, addresses
-/// and profiles of older versions) anything will do but letters that are not sealed.
+/// Checks the sealing that a server states for its board or a digest. Where nothing was agreed on (bare clue keys,
+/// addresses and profiles of older versions), every kind of sealing is accepted, but not unsealed letters.
 ///
-/// Errors: `OtherSealing`, `Unsealed`.
+/// Errors:
+/// - `OtherSealing` if the letters are sealed in another way than agreed.
+/// - `Unsealed` if they are not sealed.
 pub fn check_sealing(agreed: Option<Sealing>, found: Sealing) -> Result<(), MailError> {
     Ok(omr_inbox::check_sealing(agreed, found)?)
 }
 
-/// What a letter's sealing must be, of what its address and its sender say: `none` takes both.
+/// Returns the required sealing of a letter, from the choices of its address and its sender: `none` needs both.
 ///
-/// Errors: `OtherSealing` where they contradict each other, `Unsealed` where the address alone says so.
+/// Errors: `OtherSealing` where they contradict each other; `Unsealed` where only the address has `none`.
 pub(crate) fn agreed(
     address: Option<Sealing>,
     sender: Option<Sealing>,
@@ -28,7 +30,7 @@ pub(crate) fn agreed(
     }
 }
 
-/// A sealing by its name, in a record.
+/// The JSON form of a sealing: its name.
 pub(crate) mod name {
     use omr_protocol::Sealing;
     use serde::de::Error;

@@ -12,17 +12,17 @@ use omr_remote::{Client, Posted, v1};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// A file that is on the board.
+/// A posted letter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// The ranges of its messages' indices: one, unless it was posted in several parts.
     pub ranges: Vec<Range<u64>>,
-    /// Numbers, counted from 0, of the messages that were on the board already: somebody copied
-    /// them on the way and posted them first. They are read all the same.
+    /// The positions, counted from 0, of those of its messages that were on the board already: somebody copied them
+    /// during the post and posted them first. The recipient reads them like the others.
     pub copied: Vec<u64>,
 }
 
-/// What letters are bound to, of a server's description of its board.
+/// Returns the place to which letters are bound, from a server's description of its board.
 ///
 /// Errors: `Board`.
 pub fn board_place(board: &v1::Board) -> Result<Place, MailError> {
@@ -37,7 +37,7 @@ pub fn board_place(board: &v1::Board) -> Result<Place, MailError> {
     })
 }
 
-/// The length of a server's board and the running hash of its log there.
+/// Returns the length of a server's board and the running hash of its log there.
 ///
 /// Errors: `Board`.
 pub fn board_mark(board: &v1::Board) -> Result<Mark, MailError> {
@@ -50,7 +50,7 @@ pub fn board_mark(board: &v1::Board) -> Result<Mark, MailError> {
     })
 }
 
-/// The id of the history that a server's board is in.
+/// Returns the id of the history of a server's board.
 ///
 /// Errors: `Board`.
 pub(crate) fn board_history(board: &v1::Board) -> Result<[u8; 16], MailError> {
@@ -59,16 +59,16 @@ pub(crate) fn board_history(board: &v1::Board) -> Result<[u8; 16], MailError> {
     id.map_err(|_| MailError::Board(Mismatch::new("a history's id of 16 bytes", found())))
 }
 
-/// A file to be sent.
+/// A letter to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letter {
     /// The name that its recipient sees.
     pub name: Option<String>,
-    /// What it holds.
+    /// The content.
     pub content: Vec<u8>,
 }
 
-/// Without a name.
+/// A letter without a name.
 impl From<Vec<u8>> for Letter {
     fn from(content: Vec<u8>) -> Self {
         let name = None;
@@ -76,12 +76,12 @@ impl From<Vec<u8>> for Letter {
     }
 }
 
-/// What a sender allows.
+/// The sender's choices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// How letters are sealed, where the address does not say; letters that are not sealed need it in any case.
+    /// The sealing of letters, where the address does not fix it; required for letters that are not sealed.
     pub sealing: Option<Sealing>,
-    /// Letters of more messages than the address takes.
+    /// Whether letters of more messages than the address allows are sent.
     pub large: bool,
 }
 
@@ -94,7 +94,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Asks the server for its board and looks at everything that may forbid the letters: nothing is posted yet.
+    /// Requests the server's board and makes all checks, without posting.
     ///
     /// Errors: `AddressParams`, `OtherSealing`, `Unsealed`, `OtherClues`, `LongLetter`, `Clue`, `Letter`, `Remote`.
     pub async fn new(
@@ -106,16 +106,16 @@ impl Draft {
         let agreed = sealing::agreed(to.terms.map(|terms| terms.sealing), rules.sealing)?;
         let board = client.board().await?;
         let place = board_place(&board)?;
-        let (set, key) = recipient(to, (&board, &place))?;
+        let (set, key) = recipient(to, &board, &place)?;
         check_sealing(agreed, place.sealing)?;
         let writer = Writer::new(set.clue(), &key, place.clone())?;
         let parts = |letter: &Letter| {
             writer.named_parts(letter.name.as_deref(), &letter.content, &mut os_rng())
         };
-        let letters: Result<Vec<_>, _> = letters.iter().map(parts).collect();
+        let split: Result<Vec<_>, _> = letters.iter().map(parts).collect();
         drop(writer);
         let draft = Self {
-            letters: letters?,
+            letters: split?,
             set,
             key,
             place,
@@ -127,6 +127,8 @@ impl Draft {
         Ok(draft)
     }
 
+    /// Checks the number of messages of each letter.
+    ///
     /// Errors: `LongLetter`.
     fn check_length(&self, most: u32) -> Result<(), MailError> {
         let mut counts = self.messages().enumerate();
@@ -141,20 +143,20 @@ impl Draft {
         }
     }
 
-    /// Messages that each letter takes.
+    /// Returns the number of messages of each letter.
     pub fn messages(&self) -> impl Iterator<Item = u64> {
         self.letters.iter().map(|parts| parts.len() as u64)
     }
 
-    /// Seals and posts all, in one go. Parts that somebody copied on their way and posted first are on the board already;
-    /// the others are posted beside them.
+    /// Seals and posts all letters in one call. Parts that somebody copied during the post and posted first are on the
+    /// board already; the other parts are posted beside them.
     ///
-    /// Errors: `Letter`, `Remote`. Posts before the one that failed stand.
+    /// Errors: `Letter`, `Remote`. Posts before the one that failed stay.
     pub async fn post(self, client: &Client) -> Result<Vec<Sent>, MailError> {
         let lengths: Vec<u64> = self.messages().collect();
         let writer = Writer::new(self.set.clue(), &self.key, self.place)?;
         let written = seal(&writer, &self.letters.concat())?;
-        let messages = written.into_iter().map(message).collect();
+        let messages = written.into_iter().map(to_wire).collect();
         let posted = client.post(messages).await?;
         Ok(divide(&posted, &lengths))
     }
@@ -175,27 +177,30 @@ pub async fn send(
         .await
 }
 
-/// The message of a file that takes one.
+/// Returns the messages of one file for a board.
 pub(crate) fn write(
     to: &Address,
-    (board, place): (&v1::Board, &Place),
+    board: &v1::Board,
+    place: &Place,
     file: &[u8],
 ) -> Result<Vec<Written>, MailError> {
-    let (set, key) = recipient(to, (board, place))?;
+    let (set, key) = recipient(to, board, place)?;
     let writer = Writer::new(set.clue(), &key, place.clone())?;
     seal(&writer, &writer.parts(file, &mut os_rng())?)
 }
 
 fn seal(writer: &Writer, parts: &[Vec<u8>]) -> Result<Vec<Written>, MailError> {
-    let message = |rng: &mut _, part: &Vec<u8>| writer.message(rng, part);
-    let written: Result<Vec<_>, _> = parts.par_iter().map_init(os_rng, message).collect();
-    Ok(written?)
+    Ok(parts
+        .par_iter()
+        .map_init(os_rng, |rng, part| writer.message(rng, part))
+        .collect::<Result<_, _>>()?)
 }
 
-/// The key of an address that the board's clues suit.
+/// Returns the parameter set and clue key of an address, and checks that its clues suit the board.
 fn recipient(
     to: &Address,
-    (board, place): (&v1::Board, &Place),
+    board: &v1::Board,
+    place: &Place,
 ) -> Result<(ParamSet, ClueKey), MailError> {
     let header = FrameReader::read_header(&to.clue_key[..], Kind::ClueKey, u64::MAX)?;
     let expected = header.header().params_id.clone();
@@ -244,14 +249,14 @@ pub fn check_clues(
     }
 }
 
-pub(crate) fn message(written: Written) -> v1::Message {
+pub(crate) fn to_wire(written: Written) -> v1::Message {
     v1::Message {
         clue: written.clue.into(),
         payload: written.payload.into(),
     }
 }
 
-/// What became of files of so many messages.
+/// Splits the result of a post into that of each letter; `lengths` are their numbers of messages.
 fn divide(posted: &Posted, lengths: &[u64]) -> Vec<Sent> {
     let mut rest = posted
         .ranges
@@ -270,9 +275,13 @@ fn divide(posted: &Posted, lengths: &[u64]) -> Vec<Sent> {
                 rest.pop_front();
             }
         }
-        let copied = posted.known.iter().map(|at| *at as u64);
-        let copied = copied.filter(|at| (first..first + length).contains(at));
-        let copied = copied.map(|at| at - first).collect();
+        let copied = posted
+            .known
+            .iter()
+            .map(|at| *at as u64)
+            .filter(|at| (first..first + length).contains(at))
+            .map(|at| at - first)
+            .collect();
         first += length;
         Sent { ranges, copied }
     };

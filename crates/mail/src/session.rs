@@ -1,13 +1,13 @@
-//! Streaming sessions: the server looks at messages as they come, a digest is cut off at every tick.
+//! Streaming sessions: the server processes messages as they come, and makes a digest at every tick.
 
 use crate::inbox::Requests;
 use crate::{Identity, MailError, exchange};
 use omr_inbox::{Close, Collected, Cut};
 use omr_remote::Client;
 
-/// A whole [`Cut`]: a digest of the open session, and the spare one whose turn it is, are kept undecoded. To be called on
-/// a fixed schedule: what the server sees depends on nothing else. Repeated after an interruption it gets the same
-/// digest.
+/// Runs a whole [`Cut`]: the next digest of the open session, and the spare digest whose turn it is, are kept
+/// undecoded. It must run on a fixed schedule: the server sees nothing else. Repeated after an interruption, it
+/// receives the same digest.
 ///
 /// Errors: `NoInstant`, `NotRegistered`, `OtherBoard`, `OtherParams`, `Remote`, `Digest`.
 pub async fn cut(

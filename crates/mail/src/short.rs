@@ -1,4 +1,4 @@
-//! Short addresses: a fingerprint as text, which a server resolves and the client tests.
+//! Short addresses: a fingerprint as text. A server resolves it, and the client checks the answer.
 
 use crate::address::{BEGIN, BYTE_ORDER_MARK, FINGERPRINT_BYTES, bad};
 use crate::home::private_folder;
@@ -12,47 +12,49 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What the text begins with, before its separator `1`.
+/// The first letters of the text, before the separator `1`.
 const PREFIX: &str = "omr";
-/// Addresses that were found, by their fingerprints: nobody is asked twice.
+/// The folder of addresses that were found, by their fingerprints, so that each is requested once.
 const FOUND: &str = "found";
-/// What was published, and until when it is kept.
+/// The file with the published fingerprint and the time until which the server keeps it.
 const PUBLISHED: &str = "published";
 
-/// The fingerprint of an address, and where to ask for it: `omr1..` or `omr1..@https://host:port`.
+/// The fingerprint of an address, and a server that has it: `omr1..` or `omr1..@https://host:port`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShortAddress {
     fingerprint: [u8; FINGERPRINT_BYTES],
-    /// The server to ask.
+    /// The server that has the address.
     pub server: Option<String>,
 }
 
-/// Somebody as a file or a text names her: by her whole address or by its short form.
+/// An address in a file or a text, whole or in its short form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Named {
-    /// The address.
+    /// The whole address.
     Whole(Address),
-    /// Its short form, for which a server is asked.
+    /// The short form, which a server resolves.
     Short(ShortAddress),
 }
 
 impl Named {
-    /// What a file holds: a clue.key, or a text with an address or with one short address.
+    /// Parses the content of a file: a `clue.key`, or a text with an address or with one short address.
     ///
     /// Errors: `Armour`, `Fingerprint`, `ShortAddress`.
     pub fn from_file(bytes: Vec<u8>) -> Result<Self, MailError> {
         match std::str::from_utf8(&bytes) {
             Ok(text) if !text.starts_with("OMRF") && !text.contains(BEGIN) => Self::short_in(text),
-            // What is no text may be a key.
+            // A file that is not text may be a key.
             _ => Ok(Self::Whole(Address::from_file(bytes)?)),
         }
     }
 
     fn short_in(text: &str) -> Result<Self, MailError> {
         let around = |c: char| c == BYTE_ORDER_MARK || "<>\"',;".contains(c);
-        let words = text.split_whitespace();
-        let words = words.map(|word| word.trim_matches(around));
-        let meant: Vec<&str> = words.filter(|word| ShortAddress::is_meant(word)).collect();
+        let meant: Vec<&str> = text
+            .split_whitespace()
+            .map(|word| word.trim_matches(around))
+            .filter(|word| ShortAddress::is_meant(word))
+            .collect();
         match meant[..] {
             [short] => Ok(Self::Short(short.parse()?)),
             [] => Err(bad(ADDRESS, "none of them")),
@@ -61,14 +63,14 @@ impl Named {
     }
 }
 
-/// What a text with an address holds.
+/// The expected content of a text with an address.
 const ADDRESS: &str =
     "a clue.key, a line -----BEGIN OMR ADDRESS-----, or a short address such as omr1..";
 
 #[derive(Serialize, Deserialize)]
 struct Published {
     fingerprint: String,
-    /// Seconds since 1970.
+    /// The time in seconds since 1970.
     at: u64,
     seconds: u64,
 }
@@ -97,8 +99,8 @@ impl FromStr for ShortAddress {
             found: text.to_owned(),
             why,
         };
-        let checked = CheckedHrpstring::new::<Bech32m>(code);
-        let checked = checked.map_err(|error| wrong(error.to_string()))?;
+        let checked =
+            CheckedHrpstring::new::<Bech32m>(code).map_err(|error| wrong(error.to_string()))?;
         let bytes: Vec<u8> = checked.byte_iter().collect();
         match bytes.try_into() {
             Ok(fingerprint) if checked.hrp() == Hrp::parse_unchecked(PREFIX) => Ok(Self {
@@ -111,14 +113,14 @@ impl FromStr for ShortAddress {
 }
 
 impl ShortAddress {
-    /// Whether a text means a short address, right or not.
+    /// Returns whether a text begins like a short address, valid or not.
     #[must_use]
     pub fn is_meant(text: &str) -> bool {
         let start = text.trim().get(..PREFIX.len() + 1);
         start.is_some_and(|start| start.eq_ignore_ascii_case("omr1"))
     }
 
-    /// The short form of an address.
+    /// Returns the short form of an address.
     #[must_use]
     pub fn of(address: &Address) -> Self {
         Self {
@@ -127,7 +129,7 @@ impl ShortAddress {
         }
     }
 
-    /// Asks a server, and believes nothing that it says but what the fingerprint proves.
+    /// Requests the address from a server, and checks it against the fingerprint.
     ///
     /// Errors: `NotPublished`, `OtherAddress`, `Remote`.
     pub async fn find(&self, client: &Client) -> Result<Address, MailError> {
@@ -155,9 +157,9 @@ impl ShortAddress {
 }
 
 impl Home {
-    /// The address that a short one stands for, if it is a contact's or was found before.
+    /// Returns the address of a short form, if it is that of a contact or was found before.
     ///
-    /// Errors: `File`, those of [`Address::from_text`].
+    /// Errors: `File`; those of [`Address::from_text`].
     pub fn known(&self, short: &ShortAddress) -> Result<Option<Address>, MailError> {
         let is_it = |address: &Address| address.fingerprint_bytes() == short.fingerprint;
         if let Some((_, address)) = self.contacts()?.into_iter().find(|(_, a)| is_it(a)) {
@@ -169,7 +171,7 @@ impl Home {
         }
     }
 
-    /// Keeps an address that was found, so that nobody need be asked again.
+    /// Keeps an address that was found, so that it is requested only once.
     ///
     /// Errors: `File`.
     pub fn keep_found(&self, address: &Address) -> Result<(), MailError> {
@@ -181,7 +183,8 @@ impl Home {
     }
 }
 
-/// Has a server keep her address, or keep it for as long again; gives the short form and how long that is.
+/// Publishes the identity's address at a server, or renews it. Returns the short form and the time for which the server
+/// keeps it.
 ///
 /// The server learns which account, or network address, the clue key belongs to.
 ///
@@ -205,8 +208,8 @@ pub async fn publish(
     Ok((short, kept))
 }
 
-/// Publishes her address again where she did so before and a third of the time is over: when depends on the clock alone.
-/// Gives the short form where it is another than before.
+/// Publishes the address again if it was published before and a third of the time has passed: this depends on the clock
+/// alone. Returns the short form if it has changed.
 ///
 /// Errors: those of [`publish`].
 pub async fn publish_again(

@@ -1,10 +1,10 @@
-//! Boards in folders, the same that the command makes.
+//! Boards in folders, which are the boards of the command.
 
 use crate::fault::Fault;
 use crate::files::Given;
 use crate::message::{Message, Messages};
 use crate::open::opened;
-use crate::post::{Office, Post};
+use crate::post::{Post, Poster};
 use crate::running::{Threads, run};
 use crate::sets::set;
 use omr_board::{BoardSource, clue_kind, new_config, place};
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-/// A board that is open, for reading or for writing too.
+/// An open board, read-only or writable.
 #[pyclass(frozen, module = "omr")]
 pub(crate) struct Board {
     dir: PathBuf,
@@ -124,7 +124,7 @@ impl Board {
         self.inner().is_err()
     }
 
-    /// The first message that has not expired.
+    /// Returns the first message that has not expired.
     #[getter]
     fn first(&self) -> PyResult<u64> {
         Ok(self.inner()?.first())
@@ -188,16 +188,17 @@ impl Board {
         progress: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<Vec<PyRange>> {
-        let letters: PyResult<Vec<Letter>> =
-            letters.try_iter()?.map(|one| one?.extract()).collect();
-        let letters = letters?;
+        let letters: Vec<Letter> = letters
+            .try_iter()?
+            .map(|one| one?.extract())
+            .collect::<PyResult<_>>()?;
         let posts: Vec<Post> = letters.iter().map(Letter::post).collect();
         let threads = crate::running::threads(threads)?;
         let placed = self.posted(py, &posts, progress, &threads)?;
         Ok(placed.into_iter().map(PyRange).collect())
     }
 
-    /// Messages that were made elsewhere.
+    /// Appends messages that were made elsewhere.
     fn append(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<PyRange> {
         let board = self.inner()?;
         let message = |one: PyResult<Bound<'_, PyAny>>| {
@@ -207,9 +208,8 @@ impl Board {
                 payload: one.get().payload.to_vec(),
             })
         };
-        let messages: PyResult<Vec<_>> = messages.try_iter()?.map(message).collect();
-        let messages = messages?;
-        let range = run(py, &None, None, |_| self.office(&board).append(&messages))?;
+        let messages: Vec<_> = messages.try_iter()?.map(message).collect::<PyResult<_>>()?;
+        let range = run(py, &None, None, |_| self.poster(&board).append(&messages))?;
         Ok(PyRange(range))
     }
 
@@ -267,20 +267,24 @@ impl Board {
         })
     }
 
+    /// Returns the store of the board.
+    ///
     /// Errors: `Closed`.
     pub(crate) fn inner(&self) -> Result<Arc<omr_store::Board>, Fault> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         open.clone().ok_or(Fault::Closed)
     }
 
+    /// Returns the board as the source of messages for a detector.
+    ///
     /// Errors: `Closed`, `Local`.
     pub(crate) fn source(&self) -> Result<BoardSource<Arc<omr_store::Board>>, Fault> {
         let board = self.inner()?;
         Ok(BoardSource::new(board.clone(), &board, self.set.clue())?)
     }
 
-    fn office<'a>(&'a self, board: &'a omr_store::Board) -> Office<'a> {
-        Office {
+    fn poster<'a>(&'a self, board: &'a omr_store::Board) -> Poster<'a> {
+        Poster {
             board,
             set: &self.set,
             kind: self.kind,
@@ -297,10 +301,12 @@ impl Board {
     ) -> PyResult<Vec<Range<u64>>> {
         let board = self.inner()?;
         run(py, threads, progress, |watch| {
-            self.office(&board).post(posts, watch)
+            self.poster(&board).post(posts, watch)
         })
     }
 
+    /// Reads messages.
+    ///
     /// Errors: `Closed`, `Store`.
     pub(crate) fn messages(&self, py: Python<'_>, range: Range<u64>) -> PyResult<Vec<Message>> {
         let board = self.inner()?;

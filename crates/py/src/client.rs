@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// The longest that it takes to cancel a job, for a caller who waits.
+/// The highest time for cancelling a job when the caller stops waiting.
 const CANCEL: Duration = Duration::from_millis(500);
 
 /// A connection to a server.
@@ -29,7 +29,7 @@ pub(crate) struct Client {
     network: Network,
 }
 
-/// What a server says of its board.
+/// A server's description of its board.
 #[pyclass(frozen, get_all, module = "omr")]
 pub(crate) struct BoardInfo {
     board_id: Py<PyBytes>,
@@ -70,7 +70,7 @@ impl Client {
         })
     }
 
-    /// The board, as long as it is now.
+    /// Returns the board's description, with its present length.
     fn board(&self, py: Python<'_>) -> PyResult<BoardInfo> {
         let board = run(py, &None, None, |watch| {
             self.wait(watch, self.inner.board())
@@ -116,15 +116,15 @@ impl Client {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let hash = run(py, &None, progress, |watch| {
-            let told = |done, all| watch.at("uploading key", done, all);
-            let hash = self.wait(watch, self.inner.upload_key(&path, told))?;
+            let report = |done, all| watch.at("uploading key", done, all);
+            let hash = self.wait(watch, self.inner.upload_key(&path, report))?;
             self.wait(watch, self.inner.register_key(hash))?;
             Ok(hash)
         })?;
         Ok(PyBytes::new(py, &hash))
     }
 
-    /// Ends the registration of a key.
+    /// Revokes the registration of a key.
     fn revoke(&self, py: Python<'_>, key: &[u8]) -> PyResult<()> {
         let hash = hash_of(key)?;
         run(py, &None, None, |watch| {
@@ -132,7 +132,7 @@ impl Client {
         })
     }
 
-    /// Asks for a digest, waits until it is made, and fetches it; cancels the job where the caller stops waiting.
+    /// Requests a digest, waits until it is made, and downloads it; cancels the job where the caller stops waiting.
     #[pyo3(signature = (*keys, bound=50, range=None, indices_only=false, scheme=None, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     fn digest(
@@ -147,8 +147,10 @@ impl Client {
     ) -> PyResult<Digest> {
         let scheme: Option<Scheme> = scheme.map(str::parse).transpose().map_err(Fault::from)?;
         let range = range.map(crate::detector::bounds).transpose()?;
-        let hashes: Result<Vec<_>, Fault> = keys.iter().map(|key| hash_of(key)).collect();
-        let hashes = hashes?;
+        let hashes: Vec<_> = keys
+            .iter()
+            .map(|key| hash_of(key))
+            .collect::<Result<_, Fault>>()?;
         run(py, &None, progress, |watch| {
             let board = self.wait(watch, self.inner.board())?;
             let range = range.unwrap_or(board.first_index..board.messages);
@@ -173,9 +175,9 @@ impl Client {
 }
 
 impl Client {
-    /// Waits for a call, unless the caller wants no more.
+    /// Waits for a call, until the caller stops it.
     ///
-    /// Errors: the call's; `Stopped`.
+    /// Errors: those of the call; `Stopped`.
     pub(crate) fn wait<T>(
         &self,
         watch: &Watch,
@@ -184,22 +186,22 @@ impl Client {
         self.network.wait(watch, call)
     }
 
-    /// The file of a digest. One that is not awaited any more is cancelled: nobody else knows of it.
+    /// Returns the file of a digest. A job whose caller stops waiting is cancelled, as nobody else knows it.
     ///
-    /// Errors: the calls'; `Stopped`.
+    /// Errors: those of the calls; `Stopped`.
     fn made(&self, watch: &Watch, request: &CreateJobRequest) -> Result<Vec<u8>, Fault> {
         let job = self.wait(watch, self.inner.create_job(request))?;
         let file = self.wait(watch, self.awaited(watch, &job));
         if let Err(Fault::Stopped) = file {
             let start = Instant::now();
             let cancel = self.inner.cancel_job(&job.job_id);
-            // A server that does not hear it makes the digest in vain.
+            // A server that does not receive this call makes the digest in vain.
             self.network.until(|| start.elapsed() > CANCEL, cancel);
         }
         file
     }
 
-    /// The file of a job's digest, once it is made.
+    /// Returns the file of a job's digest, once it is made.
     async fn awaited(&self, watch: &Watch, job: &Job) -> Result<Vec<u8>, RemoteError> {
         let changed = |job: &Job| match job.state() {
             JobState::Queued => watch.at("waiting", 0, job.jobs_ahead),
@@ -211,14 +213,14 @@ impl Client {
     }
 }
 
-/// The messages of a letter for a server's board.
+/// Returns the messages of a letter for a server's board.
 ///
 /// Errors: `Board`, `Params`, `Frame`, `OtherParams`, `ClueKind`, `Letter`, `TooManyParts`.
 fn sealed(board: &v1::Board, post: &Post) -> Result<Vec<v1::Message>, Fault> {
     let set = set(&board.params_id)?;
     let place = omr_mail::board_place(board)?;
     let kind = omr_mail::clue_kind(board, set.clue())?;
-    let writer = writer((&set, kind), &place, post.to)?;
+    let writer = writer(&set, kind, &place, post.to)?;
     let mut rng = os_rng();
     let message = |part: Vec<u8>| {
         let written = writer.message(&mut rng, &part)?;
@@ -228,7 +230,7 @@ fn sealed(board: &v1::Board, post: &Post) -> Result<Vec<v1::Message>, Fault> {
     parts(&writer, post)?.into_iter().map(message).collect()
 }
 
-/// A digest that is what was asked for.
+/// Checks that a digest is the requested one.
 ///
 /// Errors: `OtherParams`; `Remote` for another board or another range.
 fn checked(digest: Digest, board: &v1::Board, range: &Range<u64>) -> Result<Digest, Fault> {
@@ -246,7 +248,7 @@ fn checked(digest: Digest, board: &v1::Board, range: &Range<u64>) -> Result<Dige
     }
 }
 
-/// The hash of a key.
+/// Parses the hash of a key.
 ///
 /// Errors: `Hash`.
 pub(crate) fn hash_of(bytes: &[u8]) -> Result<[u8; 32], Fault> {

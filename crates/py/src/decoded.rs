@@ -1,4 +1,4 @@
-//! What digests turn out to hold.
+//! The decoded content of digests.
 
 use omr_client::fragment::Whole;
 use omr_client::letter::LetterError;
@@ -7,7 +7,7 @@ use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
 
-/// A letter: what somebody wrote to the recipient.
+/// A letter to the recipient.
 #[pyclass(frozen, get_all, module = "omr")]
 pub(crate) struct Letter {
     index: u64,
@@ -23,8 +23,10 @@ impl Letter {
 
     fn __repr__(&self, py: Python<'_>) -> String {
         let bytes = self.data.bind(py).as_bytes().len();
-        let name = self.name.as_ref();
-        let name = name.map_or(String::new(), |name| format!(" {name:?}"));
+        let name = match &self.name {
+            Some(name) => format!(" {name:?}"),
+            None => String::new(),
+        };
         format!(
             "<omr.Letter{name} of message {}, {bytes} bytes>",
             self.index
@@ -32,7 +34,7 @@ impl Letter {
     }
 }
 
-/// A letter of which parts are missing.
+/// A letter with missing parts.
 #[pyclass(frozen, get_all, module = "omr")]
 pub(crate) struct Incomplete {
     indices: Vec<u64>,
@@ -47,7 +49,7 @@ impl Incomplete {
     }
 }
 
-/// A message that gave no letter, and why.
+/// A message without a letter, and the reason.
 #[pyclass(frozen, get_all, module = "omr")]
 pub(crate) struct LeftOut {
     index: u64,
@@ -61,7 +63,7 @@ impl LeftOut {
     }
 }
 
-/// All that digests hold for a recipient: a sequence of letters.
+/// Everything in digests for a recipient: a sequence of letters.
 #[pyclass(frozen, get_all, sequence, module = "omr")]
 pub(crate) struct Decoded {
     letters: Py<PyList>,

@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The word for an engine.
+/// Returns the name of an engine.
 pub(crate) fn name(engine: EngineKind) -> &'static str {
     match engine {
         EngineKind::Sophomr => "sophomr",
@@ -27,7 +27,7 @@ pub(crate) fn name(engine: EngineKind) -> &'static str {
     }
 }
 
-/// The engine of a word.
+/// Parses the name of an engine.
 ///
 /// Errors: `Engine`.
 pub(crate) fn engine(word: &str) -> Result<EngineKind, Fault> {
@@ -135,7 +135,8 @@ impl Detector {
         check_params(self.keys.set.name(), board.get().set.name())?;
         Ok(Session::begin(
             self.instant()?,
-            (&self.keys.set, &self.threads),
+            self.keys.set.clone(),
+            self.threads.clone(),
             board.get(),
             &wanted,
         )?)
@@ -143,8 +144,8 @@ impl Detector {
 
     fn resume(&self, py: Python<'_>, session: Given) -> PyResult<Session> {
         let instant = self.instant()?;
-        let of = (&self.keys.set, &self.threads);
-        Ok(py.detach(|| Session::resume(instant, of, &session))?)
+        let (set, threads) = (self.keys.set.clone(), self.threads.clone());
+        Ok(py.detach(|| Session::resume(instant, set, threads, &session))?)
     }
 
     fn __repr__(&self) -> String {
@@ -154,6 +155,8 @@ impl Detector {
 }
 
 impl Detector {
+    /// Returns the detector for sessions.
+    ///
     /// Errors: `NoInstant`.
     fn instant(&self) -> Result<Arc<InstantDetector>, Fault> {
         self.keys.instant.clone().ok_or(Fault::NoInstant)
@@ -161,7 +164,9 @@ impl Detector {
 }
 
 impl Keys {
-    /// Errors: `NoKey`, `TwoKeys`, `OtherParams`; those of reading them.
+    /// Reads detection keys.
+    ///
+    /// Errors: `NoKey`, `TwoKeys`, `OtherParams`; those of reading the files.
     fn read(given: &[Given], watch: &Watch) -> Result<Self, Fault> {
         let mut keys: Option<Self> = None;
         for one in given {
@@ -187,7 +192,9 @@ impl Keys {
         keys.ok_or(Fault::NoKey)
     }
 
-    /// Errors: `TwoKeys`; those of reading it.
+    /// Reads a detection key.
+    ///
+    /// Errors: `TwoKeys`; those of reading the file.
     fn add(&mut self, kind: EngineKind, mut file: impl std::io::Read) -> Result<(), Fault> {
         if self.kinds.contains(&kind) {
             return Err(Fault::TwoKeys(kind));
@@ -197,7 +204,7 @@ impl Keys {
                 let engine = on_cpu(&self.set, kind)?;
                 self.engines.add(engine.load(&mut file)?);
             }
-            // Sessions need it as it is.
+            // Sessions need the key in this form.
             EngineKind::Instantomr => {
                 let params = self.set.instantomr()?;
                 let key = InstantKey::read(params, file)?;
@@ -210,7 +217,7 @@ impl Keys {
         Ok(())
     }
 
-    /// The scheme that answers a request with all keys.
+    /// Returns the scheme that answers a request with all keys.
     ///
     /// Errors: `NoKey`.
     fn scheme(&self, request: &Request) -> Result<Scheme, Fault> {
@@ -225,6 +232,8 @@ impl Keys {
     }
 }
 
+/// Parses a seed.
+///
 /// Errors: `Seed`.
 fn seed_of(bytes: &[u8]) -> Result<[u8; SEED_BYTES], Fault> {
     let found = bytes.len();
@@ -232,9 +241,9 @@ fn seed_of(bytes: &[u8]) -> Result<[u8; SEED_BYTES], Fault> {
     seed.map_err(|_| Fault::Seed(Mismatch::new(SEED_BYTES, found)))
 }
 
-/// The messages of a range that are there; all of them where none is given.
+/// Returns the messages of a range, or all messages of the board where no range is given.
 ///
-/// Errors: `Closed`; `Step`; `Store` where the range is not on the board.
+/// Errors: `Closed`, `Step`; `Store` where the range is not on the board.
 fn of_board(
     board: &Board,
     range: Option<&Bound<'_, pyo3::types::PyRange>>,
@@ -260,7 +269,7 @@ fn of_board(
     Ok(start..end.max(start))
 }
 
-/// A range of Python.
+/// Converts a `range` of Python.
 ///
 /// Errors: `Step`.
 pub(crate) fn bounds(range: &Bound<'_, pyo3::types::PyRange>) -> PyResult<Range<u64>> {

@@ -1,4 +1,4 @@
-//! Digests: what a detector answers.
+//! Digests, the results of a detector.
 
 use crate::board::PyRange;
 use crate::fault::{Fault, header_of};
@@ -14,10 +14,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Most bytes of a digest's file.
+/// The highest number of bytes of a digest's file.
 const MOST_BYTES: u64 = 1 << 33;
 
-/// A digest, and how it came about where it was made here.
+/// A digest, with the figures of its making where it was made here.
 #[pyclass(frozen, eq, module = "omr")]
 pub(crate) struct Digest {
     pub(crate) set: Arc<ParamSet>,
@@ -136,24 +136,28 @@ impl Digest {
 }
 
 impl Digest {
-    /// A digest that was made here, and the messages of it that are lost by damage of the board.
+    /// Returns a digest that was made here. `lost` are the messages in its range that the board has lost by damage.
     pub(crate) fn new(set: &Arc<ParamSet>, answer: Answer, lost: Vec<u64>) -> Result<Self, Fault> {
         Ok(Self {
             set: set.clone(),
             bytes: answer.response.to_bytes(set)?,
             response: answer.response,
             stages: answer.stages.seconds().to_vec(),
-            // The detector passes over lost messages as over clues that cannot be read.
+            // The detector counts lost messages among the clues that cannot be read.
             unusable_clues: answer.unusable_clues.saturating_sub(lost.len()),
             lost,
         })
     }
 
+    /// Reads a digest's file.
+    ///
     /// Errors: `Io`, `Frame`, `Params`, `Digest`.
     fn read(digest: &Given) -> Result<Self, Fault> {
         Self::of_file(&digest.up_to(MOST_BYTES)?)
     }
 
+    /// Parses a digest's file.
+    ///
     /// Errors: `Frame`, `Params`, `Digest`.
     pub(crate) fn of_file(bytes: &[u8]) -> Result<Self, Fault> {
         let set = set(&header_of(bytes, &[Kind::Digest])?.params_id)?;

@@ -1,4 +1,4 @@
-//! Everything that can go wrong in a call from Python.
+//! The errors of calls from Python.
 
 use omr_board::LocalError;
 use omr_client::letter::LetterError;
@@ -17,83 +17,83 @@ use omr_protocol::{
 use omr_store::StoreError;
 use std::io;
 
-/// What can go wrong in a call from Python; `raise` tells which exception it becomes.
+/// An error of a call from Python; the module `raise` turns it into an exception.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum Fault {
-    /// A parameter set.
+    /// A parameter set is unknown or invalid.
     #[error(transparent)]
     Params(#[from] ParamsError),
-    /// Two things of different parameter sets.
+    /// Two objects have different parameter sets.
     #[error("expected parameter set {}, found {}", .0.expected, .0.found)]
     OtherParams(Mismatch<String>),
-    /// A file around a key or a digest.
+    /// The frame of a file is invalid.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// An address, or a clue.
+    /// An address or a clue is invalid.
     #[error(transparent)]
     Clue(#[from] ClueError),
-    /// A secret key.
+    /// A secret key is invalid.
     #[error(transparent)]
     Secret(#[from] SecretKeyError),
-    /// A detection key.
+    /// A detection key is invalid.
     #[error(transparent)]
     Key(#[from] DetectionKeyError),
-    /// A digest's file.
+    /// A digest's file is invalid.
     #[error(transparent)]
     Digest(#[from] DigestError),
-    /// A session's file.
+    /// A session's file is invalid.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// A file under a passphrase.
+    /// A file under a passphrase cannot be opened.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// A secret under a passphrase that was not given.
+    /// The secret is under a passphrase that was not given.
     #[error("the secret key is under a passphrase, found none: pass passphrase=")]
     NoPassphrase,
-    /// The secret and the address of two recipients.
+    /// The secret and the address belong to two recipients.
     #[error("expected the address {}, which belongs to the secret key, found {}", .0.expected, .0.found)]
     OtherAddress(Mismatch<String>),
-    /// An identity without its address where one is needed.
+    /// The identity lacks its address, which is needed.
     #[error("the address does not follow from a secret key for plain clues: pass address= with it")]
     NoAddress,
-    /// A local board.
+    /// A local board failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A board after `close`.
+    /// The board was closed.
     #[error("the board is closed: open it again")]
     Closed,
-    /// What a board is made of, or a bound clue that it must not take.
+    /// The configuration of a board is invalid, or a bound clue is refused.
     #[error(transparent)]
     Local(#[from] LocalError),
-    /// An address or a key for clues of another kind than the board's.
+    /// The address or the key has another kind of clues than the board.
     #[error("expected {} clues, as the board has, found an address of {} clues", .0.expected, .0.found)]
     ClueKind(Mismatch<ClueKind>),
-    /// A letter of more messages than one may have.
+    /// The letter has more messages than allowed.
     #[error("expected a letter of at most {} messages, found {}", .0.expected, .0.found)]
     TooManyParts(Mismatch<u32>),
-    /// Writing or opening a letter.
+    /// A letter cannot be written or opened.
     #[error(transparent)]
     Letter(#[from] LetterError),
-    /// A digest that cannot be made.
+    /// No such digest can be made.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The detector.
+    /// The detector failed.
     #[error(transparent)]
     Detector(#[from] DetectorError),
-    /// Two detection keys for one engine.
+    /// Two detection keys for one engine were given.
     #[error("expected one detection key for {0}, found two")]
     TwoKeys(EngineKind),
-    /// No detection key at all.
+    /// No detection key was given.
     #[error("expected a detection key, found none")]
     NoKey,
-    /// A session without InstantOMR's key.
+    /// A session needs InstantOMR's key.
     #[error("expected a detection key for InstantOMR, which sessions need, found none")]
     NoInstant,
-    /// A board that a session was not begun on.
+    /// The session was started with another board.
     #[error("expected board {}, on which the session began, found {}", .0.expected, .0.found)]
     OtherBoard(Mismatch<String>),
-    /// A board that is not the one that the session has seen.
+    /// The board has another history than the session has seen.
     #[error(
         "{}; nothing was changed: `cut` gives the letters that the session holds, then begin a new one{}",
         .0, .0.common.map_or(String::new(), |from| {
@@ -101,154 +101,154 @@ pub(crate) enum Fault {
         })
     )]
     OtherHistory(OtherHistory),
-    /// A digest number that a session does not have.
+    /// The session does not have a digest of this number.
     #[error(transparent)]
     Cut(#[from] omr_detector::instantomr::CutError),
-    /// A digest that does not decode.
+    /// The digest does not decode.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// Digests of two boards, whose indices mean different messages.
+    /// The digests are of two boards, so that their indices mean different messages.
     #[error("expected digests of one board, {}, found one of {}", .0.expected, .0.found)]
     OtherDigest(Mismatch<String>),
-    /// A digest of a board with another sealing than was expected.
+    /// The digest is of a board with another sealing than expected.
     #[error("expected a digest of payloads sealed by {}, found {}", .0.expected, .0.found)]
     OtherSealing(Mismatch<Sealing>),
-    /// A word that names nothing.
+    /// The name of the sealing is unknown.
     #[error(transparent)]
     Sealing(#[from] SealingError),
-    /// A word that names nothing.
+    /// The name of the kind of clues is unknown.
     #[error(transparent)]
     Kind(#[from] ClueKindError),
-    /// A word that names nothing.
+    /// The name of the scheme is unknown.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
-    /// A word that names nothing.
+    /// The name of the engine is unknown.
     #[error("expected the engine sophomr or instantomr, found {0:?}")]
     Engine(String),
-    /// A seed of so many bytes.
+    /// The seed has a wrong length.
     #[error("expected a seed of {} bytes, found {}", .0.expected, .0.found)]
     Seed(Mismatch<usize>),
-    /// A hash of so many bytes.
+    /// The hash has a wrong length.
     #[error("expected the hash of a key, {} bytes, found {}", .0.expected, .0.found)]
     Hash(Mismatch<usize>),
-    /// A server.
+    /// A call of a server failed.
     #[error(transparent)]
     Remote(#[from] omr_remote::RemoteError),
-    /// An identity, its inbox or its letters.
+    /// An identity, its inbox or its letters failed.
     #[error(transparent)]
     Mail(#[from] omr_mail::MailError),
-    /// An inbox after `close`.
+    /// The inbox was closed.
     #[error("the inbox is closed: open it again")]
     InboxClosed,
-    /// Two who fetch at once.
+    /// Another fetch is under way.
     #[error("a fetch or a watch of this inbox is under way: end it first")]
     Fetching,
-    /// A fetch into an inbox that another program fetched into when it was opened.
+    /// Another program fetched into the inbox when it was opened.
     #[error(
         "another program fetched into this inbox when it was opened: letters are listed and read, nothing is fetched or \
          asked for; close the inbox and open it again when that program has closed it"
     )]
     Beside,
-    /// The time between two fetches.
+    /// The interval between fetches is invalid.
     #[error("expected a time between fetches of at least 0.001 seconds, found {0}")]
     Period(f64),
-    /// Canaries of a day.
+    /// The number of canaries a day is invalid.
     #[error("expected a number of canaries a day above 0 and at most 10000000, found {0}")]
     Canaries(f64),
-    /// Parameters of private queries.
+    /// The parameters of private queries are invalid.
     #[error(transparent)]
     PdqParams(#[from] omr_pdq::ParamsError),
-    /// A query that cannot be planned, or a schema that cannot be used.
+    /// The query cannot be planned, or the schema cannot be used.
     #[error(transparent)]
     PdqPlan(#[from] omr_pdq::PlanError),
-    /// A question that is none, or is not one for the table.
+    /// The question is invalid, or not one for this table.
     #[error(transparent)]
     Query(#[from] omr_table::QueryError),
-    /// A key of private queries.
+    /// A key of private queries is invalid.
     #[error(transparent)]
     PdqKey(#[from] omr_pdq::KeyError),
-    /// A query's file.
+    /// A query's file is invalid.
     #[error(transparent)]
     QueryFile(#[from] omr_pdq::QueryFileError),
-    /// An answer's file.
+    /// An answer's file is invalid.
     #[error(transparent)]
     Answer(#[from] omr_pdq::AnswerError),
-    /// An answer that was not made.
+    /// An answer was not made.
     #[error(transparent)]
     PdqServer(#[from] omr_pdq::ServerError),
-    /// An answer that does not decode.
+    /// An answer does not decode.
     #[error(transparent)]
     Rows(#[from] omr_pdq::DecodeError),
-    /// A table's file.
+    /// An encrypted table's file is invalid.
     #[error(transparent)]
     TableFile(#[from] omr_pdq::TableFileError),
-    /// A table's file that was not written.
+    /// A table's file was not read or written.
     #[error(transparent)]
     ClearTable(#[from] omr_table::FileError),
-    /// Data that make no table.
+    /// The data make no table.
     #[error(transparent)]
     Import(#[from] omr_table::ImportError),
-    /// Types that there are not.
+    /// A type of a column is unknown.
     #[error(transparent)]
     Schema(#[from] omr_table::SchemaError),
-    /// Rows that were not written.
+    /// Rows were not written.
     #[error(transparent)]
     Output(#[from] omr_table::OutputError),
-    /// Data of another library.
+    /// The Arrow data of another library are invalid.
     #[error(transparent)]
     Arrow(#[from] arrow::error::ArrowError),
-    /// What is no table in the clear.
+    /// The object is not a table in the clear.
     #[error("expected a table, found {0}")]
     NoTable(String),
-    /// What separates fields of CSV.
+    /// The delimiter of CSV is invalid.
     #[error("{0}")]
     Delimiter(String),
-    /// What Python raised.
+    /// Python code raised this exception.
     #[error(transparent)]
     Python(pyo3::PyErr),
-    /// A server that may answer again.
+    /// The server did not answer, but may answer later.
     #[error(transparent)]
     Passing(omr_remote::RemoteError),
-    /// A server that takes no such worker.
+    /// The server does not accept this worker.
     #[error(transparent)]
     Worker(omr_worker::WorkerError),
-    /// Bytes that are no unit of work.
+    /// The bytes are not a unit of work.
     #[error("expected a unit of work, found other bytes")]
     Unit,
-    /// Batches that a unit does not have.
+    /// The unit does not have these batches.
     #[error("expected some of a unit's {all} batches, found {}..{}", found.start, found.end)]
     Batches {
-        /// All of them; none where the unit must be done whole.
+        /// The number of batches; 0 where the unit must be done as a whole.
         all: usize,
-        /// What was asked for.
+        /// The given batches.
         found: std::ops::Range<usize>,
     },
-    /// A step of a range or a slice.
+    /// The step of a range or a slice is not 1.
     #[error("expected a step of 1, found {0}")]
     Step(isize),
-    /// An index beyond the board, or of a message that has expired.
+    /// The index is beyond the board, or that of an expired message.
     #[error("expected an index of {} to {}, found {found}", expected.start, expected.end.saturating_sub(1))]
     Index {
-        /// The messages that are there.
+        /// The messages of the board.
         expected: std::ops::Range<u64>,
-        /// What was asked for.
+        /// The given index.
         found: i64,
     },
-    /// No threads.
+    /// The number of threads is 0.
     #[error("expected at least 1 thread, found 0")]
     Threads,
-    /// The system gave no threads.
+    /// The system refused to start threads.
     #[error("starting threads")]
     Pool(#[from] rayon::ThreadPoolBuildError),
-    /// The caller wanted no more.
+    /// The caller stopped the work.
     #[error("stopped")]
     Stopped,
-    /// The system.
+    /// The system failed.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-// Not a source, since the text holds it already.
+// The error is not a source, since the message contains its text.
 impl From<OtherHistory> for Fault {
     fn from(error: OtherHistory) -> Self {
         Self::OtherHistory(error)
@@ -275,7 +275,9 @@ impl From<MakeKeyError> for Fault {
     }
 }
 
-/// Errors: `OtherParams` unless both names are the same.
+/// Checks that two names of parameter sets are equal.
+///
+/// Errors: `OtherParams` unless they are.
 pub(crate) fn check_params(expected: &str, found: &str) -> Result<(), Fault> {
     if expected == found {
         Ok(())
@@ -287,7 +289,7 @@ pub(crate) fn check_params(expected: &str, found: &str) -> Result<(), Fault> {
     }
 }
 
-/// The header of a file of one of these kinds.
+/// Returns the header of a file of one of these kinds.
 ///
 /// Errors: `Frame`.
 pub(crate) fn header_of(

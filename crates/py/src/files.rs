@@ -1,4 +1,4 @@
-//! Files as Python hands them over: as bytes, or by their path; written whole or not at all.
+//! Files from Python, as bytes or by their path; files are written whole or not at all.
 
 use crate::fault::Fault;
 use omr_disk::temporary::{Access, Unfinished, folder_of, temporary};
@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
-/// A file of ours: its bytes, or where it is.
+/// A file: its bytes or its path.
 #[derive(FromPyObject)]
 pub(crate) enum Given {
     /// `bytes` or `bytearray`.
@@ -18,11 +18,11 @@ pub(crate) enum Given {
     Path(PathBuf),
 }
 
-/// Most bytes of an address or a secret, locked or not.
+/// The highest number of bytes of an address or a secret, locked or not.
 const MOST_OF_A_SMALL_FILE: u64 = 1 << 21;
 
 impl Given {
-    /// To be read piece by piece.
+    /// Returns a reader of the file.
     ///
     /// Errors: `Io`.
     pub(crate) fn reader(&self) -> Result<Box<dyn Read + Send + '_>, Fault> {
@@ -32,18 +32,19 @@ impl Given {
         })
     }
 
-    /// The bytes of an address or a secret; of a longer file the beginning, which is then refused as too long.
+    /// Returns the bytes of an address or a secret. Of a longer file it returns the beginning, which is then refused as
+    /// too long.
     ///
     /// Errors: `Io`.
     pub(crate) fn small(&self) -> Result<Zeroizing<Vec<u8>>, Fault> {
         self.up_to(MOST_OF_A_SMALL_FILE)
     }
 
-    /// The bytes, at most so many.
+    /// Returns the bytes, at most `most` of them.
     ///
     /// Errors: `Io`.
     pub(crate) fn up_to(&self, most: u64) -> Result<Zeroizing<Vec<u8>>, Fault> {
-        // Reserved at once, so that a secret leaves no copies behind.
+        // The memory is reserved at once, so that a secret leaves no copies behind.
         let reserve = match self {
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::Path(path) => fs::metadata(path)?.len(),
@@ -54,7 +55,8 @@ impl Given {
     }
 }
 
-/// Writes a file beside its place and names it when it is whole. Without `overwrite` it never takes the place of another.
+/// Writes a file under a temporary name and renames it when it is complete. Without `overwrite` it never replaces
+/// another file.
 ///
 /// Errors: those of `write`; `Io`.
 pub(crate) fn save(

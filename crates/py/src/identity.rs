@@ -1,4 +1,4 @@
-//! Recipients: a secret, an address, and the detection keys that are made of the secret.
+//! Recipients: a secret, an address, and the detection keys that are made from the secret.
 
 use crate::board::Board;
 use crate::decoded::Decoded;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use zeroize::Zeroizing;
 
-/// Names of the files in a recipient's folder, as the command has them.
+/// The name of the secret's file in a recipient's folder, as in the command.
 const SECRET_KEY: &str = "secret.key";
 const CLUE_KEY: &str = "clue.key";
 
@@ -37,7 +37,7 @@ pub(crate) struct Identity {
     address: Option<ClueKey>,
 }
 
-/// A message of a digest as it stands on the board.
+/// A message of a digest, unopened.
 #[pyclass(frozen, get_all, module = "omr")]
 pub(crate) struct Retrieved {
     index: u64,
@@ -160,7 +160,7 @@ impl Identity {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let wanted = self.wanted(engine, board)?;
         let key = run(py, &None, progress, |watch| {
-            let bytes = self.key_bytes(wanted.0)?;
+            let bytes = self.key_bytes(wanted.engine)?;
             let mut key = Vec::with_capacity(bytes as usize);
             self.write_key(&wanted, watch, &mut key)?;
             Ok(key)
@@ -186,7 +186,7 @@ impl Identity {
         })
     }
 
-    /// The letters in digests of one board.
+    /// Returns the letters in digests of one board.
     #[pyo3(signature = (*digests, sealing=None))]
     fn decode(
         &self,
@@ -204,7 +204,7 @@ impl Identity {
         Decoded::new(py, opened)
     }
 
-    /// The messages in a digest as they stand on the board.
+    /// Returns the messages in a digest, unopened.
     fn retrieve(&self, py: Python<'_>, digest: &Bound<'_, Digest>) -> PyResult<Vec<Retrieved>> {
         let digest = digest.get();
         let found = py.detach(|| self.found(digest))?;
@@ -221,13 +221,15 @@ impl Identity {
     }
 }
 
-/// Whether nothing but the detector's word vouches for the payloads of a digest.
+/// Returns whether only the detector vouches for the payloads of a digest.
 fn is_unvouched(digest: &Digest) -> bool {
     let payloads = digest.response.request().payload_bytes.is_some();
     payloads && digest.response.sealing() == Sealing::None
 }
 
-/// Errors: the warning where the caller makes exceptions of warnings.
+/// Warns that only the detector vouches for payloads.
+///
+/// Errors: the warning, where the program turns warnings into exceptions.
 fn warn(py: Python<'_>) -> PyResult<()> {
     let category = py.import("omr.errors")?.getattr("UnsealedWarning")?;
     let message =
@@ -236,10 +238,15 @@ fn warn(py: Python<'_>) -> PyResult<()> {
     PyErr::warn(py, &category, message, 1)
 }
 
-/// An engine, and whose masks its key has.
-type Wanted = (EngineKind, Option<Epoch>);
+/// The engine of a detection key, and the epoch whose masks it has.
+struct Wanted {
+    engine: EngineKind,
+    epoch: Option<Epoch>,
+}
 
 impl Identity {
+    /// Reads an identity.
+    ///
     /// Errors: `Io`, `Frame`, `Params`, `Lock`, `NoPassphrase`, `Secret`, `Clue`, `OtherAddress`.
     fn read(
         secret: &Given,
@@ -288,7 +295,7 @@ impl Identity {
         Ok(address.to_bytes(self.set.clue())?)
     }
 
-    /// The engine of a word, or the set's first.
+    /// Returns the engine of this name, or the set's first engine.
     fn wanted(
         &self,
         word: Option<&str>,
@@ -300,11 +307,17 @@ impl Identity {
             None => first().ok_or(Fault::NoKey)?,
         };
         let Some(board) = board.map(Bound::get) else {
-            return Ok((engine, None));
+            return Ok(Wanted {
+                engine,
+                epoch: None,
+            });
         };
         check_params(self.set.name(), board.set.name())?;
         let epoch = Epoch::at(board.place.board_id, SystemTime::now());
-        Ok((engine, Some(epoch)))
+        Ok(Wanted {
+            engine,
+            epoch: Some(epoch),
+        })
     }
 
     fn key_bytes(&self, engine: EngineKind) -> Result<u64, Fault> {
@@ -313,17 +326,25 @@ impl Identity {
 
     fn write_key(
         &self,
-        (engine, epoch): &Wanted,
+        wanted: &Wanted,
         watch: &Watch,
         inner: &mut (impl Write + Send),
     ) -> Result<(), Fault> {
-        watch.stage("writing key", self.key_bytes(*engine)?);
+        watch.stage("writing key", self.key_bytes(wanted.engine)?);
         let mut out = Counted { inner, watch };
-        let (secret, rng) = (&self.secret, &mut os_rng());
-        write_detection_key(&self.set, *engine, secret, epoch.as_ref(), rng, &mut out)?;
+        write_detection_key(
+            &self.set,
+            wanted.engine,
+            &self.secret,
+            wanted.epoch.as_ref(),
+            &mut os_rng(),
+            &mut out,
+        )?;
         Ok(())
     }
 
+    /// Returns the opened letters of digests of one board.
+    ///
     /// Errors: `OtherDigest`, `OtherSealing`; those of [`Self::found`].
     fn opened(&self, digests: &[&Digest], sealing: Option<Sealing>) -> Result<Opened, Fault> {
         let mut letters = Letters::default();
@@ -349,6 +370,8 @@ impl Identity {
         Ok(letters.finish())
     }
 
+    /// Returns the messages in a digest.
+    ///
     /// Errors: `OtherParams`, `Decode`.
     fn found(&self, digest: &Digest) -> Result<Vec<omr_client::Retrieved>, Fault> {
         check_params(self.set.name(), digest.set.name())?;

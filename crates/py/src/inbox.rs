@@ -1,4 +1,4 @@
-//! The inbox of an identity in a home folder: thin over `omr-mail`.
+//! The inbox of an identity in a home folder: a thin layer over `omr-mail`.
 
 mod again;
 mod canary;
@@ -14,10 +14,10 @@ pub(crate) use watch::Watch;
 
 use crate::fault::Fault;
 use crate::network::Network;
+use crate::raise::with_advice;
 use crate::running::run;
 use contacts::To;
-use fetch::{Office, letters_of};
-use omr_errors::chain;
+use fetch::{OpenInbox, letters_of};
 use omr_mail::{Identity, Letter, MAX_LEVELS, MailError, Mailbox, NewIdentity, Rules, register};
 use omr_protocol::{ClueKind, Scheme, Sealing};
 use place::{Place, located, own_server};
@@ -29,11 +29,11 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// The inbox of an identity, open: to fetch, or to look at it where another program fetches.
+/// An open inbox of an identity, for fetching, or only for reading where another program fetches.
 #[pyclass(frozen, module = "omr")]
 pub(crate) struct Inbox {
     home: PathBuf,
-    open: RwLock<Option<Arc<Office>>>,
+    open: RwLock<Option<Arc<OpenInbox>>>,
 }
 
 #[pymethods]
@@ -80,10 +80,10 @@ impl Inbox {
         run(py, &None, progress, |watch| {
             let (server, network) = (place.server()?, Network::new()?);
             let client = network.connect(server.endpoint())?;
-            // Keys of `omr keygen` that are in the folder may have letters from before.
+            // Keys of `omr keygen` that are in the folder may have older letters.
             let taken_over = at.has_keys();
-            let wanted = wanted.for_board(&client, params.as_deref(), sealing);
-            let (new, start) = network.wait(watch, wanted)?;
+            let for_board = wanted.for_board(&client, params.as_deref(), sealing);
+            let (new, start) = network.wait(watch, for_board)?;
             watch.at("making keys", 0, 1);
             let mut identity = Identity::create(&at, &new)?;
             if at.passphrase().is_some() && !at.is_locked()? {
@@ -93,14 +93,14 @@ impl Inbox {
                 identity.begin_at(&start)?;
             }
             at.set_server(&server)?;
-            let told = |_: &str, done, all| watch.at("uploading key", done, all);
-            network.wait(watch, register(&mut identity, &client, told))?;
-            Ok(Office::new(Mailbox::open(identity)?, server, network))
+            let report = |_: &str, done, all| watch.at("uploading key", done, all);
+            network.wait(watch, register(&mut identity, &client, report))?;
+            Ok(OpenInbox::new(Mailbox::open(identity)?, server, network))
         })
-        .and_then(|office| Self::of(py, home, office))
+        .and_then(|opened| Self::of(py, home, opened))
     }
 
-    /// Registers an identity that is there: one whose registration was interrupted, or at another address of its server.
+    /// Registers an existing identity, after an interrupted registration or at another address of its server.
     #[staticmethod]
     #[pyo3(signature = (home, url=None, token=None, *, ca=None, passphrase=None, progress=None))]
     fn register(
@@ -123,11 +123,11 @@ impl Inbox {
             at.set_server(&server)?;
             let network = Network::new()?;
             let client = network.connect(server.endpoint())?;
-            let told = |_: &str, done, all| watch.at("uploading key", done, all);
-            network.wait(watch, register(&mut identity, &client, told))?;
-            Ok(Office::new(Mailbox::open(identity)?, server, network))
+            let report = |_: &str, done, all| watch.at("uploading key", done, all);
+            network.wait(watch, register(&mut identity, &client, report))?;
+            Ok(OpenInbox::new(Mailbox::open(identity)?, server, network))
         })
-        .and_then(|office| Self::of(py, home, office))
+        .and_then(|opened| Self::of(py, home, opened))
     }
 
     #[staticmethod]
@@ -147,9 +147,9 @@ impl Inbox {
                 opened => opened?,
             };
             let server = own_server(&at, token)?;
-            Ok(Office::new(mailbox, server, Network::new()?))
+            Ok(OpenInbox::new(mailbox, server, Network::new()?))
         })
-        .and_then(|office| Self::of(py, home, office))
+        .and_then(|opened| Self::of(py, home, opened))
     }
 
     #[getter]
@@ -178,22 +178,22 @@ impl Inbox {
         self.inner().is_err()
     }
 
-    /// Fetches everything since the last fetch, and decodes it.
+    /// Fetches all messages since the last fetch, and decodes them.
     #[pyo3(signature = (*, progress=None))]
     fn take(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Taken> {
-        let office = self.fetching()?;
-        let (taken, told) = run(py, &None, progress, |watch| {
-            let _turn = office.turn()?;
-            let fetched = office.network.wait(watch, office.fetch(false, watch));
-            // What came before a failure is taken in all the same: the server is not spoken to any more.
-            let taken = office.take_in()?;
+        let opened = self.fetching()?;
+        let (taken, warnings) = run(py, &None, progress, |watch| {
+            let _turn = opened.turn()?;
+            let fetched = opened.network.wait(watch, opened.fetch(false, watch));
+            // Digests that were collected before a failure are decoded too: that needs no call to the server.
+            let taken = opened.take_in()?;
             Ok((taken, fetched?))
         })?;
-        told.iter().try_for_each(|text| warn(py, text))?;
+        warnings.iter().try_for_each(|text| warn(py, text))?;
         Taken::new(py, taken)
     }
 
-    /// Fetches at fixed times and gives letters as they come.
+    /// Fetches at fixed times and returns letters as they arrive.
     #[pyo3(signature = (every=60.0, *, count=None, session=false, canaries=None))]
     fn watch(
         &self,
@@ -206,27 +206,27 @@ impl Inbox {
         Ok(Watch::start(self.fetching()?, plan)?)
     }
 
-    /// The letters that are here.
+    /// Returns the letters in the inbox.
     #[pyo3(signature = (*, all=false))]
     fn letters(&self, py: Python<'_>, all: bool) -> PyResult<Vec<Py<InboxLetter>>> {
-        let office = self.inner()?;
-        let letters = py.detach(|| letters_of(&office.mailbox.inbox, all, |_| true))?;
+        let opened = self.inner()?;
+        let letters = py.detach(|| letters_of(&opened.mailbox.inbox, all, |_| true))?;
         letter::objects(py, letters)
     }
 
-    /// Notes that letters were read.
+    /// Marks letters as read.
     #[pyo3(signature = (*letters))]
     fn mark_read(&self, py: Python<'_>, letters: Vec<Bound<'_, InboxLetter>>) -> PyResult<()> {
-        let office = self.inner()?;
+        let opened = self.inner()?;
         let numbers: Vec<u64> = letters.iter().map(|letter| letter.get().number).collect();
-        let marked = py.detach(|| office.mailbox.inbox.mark_read(&numbers));
+        let marked = py.detach(|| opened.mailbox.inbox.mark_read(&numbers));
         Ok(marked.map_err(Fault::from)?)
     }
 
-    /// Ranges of which not everything is here.
+    /// Returns the ranges with missing messages.
     fn kept(&self, py: Python<'_>) -> PyResult<Vec<Kept>> {
-        let office = self.inner()?;
-        let kept = py.detach(|| office.mailbox.inbox.kept());
+        let opened = self.inner()?;
+        let kept = py.detach(|| opened.mailbox.inbox.kept());
         Ok(kept
             .map_err(Fault::from)?
             .into_iter()
@@ -234,20 +234,20 @@ impl Inbox {
             .collect())
     }
 
-    /// Has the next fetch ask again for ranges that overflowed.
+    /// Has the next fetch request overflowed ranges again.
     fn raise_bound(&self, py: Python<'_>, bound: u32) -> PyResult<usize> {
-        let office = self.fetching()?;
-        run(py, &None, None, |watch| office.raise_bound(bound, watch))
+        let opened = self.fetching()?;
+        run(py, &None, None, |watch| opened.raise_bound(bound, watch))
     }
 
-    /// Has the next fetch ask again for ranges whose digests did not decode.
+    /// Has the next fetch request ranges again whose digests did not decode.
     fn retry_damaged(&self, py: Python<'_>) -> PyResult<usize> {
-        let office = self.fetching()?;
-        let asked = py.detach(|| office.mailbox.inbox.retry_damaged());
+        let opened = self.fetching()?;
+        let asked = py.detach(|| opened.mailbox.inbox.retry_damaged());
         Ok(asked.map_err(Fault::from)?)
     }
 
-    /// Has the next fetch ask again for a range, whatever came of it.
+    /// Has the next fetch request a range again, whatever is known of it.
     #[pyo3(signature = (start, end, *, bound=None, by=None))]
     fn again(
         &self,
@@ -257,62 +257,63 @@ impl Inbox {
         bound: Option<u32>,
         by: Option<NonZeroU64>,
     ) -> PyResult<usize> {
-        let office = self.fetching()?;
+        let opened = self.fetching()?;
         run(py, &None, None, |watch| {
-            office.again(start..end, (bound, by), watch)
+            opened.again(start..end, bound, by, watch)
         })
     }
 
     /// Forgets kept ranges, and requests that were not answered, within a range.
     fn drop(&self, py: Python<'_>, start: u64, end: u64) -> PyResult<(usize, usize)> {
-        let office = self.fetching()?;
-        let dropped = py.detach(|| office.mailbox.inbox.drop_range(start..end));
+        let opened = self.fetching()?;
+        let dropped = py.detach(|| opened.mailbox.inbox.drop_range(start..end));
         Ok(dropped.map_err(Fault::from)?)
     }
 
     /// Posts a letter to oneself.
     fn post_canary(&self, py: Python<'_>) -> PyResult<()> {
-        let office = self.inner()?;
-        let told = run(py, &None, None, |watch| {
-            office.network.wait(watch, office.post_canary())
+        let opened = self.inner()?;
+        let warning = run(py, &None, None, |watch| {
+            opened.network.wait(watch, opened.post_canary())
         })?;
-        told.map_or(Ok(()), |text| warn(py, text))
+        warning.map_or(Ok(()), |text| warn(py, text))
     }
 
-    /// What became of those letters.
+    /// Returns the states of these letters.
     fn canaries(&self, py: Python<'_>) -> PyResult<Vec<Canary>> {
-        let office = self.inner()?;
-        let audit = py.detach(|| office.mailbox.inbox.audit());
+        let opened = self.inner()?;
+        let audit = py.detach(|| opened.mailbox.inbox.audit());
         let canaries = audit.map_err(Fault::from)?.canaries.into_iter();
         Ok(canaries.map(Canary::from).collect())
     }
 
-    /// Addresses by name.
+    /// Returns the addresses by name.
     #[getter]
     fn contacts(&self) -> PyResult<BTreeMap<String, String>> {
         let contacts = self.inner()?.mailbox.identity.home.contacts();
-        let contacts = contacts.map_err(Fault::from)?.into_iter();
         Ok(contacts
+            .map_err(Fault::from)?
+            .into_iter()
             .map(|(name, address)| (name, address.to_text()))
             .collect())
     }
 
     /// Keeps an address under a name.
     fn add_contact(&self, py: Python<'_>, name: &str, address: To) -> PyResult<()> {
-        let office = self.inner()?;
+        let opened = self.inner()?;
         run(py, &None, None, |watch| {
-            let address = office.address(&address, watch)?;
-            Ok(office.mailbox.identity.home.add_contact(name, &address)?)
+            let address = opened.address(&address, watch)?;
+            Ok(opened.mailbox.identity.home.add_contact(name, &address)?)
         })
     }
 
-    /// Forgets a name.
+    /// Removes a name.
     fn remove_contact(&self, name: &str) -> PyResult<()> {
         let removed = self.inner()?.mailbox.identity.home.remove_contact(name);
         Ok(removed.map_err(Fault::from)?)
     }
 
-    /// Writes to somebody, at her server.
+    /// Sends a letter to a recipient, at the recipient's server.
     #[pyo3(signature = (to, data, *, name=None, sealing=None, large=false))]
     fn send(
         &self,
@@ -323,21 +324,21 @@ impl Inbox {
         sealing: Option<&str>,
         large: bool,
     ) -> PyResult<Vec<u64>> {
-        let office = self.inner()?;
+        let opened = self.inner()?;
         let sealing: Option<Sealing> = sealing.map(str::parse).transpose().map_err(Fault::from)?;
         let content = data.to_vec();
         let (letter, rules) = (Letter { name, content }, Rules { sealing, large });
         run(py, &None, None, |watch| {
-            office.send(&to, letter, &rules, watch)
+            opened.send(&to, letter, &rules, watch)
         })
     }
 
     fn close(&self, py: Python<'_>) {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
-        let office = open.take();
+        let opened = open.take();
         drop(open);
-        if let Some(office) = office {
-            py.detach(|| office.close());
+        if let Some(opened) = opened {
+            py.detach(|| opened.close());
         }
     }
 
@@ -358,39 +359,44 @@ impl Inbox {
 }
 
 impl Inbox {
-    /// Errors: what Python's log raises.
-    fn of(py: Python<'_>, home: PathBuf, office: Office) -> PyResult<Self> {
-        for (folder, error) in &office.mailbox.unread {
-            let (folder, why) = (folder.display(), chain(error));
-            warn(
-                py,
-                &format!("the retired identity in {folder} is not read: {why}"),
-            )?;
+    /// Returns an inbox object, after logging the retired identities that cannot be read.
+    ///
+    /// Errors: those of Python's log.
+    fn of(py: Python<'_>, home: PathBuf, opened: OpenInbox) -> PyResult<Self> {
+        for (folder, error) in &opened.mailbox.unread {
+            let text = format!(
+                "the retired identity in {} is not read: {}",
+                folder.display(),
+                with_advice(error)
+            );
+            warn(py, &text)?;
         }
-        let open = RwLock::new(Some(Arc::new(office)));
+        let open = RwLock::new(Some(Arc::new(opened)));
         Ok(Self { home, open })
     }
 
+    /// Returns the open inbox.
+    ///
     /// Errors: `InboxClosed`.
-    fn inner(&self) -> Result<Arc<Office>, Fault> {
+    fn inner(&self) -> Result<Arc<OpenInbox>, Fault> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         open.clone().ok_or(Fault::InboxClosed)
     }
 
-    /// For what fetches, decodes, or changes what is asked for.
+    /// Returns the open inbox for a call that fetches, decodes, or changes requests.
     ///
-    /// Errors: `InboxClosed`; `Beside` where another program did so when this inbox was opened.
-    fn fetching(&self) -> Result<Arc<Office>, Fault> {
-        let office = self.inner()?;
-        if office.mailbox.inbox.fetches() {
-            Ok(office)
+    /// Errors: `InboxClosed`; `Beside` where another program fetched when this inbox was opened.
+    fn fetching(&self) -> Result<Arc<OpenInbox>, Fault> {
+        let opened = self.inner()?;
+        if opened.mailbox.inbox.fetches() {
+            Ok(opened)
         } else {
             Err(Fault::Beside)
         }
     }
 }
 
-/// Tells Python's log what a program may want to know and nothing failed of.
+/// Logs a warning in Python's log.
 fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
     let log = py.import("logging")?.call_method1("getLogger", ("omr",))?;
     log.call_method1("warning", ("%s", text)).map(drop)

@@ -1,9 +1,9 @@
 //! The Python module `omr._omr`: identities, boards, detectors and digests as Python objects.
 //!
-//! It has no logic of its own. What takes long runs beside the caller's thread without the interpreter's lock, see
+//! It has no logic of its own. Long work runs on another thread than the caller's, without the interpreter's lock, see
 //! `running`. Exceptions are classes of the Python module `omr.errors`, see `fault`.
 #![deny(unsafe_code)]
-// Each wheel of a release leaves the other's part out.
+// Each wheel of a release leaves out the part of the other wheel.
 #![cfg_attr(
     not(all(feature = "core", feature = "pdq")),
     allow(dead_code, unused_imports)

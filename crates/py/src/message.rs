@@ -1,11 +1,11 @@
-//! Messages as they stand on a board.
+//! Messages on a board.
 
 use crate::board::Board;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use std::collections::VecDeque;
 
-/// Messages that are read together.
+/// The number of messages that are read at once.
 const TOGETHER: u64 = 256;
 
 /// A message: a clue for the detector, and a payload for its recipient.
@@ -36,7 +36,7 @@ impl Message {
     }
 }
 
-/// The messages of a board one after another, read some at a time.
+/// An iterator over the messages of a board, which reads [`TOGETHER`] at once.
 #[pyclass(module = "omr")]
 pub(crate) struct Messages {
     board: Py<Board>,

@@ -10,22 +10,24 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// How often a waiting call asks whether to go on.
+/// The interval at which a waiting call checks whether to stop.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What runs them.
+/// The runtime of the calls.
 #[derive(Clone)]
 pub(crate) struct Network(Arc<Runtime>);
 
 impl Network {
-    /// Errors: the system's.
+    /// Starts a runtime.
+    ///
+    /// Errors: those of the system.
     pub(crate) fn new() -> io::Result<Self> {
         let mut builder = Builder::new_multi_thread();
         let runtime = builder.worker_threads(1).enable_all().build()?;
         Ok(Self(Arc::new(runtime)))
     }
 
-    /// A connection, made with the first call; a call gives up early where nobody answers.
+    /// Returns a connection, which is made with the first call; a call gives up early if the server does not answer.
     ///
     /// Errors: `Remote`.
     pub(crate) fn connect(&self, endpoint: Endpoint) -> Result<Client, omr_remote::RemoteError> {
@@ -37,9 +39,9 @@ impl Network {
         })
     }
 
-    /// Waits for a call, unless the caller wants no more.
+    /// Waits for a call, until the caller stops it.
     ///
-    /// Errors: the call's; `Stopped`.
+    /// Errors: those of the call; `Stopped`.
     pub(crate) fn wait<T, E: Into<Fault>>(
         &self,
         watch: &Watch,
@@ -49,7 +51,7 @@ impl Network {
             .unwrap_or(Err(Fault::Stopped))
     }
 
-    /// What a call gives; nothing once it is over.
+    /// Returns the result of a call; `None` if `is_over` returns true first.
     pub(crate) fn until<T, E: Into<Fault>>(
         &self,
         is_over: impl Fn() -> bool,
@@ -63,7 +65,7 @@ impl Network {
         done
     }
 
-    /// Works on any call until it is done or no more is wanted: one code for all.
+    /// Runs a call until it is done or `is_over` returns true. It is compiled once for all types of calls.
     fn finish(&self, is_over: &dyn Fn() -> bool, call: Pin<&mut dyn Future<Output = ()>>) {
         let over = async {
             while !is_over() {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Opens a board, recovers it where a writer crashed, and waits while somebody else has it open.
+/// Opens a board, recovers it where a writer crashed, and waits while another process has it open.
 ///
 /// Errors: `Store`, `Stopped`.
 pub(crate) fn opened(

@@ -1,4 +1,4 @@
-//! Private database queries: thin over `omr-pdq` and `omr-table`. Python's module `omr.pdq` has them.
+//! Private database queries: a thin layer over `omr-pdq` and `omr-table`, for Python's module `omr.pdq`.
 
 mod capsule;
 mod keys;

@@ -1,4 +1,4 @@
-//! Letters become messages of a board.
+//! Turns letters into messages of a board.
 
 use crate::fault::{Fault, check_params, header_of};
 use crate::running::Watch;
@@ -13,26 +13,27 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What is posted to whom.
+/// A letter to post.
 pub(crate) struct Post<'a> {
-    /// The address, as a file.
+    /// The bytes of the address's file.
     pub(crate) to: &'a [u8],
-    /// What the recipient calls it.
+    /// The name of the letter for the recipient.
     pub(crate) name: Option<&'a str>,
     /// The content.
     pub(crate) data: &'a [u8],
 }
 
 /// A board to post to.
-pub(crate) struct Office<'a> {
+pub(crate) struct Poster<'a> {
     pub(crate) board: &'a Board,
     pub(crate) set: &'a ParamSet,
     pub(crate) kind: ClueKind,
     pub(crate) place: &'a Place,
 }
 
-impl Office<'_> {
-    /// Seals letters and appends them; the messages of each. What was appended before an error stays.
+impl Poster<'_> {
+    /// Seals letters and appends them. Returns the indices of the messages of each letter. Letters that were appended
+    /// before an error stay.
     ///
     /// Errors: `OtherParams`, `ClueKind`, `Letter`, `TooManyParts`, `Store`, `Stopped`.
     pub(crate) fn post(&self, posts: &[Post], watch: &Watch) -> Result<Vec<Range<u64>>, Fault> {
@@ -53,18 +54,18 @@ impl Office<'_> {
         Ok(placed)
     }
 
-    /// A writer for each address.
+    /// Returns a writer for each address.
     fn writers<'p>(&self, posts: &[Post<'p>]) -> Result<BTreeMap<&'p [u8], Writer>, Fault> {
         let mut writers = BTreeMap::new();
         for to in posts.iter().map(|post| post.to) {
             if !writers.contains_key(to) {
-                writers.insert(to, writer((self.set, self.kind), self.place, to)?);
+                writers.insert(to, writer(self.set, self.kind, self.place, to)?);
             }
         }
         Ok(writers)
     }
 
-    /// Seals what is queued on all threads and appends it in one transaction.
+    /// Seals the queued parts on all threads and appends them in one transaction.
     fn flush(
         &self,
         queue: &mut Vec<(&Writer, Vec<u8>)>,
@@ -72,16 +73,15 @@ impl Office<'_> {
         placed: &mut Vec<Range<u64>>,
         watch: &Watch,
     ) -> Result<(), Fault> {
-        let message = |rng: &mut _, (writer, part): (&Writer, Vec<u8>)| {
-            watch.check()?;
-            let written = writer.message(rng, &part)?;
-            let (clue, payload) = (written.clue, written.payload);
-            Ok(Message { clue, payload })
-        };
-        let sealed = std::mem::take(queue)
+        let sealed: Result<Vec<Message>, Fault> = std::mem::take(queue)
             .into_par_iter()
-            .map_init(os_rng, message);
-        let sealed: Result<Vec<Message>, Fault> = sealed.collect();
+            .map_init(os_rng, |rng, (writer, part)| {
+                watch.check()?;
+                let written = writer.message(rng, &part)?;
+                let (clue, payload) = (written.clue, written.payload);
+                Ok(Message { clue, payload })
+            })
+            .collect();
         let mut start = self.append(&sealed?)?.start;
         watch.advance(counts.len() as u64);
         for count in counts.drain(..) {
@@ -91,7 +91,7 @@ impl Office<'_> {
         Ok(())
     }
 
-    /// Appends messages whose clues are tested first.
+    /// Appends messages after testing their clues.
     ///
     /// Errors: `Local`, `Store`.
     pub(crate) fn append(&self, messages: &[Message]) -> Result<Range<u64>, Fault> {
@@ -103,11 +103,12 @@ impl Office<'_> {
     }
 }
 
-/// What writes to an address on a board.
+/// Returns a writer of letters to an address on a board.
 ///
 /// Errors: `Frame`, `OtherParams`, `Clue`, `ClueKind`, `Letter`.
 pub(crate) fn writer(
-    (set, kind): (&ParamSet, ClueKind),
+    set: &ParamSet,
+    kind: ClueKind,
     place: &Place,
     to: &[u8],
 ) -> Result<Writer, Fault> {
@@ -121,7 +122,7 @@ pub(crate) fn writer(
     }
 }
 
-/// The payloads of a letter before sealing.
+/// Returns the payloads of a letter before sealing.
 ///
 /// Errors: `Letter`, `TooManyParts`.
 pub(crate) fn parts(writer: &Writer, post: &Post) -> Result<Vec<Vec<u8>>, Fault> {

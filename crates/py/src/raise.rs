@@ -1,24 +1,26 @@
-//! From faults to Python's exceptions: a class of `omr.errors` for each kind, with the numbers as fields.
+//! Turns faults into Python's exceptions: a class of `omr.errors` for each kind, with the figures as attributes.
 
+mod mail;
 mod pdq;
+
+pub(crate) use mail::with_advice;
 
 use crate::fault::Fault;
 use omr_board::LocalError;
 use omr_client::{DecodeError, SecretKeyError};
 use omr_detector::DetectorError;
 use omr_errors::chain;
-use omr_mail::MailError;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::{OtherHistory, SessionError};
 use omr_protocol::{ClueError, DetectionKeyError, DigestError, Mismatch, PlanError};
-use omr_remote::RemoteError;
+use omr_remote::{RemoteError, RemoteErrorKind};
 use omr_store::StoreError;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::fmt::Display;
 
-/// What an exception says beside its message.
+/// The value of an attribute of an exception.
 #[derive(IntoPyObject)]
 enum Field {
     Number(u64),
@@ -30,7 +32,7 @@ type Class = (&'static str, Vec<(&'static str, Field)>);
 
 impl From<Fault> for PyErr {
     fn from(fault: Fault) -> Self {
-        let message = chain(&fault);
+        let message = text(&fault);
         let class = match fault {
             Fault::Io(error) => return error.into(),
             Fault::Python(error) => return error,
@@ -57,17 +59,26 @@ impl From<Fault> for PyErr {
     }
 }
 
-fn raised(py: Python<'_>, (name, fields): Class, message: &str) -> PyResult<PyErr> {
-    let class = py.import("omr.errors")?.getattr(name)?;
+/// Returns a fault's text with its causes and advice.
+pub(crate) fn text(fault: &Fault) -> String {
+    match fault {
+        Fault::Mail(error) => with_advice(error),
+        other => chain(other),
+    }
+}
+
+fn raised(py: Python<'_>, class: Class, message: &str) -> PyResult<PyErr> {
+    let (name, fields) = class;
     let named = PyDict::new(py);
     for (field, value) in fields {
         named.set_item(field, value)?;
     }
+    let class = py.import("omr.errors")?.getattr(name)?;
     let exception = class.call((message,), Some(&named))?;
     Ok(PyErr::from_value(exception))
 }
 
-/// The class of a fault; the system's error where that lies beneath.
+/// Returns the class of a fault, or the system's error where that is the cause.
 fn class(fault: Fault) -> Result<Class, std::io::Error> {
     Ok(match fault {
         Fault::OtherParams(names) => both("OtherParamsError", names),
@@ -98,7 +109,7 @@ fn class(fault: Fault) -> Result<Class, std::io::Error> {
             bare("DetectorError")
         }
         Fault::Remote(error) => return remote(error),
-        Fault::Mail(error) => return mail(error),
+        Fault::Mail(error) => return mail::class(error),
         Fault::InboxClosed => bare("InboxClosedError"),
         Fault::Fetching | Fault::Beside => bare("InboxBusyError"),
         Fault::Passing(_) => bare("UnreachableError"),
@@ -210,59 +221,13 @@ fn detector(error: DetectorError) -> Result<Class, std::io::Error> {
 }
 
 fn remote(error: RemoteError) -> Result<Class, std::io::Error> {
-    Ok(match error {
-        RemoteError::File(_, error) => return Err(error),
-        RemoteError::Unreachable { .. } | RemoteError::Tls(..) => bare("UnreachableError"),
-        RemoteError::Unauthenticated(..) | RemoteError::Denied(..) => bare("AccessError"),
+    if let RemoteError::File(_, error) = error {
+        return Err(error);
+    }
+    Ok(match error.kind() {
+        RemoteErrorKind::Unreachable => bare("UnreachableError"),
+        RemoteErrorKind::Access => bare("AccessError"),
         _ => bare("ServerError"),
-    })
-}
-
-fn mail(error: MailError) -> Result<Class, std::io::Error> {
-    Ok(match error {
-        MailError::File(_, error) => return Err(error),
-        MailError::Remote(error) => return remote(error),
-        MailError::Frame(error) => return frame(error),
-        MailError::Clue(error) => return clue(error),
-        MailError::Secret(error) => return secret(error),
-        MailError::DetectionKey(error) => return key(error),
-        MailError::Digest(error) => return digest(error),
-        MailError::Decode(error) => decode(error),
-        MailError::Plan(error) => plan(&error),
-        MailError::Params(_) => bare("ParamsError"),
-        MailError::OtherParams(names) | MailError::AddressParams(names) => {
-            both("OtherParamsError", names)
-        }
-        MailError::Locked(_) | MailError::Unlock(..) => bare("PassphraseError"),
-        MailError::Busy => bare("InboxBusyError"),
-        MailError::Database(_)
-        | MailError::Damaged(_)
-        | MailError::Version(_)
-        | MailError::Record(_) => bare("InboxError"),
-        MailError::NoMessage(_) | MailError::Range(_) | MailError::NotKept(_) => bare("InboxError"),
-        MailError::OtherSealing(sealings) => both("BoardError", sealings),
-        MailError::OtherClues(kinds) => both("BoardError", kinds),
-        MailError::Board(_) | MailError::OtherBoard(_) | MailError::Unsealed(_) => {
-            bare("BoardError")
-        }
-        MailError::Letter(_) | MailError::LongLetter { .. } => bare("LetterError"),
-        MailError::Armour(_)
-        | MailError::Fingerprint(_)
-        | MailError::ShortAddress { .. }
-        | MailError::NoResolver(_)
-        | MailError::NotPublished(_)
-        | MailError::OtherAddress(_)
-        | MailError::Name(_)
-        | MailError::NoContact(_)
-        | MailError::ContactExists(_) => bare("AddressError"),
-        MailError::ServerBound { most, found, .. } => {
-            let fields = vec![
-                ("expected", Field::Number(most.into())),
-                ("found", Field::Number(found.into())),
-            ];
-            ("PlanError", fields)
-        }
-        _ => bare("IdentityError"),
     })
 }
 
@@ -299,11 +264,11 @@ fn decode(error: DecodeError) -> Class {
             ("DigestOverflowError", fields)
         }
         DecodeError::OtherKey(ids) => {
-            let ids = Mismatch::new(
+            let (expected, found) = (
                 omr_protocol::hex(&ids.expected),
                 omr_protocol::hex(&ids.found),
             );
-            both("OtherKeyError", ids)
+            both("OtherKeyError", Mismatch::new(expected, found))
         }
         DecodeError::Clues(kinds) => both("DecodeError", kinds),
         DecodeError::Params(_) => bare("ParamsError"),

@@ -1,7 +1,8 @@
-//! Work beside the caller's thread: without the interpreter's lock, with progress, ended by Ctrl-C.
+//! Runs work on another thread than the caller's, without the interpreter's lock. It reports progress and ends at
+//! Ctrl-C.
 //!
-//! The caller's thread alone can hear signals and calls the function for progress. It looks every few hundredths of a
-//! second, while another thread works; that one never waits for the interpreter.
+//! Only the caller's thread can receive signals and call the function for progress. It does so every few hundredths of
+//! a second, while another thread works, which never waits for the interpreter.
 
 use crate::fault::Fault;
 use omr_detector::Progress;
@@ -15,10 +16,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-/// How often the caller's thread looks.
+/// The interval at which the caller's thread checks.
 const TICK: Duration = Duration::from_millis(30);
 
-/// A stage of the work and how far it is.
+/// A stage of the work and its progress.
 #[derive(Clone)]
 struct Stage {
     name: Cow<'static, str>,
@@ -26,7 +27,7 @@ struct Stage {
     total: u64,
 }
 
-/// What the working thread tells and asks.
+/// The state that the working thread and the caller's thread share.
 #[derive(Default)]
 pub(crate) struct Watch {
     stages: Mutex<Vec<Stage>>,
@@ -39,19 +40,21 @@ impl Watch {
         self.stages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The work is at a stage, new or the last one.
+    /// Reports the progress of a stage, a new one or the last one.
     pub(crate) fn at(&self, name: impl Into<Cow<'static, str>>, done: u64, total: u64) {
         let (name, mut stages) = (name.into(), self.stages());
         stages.pop_if(|stage| stage.name == name && stage.done <= done && stage.total == total);
         stages.push(Stage { name, done, total });
     }
 
-    /// The caller wants no more.
+    /// Requests that the work stops.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Errors: `Stopped` once the caller wants no more.
+    /// Checks whether the work should go on.
+    ///
+    /// Errors: `Stopped` once the caller has stopped it.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         if self.is_stopped() {
             Err(Fault::Stopped)
@@ -77,11 +80,11 @@ impl Progress for Watch {
     }
 }
 
-/// Reads or writes, counts the bytes, and fails once the caller wants no more.
+/// A reader or writer that counts the bytes, and fails once the caller has stopped the work.
 pub(crate) struct Counted<'a, T> {
-    /// What is read or written.
+    /// The underlying reader or writer.
     pub(crate) inner: T,
-    /// Who is told.
+    /// The receiver of the progress.
     pub(crate) watch: &'a Watch,
 }
 
@@ -113,9 +116,11 @@ impl<T: Write> Write for Counted<'_, T> {
     }
 }
 
-/// Threads of a number, or those that all work shares where none is given.
+/// A pool of its own, or `None` for the pool that all work shares.
 pub(crate) type Threads = Option<Arc<ThreadPool>>;
 
+/// Returns a pool of this number of threads.
+///
 /// Errors: `Threads` for 0, `Pool`.
 pub(crate) fn threads(number: Option<usize>) -> Result<Threads, Fault> {
     let make = |number| match number {
@@ -127,23 +132,28 @@ pub(crate) fn threads(number: Option<usize>) -> Result<Threads, Fault> {
     number.map(make).transpose()
 }
 
-/// Does `work` beside this thread and waits for it. `progress` is called with a stage's name, the steps done and all of
-/// them: at least once for each stage.
+/// Runs `work` on another thread and waits for it. `progress` is called with a stage's name, the number of completed
+/// steps and that of all steps, at least once for each stage.
 ///
-/// Errors: those of `work`; what `progress` raised; `KeyboardInterrupt`. After these two the work was stopped.
+/// Errors: those of `work`; those of `progress`; `KeyboardInterrupt`. After the last two the work was stopped.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     threads: &Threads,
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Watch) -> Result<T, Fault> + Send,
 ) -> PyResult<T> {
-    let mut told = Told::default();
-    hearing(py, threads, &mut |watch| told.tell(watch, progress), work)
+    let mut reported = Reported::default();
+    hearing(
+        py,
+        threads,
+        &mut |watch| reported.report(watch, progress),
+        work,
+    )
 }
 
-/// The same where `hear` is called before the work, every few hundredths of a second, and after it.
+/// Runs `work` like [`run`], but calls `hear` before the work, every few hundredths of a second, and after it.
 ///
-/// Errors: those of `work`; those of `hear`; `KeyboardInterrupt`. After these two the work was stopped.
+/// Errors: those of `work`; those of `hear`; `KeyboardInterrupt`. After the last two the work was stopped.
 pub(crate) fn hearing<T: Send>(
     py: Python<'_>,
     threads: &Threads,
@@ -157,7 +167,7 @@ pub(crate) fn hearing<T: Send>(
     Ok(done.unwrap_or(Err(Fault::Stopped))?)
 }
 
-/// The same for work of any kind: threads are the same code for all.
+/// Runs work of any type on another thread; it is compiled once for all types.
 ///
 /// Errors: those of `hear`; `KeyboardInterrupt`.
 fn beside(
@@ -192,7 +202,7 @@ fn beside(
     })
 }
 
-/// Says that the work is over, however it ended.
+/// Marks the work as finished when dropped, also after a panic.
 struct Finish<'a> {
     watch: &'a Watch,
     caller: Thread,
@@ -205,16 +215,18 @@ impl Drop for Finish<'_> {
     }
 }
 
-/// What the caller was told.
+/// The progress that the caller has received.
 #[derive(Default)]
-struct Told {
-    /// The number of the last stage and how far it was.
+struct Reported {
+    /// The number of the last stage and its completed steps.
     last: Option<(usize, u64)>,
 }
 
-impl Told {
-    /// Errors: what `progress` raises.
-    fn tell(&mut self, watch: &Watch, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+impl Reported {
+    /// Calls `progress` for the stages that have advanced.
+    ///
+    /// Errors: those of `progress`.
+    fn report(&mut self, watch: &Watch, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let Some(progress) = progress else {
             return Ok(());
         };

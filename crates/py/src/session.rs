@@ -1,4 +1,4 @@
-//! Sessions of InstantOMR: messages are looked at as they come, and a digest is there at any time.
+//! Sessions of InstantOMR: messages are processed as they come, and a digest can be made at any time.
 
 use crate::board::{Board, PyRange};
 use crate::digest::Digest;
@@ -16,10 +16,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 type Inner = omr_detector::instantomr::Session;
 
-/// Most bytes of a session's file.
+/// The highest number of bytes of a session's file.
 const MOST_BYTES: u64 = 1 << 33;
 
-/// What a detector has added up for a recipient.
+/// A detector's sums for a recipient.
 #[pyclass(frozen, module = "omr")]
 pub(crate) struct Session {
     set: Arc<ParamSet>,
@@ -27,25 +27,25 @@ pub(crate) struct Session {
     open: Mutex<Open>,
 }
 
-/// A session and what digests do not contain.
+/// A session and the messages that its digests do not contain.
 struct Open {
     inner: Inner,
-    /// Of the messages since the last cut.
+    /// The messages passed over since the last cut.
     passed: Passed,
-    /// Of the digest that was cut off last.
+    /// The messages passed over in the last digest.
     last: Passed,
 }
 
-/// The messages of a digest that the detector passed over, as far as this process took them.
+/// The messages of a digest that the detector passed over, as far as this process processed them.
 #[derive(Clone, Default)]
 struct Passed {
-    /// Those whose clues cannot be read, and those that are lost.
+    /// The number of messages whose clues cannot be read, including the lost ones.
     unusable: usize,
-    /// Those that are lost by damage of the board.
+    /// The messages that are lost by damage of the board.
     lost: Vec<u64>,
 }
 
-/// What is asked of a new session.
+/// The choices for a new session.
 pub(crate) struct Wanted {
     pub(crate) start: Option<u64>,
     pub(crate) bound: usize,
@@ -55,7 +55,7 @@ pub(crate) struct Wanted {
 
 #[pymethods]
 impl Session {
-    /// Takes the messages of the board up to `end`.
+    /// Processes the messages of the board up to `end`.
     #[pyo3(signature = (board, *, end=None, progress=None))]
     fn extend(
         &self,
@@ -79,7 +79,7 @@ impl Session {
                 return Err(Fault::OtherBoard(ids));
             }
             let hash_at = |length| open.hash_at(length).map_err(Fault::from);
-            // Where damage took a hash, lengths alone are compared.
+            // Where damage removed a hash, only the lengths are compared.
             session.seen().check(open.len(), hash_at)?;
             let (start, len) = (session.next(), open.len());
             let end = end.unwrap_or(len.min(session.end())).max(start);
@@ -95,7 +95,7 @@ impl Session {
             let kept = |_: &Inner| Ok::<(), DetectorError>(());
             let before = session.unusable_clues;
             let taken = session.advance(&mut source, end, watch, kept);
-            // What was taken before an error stays taken.
+            // Messages that were processed before an error stay processed.
             passed.unusable += session.unusable_clues - before;
             passed.lost.extend(source.lost(start..session.next()));
             let hash = hash_at(session.next())?;
@@ -106,7 +106,7 @@ impl Session {
         Ok(PyRange(taken))
     }
 
-    /// The digest of all messages so far.
+    /// Returns the digest of all messages so far.
     fn digest(&self, py: Python<'_>) -> PyResult<Digest> {
         run(py, &self.threads, None, |_| {
             let Open { inner, passed, .. } = &*self.lock();
@@ -119,7 +119,7 @@ impl Session {
         })
     }
 
-    /// Cuts a digest off.
+    /// Ends a digest and returns it.
     fn cut(&self, py: Python<'_>, number: u64) -> PyResult<Digest> {
         run(py, &self.threads, None, |_| {
             let mut open = self.lock();
@@ -142,20 +142,20 @@ impl Session {
         self.set.name()
     }
 
-    /// The next message that it waits for.
+    /// Returns the index of the next message to process.
     #[getter]
     fn next(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.lock().inner.next())
     }
 
-    /// The running hash of the board's log at the next message, if it is known.
+    /// Returns the running hash of the board's log at the next message, if it is known.
     #[getter]
     fn log_hash<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         let hash = py.detach(|| self.lock().inner.seen().next.hash);
         hash.map(|hash| PyBytes::new(py, &hash))
     }
 
-    /// Digests cut off so far.
+    /// Returns the number of digests so far.
     #[getter]
     fn cuts(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.lock().inner.cuts())
@@ -178,10 +178,10 @@ impl Session {
 }
 
 impl Session {
-    fn of(inner: Inner, (set, threads): (&Arc<ParamSet>, &Threads)) -> Self {
+    fn of(inner: Inner, set: Arc<ParamSet>, threads: Threads) -> Self {
         Self {
-            set: set.clone(),
-            threads: threads.clone(),
+            set,
+            threads,
             open: Mutex::new(Open {
                 inner,
                 passed: Passed::default(),
@@ -190,10 +190,13 @@ impl Session {
         }
     }
 
+    /// Starts a session.
+    ///
     /// Errors: `Closed`, `Detector`, `Plan`; `Store` where the start is not on the board.
     pub(crate) fn begin(
         detector: Arc<InstantDetector>,
-        of: (&Arc<ParamSet>, &Threads),
+        set: Arc<ParamSet>,
+        threads: Threads,
         board: &Board,
         wanted: &Wanted,
     ) -> Result<Self, Fault> {
@@ -228,18 +231,21 @@ impl Session {
             None => Inner::new(detector, header),
         };
         inner.note_log_hash(open.hash_at(start)?);
-        Ok(Self::of(inner, of))
+        Ok(Self::of(inner, set, threads))
     }
 
+    /// Reads a session's file.
+    ///
     /// Errors: `Io`, `Session`.
     pub(crate) fn resume(
         detector: Arc<InstantDetector>,
-        of: (&Arc<ParamSet>, &Threads),
+        set: Arc<ParamSet>,
+        threads: Threads,
         session: &Given,
     ) -> Result<Self, Fault> {
         let bytes = session.up_to(MOST_BYTES)?;
         let file = SessionFile::from_bytes(detector.params(), &bytes)?;
-        Ok(Self::of(Inner::resume(detector, file)?, of))
+        Ok(Self::of(Inner::resume(detector, file)?, set, threads))
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {

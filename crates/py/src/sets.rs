@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// The sets in use: their tables are large, and shared by all objects that have one.
+/// The sets in use: their tables are large, and all objects of one set share them.
 static SETS: Mutex<BTreeMap<&'static str, Weak<ParamSet>>> = Mutex::new(BTreeMap::new());
 
-/// The set of a name: the one that is in use already, or a new one.
+/// Returns the set of this name: the one in use, or a new one.
 ///
 /// Errors: `Params`.
 pub(crate) fn set(name: &str) -> Result<Arc<ParamSet>, Fault> {
@@ -24,7 +24,7 @@ pub(crate) fn set(name: &str) -> Result<Arc<ParamSet>, Fault> {
     Ok(made)
 }
 
-/// What is known of a parameter set.
+/// The properties of a parameter set.
 #[pyclass(frozen, get_all, module = "omr")]
 pub(crate) struct ParameterSet {
     name: &'static str,
@@ -45,7 +45,7 @@ impl ParameterSet {
     }
 }
 
-/// All published parameter sets.
+/// Returns all published parameter sets.
 #[pyfunction]
 pub(crate) fn parameter_sets() -> Vec<ParameterSet> {
     let of = |spec: SetSpec| ParameterSet {

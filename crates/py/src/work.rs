@@ -1,5 +1,5 @@
-//! What a cluster makes digests with: leases of a server's units, units that travel between processes, and makers of
-//! digests and of their parts.
+//! Classes for making digests on a cluster: leases of a server's units, units that travel between processes, and makers
+//! of digests and of their parts.
 
 mod given;
 mod leases;

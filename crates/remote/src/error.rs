@@ -194,12 +194,40 @@ impl RemoteError {
         )
     }
 
-    /// Whether the same call may do later, without changing anything.
+    /// Returns the kind of the error.
+    #[must_use]
+    pub fn kind(&self) -> RemoteErrorKind {
+        match self {
+            Self::File(..) => RemoteErrorKind::File,
+            Self::Unreachable { .. } | Self::Tls(..) => RemoteErrorKind::Unreachable,
+            Self::Exhausted(..) => RemoteErrorKind::Busy,
+            Self::Unauthenticated(..) | Self::Denied(..) => RemoteErrorKind::Access,
+            _ => RemoteErrorKind::Other,
+        }
+    }
+
+    /// Returns whether the call may succeed when it is simply repeated later.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(
-            self,
-            Self::Unreachable { .. } | Self::Tls(..) | Self::Exhausted(..)
+            self.kind(),
+            RemoteErrorKind::Unreachable | RemoteErrorKind::Busy
         )
     }
+}
+
+/// The kind of a [`RemoteError`], for programs that give it an exit code or an exception of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RemoteErrorKind {
+    /// A local file could not be read.
+    File,
+    /// No connection to the server comes about.
+    Unreachable,
+    /// The server has no room now.
+    Busy,
+    /// The server does not accept the token.
+    Access,
+    /// The server refused the call, or its answer was unusable.
+    Other,
 }

@@ -42,7 +42,7 @@ mod work;
 pub use client::{Client, log_hash};
 pub use delivery::Posted;
 pub use endpoint::{Endpoint, Notice, Timeouts, UNREACHED, Waiting};
-pub use error::RemoteError;
+pub use error::{RemoteError, RemoteErrorKind};
 pub use jobs::MAX_DIGEST_BYTES;
 pub use keys::KeyMaker;
 pub use omr_api::{FINGERPRINT_BYTES, address_fingerprint, order_batch_id, v1, with_post_refusal};

@@ -54,7 +54,7 @@ impl Addresses {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores an address under its fingerprint. An address that is stored already is kept longer, whoever published it.
+    /// Stores an address under its fingerprint. An address that is stored already is kept longer, even if another client published it.
     ///
     /// Errors: FAILED_PRECONDITION, and those of the store.
     pub(crate) fn publish(
@@ -122,10 +122,10 @@ impl Addresses {
 
     /// Deletes addresses that were not published again for this time.
     pub(crate) fn tidy(&self, age: Duration) {
-        let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+        let millis = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
         let mut known = self.lock();
         let now = self.store.clock();
-        let is_old = |record: &Record| now.saturating_sub(record.published) >= age;
+        let is_old = |record: &Record| now.saturating_sub(record.published) >= millis;
         let old: Vec<Id> = known
             .iter()
             .filter(|(_, record)| is_old(record))

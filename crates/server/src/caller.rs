@@ -62,8 +62,8 @@ impl Caller {
 /// network.
 pub(crate) fn network(address: IpAddr) -> Vec<u8> {
     match address.to_canonical() {
-        IpAddr::V4(address) => address.octets().to_vec(),
-        IpAddr::V6(address) => address.octets()[..8].to_vec(),
+        IpAddr::V4(v4) => v4.octets().to_vec(),
+        IpAddr::V6(v6) => v6.octets()[..8].to_vec(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The configuration of a server: a TOML file, every key of which has a default.
+//! The configuration of a server: a TOML file whose keys all have defaults.
 
 mod check;
 mod defaults;

@@ -124,17 +124,17 @@ impl ServerError {
     }
 
     pub(crate) fn data(path: &Path) -> impl FnOnce(omr_store::StoreError) -> Self {
-        let path = path.to_owned();
-        |source| Self::Data(path, source)
+        let named = path.to_owned();
+        |source| Self::Data(named, source)
     }
 
     pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        |source| Self::Read(path, source)
+        let named = path.to_owned();
+        |source| Self::Read(named, source)
     }
 
     pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        |source| Self::Write(path, source)
+        let named = path.to_owned();
+        |source| Self::Write(named, source)
     }
 }

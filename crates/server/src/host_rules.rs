@@ -32,13 +32,12 @@ pub(crate) fn guarded(
     pages: Vec<&'static str>,
 ) -> Result<Router, ServerError> {
     let rules = HostRules::new(config, pages);
-    let router = router.layer(axum::middleware::from_fn_with_state(rules, front));
-    let router = match cors(&config.access)? {
-        Some(cors) => router.layer(cors),
-        None => router,
-    };
+    let mut guarded = router.layer(axum::middleware::from_fn_with_state(rules, check_request));
+    if let Some(cors) = cors(&config.access)? {
+        guarded = guarded.layer(cors);
+    }
     let peers = Peers::new(Proxies::new(&config.access.proxies)?);
-    Ok(router.layer(axum::middleware::from_fn_with_state(peers, known)))
+    Ok(guarded.layer(axum::middleware::from_fn_with_state(peers, known)))
 }
 
 /// The rules for requests that a server answers.
@@ -201,8 +200,8 @@ fn is_grpc(headers: &HeaderMap) -> bool {
 
 /// Refuses a request for another host, one from a page of another origin, and one that is neither a call nor for a
 /// page.
-async fn front(State(front): State<HostRules>, request: Request, next: Next) -> Response {
-    let rules = &front.0;
+async fn check_request(State(rules): State<HostRules>, request: Request, next: Next) -> Response {
+    let rules = &rules.0;
     let (headers, uri) = (request.headers(), request.uri());
     let grpc = is_grpc(headers);
     if let Err(text) = rules.check(headers, uri) {

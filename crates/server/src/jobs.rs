@@ -108,7 +108,7 @@ struct Inner {
     tally: Tally,
     leases: leases::Table,
     workers: HashMap<Arc<WorkerId>, lend::WorkerState>,
-    /// The number of changes of which waiting workers were notified.
+    /// The number of notifications to waiting workers so far.
     changes: u64,
     next_number: u64,
     /// The last digests, newest first.
@@ -138,7 +138,7 @@ pub(crate) struct Jobs {
     keys: Arc<Registrations>,
     inner: Mutex<Inner>,
     more: Condvar,
-    /// Notifies tasks of the changes of which `more` notifies threads.
+    /// Notifies tasks when `more` notifies threads.
     changed: watch::Sender<()>,
     stopping: AtomicBool,
     set: Arc<ParamSet>,
@@ -375,9 +375,9 @@ impl Jobs {
         };
         let engines = self.narrowed(record).engines().iter().copied();
         let needs = Kinds::of(engines);
-        let able = self.room.able().include(needs)
+        let possible = self.room.engines().include(needs)
             || inner.workers.values().any(|worker| worker.can(needs));
-        if able {
+        if possible {
             Ok(())
         } else {
             Err(Status::failed_precondition(format!(
@@ -467,11 +467,11 @@ impl Jobs {
             .map_err(|error| refuse::store(&error))?;
         inner.leave_line(id);
         inner.unwritten.remove(id);
-        let entry = inner.forget(id, &record);
+        let forgotten = inner.forget(id, &record);
         // Jobs that wait for others of the group may be able to run now.
         self.wake(&mut inner);
         self.count(&inner);
-        if let Some(entry) = entry {
+        if let Some(entry) = forgotten {
             entry.cancelled.store(true, Ordering::Relaxed);
             entry.view.send_modify(|view| {
                 if !view.state.is_final() {

@@ -73,13 +73,13 @@ pub(crate) fn check(config: &Page) -> Result<(), ServerError> {
 /// Returns a symbolic link below a folder, through which other files would be served.
 fn link_below(folder: &Path) -> io::Result<Option<PathBuf>> {
     for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
+        let file = entry?;
+        let kind = file.file_type()?;
         if kind.is_symlink() {
-            return Ok(Some(entry.path()));
+            return Ok(Some(file.path()));
         }
         if kind.is_dir()
-            && let Some(link) = link_below(&entry.path())?
+            && let Some(link) = link_below(&file.path())?
         {
             return Ok(Some(link));
         }
@@ -98,9 +98,9 @@ impl Below {
     /// Errors: `NotFound` if it lies outside the folder; those of the system.
     async fn resolve(&self, path: PathBuf) -> io::Result<PathBuf> {
         let folder = tokio::fs::canonicalize(&self.0).await?;
-        let path = tokio::fs::canonicalize(path).await?;
-        if path.starts_with(folder) {
-            Ok(path)
+        let resolved = tokio::fs::canonicalize(path).await?;
+        if resolved.starts_with(folder) {
+            Ok(resolved)
         } else {
             Err(io::ErrorKind::NotFound.into())
         }

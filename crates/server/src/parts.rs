@@ -65,13 +65,17 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
         tracing::warn!("the list of one-time keys was made again");
     }
     let board = store.board();
-    let names = |params: &str, sealing: &str, bytes: u32, clues: ClueKind| {
+    let describe = |params: &str, sealing: &str, bytes: u32, clues: ClueKind| {
         format!("set {params}, sealing {sealing}, payloads of {bytes} bytes, {clues} clues")
     };
     let clues = clue_kind(board);
-    let (bytes, wanted) = (config.board.payload_bytes, wanted.unwrap_or(clues));
-    let expected = names(set.name(), sealing.name(), bytes, wanted);
-    let found = names(&board.params_id, &board.sealing, board.payload_bytes, clues);
+    let expected = describe(
+        set.name(),
+        sealing.name(),
+        config.board.payload_bytes,
+        wanted.unwrap_or(clues),
+    );
+    let found = describe(&board.params_id, &board.sealing, board.payload_bytes, clues);
     if expected == found {
         Ok(store)
     } else {
@@ -236,7 +240,7 @@ impl Parts {
     /// Starts the thread that makes digests in this process, unless only other workers make them.
     pub(crate) fn worker(&self, jobs: &Arc<Jobs>) -> Result<Option<JoinHandle<()>>, ServerError> {
         let detector = &self.config.detector;
-        let engines = self.room.able();
+        let engines = self.room.engines();
         if engines.is_empty() {
             return Ok(None);
         }

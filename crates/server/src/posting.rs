@@ -57,9 +57,9 @@ impl Posting {
             .map(|m| m.clue.len() + m.payload.len())
             .sum();
         let units = bytes.div_ceil(UNIT).max(1) as u32;
-        let room =
+        let acquired =
             tokio::time::timeout(PATIENCE, self.room.clone().acquire_many_owned(units)).await;
-        let Ok(Ok(room)) = room else {
+        let Ok(Ok(room)) = acquired else {
             return Err(refuse::busy(
                 "the disk takes no more posts: try again later",
                 PATIENCE,
@@ -121,19 +121,17 @@ fn write(store: &Store, group: Vec<Pending>, metrics: &Metrics) {
         posts.push(pending.post);
         answers.push((pending.answer, pending._room));
     }
-    let appended = store.append(&posts);
-    match appended {
-        Ok(appended) => {
+    match store.append(&posts) {
+        Ok(results) => {
             let written = posts
                 .iter()
-                .zip(&appended)
-                .filter(|(_, appended)| appended.is_ok());
+                .zip(&results)
+                .filter(|(_, result)| result.is_ok());
             let messages = written.map(|(post, _)| post.messages.len() as u64).sum();
             metrics.commit(messages, start.elapsed().as_secs_f64());
-            for ((answer, _), appended) in answers.into_iter().zip(appended) {
-                let appended = appended.map_err(|refusal| refused(&refusal));
+            for ((answer, _), result) in answers.into_iter().zip(results) {
                 // A client that has left finds its post by its id.
-                let _ = answer.send(appended);
+                let _ = answer.send(result.map_err(|refusal| refused(&refusal)));
             }
         }
         Err(error) => {

@@ -38,8 +38,8 @@ impl Proxies {
 
     /// Returns whether an address is that of a trusted proxy.
     pub(crate) fn has(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
-        self.0.iter().any(|network| network.contains(&address))
+        let canonical = address.to_canonical();
+        self.0.iter().any(|network| network.contains(&canonical))
     }
 
     /// Returns the client of a request that came from `peer`: the last address in the header that is not a trusted

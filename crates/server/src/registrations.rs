@@ -54,16 +54,16 @@ impl Known {
         if let Some(known) = self.accounts.get(name) {
             return known.clone();
         }
-        let name: Arc<str> = name.into();
-        self.accounts.insert(name.clone());
-        name
+        let shared: Arc<str> = name.into();
+        self.accounts.insert(shared.clone());
+        shared
     }
 
     fn insert(&mut self, hash: [u8; 32], account: &str, registration: Registration) {
         self.remove(&hash, account);
         let owner = Owner::new(account, registration.client);
-        let account = self.account(account);
-        self.all.insert((hash, account), registration);
+        let name = self.account(account);
+        self.all.insert((hash, name), registration);
         self.owned.add(owner);
     }
 
@@ -104,9 +104,9 @@ fn note(hash: &[u8; 32], account: &str, key: &Key, used: u64) -> Change {
 
 /// Decodes a row into the key and the time of its last use. Returns `None` for malformed bytes.
 fn noted(row: &[u8]) -> Option<(Key, u64)> {
-    let (tag, rest) = row.split_first()?;
-    let (used, rest) = rest.split_first_chunk()?;
-    let (id, masks) = rest.split_first_chunk()?;
+    let (tag, after_tag) = row.split_first()?;
+    let (used, after_used) = after_tag.split_first_chunk()?;
+    let (id, masks) = after_used.split_first_chunk()?;
     let key = Key {
         kind: EngineKind::from_tag(*tag)?,
         id: *id,

@@ -125,13 +125,13 @@ impl Incoming {
         }
         let mut own = self.requests.own();
         let units = own.get(&self.client).copied().unwrap_or(0) + more;
-        let room = self.requests.room.clone();
-        let room = if units <= self.requests.units / 2 {
+        let acquired = if units <= self.requests.units / 2 {
+            let room = self.requests.room.clone();
             room.try_acquire_many_owned(more as u32).ok()
         } else {
             None
         };
-        let Some(room) = room else {
+        let Some(room) = acquired else {
             let full = "too many requests are under way: try again later";
             let status = crate::refuse::busy(full, Duration::from_secs(1));
             return Err(axum::Error::new(status));

@@ -104,7 +104,7 @@ pub(crate) struct Room {
     /// The number of sessions whose keys are in memory.
     sessions: AtomicU64,
     /// The engines whose runs fit.
-    able: Kinds,
+    engines: Kinds,
     /// Whether runs use this machine's memory.
     counts: bool,
     /// A description of what does not fit, if anything.
@@ -119,7 +119,7 @@ struct Demand<'a> {
     needs: &'a Needs,
     beside: u64,
     /// The engines with which digests are made.
-    able: &'a [EngineKind],
+    engines: &'a [EngineKind],
 }
 
 impl Demand<'_> {
@@ -132,7 +132,7 @@ impl Demand<'_> {
 
     fn run(&self) -> u64 {
         let together = self.config.detector.together;
-        self.needs.run(self.able, together, self.batches())
+        self.needs.run(self.engines, together, self.batches())
     }
 
     fn sessions(&self) -> u64 {
@@ -177,7 +177,7 @@ impl Room {
             },
             keys: detector.keys_in_memory,
         };
-        let mut able = if config.detector.local_worker {
+        let mut engines = if config.detector.local_worker {
             set.spec().engines()
         } else {
             Vec::new()
@@ -193,29 +193,29 @@ impl Room {
                 config,
                 needs: &needs,
                 beside,
-                able: &able,
+                engines: &engines,
             };
             let (total, run, several) = (demand.total(), demand.run(), demand.batches() > 1);
             if total <= limit {
                 break;
             }
             let detector = &mut config.detector;
-            if !able.is_empty() && detector.together > 1 {
+            if !engines.is_empty() && detector.together > 1 {
                 detector.together -= 1;
             } else if set.spec().instantomr.is_some() && detector.session_keys_in_memory > 1 {
                 detector.session_keys_in_memory -= 1;
-            } else if !able.is_empty() && detector.keys_in_memory > 1 {
+            } else if !engines.is_empty() && detector.keys_in_memory > 1 {
                 detector.keys_in_memory -= 1;
                 needs.keys = detector.keys_in_memory;
-            } else if able.contains(&EngineKind::Sophomr) && several {
+            } else if engines.contains(&EngineKind::Sophomr) && several {
                 config.limits.digest_messages = slots(set);
-            } else if !able.is_empty() {
-                let (what, needed) = (engines(&able), in_words(run));
+            } else if !engines.is_empty() {
+                let (what, needed) = (titles(&engines), in_words(run));
                 let has = in_words(limit.saturating_sub(beside));
                 shortage = Some(format!(
                     "digests by {what} are not made here: one takes {needed} of memory, there is {has}"
                 ));
-                able = match able.len() {
+                engines = match engines.len() {
                     2 => vec![EngineKind::Instantomr],
                     _ => Vec::new(),
                 };
@@ -232,7 +232,7 @@ impl Room {
         let room = Self {
             session_key: needs.key(EngineKind::Instantomr),
             sessions: AtomicU64::new(0),
-            able: Kinds::of(able.iter().copied()),
+            engines: Kinds::of(engines.iter().copied()),
             counts,
             shortage,
             look,
@@ -241,16 +241,16 @@ impl Room {
             requests: requests as usize,
             needs,
         };
-        room.log(config, &before, &able, limit);
+        room.log(config, &before, &engines, limit);
         Ok(room)
     }
 
-    fn log(&self, config: &Config, before: &Config, able: &[EngineKind], limit: u64) {
+    fn log(&self, config: &Config, before: &Config, engines: &[EngineKind], limit: u64) {
         let demand = Demand {
             config,
             needs: &self.needs,
             beside: self.beside,
-            able,
+            engines,
         };
         if self.counts && limit < u64::MAX {
             tracing::info!(
@@ -264,9 +264,9 @@ impl Room {
         }
         for ((key, from), (_, to)) in lowerable(before).into_iter().zip(lowerable(config)) {
             if from != to {
-                let limit = in_words(limit);
                 tracing::warn!(
-                    "{key} is lowered from {from} to {to}, to fit into {limit} of memory"
+                    "{key} is lowered from {from} to {to}, to fit into {} of memory",
+                    in_words(limit)
                 );
             }
         }
@@ -278,8 +278,8 @@ impl Room {
     }
 
     /// Returns the engines whose digests this process can make.
-    pub(crate) fn able(&self) -> Kinds {
-        self.able
+    pub(crate) fn engines(&self) -> Kinds {
+        self.engines
     }
 
     /// Returns a description of what does not fit, if anything.
@@ -320,11 +320,12 @@ impl Room {
         if needed > has() {
             omr_detector::release_memory();
         }
-        let has = has();
-        if needed > has {
-            let (needed, has) = (in_words(needed), in_words(has));
+        let left = has();
+        if needed > left {
             return Err(format!(
-                "{what} takes {needed} of memory, there is {has} now"
+                "{what} takes {} of memory, there is {} now",
+                in_words(needed),
+                in_words(left)
             ));
         }
         Ok(())
@@ -390,9 +391,9 @@ fn slots(set: &ParamSet) -> u64 {
     set.spec().sophomr.as_ref().map_or(1, |spec| spec.n as u64)
 }
 
-fn engines(able: &[EngineKind]) -> String {
-    let titles: Vec<&str> = able.iter().map(|engine| engine.title()).collect();
-    titles.join(" and ")
+fn titles(engines: &[EngineKind]) -> String {
+    let all: Vec<&str> = engines.iter().map(|engine| engine.title()).collect();
+    all.join(" and ")
 }
 
 #[cfg(test)]
@@ -424,7 +425,7 @@ mod tests {
             let (config, room) = of(set, || has(64_000 * MB));
             assert_eq!(config, Config::default(), "{set}");
             assert_eq!(room.shortage(), None);
-            assert_eq!(room.able(), Kinds::of(room.needs.set.spec().engines()));
+            assert_eq!(room.engines(), Kinds::of(room.needs.set.spec().engines()));
         }
         // A machine that reports no figures keeps its configuration as well.
         let (config, room) = of("hybrid-v4", Memory::default);
@@ -455,7 +456,7 @@ mod tests {
     #[test]
     fn where_no_digest_fits_none_is_made_and_the_figures_are_reported() {
         let (config, room) = of("sophomr-v5", || has(700 * MB));
-        assert!(room.able().is_empty());
+        assert!(room.engines().is_empty());
         let whole = Config::default();
         assert_eq!(config.detector, whole.detector, "for workers elsewhere");
         assert_eq!(config.limits.digest_messages, whole.limits.digest_messages);
@@ -466,7 +467,7 @@ mod tests {
         );
         // InstantOMR alone fits where both engines do not.
         let (config, room) = of("hybrid-v4", || has(1_500 * MB));
-        assert_eq!(room.able(), Kinds::of([EngineKind::Instantomr]));
+        assert_eq!(room.engines(), Kinds::of([EngineKind::Instantomr]));
         assert_eq!(config.detector.session_keys_in_memory, 1);
         assert!(room.shortage().is_some());
     }
@@ -515,7 +516,7 @@ mod tests {
             Room::new(&mut config, &full, ClueKind::Bound, true, limit)
         };
         assert!(of_full_set(|| has(400 * MB)).is_err());
-        assert!(of_full_set(|| has(500 * MB)).unwrap().able().is_empty());
+        assert!(of_full_set(|| has(500 * MB)).unwrap().engines().is_empty());
     }
 
     #[test]

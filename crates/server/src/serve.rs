@@ -45,12 +45,11 @@ impl Server {
         let (parts, jobs, sessions) = opened.await.map_err(|_| ServerError::Opening)??;
         let listening = Listening::open(&parts.config).await?;
         let limits = &parts.config.limits;
-        let posting = Posting::start(
+        let (posting, writer) = Posting::start(
             parts.store.clone(),
             limits.posting_bytes,
             parts.metrics.clone(),
         );
-        let (posting, writer) = posting;
         let (stop, stopping) = watch::channel(false);
         let mut threads = vec![writer];
         threads.extend(parts.worker(&jobs)?);
@@ -121,14 +120,14 @@ impl Server {
             sessions,
             listening,
             threads,
-            stop: stopping,
+            stop: stop_sender,
         } = self;
         let watched = Arc::new(Watched::new());
         let site = routes(&shared, &watched).await?;
         let chores = tokio::spawn(chores(shared.clone(), watched));
         let jobs = shared.jobs.clone();
         let stopping = move || {
-            stopping.send_replace(true);
+            stop_sender.send_replace(true);
             jobs.stop();
         };
         let (config, callers) = (shared.config.clone(), shared.callers.clone());

@@ -44,11 +44,11 @@ fn chunks<T: Send + 'static>(
         let text = format!("offset: expected at most {total}, found {offset}");
         return Err(Status::out_of_range(text));
     }
-    let bytes = bytes::Bytes::from(bytes).slice(offset as usize..);
-    let starts = (0..bytes.len().max(1)).step_by(omr_api::CHUNK_BYTES);
+    let rest = bytes::Bytes::from(bytes).slice(offset as usize..);
+    let starts = (0..rest.len().max(1)).step_by(omr_api::CHUNK_BYTES);
     let parts = starts.map(move |start| {
-        let end = bytes.len().min(start + omr_api::CHUNK_BYTES);
-        Ok(chunk(offset + start as u64, bytes.slice(start..end), total))
+        let end = rest.len().min(start + omr_api::CHUNK_BYTES);
+        Ok(chunk(offset + start as u64, rest.slice(start..end), total))
     });
     Ok(Box::pin(futures::stream::iter(parts)))
 }

@@ -211,12 +211,12 @@ impl Sessions {
     /// Errors: `Store`, `Record`.
     pub(crate) fn open(tools: Tools) -> Result<Self, ServerError> {
         let mut slots = HashMap::new();
-        let attempts = record::all_attempts(&tools.store)?;
+        let all_attempts = record::all_attempts(&tools.store)?;
         for (id, record) in record::load(&tools.store)? {
             // The position is in the session's file, which is read together with the key.
             let place = Place::on_disk(&tools, &id, &record);
             let slot = Slot::new(id, record, 0, place);
-            let attempts = attempts.get(&id).copied().unwrap_or(0);
+            let attempts = all_attempts.get(&id).copied().unwrap_or(0);
             slot.attempts.store(attempts, Ordering::Relaxed);
             if slot.is_exhausted() {
                 slot.fail(ENDED);

@@ -145,10 +145,13 @@ fn build(shared: &Shared) -> String {
     } else {
         "release"
     };
-    let sophomr = shared.set.sophomr().ok();
-    let kernels = sophomr.map(|params| params.ring.kernels().name());
-    let kernels = kernels.map(|name| format!(", kernels {name}"));
-    format!("{profile}, {ARCH} {OS}{}", kernels.unwrap_or_default())
+    match shared.set.sophomr() {
+        Ok(params) => {
+            let kernels = params.ring.kernels().name();
+            format!("{profile}, {ARCH} {OS}, kernels {kernels}")
+        }
+        Err(_) => format!("{profile}, {ARCH} {OS}"),
+    }
 }
 
 fn configured_costs(shared: &Shared) -> Vec<Cost> {

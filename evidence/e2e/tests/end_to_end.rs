@@ -1,4 +1,4 @@
-//! Keys, clues, digest and decoding together, at the insecure tiny parameters.
+//! Keys, clues, digest and decoding together, with insecure tiny parameters.
 use omr_detector::Quiet;
 use omr_lab::measure::{DigestBench, DigestFigures, Setting, Shape, Start};
 use omr_protocol::Scheme;

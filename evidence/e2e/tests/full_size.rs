@@ -1,5 +1,4 @@
-//! One batch at full size and full security, through the files: it needs an optimised build, two
-//! minutes and 3 GB.
+//! One batch at full size with full security, through the files. It needs an optimised build, two minutes and 3 GB.
 #![cfg(not(debug_assertions))]
 
 use chacha20::ChaCha20Rng;
@@ -62,7 +61,7 @@ fn fifty_of_65536_messages_are_exact() {
             &Quiet,
         )
         .unwrap();
-    // The detector has taken nearly all that digests work in.
+    // The detector has allocated nearly all memory that digests use.
     let more = fresh_bytes() - fresh;
     println!("{more} bytes of fresh pages");
     assert!(more < 256 << 20, "{more} bytes of fresh pages");

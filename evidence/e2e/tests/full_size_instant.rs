@@ -1,5 +1,4 @@
-//! InstantOMR at full size and full security, through the files: it needs an optimised build and half
-//! a minute.
+//! InstantOMR at full size with full security, through the files. It needs an optimised build and half a minute.
 #![cfg(not(debug_assertions))]
 
 use chacha20::ChaCha20Rng;
@@ -18,20 +17,18 @@ use std::sync::Arc;
 const BOUND: usize = 50;
 const PAYLOAD_BYTES: usize = 612;
 
-/// Messages on a board of `set`, half of them pertinent or as many as the bound, in a session with room for
-/// so many.
-fn half_of(
-    name: &str,
-    messages: u64,
-    room: Option<u64>,
-    (clue_bytes, key_bytes, digest_bytes): (usize, u64, usize),
-) {
+/// The largest size of a detection key.
+const KEY_BYTES: u64 = 60_000_000;
+
+/// Digests messages on a board of the set `name`, half of them pertinent or as many as the bound, in a session with
+/// room for `room` messages. Clues and digests have at most `clue_bytes` and `digest_bytes`.
+fn half_of(name: &str, messages: u64, room: Option<u64>, clue_bytes: usize, digest_bytes: usize) {
     let set = ParamSet::named(name).unwrap();
     let params = set.instantomr().unwrap();
     assert!(params.miss_log2() <= -30.0, "{}", params.miss_log2());
     assert!(params.false_positive_log2() <= -20.0);
     assert!(Clue::bytes(set.clue()) <= clue_bytes);
-    assert!(InstantKey::file_bytes_of(params, ClueKind::Plain) <= key_bytes);
+    assert!(InstantKey::file_bytes_of(params, ClueKind::Plain) <= KEY_BYTES);
     let mut rng = ChaCha20Rng::seed_from_u64(7);
     let (secret, clue) = identity(set.clue(), ClueKind::Plain, &mut rng);
     let mut file = Vec::new();
@@ -65,7 +62,7 @@ fn half_of(
     let message = |&index: &u64| Retrieved::new(index, Some(board.payload(index)), None);
     let expected: Vec<Retrieved> = board.pertinent().iter().map(message).collect();
     assert_eq!(recipient.decode(&digest).unwrap(), expected);
-    // The noise is as predicted: of few messages almost all of it is rounding.
+    // The noise is as predicted; with few messages almost all of it is rounding.
     let roundings = recipient.roundings(&digest).unwrap();
     let variance = roundings.iter().map(|x| x * x).sum::<f64>() / roundings.len() as f64;
     let body = (97.0f64 / 1024.0).powi(2) / 12.0;
@@ -80,23 +77,23 @@ fn half_of(
 
 #[test]
 fn messages_of_the_hybrid_set_are_exact() {
-    half_of("hybrid-v4", 60, None, (2_840, 60_000_000, 57_000));
+    half_of("hybrid-v4", 60, None, 2_840, 57_000);
 }
 
 #[test]
 fn messages_with_short_clues_are_exact() {
-    half_of("instantomr-v2", 40, None, (1_300, 60_000_000, 55_000));
+    half_of("instantomr-v2", 40, None, 1_300, 55_000);
 }
 
 #[test]
 fn short_sessions_in_double_precision_are_exact() {
-    half_of("hybrid-v4", 60, Some(1024), (2_840, 60_000_000, 57_000));
+    half_of("hybrid-v4", 60, Some(1024), 2_840, 57_000);
 }
 
-/// As many messages as may all be in double precision: they leave the noise of 32,768 exact ones.
+/// As many messages as may all be in double precision leave the noise of 32,768 exact ones.
 #[test]
 fn sessions_at_the_limit_of_double_precision_are_exact() {
-    half_of("instantomr-v2", 437, Some(437), (1_300, 60_000_000, 56_000));
+    half_of("instantomr-v2", 437, Some(437), 1_300, 56_000);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a detector takes of memory, and gives back.
+//! The memory that a detector allocates and frees.
 #![cfg(target_os = "linux")]
 
 use chacha20::ChaCha20Rng;
@@ -16,7 +16,7 @@ const MIB: usize = 1 << 20;
 const MESSAGES: u64 = 64;
 const PAYLOAD_BYTES: usize = 16;
 
-/// Half the dimension of `sophomr-v5`, and otherwise alike.
+/// Returns a set of half the dimension of `sophomr-v5` that is otherwise equal.
 fn params() -> Arc<Params> {
     let spec = Params::named("sophomr-v5").unwrap().spec().clone();
     let half = ParamsSpec {
@@ -34,7 +34,7 @@ fn params() -> Arc<Params> {
     Arc::new(Params::new(half, Kernels::detect()).unwrap())
 }
 
-/// Resident memory of this process in bytes.
+/// Returns the resident memory of this process in bytes.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));
@@ -42,7 +42,7 @@ fn resident() -> usize {
     kib.parse::<usize>().unwrap() << 10
 }
 
-// One test: what others take at the same time would count.
+// There is one test, because memory of others at the same time would count.
 #[test]
 fn the_first_digest_takes_what_digests_need_and_the_last_detector_gives_it_back() {
     let params = params();

@@ -1,4 +1,4 @@
-//! The memory of digests, predicted and measured.
+//! Predicted and measured memory of digests.
 #![cfg(target_os = "linux")]
 
 use chacha20::ChaCha20Rng;
@@ -17,10 +17,10 @@ use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;
 const PAYLOAD_BYTES: usize = 612;
-/// Which case a process measures, and where its keys are.
+/// The case that a process measures, and the folder of its keys.
 const CASE: &str = "OMR_PREDICTED_CASE";
 const KEYS: &str = "OMR_PREDICTED_KEYS";
-/// InstantOMR has room for the weights of many messages, however small the set is.
+/// InstantOMR has room for the weights of many messages, even if the set is small.
 const WEIGHTS: u64 = 16 * MIB;
 
 struct Case {
@@ -47,7 +47,7 @@ const CASES: [Case; 5] = [
     case("insecure-tiny-hybrid-v4", EngineKind::Instantomr, 1, 1),
 ];
 
-/// A figure of this process in bytes.
+/// Returns a figure of this process in bytes.
 fn figure(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with(name)).unwrap();
@@ -70,7 +70,7 @@ fn write_keys(case: &Case, folder: &Path) {
     }
 }
 
-/// Makes a case's digests; prints what this took of memory at most, keys included.
+/// Makes a case's digests; prints the peak of memory, including keys.
 fn measure(case: &Case, folder: &Path) {
     let set = set(case);
     let (_, stranger) = identity(
@@ -120,7 +120,7 @@ fn what_is_predicted_is_at_least_what_digests_take_and_at_most_twice() {
     for (number, case) in CASES.iter().enumerate() {
         let folder = tempfile::tempdir().unwrap();
         write_keys(case, folder.path());
-        // A process of its own, whose peak is of this case alone: this test once more.
+        // This test runs again in a separate process, whose peak is that of this case.
         let done = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "--nocapture"])
             .arg("what_is_predicted_is_at_least_what_digests_take_and_at_most_twice")
@@ -128,11 +128,13 @@ fn what_is_predicted_is_at_least_what_digests_take_and_at_most_twice() {
             .env(KEYS, folder.path())
             .output()
             .unwrap();
-        let told = String::from_utf8(done.stdout).unwrap();
-        let taken = told
+        let stdout = String::from_utf8(done.stdout).unwrap();
+        let taken: u64 = stdout
             .lines()
-            .find_map(|line| Some(line.split_once("taken: ")?.1));
-        let taken: u64 = taken.unwrap_or_else(|| panic!("{told}")).parse().unwrap();
+            .find_map(|line| Some(line.split_once("taken: ")?.1))
+            .unwrap_or_else(|| panic!("{stdout}"))
+            .parse()
+            .unwrap();
         let needs = Needs {
             set: set(case),
             clues: ClueKind::Plain,

@@ -126,12 +126,16 @@ impl Circuit {
         let used = extended
             .iter()
             .fold(basis.union(next), |all, b| all.union(b));
-        let bits = |&id: &usize| 64 - params.ring.modulus(id).value().leading_zeros();
         let circuit = Self {
             set: params.name(),
             n: params.ring.n(),
             limbs: basis.len(),
-            prime_bits: used.ids().iter().map(bits).max().unwrap_or(0),
+            prime_bits: used
+                .ids()
+                .iter()
+                .map(|&id| 64 - params.ring.modulus(id).value().leading_zeros())
+                .max()
+                .unwrap_or(0),
             plain_bits: 64 - params.p().value().leading_zeros(),
             coordinates: shape.coordinates,
             baby_steps: shape.baby_steps(spec),

@@ -74,7 +74,7 @@ const fn cost(dsp: f64, lut: f64, ff: f64) -> Cost {
     }
 }
 
-/// A butterfly with its share of a core, if no block states it: see docs/fpga.md. Its multiplier of 50 bits has
+/// A butterfly with its share of a core, if no block states it: see hw/README.md. Its multiplier of 50 bits has
 /// one result in a cycle. It uses 6 DSPs for the product, in pieces of 26 and 17 bits, and 6 for its reduction
 /// by three words of 17 bits.
 pub(crate) const BUTTERFLY: Cost = cost(12.0, 2101.0, 2417.0);

@@ -108,8 +108,10 @@ pub fn variants() -> Vec<Variant> {
             },
         ),
     ];
-    let variant = |(name, grid)| Variant { name, grid };
-    grids.into_iter().map(variant).collect()
+    grids
+        .into_iter()
+        .map(|(name, grid)| Variant { name, grid })
+        .collect()
 }
 
 /// The designs to explore.

@@ -9,7 +9,7 @@ pub const BABY_STEPS: u32 = 46;
 /// The number of giant steps of one product, g̃ (Table II).
 pub const GIANT_STEPS: u32 = 23;
 
-/// The DSPs of the card, all of which a design may use (section IV-A).
+/// The DSPs of the card. A design may use all of them (section IV-A).
 pub const DSP_LIMIT: u32 = 9024;
 
 /// The URAMs of the card (section IV-A).

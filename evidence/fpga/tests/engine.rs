@@ -33,8 +33,8 @@ fn the_pertinent_messages_are_found_beside_a_prediction() {
         ClueBatch::new(&params, &placement, clues, Clue::bytes(&params.clue))
     };
     let batches = [batch(0, &mut rng), batch(1, &mut rng)];
-    let earlier = Arc::new(PaperParams::of_ring(params.clone()));
-    let detector = PaperDetector::new(earlier, keys.detection);
+    let set_params = Arc::new(PaperParams::of_ring(params.clone()));
+    let detector = PaperDetector::new(set_params, keys.detection);
 
     let blocks = Blocks::of_repository().expect("hw/model/cycles.json");
     let model = FpgaModel::new(&detector, &blocks, &Device::U55C).expect("a design");

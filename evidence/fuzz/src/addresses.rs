@@ -9,7 +9,7 @@ use omr_client::identity;
 use omr_client::seal::SealPublic;
 use omr_mail::{Address, MailError, Terms};
 use omr_papers::clear::LweClueKey;
-use omr_papers::client as earlier;
+use omr_papers::client as papers;
 use omr_protocol::Mismatch;
 use omr_protocol::frame::Kind;
 use omr_protocol::{ClueKey, ClueKind, ClueParams, Sealing};
@@ -91,7 +91,7 @@ fn seeds() -> Vec<Vec<u8>> {
     }
     for (i, params) in VECTORS.iter().enumerate() {
         let choice = (LWE..).find(|choice| choice % VECTORS.len() == i);
-        let (_, key) = earlier::identity(params, &mut rng);
+        let (_, key) = papers::identity(params, &mut rng);
         let file = key.to_bytes(params).expect("written");
         let body = opened(Kind::ClueKey, &file).1;
         seeds.push(choose(choice.expect("a number"), &body));

@@ -6,7 +6,7 @@ use crate::memory::bounded;
 use chacha20::ChaCha20Rng;
 use omr_client::{BoundSender, ClueSeed, Sender, identity};
 use omr_papers::clear::{LweParams, PaperSet};
-use omr_papers::client as earlier;
+use omr_papers::client as papers;
 use omr_protocol::clue::{Binding, BoundClue, FingerprintKey, Hashed, post_key};
 use omr_protocol::{Clue, ClueKind, ClueParams};
 use rand_core::SeedableRng;
@@ -90,8 +90,8 @@ fn seeds() -> Vec<Vec<u8>> {
     }
     for (i, params) in VECTORS.iter().enumerate() {
         let choice = (128..).find(|choice| choice % VECTORS.len() == i);
-        let (_, key) = earlier::identity(params, &mut rng);
-        let clue = earlier::LweSender::new(params, &key).gen_clue(&mut rng);
+        let (_, key) = papers::identity(params, &mut rng);
+        let clue = papers::LweSender::new(params, &key).gen_clue(&mut rng);
         seeds.push(choose(
             choice.expect("a number"),
             &params.clue_to_bytes(&clue),

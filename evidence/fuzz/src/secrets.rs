@@ -6,7 +6,7 @@ use crate::input::{choose, closed, header, opened};
 use crate::memory::bounded;
 use chacha20::ChaCha20Rng;
 use omr_client::{SecretKey, identity};
-use omr_papers::client::{self as earlier, LweSecret};
+use omr_papers::client::{self as papers, LweSecret};
 use omr_pdq::Params as PdqParams;
 use omr_protocol::frame::Kind;
 use omr_protocol::{ClueKind, ClueParams};
@@ -74,7 +74,7 @@ fn seeds() -> Vec<Vec<u8>> {
     }
     for (i, params) in VECTORS.iter().enumerate() {
         let choice = (LWE..).find(|choice| choice % VECTORS.len() == i);
-        let (key, _) = earlier::identity(params, &mut rng);
+        let (key, _) = papers::identity(params, &mut rng);
         let file = key.to_bytes(params).expect("written");
         let body = opened(Kind::SecretKey, &file).1;
         seeds.push(choose(choice.expect("a number"), &body));

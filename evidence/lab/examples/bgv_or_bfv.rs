@@ -1,8 +1,8 @@
-//! What one homomorphic multiplication costs in BGV and in BFV, on the same kernels, primes and
-//! relinearisation key: `cargo run --release -p omr-lab --example bgv_or_bfv`.
+//! The cost of one homomorphic multiplication in BGV and in BFV, with equal kernels, primes and relinearisation key:
+//! `cargo run --release -p omr-lab --example bgv_or_bfv`.
 //!
-//! BFV as Halevi, Polyakov and Shoup (2019): both operands are raised to a second basis as large
-//! as the first, the tensor is taken in both, scaled by p/Q into the second and brought back.
+//! BFV is that of Halevi, Polyakov and Shoup (2019): both operands are raised to a second basis as large as the
+//! first, the tensor is computed in both, scaled by p/Q into the second and brought back.
 use chacha20::ChaCha20Rng;
 use omr_bgv::{Ciphertext, Evaluator};
 use omr_protocol::params::SOPHOMR;
@@ -25,7 +25,7 @@ fn seconds(mut work: impl FnMut()) -> f64 {
     runs[2]
 }
 
-/// The part of a BFV multiplication that BGV does not have, in place of the tensor.
+/// Runs the part of a BFV multiplication that replaces the tensor of BGV.
 fn bfv_tensor(
     ring: &Ring,
     a: &Rlwe,
@@ -95,7 +95,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("level  limbs  BGV ms  BFV ms  BFV/BGV");
     for level in (1..params.chain.len()).step_by(8) {
         let basis = params.chain.basis(level);
-        // Any primes of the universe serve as the second basis; one more than the first has.
+        // Any primes of the ring can be the second basis; one more than the first has.
         let others = ring.everything().minus(basis);
         let second = Basis::new(others.ids().iter().copied().take(basis.len() + 1));
         let uniform = |i: u64| uniform_poly(ring, basis, "bgv or bfv", &[1; 32], &[i]);

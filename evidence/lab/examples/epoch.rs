@@ -21,7 +21,7 @@ const BOARD: [u8; 16] = [1; 16];
 const MESSAGES: u64 = 65_536;
 const PAYLOAD: usize = 612;
 
-/// A figure of the process in megabytes.
+/// Returns a figure of the process in megabytes.
 fn memory(figure: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with(figure));

@@ -1,5 +1,5 @@
-//! Predicted and measured noise along one full-size batch: `cargo run --release -p omr-lab
-//! --example noise [PARAMS] [SEED]`, PARAMS also a set of an earlier scheme.
+//! Predicted and measured noise along one full-size batch:
+//! `cargo run --release -p omr-lab --example noise [PARAMS] [SEED]`. PARAMS may also be a set of a paper's scheme.
 use chacha20::ChaCha20Rng;
 use omr_bgv::{Ciphertext, Decryptor};
 use omr_client::sophomr::keygen_with_large_secret;
@@ -22,12 +22,12 @@ fn main() -> Result<(), Error> {
     let args: Vec<String> = std::env::args().collect();
     let name = args.get(1).map_or(SOPHOMR, |name| name);
     let seed = args.get(2).map_or(Ok(1), |s| s.parse())?;
-    let earlier = PaperSet::named(name, true).ok();
-    if let Some(set) = earlier.filter(|set| set.lwe().is_some()) {
+    let paper_set = PaperSet::named(name, true).ok();
+    if let Some(set) = paper_set.filter(|set| set.lwe().is_some()) {
         let (keys, large) = PaperKeys::with_large_secret(&set, seed)?;
         let n = keys.params().slots() as u64;
         let placement = Placement::new(&[1; SEED_BYTES], 0, n as usize);
-        let clues = keys.clues((n, PERTINENT), seed, &placement)?;
+        let clues = keys.clues(n, PERTINENT, seed, &placement)?;
         let detector = keys.detector();
         let steps = detector.baby_steps(&Quiet)?;
         let d = detector.affine(&steps, &clues, &Quiet)?;
@@ -81,8 +81,11 @@ fn show(
         line(&what, floor, d);
     }
     line("the pertinency vector", floor, pertinent);
-    let ones = decryptor.decrypt(pertinent);
-    let ones = ones.iter().filter(|&&x| x == 1).count();
+    let ones = decryptor
+        .decrypt(pertinent)
+        .iter()
+        .filter(|&&x| x == 1)
+        .count();
     println!("pertinent slots: {ones} of {PERTINENT}");
     Ok(())
 }

@@ -17,7 +17,7 @@ use output::Output;
 #[derive(Parser)]
 #[command(name = "omr-lab", version, after_help = help::LAB)]
 pub(crate) struct Cli {
-    /// No bars and notes on the terminal; warnings and errors stay
+    /// Hide bars and notes on the terminal; warnings and errors stay
     #[arg(long, short, global = true, display_order = 900)]
     pub(crate) quiet: bool,
     #[command(subcommand)]
@@ -47,13 +47,13 @@ pub(crate) enum Params {
     Search(search::ParamsSearch),
 }
 
-/// The command line, the benchmarks in groups.
+/// Returns the command line, with the benchmarks in groups.
 pub(crate) fn command() -> clap::Command {
     Cli::command().mut_subcommand("bench", |bench| grouped(bench, help::GROUPS))
 }
 
 impl Command {
-    /// Whether the command prints its figures, and so its errors, as JSON.
+    /// Returns whether the command prints its figures, and so its errors, as JSON.
     pub(crate) fn prints_json(&self) -> bool {
         match self {
             Self::Bench(args) => args.json,
@@ -64,9 +64,9 @@ impl Command {
     }
 }
 
-/// Runs a command: prints what was measured, or what a trial found.
+/// Runs a command and prints its figures or findings.
 ///
-/// Errors: the command's own; for a trial or a check that failed, after its figures are printed.
+/// Errors: the command's own; after the figures are printed also those of a failed trial or check.
 pub(crate) fn run(command: &Command, ui: &Ui) -> Result<(), LabError> {
     let json = command.prints_json();
     let out = Output { ui, json };

@@ -1,4 +1,4 @@
-//! Why a command of the lab failed.
+//! Errors of the lab's commands.
 
 use crate::measure::compare::CompareError;
 use crate::measure::pdq::PdqBenchError;
@@ -13,17 +13,17 @@ use omr_store::StoreError;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a benchmark, a trial, a comparison or a search failed, or what it found that should not be.
+/// A benchmark, trial, comparison or search failed, or found an unexpected result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabError {
-    /// A file, standard output or the threads.
+    /// A file, standard output or the threads failed.
     #[error(transparent)]
     Console(#[from] ConsoleError),
-    /// Unknown or impossible parameters.
+    /// The parameters are unknown or impossible.
     #[error(transparent)]
     Params(#[from] ParamsError),
-    /// No such set of a scheme of a paper.
+    /// A paper's scheme has no set with this name.
     #[error(transparent)]
     Set(#[from] omr_papers::clear::SetError),
     /// A digest of this shape cannot be made.
@@ -38,10 +38,10 @@ pub enum LabError {
     /// A benchmark of private queries failed.
     #[error(transparent)]
     PdqBench(#[from] PdqBenchError),
-    /// A scheme that is compared, or its set.
+    /// A compared scheme or its set failed.
     #[error(transparent)]
     Compare(#[from] CompareError),
-    /// A trial failed, or found what should not be.
+    /// A trial failed, or found a broken promise.
     #[error(transparent)]
     Trial(#[from] TrialError),
     /// The board that is posted to failed.
@@ -52,79 +52,79 @@ pub enum LabError {
         "retrieved {exact} of {expected} messages bit for bit, with {false_positives} false positives"
     )]
     Inexact {
-        /// Messages sent.
+        /// The number of messages sent.
         expected: usize,
-        /// Messages that came out bit for bit.
+        /// The number of messages that were returned bit for bit.
         exact: usize,
-        /// Messages of others.
+        /// The number of other recipients' messages.
         false_positives: usize,
     },
-    /// Digests of a benchmark held other messages than they should.
+    /// Digests of a benchmark contained other messages than they should.
     #[error("{exact} of {digests} digests are exact")]
     InexactDigests {
-        /// Exact digests.
+        /// The number of exact digests.
         exact: u64,
-        /// All digests.
+        /// The number of all digests.
         digests: u64,
     },
-    /// Private queries with other answers than another database's.
+    /// Answers to private queries differ from another database's.
     #[error("{different} of {questions} questions have other rows or values")]
     Differs {
-        /// How many.
+        /// The number of questions with different answers.
         different: usize,
-        /// Of so many.
+        /// The number of all questions.
         questions: usize,
     },
-    /// How many schemes did not run.
+    /// The number of schemes that did not run.
     #[error("{0} schemes did not run")]
     NotCompared(usize),
-    /// Several recipients for a scheme that serves each alone.
+    /// Several recipients were requested for a scheme that serves each alone.
     #[error(
         "--recipients is for sophomr and sophomd: InstantOMR shares no work between recipients"
     )]
     Recipients,
-    /// A replay of no or too many messages.
+    /// A replay would have no messages, or too many.
     #[error("expected --rate and --seconds above 0, and at most 100 million messages")]
     Rate,
-    /// A soak with more pertinent messages than its bound.
+    /// A soak test has more pertinent messages than its bound.
     #[error("expected at most {} pertinent messages, the bound, found {}", .0.expected, .0.found)]
     SoakBound(Mismatch<usize>),
-    /// More pertinent messages than messages.
+    /// There are more pertinent messages than messages.
     #[error("expected at most {} pertinent messages, as many as messages, found {}", .0.expected, .0.found)]
     Pertinent(Mismatch<u64, usize>),
-    /// Two documents of benchmarks do not compare.
+    /// Two documents of benchmarks cannot be compared.
     #[error(transparent)]
     Incomparable(#[from] Incomparable),
-    /// Two builds were not compared.
+    /// Two builds could not be compared.
     #[error(transparent)]
     Builds(#[from] BuildError),
-    /// Not a document of `omr-lab bench all`.
+    /// A file is not a document of `omr-lab bench all`.
     #[error("{}: expected a document of `omr-lab bench all --json`", .0.display())]
     Report(PathBuf, #[source] serde_json::Error),
-    /// Not questions that another database answered.
+    /// A file does not contain questions that another database answered.
     #[error("{}: expected questions as reference/pdq_oracle.py answers them", .0.display())]
     Questions(PathBuf, #[source] serde_json::Error),
-    /// Cycles of blocks that do not read.
+    /// A file does not contain valid cycles of blocks.
     #[error("{}", .0.display())]
     Cycles(PathBuf, #[source] FpgaError),
-    /// A set or a design that the model of an FPGA does not take.
+    /// The model of an FPGA does not support a set or a design.
     #[error(transparent)]
     Fpga(#[from] FpgaError),
-    /// Costs of this machine that could not be read.
+    /// The costs of this machine could not be read.
     #[error("{}", .0.display())]
     Unread(PathBuf, #[source] io::Error),
-    /// Not what a bench saves of costs.
+    /// A file does not contain costs that a benchmark saved.
     #[error(
         "{}: expected costs of {expected:?} as the option --save of this bench writes them, found others",
         path.display()
     )]
     Sizing {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The parameter set asked about.
+        /// The parameter set of the benchmark.
         expected: String,
     },
-    /// This file has no yardstick to scale by.
+    /// The costs have no yardstick to scale by.
     #[error("{}: expected costs with a yardstick, and one above 0 for the machine asked about: measure with a \
          build that has the feature `yardstick`",
         .0.display())]
@@ -132,7 +132,7 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// What kind of error it is, and so the exit code.
+    /// Returns the kind of the error as an exit code.
     #[must_use]
     pub fn code(&self) -> Code {
         match self {

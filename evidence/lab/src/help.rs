@@ -1,8 +1,8 @@
-//! What stands under the help of each command.
+//! The text below the help of each command.
 
 use omr_console::Groups;
 
-/// Under the help of `omr-lab`.
+/// The text below the help of `omr-lab`.
 pub(crate) const LAB: &str = "\
 Examples:
   omr-lab bench digest --threads 1
@@ -14,7 +14,7 @@ Examples:
 `omr bench` and `omr compare` start this program. The trials (`load`, `mail`, `chaos`, `hostile`) start the `omr` that lies \
 beside this program. Keys are derived from --seed: never use these.";
 
-/// The commands of `omr-lab bench` by what they are about.
+/// The commands of `omr-lab bench` by subject.
 pub(crate) const GROUPS: &Groups = &[
     (
         "Digests",
@@ -31,7 +31,7 @@ pub(crate) const GROUPS: &Groups = &[
     ("Whole builds", &["all", "compare", "compare-builds"]),
 ];
 
-/// Under the help of `omr-lab compare`.
+/// The text below the help of `omr-lab compare`.
 pub(crate) const COMPARE: &str = "\
 Examples:
   omr-lab compare --out figures
@@ -42,10 +42,10 @@ Examples:
   omr-lab compare --quick
 
 Each scheme runs in a process of its own, one after another. Exits with 1 unless every run gave all pertinent \
-messages, bit for bit; strangers' messages that pass besides are told. Yardstick NTTs need a build with the \
+messages, bit for bit; strangers' messages that pass are printed too. Yardstick NTTs need a build with the \
 feature `yardstick`.";
 
-/// Under the help of `omr-lab bench`.
+/// The text below the help of `omr-lab bench`.
 pub(crate) const BENCH: &str = "\
 Examples:
   omr-lab bench digest --scheme sophomr --messages 65536 --pertinent 50 \\
@@ -142,7 +142,7 @@ Examples:
 Servers, and for mail all senders and recipients, are processes of their own on this machine, in a folder that \
 is removed. Exit code 1 if a promise of the service did not hold; figures are printed first.";
 
-/// Under the help of `omr-lab fpga`.
+/// The text below the help of `omr-lab fpga`.
 pub(crate) const FPGA: &str = "\
 Examples:
   omr-lab fpga explore
@@ -158,9 +158,9 @@ Examples:
   omr-lab fpga explore --cycles hw/model/cycles.json --picture fpga.svg
 
 Milliseconds are of a whole affine transform, both coordinates, predicted at an assumed clock; nothing was placed and \
-routed. A row is the quickest design of a variant on the Alveo U55C, with at most 80 % of its DSP slices, look-up tables and \
-flip-flops. Source tells \
-whether cycles of blocks were measured in RTL or are of a formula.";
+routed. A row is the fastest design of a variant on the Alveo U55C, with at most 80 % of its DSP slices, look-up tables and \
+flip-flops. The source states \
+whether cycles of blocks were measured in RTL or computed by a formula.";
 
 pub(crate) const FPGA_PREDICT: &str = "\
 Examples:
@@ -178,7 +178,7 @@ Examples:
 
 Exits with 1 unless the pertinent messages are found, and no others.";
 
-/// Under the help of `omr-lab params search`.
+/// The text below the help of `omr-lab params search`.
 pub(crate) const SEARCH: &str = "\
 Examples:
   omr-lab params search

@@ -1,5 +1,5 @@
-//! The evidence beside the product: measurements whose figures the documentation quotes, trials of the
-//! service with real processes, and the commands of the program `omr-lab`, which run them.
+//! The evidence beside the product: measurements whose figures the documentation quotes, trials of the service with
+//! real processes, and the commands of the program `omr-lab`, which run them.
 #![forbid(unsafe_code)]
 
 mod commands;
@@ -15,8 +15,8 @@ use commands::Cli;
 use omr_console::{ConsoleError, Ui};
 use std::process::ExitCode;
 
-/// Runs the command line of this process and returns its exit code. `build` names the build: its commit, or the
-/// version.
+/// Runs the command line of this process and returns its exit code. `build` is the commit or the version of the
+/// build.
 #[must_use]
 pub fn main(build: &'static str) -> ExitCode {
     omr_console::set_build(build);
@@ -26,7 +26,7 @@ pub fn main(build: &'static str) -> ExitCode {
     let ui = Ui::new(cli.quiet, cli.command.prints_json());
     match commands::run(&cli.command, &ui) {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader has what it wanted.
+        // The reader of the output closed it.
         Err(LabError::Console(ConsoleError::Output(error)))
             if error.kind() == std::io::ErrorKind::BrokenPipe =>
         {

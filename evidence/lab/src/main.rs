@@ -4,6 +4,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // No build script asks for the commit: it would compile the library again with each one.
+    // A build script that read the commit would compile the library again for each commit.
     omr_lab::main(option_env!("OMR_COMMIT").unwrap_or(env!("CARGO_PKG_VERSION")))
 }

@@ -19,20 +19,20 @@ use clap::builder::RangedI64ValueParser;
 use omr_protocol::params::DEFAULT;
 use std::path::PathBuf;
 
-/// Where the servers of a trial live, and with which parameters.
+/// The location of a trial's servers, and their parameter set.
 #[derive(Clone, Debug, Args)]
 pub struct Site {
     /// Parameter set, with both engines
     #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     pub params: String,
-    /// Folder in which the servers' are made and removed; the system's temporary one unless given
+    /// Folder for the servers' folders, which are removed at the end; the system's temporary one unless given
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }
 
-/// The program `omr` beside this one, which trials start as a server and as clients.
+/// Returns the path of the program `omr` beside this one, which trials start as a server and as clients.
 ///
-/// Errors: `Io`; `NoProgram` where none lies there.
+/// Errors: `Io`; `NoProgram` if it is not there.
 fn program() -> Result<PathBuf, TrialError> {
     let own = std::env::current_exe().map_err(TrialError::io("finding this program"))?;
     let path = own.with_file_name(format!("omr{}", std::env::consts::EXE_SUFFIX));

@@ -29,7 +29,12 @@
 //! are computed in blocks: the leaves `T = beta` modulo M are one subtree of the expansion, and their rows need
 //! only transforms of length `n / (v M)` (`rows`), so that memory never holds more than one block of rows.
 //!
-//! Sizes and noise: `docs/comparison.md`; the alternative with a matrix: `docs/notebook.md`.
+//! The codes in use, 8 rounds of 79 buckets of three sums and 53 combinations of 2 × 252 symbols, have 28,608 sums; the
+//! paper's 16 repetitions of 400 buckets have 46,760. In a sum, 62.32 bits of noise are predicted and measured for a fresh
+//! start, and 63.03 predicted after a range check. With 14 standard deviations and a sign one batch needs 67.8 bits and
+//! twelve need 70.1; there are 95.1.
+//!
+//! Figures are in `docs/comparison.md`, the alternative with a matrix in `docs/notebook.md`.
 
 mod affine;
 mod batch;

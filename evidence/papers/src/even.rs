@@ -187,8 +187,11 @@ impl EvenFunction {
             .chunks(self.block)
             .zip(scales)
             .map(|(block, &scale)| {
-                let scalar = |(&c, &factor)| p.to_centered(p.mul(p.mul(c, scale), factor));
-                block[1..].iter().zip(&factors).map(scalar).collect()
+                block[1..]
+                    .iter()
+                    .zip(&factors)
+                    .map(|(&c, &factor)| p.to_centered(p.mul(p.mul(c, scale), factor)))
+                    .collect()
             })
             .collect();
         let parts: Vec<Vec<Poly<_>>> = (0..2)
@@ -233,8 +236,10 @@ fn combinations<D: Sync + Send>(
         .enumerate()
         .for_each(|(limb, mut out)| {
             let m = ring.modulus(basis.ids()[limb]);
-            let residues = |row: &Vec<i64>| row.iter().map(|&c| m.from_i64(c)).collect();
-            let scalars: Vec<Vec<u64>> = scalars.iter().map(residues).collect();
+            let scalars: Vec<Vec<u64>> = scalars
+                .iter()
+                .map(|row| row.iter().map(|&c| m.from_i64(c)).collect())
+                .collect();
             let most = scalars.iter().map(Vec::len).max().unwrap_or(0);
             let mut tile = vec![0; most * (piece + PAD)];
             for start in (0..n).step_by(piece) {
@@ -285,8 +290,7 @@ fn lowered(
     cts: Vec<Ciphertext>,
     level: usize,
 ) -> Result<Vec<Ciphertext>, EvalError> {
-    let down = |ct| ev.into_level(ct, level);
-    cts.into_iter().map(down).collect()
+    cts.into_iter().map(|ct| ev.into_level(ct, level)).collect()
 }
 
 #[cfg(test)]

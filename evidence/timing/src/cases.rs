@@ -89,7 +89,7 @@ fn samplers() {
     black_box(NarrowGaussian::new(9.9).sample(rng, 256));
 }
 
-/// Samples secrets of the large ring, some of which are rejected.
+/// Samples secrets of the large ring. Some are rejected.
 fn bounded() {
     black_box(Secret::fixed_weight(&mut SecretRng::new(), 1024, 64, 6.0));
 }

@@ -61,7 +61,7 @@ class _Array(Protocol):
 
 @final
 class ParameterSet:
-    """What is known of a parameter set."""
+    """The properties of a parameter set."""
 
     @property
     def name(self) -> str: ...
@@ -73,11 +73,11 @@ class ParameterSet:
     def engines(self) -> list[str]: ...
 
 def parameter_sets() -> list[ParameterSet]:
-    """All published parameter sets."""
+    """Returns all published parameter sets."""
 
 @final
 class Message:
-    """A message as it stands on a board: a clue for the detector, and a payload for its recipient."""
+    """A message on a board: a clue for the detector, and a payload for its recipient."""
 
     def __new__(cls, clue: _Bytes, payload: _Bytes, *, index: int | None = None) -> Self: ...
     @property
@@ -91,14 +91,14 @@ class Message:
 
 @final
 class Messages:
-    """The messages of a board one after another."""
+    """An iterator over the messages of a board."""
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> Message: ...
 
 @final
 class Board:
-    """A board in a folder, the same that `omr board init` makes. It is a context manager and a sequence of messages.
+    """A board in a folder, as `omr board init` makes it. It is a context manager and a sequence of messages.
 
     Any number of readers may have it open, or one writer.
     """
@@ -115,7 +115,7 @@ class Board:
         """Creates an empty board in a folder and opens it for writing."""
     @staticmethod
     def open(path: _Path, *, writable: bool = False, timeout: float = 0.0) -> Board:
-        """Opens a board; waits up to `timeout` seconds while somebody else has it open."""
+        """Opens a board; waits up to `timeout` seconds while another process has it open."""
     @property
     def path(self) -> Path: ...
     @property
@@ -134,24 +134,27 @@ class Board:
     def closed(self) -> bool: ...
     @property
     def first(self) -> int:
-        """The first message that has not expired."""
+        """The index of the first message that has not expired."""
     def post(self, to: _File, data: _Bytes, *, name: str | None = None) -> range:
-        """Seals a letter to an address and appends its messages; their indices."""
+        """Seals a letter to an address and appends its messages. Returns their indices."""
     def post_many(
         self, letters: Iterable[_Letter], *, progress: _Progress | None = None, threads: int | None = None
     ) -> list[range]:
-        """Posts letters, each an address, a content and perhaps a name; the indices of each.
+        """Posts letters, each an address, a content and perhaps a name. Returns the indices of each letter's messages.
 
-        It is sealed on all threads and appended by the thousand. What was appended before an error stays.
+        They are sealed on all threads and appended in batches of about a thousand. Letters that were appended before an
+        error stay.
         """
     def append(self, messages: Iterable[Message]) -> range:
-        """Appends messages that were made elsewhere, all or none; their indices."""
+        """Appends messages that were made elsewhere, all or none. Returns their indices."""
     def expire(self, before: int) -> range:
-        """Removes the messages before an index for good; those that went. Indices never change."""
+        """Removes the messages before an index for good. Returns the indices of the removed messages. Indices never
+        change.
+        """
     def close(self) -> None:
-        """Closes the board, at the latest when a digest that is being made of it ends."""
+        """Closes the board; a digest that is being made of it is completed first."""
     def __len__(self) -> int:
-        """The messages, those that have expired among them."""
+        """The number of messages, including expired ones."""
     @overload
     def __getitem__(self, at: int, /) -> Message: ...
     @overload
@@ -162,20 +165,20 @@ class Board:
 
 @final
 class Identity:
-    """A recipient: a secret, an address for those who write to her, and detection keys for detectors.
+    """A recipient: a secret, an address for senders, and detection keys for detectors.
 
-    The secrets are wiped when the object goes, and no `repr` shows them.
+    The secrets are wiped when the object is deleted, and no `repr` shows them.
     """
 
     @staticmethod
     def generate(params: str = ..., *, clues: _Clues = "bound") -> Identity:
-        """A new recipient. `clues` says which her address takes."""
+        """Returns a new recipient. `clues` is the kind of clues that the address accepts."""
     @staticmethod
     def from_bytes(secret: _File, *, address: _File | None = None, passphrase: str | None = None) -> Identity:
-        """The recipient of a secret key's file; an address for plain clues does not follow from it."""
+        """Returns the recipient of a secret key's file. An address for plain clues cannot be derived from it."""
     @staticmethod
     def load(folder: _Path, *, passphrase: str | None = None) -> Identity:
-        """The recipient of the files `secret.key` and `clue.key` in a folder, as `omr keygen` writes them."""
+        """Returns the recipient of the files `secret.key` and `clue.key` in a folder, as `omr keygen` writes them."""
     def save(self, folder: _Path, *, passphrase: str | None = None, overwrite: bool = False) -> None:
         """Writes the files `secret.key`, for the owner alone, and `clue.key` into a folder."""
     @property
@@ -184,15 +187,16 @@ class Identity:
     def clues(self) -> str: ...
     @property
     def address(self) -> bytes:
-        """The file `clue.key`: what she gives to everybody."""
+        """The bytes of `clue.key`, the address for senders."""
     def secret_bytes(self, *, passphrase: str | None = None) -> bytes:
-        """The file `secret.key`, under a passphrase if there is one. Python keeps no bytes from being copied."""
+        """Returns the bytes of `secret.key`, under a passphrase if one is given. Python may copy these bytes in memory.
+        """
     def detection_key(
         self, engine: _Engine | None = None, *, board: Board | None = None, progress: _Progress | None = None
     ) -> bytes:
-        """A detection key's file, for the set's first engine unless told otherwise.
+        """Returns a detection key's file, for the set's first engine unless `engine` is given.
 
-        With `board` it shares its masks with those that others make for the same board in the same weeks, so that a
+        With `board` it shares its masks with the keys that others make for this board in the same weeks, so that a
         detector serves them together.
         """
     def save_detection_key(
@@ -206,19 +210,19 @@ class Identity:
     ) -> None:
         """Writes a detection key's file piece by piece, for the owner alone."""
     def decode(self, *digests: Digest, sealing: _Sealing | None = None) -> Decoded:
-        """The letters in digests of one board. Give all digests that hold parts of a letter in one call.
+        """Returns the letters in digests of one board. Pass all digests with parts of a letter in one call.
 
-        `sealing` is what the caller expects; without it, a board that does not seal causes an `UnsealedWarning`.
+        `sealing` is the expected sealing; without it, a board that does not seal causes an `UnsealedWarning`.
         """
     def retrieve(self, digest: Digest) -> list[Retrieved]:
-        """Her messages in a digest as they stand on the board, sealed ones not opened.
+        """Returns the recipient's messages in a digest, unopened.
 
-        Messages that were made to test how she reacts are among them: show nobody whether there are any.
+        They include messages that were made to test how the recipient reacts: do not reveal whether there are any.
         """
 
 @final
 class Retrieved:
-    """A message of a digest as it stands on the board; without a payload where the digest is of indices."""
+    """A message of a digest, unopened; without a payload where the digest has indices alone."""
 
     @property
     def index(self) -> int: ...
@@ -227,7 +231,7 @@ class Retrieved:
 
 @final
 class Letter:
-    """What somebody wrote: the index of its first message, its name if it has one, its content."""
+    """A letter: the index of its first message, its name if it has one, and its content."""
 
     @property
     def index(self) -> int: ...
@@ -239,7 +243,7 @@ class Letter:
 
 @final
 class Incomplete:
-    """A letter of which the digests hold some parts alone."""
+    """A letter with missing parts."""
 
     @property
     def indices(self) -> list[int]: ...
@@ -250,7 +254,7 @@ class Incomplete:
 
 @final
 class LeftOut:
-    """A message that gave no letter, and why."""
+    """A message without a letter, and the reason."""
 
     @property
     def index(self) -> int: ...
@@ -259,7 +263,7 @@ class LeftOut:
 
 @final
 class Decoded:
-    """The letters of digests in the order of the board, and what is not one."""
+    """The letters of digests in the order of the board, and the messages without a letter."""
 
     @property
     def letters(self) -> list[Letter]: ...
@@ -269,7 +273,7 @@ class Decoded:
     def left_out(self) -> list[LeftOut]: ...
     @property
     def indices(self) -> list[int]:
-        """All messages of the recipient; of digests of indices there is nothing else."""
+        """The indices of all messages of the recipient; a digest of indices has nothing else."""
     def __len__(self) -> int: ...
     @overload
     def __getitem__(self, at: int, /) -> Letter: ...
@@ -279,9 +283,11 @@ class Decoded:
 
 @final
 class Detector:
-    """Detection keys of one recipient, ready to work. It learns neither which messages are hers nor how many.
+    """Detection keys of one recipient in memory. A detector learns neither which messages are the recipient's nor their
+    number.
 
-    Takes a key for each engine, as bytes or by its path. `threads`: those of its own, in place of all cores.
+    The keys are given as bytes or by their paths, one for each engine. `threads` is the number of its own threads, in
+    place of all cores.
     """
 
     def __new__(cls, *keys: _File, threads: int | None = None, progress: _Progress | None = None) -> Self: ...
@@ -302,8 +308,9 @@ class Detector:
     ) -> Digest:
         """Scans a board, or a range of it, for up to `bound` messages of the recipient.
 
-        `seed`, 32 bytes, makes the digest the same each time; it must be random and drawn after the messages were
-        posted, which it is by itself. `progress` is called with a stage's name, the steps done and all of them.
+        A digest with the same `seed`, 32 bytes, is the same one. The seed must be random and drawn after the messages
+        were posted, which is the default. `progress` is called with a stage's name, the number of completed steps, and
+        that of all steps.
         """
     def session(
         self,
@@ -314,39 +321,39 @@ class Detector:
         room: int | None = None,
         indices_only: bool = False,
     ) -> Session:
-        """Begins a session of InstantOMR. With `room` for few messages until it is cut it is faster."""
+        """Starts a session of InstantOMR. It is faster with `room` for few messages until a digest is cut."""
     def resume(self, session: _File) -> Session:
-        """Goes on with a session's file."""
+        """Returns the session in a file."""
 
 @final
 class Session:
-    """Sums of a recipient's messages, which grow as messages come. `bytes(session)` is its file."""
+    """A recipient's sums, which grow as messages come. `bytes(session)` is the session's file."""
 
     def extend(self, board: Board, *, end: int | None = None, progress: _Progress | None = None) -> range:
-        """Takes the messages of the board up to `end`, all that there are unless told otherwise; those taken.
+        """Processes the messages of the board up to `end`, or all messages. Returns the indices of the processed ones.
 
-        What was taken before an error or Ctrl-C stays taken. A board that was put back from an older copy is an
-        `OtherHistoryError`: nothing is taken of it.
+        Messages that were processed before an error or Ctrl-C stay processed. A board that was restored from an older
+        copy causes an `OtherHistoryError`, and no message is processed.
         """
     def digest(self) -> Digest:
-        """A digest of all messages since the last cut, in milliseconds."""
+        """Returns a digest of all messages since the last cut, in milliseconds."""
     def cut(self, number: int) -> Digest:
-        """Cuts off the digest of this number, counted from 0, and begins anew behind it; the last one again."""
+        """Ends the digest of this number, counted from 0, and returns it; the last one may be requested again."""
     @property
     def params(self) -> str: ...
     @property
     def next(self) -> int:
-        """The next message that it waits for."""
+        """The index of the next message to process."""
     @property
     def log_hash(self) -> bytes | None:
-        """The running hash of the board's log at `next`: two boards that have it in common have the same messages."""
+        """The running hash of the board's log at `next`: boards with equal hashes have the same messages."""
     @property
     def cuts(self) -> int: ...
     def __bytes__(self) -> bytes: ...
 
 @final
 class Digest:
-    """What a detector answers. `bytes(digest)` is its file."""
+    """The result of a detector. `bytes(digest)` is the digest's file."""
 
     @staticmethod
     def from_bytes(digest: _File) -> Digest: ...
@@ -371,20 +378,22 @@ class Digest:
     def seed(self) -> bytes: ...
     @property
     def stages(self) -> dict[str, float]:
-        """Seconds by stage, where it was made by this process."""
+        """The seconds of each stage, if this process made the digest."""
     @property
     def unusable_clues(self) -> int:
-        """Messages whose clues cannot be read, where it was made by this process, without those that are `lost`."""
+        """The number of clues that cannot be read, without those of `lost` messages, if this process made the digest.
+        """
     @property
     def lost(self) -> list[int]:
-        """Messages that are lost by damage of the board, where it was made by this process: no digest brings them."""
+        """The messages that the board has lost by damage, if this process made the digest: no digest can contain them.
+        """
     def __bytes__(self) -> bytes: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class BoardInfo:
-    """What a server says of its board."""
+    """A server's description of its board."""
 
     @property
     def board_id(self) -> bytes: ...
@@ -398,28 +407,30 @@ class BoardInfo:
     def payload_bytes(self) -> int: ...
     @property
     def messages(self) -> int:
-        """Messages on the board, those that have expired among them: the index of the next one."""
+        """The number of messages on the board, including expired ones: the index of the next message."""
     @property
     def first(self) -> int:
-        """The first message that has not expired."""
+        """The index of the first message that has not expired."""
 
 @final
 class Client:
     """A connection to a server, made with the first call and again whenever it breaks. Calls wait for their answers.
 
-    Calls are made again where the network fails, for a bounded time; none does anything twice. `ca` is the file of a
+    Calls are repeated where the network fails, for a bounded time; none takes effect twice. `ca` is the file of the
     certificate that signed the server's.
     """
 
     def __new__(cls, url: str, token: str | None = None, *, ca: _Path | None = None) -> Self: ...
     def board(self) -> BoardInfo:
-        """The board, as long as it is now."""
+        """Returns the board's description, with its present length."""
     def post(self, to: _File, data: _Bytes, *, name: str | None = None) -> list[int]:
-        """Seals a letter to an address and posts its messages; their indices."""
+        """Seals a letter to an address and posts its messages. Returns their indices."""
     def register(self, path: _Path, *, progress: _Progress | None = None) -> bytes:
-        """Uploads a detection key's file, registers it under the token, and gives its hash, which names it."""
+        """Uploads a detection key's file and registers it under the token. Returns the key's hash, by which other calls
+        name it.
+        """
     def revoke(self, key: bytes) -> None:
-        """Ends the registration of the key of a hash."""
+        """Revokes the registration of the key with this hash."""
     def digest(
         self,
         *keys: bytes,
@@ -429,18 +440,19 @@ class Client:
         scheme: str | None = None,
         progress: _Progress | None = None,
     ) -> Digest:
-        """Asks for a digest with registered keys, given by their hashes, waits for it and fetches it.
+        """Requests a digest with registered keys, given by their hashes, waits for it and downloads it.
 
-        Which ranges are asked for, and when, must not depend on what digests held: the server sees it.
+        The requested ranges and their times must not depend on the content of digests: the server sees them.
         """
 
 @final
 class InboxLetter:
-    """A letter of an inbox; `retired` names the address that it was written to where that was replaced since."""
+    """A letter of an inbox; `retired` is the name of the address to which it was written, if that was replaced since.
+    """
 
     @property
     def number(self) -> int:
-        """What the inbox calls it, as `omr inbox read` does."""
+        """The number of the letter in the inbox, as in `omr inbox read`."""
     @property
     def index(self) -> int: ...
     @property
@@ -449,7 +461,7 @@ class InboxLetter:
     def data(self) -> bytes: ...
     @property
     def fetched(self) -> int:
-        """When it came, in seconds since 1970."""
+        """The time when it was taken in, in seconds since 1970."""
     @property
     def read(self) -> bool: ...
     @property
@@ -458,7 +470,7 @@ class InboxLetter:
 
 @final
 class Kept:
-    """A range of the board of which not everything is here: its digest was too full or damaged."""
+    """A range of the board with missing messages: its digest overflowed or was damaged."""
 
     @property
     def start(self) -> int: ...
@@ -468,36 +480,38 @@ class Kept:
     def bound(self) -> int: ...
     @property
     def count(self) -> int | None:
-        """The letters' messages in it, where that is known; where not `exact`, at least so many."""
+        """The number of the recipient's messages in it, where that is known; a lower bound unless `exact` is true."""
     @property
     def exact(self) -> bool: ...
     @property
     def reason(self) -> str: ...
     @property
     def asked_again(self) -> bool:
-        """Whether the next fetch asks for it again."""
+        """Whether the next fetch requests it again."""
     @property
     def read(self) -> int:
-        """How many of them came with later digests."""
+        """The number of its messages that later digests contained."""
     @property
     def fetches_left(self) -> int:
-        """Fetches that look at it once more by themselves."""
+        """The number of further fetches that cover it by themselves."""
     @property
     def fetches_expected(self) -> int:
-        """Those of them with which the rest comes, unless many other letters come meanwhile."""
+        """The number of these fetches after which it is expected to be complete, unless many other letters arrive
+        meanwhile.
+        """
     @property
     def expired(self) -> bool: ...
 
 @final
 class Canary:
-    """A letter to oneself, whose absence shows a detector that leaves letters out."""
+    """A letter to oneself; its absence shows that a detector leaves letters out."""
 
     @property
     def made(self) -> int:
-        """When, in seconds since 1970."""
+        """The time when it was made, in seconds since 1970."""
     @property
     def index(self) -> int | None:
-        """Its place on the board, once that is known."""
+        """The index of the canary on the board, once it is known."""
     @property
     def state(self) -> Literal["posting", "posted", "returned", "missing", "gone"]: ...
     @property
@@ -506,7 +520,7 @@ class Canary:
 
 @final
 class Taken:
-    """What a fetch gave: a sequence of new letters, and what is not one."""
+    """The result of a fetch: a sequence of new letters, with the ranges and messages that brought none."""
 
     @property
     def letters(self) -> list[InboxLetter]: ...
@@ -514,7 +528,7 @@ class Taken:
     def kept(self) -> list[Kept]: ...
     @property
     def unopened(self) -> int:
-        """Messages that were not sealed as they should be."""
+        """The number of messages that could not be opened."""
     def __len__(self) -> int: ...
     @overload
     def __getitem__(self, at: int, /) -> InboxLetter: ...
@@ -524,21 +538,20 @@ class Taken:
 
 @final
 class Watch:
-    """Letters as they come: an iterator and a context manager. Without a letter it waits; Ctrl-C ends it."""
+    """Letters as they arrive: an iterator and a context manager. It waits for the next letter; Ctrl-C ends it."""
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> InboxLetter: ...
     def close(self) -> None:
-        """Ends the schedule; what came and was not given out is in the inbox."""
+        """Ends the schedule; letters that arrived and were not returned are in the inbox."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *exception: object) -> None: ...
 
 @final
 class Inbox:
-    """A recipient at a server, in the home folder of `omr id`, with what came for her. It is a context manager.
+    """A recipient at a server, in the home folder of `omr id`, with the received letters. It is a context manager.
 
-    What a server sees, and when, does not depend on what was found. What did not go as it should, and nothing failed
-    of, goes to the logger `omr`.
+    What a server sees, and when, does not depend on what was found. Warnings go to the logger `omr`.
     """
 
     @staticmethod
@@ -561,7 +574,7 @@ class Inbox:
     ) -> Inbox:
         """Makes an identity for a server's board and registers its detection keys, as `omr id new`.
 
-        With `batches`, fetches take full batches alone, which the server works when they fill.
+        With `batches` only whole batches are fetched, which the server computes as soon as they are full.
         """
     @staticmethod
     def register(
@@ -573,19 +586,19 @@ class Inbox:
         passphrase: str | None = None,
         progress: _Progress | None = None,
     ) -> Inbox:
-        """Goes on with a registration that was interrupted, as `omr id register`."""
+        """Continues an interrupted registration, as `omr id register`."""
     @staticmethod
     def open(home: _Path, *, token: str | None = None, passphrase: str | None = None) -> Inbox:
         """Opens the inbox of an identity.
 
-        Where another program fetches into it, letters are listed, read and sent all the same; `take`, `watch`, and what
-        changes the requests (`raise_bound`, `retry_damaged`, `again`, `drop`) are an `InboxBusyError`.
+        If another program fetches into it, letters can still be listed, read and sent; `take`, `watch`, and the methods
+        that change requests (`raise_bound`, `retry_damaged`, `again`, `drop`) raise `InboxBusyError`.
         """
     @property
     def home(self) -> Path: ...
     @property
     def address(self) -> str:
-        """What she gives to everybody, as text that survives a mail."""
+        """The address for senders, as text that can be sent by mail."""
     @property
     def params(self) -> str: ...
     @property
@@ -593,7 +606,9 @@ class Inbox:
     @property
     def closed(self) -> bool: ...
     def take(self, *, progress: _Progress | None = None) -> Taken:
-        """Fetches everything since the last fetch and decodes it. What came before an error is in `letters()`."""
+        """Fetches all messages since the last fetch and decodes them. Letters that arrived before an error are in
+        `letters()`.
+        """
     def watch(
         self,
         every: float = 60.0,
@@ -602,37 +617,39 @@ class Inbox:
         session: bool = False,
         canaries: float | None = None,
     ) -> Watch:
-        """Fetches at whole multiples of `every` seconds, `count` times at most, and gives letters as they come.
+        """Fetches at whole multiples of `every` seconds, at most `count` times, and returns letters as they arrive.
 
-        A thread keeps the times, however long the letters take. With `session` the server looks at messages as they
-        come (InstantOMR). `canaries`: so many a day on average, at random times.
+        A thread keeps the times, however long the letters take. With `session` the server processes messages as they
+        come (InstantOMR). `canaries` is the average number of canaries a day, posted at random times.
         """
     def letters(self, *, all: bool = False) -> list[InboxLetter]:
-        """The letters here, in the order of the board: those that were not read, or all."""
+        """Returns the letters in the inbox, in the order of the board: the unread ones, or all."""
     def mark_read(self, *letters: InboxLetter) -> None: ...
     def kept(self) -> list[Kept]:
-        """Ranges of which not everything is here. `fetches_left` fetches look at them once more by themselves."""
+        """Returns the ranges with missing messages. `fetches_left` further fetches cover them by themselves."""
     def raise_bound(self, bound: int) -> int:
-        """Has the next fetch ask for all ranges that overflowed again, with a larger bound; how many they are.
+        """Has the next fetch request all overflowed ranges again, with a larger bound. Returns their number.
 
-        The detector learns that the old bound did not do.
+        The detector learns that the old bound was too small.
         """
     def retry_damaged(self) -> int:
-        """Has the next fetch ask again for all ranges whose digests did not decode, which the detector learns."""
+        """Has the next fetch request all ranges again whose digests did not decode, which the detector learns."""
     def again(self, start: int, end: int, *, bound: int | None = None, by: int | None = None) -> int:
-        """Has the next fetch ask again for messages, `by` in a request, whatever came of them; how many requests.
+        """Has the next fetch request messages again, `by` in a request, whatever is known of them. Returns the number
+        of requests.
 
-        The detector learns that somebody wants these once more.
+        The detector learns that somebody wants these messages once more.
         """
     def drop(self, start: int, end: int) -> tuple[int, int]:
-        """Forgets kept ranges, and requests that were not answered, within these messages; how many of each."""
+        """Forgets kept ranges, and requests that were not answered, within these messages. Returns the number of each.
+        """
     def post_canary(self) -> None:
-        """Posts a letter to oneself, without the token where the server lets strangers post."""
+        """Posts a letter to oneself, without the token if the server accepts posts without one."""
     def canaries(self) -> list[Canary]:
-        """What became of such letters, oldest first."""
+        """Returns the states of these letters, oldest first."""
     @property
     def contacts(self) -> dict[str, str]:
-        """Addresses by name."""
+        """The addresses of contacts, by name."""
     def add_contact(self, name: str, address: str | _Bytes) -> None: ...
     def remove_contact(self, name: str) -> None: ...
     def send(
@@ -644,7 +661,9 @@ class Inbox:
         sealing: _Sealing | None = None,
         large: bool = False,
     ) -> list[int]:
-        """Writes to a contact, an address or a short address, at her server; the indices of the messages."""
+        """Sends a letter to a contact, an address or a short address, at the recipient's server. Returns the messages'
+        indices.
+        """
     def close(self) -> None:
         """Closes the inbox and ends its watches."""
     def __enter__(self) -> Self: ...
@@ -652,7 +671,7 @@ class Inbox:
 
 @final
 class Schema:
-    """What is public about a table: with it alone queries are made. `bytes(schema)` is what `omr pdq schema` writes."""
+    """The public part of a table, which is all that queries need. `bytes(schema)` is the file of `omr pdq schema`."""
 
     @staticmethod
     def from_bytes(schema: _File) -> Schema: ...
@@ -662,16 +681,16 @@ class Schema:
     def columns(self) -> dict[str, str]:
         """The type of each column, as `types` declares it."""
     def __len__(self) -> int:
-        """Rows of the table."""
+        """The number of rows of the table."""
     def __bytes__(self) -> bytes: ...
 
 @final
 class Table:
     """A table for private queries, in the clear or encrypted; the file of `omr pdq import`.
 
-    Types are found out unless `types` declares them, such as `{"fare": "decimal(2)"}`. Nothing is rounded or cut unless
-    a declared type or `truncate` says so. What is perhaps not meant, such as one `NA` that turns a column of numbers
-    into text, is reported as a `UserWarning`.
+    Types are inferred unless `types` declares them, such as `{"fare": "decimal(2)"}`. Nothing is rounded or cut without
+    a declared type or `truncate`. Content that may be a mistake, such as one `NA` that turns a column of numbers into
+    text, is reported as a `UserWarning`.
     """
 
     @staticmethod
@@ -695,7 +714,7 @@ class Table:
         truncate: bool = False,
         progress: _Progress | None = None,
     ) -> Table:
-        """A table from a data frame, or what else has `__arrow_c_stream__` or `__arrow_c_array__`."""
+        """Returns a table from a data frame, or any object with `__arrow_c_stream__` or `__arrow_c_array__`."""
     @staticmethod
     def load(path: _Path) -> Table: ...
     def save(self, path: _Path, *, overwrite: bool = False) -> None: ...
@@ -707,24 +726,26 @@ class Table:
     def answer(
         self, query: _Bytes, key: EvaluationKey, *, threads: int | None = None, progress: _Progress | None = None
     ) -> bytes:
-        """The answer to a query's file. Neither its constants nor which rows match are learned."""
+        """Answers a query's file. This reveals neither the constants of the query nor the rows that match."""
 
 @final
 class Keys:
-    """The secret of whoever asks. It is wiped when the object goes."""
+    """The secret of a person who makes queries. It is wiped when the object is deleted."""
 
     @staticmethod
     def generate(params: str = ...) -> Keys: ...
     @staticmethod
     def load(folder: _Path, *, passphrase: str | None = None) -> Keys:
-        """The secret of the file `pdq-secret.key` in a folder, as `omr pdq keygen` writes it."""
+        """Returns the secret of the file `pdq-secret.key` in a folder, as `omr pdq keygen` writes it."""
     def save(self, folder: _Path, *, passphrase: str | None = None, overwrite: bool = False) -> None:
         """Writes `pdq-secret.key`, for the owner alone, and `pdq-evaluation.key` into a folder."""
     @property
     def params(self) -> str: ...
     def evaluation_key(self) -> EvaluationKey: ...
     def query(self, schema: Schema, sql: str, *, bound: int | None = None) -> Query:
-        """Encrypts a question. Of more rows than `bound`, else the `LIMIT`, else 16, only the number can be read."""
+        """Encrypts a question. If more rows match than `bound`, or the `LIMIT`, or 16, only their number can be
+        decoded.
+        """
     def encrypt_table(
         self,
         table: Table,
@@ -733,11 +754,13 @@ class Keys:
         depth: int | None = None,
         progress: _Progress | None = None,
     ) -> Table:
-        """A table that whoever answers cannot read; `prefixes`: lengths that `LIKE` may ask for."""
+        """Encrypts a table, so that the server that answers cannot read it; `prefixes` are the lengths that `LIKE` may
+        use.
+        """
 
 @final
 class EvaluationKey:
-    """What a table's owner needs to answer queries; it holds no secret. `bytes(key)` is its file."""
+    """The key with which a table's owner answers queries; it contains no secret. `bytes(key)` is the key's file."""
 
     @staticmethod
     def from_bytes(key: _File) -> EvaluationKey: ...
@@ -747,25 +770,25 @@ class EvaluationKey:
 
 @final
 class Query:
-    """A question under its keys. `bytes(query)` is what the table's owner gets."""
+    """An encrypted question. `bytes(query)` is the file for the table's owner."""
 
     @staticmethod
     def from_bytes(keys: Keys, schema: Schema, query: _File) -> Query:
-        """A query whose file was kept, to decode its answer."""
+        """Returns a query whose file was kept, to decode its answer."""
     @property
     def shape(self) -> str:
-        """What the table's owner sees of it."""
+        """The part of the query that the table's owner sees."""
     @property
     def bound(self) -> int: ...
     @property
     def seconds(self) -> float:
-        """About how long one thread of this machine would take to answer."""
+        """The estimated seconds in which one thread of this machine would answer."""
     @property
     def memory_bytes(self) -> int:
-        """Memory of whoever answers, beside table and key."""
+        """The bytes of memory that answering takes, beside table and key."""
     @property
     def answer_bytes(self) -> int:
-        """Bytes of an answer without its header."""
+        """The size of an answer in bytes, without its header."""
     def rows(self, answer: _File) -> Rows: ...
     def __bytes__(self) -> bytes: ...
 
@@ -775,7 +798,7 @@ class Rows:
 
     @property
     def numbers(self) -> list[int] | None:
-        """Where in the table each stands, counted from 0; None where its owner keeps that to herself."""
+        """The numbers of the rows in the table, counted from 0; None where the owner keeps them secret."""
     @property
     def columns(self) -> list[str]: ...
     def to_csv(self) -> str: ...
@@ -791,15 +814,17 @@ class Server:
     def tables(self) -> list[str]: ...
     def schema(self, table: str) -> Schema: ...
     def register(self, path: _Path) -> bytes:
-        """Sends an evaluation key's file, unless the server has it; its hash, which links all queries under it."""
+        """Uploads an evaluation key's file, unless the server has it. Returns the key's hash, which links all queries
+        with it.
+        """
     def ask(self, keys: Keys, query: Query, *, key: bytes | None = None, progress: _Progress | None = None) -> Rows:
-        """The rows of a query. Without the hash of a registered key a new one is made and sent."""
+        """Requests the rows of a query. Without the hash of a registered key a new key is made and uploaded."""
 
 @final
 class Unit:
     """Digests of the same messages that one run makes; it may be pickled."""
 
-    def __new__(cls, params: str, told: _Bytes) -> Self: ...
+    def __new__(cls, params: str, unit: _Bytes) -> Self: ...
     @property
     def id(self) -> bytes: ...
     @property
@@ -813,7 +838,7 @@ class Unit:
         """The messages from the first to the last."""
     @property
     def batches(self) -> list[_Range]:
-        """The messages of each batch; none where the unit must be done whole."""
+        """The messages of each batch; None where the unit must be done as a whole."""
     @property
     def lease_seconds(self) -> float: ...
     @property
@@ -823,26 +848,29 @@ class Unit:
 
 @final
 class Leases:
-    """The calls of a worker of a server, under a token with the right `work`. Errors that pass are `UnreachableError`."""
+    """The calls of a worker of a server, with a token that has the right `work`. Passing errors are `UnreachableError`.
+    """
 
     def __new__(cls, url: str, token: str, *, name: str | None = None, ca: _Path | None = None) -> Self: ...
     @property
     def params(self) -> str: ...
     @property
     def name(self) -> str:
-        """What the server's log calls this worker."""
+        """The name of this worker in the server's log."""
     def lease(self, *, wait: int = 20, jobs: int = 0) -> Unit | None:
-        """A unit, or none after so many seconds."""
+        """Leases a unit; returns None if there is none within `wait` seconds."""
     def renew(self, unit: Unit) -> list[int] | None:
-        """Lets a lease last anew: the places of the jobs that are still wanted; None of a unit that the server forgot."""
+        """Renews a lease. Returns the positions of the jobs that are still wanted; None if the server does not know the
+        unit.
+        """
     def complete(self, unit: Unit, job: int, digest: _Bytes) -> bool:
-        """Brings the digest of a job; False: nobody wants it any more."""
+        """Uploads the digest of a job. Returns False if it is no longer wanted."""
     def fail(self, unit: Unit, job: int, error: str | None = None) -> None:
-        """Gives a job back: without blame, or with an error that counts as a failed attempt."""
+        """Returns a job to the server, without a reason, or with an error that counts as a failed attempt."""
     def key(self, hash: bytes, bytes: int) -> _ReadBytes:
-        """The file of a key of a unit that was leased under this name."""
+        """Downloads the file of a key of a unit that was leased under this name."""
     def messages(self, unit: Unit, range: _Range) -> tuple[bytes, bytes, bytes | None]:
-        """Clues, payloads and kept hashes of messages."""
+        """Downloads clues, payloads and kept hashes of messages."""
 
 @final
 class Maker:
@@ -853,7 +881,7 @@ class Maker:
     ) -> Self: ...
     @property
     def loading(self) -> float:
-        """Seconds that it took so far to read keys."""
+        """The seconds that reading keys took so far."""
     def make(
         self,
         unit: Unit,
@@ -864,13 +892,13 @@ class Maker:
         jobs: list[int] | None = None,
         stopped: Callable[[], bool] | None = None,
     ) -> tuple[list[tuple[bytes | None, str | None]], float]:
-        """The digests of all jobs of a unit, or of some of its batches the sums; and the seconds of work.
+        """Returns the digests of all jobs of a unit, or the sums of some of its batches, and the seconds that it took.
 
-        Of each job bytes, or why there are none; neither where it was stopped. `board` has pieces of the board with the
-        messages: first, end, clues, payloads, hashes. `jobs` are those that are wanted, all unless given; `stopped` is
-        asked every few hundredths of a second whether none of them is any more.
+        Each job has bytes, or the reason why there are none; a stopped job has neither. `board` are pieces of the board
+        with the messages: first, end, clues, payloads, hashes. `jobs` are the wanted jobs, by default all; `stopped` is
+        called every few hundredths of a second and returns true once none is wanted any more.
         """
     def finish(
         self, unit: Unit, keys: dict[bytes, Buffer], parts: list[list[Buffer]]
     ) -> tuple[list[tuple[bytes | None, str | None]], float]:
-        """The digests of all jobs from their sums, in any order."""
+        """Returns the digests of all jobs from their sums, in any order."""

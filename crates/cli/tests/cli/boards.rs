@@ -1,4 +1,4 @@
-//! Boards of both kinds of clues, and what they hold that they should not.
+//! Boards of both kinds of clues, and messages that they should not have.
 
 use crate::common::{PARAMS, Scene, bytes};
 use omr_store::{Board, Message, StoreError};
@@ -6,7 +6,7 @@ use omr_store::{Board, Message, StoreError};
 const PAYLOAD: usize = 150;
 
 #[test]
-fn a_board_says_its_kind() {
+fn a_board_shows_its_kind() {
     let scene = Scene::empty();
     let init = |dir: &str, more: &[&str]| {
         scene.run(&[&["board", "init", dir, "--params", PARAMS], more].concat())
@@ -25,10 +25,10 @@ fn a_board_says_its_kind() {
     assert!(wrong.stderr.contains("plain or bound"), "{wrong:?}");
 }
 
-/// Bytes are those that the system tells.
+/// The numbers of bytes are those that the system states.
 #[cfg(unix)]
 #[test]
-fn a_board_says_its_size() {
+fn a_board_shows_its_size() {
     use std::os::unix::fs::MetadataExt;
     let scene = Scene::new("none", PAYLOAD);
     scene.write("f", b"hello");
@@ -84,7 +84,7 @@ fn old_messages_expire_and_the_others_are_found() {
     let sound = scene.run(&["board", "verify", "board"]).quietly();
     assert_eq!(sound, format!("sound: {} messages\n", late + 1 - before));
 
-    // A digest made before holds what it held; a new one is of what is there.
+    // An old digest still has the expired messages; a new one has only those that are there.
     let found = |name: &str| {
         let paths = scene.decode(&["--sealing", "none"]).quietly();
         let held: Vec<_> = paths.lines().map(|path| scene.read(path)).collect();
@@ -112,7 +112,7 @@ fn old_messages_expire_and_the_others_are_found() {
     );
 }
 
-/// The messages of a board.
+/// Returns the messages of the board.
 fn all(board: &Board) -> Vec<Message> {
     let (mut clues, mut payloads) = (Vec::new(), Vec::new());
     board
@@ -136,7 +136,7 @@ fn clues_that_their_keys_did_not_sign_are_found() {
     assert_eq!(verify().quietly(), "sound: 2 messages\n");
     let board = Board::open(scene.path("board")).unwrap();
     let posted = all(&board);
-    // The board itself sees keys; who appends must see to signatures.
+    // The board itself checks only keys; the program that appends must check signatures.
     let error = board.append(&posted[..1]).unwrap_err();
     assert!(
         matches!(
@@ -159,7 +159,7 @@ fn clues_that_their_keys_did_not_sign_are_found() {
     assert!(done.stderr.contains("in 1 of 3 messages"), "{done:?}");
 }
 
-/// The digest is at work, reading its key, when others post: it holds what was there when it began.
+/// Others post while the digest reads its key: it contains the messages that were there when it started.
 #[test]
 fn posting_does_not_wait_for_a_digest() {
     use std::io::{Read, Write};
@@ -176,7 +176,7 @@ fn posting_does_not_wait_for_a_digest() {
         .unwrap();
     let key = scene.read("alice/detection.key");
     let mut stdin = digest.stdin.take().unwrap();
-    // More than a pipe holds: when all but the end is written, the board has been opened.
+    // The key is longer than a pipe's buffer: when all but its end is written, the board has been opened.
     assert!(key.len() > 200_000, "{}", key.len());
     let (most, end) = key.split_at(key.len() - 1000);
     stdin.write_all(most).unwrap();
@@ -194,7 +194,7 @@ fn posting_does_not_wait_for_a_digest() {
 }
 
 #[test]
-fn a_small_set_for_tests_says_so() {
+fn a_small_set_for_tests_is_reported() {
     let scene = Scene::empty();
     let keygen = scene.run(&["keygen", "--out", "alice", "--params", PARAMS]);
     assert!(keygen.warned && keygen.code == 0, "{keygen:?}");
@@ -203,7 +203,7 @@ fn a_small_set_for_tests_says_so() {
     assert!(!scene.run(&["board", "init", "board"]).warned);
 }
 
-/// The system states 0 bytes for them, or what they had when they were looked at.
+/// The system states 0 bytes for some files, or a length that changes before they are read.
 #[cfg(target_os = "linux")]
 #[test]
 fn files_are_posted_as_they_are_when_their_turn_comes() {
@@ -219,7 +219,7 @@ fn files_are_posted_as_they_are_when_their_turn_comes() {
     let mut post = scene.command(&["post", "--board", "board", "--to", "alice/clue.key"]);
     post.args(files).stdout(std::process::Stdio::piped());
     let child = post.spawn().unwrap();
-    // The pipe is read when all files were looked at.
+    // The pipe is read after all files were checked.
     let mut pipe = std::fs::File::options()
         .write(true)
         .open(scene.path("pipe"))
@@ -242,7 +242,7 @@ fn files_are_posted_as_they_are_when_their_turn_comes() {
     ];
     assert!(found == expected, "{paths}");
 
-    // A limit is told with the file's own figures.
+    // The error of a limit has the file's own figures.
     let plain = [
         "board",
         "init",

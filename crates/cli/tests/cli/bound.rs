@@ -1,4 +1,4 @@
-//! Bound clues from keys to files, and what is posted to see how their recipient reacts.
+//! Bound clues from keys to files, and hostile messages that test how their recipient reacts.
 
 use crate::common::{PARAMS, Scene};
 use omr_client::letter::{Place, Writer, Written};
@@ -9,7 +9,7 @@ use omr_store::{Board, Message, MessageHashes};
 
 const PAYLOAD: usize = 150;
 
-/// Somebody who writes to alice and makes messages by hand.
+/// A person who writes to alice and makes messages by hand.
 struct Enemy {
     set: ParamSet,
     alice: ClueKey,
@@ -36,7 +36,8 @@ impl Enemy {
         writer.message(&mut os_rng(), &part).unwrap()
     }
 
-    /// Well signed, reaches alice and opens, but not of the randomness that is sealed in it.
+    /// Returns a message that is well signed, reaches alice and opens, but does not have the randomness that is sealed
+    /// in it.
     fn other_randomness(&self) -> Written {
         let payload = self.honest(b"do you see this?").payload;
         let sender = BoundSender::new(self.set.clue(), &self.alice, self.place.board_id);
@@ -45,7 +46,7 @@ impl Enemy {
         Written { clue, payload }
     }
 
-    /// Reaches alice, but nothing in it opens.
+    /// Returns a message that reaches alice, but does not open.
     fn noise(&self) -> Written {
         let sender = BoundSender::new(self.set.clue(), &self.alice, self.place.board_id);
         let payload = vec![7; PAYLOAD];
@@ -54,7 +55,7 @@ impl Enemy {
         Written { clue, payload }
     }
 
-    /// An honest message whose b was changed by one: it still reaches alice.
+    /// Returns an honest message whose b was changed by one: it still reaches alice.
     fn mauled(&self) -> Written {
         let mut message = self.honest(b"a little louder");
         let mut clue = BoundClue::from_bytes(self.set.clue(), &message.clue).unwrap();
@@ -63,7 +64,7 @@ impl Enemy {
         message
     }
 
-    /// The clue of one honest message with the payload of another.
+    /// Returns the clue of one honest message with the payload of another.
     fn replayed(&self) -> Written {
         Written {
             payload: self.honest(b"second").payload,
@@ -82,7 +83,7 @@ impl Enemy {
     }
 }
 
-/// A board of bound clues with one honest message of several.
+/// Returns a board of bound clues with one honest message among several.
 fn with_hostile_posts(scene: &Scene, params: &str) {
     let init = [
         "board",
@@ -109,7 +110,7 @@ fn with_hostile_posts(scene: &Scene, params: &str) {
     scene.post("alice", &["f"]).quietly();
 }
 
-/// The messages whose hashes the board keeps.
+/// Returns which messages have a hash that the board keeps.
 fn kept(scene: &Scene) -> Vec<bool> {
     let board = Board::open_read_only(scene.path("board")).unwrap();
     let tag = ParamSet::named(PARAMS).unwrap().clue().tag();
@@ -118,7 +119,7 @@ fn kept(scene: &Scene) -> Vec<bool> {
 }
 
 #[test]
-fn a_hash_of_another_message_is_told() {
+fn a_hash_of_another_message_is_reported() {
     let scene = Scene::new("hpke-x25519", PAYLOAD);
     scene.write("f", b"hello");
     scene.post("alice", &["f", "f"]).quietly();
@@ -138,7 +139,7 @@ fn a_hash_of_another_message_is_told() {
     );
 }
 
-/// Alice finds the honest messages at 0 and 5, and nothing tells that there were others.
+/// Checks that alice finds the honest messages at 0 and 5, without a sign of the others.
 fn only_honest(scene: &Scene) {
     let report = scene.decode(&["--json", "--strict", "--force"]).json();
     assert_eq!(report["indices"], serde_json::json!([0, 5]));
@@ -151,15 +152,15 @@ fn only_honest(scene: &Scene) {
 }
 
 #[test]
-fn what_was_not_made_honestly_is_dropped_without_a_sign() {
+fn clues_that_were_not_made_honestly_are_silently_dropped() {
     let scene = Scene::keys();
     with_hostile_posts(&scene, PARAMS);
-    // The enemy's messages came without hashes, which the digest takes anew.
+    // The enemy's messages came without hashes; the digest computes them again.
     assert_eq!(kept(&scene), [true, false, false, false, false, true]);
     scene.digest(9, &[]).quietly();
     assert_eq!(kept(&scene), [true; 6]);
     only_honest(&scene);
-    // The enemy's messages do reach her: a digest of indices, which cannot check them, shows it.
+    // The enemy's messages do reach alice: a digest of indices, which cannot check them, contains them.
     scene.digest(9, &["--indices-only"]).quietly();
     scene.decode(&["--force"]).quietly();
     assert_eq!(scene.read("out/indices.txt"), b"0\n1\n2\n3\n5\n");
@@ -217,7 +218,7 @@ fn boards_keys_and_addresses_of_two_kinds_do_not_mix() {
         ),
         "{done:?}"
     );
-    // A digest of plain clues says nothing of them: a recipient of bound ones does not take it.
+    // A digest of plain clues cannot be checked: a recipient of bound clues refuses it.
     plain.write("f", b"hello");
     plain.post("alice", &["f"]).quietly();
     plain.digest(3, &[]).quietly();

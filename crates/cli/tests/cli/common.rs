@@ -9,26 +9,26 @@ use std::process::{Child, Command, Stdio};
 
 pub(crate) const PARAMS: &str = "insecure-tiny-v4";
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) code: i32,
     pub(crate) stdout: Vec<u8>,
-    /// Without the warning that a set is insecure, which says nothing new here.
+    /// Standard error without the warning that a set is insecure.
     pub(crate) stderr: String,
-    /// Whether there was that warning.
+    /// Whether that warning was printed.
     pub(crate) warned: bool,
 }
 
 impl Done {
-    /// Succeeded and said nothing on standard error; gives standard output.
+    /// Checks that the command succeeded with an empty standard error. Returns standard output.
     #[track_caller]
     pub(crate) fn quietly(self) -> String {
         assert_eq!((self.code, self.stderr.as_str()), (0, ""));
         String::from_utf8(self.stdout).unwrap()
     }
 
-    /// Failed with this code, nothing on standard output, and one `omr: ` line with every text.
+    /// Checks that the command failed with this code, an empty standard output, and one line `omr: ` with every text.
     #[track_caller]
     pub(crate) fn refused(self, code: i32, texts: &[&str]) {
         assert_eq!(self.code, code, "{self:?}");
@@ -36,7 +36,7 @@ impl Done {
         self.printed(texts);
     }
 
-    /// With `--json` an object takes the line's place.
+    /// With `--json` an object replaces the line.
     #[track_caller]
     fn printed(mut self, texts: &[&str]) {
         if let Ok(object) = serde_json::from_str::<serde_json::Value>(&self.stderr) {
@@ -61,27 +61,27 @@ impl Done {
     }
 }
 
-/// A folder with alice's keys and, mostly, a board.
+/// A folder with alice's keys and usually a board.
 pub(crate) struct Scene {
     dir: tempfile::TempDir,
 }
 
 impl Scene {
-    /// An empty folder.
+    /// Returns an empty folder.
     pub(crate) fn empty() -> Self {
         Self {
             dir: tempfile::tempdir().unwrap(),
         }
     }
 
-    /// Alice's keys alone.
+    /// Returns a folder with alice's keys.
     pub(crate) fn keys() -> Self {
         let scene = Self::empty();
         scene.keygen("alice");
         scene
     }
 
-    /// Alice's keys for plain clues and an empty board of such.
+    /// Returns a folder with alice's keys for plain clues and an empty board for them.
     pub(crate) fn plain(sealing: &str, payload_bytes: usize) -> Self {
         let scene = Self::empty();
         let keygen = words("keygen --out alice --params insecure-tiny-v4 --plain-clues");
@@ -90,7 +90,7 @@ impl Scene {
         scene
     }
 
-    /// Alice's keys and an empty board.
+    /// Returns a folder with alice's keys and an empty board.
     pub(crate) fn new(sealing: &str, payload_bytes: usize) -> Self {
         let scene = Self::keys();
         scene.board(sealing, payload_bytes, &[]);
@@ -136,7 +136,7 @@ impl Scene {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_omr"));
         command.current_dir(self.dir.path()).args(args);
-        // Of whoever runs the tests.
+        // Variables of the person who runs the tests.
         command.env_remove("OMR_PASSPHRASE").env_remove("OMR_TOKEN");
         command
     }
@@ -145,7 +145,7 @@ impl Scene {
         self.pipe(args, b"")
     }
 
-    /// Runs with these bytes on standard input.
+    /// Runs a command with these bytes on standard input.
     pub(crate) fn pipe(&self, args: &[&str], input: &[u8]) -> Done {
         let piped = self
             .command(args)
@@ -156,7 +156,7 @@ impl Scene {
         let mut child = piped.unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let input = input.to_vec();
-        // A command that fails early does not read it all.
+        // A command that fails early does not read all of it.
         let feed = std::thread::spawn(move || drop(stdin.write_all(&input)));
         let output = child.wait_with_output().unwrap();
         feed.join().unwrap();
@@ -172,7 +172,7 @@ impl Scene {
         }
     }
 
-    /// Flips a bit of the payload of a message of the board, wherever it stands in its file.
+    /// Flips a bit of the payload of a message, wherever it is in the board's file.
     pub(crate) fn damage(&self, message: u64) {
         let board = omr_store::Board::open(self.path("board")).unwrap();
         let (mut clues, mut payload) = (Vec::new(), Vec::new());
@@ -197,7 +197,7 @@ impl Scene {
         self.run(&[&["post", "--board", "board", "--to", &key], files].concat())
     }
 
-    /// A digest of the board for alice, in the file `digest`, over one that is there.
+    /// Makes a digest of the board for alice, in the file `digest`, which may exist.
     pub(crate) fn digest(&self, bound: usize, more: &[&str]) -> Done {
         let bound = bound.to_string();
         let args = words("digest --board board --detection-key alice/detection.key");
@@ -217,8 +217,8 @@ impl Scene {
         self.run(&[&args[..], &["--out", "out"], more].concat())
     }
 
-    /// Runs a command until a signal has met it at work three times: while files are `left` in a folder, which are gone
-    /// then. Gives how often it was met.
+    /// Runs a command until a signal has interrupted it three times while files were `left` in a folder, and checks
+    /// that they are removed. Returns the number of interruptions.
     pub(crate) fn stopped(
         &self,
         args: &[&str],
@@ -242,7 +242,7 @@ impl Scene {
         stopped
     }
 
-    /// The names in a folder, sorted.
+    /// Returns the names in a folder, sorted.
     pub(crate) fn list(&self, name: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(name)).unwrap();
         let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
@@ -252,16 +252,16 @@ impl Scene {
     }
 }
 
-/// The words of a command line.
+/// Returns the words of a command line.
 pub(crate) fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-/// The commands that a page of `--help` lists, in groups or not.
+/// Returns the commands that a page of `--help` lists, in groups or not.
 pub(crate) fn listed(help: &str) -> Vec<String> {
     let lines = help.lines().skip_while(|line| !line.starts_with("Usage:"));
     let lists = lines.skip(1).take_while(|line| *line != "Options:");
-    // Names stand two columns in, what continues a description further; arguments stand in brackets.
+    // Names are indented by two columns, continued descriptions further; arguments are in brackets.
     let name = |line: &str| {
         line.strip_prefix("  ")?
             .split(' ')
@@ -273,14 +273,14 @@ pub(crate) fn listed(help: &str) -> Vec<String> {
     names.filter(|name| name != "help").collect()
 }
 
-/// The exit code of a process that is asked to end.
+/// Returns the exit code of a process after a request to end.
 pub(crate) fn terminated(child: &mut Child) -> Option<i32> {
     let id = child.id().to_string();
     Command::new("kill").args(["-TERM", &id]).output().unwrap();
     child.wait().unwrap().code()
 }
 
-/// Bytes that differ from any others of another seed.
+/// Returns pseudo-random bytes of a seed.
 pub(crate) fn bytes(seed: u8, count: usize) -> Vec<u8> {
     let mut state = u64::from(seed) + 1;
     let next = || {
@@ -292,7 +292,7 @@ pub(crate) fn bytes(seed: u8, count: usize) -> Vec<u8> {
     std::iter::repeat_with(next).take(count).collect()
 }
 
-/// Waits until no other test uses the ports that servers take by default; held until dropped.
+/// Waits until no other test uses the default ports of servers; returns a lock on them.
 pub(crate) fn ports() -> fs::File {
     let path = std::env::temp_dir().join("omr-tests-ports.lock");
     let lock = fs::File::create(path).unwrap();

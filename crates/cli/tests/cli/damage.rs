@@ -88,7 +88,7 @@ fn wrong_kinds_of_file() {
         .refused(1, &["is not a board"]);
 }
 
-/// Damages each file in many places; every use of it must fail in order.
+/// Damages each file in many places; every use of it must end with an error.
 #[test]
 fn damaged_files() {
     let scene = Scene::new("hpke-x25519", 100);
@@ -113,7 +113,7 @@ fn damaged_files() {
             &words("decode --secret-key alice/secret.key --out out --digest bad"),
         ),
     ];
-    // For a secret, too: what is written over it keeps its mode.
+    // The file that replaces a secret keeps its mode.
     scene.write("bad", b"");
     let own = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     std::fs::set_permissions(scene.path("bad"), own).unwrap();
@@ -155,7 +155,7 @@ fn a_damaged_board_is_never_digested_wrongly() {
     let mut bad = good.clone();
     bad[payload + 3] ^= 1;
     scene.write(path, &bad);
-    // The damaged message is lost, and the other 39 are what they were.
+    // The damaged message is lost, and the other 39 are unchanged.
     let done = scene.digest(40, &[]);
     assert_eq!(done.code, 0, "{done:?}");
     let told = "lost by damage of the board (1): messages 0;";
@@ -194,7 +194,7 @@ fn a_damaged_board_is_never_digested_wrongly() {
     }
 }
 
-/// A database that breaks off while it tidies up would end the process by a signal.
+/// A database that panics during its clean-up would end the process by a signal.
 #[test]
 fn posting_to_a_damaged_board_ends_with_a_word() {
     let scene = Scene::new("none", 64);
@@ -220,7 +220,7 @@ fn posting_to_a_damaged_board_ends_with_a_word() {
     assert!(refused > 0, "no damage was found");
 }
 
-/// Damage that no message suffers from is told as what it is.
+/// Damage that affects no message is reported as damage of the database.
 #[test]
 fn damage_beside_the_messages_is_not_told_as_messages() {
     let scene = Scene::new("none", 64);
@@ -249,7 +249,7 @@ fn damage_beside_the_messages_is_not_told_as_messages() {
     assert!(beside > 0 && within > 0, "{beside} beside, {within} within");
 }
 
-/// One damaged record costs its letter, and no other.
+/// A damaged record loses its letter, and no other.
 #[test]
 fn a_digest_leaves_a_lost_message_out() {
     for scene in [Scene::new("none", 150), Scene::plain("none", 150)] {

@@ -18,7 +18,7 @@ fn commands_take_the_default_set() {
     assert_eq!(board["params"], DEFAULT);
     let show = scene.run(&["params", "show", "--json"]).json();
     assert_eq!(show["name"], DEFAULT);
-    // What one command made, the next one takes.
+    // The output of each command is accepted by the next one.
     scene.write("letter.txt", b"hello");
     scene.post("alice", &["letter.txt"]).quietly();
     let new = scene.run(&["id", "new", "--home", "alice"]);

@@ -20,7 +20,7 @@ fn a_letter_goes_to_a_short_address() {
     let (code, _) = short.split_once('@').unwrap();
     assert_eq!(code.len(), 36);
 
-    // Somebody without a home of her own, then one who reads at that server: its URL is not needed.
+    // A sender without a home, then a sender who uses the same server: its URL is not needed.
     let send = |home: &str, to: &str, letter: &[u8]| {
         scene.pipe(&["send", "--home", home, "--to", to, "-"], letter)
     };
@@ -35,7 +35,7 @@ fn a_letter_goes_to_a_short_address() {
         .collect();
     assert_eq!(lines, ["by the short address", "by the code alone"]);
 
-    // What was not published, a slip of the pen, and nobody to ask.
+    // An address that was not published, a mistyped one, and no server to resolve one.
     let other = scene.run(&["id", "show", "--home", "bob", "--json"]).json();
     let other = other["short"].as_str().unwrap().to_owned();
     send("carl", &other, b"x").refused(1, &["the server has no address", "omr id publish"]);
@@ -46,7 +46,7 @@ fn a_letter_goes_to_a_short_address() {
     let other = other.split_once('@').unwrap().0;
     send("dora", other, b"x").refused(1, &["no server is known", "--server"]);
 
-    // A contact keeps the whole: nobody is asked again, and the server may be gone.
+    // A contact stores the whole address: no server is called again, and it may be gone.
     let add = ["contact", "add", "ann", short, "--home", "dora"];
     scene.run(&add).quietly();
     drop(server);
@@ -114,7 +114,7 @@ fn somebody_is_named_in_every_way_wherever_one_is_asked_for() {
             "{to}"
         );
     }
-    // On standard input, and on a board of this machine.
+    // The address is read from standard input, and used for a board of this machine.
     for input in [&key[..], text.as_bytes(), short.as_bytes()] {
         let send = [
             "send",

@@ -54,7 +54,7 @@ fn secrets_are_for_their_owner() {
     let scene = Scene::new("none", 64);
     let mode = |name| scene.path(name).metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode("alice/secret.key"), 0o600);
-    // Whoever has a detector's key can look for her messages.
+    // Everybody who has a detector's key can look for the recipient's messages.
     assert_eq!(mode("alice/detection.key"), 0o600);
     assert_eq!(mode("alice/clue.key") & 0o600, 0o600);
     scene.write("f", b"hello");
@@ -79,9 +79,9 @@ fn keys_are_all_written_or_none() {
     assert_eq!(scene.list("bob"), ["detection.key"]);
 }
 
-/// What was told is on the board, whole, whenever the command is killed.
+/// Every message that was reported is on the board, whole, whenever the command is killed.
 #[test]
-fn a_killed_post_keeps_what_it_told() {
+fn a_killed_post_keeps_what_it_reported() {
     let scene = Scene::new("none", 64);
     scene.write("f", &bytes(1, 20));
     let mut args = vec!["post", "--board", "board", "--to", "alice/clue.key"];
@@ -129,7 +129,7 @@ fn a_reader_that_leaves_is_no_error() {
     );
 }
 
-/// Before the keys are read, let alone the work done.
+/// The outputs are checked before the keys are read.
 #[test]
 fn outputs_are_looked_at_first() {
     let scene = Scene::new("none", 64);
@@ -162,7 +162,7 @@ fn a_post_that_fails_leaves_no_parts() {
     let scene = Scene::new("none", 64);
     scene.write("short", b"hello");
     scene.write("long", &bytes(1, 200_000));
-    // Room for a thousand messages, and not for all.
+    // There is room for a thousand messages, but not for all.
     let limited = "trap '' XFSZ; ulimit -f 6000; exec \"$0\" \"$@\"";
     let mut shell = std::process::Command::new("sh");
     shell.args([
@@ -196,7 +196,7 @@ fn a_signal_and_a_crash_leave_no_files() {
     let stopped = scene.stopped(&args, "alice", left, || {});
     assert!(stopped > 0, "no keygen was met at work");
 
-    // The demonstration's folder, in the middle of its work.
+    // The demonstration's folder, while it works.
     let demo = ["demo", "--params", PARAMS, "--messages", "100000"];
     let mut command = scene.command(&demo);
     std::fs::create_dir(scene.path("tmp")).unwrap();
@@ -211,7 +211,7 @@ fn a_signal_and_a_crash_leave_no_files() {
     assert_eq!(terminated(&mut child), Some(128 + 15));
     assert!(scene.list("tmp").is_empty(), "{:?}", scene.list("tmp"));
 
-    // After a crash the next command that writes there removes what nobody holds.
+    // After a crash the next command that writes there removes files that no process holds.
     let aged = |name: &str| {
         scene.write(name, b"a secret");
         let file = std::fs::File::options()
@@ -243,7 +243,7 @@ fn a_signal_leaves_nothing_of_a_table_and_of_tokens() {
     let stopped = scene.stopped(&import, ".", left, || {});
     assert!(stopped > 0, "no import was met at work");
 
-    // So many that they take a moment to write.
+    // Enough tokens that writing them takes a moment.
     let tokens: String = (0..20_000)
         .map(|number| format!("[[token]]\nname = \"{number}\"\nhash = \"\"\nrights = [\"post\"]\n"))
         .collect();

@@ -1,5 +1,5 @@
-//! The blocks of all documents are tested. Shell commands run as they are written, a document's one after another in
-//! one folder; configurations are read as a server reads them; text behind a mark is what the command of the mark prints.
+//! The blocks of all documents are tested. Shell commands run unchanged, those of one document one after another in one
+//! folder; configurations are parsed as a server parses them; text behind a mark is what the command of the mark prints.
 //! A block that cannot run here is marked in its document.
 
 use crate::common::ports;
@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// The line before a block that is not run: this, a reason of [`REASONS`], and ` -->`.
+/// The beginning of the line before a block that is not run; a reason in [`REASONS`] and ` -->` follow.
 const NOT_RUN: &str = "<!-- not run: ";
 
-/// The line before a block that has what a command prints: this, the command's arguments, and ` -->`.
+/// The beginning of the line before a block that has the output of a command; the command's arguments and ` -->` follow.
 const PRINTED: &str = "<!-- omr ";
 
 /// If this variable is set, blocks of printed text are written instead of compared.
 const WRITE: &str = "OMR_WRITE_DOCUMENTS";
 
-/// Why a block may be left out.
+/// The reasons for which a block may be left out.
 const REASONS: [&str; 10] = [
     "builds from source",
     "has a test of its own",
@@ -35,7 +35,7 @@ const REASONS: [&str; 10] = [
     "takes minutes",
 ];
 
-/// What begins a line of commands. Blocks of `text` have no such line.
+/// First words of lines of commands. Blocks of `text` have no such line.
 const COMMANDS: [&str; 15] = [
     "cargo",
     "curl",
@@ -54,11 +54,11 @@ const COMMANDS: [&str; 15] = [
     "systemctl",
 ];
 
-/// Blocks of other languages, and what tests them.
+/// Blocks of other languages, and the tests that run them.
 const ELSEWHERE: [(&str, &str, &str); 1] =
     [("docs/python.md", "python", "python/tests/test_docs.py")];
 
-/// Folders of a machine, which are folders of the test instead.
+/// Folders of a machine, which are replaced by folders of the test.
 const FOLDERS: [&str; 6] = [
     "/backups",
     "/etc/omr",
@@ -68,11 +68,11 @@ const FOLDERS: [&str; 6] = [
     "/var/lib/omr",
 ];
 
-/// A server that documents name, and the one that the test has.
+/// The server in documents, and the one of the test.
 const SERVER: (&str, &str) = ("https://omr.example.org:7600", "http://127.0.0.1:7600");
 
-/// What runs before the blocks: commands that never end are stopped after some seconds, `omr health` waits for a server
-/// that starts, and where `TINY` is set, what takes a parameter set takes a small one.
+/// Commands before the blocks: commands that never end are stopped after some seconds, `omr health` waits for a server
+/// that starts, and with `TINY` commands with a parameter set use a small one.
 const BEFORE: &str = r#"set -euo pipefail
 omr() {
     local more=()
@@ -112,11 +112,11 @@ omr() {
 /// Documents whose blocks run one after another in one folder.
 struct Run {
     pages: &'static [&'static str],
-    /// Whether they run at full size, else with sets for tests.
+    /// Whether they run at full size, or with sets for tests.
     full_size: bool,
-    /// Commands before those of the blocks.
+    /// Commands that run before the blocks.
     before: &'static str,
-    /// Texts that are printed, and how often at least.
+    /// Texts that must be printed, and how often at least.
     expected: &'static [(&'static str, usize)],
 }
 
@@ -140,7 +140,7 @@ const OPERATING: Run = Run {
 const PDQ: Run = Run {
     pages: &["docs/pdq.md"],
     full_size: false,
-    // A configuration that a server of boards has.
+    // A configuration of a server of boards.
     before: "printf 'data = \"server-data\"\\n[access]\\nanonymous_detect = true\\n[pdq]\\nlisten = \"127.0.0.1:7602\"\\n' > omr.toml\n",
     expected: &[
         ("ages: 400 rows", 1),
@@ -154,11 +154,11 @@ const PDQ: Run = Run {
 #[derive(Debug)]
 struct Block {
     page: String,
-    /// The line of its first fence.
+    /// The line number of its first fence.
     line: usize,
     language: String,
     text: String,
-    /// Why it is not run.
+    /// The reason why it is not run.
     reason: Option<String>,
     /// Arguments of the command that prints it.
     printed_by: Option<String>,
@@ -168,7 +168,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The blocks of a document, in order.
+/// Returns the blocks of a document, in order.
 fn blocks(page: &str) -> Vec<Block> {
     let text = fs::read_to_string(root().join(page)).unwrap();
     let mut blocks: Vec<Block> = Vec::new();
@@ -209,7 +209,7 @@ fn blocks(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// The names of all documents below the folder `name` of the repository.
+/// Returns the names of all documents below the folder `name` of the repository.
 pub(crate) fn pages(name: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root().join(name)).unwrap() {
@@ -231,7 +231,7 @@ pub(crate) fn pages(name: &str) -> Vec<String> {
     found
 }
 
-/// Whether a line of a block begins a command.
+/// Returns whether a line of a block begins a command.
 fn is_command(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let first = words.next().unwrap_or_default();
@@ -239,7 +239,7 @@ fn is_command(line: &str) -> bool {
 }
 
 #[test]
-fn every_block_is_tested_or_says_why_not() {
+fn every_block_is_tested_or_has_a_reason() {
     let pages = pages("");
     assert!(pages.len() > 25, "{pages:?}");
     let run: BTreeSet<&str> = RUNS.iter().flat_map(|run| run.pages).copied().collect();
@@ -325,7 +325,7 @@ fn printed_text_is_what_the_command_prints() {
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
 }
 
-/// Commands without those that build what the test has, and with this folder as the machine's.
+/// Returns commands without those that build programs that the test has, and with this folder for those of the machine.
 fn script(commands: &str, folder: &Path) -> String {
     let mut script = String::new();
     for line in commands.lines() {
@@ -342,13 +342,13 @@ fn script(commands: &str, folder: &Path) -> String {
     script.replace(SERVER.0, SERVER.1)
 }
 
-/// Runs the blocks of `run` and returns the folder that they ran in.
+/// Runs the blocks of `run` and returns their folder.
 fn run(run: &Run) -> tempfile::TempDir {
     let _ports = ports();
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path();
     let bin = Path::new(env!("CARGO_BIN_EXE_omr")).parent().unwrap();
-    // What a clone has.
+    // The folders of a clone.
     for name in ["docs", "examples", "packaging"] {
         symlink(root().join(name).canonicalize().unwrap(), folder.join(name)).unwrap();
     }
@@ -361,7 +361,7 @@ fn run(run: &Run) -> tempfile::TempDir {
     let shell = blocks.filter(|block| block.language == "sh" && block.reason.is_none());
     let mut text = BEFORE.to_owned() + &script(run.before, folder);
     for block in shell {
-        // What each command prints is found below its line.
+        // The output of each command is below its line.
         let commands = script(&block.text, folder);
         text += &format!(
             "set -v\n# {}:{}\n{commands}{{ set +v; }} 2>/dev/null\n",
@@ -383,7 +383,7 @@ fn run(run: &Run) -> tempfile::TempDir {
         .stdin(Stdio::null())
         .stdout(told_file.try_clone().unwrap())
         .stderr(told_file)
-        // A group of its own, so that servers end with it.
+        // The process has a group of its own, so that servers end with it.
         .process_group(0);
     if !run.full_size {
         shell.env("TINY", "1");

@@ -1,9 +1,9 @@
-//! Exit codes and errors for programs: alike for all commands.
+//! Exit codes and errors for programs, which are the same for all commands.
 
 use crate::common::{PARAMS, Scene, listed, words};
 use std::process::Stdio;
 
-/// The error object of a command that failed with this exit code.
+/// Returns the error object of a command that failed with this exit code.
 #[track_caller]
 fn error(scene: &Scene, code: i32, args: &[&str]) -> serde_json::Value {
     let done = scene.run(args);
@@ -20,7 +20,7 @@ fn error(scene: &Scene, code: i32, args: &[&str]) -> serde_json::Value {
     told
 }
 
-/// The names under a heading of a command's help, and whether the help has `--json`.
+/// Returns the names under a heading of a command's help, and whether the help has `--json`.
 fn help(scene: &Scene, path: &[String]) -> (Vec<String>, bool) {
     let mut args: Vec<&str> = path.iter().map(String::as_str).collect();
     args.push("--help");
@@ -89,7 +89,7 @@ fn errors_have_words_and_the_codes_of_the_plain_form() {
     ] {
         let told = error(&scene, code, &[args, &["--json"]].concat());
         assert_eq!(told["code"], word, "{args:?}");
-        // The same in words.
+        // The message is also printed as a line.
         let plain = scene.run(args);
         assert_eq!(plain.code, code);
         let message = told["message"].as_str().unwrap();
@@ -123,7 +123,7 @@ fn too_many_rows_are_an_overflow_too() {
 }
 
 #[test]
-fn nobody_is_told_that_a_reader_went_away() {
+fn a_closed_pipe_is_no_error() {
     let scene = Scene::new("none", 64);
     scene.write("t.csv", b"id\n1\n");
     for args in [
@@ -176,7 +176,7 @@ fn completions_and_pages_cover_every_command() {
     }
 }
 
-/// A shell that sources the script offers what there is.
+/// A shell that sources the script completes commands.
 #[test]
 fn bash_completes() {
     let scene = Scene::empty();

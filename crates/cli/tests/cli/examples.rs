@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 const PARAMS: &str = "insecure-tiny-hybrid-v4";
 
-/// Pages whose examples take minutes to hours: that they are understood is tested beside the texts.
+/// Pages whose examples take minutes to hours; another test parses them.
 const LONG: [&str; 1] = ["worker"];
-/// Single examples of that kind.
+/// Single examples that take as long.
 const LONG_EXAMPLES: [&str; 4] = [
     "omr demo",
     "omr demo --messages 131072 --bound 100 --dir demo --json",
@@ -60,12 +60,12 @@ fn help(scene: &Scene, page: &str) -> String {
     scene.run(&args).quietly()
 }
 
-/// The examples of a page, each in one line as a shell would join it.
+/// Returns the examples of a page, each in one line as a shell would join it.
 fn examples(help: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut goes_on = false;
     let start = |line: &str| line.starts_with("  omr ") || line.starts_with("  echo ");
-    // The list of commands has no line that begins so.
+    // No line of the list of commands begins in this way.
     for line in help.lines() {
         let (part, more) = match line.strip_suffix('\\') {
             Some(part) => (part, true),
@@ -81,7 +81,7 @@ fn examples(help: &str) -> Vec<String> {
     found
 }
 
-/// All pages, from the lists of commands.
+/// Adds the names of all pages, from the lists of commands.
 fn pages(scene: &Scene, page: &str, found: &mut Vec<String>) {
     found.push(page.to_owned());
     let text = help(scene, page);
@@ -144,7 +144,7 @@ impl Stage {
         out.into_owned()
     }
 
-    /// A line in a shell, with this build's command.
+    /// Returns a shell that runs a line with this build's command.
     fn shell(&self, line: &str) -> Command {
         let bin = Path::new(env!("CARGO_BIN_EXE_omr")).parent().unwrap();
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
@@ -159,7 +159,7 @@ impl Stage {
         bash
     }
 
-    /// Letters, and keys and a board of a tiny set.
+    /// Returns a stage with letters, keys and a board of a tiny set.
     fn with_keys() -> Self {
         let stage = Self::empty();
         stage.scene.write("letter.txt", b"hello\n");
@@ -171,14 +171,14 @@ impl Stage {
         stage
     }
 
-    /// The same with four letters on the board.
+    /// Returns such a stage with four letters on the board.
     fn with_letters() -> Self {
         let stage = Self::with_keys();
         stage.ok("omr post --board board --to alice/clue.key letter.txt letter.txt letter.txt letter.txt");
         stage
     }
 
-    /// A server, with a token for everything.
+    /// Returns a stage with a server, and a token with all rights.
     fn with_server(data: &str) -> Self {
         let mut stage = Self::with_keys();
         std::fs::create_dir(stage.scene.path(data)).unwrap();
@@ -193,7 +193,7 @@ impl Stage {
         stage
     }
 
-    /// The same with the identity ann, and bob's address in bob.txt.
+    /// Returns such a stage with the identity ann, and bob's address in bob.txt.
     fn with_identity() -> Self {
         let stage = Self::with_server("server");
         stage.example("omr id new --server http://127.0.0.1:7600");
@@ -202,7 +202,7 @@ impl Stage {
         stage
     }
 
-    /// A table, its schema, alice's keys for it, and a server of it.
+    /// Returns a stage with a table, its schema, alice's keys for it, and a server of it.
     fn with_table() -> Self {
         let mut stage = Self::with_people();
         stage.ok("omr pdq import people.csv --out people.table; omr pdq schema people.table --out people.json");
@@ -221,7 +221,7 @@ impl Stage {
         stage
     }
 
-    /// An example as it is here: this stage's servers, token and folders in place of a user's.
+    /// Returns an example with this stage's servers, token and folders.
     fn here(&self, example: &str) -> String {
         let mut line = example.to_owned();
         if let Some(server) = &self.board {
@@ -237,7 +237,7 @@ impl Stage {
             .replace(" /backups/", " backups/")
     }
 
-    /// Runs an example; one that goes on for ever is seen to work and stopped.
+    /// Runs an example; one that never ends is stopped once it has printed something.
     fn example(&self, example: &str) {
         let line = self.here(example);
         let served = line.contains("omr serve") || line.contains("pdq serve");
@@ -245,7 +245,7 @@ impl Stage {
         if served {
             drop(Server::start(self, &line));
         } else if line.starts_with("omr inbox drop") {
-            // Nothing overflowed here: what is dropped is tested with the inbox.
+            // No range has overflowed here: tests of the inbox drop ranges.
             self.refused(&line, "no range is kept within 0..4");
         } else if watch || line.contains("--follow") {
             self.lasting(&line);
@@ -254,7 +254,7 @@ impl Stage {
         }
     }
 
-    /// Runs what has nothing to do here, and says so.
+    /// Runs an example that has nothing to do here, and checks its error.
     fn refused(&self, line: &str, expected: &str) {
         let done = self.shell(line).output().unwrap();
         let found = String::from_utf8_lossy(&done.stderr);
@@ -264,7 +264,7 @@ impl Stage {
         );
     }
 
-    /// Starts what goes on until it is stopped, and stops it.
+    /// Starts a command that runs until it is stopped, and stops it.
     fn lasting(&self, line: &str) {
         let mut command = self.shell(&format!("exec {line}"));
         let mut process = command
@@ -305,7 +305,7 @@ fn uncommented(line: &str) -> &str {
     line.split(" #").next().unwrap().trim_end()
 }
 
-/// A server that has said where it listens; stopped when dropped.
+/// A server that has printed its address; stopped when dropped.
 struct Server {
     process: Child,
     url: String,
@@ -397,7 +397,7 @@ fn servers_and_their_data() {
         "omr.toml",
         b"listen = \"127.0.0.1:0\"\ndata = \"configured\"\n",
     );
-    // Health is asked of the server that the page starts first.
+    // The example calls the server that the page starts first.
     for example in examples(&help(&stage.scene, "serve")) {
         if example.starts_with("omr health") {
             let _server = Server::start(&stage, "omr serve");

@@ -49,7 +49,7 @@ fn messages_expire_and_who_comes_late_is_told() {
     let which = scene.run(&[&["data", "expire"], &DATA[..]].concat());
     assert_eq!(which.code, 2, "{which:?}");
     assert!(which.stderr.contains("--older-than"), "{which:?}");
-    // A start makes segments of what is there.
+    // A start puts the messages into segments.
     while verify(&scene)["segments"] != 2 {
         let _server = Server::with(&scene, &DATA);
         std::thread::sleep(Duration::from_millis(300));
@@ -59,7 +59,7 @@ fn messages_expire_and_who_comes_late_is_told() {
         (&young["expired"], &young["first_index"]),
         (&0.into(), &0.into())
     );
-    // Killed at any moment: what is there stays whole.
+    // The command is killed at any moment: the data stays whole.
     for ms in [1, 3, 5, 8, 12, 20] {
         let args = [&["data", "expire", "--keep", "5"], &DATA[..]].concat();
         let mut process = scene.command(&args).spawn().unwrap();
@@ -106,7 +106,7 @@ fn messages_expire_and_who_comes_late_is_told() {
     scene
         .run(&["inbox", "drop", "0..4", "--home", "ann"])
         .quietly();
-    // What a person asks for by hand is cut likewise.
+    // A person's request is shortened to the remaining messages as well.
     let again = scene.run(&["inbox", "again", "2..6", "--home", "ann"]);
     assert!(again.stderr.contains("messages 2..4 expired"), "{again:?}");
 }

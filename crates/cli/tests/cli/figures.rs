@@ -20,7 +20,7 @@ fn demo_retrieves_everything() {
         assert!(text.contains(part), "{part:?} not in {text}");
     }
     assert_eq!(scene.list("demo"), ["board", "digest", "recipient"]);
-    // Its files are ordinary ones.
+    // The files of the demonstration are ordinary ones.
     let args = words("decode --secret-key demo/recipient/secret.key --digest demo/digest");
     scene
         .run(&[&args[..], &["--out", "out", "--raw"]].concat())

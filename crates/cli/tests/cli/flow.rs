@@ -2,7 +2,7 @@
 
 use crate::common::{Scene, bytes, words};
 
-/// Posts files of several sizes to two recipients and retrieves one's.
+/// Posts files of several sizes to two recipients and retrieves those of one.
 fn files_come_back(sealing: &str, payload_bytes: usize, capacity: usize) {
     let scene = Scene::new(sealing, payload_bytes);
     scene.keygen("bob");
@@ -12,7 +12,7 @@ fn files_come_back(sealing: &str, payload_bytes: usize, capacity: usize) {
     }
     scene.write("other", b"for bob");
     assert_eq!(scene.post("bob", &["other"]).quietly(), "0 other\n");
-    // 1 to 3 bytes frame a file in one part, 27 to 36 each part of a longer one.
+    // The frame of a file in one part has 1 to 3 bytes, that of each part of a longer file 27 to 36.
     let posted = scene
         .post("alice", &["f0", "f1", "f2", "f3", "f4", "f5"])
         .quietly();
@@ -33,7 +33,7 @@ fn files_come_back(sealing: &str, payload_bytes: usize, capacity: usize) {
     assert_eq!(scene.digest(20, &[]).quietly(), "");
     let decoded = scene.decode(&["--sealing", sealing, "--strict"]).quietly();
     let indices = [1, 2, 3, 4, 6, end];
-    // What nobody seals has no name, nor has what fits one message without it alone.
+    // An unsealed file has no name, nor has one that fits in one message only without it.
     let name = |(seed, index)| {
         if sealing == "none" || seed == 2 {
             format!("{index:06}.bin")
@@ -83,7 +83,7 @@ fn raw_payloads_come_back_as_they_are() {
         ["000000.bin", "000001.bin", "000002.bin"]
     );
     assert_eq!(scene.read("out/000002.bin"), bytes(2, 64));
-    // They are no parts of files.
+    // They are not parts of files.
     let done = scene.decode(&["--force", "--sealing", "none"]);
     assert_eq!(done.code, 1, "{done:?}");
     assert!(done.stderr.contains("decode with --raw"), "{done:?}");
@@ -180,10 +180,10 @@ fn parts_outside_the_range_are_named() {
     let strict = scene.decode(&["--force", "--strict"]);
     assert_eq!(strict.code, 1, "{strict:?}");
     assert!(
-        strict.stderr.contains("found 1 of which parts are missing"),
+        strict.stderr.contains("found 1 with missing parts"),
         "{strict:?}"
     );
-    // To standard output nothing is kept.
+    // With standard output no parts are kept.
     let args = words("decode --secret-key alice/secret.key --digest digest");
     let piped = scene.run(&[&args[..], &["--out", "-", "--strict"]].concat());
     assert_eq!((piped.code, &piped.stdout[..]), (1, &b"short"[..]));

@@ -1,4 +1,4 @@
-//! Secrets at rest: under a passphrase, in an exported file, replaced by others.
+//! Stored secrets: under a passphrase, in an exported file, and replaced by others.
 
 use crate::common::mail::{Server, identity, inbox, lines, send, token};
 use crate::common::{Done, PARAMS, Scene, words};
@@ -10,7 +10,7 @@ use std::time::Duration;
 const HYBRID: &str = "insecure-tiny-hybrid-v4";
 const RIGHT: &str = "correct horse battery staple";
 
-/// Runs with passphrases in the environment: the one that is, and the one that shall be.
+/// Runs a command with the present and the new passphrase in the environment.
 fn with(scene: &Scene, args: &[&str], passphrase: &str, new: &str) -> Done {
     let mut command = scene.command(args);
     command.env("OMR_PASSPHRASE", passphrase);
@@ -24,7 +24,7 @@ fn with(scene: &Scene, args: &[&str], passphrase: &str, new: &str) -> Done {
     }
 }
 
-/// The kind that a file's header names.
+/// Returns the kind in a file's header.
 fn kind(scene: &Scene, name: &str) -> u8 {
     scene.read(name)[6]
 }
@@ -36,7 +36,7 @@ fn a_secret_under_a_passphrase_opens_with_it_alone() {
     scene.write("wrong", b"incorrect horse\n");
     scene.write("empty", b"\n");
     let keygen = ["keygen", "--params", PARAMS, "--out", "alice"];
-    // Nobody is there to type one.
+    // There is no terminal to type one at.
     let asked = scene.run(&[&keygen[..], &["--passphrase"]].concat());
     asked.refused(1, &["--passphrase-file", "OMR_PASSPHRASE", "no terminal"]);
     let empty = [&keygen[..], &["--passphrase-file", "empty"]].concat();
@@ -47,14 +47,14 @@ fn a_secret_under_a_passphrase_opens_with_it_alone() {
     let right = ["--passphrase-file", "right"];
     scene.run(&[&keygen[..], &right].concat()).quietly();
     assert_eq!(kind(&scene, "alice/secret.key"), 14);
-    // None of its bytes lies open anywhere: what is not encrypted is public.
+    // None of its secret bytes is readable anywhere: unencrypted bytes are public.
     let (secret, address) = (scene.read("alice/secret.key"), scene.read("alice/clue.key"));
     assert_eq!(
         secret[9..9 + PARAMS.len() + 16],
         address[9..9 + PARAMS.len() + 16]
     );
 
-    // What needs no secret does not ask.
+    // Commands without a secret do not ask for it.
     let init = ["board", "init", "board", "--params", PARAMS];
     scene.run(&init).quietly();
     scene.write("letter", b"hello");
@@ -75,7 +75,7 @@ fn a_secret_under_a_passphrase_opens_with_it_alone() {
     assert_eq!(decoded, "out/000000-letter\n");
     assert_eq!(scene.read("out/000000-letter"), b"hello");
 
-    // Damage is told as such, whatever the passphrase.
+    // Damage is reported as damage, with any passphrase.
     let mut damaged = secret.clone();
     damaged[200] ^= 1;
     scene.write("alice/secret.key", &damaged);
@@ -84,7 +84,7 @@ fn a_secret_under_a_passphrase_opens_with_it_alone() {
         .refused(1, &["alice/secret.key", "checksum"]);
 }
 
-/// A Mac's file, a Windows one and a keyboard give the same passphrase.
+/// A Mac's file, a Windows one and a keyboard enter one passphrase.
 #[test]
 fn a_passphrase_is_one_however_it_comes_in() {
     let scene = Scene::empty();
@@ -149,7 +149,7 @@ fn passphrases_are_set_changed_and_taken_away() {
     }
 }
 
-/// What a person at a terminal sees who types these lines, each when she is asked.
+/// Returns the output at a terminal where a person types these lines, each at its prompt.
 pub(super) fn at_a_terminal(scene: &Scene, line: &str, typed: &[&str]) -> (i32, String) {
     let line = format!("{} {line}", env!("CARGO_BIN_EXE_omr"));
     let mut script = std::process::Command::new("script");
@@ -167,7 +167,7 @@ pub(super) fn at_a_terminal(scene: &Scene, line: &str, typed: &[&str]) -> (i32, 
         while !seen[asked..].ends_with(b"secret.key: ") && output.read(&mut byte).unwrap() == 1 {
             seen.push(byte[0]);
         }
-        // Nobody types before the terminal keeps quiet.
+        // Nobody types before the terminal has switched its echo off.
         std::thread::sleep(Duration::from_millis(500));
         writeln!(input, "{text}").unwrap();
     }
@@ -207,7 +207,7 @@ fn mail_asks_for_the_passphrase_where_it_is_needed() {
     let shown = identity(&scene, &server, "ann", &right);
     assert_eq!(shown["locked"], true);
     assert_eq!(kind(&scene, "ann/secret.key"), 14);
-    // Not for what says nothing of letters.
+    // Commands that do not concern letters need no passphrase.
     scene.run(&["id", "register", "--home", "ann"]).quietly();
     scene.run(&["id", "show", "--home", "ann"]).quietly();
     send(&scene, "ann", "ann", b"to myself");
@@ -216,7 +216,7 @@ fn mail_asks_for_the_passphrase_where_it_is_needed() {
         .run(&fetch)
         .refused(1, &["ann/secret.key", "--passphrase-file"]);
     with(&scene, &fetch, "wrong", "").refused(1, &["the passphrase is wrong"]);
-    // Nobody was asked for anything: nothing waits to be decoded, so what is here is listed.
+    // No passphrase was needed: nothing waits to be decoded, so the inbox is listed.
     let offline = ["inbox", "--home", "ann", "--offline"];
     let nothing = scene.run(&offline);
     assert_eq!((nothing.code, &nothing.stdout[..]), (0, &b""[..]));
@@ -237,7 +237,7 @@ fn mail_asks_for_the_passphrase_where_it_is_needed() {
     let rebuilt = with(&scene, &rebuild, RIGHT, "");
     assert_eq!(rebuilt.code, 0, "{rebuilt:?}");
 
-    // Keys of the quick start come under the passphrase that is asked for.
+    // Keys of the quick start get the chosen passphrase.
     scene.keygen("bob");
     identity(&scene, &server, "bob", &right);
     assert_eq!(kind(&scene, "bob/secret.key"), 14);
@@ -276,7 +276,7 @@ fn an_exported_identity_goes_on_elsewhere() {
     with(&scene, &import, RIGHT, "").refused(1, &["laptop", "expected no folder or an empty one"]);
     let offline = ["inbox", "--home", "laptop", "--offline", "--json"];
     assert_eq!(lines(&scene.run(&offline).json()), ["before"]);
-    // Nothing is lost, and nothing comes twice.
+    // No letter is lost, and none comes twice.
     assert_eq!(
         lines(&inbox(&scene, "laptop")),
         ["before", "not fetched yet", "after"]
@@ -289,7 +289,7 @@ fn an_exported_identity_goes_on_elsewhere() {
         .quietly();
     assert!(contacts.starts_with("carl "), "{contacts}");
 
-    // The detection key is no part of it: the server has it, or the secret makes another one.
+    // The detection key is not exported: the server has it, or another is made from the secret.
     assert!(!scene.path("laptop/detection.key").exists());
     let register = ["id", "register", "--home", "laptop"];
     scene.run(&register).quietly();
@@ -321,7 +321,7 @@ fn a_locked_identity_is_exported_under_its_passphrase() {
         scene.read("laptop/secret.key"),
         scene.read("ann/secret.key")
     );
-    // In the clear only for whoever says so, and with the secret as it was.
+    // An unencrypted export needs an option, and leaves the secret unchanged.
     let plain = ["id", "export", "--home", "ann", "--out", "plain", "--plain"];
     let told = scene.run(&plain);
     assert!(
@@ -333,7 +333,7 @@ fn a_locked_identity_is_exported_under_its_passphrase() {
         .run(&["id", "import", "plain", "--home", "other"])
         .quietly();
     assert_eq!(scene.read("other/secret.key"), scene.read("ann/secret.key"));
-    // Bytes of a stranger restore nothing.
+    // Invalid bytes restore nothing.
     let mut damaged = scene.read("plain");
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;
@@ -384,7 +384,7 @@ fn letters_to_a_retired_address_still_come() {
     let new = scene.run(&["address", "--home", "ann"]).quietly();
     assert_ne!(new.as_bytes(), scene.read("ann.txt"));
     scene.write("new.txt", new.as_bytes());
-    // Letters from before keep their numbers, and stay read.
+    // Old letters keep their numbers, and stay read.
     let all = ["inbox", "--home", "ann", "--all", "--offline", "--json"];
     let all = scene.run(&all).json();
     assert_eq!(all["messages"][0]["number"], 1);
@@ -414,7 +414,7 @@ fn letters_to_a_retired_address_still_come() {
     assert_eq!(of("to the old address"), name[..]);
     assert_eq!(of("to the new address"), Value::Null);
 
-    // A watch reads both too; the passphrase is changed for both.
+    // A watch reads both, too; the passphrase is changed for both.
     let old = scene.read(&format!("ann/retired/{name}/secret.key"));
     with(&scene, &id, RIGHT, "another one").quietly();
     assert_ne!(scene.read(&format!("ann/retired/{name}/secret.key")), old);
@@ -426,7 +426,7 @@ fn letters_to_a_retired_address_still_come() {
         "{seen}"
     );
 
-    // An export has all of it.
+    // An export includes all of it.
     let export = ["id", "export", "--home", "ann", "--out", "ann.omr"];
     with(&scene, &export, "another one", "").quietly();
     let import = ["id", "import", "ann.omr", "--home", "laptop", "--json"];
@@ -440,7 +440,7 @@ fn letters_to_a_retired_address_still_come() {
     assert!(lines(&fetched).contains(&"to either copy"), "{fetched}");
     assert_eq!(lines(&fetched).len(), 5, "{fetched}");
 
-    // Until it is forgotten: its letters stay.
+    // After it is forgotten its letters stay.
     let forget = ["id", "forget", &name, "--home", "ann"];
     scene
         .run(&["id", "forget", "x", "--home", "ann"])
@@ -472,7 +472,7 @@ fn a_rotation_goes_on_where_it_was_interrupted() {
     assert_eq!(refused.code, 1, "{refused:?}");
     assert_eq!(scene.read("ann/secret.key"), before);
 
-    // The keys are made, but the server took them not.
+    // The keys are made, but the server did not accept them.
     let listen = url.trim_start_matches("http://");
     let server = Server::start_at(&scene, PARAMS, listen);
     let wrong = [&rotate[..], &["--token", "wrong"]].concat();
@@ -491,9 +491,9 @@ fn a_rotation_goes_on_where_it_was_interrupted() {
     drop(server);
 }
 
-/// As after a rotation on another device: the old keys do not come back by themselves, and the person learns why.
+/// As after a rotation on another device: the old keys are not registered again, and the error explains why.
 #[test]
-fn a_copy_is_told_that_its_address_was_forgotten() {
+fn a_copy_reports_that_its_address_was_forgotten() {
     let scene = Scene::empty();
     let server = Server::start(&scene, PARAMS);
     identity(&scene, &server, "ann", &[]);
@@ -502,7 +502,7 @@ fn a_copy_is_told_that_its_address_was_forgotten() {
     let import = ["id", "import", "ann.omr", "--home", "phone"];
     scene.run(&import).quietly();
     scene.run(&["id", "rotate", "--home", "ann"]).quietly();
-    // The only one need not be named.
+    // The only retired identity need not be named.
     scene.run(&["id", "forget", "--home", "ann"]).quietly();
     let nothing = scene.run(&["id", "forget", "--home", "ann"]);
     assert_eq!(nothing.code, 0, "{nothing:?}");
@@ -514,7 +514,7 @@ fn a_copy_is_told_that_its_address_was_forgotten() {
     for text in ["another copy", "`omr id export` there", "Only where"] {
         assert!(told.stderr.contains(text), "{text}: {told:?}");
     }
-    // What the other device has now comes over.
+    // The other device's identity is imported.
     let export = words("id export --home ann --out new.omr --plain");
     assert_eq!(scene.run(&export).code, 0);
     let import = ["id", "import", "new.omr", "--home", "phone-2"];
@@ -533,7 +533,7 @@ fn a_copy_is_told_that_its_address_was_forgotten() {
         .refused(1, &["expected the name", "--all"]);
 }
 
-/// A letter of several fetches is not lost with the keys that read it.
+/// A letter of several fetches is not lost with the keys that decode it.
 #[test]
 fn an_address_is_forgotten_when_its_letters_are_here() {
     let scene = Scene::empty();
@@ -614,10 +614,10 @@ fn secret_key_alone_restores_an_identity() {
     assert_eq!(lines(&inbox(&scene, "new")), ["before", "after"]);
 }
 
-/// A secret that others on the machine can read is taken, with a warning.
+/// A secret that others on the machine can read is accepted, with a warning.
 #[cfg(unix)]
 #[test]
-fn a_secret_that_lies_open_is_told_of() {
+fn a_readable_secret_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let scene = Scene::new("hpke-x25519", 612);
     scene.write("letter", b"hello");
@@ -635,7 +635,7 @@ fn a_secret_that_lies_open_is_told_of() {
     );
 }
 
-/// A hybrid identity has two keys at the server; so has each that it replaced, until it is forgotten.
+/// A hybrid identity has two keys at the server, and so has each identity that it replaced, until that is forgotten.
 #[test]
 fn a_hybrid_identity_rotates_more_than_once_before_it_must_forget() {
     let scene = Scene::empty();
@@ -658,7 +658,7 @@ fn a_hybrid_identity_rotates_more_than_once_before_it_must_forget() {
     assert_eq!(retired(&shown).len(), 1, "{shown}");
 }
 
-/// Whatever ends a command, what it was writing is gone.
+/// When a command is ended by a signal, its incomplete files are removed.
 #[cfg(target_os = "linux")]
 #[test]
 fn every_signal_that_ends_a_command_leaves_nothing() {
@@ -694,7 +694,7 @@ fn every_signal_that_ends_a_command_leaves_nothing() {
         }
         assert!(met, "no command was met at work by {signal}");
     }
-    // A file that may not grow that long is an error of the write.
+    // The limit of the file's length is an error of the write.
     let line = format!(
         "ulimit -f 8; exec {} {}",
         env!("CARGO_BIN_EXE_omr"),
@@ -717,7 +717,7 @@ fn every_signal_that_ends_a_command_leaves_nothing() {
 #[test]
 fn memory_is_not_written_to_the_disk() {
     let scene = Scene::new("hpke-x25519", 612);
-    // It waits for its standard input.
+    // The command waits for its standard input.
     let mut post = scene.command(&words("post --board board --to alice/clue.key -"));
     post.stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -742,7 +742,7 @@ fn memory_is_not_written_to_the_disk() {
     assert!(child.wait().unwrap().success());
 }
 
-/// A temporary file with a secret does not survive a signal, nor the next command a crash.
+/// A temporary file with a secret is removed after a signal, and after a crash by the next command.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_interrupted_identity_leaves_no_secret_behind() {

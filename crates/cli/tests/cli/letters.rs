@@ -1,14 +1,15 @@
-//! Letters of many messages: what they cost, and how they arrive over several digests.
+//! Letters of many messages: their cost, and their arrival over several digests.
 
 use crate::common::{Done, Scene, bytes, words};
 use serde_json::json;
 
-/// Bytes of a payload; 91 of them are of a file in several messages.
+/// The number of bytes of a payload; 91 of them are content of a file in several messages.
 const PAYLOAD: usize = 200;
-/// Bound of the digests below.
+/// The bound of the digests below.
 const BOUND: usize = 8;
 
-/// A long letter of alice's among short ones and those of others; gives its first message and the one after it.
+/// Posts a long letter to alice among short ones and letters to others. Returns its first message and the index after
+/// its last.
 fn long_letter(scene: &Scene) -> [u64; 2] {
     scene.keygen("bob");
     scene.write("short", b"short");
@@ -22,12 +23,12 @@ fn long_letter(scene: &Scene) -> [u64; 2] {
     [&posted["start"], &posted["end"]].map(|index| index.as_u64().unwrap())
 }
 
-/// Digests of ranges that hold no more than the bound each; their names.
+/// Makes digests of ranges that contain at most the bound of messages each. Returns their names.
 fn digests(scene: &Scene, [start, end]: [u64; 2]) -> Vec<String> {
     let cuts = (start..end).step_by(BOUND).skip(1).chain([end, end + 1]);
     let mut from = 0;
     let mut names = Vec::new();
-    // What comes before the letter is a range of its own.
+    // The messages before the letter are a range of their own.
     for to in [start].into_iter().chain(cuts) {
         let name = format!("d{from}");
         let (range, bound) = (format!("{from}..{to}"), BOUND.to_string());
@@ -55,7 +56,7 @@ fn a_letter_of_many_times_the_bound_arrives_over_several_digests() {
     let names = digests(&scene, [start, end]);
     let mut all: Vec<&str> = names.iter().map(String::as_str).collect();
     all.reverse();
-    // One twice: a message that two digests hold is one message.
+    // One digest is given twice: a message in two digests is one message.
     all.push("d0");
     let files = [(0, "short"), (start, "long"), (end, "short")];
     let files = files.map(|(index, name)| format!("{index:06}-{name}"));
@@ -64,7 +65,7 @@ fn a_letter_of_many_times_the_bound_arrives_over_several_digests() {
     assert_eq!(told, paths.collect::<String>());
     assert!(scene.read(&format!("out/{}", files[1])) == scene.read("long"));
 
-    // One digest a call: nothing that came is lost on the way.
+    // One digest per call: no received part is lost between calls.
     all.pop();
     let parts = end - start;
     let mut have = 0;
@@ -82,7 +83,7 @@ fn a_letter_of_many_times_the_bound_arrives_over_several_digests() {
         let whole = report["incomplete"].as_array().unwrap().is_empty();
         assert_eq!(scene.path("slow/incomplete").exists(), !whole);
         if !whole {
-            // From the last to the first: the beginning is missing.
+            // The digests are decoded from the last to the first, so that the beginning is missing.
             let missing = json!([[0, parts - have]]);
             assert_eq!(report["incomplete"][0]["missing"], missing);
             let messages = json!([[start, end - have]]);
@@ -99,7 +100,7 @@ fn a_letter_of_many_times_the_bound_arrives_over_several_digests() {
 }
 
 #[test]
-fn what_was_kept_is_for_its_board_and_key_alone() {
+fn kept_parts_are_for_their_board_and_key_alone() {
     let scene = Scene::new("hpke-x25519", PAYLOAD);
     let [start, end] = long_letter(&scene);
     let names = digests(&scene, [start, end]);
@@ -111,7 +112,7 @@ fn what_was_kept_is_for_its_board_and_key_alone() {
     let mode = scene.path(&kept).metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let good = scene.read(&kept);
-    // Bob's letters go into the same folder, and alice's parts are not his.
+    // Bob's letters are written into the same folder, without alice's parts.
     let args = [
         "digest", "--board", "board", "--bound", "90", "--out", "bobs",
     ];
@@ -168,7 +169,7 @@ fn files_keep_their_names() {
     assert!(done.status.success(), "{done:?}");
     let told = String::from_utf8(done.stdout).unwrap();
     let lines: Vec<&str> = told.lines().collect();
-    // One line a file, whatever is in its name.
+    // There is one line per file, whatever its name contains.
     assert_eq!(lines.len(), 3, "{told}");
     assert!(
         lines[0].starts_with("0..") && lines[0].ends_with(" folder/photo.jpg"),
@@ -181,7 +182,7 @@ fn files_keep_their_names() {
     assert_eq!(posted["file"], "a\nb\u{fffd}.txt");
     scene.post("alice", &["--no-names", ".profile"]).quietly();
     scene.digest(20, &[]).quietly();
-    // What is there already stays.
+    // Existing files stay.
     std::fs::create_dir(scene.path("out")).unwrap();
     scene.write("out/000000-photo.jpg", b"mine");
     scene
@@ -221,7 +222,7 @@ fn digests_of_two_boards_do_not_mix() {
 }
 
 #[test]
-fn the_cost_is_told_and_too_long_a_file_posts_nothing() {
+fn the_cost_is_printed_and_too_long_a_file_posts_nothing() {
     let scene = Scene::new("hpke-x25519", PAYLOAD);
     let stat = scene.run(&["board", "stat", "board", "--json"]).json();
     let part = stat["part_bytes"].as_u64().unwrap() as usize;
@@ -245,7 +246,7 @@ fn the_cost_is_told_and_too_long_a_file_posts_nothing() {
         told.contains("`omr digest` with --range 53..104 --bound 51"),
         "{told}"
     );
-    // With its name it is one message more.
+    // With its name the file takes one message more.
     let quiet = scene.post("alice", &["--quiet", "f"]).quietly();
     assert_eq!(quiet, "104..156 f\n");
 

@@ -23,7 +23,7 @@ fn letters_reach_their_recipients_alone() {
     let first = ann["messages"].as_array().unwrap();
     assert_eq!(first.len(), 3);
     assert_eq!(first[0]["first_line"], "hello Ann");
-    // What could steer a terminal is not shown.
+    // Text that could steer a terminal is not shown.
     assert_eq!(first[1]["first_line"], serde_json::Value::Null);
     assert_eq!(lines(&inbox(&scene, "bob")), ["a long letter"]);
     assert_eq!(lines(&inbox(&scene, "eve")), Vec::<&str>::new());
@@ -36,7 +36,7 @@ fn letters_reach_their_recipients_alone() {
     let out = ["inbox", "read", "--home", "ann", "2", "--out", "letters"];
     assert_eq!(scene.run(&out).quietly(), "letters/000002.bin\n");
     assert_eq!(scene.read("letters/000002.bin"), b"\x1b[2Jdanger");
-    // Standard output has its usual name.
+    // A dash is standard output, as in other commands.
     let out = ["inbox", "read", "--home", "ann", "1", "2", "--out", "-"];
     assert_eq!(scene.run(&out).quietly(), "hello Ann\x1b[2Jdanger");
     assert!(!scene.path("-").exists());
@@ -61,13 +61,13 @@ fn an_overflow_is_a_persons_matter() {
         send(&scene, "carl", "ann", format!("letter {i}").as_bytes());
     }
     let met = scene.run(&["inbox", "--home", "ann"]);
-    // What later fetches bring is no failure.
+    // Letters that later fetches bring are no failure.
     assert_eq!(met.code, 0, "{met:?}");
     let told = "holds 3 messages for you and one digest carries 2: the rest comes with the next 13 fetches";
     assert!(met.stderr.contains(told), "{met:?}");
     let kept = scene.run(&["inbox", "--home", "ann", "--json"]);
     assert_eq!(kept.json()["kept"][0]["overflowed"], 3);
-    // What no engine serves is refused before it is written down.
+    // A bound that no engine serves is refused before it is recorded.
     scene
         .run(&["inbox", "--home", "ann", "--raise-bound", "4000"])
         .refused(1, &["a bound of at most 1000", "found 4000"]);
@@ -95,7 +95,7 @@ fn an_overflow_that_nothing_mends_is_an_error() {
 }
 
 #[test]
-fn what_is_empty_says_so() {
+fn an_empty_list_is_reported() {
     let scene = Scene::keys();
     let server = Server::start(&scene, PARAMS);
     identity(&scene, &server, "ann", &[]);
@@ -145,7 +145,7 @@ fn a_letter_longer_than_the_bound_comes_whole_and_nothing_wedges() {
     let coming = "the rest comes with the next 13 fetches, with 121 at most";
     assert!(kept.contains(coming), "{kept}");
 
-    // What the engines do not serve is refused where it is typed, and holds up nothing.
+    // A bound that the engines do not serve is refused at once, and holds up nothing.
     for wrong in [
         &["inbox", "--raise-bound", "4096", "--home", "ann"][..],
         &["inbox", "again", "0..3", "--bound", "4096", "--home", "ann"],
@@ -192,7 +192,7 @@ fn a_letter_longer_than_the_bound_comes_whole_and_nothing_wedges() {
         "the range overflows once more: {anew:?}"
     );
     assert_eq!(scene.read("ann/inbox.redb.damaged-1").len(), file.len());
-    // A person may ask in ranges that hold fewer than the bound.
+    // A person may request smaller ranges, which contain fewer messages than the bound.
     let again = [
         "inbox", "again", "--home", "ann", "0..", "--by", "4", "--json",
     ];
@@ -268,7 +268,7 @@ fn keys_stay_private_and_contacts_have_names() {
         .run(&["send", "--home", "bob", "--to", "ann", "bad.txt"])
         .refused(1, &["found a folder", "ann/clue.key"]);
     scene.run(&["id", "revoke", "--home", "ann"]).quietly();
-    // What is here is listed all the same.
+    // The letters in the inbox are listed all the same.
     let refused = scene.run(&["inbox", "--home", "ann"]);
     assert_eq!(refused.code, 1, "{refused:?}");
     assert!(refused.stderr.contains("omr id register"), "{refused:?}");
@@ -282,7 +282,7 @@ fn keys_of_the_quick_start_become_the_identity() {
     let server = Server::start(&scene, PARAMS);
     let keys = ["secret.key", "clue.key", "detection.key"].map(|name| format!("alice/{name}"));
     let before = keys.clone().map(|name| scene.read(&name));
-    // The address was given away before there was an identity.
+    // The address was published before there was an identity.
     let early = [
         "send",
         "--server",
@@ -295,7 +295,7 @@ fn keys_of_the_quick_start_become_the_identity() {
     identity(&scene, &server, "alice", &[]);
     assert_eq!(keys.clone().map(|name| scene.read(&name)), before);
     assert_eq!(lines(&inbox(&scene, "alice")), ["to the first address"]);
-    // Files keep their names, behind their numbers.
+    // Files keep their names, after their numbers.
     scene.write("photo.jpg", b"\xff\xd8");
     let named = ["send", "--home", "carl", "--to", "alice.txt", "photo.jpg"];
     scene.run(&named).quietly();
@@ -318,7 +318,7 @@ fn keys_of_the_quick_start_become_the_identity() {
     let again = ["id", "new", "--home", "alice", "--server", &server.url];
     scene.run(&again).refused(1, &["omr id register"]);
 
-    // Keys of another set are left alone, and so are parts of a set.
+    // Keys of another set are left alone, and so are incomplete keys.
     let other = words("keygen --out bob --params insecure-tiny-hybrid-v4");
     scene.run(&other).quietly();
     let before = scene.read("bob/secret.key");
@@ -336,7 +336,7 @@ fn keys_of_the_quick_start_become_the_identity() {
 }
 
 #[test]
-fn what_a_server_does_not_serve_is_refused_where_it_is_typed() {
+fn options_that_a_server_does_not_serve_are_refused_at_once() {
     let scene = Scene::empty();
     let server = Server::start(&scene, "insecure-tiny-hybrid-v4");
     let new = ["id", "new", "--home", "ann", "--server", &server.url];
@@ -366,7 +366,7 @@ fn what_a_server_does_not_serve_is_refused_where_it_is_typed() {
 }
 
 #[test]
-fn a_token_is_shown_or_told_of() {
+fn a_token_is_sent_or_reported() {
     let scene = Scene::keys();
     let server = Server::start(&scene, PARAMS);
     identity(&scene, &server, "ann", &[]);
@@ -374,7 +374,7 @@ fn a_token_is_shown_or_told_of() {
     let to_own = ["send", "--home", "ann", "--to", "ann.txt", "-"];
     let to_other = ["send", "--home", "carl", "--to", "ann.txt", "-"];
     let token = ["--token", "wrong"];
-    // Shown wherever the letter goes if it was typed.
+    // A token on the command line is sent to every server.
     for args in [&to_own, &to_other] {
         scene
             .pipe(&[&args[..], &token].concat(), b"x")
@@ -387,7 +387,7 @@ fn a_token_is_shown_or_told_of() {
     let register = [&register[..], &["--server", &server.url]].concat();
     scene.run(&register).quietly();
 
-    // That of the environment goes to one's own server, or one that is named.
+    // A token of the environment is sent only to the identity's server, or to one that is named.
     let with = |args: &[&str]| {
         let mut command = scene.command(args);
         command.env("OMR_TOKEN", "wrong").stdin(Stdio::null());
@@ -421,7 +421,7 @@ fn a_long_letter_is_refused_before_it_is_posted() {
     let large = scene.run(&[&send[..], &["--large"]].concat());
     assert_eq!(large.code, 0, "{large:?}");
     assert!(large.stderr.contains("many fetches"), "{large:?}");
-    // A bare key says nothing of it.
+    // A bare key states no limit.
     let bare = [
         "send",
         "--server",
@@ -437,7 +437,7 @@ fn a_long_letter_is_refused_before_it_is_posted() {
     );
 }
 
-/// A server goes back to an older backup: what comes after it reaches those who had read further, once.
+/// A server goes back to an older backup: later letters reach recipients who had read further, once.
 #[test]
 fn a_server_that_went_back_loses_no_letter() {
     let scene = Scene::keys();
@@ -481,11 +481,11 @@ fn a_server_that_went_back_loses_no_letter() {
         "kept 0", "kept 1", "lost 2", "lost 3", "lost 4", "new 2", "new 3", "new 4", "new 5",
     ];
     assert_eq!(found, expected);
-    // It is reported once, and nothing comes again.
+    // It is reported once, and no letter comes again.
     let again = scene.run(&["inbox", "--home", "ann", "--json"]);
     assert_eq!(lines(&again.json()).len(), expected.len());
 
-    // Somebody else's view of the board is compared with this one.
+    // The state of another inbox is compared with this one.
     let compare = |line: &str| {
         let args = ["inbox", "history", "--home", "ann", "--compare", line];
         scene.run(&args)

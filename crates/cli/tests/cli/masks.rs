@@ -1,4 +1,4 @@
-//! Whose masks a detection key has.
+//! The masks of detection keys.
 
 use crate::common::mail::{Server, identity};
 use crate::common::{PARAMS, Scene};
@@ -9,7 +9,7 @@ use std::time::SystemTime;
 /// A set other than that of the boards.
 const HYBRID: &str = "insecure-tiny-hybrid-v4";
 
-/// Whether the masks of a detection key are those of a board's recipients now.
+/// Returns whether the masks of a detection key are those of a board's recipients now.
 fn shares(scene: &Scene, key: &str, board: &str, since: SystemTime) -> bool {
     let set = ParamSet::named(PARAMS).unwrap();
     let file = scene.read(key);

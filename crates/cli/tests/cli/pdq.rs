@@ -1,11 +1,11 @@
-//! Private database queries by the command, here and step by step.
+//! Private database queries by the command, in one process and step by step.
 
 use crate::common::{Done, Scene, words};
 use crate::keys::at_a_terminal;
 
 const PARAMS: &str = "insecure-tiny-pdq-v1";
 
-/// 1,500 people, two blocks of the tiny set.
+/// Returns a CSV file of 1,500 people, which fill two blocks of the tiny set.
 fn people() -> String {
     let mut csv = String::from("id,name,age,state,joined\n");
     for i in 0..1500u32 {
@@ -20,7 +20,7 @@ fn people() -> String {
     csv
 }
 
-/// A folder with a table, its schema and alice's keys.
+/// Returns a folder with a table, its schema and alice's keys.
 fn scene() -> Scene {
     let scene = Scene::empty();
     scene.write("people.csv", people().as_bytes());
@@ -55,14 +55,14 @@ fn decode(scene: &Scene, key: &str, schema: &str, more: &[&str]) -> Done {
     scene.run(&[&args[..], &files, more].concat())
 }
 
-/// Quiet queries of the local table.
+/// Runs a quiet query of the local table.
 fn query(scene: &Scene, sql: &str, more: &[&str]) -> Done {
     let args = ["-q", "pdq", "query", sql, "--table", "people.table"];
     scene.run(&[&args[..], &["--key", "alice"], more].concat())
 }
 
 #[test]
-fn import_tells_columns_and_domains() {
+fn import_prints_columns_and_domains() {
     let scene = Scene::empty();
     scene.write("people.csv", people().as_bytes());
     let args = ["pdq", "import", "people.csv", "--out", "t", "--json"];
@@ -136,7 +136,7 @@ fn a_secret_under_a_passphrase_asks_for_it() {
 }
 
 #[test]
-fn a_plan_tells_what_the_server_sees_and_what_it_costs() {
+fn a_plan_shows_the_server_s_view_and_the_costs() {
     let scene = scene();
     let sql = "SELECT name FROM people WHERE state IN ('NY','CA') AND age BETWEEN 3 AND 17 LIMIT 7";
     let args = [
@@ -225,7 +225,7 @@ fn a_query_in_one_go_in_every_form() {
 #[test]
 fn too_many_rows_and_wrong_queries() {
     let scene = scene();
-    // Ages are i * 7 mod 100: each comes 15 times.
+    // Ages are i * 7 mod 100, so each occurs 15 times.
     let sql = "SELECT id FROM people WHERE age = 21";
     let refused = query(&scene, sql, &["--bound", "4"]);
     refused.refused(3, &["15 rows match", "holds 4", "--bound 15"]);
@@ -250,7 +250,7 @@ fn too_many_rows_and_wrong_queries() {
     }
 }
 
-/// A file of another kind than the one asked for: the error names what makes the right one.
+/// For a file of another kind, the error names the command that makes the right one.
 #[test]
 fn files_of_another_kind() {
     let scene = scene();
@@ -270,7 +270,7 @@ fn files_of_another_kind() {
     scene
         .run(&[&asked[..], &key].concat())
         .refused(1, &["alice/pdq-secret.key: expected the folder", "keygen"]);
-    // Both ways to ask are named where none is given.
+    // Without a table or a server, the error names both options.
     let nowhere = scene.run(&["pdq", "query", sql]);
     assert_eq!(nowhere.code, 2, "{nowhere:?}");
     assert!(
@@ -307,7 +307,7 @@ fn keys_tables_and_schemas_of_others() {
     encrypt(&scene, "SELECT id FROM people WHERE id = 1003").quietly();
     answer(&scene, "bob/pdq-evaluation.key", "people.table")
         .refused(1, &["expected a query under key"]);
-    // The same rows imported again have another salt.
+    // A second import of these rows has another salt.
     scene
         .run(&["pdq", "import", "people.csv", "--out", "other.table"])
         .quietly();
@@ -351,7 +351,7 @@ fn damaged_files() {
         for at in [0, whole.len() / 3, whole.len() - 3] {
             let mut flipped = whole.clone();
             flipped[at] ^= 0x40;
-            // A schema is text; some of it, such as a name, may be another.
+            // A schema is text; parts of it, such as a name, may be changed.
             cases.push(flipped);
         }
         for (i, case) in cases.iter().enumerate() {
@@ -393,7 +393,7 @@ fn a_table_that_its_server_cannot_read() {
         let (clear, encrypted) = (ask(sql, "people.table", "alice"), ask(sql, "e", "alice"));
         assert_eq!(clear.quietly(), encrypted.quietly(), "{sql}");
     }
-    // No masks for this pattern; another's keys; a schema for the other kind of table.
+    // A table without masks for this pattern; another client's keys; a schema for the other kind of table.
     let middle = "SELECT id FROM people WHERE name LIKE '%son%'";
     ask(middle, "e", "alice").refused(1, &["column name", "pattern"]);
     keygen(&scene, "bob");
@@ -465,7 +465,7 @@ fn dates_in_another_form_and_comparisons_with_null_are_warned_of() {
         .refused(1, &["column `id` is selected twice"]);
 }
 
-/// A server that prints where it listens; stopped when dropped.
+/// A server that has printed its address; stopped when dropped.
 struct Server(std::process::Child, String);
 
 impl Server {
@@ -562,7 +562,7 @@ fn tables_come_from_pipes() {
 }
 
 #[test]
-fn what_is_read_is_not_replaced() {
+fn an_input_file_is_not_replaced() {
     let scene = scene();
     std::os::unix::fs::symlink("people.csv", scene.path("link.csv")).unwrap();
     for command in [
@@ -668,7 +668,7 @@ fn rows_do_not_steer_a_terminal() {
     let sql = "SELECT remark FROM t WHERE id = 7";
     let args = ["-q", "pdq", "query", sql, "--table", "t.table"];
     let args = [&args[..], &["--key", "alice", "--format", "csv"]].concat();
-    // A program gets the text as it is.
+    // A program receives the text unchanged.
     assert_eq!(
         scene.run(&args).quietly(),
         format!("row,remark\n0,{remark}\n")

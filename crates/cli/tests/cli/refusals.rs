@@ -4,7 +4,7 @@ use crate::common::{PARAMS, Scene, bytes, words};
 use std::fs;
 
 #[test]
-fn overflow_has_its_own_code_and_tells_the_true_count() {
+fn overflow_has_its_own_code_and_prints_the_true_count() {
     let scene = Scene::new("none", 64);
     scene.write("f", &bytes(1, 10));
     scene.post("alice", &["f"; 11]).quietly();
@@ -26,7 +26,7 @@ fn another_recipients_digest() {
     scene
         .run(&args)
         .refused(1, &["the digest was made for another recipient"]);
-    // And nothing pertinent is no failure.
+    // A digest without pertinent messages is no failure.
     assert_eq!(scene.decode(&["--strict"]).quietly(), "");
 }
 
@@ -175,9 +175,9 @@ fn nothing_is_overwritten_unasked() {
     );
 }
 
-/// The sender knows the address but seals to another key: to alice it is noise.
+/// The sender knows the address but seals to another key, so that alice cannot open the payload.
 #[test]
-fn what_does_not_open_is_left_out_with_a_warning() {
+fn payloads_that_do_not_open_are_left_out_with_a_warning() {
     let scene = Scene::plain("hpke-x25519", 100);
     scene
         .run(&words(
@@ -212,7 +212,7 @@ fn what_does_not_open_is_left_out_with_a_warning() {
     assert_eq!(scene.decode(&["--force", "--strict"]).code, 1);
 }
 
-/// Alice's clues with bob's sealing keys.
+/// Returns an address with alice's clues and bob's sealing keys.
 fn hybrid(scene: &Scene) -> Vec<u8> {
     let params = omr_protocol::sophomr::Params::named(PARAMS).unwrap();
     let key = |path| omr_protocol::ClueKey::from_bytes(&params.clue, &scene.read(path)).unwrap();

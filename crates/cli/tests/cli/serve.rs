@@ -1,4 +1,4 @@
-//! A server started by hand: whose its files are, whom it serves, and what commands say where there is none.
+//! A server started by hand: the owner of its files, its clients, and the messages of commands without a server.
 
 use crate::common::{PARAMS, Scene, words};
 use std::io::{BufRead, BufReader, Read};
@@ -19,7 +19,7 @@ impl Drop for Server {
     }
 }
 
-/// Starts a server; gives its URL.
+/// Starts a server. Returns its URL.
 fn serve(scene: &Scene, more: &[&str]) -> (Server, String) {
     let args = [
         "serve",
@@ -69,7 +69,7 @@ fn mode(path: &std::path::Path) -> u32 {
 }
 
 #[test]
-fn without_a_word_nobody_is_served_and_the_server_says_so() {
+fn without_tokens_nobody_is_served_and_the_server_reports_it() {
     let scene = Scene::empty();
     let (mut server, url) = serve(&scene, &[]);
     let args = ["id", "new", "--home", "alice", "--server", &url];
@@ -92,7 +92,7 @@ fn without_a_word_nobody_is_served_and_the_server_says_so() {
 }
 
 #[test]
-fn a_server_that_is_not_there_or_speaks_otherwise_is_told_within_seconds() {
+fn a_server_that_is_absent_or_has_another_protocol_is_reported_within_seconds() {
     let scene = Scene::empty();
     let (_server, url) = serve(&scene, &["--anonymous"]);
     let nobody = TcpListener::bind("127.0.0.1:0")
@@ -108,7 +108,7 @@ fn a_server_that_is_not_there_or_speaks_otherwise_is_told_within_seconds() {
         let done = scene.run(&["id", "new", "--home", home, "--server", &url]);
         assert_eq!(done.code, 1, "{done:?}");
         assert!(done.stderr.contains(expected), "{done:?}");
-        // Two seconds for the server, the rest for keys on a busy machine.
+        // The limit is two seconds for the server, and the rest for keys on a busy machine.
         assert!(
             start.elapsed() < Duration::from_secs(20),
             "{:?}",
@@ -117,7 +117,7 @@ fn a_server_that_is_not_there_or_speaks_otherwise_is_told_within_seconds() {
     }
 }
 
-/// The commands of the manual that make a certificate.
+/// Returns the commands of the manual that make a certificate.
 fn recipe() -> String {
     const MANUAL: &str = include_str!("../../../../docs/operating.md");
     let start = MANUAL.find("\nopenssl req").expect("the recipe");
@@ -132,7 +132,7 @@ fn shell(scene: &Scene, line: &str) {
     assert!(done.status.success(), "{done:?}");
 }
 
-/// A server with the certificate `tls.crt` of the scene, under a name that clients check.
+/// Starts a server with the certificate `tls.crt` of the scene, with a name that clients check.
 fn secured(scene: &Scene) -> (Server, String) {
     let config = "[tls]\ncertificate = \"tls.crt\"\nkey = \"tls.key\"\n";
     scene.write("omr.toml", config.as_bytes());
@@ -145,7 +145,7 @@ fn the_manuals_certificate_is_taken() {
     let scene = Scene::empty();
     shell(&scene, &recipe());
     let (_server, url) = secured(&scene);
-    // Its own machine alone is called without TLS.
+    // Only a server on this machine is called without TLS.
     let plain = url.replace("https://localhost", "http://127.0.0.1");
     scene
         .run(&["health", &plain])
@@ -206,7 +206,7 @@ fn who_waits_for_a_server_hears_why() {
     drop(nobody);
     let args = ["id", "new", "--home", "a", "--server", &url];
     let told = format!("omr: warning: no success with {url} so far (");
-    // In good time the error itself says it.
+    // With enough time the error itself states it.
     let done = scene.run(&args);
     assert!(!done.stderr.contains(&told), "{done:?}");
     let start = Instant::now();
@@ -219,7 +219,7 @@ fn who_waits_for_a_server_hears_why() {
     assert_eq!(done.status.code(), Some(2), "{done:?}");
 }
 
-/// Wrong places, as a newcomer names them: each error says what was expected there and what is.
+/// Wrong arguments of a newcomer: each error states what was expected and what was found.
 #[test]
 fn places_of_something_else_are_named() {
     let scene = Scene::empty();
@@ -273,14 +273,14 @@ fn places_of_something_else_are_named() {
 }
 
 #[test]
-fn an_address_without_a_port_is_told_how() {
+fn an_address_without_a_port_is_refused_with_advice() {
     let scene = Scene::empty();
     let done = scene.run(&["serve", "--listen", "127.0.0.1", "--data", "data"]);
     assert_eq!(done.code, 2, "{done:?}");
     assert!(done.stderr.contains("such as 127.0.0.1:7600"), "{done:?}");
 }
 
-/// What a backup restores is the service: its data and its clients; each command says in one line what it did.
+/// A backup restores the whole service: its data and its clients; each command prints one line about its work.
 #[test]
 fn a_backup_restores_the_service() {
     let scene = Scene::empty();
@@ -308,7 +308,7 @@ fn a_backup_restores_the_service() {
         );
     };
     for _ in 0..3 {
-        // A start is a change, so each is a backup of its own.
+        // A start is a change, so each backup is a new one.
         drop(serve(&scene, &["--anonymous"]));
         let to = ["--data", "data", "--to", "backup", "--keep", "2"];
         said(data("backup", &to), "0 faults");
@@ -331,7 +331,7 @@ fn a_backup_restores_the_service() {
     let figures = data("repair", &["--data", "again", "--json"]).json();
     assert_eq!(figures["faults"], serde_json::json!([]));
 
-    // Damage is named with what helps, and the mark of the objects is written anew.
+    // Damage is reported with advice, and the mark of the objects is written again.
     let mark = scene.read("again/objects/board");
     scene.write("again/objects/board", &mark[1..]);
     let done = data("verify", &["--data", "again"]);
@@ -360,13 +360,13 @@ fn a_backup_restores_the_service() {
     assert!(done.stderr.contains(expected), "{done:?}");
 }
 
-/// Succeeded, with a last line of this text.
+/// Checks that a command succeeded with a last line of this text.
 fn said_last(done: crate::common::Done, text: &str) {
     let last = done.stderr.lines().last().unwrap_or_default();
     assert!(done.code == 0 && last.contains(text), "{done:?}");
 }
 
-/// `serve` under a limit of `ulimit` in KiB, `-v` or `-d`.
+/// Returns `serve` under a limit of `ulimit` in KiB, `-v` or `-d`.
 fn limited(scene: &Scene, limit: &str, set: &str) -> Command {
     let mut command = Command::new("sh");
     command.current_dir(scene.dir());
@@ -378,7 +378,7 @@ fn limited(scene: &Scene, limit: &str, set: &str) -> Command {
     command
 }
 
-/// Each limit is one under which the process once ended within an allocation.
+/// Under each of these limits the process once ended within an allocation.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_server_without_memory_does_not_start_and_prints_the_figures() {
@@ -395,7 +395,7 @@ fn a_server_without_memory_does_not_start_and_prints_the_figures() {
         assert_eq!(done.status.code(), Some(1), "{limit}: {told}");
         let start = format!("omr: memory: a server of set {set} takes at least ");
         let lines: Vec<&str> = told.lines().collect();
-        // Sets for tests are warned of.
+        // A warning about the set for tests comes before.
         let last = lines.last().unwrap();
         assert!(last.starts_with(&start) && last.contains(" MB"), "{told}");
         assert!(!told.contains("backtrace"), "{told}");

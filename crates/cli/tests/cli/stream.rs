@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const PARAMS: &str = "insecure-tiny-hybrid-v4";
 const KEYS: [&str; 4] = ["clue.key", "detection.key", "instant.key", "secret.key"];
 
-/// Alice with keys for both engines, and an empty board of their set.
+/// Returns a folder with alice's keys for both engines, and an empty board of their set.
 fn scene() -> Scene {
     let scene = Scene::keys();
     let keygen = ["keygen", "--out", "alice", "--force", "--params", PARAMS];
@@ -52,7 +52,7 @@ fn cut(scene: &Scene, more: &[&str]) -> crate::common::Done {
     scene.run(&[&args[..], &files, more].concat())
 }
 
-/// What `digest` holds, in the order of the board.
+/// Returns the letters in `digest`, in the order of the board.
 fn letters(scene: &Scene) -> Vec<String> {
     let _ = std::fs::remove_dir_all(scene.path("out"));
     let paths = scene.decode(&["--strict"]).quietly();
@@ -82,7 +82,7 @@ fn a_session_goes_on_where_it_stopped() {
     post(&scene, 3..5);
     let here = ["--engine", "cpu"];
     assert_eq!(stream(&scene, &here).quietly(), "3..5\n");
-    // The answer was lost: the same again.
+    // The answer was lost: the digest is written again.
     cut(&scene, &["--number", "0"]).quietly();
     assert!(scene.read("digest") == first);
     assert_eq!(letters(&scene), names(0..3));
@@ -104,7 +104,7 @@ fn a_session_names_lost_messages_and_goes_on() {
     assert_eq!(report["next"], 4);
     cut(&scene, &[]).quietly();
     assert_eq!(letters(&scene), ["letter0", "letter2", "letter3"]);
-    // They were named once.
+    // They were reported once.
     let report = stream(&scene, &["--json"]).json();
     assert_eq!(report["lost"], serde_json::json!([]));
 }
@@ -116,7 +116,7 @@ fn a_full_session_waits_to_be_cut() {
     let full = "full: omr stream cut makes room";
     let told = stream(&scene, &["--room", "2"]).quietly();
     assert_eq!(told, format!("0..2, {full}\n"));
-    // The file knows the room.
+    // The file contains the room.
     assert_eq!(stream(&scene, &[]).quietly(), told);
     stream(&scene, &["--room", "3"]).refused(1, &["room for 2 messages"]);
     cut(&scene, &[]).quietly();
@@ -140,7 +140,7 @@ impl Follower {
         Self(command.stderr(Stdio::piped()).spawn().unwrap())
     }
 
-    /// Waits until it ends by itself; its exit code and what it printed to standard error.
+    /// Waits until the process ends. Returns its exit code and its standard error.
     fn ended(&mut self) -> (Option<i32>, String) {
         let began = Instant::now();
         let status = loop {
@@ -163,7 +163,7 @@ impl Follower {
 
 impl Drop for Follower {
     fn drop(&mut self) {
-        // As hard as a crash.
+        // The signal kills like a crash.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -198,7 +198,7 @@ fn messages_are_neither_lost_nor_doubled_by_crashes_and_cuts() {
 
 const BOARD: &str = "board/board.redb";
 
-/// The first digits of a board's running hash.
+/// Returns the first digits of a board's running hash.
 fn log_hash(scene: &Scene) -> String {
     let stat = scene.run(&["board", "stat", "board", "--json"]).json();
     let hash = stat["log_hash"].as_str().unwrap();
@@ -237,7 +237,7 @@ fn a_board_put_back_from_an_older_copy_is_noticed() {
     let found = found.replace("one of 5", "one of 7");
     refused(&found, &["--json"]);
 
-    // As the error says: what was seen is cut off, and a new state has what is there now.
+    // As the error advises, the seen messages are decoded, and a new session has the present ones.
     cut(&scene, &[]).quietly();
     assert_eq!(letters(&scene), names(0..5));
     let again = |args: &[&str]| -> Vec<String> {
@@ -252,7 +252,7 @@ fn a_board_put_back_from_an_older_copy_is_noticed() {
     scene.run(&[&new[..], &files].concat()).quietly();
     assert_eq!(letters(&scene), [names(0..2), names(6..11)].concat());
 
-    // A copy that has all that was seen is as good as the board itself.
+    // A copy with all messages that were seen is accepted like the board itself.
     copy("newer", BOARD);
     assert_eq!(stream(&scene, &[]).quietly(), "5..6\n");
 }
@@ -283,7 +283,7 @@ fn a_board_put_back_while_it_is_followed_is_noticed() {
     assert_eq!(letters(&scene), names(0..5));
 }
 
-/// A cut that is asked for before the session has begun waits for it.
+/// A cut that is requested before the session has started waits for it.
 #[test]
 fn a_cut_may_come_before_its_run() {
     let scene = scene();
@@ -311,7 +311,7 @@ fn one_request_for_both_engines() {
     for (more, scheme) in [
         (&instant[..], "instantomr"),
         (&bulk, "sophomr"),
-        // Four messages: InstantOMR alone costs less.
+        // For four messages InstantOMR alone costs less.
         (&[&bulk[..], &instant].concat(), "instantomr"),
         (
             &[&bulk[..], &instant, &["--scheme", "sophomr"]].concat(),
@@ -322,12 +322,12 @@ fn one_request_for_both_engines() {
         assert_eq!(letters(&scene), names(0..4));
     }
     let both = [&bulk[..], &instant].concat();
-    // The key of the engine that has no part is not read.
+    // The key of an engine that is not needed is not read.
     let good = scene.read("alice/detection.key");
     scene.write("alice/detection.key", &good[..good.len() / 2]);
     let told = digest(&both);
     assert_eq!(told["scheme"], "instantomr");
-    // Reading the other is part of what it took.
+    // Reading the other key is part of the time.
     let keys_s = told["stages"]["keys"].as_f64().unwrap();
     assert!(keys_s > 0.0 && told["digest_s"].as_f64().unwrap() >= keys_s);
     let args = ["digest", "--board", "board", "--bound", "9", "--out", "d"];
@@ -340,7 +340,7 @@ fn one_request_for_both_engines() {
     let _ = std::fs::remove_dir_all(scene.path("out"));
     scene.decode(&[]).quietly();
     assert_eq!(scene.read("out/indices.txt"), b"0\n1\n2\n3\n");
-    // A machine on which batches are cheap.
+    // The costs of a machine on which batches are cheap.
     scene.write("costs", br#"{"batch_s": 0.001, "message_s": 1.0}"#);
     let both = [&bulk[..], &instant, &["--costs", "costs"]].concat();
     assert_eq!(digest(&both)["scheme"], "sophomr");

@@ -1,5 +1,5 @@
-//! Every command that calls a server shows it the token of the call: that of `--token` or `--token-file`, else that of
-//! `OMR_TOKEN`, else the one that the identity keeps.
+//! Every command that calls a server sends the token of the call: that of `--token` or `--token-file`, else that of
+//! `OMR_TOKEN`, else the stored one of the identity.
 
 use crate::common::mail::{Server, identity, token};
 use crate::common::{Done, PARAMS, Scene, listed, words};
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
-/// Commands that call a server as somebody, and whether they know an identity that keeps a token. RECORDER stands for
+/// Commands that call a server with a token, and whether they use an identity with a stored one. RECORDER stands for
 /// the server's URL, OLD for a retired identity.
 const CALLING: [(&str, bool); 17] = [
     ("id new --home new --server RECORDER", false),
@@ -33,7 +33,7 @@ const CALLING: [(&str, bool); 17] = [
     ("pdq query --url RECORDER SQL", false),
 ];
 
-/// A server that refuses everything and notes the tokens that it is shown.
+/// A server that refuses all calls and records their tokens.
 struct Recorder {
     url: String,
     seen: Arc<Mutex<BTreeSet<Option<String>>>>,
@@ -60,7 +60,7 @@ impl Recorder {
         }
     }
 
-    /// What was shown since the last call.
+    /// Returns the tokens received since the last call.
     fn shown(&self) -> BTreeSet<Option<String>> {
         std::mem::take(&mut *self.seen.lock().unwrap())
     }
@@ -82,20 +82,14 @@ async fn refuse(stream: tokio::net::TcpStream, seen: Arc<Mutex<BTreeSet<Option<S
     }
 }
 
-/// Makes the identity in a home a client of the recorder, with a token that it keeps.
+/// Makes the identity in a home a client of the recorder, with a stored token.
 fn turn(scene: &Scene, home: &str, recorder: &Recorder) {
     let server = json!({"url": recorder.url, "ca_certificate": null, "token": "kept"});
     scene.write(&format!("{home}/server"), server.to_string().as_bytes());
 }
 
 /// Runs a command of the list, with more arguments and a token in the environment.
-fn run(
-    scene: &Scene,
-    line: &str,
-    (recorder, old): (&Recorder, &str),
-    more: &[&str],
-    of: Option<&str>,
-) {
+fn run(scene: &Scene, line: &str, recorder: &Recorder, old: &str, more: &[&str], of: Option<&str>) {
     let part = |part| match part {
         "RECORDER" => &recorder.url,
         "OLD" => old,
@@ -111,7 +105,7 @@ fn run(
     assert_ne!(done.status.code(), Some(2), "{line}: {done:?}");
 }
 
-/// An identity with four retired ones, all of whose servers are the recorder.
+/// Makes an identity with four retired ones, all with the recorder as their server.
 fn ann(scene: &Scene, recorder: &Recorder) -> Vec<String> {
     let server = Server::start(scene, PARAMS);
     identity(scene, &server, "ann", &[]);
@@ -128,7 +122,7 @@ fn ann(scene: &Scene, recorder: &Recorder) -> Vec<String> {
     for old in &retired {
         turn(scene, &format!("ann/retired/{old}"), recorder);
     }
-    // It names the recorder now.
+    // The address now names the recorder.
     let address = ["address", "--home", "ann", "--out", "ann.txt", "--force"];
     scene.run(&address).quietly();
     retired
@@ -152,15 +146,15 @@ fn every_command_that_calls_a_server_shows_it_the_token_of_the_call() {
             if expected == "kept" && !keeps {
                 continue;
             }
-            run(&scene, line, (&recorder, old), more, variable);
+            run(&scene, line, &recorder, old, more, variable);
             assert_eq!(recorder.shown(), bearer(expected), "{line}");
-            // What `id register` was given is kept from then on.
+            // The token given to `id register` is stored from then on.
             turn(&scene, "ann", &recorder);
         }
     }
 }
 
-/// The list above has every command that takes a token, and no other takes one.
+/// The list above has every command that accepts a token, and no other command accepts one.
 #[test]
 fn the_commands_that_take_a_token_are_those_that_call() {
     let scene = Scene::empty();
@@ -280,9 +274,9 @@ fn an_empty_token_is_no_token_and_a_wrong_one_revokes_nothing_in_silence() {
         "{done:?}"
     );
     scene.run(&revoke).quietly();
-    // Where nothing was registered any more, nothing is amiss.
+    // If nothing was registered, revoking succeeds.
     scene.run(&revoke).quietly();
-    // Nobody asks for an address as somebody: no token is taken there.
+    // Addresses are requested without a token: these commands accept none.
     let add = ["contact", "add", "bob", "bob.txt", "--token", "t"];
     assert_eq!(scene.run(&add).code, 2);
 }

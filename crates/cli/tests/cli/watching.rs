@@ -1,4 +1,4 @@
-//! Several commands at one inbox: one fetches, others look.
+//! Several commands at one inbox: one fetches, others list it.
 
 use crate::common::mail::{Server, identity, inbox, lines, send};
 use crate::common::{PARAMS, Scene};
@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-/// A watch that goes on until it is killed.
+/// Starts a watch that runs until it is killed.
 fn watch(scene: &Scene, home: &str) -> Child {
     let mut watch = scene.command(&["watch", "--home", home, "--every", "200ms", "--json"]);
     watch.stdout(Stdio::piped()).stderr(Stdio::null());
@@ -36,7 +36,7 @@ fn an_inbox_is_read_while_a_watch_runs() {
     ] {
         scene.run(&[command, &json].concat()).json();
     }
-    // A copy is whole, and the watch goes on.
+    // A copy is whole, and the watch continues.
     let export = [
         "id", "export", "--home", "ann", "--out", "ann.omr", "--plain",
     ];
@@ -49,7 +49,7 @@ fn an_inbox_is_read_while_a_watch_runs() {
     let all = ["inbox", "--home", "laptop", "--all", "--offline", "--json"];
     assert_eq!(lines(&scene.run(&all).json()), ["first", "second"]);
 
-    // What fetches, or replaces what is fetched, waits its turn.
+    // Commands that fetch, or replace what is fetched, are refused meanwhile.
     for command in [
         &["watch", "--home", "ann"][..],
         &["inbox", "--home", "ann"],
@@ -59,7 +59,7 @@ fn an_inbox_is_read_while_a_watch_runs() {
     ] {
         scene.run(command).refused(
             1,
-            &["another omr fetches into this inbox", "omr inbox read"],
+            &["another program fetches into this inbox", "omr inbox read"],
         );
     }
     watching.kill().unwrap();
@@ -67,7 +67,7 @@ fn an_inbox_is_read_while_a_watch_runs() {
     assert_eq!(lines(&inbox(&scene, "ann")), ["second"]);
 }
 
-/// Whenever a watch is killed, and whoever looks meanwhile: every letter is there once.
+/// Whenever a watch is killed, and whatever else lists the inbox: every letter is there once.
 #[test]
 fn killed_watches_lose_and_double_nothing() {
     let scene = Scene::keys();

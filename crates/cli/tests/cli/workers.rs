@@ -44,7 +44,7 @@ fn a_worker_makes_the_digests_of_a_server_that_makes_none() {
     identity(&scene, &server, "ann", &["--bound", "10"]);
     send(&scene, "carl", "ann", b"hello Ann");
     assert_eq!(lines(&inbox(&scene, "ann")), ["hello Ann"]);
-    // One that ends in order says nothing, and another takes its place.
+    // A worker that is stopped prints nothing, and another replaces it.
     let stopped = Command::new("kill").arg(first.id().to_string()).status();
     assert!(stopped.unwrap().success());
     assert!(first.wait().unwrap().success());
@@ -59,7 +59,7 @@ fn a_worker_makes_the_digests_of_a_server_that_makes_none() {
     second.wait().unwrap();
 }
 
-/// The text of the server's metrics.
+/// Returns the text of the server's metrics.
 fn metrics(host: &str) -> String {
     let mut stream = TcpStream::connect(host).unwrap();
     write!(stream, "GET /metrics HTTP/1.0\r\nHost: {host}\r\n\r\n").unwrap();
@@ -81,7 +81,7 @@ fn jobs_of_a_stopped_server_are_listed_and_dropped() {
     let server = Server::with(&scene, &[&config[..], &listen].concat());
     identity(&scene, &server, "ann", &["--bound", "10"]);
     send(&scene, "carl", "ann", b"hello Ann");
-    // Nobody makes her digest: she waits until the server is gone.
+    // No worker makes the digest: the command waits until the server is gone.
     let mut command = scene.command(&["inbox", "--home", "ann", "--timeout", "1"]);
     let mut waits = command.stderr(Stdio::null()).spawn().unwrap();
     while !metrics(&at).contains("omr_jobs{state=\"queued\"} 1") {
@@ -124,7 +124,7 @@ fn jobs_of_a_stopped_server_are_listed_and_dropped() {
 }
 
 #[test]
-fn a_worker_tells_soon_that_its_server_does_not_answer() {
+fn a_worker_soon_reports_that_its_server_does_not_answer() {
     let scene = Scene::keys();
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", free.local_addr().unwrap());
@@ -134,7 +134,7 @@ fn a_worker_tells_soon_that_its_server_does_not_answer() {
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut process = command.spawn().unwrap();
     let lines = BufReader::new(process.stderr.take().unwrap()).lines();
-    // It goes on trying, so the first line comes before its end.
+    // It continues to try, so the first line comes before its end.
     let told = lines
         .map(Result::unwrap)
         .find(|line| line.contains("no answer"));

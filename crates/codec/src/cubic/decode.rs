@@ -12,11 +12,12 @@ use crate::support::{Search, Support};
 use omr_errors::Mismatch;
 
 impl CubicCode {
-    /// Finds the pertinent messages among messages 0 to `messages`, whose index weights add up to `sums`. The exact
-    /// [`CubicCounters`](crate::CubicCounters) contain their number `total`. Labels are their indices.
+    /// Finds the pertinent messages among messages 0 to `messages`. Their number by the exact
+    /// [`CubicCounters`](crate::CubicCounters) is `total`, and their index weights add up to `sums`. Labels are their
+    /// indices.
     ///
     /// The power sums determine up to `k` nodes by Newton's identities. Random sums have `w` roots with probability
-    /// about `1 / w!`, and each further sum, `k - w` in all, then lets wrong ones through with probability about
+    /// about `1 / w!`, and each of the remaining `k - w` sums then lets wrong ones through with probability about
     /// `97^-3`. With `w = k` only the splitting into roots reveals an error. More messages than the bound are an
     /// overflow by `total`, and sums that contradict themselves are damaged.
     ///

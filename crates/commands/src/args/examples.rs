@@ -1,9 +1,9 @@
-//! What stands under the help of each command.
+//! The text under the help of each command.
 //!
-//! A paragraph is one line, which the help wraps at the terminal's width; examples fit 78 columns, so that they can be
-//! copied from any terminal.
+//! A paragraph is one line, which the help wraps at the terminal's width; examples fit in 78 columns, so that they can
+//! be copied from any terminal.
 
-/// Under the help of `omr`.
+/// Returns the text under the help of `omr`.
 pub(super) fn omr() -> String {
     [FIRST, MORE, LAST].concat()
 }
@@ -11,7 +11,7 @@ pub(super) fn omr() -> String {
 const FIRST: &str = "\
 Examples:
   omr demo --params insecure-tiny-hybrid-v4 --messages 2048 # a second
-  omr keygen --out alice                # alice/clue.key: her address
+  omr keygen --out alice                # alice/clue.key: the address
   omr board init board                  # an empty board
   omr post --board board --to alice/clue.key letter.txt
   omr digest --board board --detection-key alice/detection.key \\
@@ -20,12 +20,12 @@ Examples:
   omr demo                              # all of it, on 65,536 transactions
 ";
 
-/// What this build has besides.
+/// The further examples of this build.
 #[cfg(feature = "full")]
 const MORE: &str = "
 The same as mail, with a server:
   omr id new --server http://127.0.0.1:7600 --home ann
-  omr address --home ann --out ann.addr # what she gives to everybody
+  omr address --home ann --out ann.addr # for everybody who writes
   omr send --to ann.addr letter.txt
   omr inbox --home ann
 ";
@@ -37,10 +37,10 @@ This build has no mail, no servers and no private queries: `cargo build --releas
 const LAST: &str = "
 Exit codes, of every command:
   0  success
-  1  failure; the last line on standard error tells why
+  1  failure; the last line on standard error has the reason
   2  wrong use
-  3  overflow: a digest or answer holds more than its bound, and the rest
-     does not come by itself; the error tells how many
+  3  overflow: more messages or rows than the bound, and the rest does not
+     come by itself; the error has their number
 
 Results go to standard output, warnings and errors to standard error as lines that start with `omr: `, \
 those of wrong use with `error: `. --json and --home follow the command that they are for. Bars and \

@@ -1,6 +1,6 @@
-//! Headings of options, where a command has many.
+//! Headings of options, for commands with many of them.
 
-/// How the work is done.
+/// The heading of options about the work.
 pub(crate) const WORK: &str = "Work";
-/// Where results go, and their form.
+/// The heading of options about results and their form.
 pub(crate) const OUTPUT: &str = "Output";

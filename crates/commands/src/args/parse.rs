@@ -1,4 +1,4 @@
-//! From the command line to arguments.
+//! Parses the command line.
 
 use super::{Cli, command};
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
@@ -7,9 +7,9 @@ use omr_console::Code;
 use omr_console::{Ui, progress};
 use std::process::ExitCode;
 
-/// Reads the command line.
+/// Parses the command line of this process.
 ///
-/// Errors: what to exit with, after help or what was wrong has been printed.
+/// Errors: the exit code, after help or an error was printed.
 pub(crate) fn parse() -> Result<Cli, ExitCode> {
     let matches = command().try_get_matches();
     let parsed = matches.and_then(|matches| {
@@ -19,9 +19,11 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
     parsed.map_err(|error| refuse(&error))
 }
 
-/// Errors: `--json` for a command that has no such option, nor has a command that it is part of.
+/// Refuses `--json` for a command without this option.
+///
+/// Errors: those of clap.
 fn check_json(matches: &ArgMatches) -> Result<(), Error> {
-    // Wherever it stands, clap sets it for all commands on the way.
+    // Clap sets the option for all commands of the path, wherever it is.
     if !is_set(matches) {
         return Ok(());
     }
@@ -48,10 +50,10 @@ fn is_set(matches: &ArgMatches) -> bool {
     matches!(matches.try_get_one::<bool>("json"), Ok(Some(true)))
 }
 
-/// Prints help where it was asked for, else what is wrong.
+/// Prints the help or the error.
 fn refuse(error: &Error) -> ExitCode {
     if !error.use_stderr() {
-        // A reader that went away is no error.
+        // A reader that closed the pipe is no error.
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
@@ -67,13 +69,13 @@ fn refuse(error: &Error) -> ExitCode {
     ExitCode::from(Code::Usage.exit())
 }
 
-/// Commands of the feature `full`.
+/// The commands of the feature `full`.
 const OF_FULL: [&str; 12] = [
     "id", "address", "contact", "send", "inbox", "watch", "serve", "token", "data", "health",
     "pdq", "worker",
 ];
 
-/// How to get the command that was asked for, where another build has it.
+/// Returns the way to get a command that another build has.
 fn left_out(error: &Error) -> Option<String> {
     let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
@@ -86,19 +88,19 @@ fn left_out(error: &Error) -> Option<String> {
     })
 }
 
-/// What is wrong, in one line.
+/// Returns the error in one line.
 fn summary(error: &Error) -> String {
     let text = error.render().to_string();
     let lines = text.lines().map(str::trim);
-    // The usage comes after an empty line.
-    let head: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
-    let head = head.join(" ");
-    let told = head.strip_prefix("error: ").unwrap_or(&head);
+    // The usage follows an empty line.
+    let words: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+    let head = words.join(" ");
+    let message = head.strip_prefix("error: ").unwrap_or(&head);
     match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             "expected a subcommand, found none: --help lists them".into()
         }
-        _ => told.to_owned(),
+        _ => message.to_owned(),
     }
 }
 
@@ -111,7 +113,7 @@ mod tests {
         left_out(&refused.expect_err("not a command"))
     }
 
-    /// As in a build without it, a name of the list is unknown below another command.
+    /// As in a build without it, a name in the list is unknown below another command.
     #[test]
     fn commands_of_other_builds_are_told_apart_from_errors() {
         let told = refused(&["omr", "board", "serve"]).expect("a command of the feature full");

@@ -3,32 +3,32 @@
 use std::ops::Range;
 use std::str::FromStr;
 
-/// A range of messages as people write it: `A..B`, `A..`, `..B` or `..`.
+/// A range of messages: `A..B`, `A..`, `..B` or `..`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     start: Option<u64>,
     end: Option<u64>,
 }
 
-/// Text that is no range.
+/// An invalid range.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum SpanError {
-    /// Not two numbers with two dots between them.
+    /// The text is not two numbers with two dots between them.
     #[error("expected two indices like 0..65536, found {0:?}")]
     Form(String),
-    /// No message in it.
+    /// The range has no message.
     #[error("expected a range with at least one message, found {start}..{end}")]
     Empty {
-        /// First message.
+        /// The first message.
         start: u64,
-        /// One past the last.
+        /// The index after the last message.
         end: u64,
     },
 }
 
 impl Span {
-    /// The messages it stands for where there are those of `all`.
+    /// Returns the messages of the range, where those of `all` exist.
     pub(crate) fn of(self, all: Range<u64>) -> Range<u64> {
         self.start.unwrap_or(all.start)..self.end.unwrap_or(all.end)
     }

@@ -1,4 +1,4 @@
-//! `omr board`: boards in a folder, created, examined and shortened.
+//! `omr board`: creates, examines and shortens boards in folders.
 
 use super::summary;
 use crate::error::{CliError, InputError};
@@ -34,7 +34,7 @@ pub(crate) enum BoardCommand {
     /// Create an empty board
     #[command(after_help = BOARD)]
     Init(BoardInit),
-    /// Size and configuration
+    /// Show size and configuration
     #[command(after_help = BOARD)]
     Stat {
         /// The board's folder
@@ -44,7 +44,7 @@ pub(crate) enum BoardCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Check every record and the database under them
+    /// Check every record, and the database of a server
     #[command(after_help = BOARD)]
     Verify {
         /// The board's folder
@@ -61,7 +61,7 @@ pub(crate) struct BoardExpire {
     /// The board's folder
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
-    /// Messages of a smaller index
+    /// Remove the messages before this index
     #[arg(
         long,
         value_name = "INDEX",
@@ -69,7 +69,7 @@ pub(crate) struct BoardExpire {
         conflicts_with = "keep"
     )]
     pub(crate) before: Option<u64>,
-    /// All but the last N messages
+    /// Remove all but the last N messages
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<u64>,
     /// Print one JSON object
@@ -82,7 +82,7 @@ pub(crate) struct BoardInit {
     /// The board's folder, created where absent
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
-    /// Bytes of every payload
+    /// Size of every payload in bytes
     #[arg(long, value_name = "B", default_value_t = 612, value_parser = payload_bytes())]
     pub(crate) payload_bytes: u32,
     /// Encryption of payloads: none, hpke-x25519 or x-wing
@@ -102,20 +102,20 @@ struct Report {
     params: String,
     sealing: String,
     clues: &'static str,
-    /// Those that have expired among them.
+    /// The number of messages, including expired ones.
     messages: u64,
-    /// The running hash of the log at that length: two boards that have it in common have the same messages.
+    /// The running hash of the log at that length: two boards with equal hashes have the same messages.
     log_hash: Option<String>,
     first_index: u64,
     clue_bytes: u32,
     payload_bytes: u32,
     message_bytes: u64,
-    /// Bytes of a file that one message holds, where it is the only one of the file.
+    /// The number of bytes of a file in one message, where the file has only one.
     single_file_bytes: u64,
-    /// The same where there are several.
+    /// The number of bytes of a file in one message, where the file has several.
     part_bytes: usize,
     bytes_on_disk: u64,
-    /// The file's length; parts of it that were never written take no disk.
+    /// The length of the file; parts of it that were never written take no disk space.
     file_bytes: u64,
 }
 
@@ -157,12 +157,13 @@ pub(super) fn create(
         .map_err(CliError::input(dir))
 }
 
-/// How long a board in use is waited for: posts and digests hold it for milliseconds, `omr board verify` for seconds.
+/// The highest time to wait for a board in use: posts and digests hold it for milliseconds, `omr board verify` for
+/// seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// When a person is told what is waited for.
-const TOLD_AFTER: Duration = Duration::from_secs(2);
+/// The time after which a note about the waiting is printed.
+const NOTED_AFTER: Duration = Duration::from_secs(2);
 
-/// Tries again while somebody else has the board open.
+/// Tries again while another process has the board open.
 ///
 /// Errors: `BoardBusy`; those of `open`.
 pub(super) fn patiently(
@@ -170,13 +171,13 @@ pub(super) fn patiently(
     open: impl Fn() -> Result<Board, StoreError>,
 ) -> Result<Board, InputError> {
     let start = Instant::now();
-    let mut told = false;
+    let mut noted = false;
     loop {
         match open() {
             Err(StoreError::Locked { .. }) if start.elapsed() < PATIENCE => {
-                if !told && start.elapsed() > TOLD_AFTER {
+                if !noted && start.elapsed() > NOTED_AFTER {
                     ui.note("waiting for another command that has the board open");
-                    told = true;
+                    noted = true;
                 }
                 std::thread::sleep(Duration::from_millis(3));
             }
@@ -189,7 +190,7 @@ pub(super) fn patiently(
     }
 }
 
-/// Opens a board for reading; where a writer crashed, recovers it first.
+/// Opens a board for reading. Recovers it first if a writer crashed.
 ///
 /// Errors: `Input`.
 pub(super) fn open(dir: &Path, ui: &Ui) -> Result<Board, CliError> {
@@ -278,7 +279,7 @@ impl Report {
         }
     }
 
-    /// What `ls` shows, where it is more.
+    /// Returns the size of the file, where it exceeds the space that it takes on the disk.
     fn holes(&self) -> String {
         if self.file_bytes > self.bytes_on_disk {
             format!(
@@ -300,14 +301,14 @@ fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
         bar.advance(done - seen);
         seen = done;
     };
-    let report = board.verify(&mut progress);
+    let verified = board.verify(&mut progress);
     drop(bar);
-    let report = report
+    let report = verified
         .map_err(InputError::from)
         .map_err(CliError::input(dir))?;
     let (config, on_board) = (board.config().clone(), board.first()..board.len());
     drop(board);
-    // Testing signatures takes long: others may post meanwhile.
+    // Testing signatures takes long: other processes can post meanwhile.
     let clues = super::clues::sweep(&config, on_board, |range, tag| {
         let Ok(board) = open(dir, ui) else {
             return Vec::new();
@@ -326,7 +327,7 @@ fn verify(dir: &Path, ui: &Ui) -> Result<(), CliError> {
         ui.line(&format!("omr: {}", chain(fault)));
     }
     clues
-        .told
+        .described
         .iter()
         .for_each(|line| ui.line(&format!("omr: {line}")));
     match &report.structure {
@@ -355,6 +356,8 @@ struct Gone {
     bytes_on_disk: u64,
 }
 
+/// Removes the oldest messages.
+///
 /// Errors: `Input`.
 fn expire(args: &BoardExpire, ui: &Ui) -> Result<(), CliError> {
     let gone = || -> Result<Gone, InputError> {

@@ -5,27 +5,27 @@ use omr_protocol::ParamSet;
 use omr_store::{BoardConfig, Clues, Message, Visit};
 use std::ops::{ControlFlow, Range};
 
-/// Messages looked at together.
+/// The number of messages that are read at once.
 const TOGETHER: u64 = 4096;
-/// Bad clues told one by one; the others are counted.
-const MOST_TOLD: usize = 16;
+/// The number of bad clues that are described; the others are counted.
+const MOST_DESCRIBED: usize = 16;
 
-/// A message as it stands on a board, and the hash that the board keeps of it, if any.
+/// A message on a board, and the hash that the board keeps of it, if any.
 pub(super) struct OnBoard {
     index: u64,
     message: Message,
     kept: Option<[u8; 32]>,
 }
 
-/// Bad clues of a board, and kept hashes that are of something else.
+/// Bad clues of a board, and kept hashes of other messages.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) count: u64,
-    /// The first of them in words.
-    pub(super) told: Vec<String>,
+    /// Descriptions of the first of them.
+    pub(super) described: Vec<String>,
 }
 
-/// Tests the clues of a board's messages; those that `read` does not give are another fault.
+/// Tests the clues of a board's messages. Messages that `read` does not return are reported elsewhere.
 ///
 /// Errors: `Params`.
 pub(super) fn sweep(
@@ -63,13 +63,13 @@ pub(super) fn sweep(
 impl Found {
     fn note(&mut self, text: impl FnOnce() -> String) {
         self.count += 1;
-        if self.told.len() < MOST_TOLD {
-            self.told.push(text());
+        if self.described.len() < MOST_DESCRIBED {
+            self.described.push(text());
         }
     }
 }
 
-/// The messages from `first` on that `read` gives a visitor, with the hashes that are kept of them.
+/// Returns the messages from `first` on that `read` passes to a visitor, with their kept hashes.
 pub(super) fn keep(
     first: u64,
     kept: &[Option<[u8; 32]>],
@@ -78,7 +78,7 @@ pub(super) fn keep(
     let mut out = Vec::new();
     read(&mut |index, clue, payload| {
         if clue.is_empty() {
-            // It is lost, and named where the records are tested.
+            // The message is lost, which the test of the records reports.
             return ControlFlow::Continue(());
         }
         let (clue, payload) = (clue.to_vec(), payload.to_vec());

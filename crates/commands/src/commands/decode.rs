@@ -1,4 +1,4 @@
-//! `omr decode`: from a digest to files.
+//! `omr decode`: decodes digests into files.
 
 mod incomplete;
 mod open;
@@ -33,13 +33,13 @@ pub(crate) struct Decode {
     /// Folder for the messages, created where absent; - writes them to standard output
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// Payloads just as they stand on the board: not opened, not put together
+    /// Write payloads as they are on the board: not opened, not put together
     #[arg(long)]
     pub(crate) raw: bool,
     /// Refuse a digest of a board with another sealing
     #[arg(long, value_name = "SEALING")]
     pub(crate) sealing: Option<Sealing>,
-    /// Exit with 1 if any pertinent message could not be opened, or a letter is not whole
+    /// Exit with 1 if a pertinent message could not be opened, or a letter has missing parts
     #[arg(long)]
     pub(crate) strict: bool,
     /// Replace files
@@ -58,28 +58,28 @@ Examples:
     --raw --out payloads
   omr decode --secret-key alice/secret.key --digest first second --out all
 
-Writes one file for each that was posted, named by the index of its first payload and what its sender called it \
-(000123-letter.txt, or 000123.bin), and prints the paths; a digest of indices gives indices.txt. With --out - contents go to standard output, one after another in the order of the \
+Writes each posted file under the index of its first payload and the name that its sender gave it \
+(000123-letter.txt, or 000123.bin), and prints the paths; a digest of indices is written to indices.txt. With --out - contents go to standard output, one after another in the order of the \
 board.
 
 Anybody can write to an address, and one message of others in 2^27.9 looks pertinent. So payloads that cannot be \
 opened are left out with a warning. The exit code is then 0, but 1 if nothing could be opened or with --strict. A \
-board with sealing none vouches for nothing: --sealing none says that you expect that, --sealing hpke-x25519 refuses \
+board with sealing none vouches for nothing: --sealing none accepts that, --sealing hpke-x25519 refuses \
 it.
 
-Of a file that is not whole the warning names the messages that are missing. Its parts are kept in the folder \
+For an incomplete file the warning lists the missing messages. Its parts are kept in the folder \
 `incomplete` beside the letters until other digests, in the same call or in later ones into the same folder, in any \
 order, bring the rest.";
 
-/// Name of the file that digests of indices give.
+/// The name of the file for digests of indices.
 const INDICES: &str = "indices.txt";
 
 #[derive(Serialize)]
 struct Report {
     params: &'static str,
-    /// Of the first digest.
+    /// The scheme of the first digest.
     scheme: &'static str,
-    /// From the first message of all digests to the last.
+    /// The first message of all digests; `end` is after the last one.
     start: u64,
     end: u64,
     sealing: &'static str,
@@ -99,20 +99,20 @@ struct Written {
     path: PathBuf,
 }
 
-/// A digest and where it was.
+/// A digest and its file.
 struct Digest<'a> {
     path: &'a Path,
     response: Response,
 }
 
-/// What the digests gave, and those that gave nothing.
+/// The content of the digests, and the failures.
 struct Decoded {
     opened: Opened,
-    /// Whether any of the digests holds indices alone.
+    /// Whether a digest has only indices.
     listed: bool,
-    /// Whether any of the digests holds payloads that nothing but the detector's word vouches for.
+    /// Whether a digest has payloads for which only the detector vouches.
     unvouched: bool,
-    /// Told at the end, so that the others are not lost.
+    /// The error of a digest, which is reported at the end, so that the others are not lost.
     failed: Option<CliError>,
 }
 
@@ -129,8 +129,8 @@ pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
         listed,
         unvouched,
         failed,
-    } = decoded(args, ui, (&set, &secret), &digests, &mut kept)?;
-    // Of the messages that are left: those that were dropped are not told of, counted or named.
+    } = decoded(args, ui, &set, &secret, &digests, &mut kept)?;
+    // Messages that were dropped are not reported, counted or named.
     let indices: Vec<u64> = opened.pertinent.iter().copied().collect();
     if unvouched && !indices.is_empty() {
         ui.warn(
@@ -192,8 +192,9 @@ fn digests<'a>(
                 found: file.header.params_id,
             });
         }
-        let response = Response::from_bytes(set, &file.bytes()?).map_err(InputError::from);
-        let response = response.map_err(CliError::input(path))?;
+        let response = Response::from_bytes(set, &file.bytes()?)
+            .map_err(InputError::from)
+            .map_err(CliError::input(path))?;
         check_sealing(args, path, response.sealing())?;
         let of = |response: &Response| (response.board_id(), response.sealing());
         if let Some(first) = digests.first()
@@ -209,13 +210,14 @@ fn digests<'a>(
     Ok(digests)
 }
 
-/// Decodes and opens digests, and puts letters together from them and from what was kept.
+/// Decodes and opens digests, and puts letters together from them and from kept parts.
 ///
-/// Errors: `Decode` where there is one digest alone.
+/// Errors: `Decode` if there is only one digest.
 fn decoded(
     args: &Decode,
     ui: &Ui,
-    (set, secret): (&ParamSet, &SecretKey),
+    set: &ParamSet,
+    secret: &SecretKey,
     digests: &[Digest],
     kept: &mut Kept,
 ) -> Result<Decoded, CliError> {
@@ -227,7 +229,7 @@ fn decoded(
         match decode(set, secret, response) {
             Ok(retrieved) => {
                 listed |= response.request().payload_bytes.is_none();
-                collect(args, (set, secret), response, &retrieved, &mut all);
+                collect(args, set, secret, response, &retrieved, &mut all);
             }
             Err(error) if digests.len() == 1 => return Err(error.into()),
             Err(source) => failed = failed.or(Some(failure(path, source))),
@@ -249,7 +251,8 @@ fn failure(path: &Path, source: DecodeError) -> CliError {
 
 fn collect(
     args: &Decode,
-    (set, secret): (&ParamSet, &SecretKey),
+    set: &ParamSet,
+    secret: &SecretKey,
     digest: &Response,
     retrieved: &[Retrieved],
     all: &mut Letters,
@@ -271,8 +274,8 @@ fn check_sealing(args: &Decode, path: &Path, found: Sealing) -> Result<(), CliEr
     }
 }
 
-/// Whether files come from payloads that nothing but the detector's word vouches for, and the
-/// caller did not say that this is expected.
+/// Returns whether files would come from payloads for which only the detector vouches, and the caller did not request
+/// this by `--sealing`.
 fn is_unvouched(args: &Decode, digest: &Response) -> bool {
     let payloads = digest.request().payload_bytes.is_some();
     let unsealed = digest.sealing() == Sealing::None;
@@ -291,7 +294,7 @@ fn deliver(args: &Decode, messages: Vec<Message>) -> Result<Vec<Written>, CliErr
         Some(index) => args.out.join(io::numbered(index, message.name.as_deref())),
         None => args.out.join(INDICES),
     };
-    // Before anything is written; committing each file decides.
+    // This check precedes all writes; the commit of each file decides.
     if let Some(path) = messages
         .iter()
         .map(place)
@@ -332,8 +335,8 @@ fn print_report(args: &Decode, ui: &Ui, report: &Report) -> Result<(), CliError>
     }
 }
 
-/// Strangers can write to an address what does not open: that alone is no failure. What is kept can still become
-/// a letter.
+/// Payloads that cannot be opened are no failure by themselves, as strangers can post them to an address. Kept parts
+/// can still become a letter.
 fn verdict(args: &Decode, report: &Report) -> Result<(), CliError> {
     let lost = report.incomplete.iter().filter(|letter| letter.is_lost());
     let left_out: BTreeSet<u64> = report

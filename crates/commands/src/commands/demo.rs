@@ -1,4 +1,4 @@
-//! `omr demo`: every part played on real transactions.
+//! `omr demo`: plays every role on real transactions.
 
 mod cast;
 mod report;
@@ -30,13 +30,13 @@ pub(crate) struct Demo {
     /// Messages on the board
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
     pub(crate) messages: u64,
-    /// Recipients, the one who asks among them
+    /// Recipients, including the one who requests the digest
     #[arg(long, value_name = "R", default_value_t = 20, value_parser = clap::value_parser!(u16).range(2..=1000))]
     pub(crate) recipients: u16,
-    /// Messages for the one who asks
+    /// Messages for that recipient
     #[arg(long, value_name = "P", default_value_t = 50, value_parser = bound())]
     pub(crate) pertinent: u32,
-    /// Her digest's bound; a stranger's message passes for hers once in 1,440 full boards
+    /// Bound of the digest; a stranger's message passes for a pertinent one once in 1,440 full boards
     #[arg(long, value_name = "K", default_value_t = 54, value_parser = bound())]
     pub(crate) bound: u32,
     /// Threads to work on; all cores unless given
@@ -67,7 +67,7 @@ Examples:
 Exits with 1 unless every message is retrieved bit for bit, no other is, and neither the board nor what the \
 detector has or makes contains the secret key.";
 
-/// A Zcash output's ephemeral key and ciphertext.
+/// The bytes of a Zcash output's ephemeral key and ciphertext.
 const PAYLOAD_BYTES: usize = 612;
 
 /// The files of the demonstration.
@@ -75,15 +75,15 @@ struct Stage {
     recipient: PathBuf,
     board: PathBuf,
     digest: PathBuf,
-    /// Removes them in the end, unless they are to be kept.
+    /// The temporary folder, which is removed at the end, unless the files are to be kept.
     _temporary: Option<TemporaryFolder>,
 }
 
-/// What the detector did.
+/// The detector's result.
 struct Detection {
     load_s: f64,
     stages: Stages,
-    /// Of the process until then, the other parties' parts included.
+    /// The peak memory of the process until then, including the other roles.
     peak_rss_bytes: u64,
 }
 
@@ -115,7 +115,7 @@ pub(super) fn run(args: &Demo, ui: &Ui) -> Result<(), CliError> {
     print_report(args, &report(args, &set, &payloads, &stage, facts)?)
 }
 
-/// What the parts of the demonstration gave.
+/// The results of all roles.
 struct Facts {
     cast: Cast,
     posting: Posting,
@@ -207,8 +207,8 @@ impl Stage {
         let (dir, temporary) = match dir {
             Some(dir) => (dir.to_owned(), None),
             None => {
-                let made = TemporaryFolder::new("omr-demo-");
-                let made = made.map_err(|error| CliError::write(std::env::temp_dir(), error))?;
+                let made = TemporaryFolder::new("omr-demo-")
+                    .map_err(|error| CliError::write(std::env::temp_dir(), error))?;
                 (made.path().to_owned(), Some(made))
             }
         };
@@ -223,7 +223,7 @@ impl Stage {
         })
     }
 
-    /// The detection keys that were made.
+    /// Returns the detection keys that were made.
     fn detection_keys(&self) -> Vec<PathBuf> {
         EngineKind::ALL
             .map(|engine| self.recipient.join(engine.key_name()))
@@ -233,10 +233,13 @@ impl Stage {
     }
 }
 
-/// Missed messages and false positives of a set, the larger of its engines' rates.
+/// Returns the rates of missed messages and of false positives of a set, the larger of its engines' rates each.
 fn rates(set: &ParamSet) -> Result<(f64, f64), CliError> {
-    let bulk = set.spec().sophomr.as_ref();
-    let bulk = bulk.map(|spec| (spec.miss_log2(), spec.false_positive_log2()));
+    let bulk = set
+        .spec()
+        .sophomr
+        .as_ref()
+        .map(|spec| (spec.miss_log2(), spec.false_positive_log2()));
     let instant = match set.spec().instantomr {
         Some(_) => {
             let params = set.instantomr()?;
@@ -259,7 +262,7 @@ fn size(path: &Path) -> Result<u64, CliError> {
     Ok(metadata.map_err(CliError::input(path))?.len())
 }
 
-/// The detector's part: it opens only the board and the detection keys.
+/// Plays the detector, which opens only the board and the detection keys.
 fn detect(args: &Demo, ui: &Ui, stage: &Stage) -> Result<Detection, CliError> {
     ui.note("detector: scanning the board under encryption");
     let start = Instant::now();
@@ -267,8 +270,8 @@ fn detect(args: &Demo, ui: &Ui, stage: &Stage) -> Result<Detection, CliError> {
     let (set, engines) = engines::open(&keys)?.load(args.scheme, &ui.bar())?;
     let load_s = start.elapsed().as_secs_f64();
     let board = board::open(&stage.board, ui)?;
-    let source = source(&stage.board, &board, set.clue(), ui);
-    let mut source = source.map_err(CliError::input(&stage.board))?;
+    let mut source =
+        source(&stage.board, &board, set.clue(), ui).map_err(CliError::input(&stage.board))?;
     let job = Job {
         source: &mut source,
         request: Request::new(0..args.messages, args.bound as usize, Some(PAYLOAD_BYTES)),
@@ -280,8 +283,10 @@ fn detect(args: &Demo, ui: &Ui, stage: &Stage) -> Result<Detection, CliError> {
     let bar = ui.bar();
     let answer = engines.respond(args.scheme, job, &bar)?;
     drop(bar);
-    let bytes = answer.response.to_bytes(&set);
-    let bytes = bytes.map_err(|error| CliError::write(&stage.digest, error))?;
+    let bytes = answer
+        .response
+        .to_bytes(&set)
+        .map_err(|error| CliError::write(&stage.digest, error))?;
     io::write_result(&stage.digest, &bytes)?;
     Ok(Detection {
         load_s,
@@ -290,13 +295,13 @@ fn detect(args: &Demo, ui: &Ui, stage: &Stage) -> Result<Detection, CliError> {
     })
 }
 
-/// The recipient's part: it opens only her secret key and the digest.
+/// Plays the recipient, who opens only the secret key and the digest.
 fn retrieve(stage: &Stage) -> Result<(Vec<Retrieved>, f64), CliError> {
     let secret = Framed::open(&stage.recipient.join(keygen::SECRET_KEY), Kind::SecretKey)?;
     let set = secret.set()?;
     let secret = io::read_secret_key(secret, set.clue())?;
     let bytes = Framed::open(&stage.digest, Kind::Digest)?.bytes()?;
-    // Tables are not part of decoding.
+    // Making the set's tables is not part of decoding.
     let read = || Response::from_bytes(&set, &bytes).map_err(InputError::from);
     read().map_err(CliError::input(&stage.digest))?;
     let start = Instant::now();

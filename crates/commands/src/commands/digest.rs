@@ -1,4 +1,4 @@
-//! `omr digest`: a board scanned with a detection key.
+//! `omr digest`: scans a board with a detection key.
 
 use super::source::{sealing, source};
 use super::{engines, listed};
@@ -28,14 +28,14 @@ pub(crate) struct Digest {
     /// The recipient's detection.key or instant.key; given twice, both
     #[arg(long, value_name = "KEY", required = true, num_args = 1)]
     pub(crate) detection_key: Vec<PathBuf>,
-    /// sophomr, instantomr, hybrid, or the forms for indices alone, sophomd and instantomd; what the
-    /// keys serve unless given
+    /// Scheme: sophomr, instantomr or hybrid, or sophomd or instantomd for indices alone [default: that of the keys]
     #[arg(long, help_heading = WORK, value_name = "SCHEME")]
     pub(crate) scheme: Option<Scheme>,
-    /// What `omr-lab bench crossover --json` printed: where a hybrid digest changes the engine
+    /// Figures of this machine, printed by `omr-lab bench crossover --json`: they determine where a hybrid digest
+    /// changes the engine
     #[arg(long, help_heading = WORK, value_name = "FILE")]
     pub(crate) costs: Option<PathBuf>,
-    /// What makes the digest: an NVIDIA card, the processor, or (auto) a card where there is one
+    /// Hardware that makes the digest: an NVIDIA card, the processor, or (auto) a card if there is one
     #[arg(long, help_heading = WORK, value_name = "ENGINE", default_value = "auto")]
     pub(crate) engine: EngineName,
     /// Pertinent messages that the digest may carry
@@ -44,7 +44,7 @@ pub(crate) struct Digest {
     /// Messages to scan, by index, the end excluded; either end may be left out
     #[arg(long, value_name = "A..B")]
     pub(crate) range: Option<Span>,
-    /// Indices without payloads: a smaller digest, sooner
+    /// Make a digest of indices without payloads, which is smaller and faster
     #[arg(long)]
     pub(crate) indices_only: bool,
     /// Threads to work on; all cores unless given
@@ -56,7 +56,7 @@ pub(crate) struct Digest {
     /// Replace the file
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) force: bool,
-    /// Tell the seconds of each stage on standard error
+    /// Print the seconds of each stage on standard error
     #[arg(long, help_heading = OUTPUT, short)]
     pub(crate) verbose: bool,
     /// Report as one JSON object (on standard error if the digest goes to standard output)
@@ -92,7 +92,7 @@ struct Report {
     digest_s: f64,
     stages: BTreeMap<&'static str, f64>,
     unusable_clues: usize,
-    /// Messages that are lost by damage of the board: no digest can bring them.
+    /// Messages that the board has lost by damage: no digest can contain them.
     lost: Vec<u64>,
 }
 
@@ -112,10 +112,10 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
         args.bound as usize,
         payload(args, board.config().payload_bytes as usize),
     );
-    let source = source(&args.board, &board, keys.set.clue(), ui);
-    let mut source = source.map_err(CliError::input(&args.board))?;
+    let mut source =
+        source(&args.board, &board, keys.set.clue(), ui).map_err(CliError::input(&args.board))?;
     let board_id = board.config().board_id;
-    // Whoever posts does not wait for a digest.
+    // Other processes can post while the digest is made.
     drop(board);
     let scheme = match args.scheme {
         Some(scheme) => scheme,
@@ -142,12 +142,12 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     answer.stages = stages;
     let range = answer.response.request().range;
     let lost = source.lost(range);
-    // The detector passes over them as over clues that cannot be read.
+    // The detector counts them among the clues that cannot be read.
     answer.unusable_clues = answer.unusable_clues.saturating_sub(lost.len());
     deliver(args, ui, &set, &out, answer, lost)
 }
 
-/// Names messages that are lost, if there are any.
+/// Warns of lost messages, if there are any.
 pub(super) fn warn_of_lost(ui: &Ui, lost: &[u64]) {
     if !lost.is_empty() {
         ui.warn(&format!(
@@ -158,7 +158,7 @@ pub(super) fn warn_of_lost(ui: &Ui, lost: &[u64]) {
     }
 }
 
-/// Bytes of a payload, unless indices alone are asked for.
+/// Returns the bytes of a payload; `None` for a digest of indices.
 fn payload(args: &Digest, bytes: usize) -> Option<usize> {
     let indices = match args.scheme {
         Some(scheme) if scheme.is_for_indices() => true,
@@ -184,7 +184,9 @@ fn range(args: &Digest, board: &Board) -> Result<Range<u64>, InputError> {
     Ok(range)
 }
 
-/// Errors: `Board` where messages of the range have expired.
+/// Checks that the messages of the range have not expired.
+///
+/// Errors: `Board`.
 pub(super) fn expect_there(board: &Board, range: &Range<u64>) -> Result<(), StoreError> {
     let first = board.first();
     if range.start < first {
@@ -206,8 +208,10 @@ fn deliver(
     answer: Answer,
     lost: Vec<u64>,
 ) -> Result<(), CliError> {
-    let bytes = answer.response.to_bytes(set);
-    let bytes = bytes.map_err(|error| CliError::write(out.path(), error))?;
+    let bytes = answer
+        .response
+        .to_bytes(set)
+        .map_err(|error| CliError::write(out.path(), error))?;
     out.write(&bytes)?;
     warn_of_lost(ui, &lost);
     if answer.unusable_clues > 0 {

@@ -1,4 +1,4 @@
-//! Detection keys of files, ready to answer requests.
+//! Detection keys in files, and the engines that use them.
 
 use crate::error::{CliError, InputError};
 use crate::io::{self, Framed};
@@ -25,7 +25,7 @@ pub(crate) enum EngineName {
 }
 
 impl EngineName {
-    /// A card or the processor.
+    /// Returns the choice of a card or the processor.
     pub(crate) fn choice(self) -> omr_cuda::Choice {
         match self {
             Self::Auto => omr_cuda::Choice::Auto,
@@ -43,19 +43,19 @@ struct Measured {
     message_s: f64,
 }
 
-/// Makes the engine of a kind for a set.
+/// A function that makes the engine of a kind for a set.
 pub(super) type Make<'a> = dyn Fn(&ParamSet, EngineKind) -> Result<Box<dyn Engine>, CliError> + 'a;
 
-/// The processor's engine of a kind.
+/// Returns the processor's engine of a kind.
 ///
 /// Errors: `Params`.
 pub(super) fn on_cpu(set: &ParamSet, kind: EngineKind) -> Result<Box<dyn Engine>, CliError> {
     Ok(engine::on_cpu(set, kind)?)
 }
 
-/// What makes digests on this machine, told in a line.
+/// Returns the cards of this machine, and prints a note about them.
 ///
-/// Errors: `Cards` where a card is asked for and there is none.
+/// Errors: `Cards` where a card is required and there is none.
 pub(super) fn cards(choice: Choice, ui: &Ui) -> Result<Cards, CliError> {
     let cards = Cards::new(choice).map_err(CardsError::from)?;
     if choice != Choice::Cpu {
@@ -64,7 +64,7 @@ pub(super) fn cards(choice: Choice, ui: &Ui) -> Result<Cards, CliError> {
     Ok(cards)
 }
 
-/// The engine of a kind, on a card if there is one.
+/// Returns the engine of a kind, on a card if there is one.
 ///
 /// Errors: `Params`, `Cards`.
 pub(super) fn on(
@@ -75,18 +75,18 @@ pub(super) fn on(
     Ok(cards.engine(set, kind)?)
 }
 
-/// Makes the detector of a session.
+/// A function that makes the detector of a session.
 pub(super) type MakeSession<'a> =
     dyn Fn(&ParamSet, InstantKey) -> Result<InstantDetector, CliError> + 'a;
 
-/// The processor's detector.
+/// Returns the processor's detector.
 ///
 /// Errors: `Params`.
 pub(super) fn session_on_cpu(set: &ParamSet, key: InstantKey) -> Result<InstantDetector, CliError> {
     Ok(InstantDetector::new(set.instantomr()?.clone(), key))
 }
 
-/// Keys of one set whose headers were read.
+/// Keys of one set, with read headers.
 pub(super) struct Keys<'a> {
     pub(super) set: ParamSet,
     files: Vec<(&'a PathBuf, Framed)>,
@@ -94,7 +94,7 @@ pub(super) struct Keys<'a> {
 
 /// Reads the headers of keys of one set.
 ///
-/// Errors: `Input`; `OtherParams`; `NoKey`; `TwoKeys` for two of a kind.
+/// Errors: `Input`; `OtherParams`; `NoKey`; `TwoKeys` for two keys of one kind.
 pub(super) fn open(paths: &[PathBuf]) -> Result<Keys<'_>, CliError> {
     let kinds = EngineKind::ALL.map(EngineKind::key_file);
     let mut files = Vec::new();
@@ -126,14 +126,15 @@ impl Keys<'_> {
         self.files.iter().filter_map(engine).collect()
     }
 
-    /// The scheme of all keys together.
+    /// Returns the scheme of all keys together.
     ///
     /// Errors: `NoKey`.
     pub(super) fn scheme(&self, payloads: bool) -> Result<Scheme, CliError> {
         Scheme::of_engines(&self.engines(), payloads).ok_or(CliError::NoKey)
     }
 
-    /// The scheme that answers a request as `scheme` does, by the engines that have a part in it.
+    /// Returns the scheme that answers a request with the same result as `scheme`, by the engines that are needed for
+    /// it.
     ///
     /// Errors: `Detector` where a key for `scheme` is missing.
     pub(super) fn narrowed(
@@ -157,7 +158,7 @@ impl Keys<'_> {
         })
     }
 
-    /// Reads the keys that a scheme needs, which takes seconds for SophOMR's, for the processor's engines.
+    /// Reads the keys that a scheme needs for the processor's engines. This takes seconds for SophOMR's key.
     ///
     /// Errors: `Input`.
     pub(super) fn load(
@@ -168,9 +169,9 @@ impl Keys<'_> {
         self.load_for(scheme, &on_cpu, progress)
     }
 
-    /// The same for engines that `make` makes.
+    /// Reads the keys that a scheme needs for the engines that `make` returns.
     ///
-    /// Errors: `Input`; those of making engines.
+    /// Errors: `Input`; those of `make`.
     pub(super) fn load_for(
         self,
         scheme: Scheme,
@@ -191,14 +192,14 @@ impl Keys<'_> {
 
     /// Reads the one key of a session.
     ///
-    /// Errors: `Input`, `NoInstant` among them where it is for another engine.
+    /// Errors: `Input`, with `NoInstant` for a key of another engine.
     pub(super) fn load_session(
         mut self,
         make: &MakeSession<'_>,
         progress: &dyn Progress,
     ) -> Result<(ParamSet, Arc<InstantDetector>), CliError> {
         let (path, file) = self.files.pop().ok_or(CliError::NoKey)?;
-        // Another key is not read for seconds to be refused then.
+        // This refuses a key of another engine before reading it, which takes seconds.
         if file.header.kind != EngineKind::Instantomr.key_file() {
             return Err(CliError::input(path)(InputError::NoInstant));
         }
@@ -208,7 +209,7 @@ impl Keys<'_> {
     }
 }
 
-/// Checks that a board's clues are of the keys' set.
+/// Checks that a board's clues have the keys' parameter set.
 ///
 /// Errors: `OtherParams`.
 pub(super) fn check_board(
@@ -230,7 +231,7 @@ pub(super) fn check_board(
     }
 }
 
-/// The costs in a file, or the usual ones.
+/// Reads the costs in a file, or returns the default ones.
 ///
 /// Errors: `Input`.
 pub(super) fn costs(path: Option<&Path>) -> Result<Costs, CliError> {

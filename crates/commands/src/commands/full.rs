@@ -22,16 +22,16 @@ use omr_console::Ui;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Make an identity and give a server its detection keys
+    /// Make an identity and register its detection keys at a server
     #[command(subcommand, after_help = mail::ID)]
     Id(mail::Id),
-    /// Print an identity's address, to be given to everybody who writes to it
+    /// Print an identity's address, for everybody who writes to it
     #[command(after_help = mail::ADDRESS)]
     Address(mail::AddressArgs),
-    /// Keep addresses by name
+    /// Manage addresses by name
     #[command(subcommand, after_help = mail::CONTACT)]
     Contact(mail::Contact),
-    /// Write to somebody
+    /// Send letters
     #[command(after_help = mail::SEND)]
     Send(mail::Send),
     /// Fetch, list and read messages
@@ -43,26 +43,26 @@ pub(crate) enum Command {
     /// Serve a board and its detector over the network
     #[command(after_help = serve::SERVE)]
     Serve(serve::Serve),
-    /// Make digests for a server elsewhere
+    /// Make digests for a server on another machine
     #[command(after_help = worker::WORKER)]
     Worker(worker::WorkerArgs),
-    /// Who may use a server
+    /// Manage access to a server
     #[command(subcommand, after_help = token::TOKEN)]
     Token(token::TokenCommand),
-    /// Check, back up and restore what a server keeps
+    /// Check, back up and restore a server's data
     #[command(subcommand, after_help = data::DATA)]
     Data(data::DataCommand),
-    /// Ask a server whether it serves
+    /// Check whether a server is ready
     #[command(after_help = serve::SERVE)]
     Health(health::Health),
-    /// Ask a table on a server for rows, without telling it which
+    /// Query a table on a server without revealing which rows you want
     #[command(subcommand, after_help = pdq::PDQ)]
     Pdq(pdq::Pdq),
 }
 
-/// Runs the command asked for.
+/// Runs the command of the command line.
 ///
-/// Errors: the command's.
+/// Errors: those of the command.
 pub(super) fn run(command: &Command, ui: &Ui) -> Result<(), CliError> {
     match command {
         Command::Id(command) => mail::id(command, ui),
@@ -80,7 +80,7 @@ pub(super) fn run(command: &Command, ui: &Ui) -> Result<(), CliError> {
     }
 }
 
-/// Whether a command may hold a recipient's secrets, letters or passphrases.
+/// Returns whether a command may hold a recipient's secrets, letters or passphrases.
 pub(super) fn holds_secrets(command: &Command) -> bool {
     !matches!(
         command,

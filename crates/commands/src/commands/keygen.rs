@@ -1,4 +1,4 @@
-//! `omr keygen`: a recipient's keys as files.
+//! `omr keygen`: writes a recipient's keys to files.
 
 use super::passphrase::wanted;
 use crate::commands::passphrase::Locking;
@@ -30,14 +30,14 @@ pub(crate) struct Keygen {
     pub(crate) params: String,
     #[command(flatten)]
     pub(crate) locking: Locking,
-    /// Keys for plain clues, for boards of such: weaker, as a few posts of an enemy can fill everybody's digests
+    /// Make keys for plain clues (not recommended: an attacker can overflow everybody's digest)
     #[arg(long)]
     pub(crate) plain_clues: bool,
-    /// The board that the detection key is for, by its folder or its id: a detector then serves the key together with
-    /// others of this board and quarter; alone unless given
+    /// Board of the detection key, by its folder or its id: a detector can serve the key together with other keys of
+    /// this board and quarter [default: serve it alone]
     #[arg(long, value_name = "BOARD")]
     pub(crate) board: Option<PathBuf>,
-    /// Replace keys; what was posted to the old ones is lost
+    /// Replace keys; messages that were posted to the old ones are lost
     #[arg(long)]
     pub(crate) force: bool,
     /// Print one JSON object
@@ -58,9 +58,9 @@ secret.key to nobody. `omr id passphrase --home DIR` sets, changes or removes it
 `omr board stat` print a board's id; docs/security/parameters.md states what a key for a board shares, under Masks of an \
 epoch.";
 
-/// Name of the recipient's secret in her folder.
+/// The name of the secret's file in the recipient's folder.
 pub(super) const SECRET_KEY: &str = "secret.key";
-/// Name of her address.
+/// The name of the address's file.
 pub(super) const CLUE_KEY: &str = "clue.key";
 
 #[derive(Serialize)]
@@ -81,9 +81,10 @@ pub(super) struct Written {
 pub(super) fn run(args: &Keygen, ui: &Ui) -> Result<(), CliError> {
     let set = ParamSet::named(&args.params)?;
     super::warn_if_insecure(set.spec(), ui);
-    let board = args.board.as_deref();
-    let board = board.map(|board| board_id(board, &set, &args.out, ui));
-    let board = board.transpose()?;
+    let board = match &args.board {
+        Some(named) => Some(board_id(named, &set, &args.out, ui)?),
+        None => None,
+    };
     Output::folder(&args.out)?;
     if !args.force {
         refuse_existing(&args.out)?;
@@ -120,9 +121,9 @@ pub(super) fn run(args: &Keygen, ui: &Ui) -> Result<(), CliError> {
     Ok(io::print(&files.iter().map(line).collect::<String>())?)
 }
 
-/// The id of a board that is given by its folder or by its id.
+/// Returns the id of a board, given by its folder or its id.
 ///
-/// Errors: `Input`; `OtherParams` where a folder's board is of another set.
+/// Errors: `Input`; `OtherParams` where a folder's board has another set.
 fn board_id(board: &Path, set: &ParamSet, out: &Path, ui: &Ui) -> Result<[u8; 16], CliError> {
     if let Some(id) = board.to_str().and_then(omr_protocol::from_hex)
         && !board.exists()
@@ -147,7 +148,7 @@ pub(super) fn create_folder(path: &Path) -> Result<(), CliError> {
     omr_disk::create_folders(path).map_err(|error| CliError::write(path, error))
 }
 
-/// Before the work; committing the files decides.
+/// Refuses existing files before the work; committing the files decides.
 fn refuse_existing(dir: &Path) -> Result<(), CliError> {
     let detection = EngineKind::ALL.map(EngineKind::key_name);
     for name in [SECRET_KEY, CLUE_KEY].into_iter().chain(detection) {
@@ -159,29 +160,29 @@ fn refuse_existing(dir: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The keys that are wanted.
+/// The properties of the keys to make.
 pub(super) struct Wanted<'a> {
     pub(super) set: &'a ParamSet,
-    /// Detection keys for its engines; for all that the set has unless given.
+    /// The scheme whose detection keys are made; `None` for all keys that the set has.
     pub(super) scheme: Option<Scheme>,
     pub(super) clues: ClueKind,
-    /// Whose masks the detection keys have, where the set's recipients share them.
+    /// The epoch whose masks the detection keys have, where the recipients of the set share masks.
     pub(super) epoch: Option<Epoch>,
-    /// The secret is written under it.
+    /// The passphrase under which the secret is written.
     pub(super) passphrase: Option<&'a Passphrase>,
     /// Whether files may be replaced.
     pub(super) force: bool,
 }
 
 impl Wanted<'_> {
-    /// Makes a recipient's keys and writes them into a folder; none takes its name before all are on the disk.
+    /// Makes a recipient's keys and writes them into a folder. Files get their names only after all are on the disk.
     ///
     /// Errors: `Params` where the set lacks an engine; `Write`, `Exists`, `Lock`.
     pub(super) fn make(&self, dir: &Path) -> Result<(ClueKey, Vec<Written>), CliError> {
         let set = self.set;
         let engines = set.spec().engines_for(self.scheme);
         for engine in &engines {
-            // An engine that the set lacks is told before a folder is made.
+            // A missing engine is reported before a folder is made.
             set.key_file_bytes(*engine, self.clues)?;
         }
         create_folder(dir)?;
@@ -191,7 +192,7 @@ impl Wanted<'_> {
             stage_clue_key(&dir.join(CLUE_KEY), set, &clue)?,
         ];
         for engine in engines {
-            // A detector's key is for the detector alone: whoever has it can look for the recipient's messages too.
+            // A detection key is for the detector alone: its owner can look for the recipient's messages too.
             let path = dir.join(engine.key_name());
             staged.push(io::stage(&path, Access::Private, |file| {
                 Ok(write_detection_key(
@@ -218,7 +219,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Gives files their names and tells their sizes.
+/// Gives files their names. Returns their sizes.
 ///
 /// Errors: `Write`, `Exists`.
 pub(super) fn commit(staged: Vec<Staged>, force: bool) -> Result<Vec<Written>, CliError> {

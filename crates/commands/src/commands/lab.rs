@@ -1,17 +1,17 @@
-//! `omr bench` and `omr compare`: the program of measurements, started in place of this one.
+//! `omr bench` and `omr compare`: start the program of measurements in place of this one.
 
 use crate::error::CliError;
 use std::ffi::OsString;
 use std::io;
 use std::process::Command;
 
-/// What follows `omr bench` and `omr compare`: omr-lab reads it.
+/// The arguments after `omr bench` and `omr compare`, which omr-lab parses.
 #[derive(clap::Args)]
 pub(crate) struct Lab {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// What omr-lab is given
+    /// Arguments for omr-lab
     #[arg(
         value_name = "ARGUMENT",
         trailing_var_arg = true,
@@ -20,7 +20,7 @@ pub(crate) struct Lab {
     pub(crate) arguments: Vec<OsString>,
 }
 
-/// Starts `omr-lab`, which lies beside this program, with the arguments of this one.
+/// Starts `omr-lab`, which is beside this program, with the arguments of this one.
 ///
 /// Errors: `NoLab`.
 pub(super) fn run(name: &str, args: &Lab, quiet: bool) -> Result<(), CliError> {
@@ -36,14 +36,14 @@ pub(super) fn run(name: &str, args: &Lab, quiet: bool) -> Result<(), CliError> {
     Err(CliError::NoLab { path, source })
 }
 
-/// Does not return where the other program starts.
+/// Replaces this process; returns only if the other program does not start.
 #[cfg(unix)]
 fn replace(command: &mut Command) -> io::Error {
     use std::os::unix::process::CommandExt;
     command.exec()
 }
 
-/// Does not return where the other program starts: ends with its exit code.
+/// Runs the program and exits with its code; returns only if it does not start.
 #[cfg(not(unix))]
 fn replace(command: &mut Command) -> io::Error {
     match command.status() {

@@ -1,4 +1,4 @@
-//! `omr params`: what the parameter sets are and what they cost.
+//! `omr params`: shows the parameter sets and their costs.
 
 mod instant;
 
@@ -15,14 +15,14 @@ use serde::Serialize;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum ParamsCommand {
-    /// The names of all sets
+    /// List the names of all sets
     #[command(after_help = PARAMS)]
     List {
         /// Print one JSON array
         #[arg(long)]
         json: bool,
     },
-    /// Sizes, security, failure rates and moduli of one set
+    /// Show sizes, security, failure rates and moduli of one set
     #[command(after_help = PARAMS)]
     Show(ParamsShow),
 }
@@ -57,7 +57,7 @@ Examples:
 struct Listed {
     name: &'static str,
     security_bits: f64,
-    /// Messages of a SophOMR batch.
+    /// The number of messages of a SophOMR batch.
     batch: Option<usize>,
     schemes: Vec<&'static str>,
     insecure: bool,
@@ -75,14 +75,14 @@ struct Shown {
 struct Set {
     name: &'static str,
     insecure: bool,
-    /// The least of all that follow.
+    /// The lowest of the figures below.
     security_bits: f64,
     security: Option<Secured>,
     clue_bytes: usize,
     clue_key_bytes: usize,
 }
 
-/// Bits of security by attack.
+/// Bits of security against each attack.
 #[derive(Serialize)]
 struct Secured {
     clue_key: Attacked,
@@ -123,7 +123,7 @@ struct KeyModulus {
     log2: f64,
 }
 
-/// The kinds of key in the order of [`Params::key_moduli`].
+/// The names of the kinds of key, in the order of [`Params::key_moduli`].
 const KEYS: [&str; 6] = [
     "baby step",
     "giant step",
@@ -167,7 +167,7 @@ fn list(json: bool) -> Result<(), CliError> {
     Ok(io::print(&sets.iter().map(line).collect::<String>())?)
 }
 
-/// The engines of a set.
+/// Returns the names of a set's engines.
 fn schemes(set: &SetSpec) -> Vec<&'static str> {
     let bulk = set.sophomr.iter().map(|_| "sophomr");
     let instant = set.instantomr.iter().map(|_| "instantomr");
@@ -338,9 +338,12 @@ impl Bulk {
             log2,
         } in &self.key_moduli
         {
-            let weight = weight.map_or("uniform".to_owned(), |weight| format!("weight {weight}"));
+            let secret = match weight {
+                Some(weight) => format!("weight {weight}"),
+                None => "uniform".to_owned(),
+            };
             text += &format!(
-                "{:<21} {log2:.1} bits in dimension {dimension}, {weight}\n",
+                "{:<21} {log2:.1} bits in dimension {dimension}, {secret}\n",
                 format!("{key} key")
             );
         }

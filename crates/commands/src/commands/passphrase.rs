@@ -1,4 +1,4 @@
-//! Passphrases: from a file or the environment where one is given, else from a person at a terminal.
+//! Passphrases: from a file, from the environment, or typed at a terminal.
 
 use crate::error::{CliError, InputError};
 use crate::io::{Framed, is_standard};
@@ -10,10 +10,10 @@ use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
-/// Whether a new secret is put under a passphrase.
+/// Options that put a new secret under a passphrase.
 #[derive(clap::Args)]
 pub(crate) struct Locking {
-    /// Put the secret under a passphrase, which is asked for twice, or taken from --passphrase-file or $OMR_PASSPHRASE
+    /// Put the secret under a passphrase, which is typed twice, or taken from --passphrase-file or $OMR_PASSPHRASE
     #[arg(long)]
     pub(crate) passphrase: bool,
     /// File whose first line is the passphrase
@@ -23,16 +23,16 @@ pub(crate) struct Locking {
 
 #[derive(clap::Args)]
 pub(crate) struct PassphraseArg {
-    /// File whose first line is the passphrase of a locked secret; $OMR_PASSPHRASE unless given, else it is asked for
+    /// File whose first line is the passphrase of a locked secret [default: $OMR_PASSPHRASE, or typed]
     #[arg(long, value_name = "FILE")]
     pub(crate) passphrase_file: Option<PathBuf>,
 }
 
-/// Bytes of the longest file of a passphrase.
+/// The number of bytes of the longest passphrase file.
 const MAX_BYTES: u64 = 4096;
 const VARIABLE: &str = "OMR_PASSPHRASE";
 
-/// Where a passphrase comes from unless a person types it.
+/// The sources of a passphrase besides the terminal.
 #[derive(Clone, Copy)]
 pub(super) struct Given<'a> {
     pub(super) file: Option<&'a Path>,
@@ -49,7 +49,7 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// The passphrase, if it is given.
+    /// Returns the passphrase, if one was given.
     fn passphrase(self) -> Result<Option<Passphrase>, CliError> {
         let text = match self.file {
             Some(file) => Some(first_line(file)?),
@@ -66,7 +66,7 @@ impl<'a> Given<'a> {
             variable: self.variable,
             source,
         };
-        // The prompt goes to the terminal itself: where neither of these is one, nobody looks.
+        // The prompt is shown on the terminal itself; without one of these nobody would see it.
         if !io::stdin().is_terminal() && !io::stderr().is_terminal() {
             return Err(nobody(None));
         }
@@ -76,7 +76,7 @@ impl<'a> Given<'a> {
             .map_err(|error| nobody(Some(error)))
     }
 
-    /// One for something new: a person types it twice.
+    /// Returns a new passphrase, which is typed twice at a terminal.
     ///
     /// Errors: `Input`, `Lock`, `NoPassphrase`, `OtherPassphrase`.
     pub(super) fn new_passphrase(self, what: &Path) -> Result<Passphrase, CliError> {
@@ -85,7 +85,7 @@ impl<'a> Given<'a> {
             return Ok(passphrase);
         }
         let first = Passphrase::new(self.typed(what, "New passphrase of")?)?;
-        // Before it is typed again.
+        // The length is checked before the second entry.
         first.check_length()?;
         if Passphrase::new(self.typed(what, "The same again, of")?)? == first {
             Ok(first)
@@ -95,10 +95,10 @@ impl<'a> Given<'a> {
     }
 }
 
-/// The first line of a file.
+/// Returns the first line of a file.
 fn first_line(path: &Path) -> Result<Zeroizing<String>, CliError> {
     let read = || -> Result<Zeroizing<String>, InputError> {
-        // Reserved at once, so that no copies are left behind.
+        // The memory is reserved at once, so that no copies are left behind.
         let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_BYTES as usize + 64));
         if is_standard(path) {
             io::stdin().take(MAX_BYTES + 1).read_to_end(&mut bytes)?
@@ -120,7 +120,7 @@ fn first_line(path: &Path) -> Result<Zeroizing<String>, CliError> {
     read().map_err(CliError::input(path))
 }
 
-/// The passphrase of something that is under one.
+/// Returns the passphrase of a locked file.
 ///
 /// Errors: `Input`, `Lock`, `NoPassphrase`.
 pub(super) fn known(arg: &PassphraseArg, what: &Path) -> Result<Passphrase, CliError> {
@@ -131,14 +131,14 @@ pub(super) fn known(arg: &PassphraseArg, what: &Path) -> Result<Passphrase, CliE
     }
 }
 
-/// A passphrase for something new.
+/// Returns a new passphrase.
 ///
 /// Errors: `Input`, `Lock`, `NoPassphrase`, `OtherPassphrase`.
 pub(super) fn fresh(file: Option<&PathBuf>, what: &Path) -> Result<Passphrase, CliError> {
     Given::usual(file).new_passphrase(what)
 }
 
-/// The passphrase for a new secret, if it is to be under one.
+/// Returns the passphrase for a new secret, if it is to have one.
 ///
 /// Errors: `Input`, `Lock`, `NoPassphrase`, `OtherPassphrase`.
 pub(super) fn wanted(args: &Locking, what: &Path) -> Result<Option<Passphrase>, CliError> {
@@ -147,7 +147,7 @@ pub(super) fn wanted(args: &Locking, what: &Path) -> Result<Option<Passphrase>, 
     wanted.then(|| fresh(file, what)).transpose()
 }
 
-/// A file that may be under a passphrase: as it is without.
+/// Returns a file without the passphrase that it may be under.
 ///
 /// Errors: `Input`, `Lock`, `NoPassphrase`.
 pub(super) fn opened(file: Framed, kind: Kind, arg: &PassphraseArg) -> Result<Framed, CliError> {
@@ -156,7 +156,7 @@ pub(super) fn opened(file: Framed, kind: Kind, arg: &PassphraseArg) -> Result<Fr
     }
     let path = file.path().to_owned();
     let bytes = file.bytes_up_to(MAX_LOCKED_BYTES)?;
-    let opened = locked::unlock(kind, &bytes, &known(arg, &path)?);
-    let opened = opened.map_err(|error| CliError::input(&path)(error.into()))?;
+    let opened = locked::unlock(kind, &bytes, &known(arg, &path)?)
+        .map_err(|error| CliError::input(&path)(error.into()))?;
     Framed::of_bytes(&path, kind, opened)
 }

@@ -1,4 +1,4 @@
-//! `omr post`: files become messages on a board.
+//! `omr post`: posts files to a board.
 
 use super::board::{self, patiently};
 use super::source::{clues, sealing};
@@ -25,10 +25,10 @@ pub(crate) struct Post {
     /// The board's folder
     #[arg(long, value_name = "DIR")]
     pub(crate) board: PathBuf,
-    /// The recipient's address: her clue.key, or what `omr send --to` takes
+    /// The recipient's address: a clue.key, or any form that `omr send --to` accepts
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) to: PathBuf,
-    /// Post each file as one payload just as it is (boards with sealing none)
+    /// Post each file unchanged as one payload (boards with sealing none)
     #[arg(long)]
     pub(crate) raw: bool,
     /// Post no file names; they are never posted on a board with sealing none
@@ -48,16 +48,16 @@ Examples:
   echo hello | omr post --board board --to alice/clue.key -
   omr post --board zcash --to alice/clue.key --raw output.bin
 
-A file is posted as it is when its turn comes: one that grows meanwhile, or whose size the system does not know, is \
-posted with what it holds then. Prints the place of each file once it is safely on the disk: `INDEX FILE`, or `FIRST..END FILE` for a file in \
-several messages. A file is posted whole or not at all; small ones go together, up to 1,000 messages at a time. If a \
-later one fails, the lines printed tell what is posted. Sealed with a file goes its name, without folders: a small \
-one that leaves no room for it goes without.
+A file is posted with the content that it has when its turn comes, also if it grew meanwhile or if the system does not \
+know its size. Prints the place of each file once it is safely on the disk: `INDEX FILE`, or `FIRST..END FILE` for a file in \
+several messages. A file is posted whole or not at all; small ones are posted together, up to 1,000 messages at a time. If a \
+later one fails, the printed lines show which are posted. The name of a file is sealed with it, without folders, \
+unless the name would need one message more.
 
-`omr board stat` tells how many bytes of a file a message holds. A file may take 131,072 messages; one of more than \
-a digest's bound is fetched by several digests, whose ranges are told after posting.";
+`omr board stat` shows how many bytes of a file fit in a message. A file may take 131,072 messages; one of more than \
+a digest's bound is fetched by several digests, whose ranges are printed after posting.";
 
-/// More messages for one recipient than most digests are asked for: an identity's, unless she says otherwise.
+/// The default bound of identities: letters with more messages may overflow a digest.
 const USUAL_BOUND: u64 = 50;
 
 #[derive(Serialize)]
@@ -68,24 +68,24 @@ struct Posted<'a> {
     end: u64,
 }
 
-/// A file to post, and what it costs.
+/// A file to post, and its cost.
 struct Letter<'a> {
     path: &'a PathBuf,
-    /// What its recipient calls it.
+    /// The name of the letter for its recipient.
     name: Option<String>,
-    /// Present where it cannot be read a second time.
+    /// The content of a file that cannot be read twice.
     content: Option<Vec<u8>>,
     shape: Shape,
 }
 
-/// Messages on their way to the board, and the files they are of.
+/// Messages to be posted, and their files.
 struct Queue<'a> {
     args: &'a Post,
     ui: &'a Ui,
     params: &'a ClueParams,
     config: BoardConfig,
     messages: Vec<Message>,
-    /// Files not yet told of, with the messages of each.
+    /// The files that are not reported yet, with the number of messages of each.
     files: VecDeque<(&'a PathBuf, u64)>,
 }
 
@@ -119,17 +119,19 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
         )));
     }
     let config = board.config().clone();
-    // Others may read and post while files are read and sealed.
+    // Other processes can read and post while files are read and sealed.
     drop(board);
-    let place = omr_board::place(&config).map_err(InputError::from);
-    let place = place.map_err(on_board())?;
+    let place = omr_board::place(&config)
+        .map_err(InputError::from)
+        .map_err(on_board())?;
     let most = if args.raw {
         u64::from(MAX_PARTS) * u64::from(config.payload_bytes)
     } else {
         most_bytes(MAX_PARTS, place.capacity(key.kind))
     };
-    let writer = Writer::new(params, &key, place).map_err(InputError::from);
-    let writer = writer.map_err(CliError::input(&args.to))?;
+    let writer = Writer::new(params, &key, place)
+        .map_err(InputError::from)
+        .map_err(CliError::input(&args.to))?;
     let shaping = Shaping {
         args,
         writer: &writer,
@@ -149,25 +151,27 @@ pub(super) fn run(args: &Post, ui: &Ui) -> Result<(), CliError> {
     queue.post(&shaping, letters)
 }
 
-/// How files become messages.
+/// The form of the messages of a file.
 struct Shaping<'a> {
     args: &'a Post,
     writer: &'a Writer,
     payload_bytes: u32,
-    /// Bytes of the longest file that is read.
+    /// The highest number of bytes of a file.
     most: u64,
 }
 
 impl<'a> Shaping<'a> {
-    /// Looks at all files before any is posted.
+    /// Checks all files before any is posted.
     ///
-    /// Errors: `Input`: a file that cannot be read, or takes too many messages.
+    /// Errors: `Input` if a file cannot be read, or takes too many messages.
     fn letters(&self) -> Result<Vec<Letter<'a>>, CliError> {
         let letter = |path: &'a PathBuf| {
-            let stated = fs::metadata(path).ok().filter(fs::Metadata::is_file);
-            let stated = stated.map(|found| found.len());
+            let stated = fs::metadata(path)
+                .ok()
+                .filter(fs::Metadata::is_file)
+                .map(|found| found.len());
             let (bytes, content) = match stated {
-                // The system states 0 for files that it makes as they are read, too.
+                // The system also states 0 for files whose content it makes while they are read.
                 Some(bytes) if bytes > 0 && !io::is_standard(path) => (bytes, None),
                 _ => {
                     let content = self.read(path)?;
@@ -193,7 +197,9 @@ impl<'a> Shaping<'a> {
         Ok(io::read_file(path, self.most)?)
     }
 
-    /// Errors: `Input`: the file takes too many messages, or is no payload.
+    /// Returns the number and size of a file's messages.
+    ///
+    /// Errors: `Input` if the file takes too many messages, or is no payload.
     fn shape(&self, path: &Path, name: Option<&str>, bytes: u64) -> Result<Shape, CliError> {
         let shape = if self.args.raw {
             raw_shape(bytes, self.payload_bytes)
@@ -203,13 +209,13 @@ impl<'a> Shaping<'a> {
         shape.map_err(CliError::input(path))
     }
 
-    /// The payloads before sealing, of what a file holds now.
+    /// Returns the payloads before sealing, of the present content of a file.
     fn parts(&self, letter: &mut Letter<'_>) -> Result<Vec<Vec<u8>>, CliError> {
         let bytes = match letter.content.take() {
             Some(content) => content,
             None => self.read(letter.path)?,
         };
-        // It may have grown, or shrunk, since it was looked at.
+        // The file may have changed its length since it was checked.
         let name = letter.name.as_deref();
         letter.shape = self.shape(letter.path, name, bytes.len() as u64)?;
         let parts = if self.args.raw {
@@ -217,12 +223,13 @@ impl<'a> Shaping<'a> {
         } else {
             self.writer.named_parts(name, &bytes, &mut os_rng())
         };
-        let parts = parts.map_err(InputError::from);
-        parts.map_err(CliError::input(letter.path))
+        parts
+            .map_err(InputError::from)
+            .map_err(CliError::input(letter.path))
     }
 }
 
-/// One message for a file that is a payload already.
+/// Returns the form of a file that is a payload already.
 fn raw_shape(bytes: u64, payload_bytes: u32) -> Result<Shape, InputError> {
     let expected = payload_bytes as usize;
     match usize::try_from(bytes).unwrap_or(usize::MAX) {
@@ -249,7 +256,7 @@ fn shape(writer: &Writer, name: Option<&str>, bytes: u64) -> Result<Shape, Input
 }
 
 impl Letter<'_> {
-    /// What it costs, before anything is posted.
+    /// Prints the cost before anything is posted.
     fn note_cost(&self, ui: &Ui) {
         let Shape { parts, bytes } = self.shape;
         let parts = u64::from(parts);
@@ -297,7 +304,7 @@ impl<'a> Queue<'a> {
         self.flush()
     }
 
-    /// Appends what is queued in one transaction and tells of its files.
+    /// Appends the queued messages in one transaction and reports their files.
     fn flush(&mut self) -> Result<(), CliError> {
         if self.messages.is_empty() {
             return Ok(());
@@ -315,7 +322,7 @@ impl<'a> Queue<'a> {
         Ok(())
     }
 
-    /// The board is open for as long as this takes.
+    /// Opens the board, and appends messages.
     fn append(&self, hashes: Option<&MessageHashes>) -> Result<u64, InputError> {
         let board = patiently(self.ui, || Board::open(&self.args.board))?;
         if board.config() != &self.config {
@@ -342,7 +349,7 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// Ranges that digests can carry.
+/// Returns the ranges of digests that can carry a letter.
 fn how_to_fetch(posted: &Posted) -> String {
     let (start, count) = (posted.start, posted.end - posted.start);
     let most = MAX_BOUND as u64;

@@ -1,4 +1,4 @@
-//! Completions and manual pages, made of the command line's own description.
+//! Completions and manual pages, made from the description of the command line.
 
 use super::keygen::create_folder;
 use crate::args::command;
@@ -16,7 +16,7 @@ pub(crate) struct Completions {
 
 #[derive(clap::Args)]
 pub(crate) struct Man {
-    /// Folder for the pages, created where absent; pages that are there are replaced
+    /// Folder for the pages, created where absent; existing pages are replaced
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 }
@@ -33,7 +33,7 @@ Examples:
 
 const NAME: &str = "omr";
 
-/// `omr completions`.
+/// Runs `omr completions`.
 ///
 /// Errors: `Output`.
 pub(super) fn completions(args: &Completions) -> Result<(), CliError> {
@@ -42,7 +42,7 @@ pub(super) fn completions(args: &Completions) -> Result<(), CliError> {
     Ok(io::write_result(Path::new(io::STANDARD), &script)?)
 }
 
-/// `omr man`.
+/// Runs `omr man`.
 ///
 /// Errors: `Write`.
 pub(super) fn man(args: &Man) -> Result<(), CliError> {

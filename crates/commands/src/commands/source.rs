@@ -1,4 +1,4 @@
-//! The messages of a board for a detector, and what kind they are.
+//! The messages of a board for a detector, and their kind of clues.
 
 use crate::commands::board;
 use crate::error::{CliError, InputError};
@@ -9,24 +9,24 @@ use omr_store::{Board, MessageHashes};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A board that is open only while messages are read, so that others can post between.
+/// A board that is open only while messages are read, so that other processes can post meanwhile.
 #[derive(Clone, Debug)]
 pub(super) struct Folder {
     dir: PathBuf,
     ui: Ui,
     board_id: [u8; 16],
-    /// The messages that were on the board at first.
+    /// The number of messages that the board had at first.
     len: u64,
     /// The running hash of the log at that length.
     log_hash: Option<[u8; 32]>,
 }
 
-/// Why a board could not be read, causes included: the detector passes on only this text.
+/// An error of reading a board, with its causes: the detector passes on only this text.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Unreadable(String);
 
-/// The messages that are on the board in folder `dir` now.
+/// Returns the messages that are on the board in folder `dir` now.
 ///
 /// Errors: `Local`.
 pub(super) fn source(
@@ -40,7 +40,7 @@ pub(super) fn source(
 }
 
 impl Folder {
-    /// The board in folder `dir`, as it is now.
+    /// Returns the board in folder `dir`, as it is now.
     ///
     /// Errors: `Board`.
     pub(super) fn new(dir: &Path, board: &Board, ui: &Ui) -> Result<Self, InputError> {
@@ -56,7 +56,7 @@ impl Folder {
 
     /// Opens the board again.
     ///
-    /// Errors: `Input`: the board's; `OtherBoard`.
+    /// Errors: `Input`, with those of the board or `OtherBoard`.
     pub(super) fn again(&self) -> Result<Board, CliError> {
         let board = board::open(&self.dir, &self.ui)?;
         let is_same = self.is_same(&board).map_err(CliError::input(&self.dir))?;
@@ -67,14 +67,14 @@ impl Folder {
         }
     }
 
-    /// Whether a board still begins with the messages that were on the board at first.
+    /// Returns whether a board still begins with the messages that it had at first.
     ///
     /// Errors: `Board`.
     fn is_same(&self, board: &Board) -> Result<bool, InputError> {
         if board.config().board_id != self.board_id || board.len() < self.len {
             return Ok(false);
         }
-        // None where those messages have expired, or where damage took the hash.
+        // `None` if these messages have expired, or if damage removed the hash.
         let both = self.log_hash.zip(board.hash_at(self.len)?);
         Ok(both.is_none_or(|(first, now)| first == now))
     }
@@ -88,7 +88,7 @@ impl Boards for Folder {
         Ok(Box::new(board.map_err(|error| Unreadable(chain(&error)))?))
     }
 
-    /// Where nobody else has the board open.
+    /// Keeps hashes in the board, if no other process has it open.
     fn keep(&self, open: Box<Board>, first: u64, hashes: &MessageHashes) {
         drop(open);
         if let Ok(board) = Board::open(&self.dir)
@@ -106,7 +106,7 @@ pub(super) fn clues(board: &Board, params: &ClueParams) -> Result<ClueKind, Inpu
     Ok(clue_kind(params, board.config())?)
 }
 
-/// The sealing that a board names.
+/// Returns the sealing of a board.
 ///
 /// Errors: `Sealing`.
 pub(super) fn sealing(board: &Board) -> Result<Sealing, InputError> {
@@ -134,7 +134,7 @@ mod tests {
         board.append(&[message]).unwrap();
     }
 
-    /// The result of reading the first message of a board after `change`.
+    /// Returns the result of reading the first message of a board after `change`.
     fn read_after(dir: &Path, change: impl Fn()) -> Result<Vec<u8>, SourceError> {
         let set = ParamSet::named("insecure-tiny-v4").unwrap();
         let ui = Ui::new(true, false);
@@ -174,7 +174,7 @@ mod tests {
             std::fs::copy(&copy, &path).unwrap();
             bytes.iter().for_each(|byte| post(dir.path(), *byte));
         };
-        // The same messages again.
+        // The board has the same messages again.
         let found = read_after(dir.path(), || put_back(&[2, 3, 4])).unwrap();
         assert_eq!(found, [1, 1]);
         for others in [&[2][..], &[2, 3, 5], &[2, 3, 5, 6]] {

@@ -1,4 +1,4 @@
-//! Sessions: a recipient's messages are looked at as they reach the board.
+//! Sessions: a recipient's messages are processed as they reach the board.
 
 mod state;
 
@@ -24,10 +24,10 @@ use std::time::{Duration, Instant};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Stream {
-    /// Look at a board's messages for one recipient, from where the session stopped
+    /// Process a board's messages for one recipient, from where the session stopped
     #[command(after_help = STREAM)]
     Run(StreamRun),
-    /// Cut a digest off: of all messages looked at since the last one
+    /// Make a digest of all messages processed since the last one
     #[command(after_help = STREAM)]
     Cut(StreamCut),
 }
@@ -40,7 +40,7 @@ pub(crate) struct StreamRun {
     /// The recipient's instant.key
     #[arg(long, value_name = "KEY")]
     pub(crate) detection_key: PathBuf,
-    /// File of the session; a new one is begun where it is absent
+    /// File of the session, created where absent
     #[arg(long, value_name = "FILE")]
     pub(crate) state: PathBuf,
     /// Pertinent messages that a digest may carry, for each group of messages
@@ -49,26 +49,26 @@ pub(crate) struct StreamRun {
     /// First message of a new session
     #[arg(long, value_name = "I")]
     pub(crate) from: Option<u64>,
-    /// Most messages of a new session until a digest is cut off: there it waits. Up to 1,000 or so take less
-    /// time each
+    /// Highest number of messages of a digest in a new session: it then waits for `omr stream cut`. Up to about 1,000
+    /// messages cost less time each
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) room: Option<u64>,
-    /// Indices without payloads
+    /// Make digests of indices without payloads
     #[arg(long)]
     pub(crate) indices_only: bool,
     /// instantomr, or instantomd for indices alone
     #[arg(long, value_name = "SCHEME", default_value_t = Scheme::Instantomr)]
     pub(crate) scheme: Scheme,
-    /// Go on with messages as they reach the board, until killed
+    /// Continue with messages as they reach the board, until killed
     #[arg(long, help_heading = WORK)]
     pub(crate) follow: bool,
-    /// How often to look for new ones
+    /// Milliseconds between two looks at the board
     #[arg(long, help_heading = WORK, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub(crate) poll_ms: u32,
-    /// Most messages looked at between two writes of the file; 64 unless given, with a card 1,024
+    /// Highest number of messages between two writes of the file [default: 64, or 1,024 with a card]
     #[arg(long, help_heading = WORK, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4096))]
     pub(crate) lot: Option<u64>,
-    /// Where messages are looked at: on an NVIDIA card (cuda), the processor (cpu), or a card where there is one (auto)
+    /// Hardware that processes messages: an NVIDIA card (cuda), the processor (cpu), or a card if there is one (auto)
     #[arg(long, help_heading = WORK, value_name = "ENGINE", default_value_t = omr_cuda::Choice::Auto)]
     pub(crate) engine: omr_cuda::Choice,
     /// Threads to work on; all cores unless given
@@ -84,14 +84,13 @@ pub(crate) struct StreamCut {
     /// The recipient's instant.key
     #[arg(long, value_name = "KEY")]
     pub(crate) detection_key: PathBuf,
-    /// File of the session; another process may be advancing it
+    /// File of the session; another process may be using it
     #[arg(long, value_name = "FILE")]
     pub(crate) state: PathBuf,
-    /// Number of the digest, counted from 0: the next one, or the last one again; the next one unless
-    /// given
+    /// Number of the digest, counted from 0: the next one, or the last one again [default: the next one]
     #[arg(long, value_name = "N")]
     pub(crate) number: Option<u64>,
-    /// Leave the messages in the session: the next digest holds them too
+    /// Leave the messages in the session: the next digest contains them too
     #[arg(long, conflicts_with = "number")]
     pub(crate) peek: bool,
     /// File for the digest; - is standard output
@@ -117,10 +116,10 @@ Examples:
     --state alice.session --number 0 --out digest
   omr decode --secret-key alice/secret.key --digest digest --out letters
 
-The session's file is replaced whole after each lot of messages, so that a killed run goes on where it was. A \
-cut digest is kept until the next one: asked for again by its number, it is the same, and no message is lost or \
-comes twice. Cut on a fixed schedule, whatever the last digest held. Where that is after so many messages at most, \
---room says so, and each takes less time.";
+The session's file is replaced after each chunk of messages, so that a killed run continues from there. A \
+digest is kept until the next one: requested again by its number, it is the same, and no message is lost or \
+comes twice. Make digests on a fixed schedule, whatever the last one contained. If at most a certain number of messages \
+comes between two digests, --room with that number makes each cost less time.";
 
 #[derive(Serialize)]
 struct Report {
@@ -131,10 +130,10 @@ struct Report {
     /// The running hash of the board's log at `next`, if it is known.
     log_hash: Option<String>,
     cuts: u64,
-    /// The most messages until a digest is cut off.
+    /// The highest number of messages of a digest.
     room: Option<u64>,
     unusable_clues: usize,
-    /// Messages that this run looked at and that are lost by damage of the board.
+    /// Messages that this run processed and that the board has lost by damage.
     lost: Vec<u64>,
 }
 
@@ -194,7 +193,7 @@ fn advance(args: &StreamRun, ui: &Ui) -> Result<(), CliError> {
     }
 }
 
-/// A new session from the message asked for.
+/// Returns a new session from the requested message on.
 fn open(
     args: &StreamRun,
     board: &Board,
@@ -234,7 +233,7 @@ fn open(
     Ok(session)
 }
 
-/// The running hash of the board's log at a length.
+/// Returns the running hash of the board's log at a length.
 ///
 /// Errors: `Input`.
 fn log_hash(args: &StreamRun, board: &Board, length: u64) -> Result<Option<[u8; 32]>, CliError> {
@@ -242,7 +241,7 @@ fn log_hash(args: &StreamRun, board: &Board, length: u64) -> Result<Option<[u8; 
     hash.map_err(CliError::input(&args.board))
 }
 
-/// Checks that a board still has the messages that a session has seen. Returns whether the hashes were there to tell.
+/// Checks that a board still has the messages that a session has processed. Returns whether the hashes were known.
 ///
 /// Errors: `Input`.
 fn check_history(args: &StreamRun, board: &Board, session: &Session) -> Result<bool, CliError> {
@@ -251,7 +250,7 @@ fn check_history(args: &StreamRun, board: &Board, session: &Session) -> Result<b
     known.map_err(CliError::input(&args.state))
 }
 
-/// Checks that the scheme that was asked for is InstantOMR's alone.
+/// Checks that the requested scheme is one of InstantOMR.
 ///
 /// Errors: `StreamScheme`.
 fn check_scheme(args: &StreamRun) -> Result<(), CliError> {
@@ -265,7 +264,7 @@ fn indices(args: &StreamRun) -> bool {
     args.indices_only || args.scheme.is_for_indices()
 }
 
-/// Checks that a session goes on as asked.
+/// Checks that a session has the requested board, bound and room.
 ///
 /// Errors: `Input`.
 fn check(args: &StreamRun, board: &Board, session: &Session) -> Result<(), CliError> {
@@ -286,15 +285,14 @@ fn check(args: &StreamRun, board: &Board, session: &Session) -> Result<(), CliEr
     }
 }
 
-/// Messages read at a time: the board is closed again before they are looked at, so that others can
-/// post meanwhile.
+/// The number of messages that are read at once: the board is closed before they are processed, so that other processes
+/// can post meanwhile.
 const READ_TOGETHER: u64 = 1024;
 
-/// Takes all messages that are on the board now, as far as there is room; after each lot the state is on the disk and others may
-/// cut a digest off.
+/// Processes all messages that are on the board now, as far as there is room. After each chunk the state is on the
+/// disk, and other processes can make a digest.
 ///
-/// `kept`: the session as it was left, from one call to the next. `lost`: gets the messages that are lost, which are
-/// named as they are met.
+/// `kept` is the session between two calls. Lost messages are added to `lost`, and a warning is printed for them.
 fn catch_up(
     args: &StreamRun,
     ui: &Ui,
@@ -330,13 +328,14 @@ fn catch_up(
             let lot = end.min(session.next() + lot);
             taken += lot - session.next();
             let hash = {
-                // Another process may have gone on with the session, on a board of another history.
+                // Another process may have continued the session on a board of another history.
                 let board = folder.again()?;
                 check_history(args, &board, &session)?;
                 log_hash(args, &board, lot)?
             };
-            let told = |error: &DetectorError| ui.warn(&format!("{error}; the processor goes on"));
-            session.advance_or_here(&mut messages, lot, &bar, insists(args), told)?;
+            let report =
+                |error: &DetectorError| ui.warn(&format!("{error}; the processor goes on"));
+            session.advance_or_here(&mut messages, lot, &bar, insists(args), report)?;
             session.note_log_hash(hash);
             state.write(&lock, &session)?;
             *kept = Some(session);
@@ -344,22 +343,23 @@ fn catch_up(
     }
 }
 
-/// Whether a card was asked for.
+/// Returns whether a card is required.
 fn insists(args: &StreamRun) -> bool {
     args.engine == omr_cuda::Choice::Cuda
 }
 
-/// Messages of a board, and where they were read from.
+/// Messages of a board, and their position.
 struct Read {
     folder: Folder,
     messages: Messages,
-    /// Those that the board lost to damage.
+    /// The messages that the board has lost by damage.
     lost: Vec<u64>,
 }
 
-/// The next messages of a session that are on the board, some at a time, if there are any.
+/// Returns the next messages of a session that are on the board, at most [`READ_TOGETHER`], or `None` if there are
+/// none.
 ///
-/// Errors: `Input` where the board is not the one that the session has seen, or cannot be read.
+/// Errors: `Input` where the board is not the one that the session has processed, or cannot be read.
 fn read(
     args: &StreamRun,
     ui: &Ui,
@@ -372,12 +372,14 @@ fn read(
     }
     let board = super::board::open(&args.board, ui)?;
     let is_known = check_history(args, &board, session)?;
-    let end = session.end().min(board.len());
-    let end = end.min(next.saturating_add(READ_TOGETHER));
+    let end = session
+        .end()
+        .min(board.len())
+        .min(next.saturating_add(READ_TOGETHER));
     if next >= end {
         return Ok(None);
     }
-    // What expired is refused by name below.
+    // Expired messages are refused by name below.
     if !is_known && next >= board.first() {
         ui.warn(&format!(
             "{}: the running hash at message {next} is lost: whether the board still is the one that the session has seen \
@@ -435,10 +437,10 @@ fn print_report(
     }
 }
 
-/// How long a session may take to begin that is run and cut at the same time.
+/// The highest time to wait for a session that another process is starting.
 const BEGIN: Duration = Duration::from_secs(3);
 
-/// The session in the file, held; waits a little for another process to begin it.
+/// Returns the locked session in the file; waits a little for another process to create it.
 fn begun(state: &State, path: &Path) -> Result<(Lock, Session), CliError> {
     let asked = Instant::now();
     loop {
@@ -465,10 +467,11 @@ fn cut(args: &StreamCut, ui: &Ui) -> Result<(), CliError> {
             .to_bytes(set.instantomr()?)
             .map_err(|error| CliError::write(&args.out, error))?
     } else {
-        let cut = session.cut(number, omr_detector::placement_seed());
-        let bytes = cut.map_err(InputError::from);
-        let bytes = bytes.map_err(CliError::input(&args.state))?;
-        // Kept before it is handed out: who asks again gets the same.
+        let bytes = session
+            .cut(number, omr_detector::placement_seed())
+            .map_err(InputError::from)
+            .map_err(CliError::input(&args.state))?;
+        // The digest is kept before it is written out, so that a repeated call returns the same one.
         state.write(&lock, &session)?;
         bytes
     };

@@ -1,11 +1,11 @@
-//! The kind of each error, by which programs tell it apart.
+//! The kind of each error, for programs.
 
 use super::{CliError, InputError};
 use omr_client::DecodeError;
 use omr_console::Code;
 
 impl CliError {
-    /// What kind of error it is.
+    /// Returns the kind of the error.
     pub(crate) fn code(&self) -> Code {
         match self {
             Self::Decode(error) | Self::Digest(_, error) => of_decode(error),

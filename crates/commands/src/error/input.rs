@@ -1,4 +1,4 @@
-//! Why a file could not be used.
+//! The errors of input files.
 
 use omr_board::LocalError;
 use omr_client::letter::LetterError;
@@ -14,67 +14,67 @@ use omr_protocol::{ClueError, ClueKind, DetectionKeyError, DigestError, ParamsEr
 use omr_store::StoreError;
 use std::io;
 
-/// Why a file could not be used.
+/// An error of an input file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum InputError {
-    /// Not read.
+    /// The file was not read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// Longer than such a file may be.
+    /// The file is longer than allowed.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// A table, or a file of a private database query.
+    /// A table or another file of a private database query is invalid.
     #[cfg(feature = "full")]
     #[error(transparent)]
     Pdq(#[from] crate::commands::full::PdqError),
-    /// Not a file of ours, or damaged.
+    /// The file has no valid frame, or is damaged.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// Nothing that names a recipient.
+    /// The argument does not stand for a recipient.
     #[cfg(feature = "full")]
     #[error(transparent)]
     Recipient(#[from] crate::commands::full::RecipientError),
-    /// Not an address.
+    /// The address is invalid.
     #[error(transparent)]
     ClueKey(#[from] ClueError),
-    /// Not a detection key.
+    /// The detection key is invalid.
     #[error(transparent)]
     DetectionKey(#[from] DetectionKeyError),
-    /// Not a secret key.
+    /// The secret key is invalid.
     #[error(transparent)]
     SecretKey(#[from] SecretKeyError),
     /// A detection key was not made.
     #[error(transparent)]
     MakeKey(#[from] MakeKeyError),
-    /// Under a passphrase, and not opened.
+    /// The file is under a passphrase, and was not opened.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// Not a digest.
+    /// The digest is invalid.
     #[error(transparent)]
     Digest(#[from] DigestError),
-    /// Of parameters that are not published.
+    /// The parameters are not published.
     #[error(transparent)]
     Params(#[from] ParamsError),
-    /// Not split or not sealed.
+    /// A letter was not split or not sealed.
     #[error(transparent)]
     Letter(#[from] LetterError),
-    /// A board, or a message of one.
+    /// A board or one of its messages is invalid.
     #[error(transparent)]
     Board(#[from] StoreError),
-    /// Not a session.
+    /// The session is invalid.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// No digest was cut off.
+    /// No digest was made.
     #[error(transparent)]
     Cut(#[from] CutError),
-    /// A key for another engine.
+    /// The key is for another engine.
     #[error("expected an instant.key, found a key for SophOMR")]
     NoInstant,
-    /// No session in the file's place.
+    /// There is no session in this file.
     #[error("expected a session, found no file: begin one with `omr stream run`")]
     NoSession,
-    /// A session that was begun otherwise.
+    /// The session was started with other options.
     #[error(
         "expected the session's board, its bound {bound} and {}{}, found others: begin a new session \
          in another file",
@@ -86,91 +86,91 @@ pub(crate) enum InputError {
         bound: usize,
         /// Whether it has indices alone.
         indices: bool,
-        /// The most messages until it is cut.
+        /// The highest number of messages of a digest.
         room: Option<u64>,
     },
-    /// A board that is not the one that the session has seen.
+    /// The board is not the one that the session has processed.
     #[error(
         "{}; nothing was changed: `omr stream cut` gives the letters that the session holds, then begin a new session in \
          another file{}", .0, begin(.0.common)
     )]
     OtherHistory(OtherHistory),
-    /// Not what `omr-lab bench crossover --json` prints.
+    /// The file is not the output of `omr-lab bench crossover --json`.
     #[error("expected the object that `omr-lab bench crossover --json` prints")]
     Costs(#[source] serde_json::Error),
-    /// Costs that no machine has.
+    /// The costs are impossible.
     #[error("expected costs above 0 seconds, found others")]
     CostsRange,
-    /// A board with an unknown sealing.
+    /// The board has an unknown sealing.
     #[error(transparent)]
     Sealing(#[from] SealingError),
-    /// A file that is too long for one post.
+    /// The file is too long for one post.
     #[error(
         "expected at most {limit} messages a file (some {} bytes here), found {bytes} bytes, which are {found}: post it \
          in pieces, or on a board with larger payloads",
         limit * each
     )]
     TooManyParts {
-        /// Most messages of a file.
+        /// The highest number of messages of a file.
         limit: u64,
-        /// Messages it would take.
+        /// The number of messages that it would take.
         found: u64,
-        /// Its bytes.
+        /// The number of its bytes.
         bytes: u64,
-        /// Bytes of it in each message.
+        /// The number of its bytes in each message.
         each: u64,
     },
     /// The board was replaced while it was read or written.
     #[error("another board is in its place now: start again")]
     OtherBoard,
-    /// Others did not let go of a board for so many seconds.
+    /// Other processes have had the board open for this number of seconds.
     #[error("other commands have had the board open for {0} seconds: try again when they are done")]
     BoardBusy(u64),
-    /// Parts kept from earlier digests.
+    /// The kept parts of earlier digests are invalid.
     #[error(transparent)]
     Kept(#[from] omr_client::kept::KeptError),
-    /// What a board is made of, or a bound clue that it must not take.
+    /// The configuration of a board is invalid, or a bound clue is refused.
     #[error(transparent)]
     Local(#[from] LocalError),
-    /// A raw payload of another size.
+    /// The raw payload has another size.
     #[error("expected a payload of {} bytes, found {}", .0.expected, .0.found)]
     RawSize(Mismatch<usize>),
-    /// An address for other clues than the board takes.
+    /// The address has other clues than the board.
     #[error("expected an address for {} clues, which the board takes, found one for {} clues: its owner \
          makes another one{}", .0.expected, .0.found, match .0.found { ClueKind::Plain => "", ClueKind::Bound => " with --plain-clues" })]
     ClueKind(Mismatch<ClueKind>),
-    /// No message to digest.
+    /// The board has no message for a digest.
     #[error("the board is empty: there is nothing to digest")]
     EmptyBoard,
-    /// A range that ends past the board.
+    /// The range ends after the board.
     #[error(
         "expected a range within 0..{messages}, the messages on the board, found {start}..{end}"
     )]
     Range {
-        /// Messages on the board.
+        /// The number of messages on the board.
         messages: u64,
-        /// First message asked for.
+        /// The first requested message.
         start: u64,
-        /// One past the last.
+        /// The index after the last requested message.
         end: u64,
     },
-    /// A board that does not read as it was written.
+    /// The board is damaged.
     #[error("the board is damaged: {}", damage(*bad, *messages))]
     Unsound {
-        /// Messages at fault.
+        /// The number of damaged messages.
         bad: u64,
-        /// Messages in all.
+        /// The number of all messages.
         messages: u64,
     },
-    /// A board with messages that should have been refused.
+    /// The board has messages that should have been refused.
     #[error(
         "expected clues that their one-time keys signed and hashes that are theirs, found others in {bad} of {messages} \
          messages"
     )]
     Unsigned {
-        /// Messages at fault.
+        /// The number of these messages.
         bad: u64,
-        /// Messages in all.
+        /// The number of all messages.
         messages: u64,
     },
     /// Payloads that are to be sealed, as this board's are, cannot be posted raw.
@@ -181,14 +181,14 @@ pub(crate) enum InputError {
     OtherSealing(Mismatch<Sealing>),
 }
 
-// Not a source, since the text holds it already.
+// The error is not a source, since the message contains its text.
 impl From<OtherHistory> for InputError {
     fn from(error: OtherHistory) -> Self {
         Self::OtherHistory(error)
     }
 }
 
-/// Where to begin, behind the advice to begin anew.
+/// Returns the advice on where to start a new session.
 fn begin(common: Option<u64>) -> String {
     match common {
         Some(from) => {

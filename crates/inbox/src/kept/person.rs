@@ -1,4 +1,4 @@
-//! What a person can do about kept ranges.
+//! A person's actions on kept ranges.
 
 use super::{Keeping, Kept, forget, settle};
 use crate::job::Job;
@@ -11,9 +11,9 @@ use omr_protocol::Stride;
 use std::ops::Range;
 
 impl<S: Storage> Inbox<S> {
-    /// Ranges whose digests gave no messages and that did not come since.
+    /// Returns the ranges whose digests did not decode and whose messages were not all received since.
     ///
-    /// Errors: the storage's; `Record`.
+    /// Errors: those of the storage; `Record`.
     pub fn kept(&self) -> Result<Vec<Kept>, S::Error> {
         self.store.read(|tx| {
             let levels = u8::try_from(Number::Levels.get(tx)?).unwrap_or(0);
@@ -31,7 +31,7 @@ impl<S: Storage> Inbox<S> {
                 let fetches_left = left(fetches);
                 ranges.push(Kept {
                     fetches_left,
-                    // What did not come when it was expected comes with a later level.
+                    // Messages that did not come when they were expected come with a later level.
                     fetches_expected: if expected > 0 { expected } else { fetches_left },
                     expired,
                     ..keeping.kept
@@ -42,19 +42,19 @@ impl<S: Storage> Inbox<S> {
         })
     }
 
-    /// **A person's act.** Has the next fetch ask for every overflowed range again, with a larger bound: that
-    /// tells the detector that the old bound did not do, so that whoever sent the messages, if it is the
-    /// detector or is in league with it, learns something of her secret. Gives the number of ranges.
+    /// **A person's act.** Has the next fetch request every overflowed range again, with a larger bound. This reveals
+    /// to the detector that the old bound was too small: if the detector sent the messages itself, or cooperates with
+    /// the sender, it learns something about the recipient's secret. Returns the number of ranges.
     ///
-    /// Errors: the storage's; `Record`.
+    /// Errors: those of the storage; `Record`.
     pub fn raise_bound(&self, bound: u32) -> Result<usize, S::Error> {
         self.again(|kept| (kept.overflowed.is_some() && bound > kept.bound).then_some(bound))
     }
 
-    /// **A person's act.** Has the next fetch ask for every damaged range again, as it was asked for: that
-    /// tells the detector that a digest did not decode.
+    /// **A person's act.** Has the next fetch request every damaged range again, unchanged. This reveals to the
+    /// detector that a digest did not decode. Returns the number of ranges.
     ///
-    /// Errors: the storage's; `Record`.
+    /// Errors: those of the storage; `Record`.
     pub fn retry_damaged(&self) -> Result<usize, S::Error> {
         self.again(|kept| kept.overflowed.is_none().then_some(kept.bound))
     }
@@ -75,11 +75,11 @@ impl<S: Storage> Inbox<S> {
         })
     }
 
-    /// **A person's act.** Has the next fetch ask for a range again, `most` messages a request, whatever is
-    /// known of it: the detector learns that somebody wants these messages once more, and from `most` and the
-    /// bound how. Gives the number of requests.
+    /// **A person's act.** Has the next fetch request a range again, at most `most` messages per request, whatever is
+    /// known of it. The detector learns that somebody wants these messages once more, with this bound and this
+    /// division. Returns the number of requests.
     ///
-    /// Errors: `Range` unless it was asked for before; the storage's; `Record`.
+    /// Errors: those of the storage; `Record`; `Range` unless the range was requested before.
     pub fn again_range(&self, range: Range<u64>, bound: u32, most: u64) -> Result<usize, S::Error> {
         self.store.write(|tx| {
             let cursor = Number::Cursor.get(tx)?;
@@ -105,10 +105,10 @@ impl<S: Storage> Inbox<S> {
         })
     }
 
-    /// **A person's act.** Forgets kept ranges, and requests that the server has not answered, within a
-    /// range: its messages are not asked for any more. Gives how many of each there were.
+    /// **A person's act.** Forgets kept ranges, and requests that the server has not answered, within a range: its
+    /// messages are not requested any more. Returns the number of both.
     ///
-    /// Errors: `NotKept` where there is neither; the storage's; `Record`.
+    /// Errors: those of the storage; `Record`; `NotKept` where there is neither.
     pub fn drop_range(&self, range: Range<u64>) -> Result<(usize, usize), S::Error> {
         let within = |start, end| range.start <= start && end <= range.end;
         self.store.write(|tx| {

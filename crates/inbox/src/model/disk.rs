@@ -18,21 +18,21 @@ struct State {
     has_crashed: Cell<bool>,
 }
 
-/// What unwinds the stack at a crash.
+/// The payload of the panic that unwinds the stack at a crash.
 struct Crash;
 
 impl Writes {
-    /// The number of transactions so far.
+    /// Returns the number of transactions so far.
     pub(super) fn count(&self) -> u64 {
         self.0.count.get()
     }
 
-    /// Has the program crash, once, after the transaction of this number or the next one.
+    /// Makes the program crash, once, after the transaction of this number or the next one.
     pub(super) fn crash_after(&self, number: Option<u64>) {
         self.0.crash_after.set(number);
     }
 
-    /// Whether the crash took place.
+    /// Returns whether the crash took place.
     pub(super) fn has_crashed(&self) -> bool {
         self.0.has_crashed.get()
     }
@@ -43,7 +43,7 @@ impl Writes {
         if crash_after.is_some_and(|number| number <= self.count()) {
             self.0.crash_after.set(None);
             self.0.has_crashed.set(true);
-            // Without the message of a panic.
+            // `resume_unwind` prints no message.
             resume_unwind(Box::new(Crash));
         }
     }

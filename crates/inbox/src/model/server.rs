@@ -1,4 +1,4 @@
-//! The model's server: what a call does, and digests that anybody can read.
+//! The model's server: the effects of calls, and digests that anybody can read.
 
 use crate::{Answer, Board, Call, Failed, Failure, JobRequest, Limits, Log, SessionRequest};
 use omr_client::letter::Place;
@@ -9,16 +9,16 @@ use std::ops::Range;
 
 pub(super) const PARAMS: &str = "model";
 pub(super) const BOARD: [u8; 16] = [7; 16];
-/// Messages of a batch.
+/// The number of messages of a batch.
 const BATCH: u64 = 4;
 
-/// A digest: which of its messages are hers.
+/// A digest: it lists the recipient's messages in the clear.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Digest {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) bound: u32,
-    /// The places of her letters, and what they are.
+    /// The places and ids of the recipient's letters.
     pub(super) hers: Vec<(u64, u64)>,
     pub(super) damaged: bool,
 }
@@ -33,14 +33,14 @@ impl Digest {
     }
 }
 
-/// A message: what it is, which no other is, and whether it is for her.
+/// A message: its unique id, and whether it is for the recipient.
 #[derive(Clone, Copy)]
 pub(super) struct Post {
     pub(super) id: u64,
     pub(super) hers: bool,
 }
 
-/// A state that the server can go back to.
+/// A state to which the server can go back.
 #[derive(Clone, Default)]
 struct Backup {
     board: Vec<Post>,
@@ -49,7 +49,7 @@ struct Backup {
     sessions: BTreeMap<[u8; 16], Open>,
 }
 
-/// A session, and the digests that were cut off it.
+/// A session, and its digests.
 #[derive(Clone)]
 struct Open {
     request: SessionRequest,
@@ -59,11 +59,11 @@ struct Open {
 #[derive(Default)]
 pub(super) struct Server {
     pub(super) board: Vec<Post>,
-    /// Every letter to her that was ever posted.
+    /// The ids of all letters to the recipient that were ever posted.
     pub(super) letters: Vec<u64>,
-    /// Messages ever posted.
+    /// The number of messages ever posted.
     posts: u64,
-    /// Restores of backups.
+    /// The number of restored backups.
     restores: u8,
     backup: Backup,
     /// The first message that is still there.
@@ -91,7 +91,7 @@ impl Server {
         }
     }
 
-    /// Keeps the state as it is now.
+    /// Backs the state up.
     pub(super) fn back_up(&mut self) {
         self.backup = Backup {
             board: self.board.clone(),
@@ -101,7 +101,7 @@ impl Server {
         };
     }
 
-    /// Goes back to the state that was kept, as an operator does.
+    /// Restores the backup, as an operator does.
     pub(super) fn restore(&mut self) {
         let Backup {
             board,
@@ -114,7 +114,7 @@ impl Server {
         self.restores += 1;
     }
 
-    /// Drops the last messages and admits to nothing.
+    /// Drops the last messages without a sign of it.
     pub(super) fn fork(&mut self, messages: u64) {
         let length = self.board.len() as u64;
         let common = length.saturating_sub(messages).max(self.first);
@@ -123,7 +123,7 @@ impl Server {
         self.sessions.retain(|_, open| is_before(open) <= common);
     }
 
-    /// The places of letters to her, and what they are.
+    /// Returns the places and ids of letters to the recipient.
     pub(super) fn hers(&self) -> Vec<(u64, u64)> {
         let places = (0..).zip(&self.board);
         places
@@ -131,7 +131,7 @@ impl Server {
             .collect()
     }
 
-    /// The running hash of the log, where the board has it.
+    /// Returns the running hash of the log, where the board has it.
     fn hash_at(&self, length: u64) -> Option<[u8; 32]> {
         let posts = self.board.get(..length as usize)?;
         let mut hasher = blake3::Hasher::new();
@@ -163,7 +163,7 @@ impl Server {
         }
     }
 
-    /// The digests that a call tells it need not keep.
+    /// Returns the digests that a call allows the server to delete.
     pub(super) fn acknowledged(&self, call: &Call) -> Vec<Digest> {
         let (id, number) = match call {
             Call::CutSession { session_id, number } => (session_id, *number as usize),
@@ -230,7 +230,7 @@ impl Server {
         let Some(open) = self.sessions.get(&id).cloned() else {
             return fails(Failure::NotFound);
         };
-        // The last one is kept until the next is asked for.
+        // The last digest is kept until the next one is requested.
         if number + 1 == open.cuts.len() {
             return Ok(self.answer(&open.cuts[number]));
         }

@@ -1,4 +1,4 @@
-//! The model's recipient: an inbox in memory, what of it is kept, and a shell that may end at any moment.
+//! The model's recipient: an inbox in memory, the kept records, and a program that may end at any moment.
 
 use super::disk::{self, Disk, Writes};
 use super::server::{BOARD, Digest, PARAMS, Server};
@@ -17,10 +17,10 @@ use omr_client::letter::Piece;
 use omr_protocol::{Request, Sealing};
 use std::collections::BTreeMap;
 
-/// Bound of her requests: less than what may come.
+/// The bound of the recipient's requests, below the number of messages that may come.
 const BOUND: u32 = 3;
 
-/// Why a step of the shell fails.
+/// The reason why a step of the program fails.
 #[derive(Debug)]
 pub(super) enum Fault {
     Inbox(InboxError),
@@ -46,11 +46,11 @@ pub(super) struct World {
     inbox: Inbox<Disk>,
     /// The transactions of the inbox.
     pub(super) writes: Writes,
-    /// What a crash leaves.
+    /// The records that are left after a crash.
     kept: Records,
-    /// What another device of hers has.
+    /// The records of the recipient's other device.
     other: Records,
-    /// An older copy of what is kept.
+    /// An older copy of the kept records.
     older: Records,
     recipient: Recipient,
 }
@@ -61,7 +61,7 @@ fn opened(kept: &Records, writes: &Writes) -> Inbox<Disk> {
     Inbox::open(Disk::new(Memory::restore(records), writes)).unwrap()
 }
 
-/// A letter that says where it stands.
+/// Returns a decoded digest in which each letter states its place.
 fn decoded(job: &Job, digest: &[u8]) -> Decoded {
     let of = job.stride();
     let digest = Digest::parse(digest);
@@ -98,14 +98,14 @@ fn decoded(job: &Job, digest: &[u8]) -> Decoded {
     }
 }
 
-/// What a digest of a session says it answers.
+/// Returns the request that a digest of a session states.
 fn request(_: &str, digest: &[u8]) -> Result<Request, InboxError> {
     let digest = Digest::parse(digest);
     let bound = digest.bound as usize;
     Ok(Request::new(digest.start..digest.end, bound, Some(612)))
 }
 
-/// A call without the random ids in it.
+/// Returns a description of a call without its random ids.
 fn described(call: &Call) -> String {
     let mut call = call.clone();
     match &mut call {
@@ -119,7 +119,7 @@ fn described(call: &Call) -> String {
     format!("{call:?}")
 }
 
-/// A digest that cannot be decoded.
+/// Returns a digest that cannot be decoded.
 fn damaged(digest: &[u8]) -> Vec<u8> {
     let damaged = true;
     let digest = Digest {
@@ -221,7 +221,7 @@ impl World {
     }
 
     /// Does something, which ends where the program crashes after a transaction. Then all transactions so far are kept,
-    /// and the inbox is opened again. Returns whether it came to the end.
+    /// and the inbox is opened again. Returns whether it ran to the end.
     pub(super) fn outlives(&mut self, happens: impl FnOnce(&mut Self)) -> bool {
         let is_whole = disk::is_whole(|| happens(self));
         if !is_whole {
@@ -231,7 +231,7 @@ impl World {
         is_whole
     }
 
-    /// The shell's loop, as often as calls go well.
+    /// Runs the loop of calls, as long as they succeed.
     fn exchange(&mut self, mut exchange: impl Exchange<String>, fates: &[Fate]) {
         let mut fates = fates.iter().copied();
         let mut step = exchange.begin(self.inbox.requests()).unwrap();
@@ -290,8 +290,8 @@ impl World {
         }
     }
 
-    /// Checks that a crash would not lose what a digest brought: it was taken in or is known to be missing, its digest
-    /// is here, or it is still to be asked for.
+    /// Checks that a crash would not lose the content of a digest: it was taken in or is known to be missing, its
+    /// digest was received, or it is still to be requested.
     fn is_kept(&self, digest: &Digest) {
         let inbox = opened(&self.kept, &Writes::default());
         let (letters, ranges) = (letters(&inbox), inbox.kept().unwrap());
@@ -316,7 +316,7 @@ impl World {
         }
     }
 
-    /// Everything goes well, and a person asks for what overflowed or was damaged.
+    /// Has all calls succeed, and requests again what overflowed or was damaged.
     pub(super) fn settles(&mut self) {
         if let Some(batch) = self.recipient.batch {
             while !(self.server.board.len() as u64).is_multiple_of(batch) {
@@ -335,11 +335,11 @@ impl World {
             kept.iter().all(|kept| kept.start < self.server.first),
             "{kept:?}"
         );
-        // As whoever opens it again finds it.
+        // The state is that of a program that opens it again.
         self.crash();
     }
 
-    /// The letters that came.
+    /// Returns the ids of the letters that arrived.
     pub(super) fn letters(&self) -> Vec<u64> {
         letters(&self.inbox)
     }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const VERSION: u32 = 1;
 /// The version, under an empty key.
 const FORMAT: TableDefinition<(), u32> = TableDefinition::new("format");
-/// Bytes that the database may keep in memory.
+/// The number of bytes that the database may keep in memory.
 const CACHE_BYTES: usize = 64 << 20;
 
 /// An open database.
@@ -25,13 +25,13 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the file; makes an empty one where there is none. Every page is compared with its checksum.
+    /// Opens the file; creates an empty one where there is none. Every page is compared with its checksum.
     ///
     /// Time:   that of reading the file.
     /// Errors: `File`, `Busy`, `Damaged`, `Database`, `Version`.
     pub(super) fn open(path: &Path) -> Result<Self, MailError> {
         match fs::metadata(path) {
-            // Made under another name and then renamed: no moment leaves an empty file.
+            // The file is created under another name and then renamed, so it is never empty.
             Ok(file) if file.len() == 0 => return Err(MailError::Damaged(None)),
             Ok(_) => {}
             Err(_) => create(path)?,
@@ -41,7 +41,7 @@ impl Store {
             let storage = omr_disk::database(file.map_err(MailError::file(path))?)?;
             let mut db = Guarded::new(builder().create_with_backend(storage)?);
             if !db.get_mut()?.check_integrity()? {
-                // The database was repaired as far as possible; nobody knows what is missing.
+                // The database was repaired as far as possible; the missing records are unknown.
                 return Err(MailError::Damaged(None));
             }
             let store = Self {
@@ -62,7 +62,7 @@ impl Store {
         }
     }
 
-    /// Looks at one state of the database.
+    /// Runs `look` on one state of the database.
     pub(super) fn reading<T>(
         &self,
         look: impl FnOnce(&ReadTransaction) -> Result<T, MailError>,
@@ -70,7 +70,7 @@ impl Store {
         guarded(|| look(&self.db.get()?.begin_read()?))
     }
 
-    /// One transaction: all of it or nothing is on the disk afterwards.
+    /// Runs one transaction: afterwards all of it is on the disk, or nothing.
     pub(super) fn writing<T>(
         &self,
         steps: impl FnOnce(&WriteTransaction) -> Result<T, MailError>,
@@ -88,8 +88,8 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         if self.changed.load(Ordering::Relaxed) {
-            // The file holds two states, the last and the one before: now they are the same, so that a
-            // damaged header cannot bring the older one back.
+            // The file contains two states, the last and the one before. This makes them equal, so that a damaged
+            // header cannot bring the older one back.
             let _ = self.writing(|_| Ok(()));
         }
     }
@@ -105,10 +105,10 @@ fn builder() -> Builder {
 
 fn create(path: &Path) -> Result<(), MailError> {
     let dir = folder_of(path);
-    // Of mode 0600 from the start, so that nobody else may ever read it.
+    // The file has mode 0600 from the start, so that no other user can ever read it.
     sweep(dir);
-    let staged = Unfinished::new(|| temporary(dir, Access::Private));
-    let mut staged = staged.map_err(MailError::file(path))?;
+    let mut staged =
+        Unfinished::new(|| temporary(dir, Access::Private)).map_err(MailError::file(path))?;
     let file = staged.file().try_clone().map_err(MailError::file(path))?;
     guarded(|| {
         let storage = omr_disk::database(file)?;
@@ -125,7 +125,7 @@ fn create(path: &Path) -> Result<(), MailError> {
     }
 }
 
-/// Puts a file aside under another name; gives that name, if there was a file.
+/// Renames a file. Returns the new name, if there was a file.
 ///
 /// Errors: `File`.
 pub(super) fn put_aside(path: &Path) -> Result<Option<PathBuf>, MailError> {
@@ -139,7 +139,7 @@ pub(super) fn put_aside(path: &Path) -> Result<Option<PathBuf>, MailError> {
     };
     let free = (1..).map(named).find(|name| !name.exists());
     let aside = free.unwrap_or_else(|| named(0));
-    // The file that takes its place syncs both names.
+    // Creating the next file syncs both names.
     fs::rename(path, &aside).map_err(MailError::file(path))?;
     Ok(Some(aside))
 }

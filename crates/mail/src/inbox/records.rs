@@ -1,4 +1,4 @@
-//! The tables of an inbox's file, as the core sees them.
+//! The tables of an inbox's file, as a storage of [`omr_inbox`].
 
 use super::database::Store;
 use crate::MailError;
@@ -47,10 +47,10 @@ macro_rules! within {
     };
 }
 
-/// A type of the database's as bytes that sort in the same way.
+/// A key or value type of the database, converted to bytes that sort in its order.
 trait Plain: Value + 'static {
     fn plain(value: &Self::SelfType<'_>) -> Vec<u8>;
-    /// `None` for bytes that are none.
+    /// Parses a value; `None` if the bytes are invalid.
     fn typed(bytes: &[u8]) -> Option<Self::SelfType<'_>>;
 }
 
@@ -65,7 +65,7 @@ impl Plain for u64 {
 }
 
 impl Plain for () {
-    fn plain((): &()) -> Vec<u8> {
+    fn plain(_: &()) -> Vec<u8> {
         Vec::new()
     }
 
@@ -95,7 +95,8 @@ impl Plain for &'static [u8] {
 }
 
 impl Plain for (u64, u64) {
-    fn plain((first, second): &(u64, u64)) -> Vec<u8> {
+    fn plain(value: &(u64, u64)) -> Vec<u8> {
+        let (first, second) = value;
         [first.to_be_bytes(), second.to_be_bytes()].concat()
     }
 
@@ -106,7 +107,8 @@ impl Plain for (u64, u64) {
 }
 
 impl Plain for (&'static [u8], u64) {
-    fn plain((first, second): &(&[u8], u64)) -> Vec<u8> {
+    fn plain(value: &(&[u8], u64)) -> Vec<u8> {
+        let (first, second) = value;
         [*first, &second.to_be_bytes()].concat()
     }
 
@@ -183,7 +185,7 @@ fn remove<K: Key + Plain, V: Plain>(
     Ok(())
 }
 
-/// One state of the file.
+/// The view of one state of the file.
 pub struct Reading<'a>(&'a ReadTransaction);
 
 /// A transaction.
@@ -259,7 +261,7 @@ impl Storage for Store {
 }
 
 impl Store {
-    /// Has all tables, empty ones where there are none.
+    /// Creates the tables that are missing.
     pub(super) fn complete(&self) -> Result<(), MailError> {
         self.writing(|tx| {
             for table in Table::ALL {

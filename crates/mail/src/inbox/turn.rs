@@ -1,23 +1,26 @@
-//! Who fetches into an inbox and decodes what came: one process at a time. Others may look at it meanwhile.
+//! The lock of fetching: one process at a time fetches into an inbox and decodes digests. Others may list it meanwhile.
 
 use crate::{Home, MailError};
 use std::fs::{File, TryLockError};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Name of the file that is locked by the process whose turn it is.
+/// The name of the file that is locked by the process that fetches.
 const LOCK: &str = "inbox.lock";
 
-/// How often, and after which pause, a turn is tried for: whoever only decodes or forgets something is done by then.
+/// The number of attempts to take the lock, with a pause after each: a process that only decodes or forgets something
+/// is done by then.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The right to fetch into an inbox, until it is dropped. The system takes it back from a process that is killed.
+/// The right to fetch into an inbox, until it is dropped. The system releases it when a process is killed.
 pub(super) struct Turn {
     _locked: File,
 }
 
 impl Turn {
+    /// Takes the right to fetch.
+    ///
     /// Errors: `Busy` where another process, or another part of this one, has it; `File`.
     pub(super) fn take(home: &Home) -> Result<Self, MailError> {
         let file = home.lock_file(LOCK)?;

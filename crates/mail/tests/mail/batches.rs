@@ -1,4 +1,4 @@
-//! Identities that take whole batches, which the server works when they fill.
+//! Identities that fetch whole batches, which the server computes as soon as they are full.
 
 use crate::common::{PARAMS, Scene, fake::Fault, wanted};
 use omr_mail::{Home, Identity, MailError, NewIdentity, collect};

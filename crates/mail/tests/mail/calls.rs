@@ -1,4 +1,4 @@
-//! All calls of fetches and sessions in their order, as a version before recorded them in `calls.txt`.
+//! All calls of fetches and sessions in their order, as an earlier version recorded them in `calls.txt`.
 
 use crate::common::fake::Fault;
 use crate::common::{PARAMS, Scene, wanted};
@@ -7,7 +7,7 @@ use omr_protocol::{ParamSet, Scheme};
 use std::fmt::Write;
 use tonic::Code;
 
-/// The calls of an exchange, and whether it ended well.
+/// Records the calls of an exchange, and whether it succeeded.
 async fn exchange(
     log: &mut String,
     scene: &Scene,
@@ -66,7 +66,8 @@ async fn fetches(log: &mut String) {
     }
 }
 
-/// Expires between the look at the board and the request; more pieces than one; a person's act.
+/// Messages that expire between the description of the board and the request; a range of several requests; a person's
+/// act.
 async fn pieces(log: &mut String) {
     let mut scene = Scene::new(2).await;
     scene.fake.with(|state| state.limits.digest_messages = 3);

@@ -1,4 +1,4 @@
-//! Canaries: a detector that leaves messages out is found out; none is ever listed as a letter.
+//! Canaries: a detector that leaves messages out is detected; no canary is ever listed as a letter.
 
 use crate::common::Scene;
 use crate::common::fake::Fault;
@@ -6,7 +6,7 @@ use omr_mail::{CanaryState, post_canary};
 use tonic::Code;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_left_out_is_missed() {
+async fn a_canary_that_is_left_out_is_missing() {
     let scene = Scene::new(8).await;
     let inbox = scene.inbox();
     for _ in 0..3 {

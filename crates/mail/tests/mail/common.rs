@@ -23,7 +23,7 @@ pub(crate) const PARAMS: &str = "insecure-tiny-hybrid-v4";
 pub(crate) const BOARD: [u8; 16] = [7; 16];
 pub(crate) const PAYLOAD: usize = 200;
 
-/// An identity for InstantOMR.
+/// Returns the properties of an identity for InstantOMR.
 pub(crate) fn wanted() -> NewIdentity {
     NewIdentity {
         params: PARAMS.into(),
@@ -38,31 +38,31 @@ pub(crate) fn wanted() -> NewIdentity {
     }
 }
 
-/// Letters longer than addresses say.
+/// Rules that allow letters longer than the address does.
 const ANY_LENGTH: Rules = Rules {
     sealing: None,
     large: true,
 };
 
-/// An identity with her server.
+/// An identity with its server.
 pub(crate) struct Scene {
     pub(crate) dir: tempfile::TempDir,
     pub(crate) fake: Fake,
     pub(crate) client: Client,
     pub(crate) identity: Identity,
-    /// Indices that the detector leaves out.
+    /// The indices that the detector leaves out.
     pub(crate) dropped: Arc<Mutex<BTreeSet<u64>>>,
-    /// How letters are sealed, as digests say.
+    /// The sealing of letters that digests state.
     pub(crate) said: Arc<Mutex<Sealing>>,
     pub(crate) keys: Keys,
 }
 
-/// Her detection keys, wherever they are.
+/// The identity's detection keys, once they are uploaded.
 #[derive(Clone, Default)]
 pub(crate) struct Keys(Arc<Mutex<Option<Arc<Engines>>>>);
 
 impl Scene {
-    /// Registered, with an empty board before her.
+    /// Returns a scene with a registered identity and an empty board.
     pub(crate) async fn new(bound: u32) -> Self {
         Self::of(&NewIdentity {
             bound,
@@ -72,7 +72,7 @@ impl Scene {
         .await
     }
 
-    /// The same, of such an identity.
+    /// Returns such a scene with an identity of these properties.
     pub(crate) async fn of(new: &NewIdentity) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (keys, dropped) = (Keys::default(), Arc::default());
@@ -104,7 +104,7 @@ impl Scene {
         scene
     }
 
-    /// Has the detector use the keys in a home.
+    /// Makes the detector use the keys in a home.
     pub(crate) fn detect_for(&self, home: &Home) {
         *self.keys.0.lock().unwrap() = Some(Arc::new(engines(home)));
     }
@@ -117,7 +117,7 @@ impl Scene {
         Inbox::open(&self.identity.home).unwrap()
     }
 
-    /// Posts letters to her.
+    /// Posts letters to the identity.
     pub(crate) async fn write(&self, letters: &[&[u8]]) {
         let files: Vec<Letter> = letters
             .iter()
@@ -143,7 +143,7 @@ impl Scene {
             .unwrap();
     }
 
-    /// Registered at a server that makes digests with a step.
+    /// Returns a scene with a registered identity, at a server that makes digests with a step.
     pub(crate) async fn with_spares(bound: u32) -> Self {
         let mut scene = Self::new(bound).await;
         scene.fake.with(|state| {
@@ -154,13 +154,13 @@ impl Scene {
         scene
     }
 
-    /// A whole fetch.
+    /// Runs a whole fetch.
     pub(crate) async fn fetch(&self, inbox: &Inbox) -> Result<Vec<Taken>, MailError> {
         collect(&self.client, &self.identity, inbox.requests(), |_| {}).await?;
         inbox.take_in(&Reader::new(&self.identity)?)
     }
 
-    /// The contents of all messages, sorted.
+    /// Returns the contents of all messages, sorted.
     pub(crate) fn contents(&self, inbox: &Inbox) -> Vec<Vec<u8>> {
         let all = inbox.list(true).unwrap();
         let body = |message: &omr_mail::Listed| inbox.body(message.number).unwrap();
@@ -201,7 +201,7 @@ fn engines(home: &Home) -> Engines {
     engines
 }
 
-/// Makes digests with her keys; messages that are to be dropped get the clue of nobody.
+/// Returns a maker of digests with the identity's keys; messages to be dropped get a clue for nobody.
 fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>, said: Arc<Mutex<Sealing>>) -> Arc<Maker> {
     let set = ParamSet::named(PARAMS).unwrap();
     Arc::new(move |request: &CreateJobRequest, messages: &[Message]| {
@@ -237,7 +237,7 @@ fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>, said: Arc<Mutex<Sealing
     })
 }
 
-/// Copies a folder with all that is in it.
+/// Copies a folder with its content.
 pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {

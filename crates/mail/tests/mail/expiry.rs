@@ -1,10 +1,9 @@
-//! Boards whose old messages expire: what was missed is reported, the rest comes, and requests
-//! reveal nothing.
+//! Boards whose old messages expire: missed ranges are reported, the rest arrives, and requests reveal nothing.
 
 use crate::common::Scene;
 use omr_mail::{Collected, MailError, collect, cut};
 
-/// First messages of ranges, and those after the last.
+/// First messages of ranges, and the indices after the last.
 type Ends = Vec<(u64, u64)>;
 
 fn missed_of(collected: &Collected) -> Ends {
@@ -24,7 +23,7 @@ impl Scene {
         Ok(missed_of(&collected))
     }
 
-    /// The requests for digests that the server saw.
+    /// Returns the requests for digests that the server received.
     fn asked(&self) -> Vec<String> {
         let jobs = |line: &&String| line.starts_with("CreateJob");
         self.fake
@@ -33,7 +32,7 @@ impl Scene {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_comes_late_is_told_what_she_missed_and_gets_the_rest() {
+async fn a_late_fetch_reports_missed_ranges_and_gets_the_rest() {
     let scene = Scene::with_spares(8).await;
     scene.write(&[b"first"]).await;
     scene.fetch(&scene.inbox()).await.unwrap();
@@ -45,7 +44,7 @@ async fn whoever_comes_late_is_told_what_she_missed_and_gets_the_rest() {
     let inbox = scene.inbox();
     let expected = [&b"first"[..], b"in time"];
     assert_eq!(scene.contents(&inbox), expected);
-    // It stays known until she drops it.
+    // The range stays listed until the person drops it.
     let kept = inbox.kept().unwrap();
     assert_eq!((kept[0].range(), kept[0].expired), (1..4, true));
     assert!(kept[0].reason.contains("the board begins at 4"), "{kept:?}");
@@ -57,7 +56,7 @@ async fn whoever_comes_late_is_told_what_she_missed_and_gets_the_rest() {
     assert_eq!(scene.missed().await.unwrap(), []);
     assert_eq!(scene.inbox().drop_range(0..4).unwrap(), (1, 0));
     assert_eq!(scene.inbox().kept().unwrap(), []);
-    // Nothing that is gone was asked for.
+    // No message that is gone was requested.
     for line in scene.asked().iter().skip(2) {
         let start = line.split_whitespace().nth(1).unwrap();
         let (start, _) = start.split_once("..").unwrap();
@@ -69,7 +68,7 @@ async fn whoever_comes_late_is_told_what_she_missed_and_gets_the_rest() {
 async fn open_requests_are_cut_where_the_board_begins() {
     let scene = Scene::with_spares(8).await;
     scene.write(&[b"a", b"b", b"c", b"d"]).await;
-    // The server dies while the requests are open.
+    // The server stops while the requests are open.
     scene.fake.fail(
         "WatchJob",
         crate::common::fake::Fault::Refuse(tonic::Code::Internal),
@@ -90,7 +89,7 @@ async fn messages_that_expire_during_a_fetch_are_missed_in_the_next() {
     scene.write(&[b"a", b"b", b"c"]).await;
     let inbox = scene.inbox();
     let fake = scene.fake.clone();
-    // Between the look at the board and the request.
+    // Messages expire between the description of the board and the request.
     scene.fake.with(|state| state.expires_at_limits = Some(2));
     let client = fake.client();
     let collected = collect(&client, &scene.identity, inbox.requests(), |_| {}).await;
@@ -105,7 +104,7 @@ async fn messages_that_expire_during_a_fetch_are_missed_in_the_next() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_that_fell_behind_begins_anew() {
+async fn a_session_that_fell_behind_is_opened_again() {
     let scene = Scene::new(8).await;
     let tick = async || -> Result<Ends, MailError> {
         let inbox = scene.inbox();
@@ -126,7 +125,7 @@ async fn a_session_that_fell_behind_begins_anew() {
         ),
         (2, 1)
     );
-    // One that is not behind goes on.
+    // A session that is not behind continues.
     scene.write(&[b"d"]).await;
     scene.expire(3);
     assert_eq!(tick().await.unwrap(), []);
@@ -145,7 +144,8 @@ async fn a_first_message_beyond_the_board_is_refused() {
     assert_eq!(scene.contents(&scene.inbox()), [b"a"]);
 }
 
-/// Two recipients, one of whom gets more than her bound: the server sees the same requests while messages expire.
+/// Of two recipients, one receives more messages than the bound: the server sees the same requests while messages
+/// expire.
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_do_not_tell_an_overflow_apart_while_messages_expire() {
     let mut logs = Vec::new();
@@ -161,7 +161,7 @@ async fn requests_do_not_tell_an_overflow_apart_while_messages_expire() {
             if round % 3 == 2 {
                 scene.expire((round - 1) * 6 + 3);
             }
-            // Every other time she is late, or there is nothing to ask for.
+            // Every other time the fetch is late, or there is nothing to request.
             if round % 4 != 3 {
                 scene.missed().await.unwrap();
             }

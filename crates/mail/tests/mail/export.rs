@@ -12,7 +12,7 @@ fn identity(dir: &Path, name: &str) -> Identity {
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// Header and files of an export, as docs of its format have them.
+/// Returns header and files of an export, read by the description of its format.
 fn read(file: &[u8]) -> (FrameHeader, Files) {
     let (header, body) = read_frame(file, Kind::Identity, u64::MAX).unwrap();
     let (mut at, mut files) = (4, Files::new());
@@ -41,7 +41,7 @@ fn write(header: &FrameHeader, files: &Files) -> Vec<u8> {
 }
 
 #[test]
-fn what_does_not_fit_together_is_not_restored() {
+fn files_that_do_not_fit_together_are_not_restored() {
     let dir = tempfile::tempdir().unwrap();
     let (ann, eve) = (identity(dir.path(), "ann"), identity(dir.path(), "eve"));
     let exported = ann.export().unwrap();

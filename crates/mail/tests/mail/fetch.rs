@@ -1,4 +1,4 @@
-//! Fetches deliver each message once whatever breaks, and reveal nothing about what was found.
+//! Fetches deliver each message once after any failure, and reveal nothing about the messages found.
 
 use crate::common::Scene;
 use crate::common::fake::Fault;
@@ -23,7 +23,7 @@ async fn letters_come_once_and_files_of_many_parts_whole() {
         Some("hello")
     );
 
-    // Nothing new: no request, nothing twice.
+    // Without new messages there is no request, and nothing comes twice.
     let jobs = scene.fake.count("CreateJob");
     assert_eq!(scene.fetch(&inbox).await.unwrap(), []);
     assert_eq!(scene.fake.count("CreateJob"), jobs);
@@ -80,7 +80,7 @@ async fn parts_in_different_digests_make_one_file() {
     scene.write(&[&long]).await;
     let parts = scene.fake.with(|state| state.messages.clone());
     assert!(parts.len() > 1);
-    // The last part reaches the board later.
+    // The last part is posted later.
     scene
         .fake
         .with(|state| state.messages.truncate(parts.len() - 1));
@@ -128,8 +128,8 @@ async fn a_copied_message_is_no_new_letter() {
     assert_eq!(scene.contents(&inbox), [b"once"]);
 }
 
-/// The fetch ends at the n-th call, before or after its effect, for every n: the process is then as good as
-/// killed, as all it knows is on the disk.
+/// The fetch ends at the n-th call, before or after its effect, for every n. This is equivalent to a killed process, as
+/// everything it knows is on the disk.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fetch_killed_between_any_two_steps_delivers_once() {
     let scene = Scene::new(8).await;
@@ -148,7 +148,7 @@ async fn a_fetch_killed_between_any_two_steps_delivers_once() {
             scene.fake.with(|state| state.dies_at = None);
             let steps = ["GetBoard", "CreateJob", "WatchJob", "FetchDigest"];
             assert_eq!(killed.is_err(), at < steps.len(), "{at} {effect}");
-            // Collected, and killed before anything was decoded.
+            // The process is killed after collecting, before anything was decoded.
             let inbox = scene.inbox();
             collect(&scene.client, &scene.identity, inbox.requests(), |_| {})
                 .await
@@ -161,7 +161,7 @@ async fn a_fetch_killed_between_any_two_steps_delivers_once() {
             assert_eq!(scene.contents(&scene.inbox()), expected, "{at} {effect}");
         }
     }
-    // Every range was asked for under one id, however often.
+    // Every range was requested under one id, however often.
     let ranges = scene
         .fake
         .with(|state| state.jobs.values().map(|job| job.start).collect::<Vec<_>>());
@@ -172,7 +172,7 @@ async fn a_fetch_killed_between_any_two_steps_delivers_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_the_server_forgot_is_asked_for_anew() {
+async fn a_job_that_the_server_forgot_is_requested_again() {
     let scene = Scene::new(8).await;
     scene.write(&[b"hello"]).await;
     let inbox = scene.inbox();
@@ -189,7 +189,7 @@ async fn a_job_that_the_server_forgot_is_asked_for_anew() {
     assert_eq!(scene.fake.with(|state| state.jobs.len()), 2);
 }
 
-/// What the fake saw of three fetches with new messages between them.
+/// Returns the calls that the fake server received in three fetches with new messages between them.
 async fn observed(for_her: usize, others: usize) -> (Vec<String>, Scene, Inbox) {
     let scene = Scene::new(4).await;
     let inbox = scene.inbox();
@@ -232,7 +232,7 @@ async fn the_server_sees_the_same_whatever_was_found() {
     assert_eq!(empty, some);
     assert_eq!(empty, overflowed);
 
-    // A person's act, and only that, asks again.
+    // Only a person's act requests the range again.
     assert_eq!(inbox.raise_bound(4).unwrap(), 0);
     assert_eq!(inbox.raise_bound(8).unwrap(), 3);
     assert_eq!(inbox.raise_bound(8).unwrap(), 0);
@@ -272,9 +272,9 @@ async fn a_session_delivers_once_and_goes_on_after_a_kill() {
         scene.write(&[&letter]).await;
         expected.push(letter);
         let inbox = scene.inbox();
-        // The answer is lost for good: the digest is cut off, and nobody here has it.
+        // The answer is lost for good: the digest was made, and nobody here has it.
         let calls = scene.fake.with(|state| state.log.len());
-        // The first tick asks for the board and opens the session before it cuts.
+        // The first tick requests the board and opens the session before it requests the digest.
         let at = calls + if tick == 0 { 2 } else { 0 };
         scene.fake.with(|state| state.dies_at = Some((at, true)));
         let lost = cut(&scene.client, &scene.identity, inbox.requests()).await;
@@ -294,13 +294,13 @@ async fn a_session_delivers_once_and_goes_on_after_a_kill() {
     omr_mail::close_session(&scene.client, inbox.requests())
         .await
         .unwrap();
-    // An ordinary fetch goes on after the session.
+    // An ordinary fetch continues after the session.
     scene.write(&[b"after"]).await;
     scene.fetch(&inbox).await.unwrap();
     assert_eq!(scene.contents(&inbox).len(), 5);
 }
 
-/// More messages than a session has room for: nothing is lost, and the next session has more.
+/// More messages than a session has room for: nothing is lost, and the next session has more room.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_session_is_followed_by_a_larger_one() {
     let scene = Scene::new(8).await;

@@ -1,7 +1,7 @@
 //! A home and the export of an identity that an earlier build wrote: every later one reads them.
 //!
-//! `cargo test -p omr-mail --test mail kept::write_files -- --ignored` wrote them. After a release a format gets a folder
-//! of its own.
+//! `cargo test -p omr-mail --test mail kept::write_files -- --ignored` wrote them. After a release a format gets a
+//! folder of its own.
 
 use crate::common::{BOARD, PARAMS, PAYLOAD, Scene, copy, wanted};
 use omr_client::letter::{Place, Writer};
@@ -39,7 +39,7 @@ fn passphrase() -> Passphrase {
     Passphrase::new(Zeroizing::new(text.to_owned())).unwrap()
 }
 
-/// What an inbox shows of everything that it contains.
+/// Returns a text with everything in an inbox.
 fn shown(inbox: &Inbox) -> String {
     let mut shown = Vec::new();
     for listed in inbox.list(true).unwrap() {
@@ -75,7 +75,7 @@ fn letters(inbox: &Inbox) -> Vec<Seen> {
     letters
 }
 
-/// Asserts that a home contains what [`write_files`] put there, and that it goes on.
+/// Asserts that a home contains the letters and keys that [`write_files`] put there, and that it can be used.
 fn check(home: &Home) {
     let identity = Identity::open(home).unwrap();
     assert_eq!(
@@ -114,7 +114,7 @@ fn check(home: &Home) {
         (Some("list.txt".to_owned()), vec![7; 40], false, None),
     ];
     expected.sort();
-    // Letters of the digest that was too full, as far as spare ones contained them.
+    // Letters of the digest that overflowed, as far as spare digests contained them.
     let is_many = |(_, body, ..): &Seen| body.starts_with(b"many ");
     let (many, others): (Vec<Seen>, Vec<Seen>) = letters(&inbox).into_iter().partition(is_many);
     assert_eq!(others, expected);
@@ -136,7 +136,8 @@ fn check(home: &Home) {
     assert_eq!(inbox.new_forks().unwrap(), forks);
     assert_eq!(inbox.new_forks().unwrap(), []);
 
-    // A digest and a spare one that nobody had decoded, with a canary; and a person's acts change records of every kind.
+    // A digest and a spare digest that were not decoded yet, with a canary; a person's acts change records of every
+    // kind.
     assert_eq!(inbox.pending().unwrap(), 2);
     inbox.take_in(&Reader::new(&identity).unwrap()).unwrap();
     assert_eq!(inbox.pending().unwrap(), 0);
@@ -152,7 +153,7 @@ fn check(home: &Home) {
 fn a_home_of_an_earlier_build_is_read() {
     let dir = tempfile::tempdir().unwrap();
     copy(&kept("home"), dir.path());
-    // A table that is made later needs a file of its own that has it.
+    // A table that is added later needs a kept file of its own.
     let database = redb::Database::create(dir.path().join("inbox.redb")).unwrap();
     let tx = database.begin_read().unwrap();
     let mut tables = BTreeSet::new();
@@ -177,7 +178,7 @@ fn an_export_of_an_earlier_build_is_imported() {
     check(&home);
 }
 
-/// A message for her that is no letter.
+/// Returns a message for the identity that is no letter.
 fn unreadable(identity: &Identity) -> Message {
     let set = ParamSet::named(PARAMS).unwrap();
     let key = identity.clue_key(&set).unwrap();
@@ -205,7 +206,7 @@ async fn write_files() {
     server.token = Some("a token".to_owned());
     server.url = "http://127.0.0.1:7600".to_owned();
 
-    // An identity that is replaced.
+    // An identity is replaced.
     scene.write(&[b"to the old address"]).await;
     scene.write_to_others(1).await;
     scene.fetch(&scene.inbox()).await.unwrap();
@@ -251,7 +252,7 @@ async fn write_files() {
     let message = unreadable(&scene.identity);
     scene.fake.with(|state| state.messages.push(message));
     scene.fetch(&inbox).await.unwrap();
-    // Two parts of three.
+    // Two parts of three are posted.
     scene.write(&[&[8; 230]]).await;
     scene.fake.with(|state| drop(state.messages.pop()));
     scene.fetch(&inbox).await.unwrap();
@@ -263,11 +264,11 @@ async fn write_files() {
         .with(|state| state.messages.truncate(state.messages.len() - 2));
     scene.write_to_others(1).await;
     scene.fetch(&inbox).await.unwrap();
-    // Too many letters for one digest, of which spare ones bring some.
+    // Too many letters for one digest; spare digests bring some of them.
     let many = [b"many 0", b"many 1", b"many 2", b"many 3", b"many 4"].map(|text| &text[..]);
     scene.write(&many).await;
     scene.fetch(&inbox).await.unwrap();
-    // A session that is open, and a digest that nobody decodes.
+    // A session that is open, and a digest that is never decoded.
     let requests = inbox.requests();
     cut(&scene.client, &scene.identity, requests).await.unwrap();
     inbox

@@ -1,4 +1,4 @@
-//! Power failures under an identity's folder: what was acknowledged is there afterwards, and no sync can be left out.
+//! Power failures under an identity's folder: acknowledged changes are there afterwards, and no sync can be left out.
 
 use crate::common::wanted;
 use omr_disk::Recording;
@@ -6,18 +6,18 @@ use omr_mail::{Home, Identity, Inbox, Server};
 use std::fs;
 use std::path::Path;
 
-/// What is acknowledged.
+/// The acknowledged state of a folder.
 #[derive(Clone, Debug, Default)]
 struct Promise {
-    /// The hash of its keys.
+    /// The hash of the identity's keys.
     identity: Option<String>,
     server: Option<String>,
     contacts: Vec<String>,
-    /// The first message that the inbox asks for.
+    /// The first message that the inbox requests.
     cursor: Option<u64>,
     /// The hash of the keys that were replaced.
     retired: Option<String>,
-    /// Whether those keys were removed.
+    /// Whether the replaced keys were removed.
     forgotten: bool,
 }
 
@@ -25,7 +25,7 @@ fn home_in(root: &Path) -> Home {
     Home::new(root.join("data").join("home"))
 }
 
-/// The hash of an identity's keys, after a look at whether they can be used.
+/// Returns the hash of an identity's keys, after checking that they can be used.
 fn opened(home: &Home) -> Result<String, String> {
     let text = |error: omr_mail::MailError| error.to_string();
     let identity = Identity::open(home).map_err(text)?;
@@ -45,13 +45,13 @@ fn expect<T: std::fmt::Debug + PartialEq>(found: &T, before: &T, after: &T) -> R
     Err(format!("expected {before:?} or {after:?}, found {found:?}"))
 }
 
-/// The number of folders of retired identities, unfinished ones among them.
+/// Returns the number of folders of retired identities, including unfinished ones.
 fn in_retired(home: &Home) -> Result<usize, String> {
     let entries = fs::read_dir(home.path("retired")).map_err(|error| error.to_string())?;
     Ok(entries.count())
 }
 
-/// Tests a folder after a crash between two promises.
+/// Tests a folder after a crash between two states.
 fn check(root: &Path, before: &Promise, after: &Promise) -> Result<(), String> {
     let text = |error: omr_mail::MailError| error.to_string();
     let home = home_in(root);
@@ -72,7 +72,7 @@ fn check(root: &Path, before: &Promise, after: &Promise) -> Result<(), String> {
     if before.cursor.is_some() {
         let inbox = Inbox::open(&home).map_err(text)?;
         let cursor = Some(inbox.requests().cursor().map_err(text)?);
-        // Setting an inbox aside and beginning at a message are two steps.
+        // Renaming an inbox and beginning at a message are two steps.
         if after.cursor < before.cursor {
             expect(&cursor, &Some(0), &after.cursor)
                 .or_else(|_| expect(&cursor, &before.cursor, &after.cursor))?;
@@ -90,7 +90,7 @@ fn check(root: &Path, before: &Promise, after: &Promise) -> Result<(), String> {
         match &homes[..] {
             [(_, old)] => expect(&opened(old)?, retired, retired)?,
             [] if after.forgotten => {
-                // The home was opened above, so that nothing is left of the keys.
+                // The home was opened above, so that no keys are left.
                 expect(&in_retired(&home)?, &0, &0)?;
             }
             _ => return Err(format!("{} retired identities", homes.len())),

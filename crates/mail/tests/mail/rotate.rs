@@ -25,7 +25,8 @@ fn an_interrupted_switch_is_completed() {
         "inbox.redb",
     ];
 
-    // Decided, and then cut off: before the old keys had their place, amid that, and after each further step.
+    // The switch is decided and then interrupted: before the old keys were moved, during that, and after each further
+    // step.
     for step in 0..files.len() + 3 {
         let home = Home::new(dir.path().join(step.to_string()));
         copy(made.dir(), home.dir());
@@ -77,7 +78,7 @@ fn a_name_is_taken_once() {
         identity(&home.next());
         assert_eq!(home.replace("2026-11-23").unwrap(), expected);
     }
-    // Without a next identity nothing is replaced.
+    // Without a next identity no keys are replaced.
     assert!(home.replace("2026-11-23").is_err());
     assert_eq!(home.retired().unwrap().len(), 3);
     home.forget("2026-11-23-2").unwrap();
@@ -92,7 +93,7 @@ fn a_name_is_taken_once() {
 }
 
 #[test]
-fn what_a_crash_left_of_a_retired_identity_is_removed_by_the_next_process() {
+fn remains_of_a_crash_in_retired_are_removed_by_the_next_process() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::new(dir.path().join("ann"));
     identity(&home);
@@ -102,7 +103,7 @@ fn what_a_crash_left_of_a_retired_identity_is_removed_by_the_next_process() {
     let others = home.path("retired/.snapshots");
     fs::create_dir(&others).unwrap();
 
-    // A process that is at work on it is waited for.
+    // The test waits for a process that holds the lock.
     let lock = fs::File::create(home.path("retired.lock")).unwrap();
     lock.lock().unwrap();
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Short addresses: resolved by a server that is believed nothing.
+//! Short addresses: a server resolves them, and its answers are checked.
 
 use crate::common::Scene;
 use omr_mail::{Home, MailError, ShortAddress, publish, publish_again};
@@ -19,7 +19,7 @@ async fn a_short_address_gives_the_whole_and_nobody_is_asked_twice() {
     assert_eq!(found, scene.address());
     sender.keep_found(&found).unwrap();
     assert_eq!(sender.known(&read).unwrap(), Some(scene.address()));
-    // A contact will do, too.
+    // A short address of a contact is accepted, too.
     let other = Home::new(scene.dir.path().join("other"));
     other.add_contact("ann", &scene.address()).unwrap();
     assert_eq!(other.known(&read).unwrap(), Some(scene.address()));
@@ -51,7 +51,7 @@ async fn a_lying_server_is_refused() {
         assert!(error.to_string().contains("refused"), "{error}");
         scene.fake.with(|state| state.addresses = honest);
     }
-    // A tag that only its low bits make a right one.
+    // The tag is valid only in its low bits.
     scene.fake.with(|state| {
         state
             .addresses
@@ -80,7 +80,7 @@ async fn it_is_published_again_when_a_third_of_the_time_is_over() {
     std::fs::write(&file, noted.to_string()).unwrap();
     assert_eq!(again().await.unwrap(), None);
     assert_eq!(scene.fake.count("PublishAddress"), 2);
-    // Another server, another short address.
+    // At another server the short address is another.
     let mut server = scene.identity.home.server().unwrap();
     let before = ShortAddress::of(&scene.address());
     server.url = server.url.replace("127.0.0.1", "localhost");

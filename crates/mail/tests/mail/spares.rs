@@ -1,4 +1,4 @@
-//! Spare requests: what overflows comes all the same, and nobody sees that it did.
+//! Spare requests: overflowing messages arrive, and nobody can see that they overflowed.
 
 use crate::common::Scene;
 use crate::common::fake::Fault;
@@ -7,7 +7,7 @@ use omr_protocol::Mismatch;
 use std::ops::Range;
 use tonic::Code;
 
-/// A file of so many parts.
+/// Returns a file of `parts` parts.
 fn file_of(parts: usize) -> Vec<u8> {
     (0..(parts - 1) * 84 + 40).map(|i| (i * i) as u8).collect()
 }
@@ -35,7 +35,7 @@ async fn a_letter_of_five_times_the_bound_comes_whole() {
     assert!((4..=8).contains(&kept.read), "one class came: {kept:?}");
     assert_eq!(kept.fetches_left, 121);
 
-    // A seventh comes at every other fetch; the letters between are not held up.
+    // A seventh arrives at every other fetch; the letters between are not held up.
     let mut fetches = 1;
     while !inbox.kept().unwrap().is_empty() {
         if fetches == 7 {
@@ -59,7 +59,8 @@ async fn a_letter_of_five_times_the_bound_comes_whole() {
     assert_eq!(inbox.leftovers().unwrap(), (vec![], 0));
 }
 
-/// All that the server sees of fetches 0 to `count`, where `hers(i)` of 4 messages before fetch i are hers.
+/// Returns the calls that the server receives in fetches 0 to `count`, where `hers(i)` of the 4 messages before fetch i
+/// are for the identity.
 async fn observed(count: usize, hers: impl Fn(usize) -> usize) -> (Vec<String>, Scene, u64) {
     let scene = Scene::with_spares(2).await;
     let inbox = scene.inbox();
@@ -87,7 +88,7 @@ async fn a_hundred_fetches_look_the_same_whatever_overflows() {
     let (idle, ..) = observed(count, |_| 0).await;
     let (some, scene, sent) = observed(count, |i| usize::from(i % 9 == 0)).await;
     assert_eq!(scene.contents(&scene.inbox()).len() as u64, sent);
-    // Single ranges overflow, and come by the spare requests.
+    // Single ranges overflow, and arrive by the spare requests.
     let (single, scene, sent) = observed(count, |i| if i == 0 || i == 45 { 4 } else { 0 }).await;
     assert_eq!(scene.contents(&scene.inbox()).len() as u64, sent);
     assert!(scene.inbox().kept().unwrap().is_empty());
@@ -136,7 +137,7 @@ async fn a_request_that_is_refused_for_good_holds_up_nothing() {
     inbox.take_in(&reader).unwrap();
     assert!(scene.contents(&inbox).contains(&b"second".to_vec()));
 
-    // What the first version left behind: a kept range, asked for with a bound that nobody serves.
+    // A kept range was requested with a bound that no server serves.
     assert_eq!(inbox.again_range(0..10, 4000, 100).unwrap(), 1);
     assert!(inbox.kept().unwrap()[0].asked_again);
     scene
@@ -155,7 +156,7 @@ async fn a_job_that_fails_every_time_holds_up_nothing() {
     let inbox = scene.inbox();
     scene.write_to_others(1).await;
     scene.write(&[b"first"]).await;
-    // Watching it says that it is not there, as of a job that the server lost.
+    // The server answers the watch as for a job that it lost.
     scene.fake.fail("WatchJob", Fault::Refuse(Code::NotFound));
     scene.fetch(&inbox).await.unwrap_err();
     scene.write(&[b"second"]).await;
@@ -190,7 +191,7 @@ async fn a_person_asks_again_in_small_ranges_or_gives_up() {
     ));
     assert_eq!(inbox.again_range(0..6, 3, 4).unwrap(), 2);
     scene.fetch(&inbox).await.unwrap();
-    // Messages 0..4 overflow once more, 4..6 come.
+    // Messages 0..4 overflow once more, 4..6 arrive.
     assert_eq!(kept(), [0..6, 6..12]);
     assert_eq!(scene.contents(&inbox).len(), 2);
     assert_eq!(inbox.again_range(0..4, 3, 2).unwrap(), 2);

@@ -1,13 +1,13 @@
-//! What a person does about ranges that did not come whole; the next fetch asks.
+//! A person's requests for ranges that did not arrive whole; the next fetch makes them.
 
-use super::fetch::Office;
+use super::fetch::OpenInbox;
 use crate::fault::Fault;
 use crate::running::Watch;
 use std::num::NonZeroU64;
 use std::ops::Range;
 
-impl Office {
-    /// Gives the number of ranges.
+impl OpenInbox {
+    /// Has the next fetch request overflowed ranges with this bound. Returns the number of ranges.
     ///
     /// Errors: `Mail`, `Stopped`.
     pub(super) fn raise_bound(&self, bound: u32, watch: &Watch) -> Result<usize, Fault> {
@@ -15,22 +15,24 @@ impl Office {
         Ok(self.mailbox.inbox.raise_bound(bound)?)
     }
 
-    /// Asks with a bound, the identity's unless given, for so many messages at once. Gives the number of requests.
+    /// Has the next fetch request a range again, at most `by` messages per request, with the identity's bound unless
+    /// another is given. Returns the number of requests.
     ///
     /// Errors: `Mail`, `Stopped`.
     pub(super) fn again(
         &self,
         range: Range<u64>,
-        (bound, by): (Option<u32>, Option<NonZeroU64>),
+        bound: Option<u32>,
+        by: Option<NonZeroU64>,
         watch: &Watch,
     ) -> Result<usize, Fault> {
-        let bound = bound.unwrap_or(self.mailbox.identity.profile.bound);
-        self.check_bound(bound, watch)?;
-        let by = by.map_or(u64::MAX, NonZeroU64::get);
-        Ok(self.mailbox.inbox.again_range(range, bound, by)?)
+        let asked = bound.unwrap_or(self.mailbox.identity.profile.bound);
+        self.check_bound(asked, watch)?;
+        let most = by.map_or(u64::MAX, NonZeroU64::get);
+        Ok(self.mailbox.inbox.again_range(range, asked, most)?)
     }
 
-    /// Checks a bound against her keys and the server before anything is written down.
+    /// Checks a bound against the identity's keys and the server before anything is recorded.
     fn check_bound(&self, bound: u32, watch: &Watch) -> Result<(), Fault> {
         let client = self.client()?;
         let limits = self.network.wait(watch, client.limits())?;

@@ -1,11 +1,11 @@
-//! Letters to oneself, whose absence shows a detector that leaves letters out.
+//! Letters to oneself; their absence shows that a detector leaves letters out.
 
-use super::fetch::Office;
+use super::fetch::OpenInbox;
 use crate::fault::Fault;
 use omr_mail::{CanaryState, canary_client, post_canary};
 use pyo3::prelude::*;
 
-/// What became of one.
+/// The state of a canary.
 #[pyclass(frozen, get_all, module = "omr")]
 pub(crate) struct Canary {
     made: u64,
@@ -41,8 +41,9 @@ impl From<omr_mail::Canary> for Canary {
     }
 }
 
-impl Office {
-    /// Posts one, without the token if the server lets strangers post; gives what a program may want to know.
+impl OpenInbox {
+    /// Posts a canary, without the token if the server accepts posts without one. Returns a warning for the program's
+    /// log, if there is one.
     ///
     /// Errors: `Mail`.
     pub(super) async fn post_canary(&self) -> Result<Option<&'static str>, Fault> {

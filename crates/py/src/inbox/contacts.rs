@@ -1,6 +1,6 @@
-//! Whom letters go to, and letters that go.
+//! Recipients, and the sending of letters.
 
-use super::fetch::Office;
+use super::fetch::OpenInbox;
 use crate::fault::Fault;
 use crate::running::Watch;
 use omr_mail::{Address, Home, Letter, MailError, Named, Rules, Server, ShortAddress, send};
@@ -10,14 +10,14 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 /// A recipient.
 #[derive(FromPyObject)]
 pub(crate) enum To {
-    /// An address, a short address or a clue.key as a file holds it.
+    /// The bytes of a file: an address, a short address or a `clue.key`.
     Bytes(PyBackedBytes),
-    /// An address, a short address or the name of a contact.
+    /// An address, a short address or the name of a contact, as text.
     Text(PyBackedStr),
 }
 
-impl Office {
-    /// Sends a letter to its recipient's server; the indices of its messages.
+impl OpenInbox {
+    /// Sends a letter at its recipient's server. Returns the indices of its messages.
     ///
     /// Errors: `Mail`, `Stopped`.
     pub(super) fn send(
@@ -32,18 +32,25 @@ impl Office {
         let server = Server::named(to.server.as_deref(), own).ok_or(MailError::NoServer)?;
         let client = self.network.connect(server.endpoint())?;
         let letters = [letter];
-        let sent = send(&client, &to, &letters, rules);
-        let sent = self.network.wait(watch, sent)?.into_iter();
-        Ok(sent.flat_map(|sent| sent.ranges).flatten().collect())
+        let sent = self
+            .network
+            .wait(watch, send(&client, &to, &letters, rules))?;
+        Ok(sent
+            .into_iter()
+            .flat_map(|letter| letter.ranges)
+            .flatten()
+            .collect())
     }
 
+    /// Returns the address of a recipient.
+    ///
     /// Errors: `Mail`, `Stopped`.
     pub(super) fn address(&self, to: &To, watch: &Watch) -> Result<Address, Fault> {
         let home = &self.mailbox.identity.home;
         let named = match to {
             To::Bytes(bytes) => Named::from_file(bytes.to_vec())?,
             To::Text(text) if ShortAddress::is_meant(text) => Named::Short(text.parse()?),
-            // The text of an address has lines, a name has not.
+            // The text of an address has several lines, a name has one.
             To::Text(text) if text.contains('\n') => Named::from_file(text.as_bytes().to_vec())?,
             To::Text(name) => return Ok(home.contact(name)?),
         };
@@ -53,16 +60,16 @@ impl Office {
         }
     }
 
-    /// The address that a short one stands for: known here, or what a server says if it is that. Whoever asks need not
-    /// be known.
+    /// Returns the address of a short one: a known one, or a server's answer after a check. The server is called
+    /// without a token, so that the caller stays unknown.
     fn found(&self, home: &Home, short: &ShortAddress, watch: &Watch) -> Result<Address, Fault> {
         if let Some(known) = home.known(short)? {
             return Ok(known);
         }
         let own = Some(self.server.clone());
-        let asked = Server::named(short.server.as_deref(), own);
-        let asked = asked.ok_or_else(|| MailError::NoResolver(short.to_string()))?;
-        let client = self.network.connect(asked.stranger())?;
+        let server = Server::named(short.server.as_deref(), own)
+            .ok_or_else(|| MailError::NoResolver(short.to_string()))?;
+        let client = self.network.connect(server.stranger())?;
         let found = self.network.wait(watch, short.find(&client))?;
         home.keep_found(&found)?;
         Ok(found)

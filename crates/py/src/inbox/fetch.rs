@@ -1,8 +1,9 @@
-//! The two halves of a fetch: one speaks to the server and cannot name a message, one decodes without a connection.
+//! The two halves of a fetch: one calls the server and cannot name a message, one decodes without a connection.
 
 use super::letter::Received;
 use crate::fault::Fault;
 use crate::network::Network;
+use crate::raise::with_advice;
 use crate::running::Watch;
 use omr_mail::{
     Collected, Fork, Home, Identity, Inbox, MailError, Mailbox, Outcome, Server, Spares, Stage,
@@ -14,15 +15,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a fetch that is under way is waited for.
+/// The highest time to wait for a fetch that is under way.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// An open inbox with its way to the server.
-pub(super) struct Office {
+/// An open inbox with its connection to the server.
+pub(super) struct OpenInbox {
     pub(super) mailbox: Mailbox,
     pub(super) server: Server,
     pub(super) network: Network,
-    /// Whether somebody fetches.
+    /// Whether a fetch or a watch is under way.
     busy: AtomicBool,
     /// Whether the inbox was closed.
     over: AtomicBool,
@@ -37,14 +38,14 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// What decoding gave.
+/// The result of decoding.
 pub(super) struct Decoded {
     pub(super) letters: Vec<Received>,
     pub(super) kept: Vec<omr_mail::Kept>,
     pub(super) unopened: usize,
 }
 
-impl Office {
+impl OpenInbox {
     pub(super) fn new(mailbox: Mailbox, server: Server, network: Network) -> Self {
         Self {
             mailbox,
@@ -55,7 +56,7 @@ impl Office {
         }
     }
 
-    /// Ends what fetches by itself, and waits until nobody has the inbox any more: then others can open it.
+    /// Ends the watch, and waits until nothing uses the inbox any more, so that other programs can open it.
     pub(super) fn close(self: Arc<Self>) {
         self.over.store(true, Ordering::Relaxed);
         let start = Instant::now();
@@ -68,7 +69,9 @@ impl Office {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Errors: `Fetching` while another fetch or a watch is at work.
+    /// Takes the right to fetch.
+    ///
+    /// Errors: `Fetching` while another fetch or a watch is under way.
     pub(super) fn turn(&self) -> Result<Turn<'_>, Fault> {
         if self.busy.swap(true, Ordering::Acquire) {
             Err(Fault::Fetching)
@@ -77,22 +80,22 @@ impl Office {
         }
     }
 
-    /// Gives back a turn that was kept beyond its scope.
+    /// Releases a right that was kept beyond its scope.
     pub(super) fn free(&self) {
         self.busy.store(false, Ordering::Release);
     }
 
-    /// A connection to the identity's server.
+    /// Returns a connection to the identity's server.
     ///
     /// Errors: `Mail`.
     pub(super) fn client(&self) -> Result<Client, Fault> {
         Ok(self.network.connect(self.server.endpoint())?)
     }
 
-    /// The network half for all identities; gives what a program may want to know. With `session` a digest is cut off
-    /// the server's session in place of one that is asked for.
+    /// Runs the network half for all identities. Returns warnings for the program's log. With `session` a digest of the
+    /// server's session replaces the requested one.
     ///
-    /// Errors: `Mail`. A retired identity that fails holds up nothing.
+    /// Errors: `Mail`. A retired identity that fails holds up no other.
     pub(super) async fn fetch(&self, session: bool, watch: &Watch) -> Result<Vec<String>, Fault> {
         let (identity, requests) = (&self.mailbox.identity, self.mailbox.inbox.requests());
         let client = self.client()?;
@@ -102,7 +105,7 @@ impl Office {
         } else {
             collect(&client, identity, requests, progress).await
         };
-        let mut told = Vec::new();
+        let mut warnings = Vec::new();
         for retired in &self.mailbox.retired {
             let connect = |home: &Home| {
                 let mut server = home.server()?;
@@ -110,23 +113,30 @@ impl Office {
                 Ok::<_, MailError>(self.network.connect(server.endpoint())?)
             };
             match retired.collect(connect, |stage| show(watch, stage)).await {
-                Ok(Some(collected)) => news(&retired.identity, &collected, &mut told),
+                Ok(Some(collected)) => news(&retired.identity, &collected, &mut warnings),
                 Ok(None) => {}
-                Err(error) => told.push(format!("the retired identity {}: {error}", retired.name)),
+                Err(error) => warnings.push(format!(
+                    "the retired identity {}: {}",
+                    retired.name,
+                    with_advice(&error)
+                )),
             }
         }
-        news(identity, &fetched?, &mut told);
+        news(identity, &fetched?, &mut warnings);
         let retired = self.mailbox.retired.iter().map(|retired| &retired.inbox);
         for inbox in iter::once(&self.mailbox.inbox).chain(retired) {
-            told.extend(inbox.new_forks()?.iter().map(Fork::to_string));
+            warnings.extend(inbox.new_forks()?.iter().map(Fork::to_string));
         }
         if let Err(error) = publish_again(identity, &client).await {
-            told.push(format!("the address was not published again: {error}"));
+            warnings.push(format!(
+                "the address was not published again: {}",
+                with_advice(&error)
+            ));
         }
-        Ok(told)
+        Ok(warnings)
     }
 
-    /// Decodes what is here.
+    /// Decodes the received digests.
     ///
     /// Errors: `Mail`.
     pub(super) fn take_in(&self) -> Result<Decoded, Fault> {
@@ -145,7 +155,7 @@ impl Office {
             }
         }
         if !kept.is_empty() {
-            // With what is known of later fetches.
+            // The ranges are listed again, with the messages that later digests contained.
             let ranges: Vec<_> = kept.iter().map(omr_mail::Kept::range).collect();
             kept = self.mailbox.inbox.kept()?;
             kept.retain(|kept| ranges.contains(&kept.range()));
@@ -165,7 +175,7 @@ impl Office {
     }
 }
 
-/// Letters of an inbox with what they hold.
+/// Returns the letters of an inbox with their contents.
 ///
 /// Errors: `Mail`.
 pub(super) fn letters_of(
@@ -188,31 +198,31 @@ fn show(watch: &Watch, stage: Stage) {
     }
 }
 
-/// What did not go as the identity has it.
-fn news(identity: &Identity, collected: &Collected, told: &mut Vec<String>) {
+/// Adds a warning for everything that differs from the identity's profile.
+fn news(identity: &Identity, collected: &Collected, warnings: &mut Vec<String>) {
     for (range, reason) in &collected.refused {
         let (start, end) = (range.start, range.end);
-        told.push(format!(
+        warnings.push(format!(
             "the server refuses messages {start}..{end} for good, they are kept: {reason}"
         ));
     }
     for missed in &collected.missed {
         let (start, end) = (missed.start, missed.end);
-        told.push(format!(
+        warnings.push(format!(
             "messages {start}..{end} expired before they were fetched"
         ));
     }
     if collected.spares == Spares::NotServed {
-        told.push("letters longer than the bound do not come whole from this server".into());
+        warnings.push("letters longer than the bound do not come whole from this server".into());
     }
     if let Err(why) = &collected.ordered {
-        told.push(format!(
+        warnings.push(format!(
             "the server works batches when they are asked for, not when they fill: {why}"
         ));
     }
     let (bound, own) = (collected.bound, identity.profile.bound);
     if bound < own {
-        told.push(format!(
+        warnings.push(format!(
             "the server or the keys serve a bound of {bound} at most, not {own}"
         ));
     }

@@ -1,11 +1,11 @@
-//! What an inbox holds, as Python objects.
+//! The content of an inbox as Python objects.
 
 use super::fetch::Decoded;
 use omr_mail::Listed;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
 
-/// A letter and what it holds.
+/// A letter with its content.
 pub(super) struct Received {
     pub(super) listed: Listed,
     pub(super) data: Vec<u8>,
@@ -31,13 +31,15 @@ impl InboxLetter {
 
     fn __repr__(&self, py: Python<'_>) -> String {
         let bytes = self.data.bind(py).as_bytes().len();
-        let name = self.name.as_ref();
-        let name = name.map_or(String::new(), |name| format!(" {name:?}"));
+        let name = match &self.name {
+            Some(name) => format!(" {name:?}"),
+            None => String::new(),
+        };
         format!("<omr.InboxLetter {}{name}: {bytes} bytes>", self.number)
     }
 }
 
-/// Letters as objects of Python.
+/// Returns letters as Python objects.
 pub(super) fn objects(py: Python<'_>, letters: Vec<Received>) -> PyResult<Vec<Py<InboxLetter>>> {
     let object = |Received { listed, data }| {
         let letter = InboxLetter {
@@ -54,7 +56,7 @@ pub(super) fn objects(py: Python<'_>, letters: Vec<Received>) -> PyResult<Vec<Py
     letters.into_iter().map(object).collect()
 }
 
-/// A range of which not everything is here.
+/// A range with missing messages.
 #[pyclass(frozen, get_all, module = "omr")]
 pub(crate) struct Kept {
     start: u64,
@@ -95,7 +97,7 @@ impl From<omr_mail::Kept> for Kept {
     }
 }
 
-/// What a fetch gave: a sequence of letters, and what is not one.
+/// The result of a fetch: a sequence of letters, with the ranges and payloads that brought none.
 #[pyclass(frozen, get_all, sequence, module = "omr")]
 pub(crate) struct Taken {
     letters: Py<PyList>,

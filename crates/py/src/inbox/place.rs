@@ -1,4 +1,4 @@
-//! Where an identity lives, and its server.
+//! The home of an identity, and its server.
 
 use crate::fault::Fault;
 use omr_client::locked::Passphrase;
@@ -6,7 +6,7 @@ use omr_mail::{Home, MailError, Server};
 use std::path::PathBuf;
 use zeroize::Zeroizing;
 
-/// A server as Python names it.
+/// A server, as given by Python.
 pub(super) struct Place {
     pub(super) url: String,
     pub(super) token: Option<String>,
@@ -14,6 +14,8 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// Returns the server's settings, with the content of the CA's file.
+    ///
     /// Errors: `Io`.
     pub(super) fn server(self) -> Result<Server, Fault> {
         Ok(Server {
@@ -24,7 +26,7 @@ impl Place {
     }
 }
 
-/// A home whose secret is under a passphrase if one is given.
+/// Returns a home, whose secret is under a passphrase if one is given.
 ///
 /// Errors: `Lock`.
 pub(super) fn located(home: PathBuf, passphrase: Option<String>) -> Result<Home, Fault> {
@@ -35,7 +37,7 @@ pub(super) fn located(home: PathBuf, passphrase: Option<String>) -> Result<Home,
     }
 }
 
-/// The identity's own server, with the token of this call in place of the one that it keeps.
+/// Returns the identity's server, with the token of this call in place of the stored one.
 pub(super) fn own_server(home: &Home, token: Option<String>) -> Result<Server, MailError> {
     let mut own = home.server()?;
     if token.is_some() {

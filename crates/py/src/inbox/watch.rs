@@ -1,13 +1,13 @@
-//! Fetches at fixed times. A thread of its own keeps them, whatever Python does with the letters: what the server sees,
-//! and when, does not depend on what was found. Letters are decoded by the thread that asks for them.
+//! Fetches at fixed times. They run on a thread of their own, whatever Python does with the letters: what the server
+//! sees, and when, does not depend on what was found. Letters are decoded on the thread that requests them.
 
-use super::fetch::{Decoded, Office};
+use super::fetch::{Decoded, OpenInbox};
 use super::letter::{InboxLetter, objects};
 use super::warn;
 use crate::fault::Fault;
+use crate::raise::with_advice;
 use crate::running::run;
 use omr_client::os_rng;
-use omr_errors::chain;
 use omr_mail::{Grid, close_session, next_canary};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -18,15 +18,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
-/// How often whoever waits for a letter asks whether to go on.
+/// The interval at which a waiting caller checks whether to stop.
 const TICK: Duration = Duration::from_millis(50);
-/// How long a server may take to end a session.
+/// The highest time for ending a session.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// Most canaries of a day.
+/// The highest number of canaries a day.
 const MOST_CANARIES: f64 = 10_000_000.0;
 
-/// What a watch does, and when.
+/// The schedule of a watch.
 pub(super) struct Plan {
     grid: Grid,
     count: Option<u64>,
@@ -35,6 +35,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// Returns a schedule.
+    ///
     /// Errors: `Period`, `Canaries`.
     pub(super) fn new(
         every: f64,
@@ -42,8 +44,9 @@ impl Plan {
         session: bool,
         canaries: Option<f64>,
     ) -> Result<Self, Fault> {
-        let period = Duration::try_from_secs_f64(every).ok();
-        let period = period.filter(|period| *period >= Duration::from_millis(1));
+        let period = Duration::try_from_secs_f64(every)
+            .ok()
+            .filter(|period| *period >= Duration::from_millis(1));
         let grid = Grid::new(period.ok_or(Fault::Period(every))?);
         match canaries {
             Some(rate) if !(rate > 0.0 && rate <= MOST_CANARIES) => Err(Fault::Canaries(rate)),
@@ -57,14 +60,14 @@ impl Plan {
     }
 }
 
-/// A tick of the schedule: what a program may want to know of it, or why there is no further one.
+/// A tick of the schedule: warnings for the program's log, or the error after which there is no further tick.
 type Ticked = Result<Vec<String>, Fault>;
 
-/// Letters as they come.
+/// An iterator over letters as they arrive.
 #[pyclass(frozen, module = "omr")]
 pub(crate) struct Watch {
-    /// It can be closed all the same.
-    office: Weak<Office>,
+    /// The inbox can be closed while a watch is open.
+    opened: Weak<OpenInbox>,
     stop: Arc<AtomicBool>,
     ticks: Mutex<Receiver<Ticked>>,
     ahead: Mutex<VecDeque<Py<InboxLetter>>>,
@@ -77,7 +80,7 @@ impl Watch {
         slf
     }
 
-    /// The next letter; none once the watch is over.
+    /// Returns the next letter; `None` once the watch is over.
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<InboxLetter>>> {
         loop {
             if let Some(letter) = lock(&self.ahead).pop_front() {
@@ -110,23 +113,26 @@ impl Watch {
 }
 
 impl Watch {
+    /// Starts the thread of a watch.
+    ///
     /// Errors: `Fetching`, `Io`.
-    pub(super) fn start(office: Arc<Office>, plan: Plan) -> Result<Self, Fault> {
-        // Before the thread starts, so that whoever comes second is told.
-        std::mem::forget(office.turn()?);
+    pub(super) fn start(opened: Arc<OpenInbox>, plan: Plan) -> Result<Self, Fault> {
+        // The right is taken before the thread starts, so that a second watch is refused here.
+        std::mem::forget(opened.turn()?);
         let (to, ticks) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let schedule = Schedule {
-            office: office.clone(),
+            opened: opened.clone(),
             plan,
             stop: stop.clone(),
         };
-        // What is here from before may be decoded at once.
+        // Digests that were collected earlier may be decoded at once.
         let _ = to.send(Ok(Vec::new()));
-        let thread = std::thread::Builder::new().name("omr watch".into());
-        let thread = thread.spawn(move || schedule.keep(&to))?;
+        let thread = std::thread::Builder::new()
+            .name("omr watch".into())
+            .spawn(move || schedule.keep(&to))?;
         Ok(Self {
-            office: Arc::downgrade(&office),
+            opened: Arc::downgrade(&opened),
             stop,
             ticks: Mutex::new(ticks),
             ahead: Mutex::default(),
@@ -134,9 +140,9 @@ impl Watch {
         })
     }
 
-    /// Waits for a tick and decodes what it brought. False: there is no further one.
+    /// Waits for a tick and decodes its digests. Returns false if there is no further tick.
     fn more(&self, py: Python<'_>) -> PyResult<bool> {
-        let Some(office) = self.office.upgrade() else {
+        let Some(opened) = self.opened.upgrade() else {
             return Ok(false);
         };
         let found = run(py, &None, None, |watch| {
@@ -144,7 +150,7 @@ impl Watch {
             loop {
                 watch.check()?;
                 match ticks.recv_timeout(TICK) {
-                    Ok(ticked) => return Ok(Some((office.take_in()?, ticked))),
+                    Ok(ticked) => return Ok(Some((opened.take_in()?, ticked))),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => return Ok(None),
                 }
@@ -160,7 +166,7 @@ impl Watch {
         Ok(true)
     }
 
-    /// Letters to be given out, and a word on what is not one.
+    /// Keeps letters until they are returned, and logs a warning for ranges and payloads that brought none.
     fn keep(&self, py: Python<'_>, decoded: Decoded) -> PyResult<()> {
         lock(&self.ahead).extend(objects(py, decoded.letters)?);
         for kept in decoded.kept {
@@ -176,7 +182,7 @@ impl Watch {
     fn end(&self) {
         self.stop.store(true, Ordering::Relaxed);
         let thread = lock(&self.schedule).take();
-        // A panic was printed where it happened.
+        // The message of a panic was printed when it occurred.
         let _ = thread.map(JoinHandle::join);
     }
 }
@@ -188,27 +194,27 @@ impl Drop for Watch {
     }
 }
 
-/// Who keeps the times.
+/// The state of the thread that fetches.
 struct Schedule {
-    office: Arc<Office>,
+    opened: Arc<OpenInbox>,
     plan: Plan,
     stop: Arc<AtomicBool>,
 }
 
 impl Schedule {
     fn keep(self, to: &Sender<Ticked>) {
-        let network = &self.office.network;
-        let is_over = || self.stop.load(Ordering::Relaxed) || self.office.is_over();
+        let network = &self.opened.network;
+        let is_over = || self.stop.load(Ordering::Relaxed) || self.opened.is_over();
         if let Some(Err(error)) = network.until(is_over, self.work(to)) {
             let _ = to.send(Err(error));
         }
         if self.plan.session {
             let start = SystemTime::now();
             let is_late = || start.elapsed().unwrap_or_default() > FAREWELL;
-            // The server ends a session that nobody cuts by itself.
+            // The server itself ends a session that is not used.
             let _ = network.until(is_late, self.farewell());
         }
-        self.office.free();
+        self.opened.free();
     }
 
     /// Fetches, and posts canaries between.
@@ -219,7 +225,7 @@ impl Schedule {
         }
     }
 
-    /// Posts canaries at random times; never ends by itself.
+    /// Posts canaries at random times, without an end.
     async fn canaries(&self, to: &Sender<Ticked>) -> Result<(), Fault> {
         let Some(rate) = self.plan.canaries else {
             return std::future::pending().await;
@@ -227,16 +233,16 @@ impl Schedule {
         let mut before = None;
         loop {
             tokio::time::sleep(next_canary(rate, &mut os_rng())).await;
-            let told = match self.office.post_canary().await {
+            let warning = match self.opened.post_canary().await {
                 Err(Fault::Mail(error)) if error.is_passing() => {
-                    Some(format!("canary: {}", chain(&error)))
+                    Some(format!("canary: {}", with_advice(&error)))
                 }
-                // What holds of every canary is told once.
+                // A warning that holds for every canary is logged once.
                 posted => posted?
                     .filter(|text| before.replace(*text) != Some(*text))
                     .map(str::to_owned),
             };
-            if let Some(text) = told {
+            if let Some(text) = warning {
                 let _ = to.send(Ok(vec![text]));
             }
         }
@@ -244,31 +250,34 @@ impl Schedule {
 
     async fn ticks(&self, to: &Sender<Ticked>) -> Result<(), Fault> {
         let mut left = self.plan.count;
-        // What a server does not serve is told once.
+        // A warning about the server is logged once.
         let mut before = Vec::new();
         while left != Some(0) {
             tokio::time::sleep(self.plan.grid.wait(SystemTime::now())).await;
             let nobody = crate::running::Watch::default();
-            let told = match self.office.fetch(self.plan.session, &nobody).await {
-                Ok(told) if told == before => Vec::new(),
-                Ok(told) => {
-                    before.clone_from(&told);
-                    told
+            let warnings = match self.opened.fetch(self.plan.session, &nobody).await {
+                Ok(warnings) if warnings == before => Vec::new(),
+                Ok(warnings) => {
+                    before.clone_from(&warnings);
+                    warnings
                 }
                 Err(Fault::Mail(error)) if error.is_passing() => {
-                    vec![format!("{}; trying again at the next tick", chain(&error))]
+                    vec![format!(
+                        "{}; trying again at the next tick",
+                        with_advice(&error)
+                    )]
                 }
                 Err(error) => return Err(error),
             };
-            let _ = to.send(Ok(told));
+            let _ = to.send(Ok(warnings));
             left = left.map(|left| left - 1);
         }
         Ok(())
     }
 
     async fn farewell(&self) -> Result<(), Fault> {
-        let requests = self.office.mailbox.inbox.requests();
-        Ok(close_session(&self.office.client()?, requests).await?)
+        let requests = self.opened.mailbox.inbox.requests();
+        Ok(close_session(&self.opened.client()?, requests).await?)
     }
 }
 

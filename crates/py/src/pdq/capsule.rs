@@ -1,4 +1,5 @@
-//! Arrow's C data interface in Python's capsules: tables of others come in, rows go out, and nothing is copied on the way.
+//! Arrow's C data interface in Python's capsules: tables of other libraries are read and rows are returned without
+//! copying.
 //!
 //! Source: "The Arrow PyCapsule Interface".
 #![expect(
@@ -21,26 +22,28 @@ const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
 
-/// Batches of one schema.
+/// Record batches of one schema.
 pub(super) struct Batches {
     pub(super) schema: Schema,
     pub(super) batches: Vec<RecordBatch>,
 }
 
-/// What an object of another library gives: a stream of batches, or one.
+/// Reads the batches of an object of another library: those of a stream, or one.
 ///
-/// Errors: `TypeError` for an object that is no table of Arrow's; `Arrow`.
+/// Errors: `TypeError` for an object without Arrow's interface; `Arrow`.
 pub(super) fn batches(of: &Bound<'_, PyAny>) -> PyResult<Batches> {
     if of.hasattr("__arrow_c_stream__")? {
-        let capsule = of.call_method0("__arrow_c_stream__")?;
-        let capsule = capsule.cast_into::<PyCapsule>()?;
+        let capsule = of
+            .call_method0("__arrow_c_stream__")?
+            .cast_into::<PyCapsule>()?;
         let stream = stream(&capsule)?;
         let read = of.py().detach(|| read(stream));
         return Ok(read.map_err(Fault::from)?);
     }
     if of.hasattr("__arrow_c_array__")? {
-        let pair = of.call_method0("__arrow_c_array__")?;
-        let pair = pair.cast_into::<PyTuple>()?;
+        let pair = of
+            .call_method0("__arrow_c_array__")?
+            .cast_into::<PyTuple>()?;
         let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = pair.extract()?;
         return Ok(one(&schema, &array)?);
     }
@@ -50,14 +53,14 @@ pub(super) fn batches(of: &Bound<'_, PyAny>) -> PyResult<Batches> {
     Err(PyTypeError::new_err(text))
 }
 
-/// Rows as a stream of one batch.
+/// Returns rows as a stream of one batch.
 pub(super) fn stream_of(py: Python<'_>, batch: RecordBatch) -> PyResult<Bound<'_, PyCapsule>> {
     let schema = batch.schema();
     let batches = RecordBatchIterator::new([Ok(batch)], schema);
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), STREAM)
 }
 
-/// Takes a stream out of its capsule, which holds a released one afterwards.
+/// Takes a stream out of its capsule, which contains a released one afterwards.
 fn stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<FFI_ArrowArrayStream> {
     let pointer = capsule.pointer_checked(Some(STREAM))?;
     // SAFETY: a capsule of this name holds a pointer to a valid `ArrowArrayStream`, which the interpreter's lock keeps

@@ -1,4 +1,4 @@
-//! The keys of whoever asks: a secret, and what a table's owner needs of it.
+//! The keys of a person who makes queries: a secret, and the key that a table's owner needs.
 
 use super::query::Query;
 use super::table::{Schema, Table};
@@ -17,10 +17,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// Names of the files, as the command has them.
+/// The name of the secret's file, as in the command.
 const SECRET_KEY: &str = "pdq-secret.key";
 const EVALUATION_KEY: &str = "pdq-evaluation.key";
-/// The usual set.
+/// The name of the default parameter set.
 const DEFAULT: &str = "pdq-v1";
 
 /// A secret and its parameters. The secret is wiped when it is dropped, and no `repr` shows it.
@@ -29,13 +29,13 @@ pub(crate) struct Keys {
     pub(super) inner: Arc<Secret>,
 }
 
-/// What queries keep of keys.
+/// The part of the keys that queries keep.
 pub(super) struct Secret {
     pub(super) params: Arc<Params>,
     pub(super) key: SecretKey,
 }
 
-/// What a table's owner needs to answer; it holds no secret.
+/// The key that a table's owner needs to answer; it contains no secret.
 #[pyclass(frozen, module = "omr.pdq")]
 pub(crate) struct EvaluationKey {
     pub(super) params: Arc<Params>,
@@ -44,7 +44,7 @@ pub(crate) struct EvaluationKey {
 
 #[pymethods]
 impl Keys {
-    /// New keys of a parameter set.
+    /// Returns new keys of a parameter set.
     #[staticmethod]
     #[pyo3(signature = (params=DEFAULT))]
     fn generate(py: Python<'_>, params: &str) -> PyResult<Self> {
@@ -116,7 +116,7 @@ impl Keys {
         self.inner.params.name()
     }
 
-    /// What a table's owner needs, with masks and noise of its own each time.
+    /// Returns the key for a table's owner, with new masks and noise at each call.
     fn evaluation_key(&self, py: Python<'_>) -> PyResult<EvaluationKey> {
         run(py, &None, None, |_| {
             let Secret { params, key } = &*self.inner;
@@ -137,11 +137,11 @@ impl Keys {
     ) -> PyResult<Query> {
         let public = schema.get().public.clone();
         run(py, &None, None, |_| {
-            Query::new(self.inner.clone(), public, (sql, bound))
+            Query::new(self.inner.clone(), public, sql, bound)
         })
     }
 
-    /// A table that whoever answers cannot read.
+    /// Encrypts a table, so that the server that answers cannot read it.
     #[pyo3(signature = (table, *, prefixes=Vec::new(), depth=None, progress=None))]
     fn encrypt_table(
         &self,
@@ -159,8 +159,8 @@ impl Keys {
             let Secret { params, key } = &*self.inner;
             let mut head = EncryptedHead::new(params, table.schema(), &prefixes);
             head.depth = depth.unwrap_or(head.depth);
-            let told = |done: usize, all: usize| watch.at("encrypt", done as u64, all as u64);
-            let table = EncryptedTable::encrypt(params, table, head, key, &mut os_rng(), &told)?;
+            let report = |done: usize, all: usize| watch.at("encrypt", done as u64, all as u64);
+            let table = EncryptedTable::encrypt(params, table, head, key, &mut os_rng(), &report)?;
             let params = params.clone();
             Ok(Hosted::Encrypted { params, table })
         })?;

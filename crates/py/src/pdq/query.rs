@@ -12,10 +12,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
 
-/// Most bytes of a query's or an answer's file.
+/// The highest number of bytes of a query's or an answer's file.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// A question under its keys. `bytes(query)` is what the owner of the table gets.
+/// An encrypted question. `bytes(query)` is the file for the owner of the table.
 #[pyclass(frozen, module = "omr.pdq")]
 pub(crate) struct Query {
     secret: Arc<Secret>,
@@ -26,7 +26,7 @@ pub(crate) struct Query {
 
 #[pymethods]
 impl Query {
-    /// A query whose file was kept: its answer can be decoded.
+    /// Reads the file of a query, so that its answer can be decoded.
     #[staticmethod]
     fn from_bytes(
         py: Python<'_>,
@@ -52,7 +52,7 @@ impl Query {
         })
     }
 
-    /// What whoever answers sees of it.
+    /// Returns the part of the query that the server can see.
     #[getter]
     fn shape(&self) -> String {
         self.plan.shape.render(self.public.schema())
@@ -63,26 +63,26 @@ impl Query {
         self.plan.bound
     }
 
-    /// About how long one thread takes to answer.
+    /// Returns the estimated time, in seconds, in which one thread answers.
     #[getter]
     fn seconds(&self) -> f64 {
         let unit = self.secret.params.transform_seconds();
         self.plan.cost.seconds(unit)
     }
 
-    /// Memory of whoever answers, beside the table and the key.
+    /// Returns the memory that answering takes, in bytes, beside the table and the key.
     #[getter]
     fn memory_bytes(&self) -> u64 {
         self.plan.memory_bytes(&self.secret.params)
     }
 
-    /// Bytes of an answer without its header.
+    /// Returns the size of an answer in bytes, without its header.
     #[getter]
     fn answer_bytes(&self) -> u64 {
         self.plan.cost.answer_bytes
     }
 
-    /// The rows of an answer.
+    /// Returns the rows of an answer.
     fn rows(&self, py: Python<'_>, answer: Given) -> PyResult<Rows> {
         run(py, &None, None, |_| {
             let answer = answer.up_to(MOST_BYTES)?;
@@ -100,11 +100,14 @@ impl Query {
 }
 
 impl Query {
+    /// Makes a query.
+    ///
     /// Errors: `Query`, `PdqPlan`.
     pub(super) fn new(
         secret: Arc<Secret>,
         public: Public,
-        (sql, bound): (&str, Option<u64>),
+        sql: &str,
+        bound: Option<u64>,
     ) -> Result<Self, Fault> {
         let params = &secret.params;
         let (query, limit) = omr_table::Query::parse(sql, public.schema())?;
@@ -129,6 +132,8 @@ impl Query {
         &self.public.schema().name
     }
 
+    /// Decodes an answer.
+    ///
     /// Errors: `Answer`, `Rows`.
     pub(super) fn decoded(&self, answer: &[u8]) -> Result<Rows, Fault> {
         let Secret { params, key } = &*self.secret;

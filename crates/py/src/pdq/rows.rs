@@ -6,7 +6,7 @@ use arrow::array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// Rows of an answer: what is asked for any data frame, by Arrow's interface.
+/// The rows of an answer. Data frames of other libraries read them by Arrow's interface.
 #[pyclass(frozen, module = "omr.pdq")]
 pub(crate) struct Rows {
     rows: omr_table::Rows,
@@ -15,7 +15,7 @@ pub(crate) struct Rows {
 
 #[pymethods]
 impl Rows {
-    /// Where in the table each row stands, counted from 0; none where the owner keeps it to herself.
+    /// Returns the row's numbers in the table, counted from 0; `None` where the owner keeps them secret.
     #[getter]
     fn numbers(&self) -> Option<Vec<u64>> {
         self.rows.numbers.clone()
@@ -43,7 +43,8 @@ impl Rows {
         self.rows.rows.len()
     }
 
-    /// Arrow's interface: a stream of one batch. It has its own schema alone, as the interface allows.
+    /// Returns a stream of one batch by Arrow's interface. It always has the schema of the rows, as the interface
+    /// allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -60,6 +61,8 @@ impl Rows {
 }
 
 impl Rows {
+    /// Returns rows as one Arrow batch.
+    ///
     /// Errors: `Output`.
     pub(super) fn new(rows: omr_table::Rows) -> Result<Self, Fault> {
         let batch = rows.record_batch()?;

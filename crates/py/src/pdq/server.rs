@@ -1,4 +1,4 @@
-//! Asking a server for rows of its tables.
+//! Requests rows of a server's tables.
 
 use super::keys::Keys;
 use super::query::Query;
@@ -41,7 +41,7 @@ impl Server {
         })
     }
 
-    /// Names of the tables.
+    /// Returns the names of the tables.
     fn tables(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let listed = run(py, &None, None, |watch| {
             self.network.wait(watch, self.client.tables())
@@ -49,7 +49,7 @@ impl Server {
         Ok(listed.tables.into_iter().map(|table| table.name).collect())
     }
 
-    /// What is public about a table.
+    /// Returns the public schema of a table.
     fn schema(&self, py: Python<'_>, table: &str) -> PyResult<Schema> {
         run(py, &None, None, |watch| {
             let json = self.network.wait(watch, self.client.schema(table))?;
@@ -58,7 +58,7 @@ impl Server {
         })
     }
 
-    /// Sends an evaluation key, unless the server has it, and gives its hash.
+    /// Uploads an evaluation key, unless the server has it. Returns the key's hash.
     fn register<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
         let (hash, _) = run(py, &None, None, |watch| {
             let upload = self.client.upload_evaluation_key(&path);
@@ -67,7 +67,7 @@ impl Server {
         Ok(PyBytes::new(py, &hash))
     }
 
-    /// Asks for the rows of a query. Without the hash of a registered key it makes and sends a new one.
+    /// Requests the rows of a query. Without the hash of a registered key it makes and uploads a new key.
     #[pyo3(signature = (keys, query, *, key=None, progress=None))]
     fn ask(
         &self,

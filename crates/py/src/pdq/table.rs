@@ -1,4 +1,4 @@
-//! Tables, and what is public about them.
+//! Tables, and their public schemas.
 
 use super::capsule::batches;
 use super::keys::EvaluationKey;
@@ -21,7 +21,7 @@ use std::ffi::CString;
 use std::fs::File;
 use std::path::PathBuf;
 
-/// A table at its owner's, in the clear or encrypted.
+/// A table of its owner, in the clear or encrypted.
 #[pyclass(frozen, module = "omr.pdq")]
 pub(crate) struct Table {
     pub(super) hosted: Hosted,
@@ -29,7 +29,7 @@ pub(crate) struct Table {
 
 #[pymethods]
 impl Table {
-    /// A table from CSV.
+    /// Imports a table from CSV.
     #[staticmethod]
     #[pyo3(signature = (path, *, name=None, columns=None, types=None, truncate=false, delimiter=None, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
@@ -51,13 +51,13 @@ impl Table {
         options.delimiter = delimiter.map(|delimiter| delimiter.0);
         let table = run(py, &None, progress, |watch| {
             let file = File::open(&path).map_err(ImportError::from)?;
-            Ok(import_file(file, &options, &mut |now| told(watch, now))?)
+            Ok(import_file(file, &options, &mut |now| report(watch, now))?)
         })?;
         warn(py, &table, &options)?;
         Ok(Self::of(table))
     }
 
-    /// A table from a data frame of any library that has Arrow's interface.
+    /// Imports a table from a data frame of any library that has Arrow's interface.
     #[staticmethod]
     #[pyo3(signature = (data, name, *, columns=None, types=None, truncate=false, progress=None))]
     fn from_arrow(
@@ -72,7 +72,7 @@ impl Table {
         let options = options(name, columns, types, truncate)?;
         let data = batches(data)?;
         let table = run(py, &None, progress, |watch| {
-            let progress = &mut |now| told(watch, now);
+            let progress = &mut |now| report(watch, now);
             Ok(import_batches(
                 &data.schema,
                 &data.batches,
@@ -96,7 +96,7 @@ impl Table {
     #[pyo3(signature = (path, *, overwrite=false))]
     fn save(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<()> {
         run(py, &None, None, |_| match &self.hosted {
-            // What it holds is the owner's to show.
+            // The content of a table in the clear is the owner's secret.
             Hosted::Clear { table, .. } => save(&path, Access::Private, overwrite, |file| {
                 Ok(table.write(file)?)
             }),
@@ -123,7 +123,7 @@ impl Table {
         self.hosted.schema().rows as usize
     }
 
-    /// Answers a query without learning its constants or which rows match.
+    /// Answers a query. This reveals neither the constants of the query nor the rows that match.
     #[pyo3(signature = (query, key, *, threads=None, progress=None))]
     fn answer<'py>(
         &self,
@@ -158,7 +158,7 @@ impl Table {
     }
 }
 
-/// What is public about a table: with it alone queries are made.
+/// The public part of a table, which is all that queries need.
 #[pyclass(frozen, module = "omr.pdq")]
 pub(crate) struct Schema {
     pub(super) public: Public,
@@ -166,10 +166,10 @@ pub(crate) struct Schema {
 
 #[pymethods]
 impl Schema {
-    /// Reads what `omr pdq schema` writes.
+    /// Reads a schema that `omr pdq schema` wrote.
     #[staticmethod]
     fn from_bytes(schema: Given) -> PyResult<Self> {
-        // Beside the schema an encrypted table's has a list.
+        // The schema of an encrypted table is followed by a list.
         let json = schema.up_to(2 * MAX_SCHEMA_BYTES as u64)?;
         let public = Public::from_json(&json).map_err(Fault::from)?;
         Ok(Self { public })
@@ -180,7 +180,7 @@ impl Schema {
         &self.public.schema().name
     }
 
-    /// The type of each column, as it is declared.
+    /// Returns the type of each column, as it is declared.
     #[getter]
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
@@ -204,9 +204,9 @@ impl Schema {
     }
 }
 
-/// What an import is told.
+/// Returns the options of an import.
 ///
-/// Errors: `Schema` for a type that there is not.
+/// Errors: `Schema` for an unknown type.
 fn options(
     name: String,
     columns: Option<Vec<String>>,
@@ -222,18 +222,18 @@ fn options(
     Ok(options)
 }
 
-/// Warns of what in a table is perhaps not meant.
+/// Warns of content of a table that may be a mistake.
 fn warn(py: Python<'_>, table: &omr_table::Table, options: &ImportOptions) -> PyResult<()> {
     let category = py.get_type::<PyUserWarning>();
     for doubt in table.doubts(&options.declared) {
-        // Its texts are quoted, so that they contain no zero bytes.
+        // The text contains no zero bytes, since it is quoted.
         let text = CString::new(doubt.to_string()).unwrap_or_default();
         PyErr::warn(py, &category, &text, 1)?;
     }
     Ok(())
 }
 
-fn told(watch: &Watch, now: omr_table::Progress) {
+fn report(watch: &Watch, now: omr_table::Progress) {
     watch.at("import", now.done, now.total);
 }
 

@@ -1,11 +1,11 @@
-//! Classes of what goes wrong with private queries.
+//! The exceptions of errors of private queries.
 
 use super::{Class, Field, bare, both, frame};
 use crate::fault::Fault;
 use omr_pdq::{AnswerError, KeyError, QueryFileError, ServerError, TableFileError};
 use omr_table::{FileError, ImportError};
 
-/// The class of a fault, or the system's error that it is.
+/// Returns the class of a fault, or the system's error where that is the cause.
 pub(super) fn class(fault: Fault) -> Result<Class, std::io::Error> {
     Ok(match fault {
         Fault::PdqParams(_) => bare("ParamsError"),

@@ -1,4 +1,4 @@
-//! What a task was given: keys and messages as arrays, and where its outcomes go.
+//! The input of a task: keys and messages as arrays. Collects its results.
 
 use super::shared::Shared;
 use crate::fault::Fault;
@@ -17,44 +17,45 @@ use std::time::Duration;
 
 type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Bytes of an array, `bytes` or whatever else shows them.
+/// The bytes of an array, of `bytes` or of any object with the buffer interface.
 pub(super) type Array = PyBuffer<u8>;
 
-/// The messages of a range as arrays: its first index, its end, clues, payloads, hashes.
+/// The messages of a range as arrays: the first index, the end, clues, payloads, and hashes.
 pub(super) type Piece = (u64, u64, Array, Array, Option<Array>);
 
 /// The messages of a range in arrays.
 pub(super) type Messages = omr_detector::Messages<Shared>;
 
-/// Messages of a board in arrays.
+/// Returns messages of a board in arrays.
 ///
 /// Errors: `Detector` where lengths contradict each other.
 pub(super) fn messages(
     py: Python<'_>,
     set: &ParamSet,
     board_id: &[u8; 16],
-    (start, end, clues, payloads, hashes): Piece,
+    piece: Piece,
 ) -> PyResult<Messages> {
-    let (clues, payloads) = (Shared::new(clues)?, Shared::new(payloads)?);
-    let messages = Messages::new(start..end, clues, payloads).map_err(Fault::from)?;
-    let Some(hashes) = hashes else {
+    let (start, end, clues, payloads, hashes) = piece;
+    let messages = Messages::new(start..end, Shared::new(clues)?, Shared::new(payloads)?)
+        .map_err(Fault::from)?;
+    let Some(array) = hashes else {
         return Ok(messages);
     };
-    let hashes = hashes.to_vec(py)?.as_chunks::<32>().0.to_vec();
+    let hashes = array.to_vec(py)?.as_chunks::<32>().0.to_vec();
     let kept = KeptHashes::new(HashesOf::new(set.clue(), board_id), hashes);
     Ok(messages.with_hashes(kept).map_err(Fault::from)?)
 }
 
-/// What a task works with and what comes of it.
+/// The input of a task and its results.
 pub(super) struct Given<'a> {
     pub(super) keys: HashMap<[u8; 32], Shared>,
     /// Pieces of the board, ascending.
     pub(super) board: Mutex<Vec<Messages>>,
     pub(super) watch: &'a Watch,
-    /// The jobs that are wanted; all unless given.
+    /// The jobs that are wanted; `None` for all.
     pub(super) jobs: Option<&'a [usize]>,
     pub(super) outcomes: Mutex<Vec<Result<Vec<u8>, Failure>>>,
-    /// Seconds of its runs.
+    /// The seconds that the runs of the task took.
     pub(super) seconds: Mutex<f64>,
 }
 
@@ -70,7 +71,7 @@ impl Given<'_> {
     }
 }
 
-/// Whether one of a task's jobs is wanted.
+/// The progress of one of a task's jobs: it stops when the job is no longer wanted.
 struct OfJob<'a> {
     watch: &'a Watch,
     is_wanted: bool,
@@ -113,9 +114,10 @@ impl Leases for Given<'_> {
 
 impl Supplies for Given<'_> {
     fn key(&self, key: &KeyRef) -> Result<Box<dyn Read + Send>, KeyError> {
-        let array = self.keys.get(&key.hash);
-        let array = array.ok_or_else(|| Error::other("expected the key of a job, found none"))?;
-        Ok(Box::new(array.file()))
+        match self.keys.get(&key.hash) {
+            Some(array) => Ok(Box::new(array.file())),
+            None => Err(Error::other("expected the key of a job, found none").into()),
+        }
     }
 
     fn messages(&self, _: &Unit) -> Box<dyn MessageSource + Send + '_> {
@@ -123,13 +125,13 @@ impl Supplies for Given<'_> {
     }
 }
 
-/// Pieces of a board that follow each other.
+/// Consecutive pieces of a board.
 struct Pieces<'a>(&'a Mutex<Vec<Messages>>);
 
 impl Pieces<'_> {
-    /// What pieces have of the messages of a range, one after another.
+    /// Returns the messages of a range, one piece after another.
     ///
-    /// Errors: of a piece, where the range goes beyond the last.
+    /// Errors: those of a piece, where the range extends beyond the last one.
     fn gather<T>(
         &self,
         mut range: Range<u64>,
@@ -146,7 +148,7 @@ impl Pieces<'_> {
         }
         match (range.is_empty(), board.first_mut()) {
             (true, _) => Ok(all),
-            // It says what it has.
+            // The piece reports the messages that it has.
             (false, Some(piece)) => take(piece, range),
             (false, None) => Err(Box::new(Error::other("expected messages, found none"))),
         }

@@ -1,4 +1,4 @@
-//! The calls of a worker: units, keys, messages, digests that it brings.
+//! The calls of a worker: it leases units, downloads keys and messages, and uploads digests.
 
 use super::unit::Unit;
 use crate::client::Client;
@@ -16,10 +16,10 @@ use pyo3::types::{PyBytes, PyRange};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Longest wait of one call for work.
+/// The highest number of seconds to wait for work in one call.
 const MOST_WAIT: u32 = 30;
 
-/// Units leased from a server, under a token with the right `work`.
+/// Leases of a server's units, with a token that has the right `work`.
 #[pyclass(frozen, module = "omr.ray")]
 pub(crate) struct Leases {
     client: Client,
@@ -47,7 +47,7 @@ impl Leases {
     ) -> PyResult<Self> {
         let client = Client::new(url, Some(token), ca)?;
         let answered = run(py, &None, None, |watch| {
-            // What suits the server is asked once; calls are made again where the network fails.
+            // The server is asked once which protocol it supports; calls are repeated where the network fails.
             let asked = Handshake::with(&client.inner, name, "");
             client.wait(watch, async { Ok(asked.await) })
         })?;
@@ -64,13 +64,13 @@ impl Leases {
         self.set.name()
     }
 
-    /// What the server's log calls this worker.
+    /// Returns the name of this worker in the server's log.
     #[getter]
     fn name(&self) -> String {
         self.worker().worker_id
     }
 
-    /// A unit, or none after a while.
+    /// Leases a unit; returns `None` if there is none for a while.
     #[pyo3(signature = (*, wait=20, jobs=0))]
     fn lease(&self, py: Python<'_>, wait: u32, jobs: u32) -> PyResult<Option<Unit>> {
         let request = LeaseRequest {
@@ -79,14 +79,16 @@ impl Leases {
             ..self.request.clone()
         };
         let unit = run(py, &None, None, |watch| {
-            let told = passing(self.client.wait(watch, self.client.inner.lease(&request)))?;
-            told.map(|told| Unit::new(self.set.clone(), told))
+            let leased = passing(self.client.wait(watch, self.client.inner.lease(&request)))?;
+            leased
+                .map(|leased| Unit::new(self.set.clone(), leased))
                 .transpose()
         })?;
         Ok(unit)
     }
 
-    /// Lets a lease last anew: the places of the jobs that are still wanted, or none if the server knows no such unit.
+    /// Renews a lease. Returns the positions of the jobs that are still wanted, or `None` if the server does not know
+    /// the unit.
     fn renew(&self, py: Python<'_>, unit: &Bound<'_, Unit>) -> PyResult<Option<Vec<u32>>> {
         let request = RenewRequest {
             worker: self.request.worker.clone(),
@@ -103,7 +105,7 @@ impl Leases {
         Ok(wanted)
     }
 
-    /// Brings the digest of a job; false: nobody wants it any more.
+    /// Uploads the digest of a job. Returns false if it is no longer wanted.
     fn complete(
         &self,
         py: Python<'_>,
@@ -120,7 +122,7 @@ impl Leases {
         Ok(kept)
     }
 
-    /// Gives a job back: without blame, or with an error that counts as a failed attempt.
+    /// Returns a job to the server, without a reason, or with an error that counts as a failed attempt.
     #[pyo3(signature = (unit, job, error=None))]
     fn fail(
         &self,
@@ -141,7 +143,7 @@ impl Leases {
         })
     }
 
-    /// The file of a key of a unit that was leased under this name.
+    /// Downloads the file of a key of a unit that was leased under this name.
     fn key<'py>(&self, py: Python<'py>, hash: &[u8], bytes: u64) -> PyResult<Bound<'py, PyBytes>> {
         let (worker, hash) = (self.worker(), crate::client::hash_of(hash)?);
         let file = run(py, &None, None, |watch| {
@@ -151,7 +153,7 @@ impl Leases {
         Ok(PyBytes::new(py, &file))
     }
 
-    /// The messages of a range, as a unit needs them.
+    /// Downloads the messages of a range, in the form that a unit needs.
     fn messages<'py>(
         &self,
         py: Python<'py>,
@@ -167,7 +169,7 @@ impl Leases {
             };
             let hashes = inner.read_hashes(range.clone());
             let hashes = passing(self.client.wait(watch, hashes))?;
-            // What clues are bound to is in their hashes.
+            // The hashes contain the data to which clues are bound.
             let payloads = if unit.unit.indices_only && hashes.is_some() {
                 Vec::new()
             } else {
@@ -194,7 +196,7 @@ impl Leases {
     }
 }
 
-/// Tells what passes, such as a server that is started anew, from what does not.
+/// Turns a failure that may pass, such as a restart of the server, into `Passing`.
 fn passing<T>(done: Result<T, Fault>) -> Result<T, Fault> {
     done.map_err(|fault| match fault {
         Fault::Remote(error) if error.is_passing() => Fault::Passing(error),

@@ -1,4 +1,4 @@
-//! Makers of digests and of their parts, which keep keys and messages from one task to the next.
+//! Makers of digests and of their parts, which keep keys and messages in memory from one task to the next.
 
 use super::given::{Array, Given, Messages, Piece, lock, messages};
 use super::shared::Shared;
@@ -16,26 +16,26 @@ use rayon::ThreadPool;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Does tasks of units, one at a time.
+/// A maker of units, one at a time.
 #[pyclass(frozen, module = "omr.ray")]
 pub(crate) struct Maker {
     set: Arc<ParamSet>,
     pool: Arc<ThreadPool>,
     cards: Cards,
-    /// Keys and pieces of boards that stay in memory.
+    /// The number of keys and of pieces of boards that stay in memory.
     keep: (usize, usize),
     hot: Mutex<Hot>,
 }
 
-/// What is in memory.
+/// The keys and pieces in memory.
 #[derive(Default)]
 struct Hot {
     keys: Keys,
-    /// Pieces of boards, by their board; the latest last.
+    /// Pieces of boards, with the ids of their boards; the latest last.
     pieces: VecDeque<([u8; 16], Messages)>,
 }
 
-/// What a task made: for each job the bytes, or why there are none; and its seconds.
+/// The result of a task: for each job the bytes, or the reason why there are none; and the seconds that it took.
 type Outcome<'py> = (Vec<(Option<Bound<'py, PyBytes>>, Option<String>)>, f64);
 
 #[pymethods]
@@ -61,9 +61,10 @@ impl Maker {
         })
     }
 
-    /// The digests of all jobs of a unit, or of some of its batches the sums. `keys`: by their hashes; `board`: the pieces
-    /// of the board that hold the messages, those in memory without their arrays. `jobs`: those that are wanted. `stopped`
-    /// is asked every few hundredths of a second whether none is wanted any more.
+    /// Returns the digests of all jobs of a unit, or the sums of some of its batches. `keys` are the keys by their
+    /// hashes. `board` are the pieces of the board with the messages, without arrays for those that are in memory.
+    /// `jobs` are the jobs that are wanted. `stopped` is called every few hundredths of a second and returns true once
+    /// no job is wanted any more.
     #[pyo3(signature = (unit, keys, board, *, batches=None, jobs=None, stopped=None))]
     #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     fn make<'py>(
@@ -90,7 +91,7 @@ impl Maker {
         let keys = shared(keys)?;
         let mut hot = self.hot(py);
         let hot = &mut *hot;
-        let board = hot.board(py, (&self.set, &unit.unit.board_id), board)?;
+        let board = hot.board(py, &self.set, &unit.unit.board_id, board)?;
         let mut hear = |watch: &Watch| {
             if let Some(stopped) = stopped
                 && stopped.call0()?.is_truthy()?
@@ -119,19 +120,22 @@ impl Maker {
             ))
         })?;
         let (outcomes, seconds, board) = made;
+        let outcomes = outcomes.unwrap_or_else(PoisonError::into_inner);
+        let seconds = seconds.unwrap_or_else(PoisonError::into_inner);
         hot.keep(
             self.keep.1,
             unit.unit.board_id,
             board.unwrap_or_else(PoisonError::into_inner),
         );
         hot.keys.keep(self.keep.0);
-        let outcomes = outcomes.unwrap_or_else(PoisonError::into_inner);
-        let outcomes = outcomes.into_iter().map(|outcome| told(py, outcome));
-        let seconds = seconds.unwrap_or_else(PoisonError::into_inner);
-        Ok((outcomes.collect(), seconds))
+        let results = outcomes
+            .into_iter()
+            .map(|outcome| to_python(py, outcome))
+            .collect();
+        Ok((results, seconds))
     }
 
-    /// The digests of all jobs of a unit from their sums: `parts` of each job, in any order.
+    /// Returns the digests of all jobs of a unit from their sums: `parts` of each job, in any order.
     fn finish<'py>(
         &self,
         py: Python<'py>,
@@ -163,11 +167,14 @@ impl Maker {
             Ok(made)
         })?;
         hot.keys.keep(self.keep.0);
-        let made = made.into_iter().map(|outcome| told(py, outcome)).collect();
-        Ok((made, start.elapsed().as_secs_f64()))
+        let results = made
+            .into_iter()
+            .map(|outcome| to_python(py, outcome))
+            .collect();
+        Ok((results, start.elapsed().as_secs_f64()))
     }
 
-    /// Seconds that it took so far to read keys.
+    /// Returns the seconds that reading keys took so far.
     #[getter]
     fn loading(&self, py: Python<'_>) -> f64 {
         self.hot(py).keys.loading().as_secs_f64()
@@ -178,9 +185,9 @@ impl Maker {
     }
 }
 
-/// Arrays of keys that are read where they lie.
+/// Wraps arrays of keys that are read without copying.
 ///
-/// Errors: `BufferError` for one with gaps.
+/// Errors: `BufferError` for an array with gaps.
 fn shared(keys: HashMap<[u8; 32], Array>) -> PyResult<HashMap<[u8; 32], Shared>> {
     let keys = keys.into_iter();
     keys.map(|(hash, key)| Ok((hash, Shared::new(key)?)))
@@ -203,8 +210,8 @@ fn given(
     }
 }
 
-/// An outcome as Python has it.
-fn told(
+/// Converts an outcome for Python.
+fn to_python(
     py: Python<'_>,
     outcome: Result<Vec<u8>, Failure>,
 ) -> (Option<Bound<'_, PyBytes>>, Option<String>) {
@@ -219,7 +226,7 @@ fn told(
 }
 
 impl Maker {
-    /// Waits for the task before, without the interpreter's lock.
+    /// Waits for the earlier task, without the interpreter's lock.
     fn hot(&self, py: Python<'_>) -> MutexGuard<'_, Hot> {
         let hot = self.hot.lock_py_attached(py);
         hot.unwrap_or_else(PoisonError::into_inner)
@@ -237,28 +244,31 @@ impl Maker {
 }
 
 impl Hot {
-    /// The pieces of a board: those in memory, and the others from their arrays.
+    /// Returns the pieces of a board: those in memory, and the others from their arrays.
     ///
     /// Errors: `Detector`.
     fn board(
         &mut self,
         py: Python<'_>,
-        (set, board_id): (&ParamSet, &[u8; 16]),
+        set: &ParamSet,
+        board_id: &[u8; 16],
         pieces: Vec<Piece>,
     ) -> PyResult<Vec<Messages>> {
-        let piece = |piece: Piece| {
-            let known = self.pieces.iter().position(|(board, known)| {
-                board == board_id && known.range() == (piece.0..piece.1)
+        let mut board = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            let kept_at = self
+                .pieces
+                .iter()
+                .position(|(of, kept)| of == board_id && kept.range() == (piece.0..piece.1));
+            board.push(match kept_at.and_then(|at| self.pieces.remove(at)) {
+                Some((_, kept)) => kept,
+                None => messages(py, set, board_id, piece)?,
             });
-            match known.and_then(|at| self.pieces.remove(at)) {
-                Some((_, known)) => Ok(known),
-                None => messages(py, set, board_id, piece),
-            }
-        };
-        pieces.into_iter().map(piece).collect()
+        }
+        Ok(board)
     }
 
-    /// Keeps pieces for the next task; no more than so many of all.
+    /// Keeps pieces for the next task, at most `most` of all boards.
     fn keep(&mut self, most: usize, board_id: [u8; 16], board: Vec<Messages>) {
         self.pieces
             .extend(board.into_iter().map(|piece| (board_id, piece)));

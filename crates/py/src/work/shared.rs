@@ -1,4 +1,4 @@
-//! Arrays of Python that are read where they lie.
+//! Arrays of Python that are read without copying.
 
 use super::given::Array;
 use omr_detector::Held;
@@ -9,11 +9,13 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// An array that stays as long as this does.
+/// An array that stays alive as long as this value.
 #[derive(Clone)]
 pub(super) struct Shared(Arc<Array>);
 
 impl Shared {
+    /// Wraps an array.
+    ///
     /// Errors: `BufferError` for an array with gaps.
     pub(super) fn new(array: Array) -> PyResult<Self> {
         if array.is_c_contiguous() {
@@ -23,7 +25,7 @@ impl Shared {
         }
     }
 
-    /// The array as a file.
+    /// Returns a reader of the array.
     pub(super) fn file(&self) -> impl Read + Send + use<> {
         File {
             array: self.clone(),
@@ -31,9 +33,9 @@ impl Shared {
         }
     }
 
-    /// Copies the bytes from a place on.
+    /// Copies the bytes from a position on.
     ///
-    /// Panics: past the end.
+    /// Panics: beyond the end.
     #[expect(unsafe_code, reason = "pyo3 has no safe call for a part of an array")]
     fn copy(&self, from: usize, out: &mut [u8]) {
         let all = self.0.as_slice_ptr().expect("checked by `new`");
@@ -60,7 +62,7 @@ impl Held for Shared {
     }
 }
 
-/// An array as a file, and how much of it was read.
+/// A reader of an array, with its position.
 struct File {
     array: Shared,
     at: usize,

@@ -1,4 +1,4 @@
-//! Units of work, as they travel from the process that leased them to those that do them.
+//! Units of work, which travel from the process that leased them to the processes that make them.
 
 use crate::board::PyRange;
 use crate::fault::Fault;
@@ -13,16 +13,16 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyType};
 use std::sync::Arc;
 
-/// Digests of the same messages that one run makes.
+/// Digests of the same messages, which one run makes.
 #[pyclass(frozen, module = "omr.ray")]
 pub(crate) struct Unit {
     pub(crate) set: Arc<ParamSet>,
     pub(crate) unit: omr_runner::Unit,
     pub(crate) clue_bytes: usize,
-    told: v1::WorkUnit,
+    sent: v1::WorkUnit,
 }
 
-/// What pickles: the set's name, and the unit as the server told it.
+/// The pickled parts: the set's name, and the unit as the server sent it.
 type Parts<'py> = (&'static str, Bound<'py, PyBytes>);
 
 /// A key of a job: its hash, its kind, its bytes.
@@ -30,16 +30,17 @@ type Key<'py> = (Bound<'py, PyBytes>, &'static str, u64);
 
 #[pymethods]
 impl Unit {
-    /// A unit from what pickles of it.
+    /// Returns a unit from its pickled parts.
     #[new]
-    fn of_bytes(params: &str, told: PyBackedBytes) -> Result<Self, Fault> {
-        let told = v1::WorkUnit::decode(&told[..]);
-        Self::new(set(params)?, told.map_err(|_| Fault::Unit)?)
+    fn of_bytes(params: &str, unit: PyBackedBytes) -> Result<Self, Fault> {
+        let set = set(params)?;
+        let sent = v1::WorkUnit::decode(&unit[..]).map_err(|_| Fault::Unit)?;
+        Self::new(set, sent)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, Parts<'py>) {
-        let told = PyBytes::new(py, &self.told.encode_to_vec());
-        (PyType::new::<Self>(py), (self.set.name(), told))
+        let bytes = PyBytes::new(py, &self.sent.encode_to_vec());
+        (PyType::new::<Self>(py), (self.set.name(), bytes))
     }
 
     #[getter]
@@ -62,13 +63,13 @@ impl Unit {
         self.unit.indices_only
     }
 
-    /// The messages from the first to the last.
+    /// Returns the range from the first message to the last.
     #[getter]
     fn range(&self) -> PyRange {
         PyRange(self.unit.stride.start..self.unit.stride.end)
     }
 
-    /// The messages of each batch; none where the unit must be done whole.
+    /// Returns the messages of each batch; an empty list where the unit must be done as a whole.
     #[getter]
     fn batches(&self) -> Vec<PyRange> {
         let batches = omr_runner::batches(&self.unit, &self.set);
@@ -80,7 +81,7 @@ impl Unit {
         self.unit.lease.as_secs_f64()
     }
 
-    /// The keys of each job.
+    /// Returns the keys of each job.
     #[getter]
     fn jobs<'py>(&self, py: Python<'py>) -> Vec<Vec<Key<'py>>> {
         let key = |key: &KeyRef| {
@@ -102,14 +103,16 @@ impl Unit {
 }
 
 impl Unit {
-    /// Errors: `Remote` for one that makes no sense.
-    pub(super) fn new(set: Arc<ParamSet>, told: v1::WorkUnit) -> Result<Self, Fault> {
-        let LeasedUnit { unit, clue_bytes } = LeasedUnit::parse(&told, &set)?;
+    /// Parses a unit of a server.
+    ///
+    /// Errors: `Remote` for an invalid one.
+    pub(super) fn new(set: Arc<ParamSet>, sent: v1::WorkUnit) -> Result<Self, Fault> {
+        let LeasedUnit { unit, clue_bytes } = LeasedUnit::parse(&sent, &set)?;
         Ok(Self {
             set,
             unit,
             clue_bytes,
-            told,
+            sent,
         })
     }
 }

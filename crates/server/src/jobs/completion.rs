@@ -127,8 +127,8 @@ impl Jobs {
         let mut inner = self.lock();
         let lease = inner.leases.of(unit, who)?;
         let since = lease.granted.elapsed().as_secs_f64();
-        let (messages, id) = (lease.unit.stride.count(), lease.job(job)?);
-        let id = match id {
+        let messages = lease.unit.stride.count();
+        let id = match lease.job(job)? {
             (_, Slot::Done(known)) if known == hash => return Ok(true),
             (_, Slot::Done(_)) => return Err(Refusal::Other),
             (_, Slot::Closed) => return Ok(false),
@@ -143,7 +143,7 @@ impl Jobs {
             self.close(&mut inner, who, unit, job, Slot::Closed);
             return Ok(false);
         };
-        let seconds = seconds.unwrap_or(since);
+        let duration = seconds.unwrap_or(since);
         let ended = self.finish(&mut inner, &id, Ok(digest));
         let kept = ended.as_ref().is_some_and(Ended::is_done);
         if let Some(worker) = inner.workers.get_mut(who) {
@@ -156,11 +156,11 @@ impl Jobs {
             job,
             if kept { Slot::Done(hash) } else { Slot::Closed },
         );
-        self.metrics.digest(scheme, seconds);
+        self.metrics.digest(scheme, duration);
         inner.remember(FinishedDigest {
             scheme: scheme.into(),
             messages,
-            seconds,
+            seconds: duration,
         });
         tracing::info!(
             worker = who.worker,

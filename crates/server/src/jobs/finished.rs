@@ -147,10 +147,12 @@ impl Jobs {
         let old = inner.finished.old(ordered, self.keep.of(ordered));
         let mut gone = Vec::new();
         for ended in &old {
-            let record = self.record(&inner, &ended.id)?;
             // Other jobs were cancelled meanwhile, and may have been requested again.
-            let same = record.filter(|record| record.number == ended.number);
-            gone.extend(same.map(|record| (ended.id, record)));
+            if let Some(record) = self.record(&inner, &ended.id)?
+                && record.number == ended.number
+            {
+                gone.push((ended.id, record));
+            }
         }
         let changes = gone.iter().flat_map(|(id, _)| record::forget(id));
         self.store.write(&changes.collect::<Vec<_>>())?;

@@ -108,8 +108,8 @@ impl Jobs {
                 Next::Jobs(jobs) => jobs,
             };
             // Keys are looked up without the lock.
-            if let Some((unit, ids)) = self.unit(&asking.who, jobs) {
-                let unit = Arc::new(unit);
+            if let Some((made, ids)) = self.unit(&asking.who, jobs) {
+                let unit = Arc::new(made);
                 let mut inner = self.lock();
                 let (now, who) = (Instant::now(), asking.who.clone());
                 if asking.is_local()
@@ -182,12 +182,10 @@ impl Jobs {
             let ends = inner.leases.next();
             return Next::Until(retry_from.into_iter().chain(ends).min());
         };
-        let most = self.together.most.min(asking.most.max(1));
-        let most = if asking.is_local() {
-            self.fitting(&inner.entries, &first, most)
-        } else {
-            most
-        };
+        let mut most = self.together.most.min(asking.most.max(1));
+        if asking.is_local() {
+            most = self.fitting(&inner.entries, &first, most);
+        }
         if most == 0 {
             inner.memory_rests = Some(now + MEMORY);
             return Next::Until(inner.memory_rests);
@@ -225,8 +223,11 @@ impl Jobs {
             .unwrap_or_else(PoisonError::into_inner);
         if logged.is_none_or(|at| at.elapsed() >= PRESENT) {
             *logged = Some(Instant::now());
-            let needs = in_words(needs);
-            tracing::warn!(needs, messages, "a digest waits for memory");
+            tracing::warn!(
+                needs = in_words(needs),
+                messages,
+                "a digest waits for memory"
+            );
         }
     }
 
@@ -251,8 +252,10 @@ impl Jobs {
         };
         let others = |item: &Item| {
             let needs = item.needs;
-            let able = workers.iter().filter(move |(_, worker)| worker.can(needs));
-            able.filter(|(who, worker)| **who != asking.who && is_there(who, worker))
+            workers
+                .iter()
+                .filter(move |(_, worker)| worker.can(needs))
+                .filter(|(who, worker)| **who != asking.who && is_there(who, worker))
                 .map(|(who, _)| &**who)
         };
         let can = |item: &Item| {
@@ -313,14 +316,14 @@ impl Jobs {
     /// Returns the unit of jobs that run together, and their ids. A job whose key is missing fails; if a key cannot be
     /// read, the attempt fails.
     fn unit(&self, who: &Arc<WorkerId>, jobs: Vec<Work>) -> Option<(Unit, Vec<Id>)> {
-        let (mut ids, mut keys, mut record) = (Vec::new(), Vec::new(), None);
+        let (mut ids, mut keys, mut first) = (Vec::new(), Vec::new(), None);
         for work in jobs {
             let scheme = self.narrowed(&work.record);
             match self.keys(&work.record, scheme) {
                 Ok(own) => {
                     ids.push(work.id);
                     keys.push(own);
-                    record.get_or_insert((work.record, scheme));
+                    first.get_or_insert((work.record, scheme));
                 }
                 Err(ending) => {
                     tracing::warn!(?ending, "a digest failed");
@@ -328,7 +331,7 @@ impl Jobs {
                 }
             }
         }
-        let (record, scheme) = record?;
+        let (record, scheme) = first?;
         let board = self.store.board();
         let unit = Unit {
             id: random_id(),

@@ -113,26 +113,28 @@ impl Keys {
         omr_disk::create_folders(dir)?;
         let mut files = Vec::new();
         for entry in fs::read_dir(dir)? {
-            let entry = entry?;
-            let metadata = entry.metadata()?;
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
+            let file = entry?;
+            let metadata = file.metadata()?;
+            let file_name = file.file_name();
+            let name = file_name.to_string_lossy();
             match hash_of(&name) {
                 Some((hash, owner)) => {
                     let bytes = metadata.len();
                     files.push((metadata.modified()?, hash, Kept { bytes, owner }));
                 }
-                None if name.starts_with(UPLOAD) => fs::remove_file(entry.path())?,
+                None if name.starts_with(UPLOAD) => fs::remove_file(file.path())?,
                 None => {}
             }
         }
         files.sort_unstable_by_key(|(modified, hash, _)| (*modified, *hash));
-        let files = files.into_iter().map(|(_, hash, kept)| (hash, kept));
         let keys = Self {
             dir: dir.to_owned(),
             room,
             inner: Mutex::new(Inner {
-                files: files.collect(),
+                files: files
+                    .into_iter()
+                    .map(|(_, hash, kept)| (hash, kept))
+                    .collect(),
                 loaded: VecDeque::new(),
             }),
         };
@@ -299,8 +301,8 @@ fn remove(path: &Path) {
 ///
 /// Errors: any `LoadError`.
 pub(super) fn load(file: impl Read, sets: &Sets) -> Result<Loaded, LoadError> {
-    let file = BufReader::with_capacity(1 << 20, file);
-    let Opened { header, reader, .. } = Opened::new::<LoadError>(file, &[Kind::PdqKey])?;
+    let buffered = BufReader::with_capacity(1 << 20, file);
+    let Opened { header, reader, .. } = Opened::new::<LoadError>(buffered, &[Kind::PdqKey])?;
     let found = header.params_id;
     let Some(params) = sets.find(&found) else {
         let known = sets.names().join(", ");
@@ -320,8 +322,8 @@ fn touch<T: Clone>(entries: &mut VecDeque<(Hash, T)>, hash: &Hash) -> Option<T> 
 
 /// Returns the hash and the owner in the name of a file.
 fn hash_of(name: &str) -> Option<(Hash, Owner)> {
-    let (hash, rest) = name.split_once('.')?;
-    let hash = blake3::Hash::from_hex(hash).ok()?;
+    let (digits, rest) = name.split_once('.')?;
+    let hash = blake3::Hash::from_hex(digits).ok()?;
     let owner = match rest.strip_suffix(ENDING)?.strip_suffix('.') {
         Some(tag) => Owner::Account(u64::from_str_radix(tag, 16).ok()?),
         None if rest == ENDING => Owner::Stranger(0),

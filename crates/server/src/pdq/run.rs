@@ -42,14 +42,14 @@ async fn steps(pdq: &Arc<Pdq>, asked: Asked, answers: &Answers) -> Result<(), St
     };
     let _ = answers.try_send(Ok(progress(waiting)));
     let mut stopping = pdq.stopping.clone();
-    let turn = tokio::select! {
-        turn = pdq.running.clone().acquire_owned() => turn,
+    let acquired = tokio::select! {
+        acquired = pdq.running.clone().acquire_owned() => acquired,
         () = answers.closed() => return Ok(()),
         _ = stopping.wait_for(|stopping| *stopping) => {
             return Err(Status::unavailable("the server stops"));
         }
     };
-    let turn = turn.map_err(|_| Status::unavailable("the server stops"))?;
+    let turn = acquired.map_err(|_| Status::unavailable("the server stops"))?;
     pdq.metrics.queue_wait(arrived.elapsed().as_secs_f64());
     let (own, to) = (pdq.clone(), answers.clone());
     let answer = crate::refuse::blocking(move || {

@@ -81,11 +81,11 @@ impl PdqServer {
         let Self {
             pdq,
             listening,
-            stop: stopping,
+            stop: stop_sender,
         } = self;
         let site = routes(&pdq).await?;
         let stopping = move || {
-            stopping.send_replace(true);
+            stop_sender.send_replace(true);
         };
         let callers = pdq.callers.clone();
         let tidying = tokio::spawn(tidy(pdq.clone()));

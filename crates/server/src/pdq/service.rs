@@ -95,10 +95,9 @@ impl Service {
         loop {
             upload = grown(upload, total, data).await?;
             if upload.bytes == total {
-                let (key_hash, params_id) = self.keep(Owner::of(caller), upload).await?;
-                let key_hash = key_hash.to_vec().into();
+                let (hash, params_id) = self.keep(Owner::of(caller), upload).await?;
                 return Ok(v1::UploadKeyResponse {
-                    key_hash,
+                    key_hash: hash.to_vec().into(),
                     params_id,
                 });
             }

@@ -48,9 +48,9 @@ impl Tables {
                 .all()
                 .map(|served| served.schema().name.as_str())
                 .collect();
-            let name: String = name.chars().take(128).collect();
+            let start: String = name.chars().take(128).collect();
             Status::not_found(format!(
-                "expected one of the tables {}, found {name:?}",
+                "expected one of the tables {}, found {start:?}",
                 known.join(", ")
             ))
         })

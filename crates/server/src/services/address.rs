@@ -53,8 +53,9 @@ impl AddressService for Addresses {
     ) -> Result<Response<v1::PublishAddressResponse>, Status> {
         let answer = async {
             let caller = self.0.caller(&request, Right::Detect)?;
-            let address = request.into_inner().address;
-            let address = address.ok_or_else(|| refuse::invalid("address", "one", "none"))?;
+            let Some(address) = request.into_inner().address else {
+                return Err(refuse::invalid("address", "one", "none"));
+            };
             self.0.callers.take(&caller, 1)?;
             let fingerprint = self.fingerprint(&address)?;
             let shared = self.0.clone();
@@ -86,8 +87,9 @@ impl AddressService for Addresses {
                 tracing::error!(%error, "a published address is damaged");
                 Status::data_loss("the address is damaged: publish it again")
             })?;
-            let address = Some(address);
-            Ok(Response::new(v1::FindAddressResponse { address }))
+            Ok(Response::new(v1::FindAddressResponse {
+                address: Some(address),
+            }))
         };
         self.0.observe("FindAddress", answer).await
     }

@@ -26,12 +26,12 @@ impl AdminService for Admin {
         let answer = async {
             let caller = self.0.caller(&request, Right::Admin)?;
             let room = self.0.stream(&caller)?;
-            let have = request.into_inner().have;
+            let names = request.into_inner().have;
             let (to, answers) = mpsc::channel(READY);
             let (store, tokens) = (self.0.store.clone(), self.0.config.tokens());
             tokio::task::spawn_blocking(move || {
                 let _room = room;
-                let have: HashSet<String> = have.into_iter().collect();
+                let have: HashSet<String> = names.into_iter().collect();
                 let mut left = false;
                 let mut send = |answer| {
                     to.blocking_send(answer).map_err(|_| {
@@ -51,9 +51,8 @@ impl AdminService for Admin {
                 match done {
                     Ok(faults) => {
                         for fault in faults {
-                            let fault = fault.to_string();
                             let _ = send(Ok(v1::BackupResponse {
-                                fault,
+                                fault: fault.to_string(),
                                 ..Default::default()
                             }));
                         }

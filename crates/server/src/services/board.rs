@@ -57,8 +57,8 @@ impl Board {
         let count = post.messages.len() as u32;
         // The rate is checked before signatures, which take time.
         self.0.callers.take(caller, count)?;
-        let post = self.verified(post).await?;
-        let appended = self.0.posting.post(post).await?;
+        let verified = self.verified(post).await?;
+        let appended = self.0.posting.post(verified).await?;
         Ok(PostMessagesResponse {
             first_index: appended.range.start,
             count,
@@ -86,9 +86,11 @@ impl Board {
                 ("payload", board.payload_bytes, message.payload.len()),
             ] {
                 if expected as usize != found {
-                    let expected = format!("{expected} bytes");
-                    let what = format!("message {at}, {what}");
-                    return Err(refuse::invalid(&what, expected, found));
+                    return Err(refuse::invalid(
+                        &format!("message {at}, {what}"),
+                        format_args!("{expected} bytes"),
+                        found,
+                    ));
                 }
             }
         }
@@ -244,11 +246,10 @@ impl BoardService for Board {
             let shared = self.0.clone();
             blocking(move || {
                 let board = Some(super::capability::board(&shared.store)?);
-                let log_hashes = lengths.iter().map(|length| {
-                    let hash = shared.log_hash(*length)?;
-                    Ok(super::hash_bytes(hash))
-                });
-                let log_hashes = log_hashes.collect::<Result<_, Status>>()?;
+                let mut log_hashes = Vec::new();
+                for length in lengths {
+                    log_hashes.push(super::hash_bytes(shared.log_hash(length)?));
+                }
                 Ok(Response::new(v1::GetBoardResponse { board, log_hashes }))
             })
             .await

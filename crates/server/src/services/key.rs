@@ -195,8 +195,9 @@ impl KeyService for Keys {
     ) -> Result<Response<v1::UploadChunkResponse>, Status> {
         let answer = async {
             let caller = self.0.caller(&request, Right::Detect)?;
-            let chunk = request.into_inner().chunk;
-            let chunk = chunk.ok_or_else(|| refuse::invalid("chunk", "one", "none"))?;
+            let Some(chunk) = request.into_inner().chunk else {
+                return Err(refuse::invalid("chunk", "one", "none"));
+            };
             let upload = self.take(&caller, chunk).await?;
             Ok(Response::new(v1::UploadChunkResponse {
                 next_offset: upload.next_offset,

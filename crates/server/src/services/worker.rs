@@ -84,10 +84,10 @@ impl Workers {
         let has = |engine: &EngineKind| request.engines.contains(&kind(*engine));
         let engines = Kinds::of(of_set.iter().copied().filter(has));
         if engines.is_empty() {
-            let expected: Vec<String> = of_set.iter().map(EngineKind::to_string).collect();
-            let expected = expected.join(" or ");
+            let names: Vec<String> = of_set.iter().map(EngineKind::to_string).collect();
             return Err(Status::failed_precondition(format!(
-                "engines: expected one for {expected}, found none"
+                "engines: expected one for {}, found none",
+                names.join(" or ")
             )));
         }
         Ok(Asking {
@@ -116,16 +116,17 @@ impl Workers {
                 Lent::Until(until) => until,
                 Lent::Unit(unit) => {
                     let clue_bytes = self.0.store.board().clue_bytes;
-                    let unit = Some(unit::message(&unit, clue_bytes));
-                    return Ok(v1::LeaseResponse { unit });
+                    return Ok(v1::LeaseResponse {
+                        unit: Some(unit::message(&unit, clue_bytes)),
+                    });
                 }
             };
             if Instant::now() >= end {
                 return Ok(v1::LeaseResponse { unit: None });
             }
-            let until = until.map_or(end, |until| end.min(until.into()));
+            let wake = until.map_or(end, |until| end.min(until.into()));
             // The queue is looked at again in either case.
-            let _ = tokio::time::timeout_at(until, changes.changed()).await;
+            let _ = tokio::time::timeout_at(wake, changes.changed()).await;
         }
     }
 
@@ -165,18 +166,18 @@ impl Workers {
 
 /// Returns the id of a worker from its token's account and its name.
 fn named(account: String, worker: Option<&v1::Worker>) -> Result<WorkerId, Status> {
-    let worker = worker.map_or("", |worker| &worker.worker_id);
+    let name = worker.map_or("", |worker| &worker.worker_id);
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if (1..=NAME).contains(&worker.len()) && worker.chars().all(is_part) {
+    if (1..=NAME).contains(&name.len()) && name.chars().all(is_part) {
         Ok(WorkerId {
             account,
-            worker: worker.to_owned(),
+            worker: name.to_owned(),
         })
     } else {
         Err(refuse::invalid(
             "worker_id",
             format_args!("1 to {NAME} letters, digits, - _ or ."),
-            format_args!("{worker:?}"),
+            format_args!("{name:?}"),
         ))
     }
 }

@@ -116,27 +116,26 @@ impl Live {
     /// Errors: a description of what prevents it.
     fn open(tools: &Tools, slot: &Slot) -> Result<Self, String> {
         let text = |error: &dyn std::error::Error| error.to_string();
-        let file = record::file(&tools.store, &slot.id).map_err(|e| text(&e))?;
-        let file = match file {
+        let params = tools.set.instantomr().map_err(|e| text(&e))?;
+        let file = match record::file(&tools.store, &slot.id).map_err(|e| text(&e))? {
             None => None,
-            Some(bytes) => {
-                let params = tools.set.instantomr().map_err(|e| text(&e))?;
-                Some(SessionFile::from_bytes(params, &bytes).map_err(|e| text(&e))?)
-            }
+            Some(bytes) => Some(SessionFile::from_bytes(params, &bytes).map_err(|e| text(&e))?),
         };
         let seen = file
             .as_ref()
             .map(SessionFile::seen)
             .unwrap_or(Place::start(&slot.record).seen);
         tools.check_history(&seen).map_err(|e| text(&e))?;
-        let params = tools.set.instantomr().map_err(|e| text(&e))?;
-        let key = tools
+        let key_file = tools
             .store
             .open_key(slot.record.key)
             .map_err(|e| text(&e))?;
-        let key = InstantKey::read(params, key).map_err(|e| text(&e))?;
-        let detector = tools.cards.instant(&tools.set, key);
-        let detector = Arc::new(detector.map_err(|e| text(&e))?);
+        let key = InstantKey::read(params, key_file).map_err(|e| text(&e))?;
+        let detector = tools
+            .cards
+            .instant(&tools.set, key)
+            .map(Arc::new)
+            .map_err(|e| text(&e))?;
         let session = match file {
             None => new(tools, slot, detector).map_err(|e| text(&e))?,
             Some(file) => Session::resume(detector, file).map_err(|e| text(&e))?,

@@ -38,11 +38,11 @@ impl SessionRecord {
     /// Returns whether both records make the same request. A hash that was lost meanwhile makes no difference.
     pub(super) fn is_same_request(&self, other: &Self) -> bool {
         let both = self.start_hash.zip(other.start_hash);
-        let other = Self {
+        let with_own_hash = Self {
             start_hash: self.start_hash,
             ..other.clone()
         };
-        both.is_none_or(|(own, other)| own == other) && *self == other
+        both.is_none_or(|(own, other)| own == other) && *self == with_own_hash
     }
 
     pub(crate) fn change(&self, id: &Id) -> Change {

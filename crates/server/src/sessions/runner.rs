@@ -36,8 +36,8 @@ impl Sessions {
                 continue;
             }
             behind.sort_by_key(|(lag, slot)| (*lag, slot.id));
-            let tail = behind.partition_point(|(lag, _)| *lag <= TAIL);
-            let (tail, rest) = behind.split_at(tail);
+            let close = behind.partition_point(|(lag, _)| *lag <= TAIL);
+            let (tail, rest) = behind.split_at(close);
             // Each round serves all sessions at the tail, and one of those that catch up.
             turn += 1;
             let catching_up = (!rest.is_empty()).then(|| &rest[turn % rest.len()]);
@@ -53,9 +53,12 @@ impl Sessions {
     fn behind(&self) -> Vec<(u64, Arc<Slot>)> {
         let len = self.tools.store.len();
         let slots = lock(&self.slots);
-        let slots = slots.values().filter(|slot| !slot.is_exhausted());
-        let behind = slots.map(|slot| (slot.behind(len), slot.clone()));
-        behind.filter(|(lag, _)| *lag > 0).collect()
+        slots
+            .values()
+            .filter(|slot| !slot.is_exhausted())
+            .map(|slot| (slot.behind(len), slot.clone()))
+            .filter(|(lag, _)| *lag > 0)
+            .collect()
     }
 
     /// Runs one turn of a session. Returns `false` after a failure.

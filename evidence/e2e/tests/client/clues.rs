@@ -1,4 +1,4 @@
-//! Genuine clues lie in the window with the noise that the parameters promise; others do not.
+//! Genuine clues are in the window with the noise that the parameters promise; other clues are not.
 
 use crate::world::{rng, stranger, tiny};
 use chacha20::ChaCha20Rng;
@@ -11,8 +11,8 @@ use omr_protocol::{Clue, ClueError, ClueKey, ClueKind};
 use omr_ring::{NarrowGaussian, Poly};
 use omr_rlwe::Secret;
 
-/// `b - a s` in the coordinates of b, centred, in the unit of [`ClueSpec::modulus`]: half a residue where clues are
-/// halved.
+/// Returns `b - a s` in the coordinates of b, centred, in the unit of [`ClueSpec::modulus`], which is half a residue
+/// if clues are halved.
 pub(crate) fn noise(params: &Params, secret: &Secret, clue: &Clue) -> Vec<i64> {
     let spec = &params.spec().clue;
     let modulus = spec.modulus() as i64;
@@ -33,7 +33,7 @@ pub(crate) fn noise(params: &Params, secret: &Secret, clue: &Clue) -> Vec<i64> {
     clue.b.iter().enumerate().map(coordinate).collect()
 }
 
-/// The largest noise that lies in the window, which counts residues modulo p, in the unit of [`noise`].
+/// Returns the largest noise in the window, which counts residues modulo p, in the unit of [`noise`].
 pub(crate) fn window(params: &Params) -> u64 {
     params.spec().range * params.spec().clue.modulus() / params.p().value()
 }
@@ -45,13 +45,14 @@ fn times_secret(params: &Params, secret: &Secret, a: Vec<u64>) -> Vec<u64> {
     ring.inverse(a).row(0).to_vec()
 }
 
-/// The variance of an error of the address, in squares of a residue.
+/// Returns the variance of an error of the address, in squares of a residue.
 fn address_variance(params: &Params) -> f64 {
     NarrowGaussian::new(params.spec().clue.sigma).sd().powi(2)
 }
 
-/// The predicted variance of [`noise`], for the mean square of the errors of an address: the sender's randomness picks
-/// `weight` of them; the errors of posting are half a residue each, in b and at every coefficient of the secret.
+/// Returns the predicted variance of [`noise`] for the mean square of the errors of an address. The sender's
+/// randomness selects `weight` of them; the errors of posting are half a residue each, in b and at every coefficient
+/// of the secret.
 fn variance(params: &Params, mean_square: f64) -> f64 {
     let spec = &params.spec().clue;
     assert_eq!(
@@ -62,7 +63,7 @@ fn variance(params: &Params, mean_square: f64) -> f64 {
     4.0 * weight * mean_square + spec.secret.most() as f64 + 1.0
 }
 
-/// The predicted variance under one key, whose errors stay the same from clue to clue.
+/// Returns the predicted variance for one key, whose errors are the same for all clues.
 fn predicted(params: &Params, secret: &Secret, key: &ClueKey) -> f64 {
     let q = params.clue.q();
     let product = times_secret(params, secret, key.alpha(&params.clue));
@@ -80,7 +81,7 @@ fn predicted(params: &Params, secret: &Secret, key: &ClueKey) -> f64 {
     variance(params, squares.iter().sum::<f64>() / squares.len() as f64)
 }
 
-/// Measures `count` clues of one key: the sum of squares; none misses the window.
+/// Measures `count` clues of one key and returns the sum of squares. No clue may miss the window.
 fn measure(
     params: &Params,
     secret: &Secret,
@@ -127,7 +128,7 @@ fn noise_at_tiny_parameters() {
     assert_close(found, variance(params, address_variance(params)), 0.05);
 }
 
-/// An address made here from its definition, without the large keys around it.
+/// Builds an address from its definition, without the large keys.
 fn address(params: &Params, rng: &mut ChaCha20Rng) -> (Secret, ClueKey) {
     let spec = &params.spec().clue;
     let secret = Secret::fixed_weight(rng, spec.n, spec.weight, f64::INFINITY);

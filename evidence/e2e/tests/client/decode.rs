@@ -1,4 +1,4 @@
-//! Decoding: the right answer, or an error that says what happened.
+//! Decoding yields the right answer, or an error with the reason.
 
 use crate::world::{World, rng, tiny};
 use omr_client::{DecodeError, Retrieved};
@@ -25,7 +25,7 @@ fn the_bound_is_reached_and_not_passed() {
 }
 
 #[test]
-fn overflow_tells_the_true_count() {
+fn overflow_has_the_true_count() {
     let world = World::shared();
     // One more than the bound, twice the bound, all messages, a whole batch.
     for (messages, pertinent, limit) in [
@@ -79,12 +79,12 @@ fn a_digest_for_another_key() {
         }
         wrong => panic!("{wrong:?}"),
     }
-    // A forged name does not help.
+    // Copying the other name does not help.
     digest.header.key_id = other.secret.detection_id;
     assert!(other.recipient().decode(&digest).is_err());
 }
 
-/// Random masks and bodies under the right name, in all kinds of shapes.
+/// Random masks and bodies with the right name, in several shapes, are refused or decode to nothing.
 #[test]
 fn noise_never_gives_payloads() {
     let world = World::shared();
@@ -136,7 +136,7 @@ fn constant_ciphertexts_decode_to_nothing_or_an_error() {
     let world = World::shared();
     let mut board = world.board(50, &[3, 4], 5);
     let good = world.digest(&mut board, 8, true);
-    // What rounds to sums of zero is what a detector sends that found nothing.
+    // Sums that round to zero are those of a detector that found nothing.
     let nothing = [(0, 0), (0, 1), (1, 0), ((1 << 29) - 1, (1 << 21) - 1)];
     for (mask, body) in nothing
         .into_iter()
@@ -157,7 +157,7 @@ fn constant_ciphertexts_decode_to_nothing_or_an_error() {
 }
 
 #[test]
-fn another_shape_is_told() {
+fn another_shape_is_refused() {
     let world = World::shared();
     let mut board = world.board(50, &[3, 4], 5);
     let good = world.digest(&mut board, 8, true);
@@ -183,7 +183,7 @@ fn another_shape_is_told() {
     assert_eq!(body, "expected 56 body coefficients, found 57");
 }
 
-/// Payloads of 1 and 2 bytes have the same number of symbols: only the checksum tells.
+/// Payloads of 1 and 2 bytes have equal numbers of symbols: only the checksum distinguishes them.
 #[test]
 fn another_payload_size() {
     let world = World::shared();
@@ -200,7 +200,7 @@ fn another_payload_size() {
     }
 }
 
-/// A checksum binds a payload to its index: another seed gives no message another place.
+/// A checksum binds a payload to its index: with another seed no message appears at another position.
 #[test]
 fn another_seed() {
     let world = World::shared();
@@ -244,8 +244,8 @@ fn the_last_index_there_is() {
     assert_eq!(indices, [u64::MAX - 50, u64::MAX - 1]);
 }
 
-/// Parts of several groups that share masks: written by hand with masks of zero, so that a body is
-/// its sum under any secret.
+/// Parts of several groups share masks. They are written by hand with masks of zero, so that a body is its sum for
+/// any secret.
 #[test]
 fn groups_share_masks() {
     let world = World::shared();
@@ -256,7 +256,7 @@ fn groups_share_masks() {
         let plan = DigestPlan::new(tiny(), range, 3, None).unwrap();
         assert_eq!(plan.parts() as u64, groups);
         let part = |part: u64| -> Vec<u64> {
-            // All in the first batch of the group: messages `part` and 4.
+            // All are in the first batch of the group: messages `part` and 4.
             let batch = plan.group(part as usize).start;
             let seed = [0; omr_protocol::SEED_BYTES];
             let placement = omr_protocol::Placement::new(&seed, batch, tiny().slots());

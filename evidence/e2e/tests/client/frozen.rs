@@ -1,6 +1,6 @@
-//! Files written once: today's reader takes them, today's writer makes them again bit for bit.
+//! Tests of files that were written once: today's reader reads them, and today's writer writes equal files.
 //!
-//! To freeze them anew (a break of the format): `cargo test -p omr-e2e --test client -- --ignored freeze`.
+//! To write the files again, after a change of the format: `cargo test -p omr-e2e --test client -- --ignored freeze`.
 
 use crate::clues::{noise, window};
 use crate::world::{Board, World, rng, tiny};
@@ -38,7 +38,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// One line a message: its index and its payload.
+/// Returns one line for each message: index and payload.
 fn listed(messages: &[Retrieved]) -> String {
     messages.iter().fold(String::new(), |mut out, message| {
         writeln!(
@@ -52,7 +52,7 @@ fn listed(messages: &[Retrieved]) -> String {
     })
 }
 
-/// Every frozen file, made today.
+/// Returns the present version of every frozen file.
 fn written() -> Vec<(&'static str, Vec<u8>)> {
     let mut rng = rng(SEED);
     let keys = keygen(tiny(), ClueKind::Plain, &mut rng);
@@ -61,7 +61,7 @@ fn written() -> Vec<(&'static str, Vec<u8>)> {
     keys.detection.write(tiny(), &mut detection).unwrap();
     let detection = format!("{} {}\n", blake3::hash(&detection), detection.len());
     let mut board = Board::new(&keys.clue, MESSAGES, &PERTINENT, PAYLOAD_BYTES, &mut rng);
-    // The same recipient again: keys do not clone.
+    // An equal recipient, because keys do not clone.
     let digest = World::new(SEED).digest(&mut board, BOUND, true);
     let retrieved = |&index: &u64| Retrieved::new(index, Some(board.payload(index).to_vec()), None);
     let messages: Vec<Retrieved> = PERTINENT.iter().map(retrieved).collect();

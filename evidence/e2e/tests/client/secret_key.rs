@@ -1,4 +1,4 @@
-//! Secret key files: damaged, forged, of other kinds.
+//! Secret key files that are damaged, forged, or of other kinds.
 
 use crate::world::{World, tiny};
 use omr_client::{SecretKey, SecretKeyError};
@@ -6,7 +6,7 @@ use omr_protocol::Mismatch;
 use omr_protocol::frame::{FrameError, FrameHeader, FramePart, Kind, write_frame_vec};
 use proptest::prelude::*;
 
-/// The two names, then the clue secret.
+/// The position of the clue secret, after the two names.
 const CLUE: usize = 32;
 
 fn good() -> Vec<u8> {
@@ -53,7 +53,7 @@ fn keys_round_trip() {
 }
 
 #[test]
-fn every_truncation_is_told() {
+fn every_truncation_is_refused() {
     let good = good();
     for cut in 0..good.len() {
         match refused(&good[..cut]) {
@@ -132,7 +132,7 @@ fn the_two_names_agree() {
     }
 }
 
-/// Two bits a coefficient: 0, 1, 2 stand for -1, 0, 1; 3 for nothing.
+/// Writes coefficients with two bits each: 0, 1, 2 for -1, 0, 1; 3 is invalid.
 #[test]
 fn secrets_are_ternary() {
     let n = tiny().spec().clue.n;
@@ -178,7 +178,7 @@ proptest! {
         prop_assert!(parse(&forged(&bytes)).is_err());
     }
 
-    /// Random secrets of the right length: no clue secret has the right weight by chance.
+    /// Random secrets of the right length are refused: none has the right weight by chance.
     #[test]
     fn any_body(noise in prop::collection::vec(any::<u8>(), body().len() - CLUE)) {
         let bytes = forged(&[&body()[..CLUE], &noise].concat());

@@ -1,4 +1,4 @@
-//! Digests changed in one coefficient, their checksums made right again.
+//! Digests with one changed coefficient and corrected checksums.
 
 use crate::world::{Board, World, tiny};
 use omr_client::Retrieved;
@@ -18,7 +18,7 @@ fn expected(board: &Board, payload: bool) -> Vec<Retrieved> {
     PERTINENT.iter().map(retrieved).collect()
 }
 
-/// Adds whole symbols and flips bits, one body coefficient after another.
+/// Adds whole symbols and flips bits, in one body coefficient after another.
 fn body_changes(digest: &Digest) -> Vec<Digest> {
     let step = |delta: u64| (delta << BODY_BITS).div_ceil(tiny().p().value());
     let mask = (1 << BODY_BITS) - 1;
@@ -58,7 +58,7 @@ fn mask_changes(digest: &Digest) -> Vec<Digest> {
     out
 }
 
-/// Below the bound every sum is checked by others: an error, or the right answer where the change
+/// Below the bound every sum is checked by others, so the result is an error, or the right answer if the change
 /// rounds away.
 #[test]
 fn an_error_or_exactly_the_right_answer() {
@@ -88,8 +88,8 @@ fn an_error_or_exactly_the_right_answer() {
     }
 }
 
-/// With as many messages as the bound no index sum is redundant: a change may move a message, but
-/// a payload that is handed out was posted.
+/// With as many messages as the bound no index sum is redundant: a change may move a message, but every returned
+/// payload was posted.
 #[test]
 fn no_wrong_payload_at_the_bound() {
     let world = World::shared();

@@ -1,4 +1,4 @@
-//! A recipient, her detector and boards in memory, at the insecure tiny parameters.
+//! A recipient with a detector, and boards in memory, with insecure tiny parameters.
 
 use chacha20::ChaCha20Rng;
 use omr_client::sophomr::{Recipient, keygen};
@@ -46,7 +46,7 @@ impl MessageSource for Board {
 }
 
 impl Board {
-    /// `messages` messages with random payloads, those at `pertinent` for the owner of `key`.
+    /// Returns `messages` messages with random payloads; those at `pertinent` are for the owner of `key`.
     pub(crate) fn new(
         key: &ClueKey,
         messages: usize,
@@ -78,7 +78,7 @@ impl Board {
     }
 }
 
-/// A clue for nobody here: uniform.
+/// Returns a uniform clue, which is for no recipient here.
 pub(crate) fn stranger(params: &Params, rng: &mut ChaCha20Rng) -> Clue {
     let spec = &params.spec().clue;
     let q = spec.posted_modulus();
@@ -89,7 +89,7 @@ pub(crate) fn stranger(params: &Params, rng: &mut ChaCha20Rng) -> Clue {
     }
 }
 
-/// A recipient with her hired detector.
+/// A recipient with a detector.
 pub(crate) struct World {
     pub(crate) secret: SecretKey,
     pub(crate) clue_key: ClueKey,
@@ -107,7 +107,7 @@ impl World {
         }
     }
 
-    /// The one that most tests share.
+    /// Returns the recipient that most tests share.
     pub(crate) fn shared() -> &'static Self {
         static WORLD: LazyLock<World> = LazyLock::new(|| World::new(1));
         &WORLD
@@ -127,7 +127,7 @@ impl World {
         )
     }
 
-    /// The digest of a whole board.
+    /// Returns the digest of a whole board.
     pub(crate) fn digest(&self, board: &mut Board, bound: usize, payload: bool) -> Digest {
         let payload = payload.then(|| board.payloads[0].len());
         let range = 0..board.clues.len() as u64;

@@ -1,4 +1,4 @@
-//! Payloads and clues chosen by strangers for the most noise, in every slot.
+//! Payloads and clues that strangers choose for the most noise, in every slot.
 
 use crate::world::{Board, SLOTS, World, tiny};
 use omr_protocol::{Clue, Placement, SEED_BYTES, SlotClasses};
@@ -16,7 +16,7 @@ fn payloads_that_are_all_alike() {
     }
 }
 
-/// Strangers fill their slots with the largest symbols, the recipient's messages are as usual.
+/// Strangers fill their slots with the largest symbols; the recipient's messages are regular.
 #[test]
 fn strangers_with_extreme_payloads() {
     let world = World::shared();
@@ -39,7 +39,7 @@ fn constant_clue_vectors() {
     let spec = &tiny().spec().clue;
     for value in [0, 1, 2, p / 2, p / 2 + 1, p - 1] {
         let mut board = Board::new(SLOTS, 10);
-        // b at the far side of the window's centre, off it by an odd amount for each value.
+        // b is at the far side of the window's centre, off it by an odd amount for each value.
         let clue = Clue {
             a: vec![value; spec.n],
             b: vec![p / 2 - 1001, p / 3],
@@ -70,7 +70,7 @@ fn alternating_and_single_clue_vectors() {
     }
 }
 
-/// What the norm filter at posting is for: the zero clue is pertinent to everyone.
+/// The norm filter at posting is needed: the zero clue is pertinent to everyone.
 #[test]
 fn the_zero_clue_reaches_every_recipient() {
     let world = World::shared();
@@ -88,8 +88,8 @@ fn the_zero_clue_reaches_every_recipient() {
     assert_eq!(world.recipient().decode(&out.digest).unwrap(), expected);
 }
 
-/// The root mean square of the coefficients of all classes, in units of p; `at` says whose value
-/// each slot has.
+/// Returns the root mean square of the coefficients of all classes, in units of p; `at` returns the symbol index of
+/// each slot.
 fn coefficients_rms(values: &[u32], at: &dyn Fn(u32) -> usize) -> f64 {
     let p = tiny().p();
     let classes = SlotClasses::new(&tiny().plain, &tiny().small_plain);
@@ -107,8 +107,8 @@ fn coefficients_rms(values: &[u32], at: &dyn Fn(u32) -> usize) -> f64 {
     (sum / values.len() as f64).sqrt()
 }
 
-/// Symbols whose encoding is +-p/2 everywhere, the largest there is: once placed at random they
-/// encode to uniform coefficients, of root mean square `p / sqrt(12)`.
+/// Returns symbols whose encoding is +-p/2 everywhere, the largest possible. Placed at random they encode to uniform
+/// coefficients, of root mean square `p / sqrt(12)`.
 #[test]
 fn placement_spoils_aligned_payloads() {
     let (p, n) = (tiny().p().value(), tiny().small.n());

@@ -52,7 +52,7 @@ fn keys() -> Keys {
     keys
 }
 
-/// Strangers' clues on a board of 70 messages.
+/// Returns strangers' clues for a board of 70 messages.
 fn strangers() -> Bound {
     let mut board = Board::new(70, 6);
     for (i, clue) in board.clues.iter_mut().enumerate() {
@@ -105,7 +105,7 @@ fn bound_clues_reach_their_recipient_and_what_is_changed_does_not() {
         let moved = elsewhere.clue(&ClueSeed::generate(&mut rng()), &own[40]);
         board.0.clues[40] = moved.to_bytes(params);
         board.0.clues[41][0] = 1; // a plain clue among bound ones
-        // Zero, aimed at nobody and at somebody else.
+        // Zero, a clue aimed at nobody, and one aimed at somebody else.
         let w = [1; OFFSET_LEN];
         for (index, w) in [(50, [0; OFFSET_LEN]), (51, w)] {
             let to = Binding::new(&BOARD, &own[index]);
@@ -164,7 +164,7 @@ fn a_digest_without_fingerprints_is_refused_by_a_key_of_bound_clues() {
 }
 
 #[test]
-fn the_length_of_a_key_tells_whether_it_has_an_offset() {
+fn the_length_of_a_key_depends_on_its_offset() {
     let keys = keys();
     let mut bytes = Vec::new();
     keys.detection.write(tiny(), &mut bytes).unwrap();
@@ -172,7 +172,7 @@ fn the_length_of_a_key_tells_whether_it_has_an_offset() {
     assert_eq!(bytes.len() as u64, of(ClueKind::Bound));
     let plain = keygen(tiny(), ClueKind::Plain, &mut rng()).detection;
     assert_eq!(plain.file_bytes(tiny()), of(ClueKind::Plain));
-    // A body of the packing key for each residue of the offset.
+    // The packing key has a body for each residue of the offset.
     let ring = &tiny().opening.packing;
     let bits = 64 - ring.modulus(0).value().leading_zeros() as usize;
     let offset = OFFSET_LEN * ring.n() * bits / 8;
@@ -180,7 +180,7 @@ fn the_length_of_a_key_tells_whether_it_has_an_offset() {
     assert!(DetectionKey::read(tiny(), &bytes[..bytes.len() - 1]).is_err());
 }
 
-/// A source that gives no payloads for its messages.
+/// A source without payloads.
 struct Without(Bound);
 
 impl MessageSource for Without {
@@ -208,7 +208,7 @@ fn a_source_without_the_payloads_is_refused() {
     assert!(error.contains("70") && error.contains("found 0"), "{error}");
 }
 
-/// What a board hands out in place of the hashes of its messages.
+/// The answer of a board to a request for the hashes of its messages.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Hashes {
     None,
@@ -218,7 +218,7 @@ enum Hashes {
     OneTooFew,
 }
 
-/// A board that kept hashes at posting, and says how often its payloads are read.
+/// A board that kept hashes at posting, and counts how often its payloads are read.
 struct Hashed70 {
     board: Bound,
     hashes: Hashes,

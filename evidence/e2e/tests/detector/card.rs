@@ -1,4 +1,5 @@
-//! Digests by the kernels of graphics cards, compiled for the processor: byte for byte those of the processor's engine.
+//! Digests by the kernels of graphics cards, compiled for the processor, equal those of the processor's engine byte
+//! for byte.
 
 use crate::packed::{BOARD, MESSAGES, PAYLOAD, TOGETHER, board, recipients, through_file, tiny};
 use chacha20::ChaCha20Rng;
@@ -35,12 +36,13 @@ pub(crate) fn made(
     )
 }
 
-/// Several recipients, with masks of one epoch and with masks of their own, over two batches of the tiny set.
+/// Compares digests for several recipients, with masks of one epoch and with separate masks, over two batches of the
+/// tiny set.
 fn digested(clues: ClueKind, arithmetic: Arithmetic) {
     digested_by(&tiny(), clues, arithmetic, TOGETHER + 1);
 }
 
-/// The first `count` recipients.
+/// Compares digests for the first `count` recipients.
 fn digested_by(params: &Arc<Params>, clues: ClueKind, arithmetic: Arithmetic, count: usize) {
     let mut rng = ChaCha20Rng::seed_from_u64(5);
     let keys = recipients(params, clues, &mut rng);
@@ -49,12 +51,14 @@ fn digested_by(params: &Arc<Params>, clues: ClueKind, arithmetic: Arithmetic, co
     let engine = engine(params, arithmetic);
     let read = |keys: &Keys| through_file(params, &keys.detection);
     let keys = &keys[..count];
-    let here = keys
+    let here: Vec<Detector> = keys
         .iter()
-        .map(|keys| Detector::new(params.clone(), read(keys)));
-    let here: Vec<Detector> = here.collect();
-    let away = keys.iter().map(|keys| engine.detector(read(keys)).unwrap());
-    let away: Vec<Detector> = away.collect();
+        .map(|keys| Detector::new(params.clone(), read(keys)))
+        .collect();
+    let away: Vec<Detector> = keys
+        .iter()
+        .map(|keys| engine.detector(read(keys)).unwrap())
+        .collect();
     assert!(!away[0].is_served_with(&here[0]));
     let expected = made(&here, &mut board, &Quiet).unwrap();
     let found = made(&away, &mut board, &Quiet).unwrap();
@@ -82,7 +86,7 @@ fn digests_of_bound_clues_are_those_of_the_processor() {
     digested(ClueKind::Bound, Arithmetic::Floating);
 }
 
-/// Stops after so many steps.
+/// A progress that stops after a number of steps.
 struct Stops(AtomicUsize);
 
 impl Progress for Stops {
@@ -101,7 +105,7 @@ impl Progress for Stops {
     }
 }
 
-/// A digest that is stopped leaves the engine as it was.
+/// A digest that is stopped leaves the engine unchanged.
 #[test]
 fn a_stopped_digest_spoils_no_other() {
     let params = tiny();

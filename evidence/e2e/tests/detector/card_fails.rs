@@ -1,4 +1,4 @@
-//! A card that fails: no digest, or the processor's, and never a wrong one.
+//! If a card fails there is no digest, or the processor's, and never a wrong one.
 
 use crate::packed::{BOARD, MESSAGES, PAYLOAD, board, recipients, through_file, tiny};
 use chacha20::ChaCha20Rng;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 const SEED: [u8; SEED_BYTES] = [3; SEED_BYTES];
 
-/// A recipient's key and a board with her messages.
+/// Returns a recipient's key and a board with messages to the recipient.
 fn world() -> (Keys, Messages) {
     let (params, mut rng) = (tiny(), ChaCha20Rng::seed_from_u64(8));
     let mut keys = recipients(&params, ClueKind::Plain, &mut rng);
@@ -33,7 +33,7 @@ fn digest(detector: &Detector, board: &mut Messages) -> Result<Vec<u8>, Detector
     Ok(made.digest.to_bytes(&params).unwrap())
 }
 
-/// The first kernel, one in the middle, the last: none leaves anything behind.
+/// The first kernel, one in the middle, or the last fails; no failure has a lasting effect.
 #[test]
 fn a_card_that_fails_makes_no_digest_and_then_the_right_one() {
     let (params, (keys, mut board)) = (tiny(), world());
@@ -47,10 +47,10 @@ fn a_card_that_fails_makes_no_digest_and_then_the_right_one() {
         card.fail_after(kernels);
         let failed = digest(&away, &mut board).unwrap_err();
         assert!(matches!(failed, DetectorError::Engine { .. }), "{failed}");
-        let told = failed.to_string();
+        let message = failed.to_string();
         assert!(
-            told.ends_with("found a card that was set to fail"),
-            "{told}"
+            message.ends_with("found a card that was set to fail"),
+            "{message}"
         );
     }
     card.fail_after(usize::MAX);
@@ -59,7 +59,7 @@ fn a_card_that_fails_makes_no_digest_and_then_the_right_one() {
     assert!(engine.detector(read()).is_err());
 }
 
-/// One unit of work with one job, and what became of it.
+/// One unit of work with one job, and its result.
 struct OneUnit {
     key: Vec<u8>,
     board: Messages,
@@ -120,7 +120,8 @@ fn unit(key_bytes: usize) -> Unit {
     }
 }
 
-/// Where a card fails that nobody insists on, the processor makes the digest; else the job is refused by name.
+/// If a card fails that was not demanded, the processor makes the digest; otherwise the job fails with the card's
+/// name.
 #[test]
 fn a_worker_repeats_what_a_card_failed_at() {
     let (params, (keys, board)) = (tiny(), world());
@@ -152,19 +153,19 @@ fn a_worker_repeats_what_a_card_failed_at() {
         own.made.into_inner().unwrap().unwrap()
     };
     assert!(served(Choice::Cuda, usize::MAX).unwrap() == expected);
-    // While the key is made ready, and in the midst of the digest.
+    // During the preparation of the key, and in the middle of the digest.
     for kernels in [2, 300] {
         assert!(
             served(Choice::Auto, kernels).unwrap() == expected,
             "{kernels}"
         );
         let refused = served(Choice::Cuda, kernels).unwrap_err();
-        let Failure::Card(told) = refused else {
+        let Failure::Card(message) = refused else {
             panic!("{refused:?}");
         };
         assert!(
-            told.ends_with("found a card that was set to fail"),
-            "{told}"
+            message.ends_with("found a card that was set to fail"),
+            "{message}"
         );
     }
 }

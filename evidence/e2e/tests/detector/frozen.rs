@@ -1,7 +1,7 @@
-//! Tests of SophOMR files that were written once: today's reader takes them, today's writer makes them again bit for
-//! bit.
+//! Tests of SophOMR files that were written once: today's reader reads them, and today's writer writes equal files.
 //!
-//! To freeze them anew (a break of the format): `cargo test -p omr-e2e --test detector -- --ignored freeze`.
+//! To write the files again, after a change of the format:
+//! `cargo test -p omr-e2e --test detector -- --ignored freeze`.
 
 use crate::packed::{BOARD, MESSAGES, OWN, PAYLOAD, board, payload, through_file, tiny};
 use chacha20::ChaCha20Rng;
@@ -28,7 +28,7 @@ fn stored(name: &str) -> Vec<u8> {
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Every frozen file, made today: bound clues, masks of an epoch, more than a batch.
+/// Returns the present version of every frozen file: bound clues, masks of an epoch, more than a batch.
 fn written() -> Vec<(&'static str, Vec<u8>)> {
     let (params, mut rng) = (tiny(), ChaCha20Rng::seed_from_u64(78));
     let epoch = Epoch {
@@ -67,10 +67,12 @@ fn frozen_files_are_read() {
     Clue::from_bytes(&params.clue, &stored("clue.bin")).unwrap_err();
     let digest = Digest::from_bytes(&params, &stored("digest.bin")).unwrap();
     assert_eq!(digest.header.plan.range(), 0..MESSAGES);
-    let found = Recipient::new(params.recipient(), &secret)
+    let found: Vec<_> = Recipient::new(params.recipient(), &secret)
         .decode(&digest)
-        .unwrap();
-    let found: Vec<_> = found.into_iter().map(|m| (m.index, m.payload)).collect();
+        .unwrap()
+        .into_iter()
+        .map(|m| (m.index, m.payload))
+        .collect();
     assert!(
         OWN.iter()
             .all(|own| found.iter().any(|(index, _)| index == own))

@@ -1,4 +1,4 @@
-//! Detection keys of others and keys damaged on purpose: digests of noise, never payloads.
+//! Other recipients' detection keys, and keys that were damaged on purpose, yield digests of noise, never payloads.
 
 use crate::world::{Board, World, tiny};
 use omr_client::DecodeError;
@@ -9,7 +9,7 @@ use omr_protocol::frame::{FrameHeader, Kind, write_frame_vec};
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan};
 use omr_protocol::{SEED_BYTES, Sealing};
 
-/// Digests a board for the shared recipient with some key.
+/// Digests a board for the shared recipient with any key.
 fn digest(key: DetectionKey) -> Digest {
     let mut board = Board::new(60, 6);
     board.post(&World::shared().clue_key, &[1, 30]);
@@ -39,14 +39,14 @@ fn the_key_of_another_recipient() {
         }
         wrong => panic!("{wrong:?}"),
     }
-    // To its owner nothing is pertinent.
+    // Nothing is pertinent to the key's owner.
     assert_eq!(other.recipient().decode(&digest(key())).unwrap(), []);
     let mut renamed = key();
     renamed.id = world.secret.detection_id;
     assert!(world.recipient().decode(&digest(renamed)).is_err());
 }
 
-/// One residue replaced in each of many places, checksums right: the key is well formed.
+/// If one residue is replaced in each of many places and checksums are corrected, the key is well-formed.
 #[test]
 fn a_damaged_key_gives_no_wrong_payload() {
     let world = World::shared();
@@ -55,8 +55,8 @@ fn a_damaged_key_gives_no_wrong_payload() {
     let good = &world.detection[start..world.detection.len() - 32];
     let right = world
         .recipient()
-        .decode(&digest(read(&write_frame_vec(&header, good).unwrap())));
-    let right = right.unwrap();
+        .decode(&digest(read(&write_frame_vec(&header, good).unwrap())))
+        .unwrap();
     assert_eq!(right.len(), 2);
     let mut refused = 0;
     for place in (0..12).map(|i| 32 + i * (good.len() - 32) / 12 + 7) {

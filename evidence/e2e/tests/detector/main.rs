@@ -1,4 +1,4 @@
-//! The detector against odd, faulty and hostile boards, and with keys that are not right.
+//! The detector with odd, faulty and hostile boards, and with wrong keys.
 
 mod adversary;
 mod bound;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub(crate) const BOARD: [u8; 16] = [4; 16];
 pub(crate) const PAYLOAD: usize = 12;
-/// More than a batch.
+/// The number of messages, which is more than a batch.
 pub(crate) const MESSAGES: u64 = 2500;
 
 /// The tiny set whose clues are halved and opened.
@@ -24,7 +24,7 @@ pub(crate) fn tiny() -> Arc<Params> {
     Params::named("insecure-tiny-v4").unwrap()
 }
 
-/// Recipients with the masks of one epoch.
+/// The number of recipients with the masks of one epoch.
 pub(crate) const TOGETHER: usize = 3;
 /// The messages of the first recipient: in both batches, at their ends.
 pub(crate) const OWN: [u64; 6] = [0, 1, 2047, 2048, 2300, MESSAGES - 1];
@@ -33,7 +33,8 @@ pub(crate) fn payload(i: u64) -> Vec<u8> {
     [i.to_le_bytes(), (!i).to_le_bytes()].concat()[..PAYLOAD].to_vec()
 }
 
-/// Whose a message is: each recipient has every few hundredth, the first one [`OWN`], a stranger the rest.
+/// Returns the recipient of a message: each recipient has every few hundredth, the first one [`OWN`], a stranger the
+/// rest.
 fn recipient_of(message: u64) -> Option<usize> {
     if OWN.contains(&message) {
         Some(0)
@@ -42,7 +43,7 @@ fn recipient_of(message: u64) -> Option<usize> {
     }
 }
 
-/// Recipients with the masks of one epoch, then one with masks of her own.
+/// Returns recipients with the masks of one epoch, then one with separate masks.
 pub(crate) fn recipients(params: &Params, clues: ClueKind, rng: &mut ChaCha20Rng) -> Vec<Keys> {
     let epoch = Epoch {
         board: BOARD,
@@ -79,7 +80,7 @@ pub(crate) fn board(
     Messages::new(0..MESSAGES, posted, payloads).unwrap()
 }
 
-/// The key that its file gives.
+/// Writes a key and reads it again.
 pub(crate) fn through_file(params: &Params, key: &DetectionKey) -> DetectionKey {
     let (mut file, clues) = (Vec::new(), key.clues());
     key.write(params, &mut file).unwrap();
@@ -120,14 +121,17 @@ fn digested(clues: ClueKind) {
     let alone = detectors[1]
         .digest(&mut board, &plan, BOARD, Sealing::None, seed, &Quiet)
         .unwrap();
-    // Whoever is served with her: a digest is the same.
+    // A digest does not depend on the recipients that are served with it.
     let bytes = |digest: &Digest| digest.to_bytes(&params).unwrap();
     assert_eq!(bytes(&alone.digest), bytes(&outputs[1].digest));
     for (recipient, (out, keys)) in outputs.iter().zip(&keys).enumerate() {
         assert_eq!(out.unusable_clues, 1);
-        let found = Recipient::new(params.recipient(), &keys.secret).decode(&out.digest);
-        let found = found.unwrap().into_iter();
-        let found: Vec<_> = found.map(|m| (m.index, m.payload)).collect();
+        let found: Vec<_> = Recipient::new(params.recipient(), &keys.secret)
+            .decode(&out.digest)
+            .unwrap()
+            .into_iter()
+            .map(|m| (m.index, m.payload))
+            .collect();
         let own = (0..MESSAGES).filter(|&i| recipient_of(i) == Some(recipient));
         let expected: Vec<_> = own.map(|i| (i, Some(payload(i)))).collect();
         assert_eq!(found, expected, "recipient {recipient}");
@@ -144,8 +148,8 @@ fn bound_clues_are_packed() {
     digested(ClueKind::Bound);
 }
 
-/// From each level to each below it, by primes that go and primes that come: slots stay, and noise is at the floor,
-/// with the relinearisation key itself and with those made from it.
+/// At each lower level, with primes dropped and primes added, slots stay and noise is at the floor, with the
+/// relinearisation key itself and with those derived from it.
 #[test]
 fn every_level_is_reached_from_every_other() {
     let params = tiny();
@@ -218,7 +222,7 @@ fn every_level_is_reached_from_every_other() {
     all(&key.with_lowered(ring, &params.lowered_shapes, p));
 }
 
-/// At this window they are as rare as sets need, and rarer with each step of it.
+/// With this window misses are as rare as sets require, and rarer with each larger window.
 #[test]
 fn misses_of_packed_clues_are_rare() {
     let spec = SetSpec::named(SOPHOMR).unwrap().sophomr.unwrap();

@@ -1,4 +1,4 @@
-//! Digests in parts: other processes make the sums of some batches, and all add up to the same digest.
+//! Digests in parts: other processes compute the sums of some batches, and all add up to an equal digest.
 
 use crate::world::{Board, SLOTS, World, tiny};
 use omr_detector::sophomr::{Detector, PartialOutput, Wanted, finish, partials};
@@ -33,7 +33,7 @@ fn wanted(plan: &DigestPlan) -> Wanted<'_> {
     }
 }
 
-/// As another process makes it: with a key of its own, through the file.
+/// Computes a part as another process does: with a separate key, through the file.
 fn part(board: &Board, batches: Range<usize>) -> Partial {
     let (plan, world) = (plan(), World::shared());
     let key = DetectionKey::read(tiny(), &world.detection[..]).unwrap();
@@ -70,8 +70,12 @@ fn finished(parts: &[&Partial]) -> Vec<u8> {
 #[test]
 fn parts_in_any_order_make_the_digest_of_one_process_byte_for_byte() {
     let (board, world) = (board(), World::shared());
-    let whole = world.digest(&mut board.clone(), 0..MESSAGES, 6, PAYLOAD_BYTES);
-    let whole = whole.unwrap().digest.to_bytes(tiny()).unwrap();
+    let whole = world
+        .digest(&mut board.clone(), 0..MESSAGES, 6, PAYLOAD_BYTES)
+        .unwrap()
+        .digest
+        .to_bytes(tiny())
+        .unwrap();
     let ones: Vec<Partial> = (0..BATCHES).map(|i| part(&board, i..i + 1)).collect();
     let [first, second] = [0..2, 2..BATCHES].map(|batches| part(&board, batches));
     let one = |i: usize| &ones[i];
@@ -103,14 +107,14 @@ fn parts_of_other_digests_are_refused() {
     let overlap = merged(&[&first, &second]);
     assert!(matches!(overlap, Err(PartialError::Overlap(1))));
     let missing = world.detector.finish(&first).unwrap_err();
-    let told = "expected parts of all 5 batches, found none of batch 2";
-    assert_eq!(missing.to_string(), told);
+    let expected = "expected parts of all 5 batches, found none of batch 2";
+    assert_eq!(missing.to_string(), expected);
     let missing = world.detector.finish(&second).unwrap_err();
     let DetectorError::Partial(PartialError::Missing { batch: 0, .. }) = missing else {
         panic!("{missing}")
     };
 
-    // Of another seed, bound, and key.
+    // Parts of another seed, bound, and key.
     let (plan, detector) = (plan(), &world.detector);
     let other_plan = DigestPlan::new(tiny(), 0..MESSAGES, 7, Some(PAYLOAD_BYTES)).unwrap();
     let seeded = Wanted {
@@ -153,7 +157,7 @@ fn of_a_damaged_key_no_part_is_read() {
             "{cut}"
         );
     }
-    // In a part that is passed over.
+    // Damage in a part that is skipped.
     let mut damaged = file.clone();
     damaged[file.len() / 3] ^= 1;
     let refused = read(&damaged);
@@ -180,7 +184,7 @@ fn damaged_parts_are_refused() {
     ));
 }
 
-/// Every batch adds its sums' noise and that of one packing: twelve of them, a group of the published sets, stay far
+/// Every batch adds the noise of its sums and of one packing. Twelve batches, a group of the published sets, stay far
 /// from half a symbol, where a digest would be wrong.
 #[test]
 fn noise_of_twelve_batches_grows_as_predicted() {
@@ -194,7 +198,7 @@ fn noise_of_twelve_batches_grows_as_predicted() {
     let [one, twelve] = [1, 12].map(&mut roundings);
     let variance = |noise: &[f64]| noise.iter().map(|x| x * x).sum::<f64>() / noise.len() as f64;
     let fixed = FinalNoise::new(tiny());
-    // Rounding a body is uniform; what remains of one batch is of its sums and its packing.
+    // Rounding a body is uniform; the rest of one batch's noise is that of its sums and its packing.
     let last = fixed.sd(0.0).powi(2) + fixed.body.powi(2) / 3.0;
     let (of_one, of_twelve) = (variance(&one), variance(&twelve));
     println!(
@@ -204,7 +208,7 @@ fn noise_of_twelve_batches_grows_as_predicted() {
         last.sqrt()
     );
     let own = (of_one - last).max(0.0);
-    // Six deviations of a variance from as many samples.
+    // Six standard deviations of a variance from as many samples.
     let spread = 1.0 + 6.0 * (2.0 / twelve.len() as f64).sqrt();
     let most = (last + 12.0 * own) * spread;
     assert!(of_twelve < most, "{of_twelve} of at most {most}");

@@ -1,4 +1,4 @@
-//! Boards of any size, boards with rubbish on them, boards that fail.
+//! Boards of any size, boards with invalid clues, boards that fail.
 
 use crate::world::{Board, SLOTS, World, tiny};
 use omr_detector::{DetectorError, MessageSource};
@@ -74,7 +74,7 @@ fn the_digest_does_not_tell_what_was_found() {
     }
 }
 
-/// Every clue that does not parse counts as impertinent and hides no other.
+/// Every clue that does not parse counts as impertinent and hides no other clue.
 #[test]
 fn rubbish_among_clues() {
     let world = World::shared();
@@ -109,7 +109,7 @@ fn nothing_but_rubbish() {
     assert_eq!(world.recipient().decode(&out.digest).unwrap(), []);
 }
 
-/// A board of other parameters: every clue has another length, none is usable.
+/// On a board of other parameters every clue has another length, and none is usable.
 #[test]
 fn clues_of_another_length() {
     struct Other(Board, usize);
@@ -133,7 +133,7 @@ fn clues_of_another_length() {
     }
 }
 
-/// What goes wrong from the batch that begins at `from` on.
+/// The fault that occurs from the batch that begins at `from` on.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     Clues(isize),

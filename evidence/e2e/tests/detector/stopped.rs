@@ -1,4 +1,4 @@
-//! Digests that nobody wants any more.
+//! Digests that are stopped.
 
 use crate::card::made;
 use crate::packed;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Stops at a question, and counts those of each stage.
+/// A progress that stops at a given question, and counts the questions of each stage.
 struct Stops {
     left: AtomicUsize,
     stage: Mutex<&'static str>,
@@ -44,7 +44,7 @@ impl Progress for Stops {
     }
 }
 
-/// Every stage asks as often as it has parts; wherever it is stopped, the detector makes the same digest afterwards.
+/// Every stage asks as often as it has parts. Wherever it is stopped, the detector makes equal digests afterwards.
 fn stopped_everywhere(mut made: impl FnMut(&dyn Progress) -> Result<Vec<u8>, DetectorError>) {
     let expected = made(&Quiet).unwrap();
     let never = Stops::after(usize::MAX);
@@ -70,7 +70,7 @@ fn stopped_everywhere(mut made: impl FnMut(&dyn Progress) -> Result<Vec<u8>, Det
     assert!(made(&Quiet).unwrap() == expected);
 }
 
-/// Several recipients in one run.
+/// Several recipients in one run can be stopped.
 #[test]
 fn digests_by_opening_are_stopped_in_every_stage() {
     let (params, clues) = (packed::tiny(), ClueKind::Bound);

@@ -1,4 +1,4 @@
-//! Boards in memory and a recipient with her detector, at the insecure tiny parameters.
+//! Boards in memory and a recipient with a detector, with insecure tiny parameters.
 
 use chacha20::ChaCha20Rng;
 use omr_client::sophomr::{Keys, Recipient, keygen};
@@ -12,7 +12,7 @@ use std::error::Error;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
-/// Messages in a batch.
+/// The number of messages in a batch.
 pub(crate) const SLOTS: u64 = 2048;
 
 pub(crate) fn tiny() -> &'static Arc<Params> {
@@ -30,12 +30,12 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    /// Random payloads and clues for nobody.
+    /// Returns a board with random payloads and clues for nobody.
     pub(crate) fn new(messages: u64, payload_bytes: usize) -> Self {
         Self::of(tiny(), messages, payload_bytes)
     }
 
-    /// Random payloads and clues for nobody, of another set.
+    /// Returns a board with random payloads and clues for nobody, of another set.
     pub(crate) fn of(params: &'static Params, messages: u64, payload_bytes: usize) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(messages);
         let payload = |rng: &mut ChaCha20Rng| {
@@ -61,7 +61,7 @@ impl Board {
         }
     }
 
-    /// What the recipient of these messages should get.
+    /// Returns the messages that the recipient should receive.
     pub(crate) fn retrieved(&self, indices: &[u64]) -> Vec<Retrieved> {
         let message =
             |&index: &u64| Retrieved::new(index, Some(self.payloads[index as usize].clone()), None);
@@ -73,7 +73,7 @@ impl Board {
     }
 }
 
-/// A uniform clue.
+/// Returns a uniform clue.
 fn stranger(params: &Params, rng: &mut ChaCha20Rng) -> Clue {
     let spec = &params.spec().clue;
     let q = spec.posted_modulus();
@@ -98,7 +98,7 @@ impl MessageSource for Board {
     }
 }
 
-/// A recipient and the detector she hired.
+/// A recipient with a detector.
 pub(crate) struct World {
     pub(crate) secret: SecretKey,
     pub(crate) clue_key: ClueKey,
@@ -133,7 +133,7 @@ impl World {
         }
     }
 
-    /// The one that most tests share.
+    /// Returns the recipient that most tests share.
     pub(crate) fn shared() -> &'static Self {
         static WORLD: LazyLock<World> = LazyLock::new(|| World::new(1));
         &WORLD

@@ -49,7 +49,7 @@ fn reaches_its_recipient(payloads: bool) {
     all.clues = all.board.clues(0..70).unwrap();
     let bytes = MessageSource::clue_bytes(&all.board);
     let mut expected = expected(&all.board, 0..70);
-    // A copy under another payload, and one made for another board.
+    // A copy with another payload, and one made for another board.
     let own = expected[0].index as usize;
     let free = (0..70)
         .find(|i| !all.board.pertinent().contains(i))
@@ -109,7 +109,7 @@ fn kept_hashes_give_the_same_digest_without_payloads_where_it_holds_none() {
     }
 }
 
-/// A board that kept hashes at posting, or none, and says how often its payloads are read.
+/// A board that kept hashes at posting, or none, and counts how often its payloads are read.
 struct Counted {
     board: Workload,
     kept: bool,
@@ -142,7 +142,7 @@ impl MessageSource for Counted {
     }
 }
 
-/// A board whose clues were changed.
+/// A board with changed clues.
 struct Changed {
     clues: Vec<u8>,
     board: Workload,

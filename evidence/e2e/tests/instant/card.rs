@@ -1,4 +1,4 @@
-//! Messages by the kernels of graphics cards, compiled for the processor: sums and digests are those of the processor in
+//! Messages by the kernels of graphics cards, compiled for the processor: sums and digests equal the processor's
 //! exact integers, byte for byte.
 
 use crate::world::{BOUND, PAYLOAD_BYTES, World, advance, expected, tiny};
@@ -16,14 +16,14 @@ use rand_core::SeedableRng;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Messages that a card takes together.
+/// The number of messages that a card processes together.
 const TOGETHER: u64 = 256;
 
-/// A recipient whose detector works in exact integers here, and the same on a card.
+/// A recipient whose detector uses exact integers on the processor, and an equal one on a card.
 struct Two {
     here: World,
     away: Arc<InstantDetector>,
-    /// The key's.
+    /// The file of the key.
     file: Vec<u8>,
 }
 
@@ -32,7 +32,7 @@ impl Two {
         Self::on(Emulated::or_card(Arithmetic::Floating), set, clues)
     }
 
-    /// A recipient whose card can fail.
+    /// Returns a recipient whose card can fail.
     fn failing() -> (Self, Arc<Emulated>) {
         let card = Emulated::new(Arithmetic::Floating);
         (Self::on(card.clone(), tiny(), ClueKind::Plain), card)
@@ -62,7 +62,7 @@ impl Two {
     }
 
     fn sessions(&self) -> [Session; 2] {
-        let header = || self.here.header((0, BOUND), true);
+        let header = || self.here.header(0, BOUND, true);
         [&self.here.detector, &self.away].map(|of| Session::new(of.clone(), header()))
     }
 
@@ -71,7 +71,7 @@ impl Two {
     }
 }
 
-/// Messages alone, three, a full batch and one more, each with the digest so far.
+/// A single message, three, a full batch and one more, each with the digest so far.
 fn equal(clues: ClueKind) {
     let two = Two::new(tiny(), clues);
     let [mut here, mut away] = two.sessions();
@@ -102,7 +102,7 @@ fn sums_and_digests_of_bound_clues_are_those_of_the_processor() {
     equal(ClueKind::Bound);
 }
 
-/// Stops when the first messages are taken.
+/// A progress that stops once the first messages are processed.
 struct Stops(AtomicBool);
 
 impl Progress for Stops {
@@ -133,7 +133,7 @@ fn a_stopped_session_goes_on_where_it_was() {
     assert!(two.bytes(&here) == two.bytes(&away));
 }
 
-/// A card that fails takes no message; it goes on when it works again, or the processor does, with the same bytes.
+/// A failing card processes no message; once it works again it continues, or the processor does, with equal bytes.
 #[test]
 fn where_a_card_fails_the_processor_goes_on_with_the_same_bytes() {
     let (two, card) = Two::failing();
@@ -147,10 +147,10 @@ fn where_a_card_fails_the_processor_goes_on_with_the_same_bytes() {
         let nothing = |_: &Session| Ok::<(), DetectorError>(());
         let failed = away.advance(&mut board, 20, &Quiet, nothing).unwrap_err();
         assert!(matches!(failed, DetectorError::Engine { .. }), "{failed}");
-        let told = failed.to_string();
+        let message = failed.to_string();
         assert!(
-            told.ends_with("found a card that was set to fail"),
-            "{told}"
+            message.ends_with("found a card that was set to fail"),
+            "{message}"
         );
         assert_eq!(away.next(), 10);
     }
@@ -162,7 +162,7 @@ fn where_a_card_fails_the_processor_goes_on_with_the_same_bytes() {
     assert!(two.bytes(&here) == two.bytes(&away));
 }
 
-/// A job's part for InstantOMR, by the engine that a process takes for it.
+/// Makes a job's part for InstantOMR with the engine that a process selects for it.
 #[test]
 fn answers_are_those_of_the_processor() {
     let (two, card) = Two::failing();
@@ -187,13 +187,13 @@ fn answers_are_those_of_the_processor() {
     card.fail_after(1);
     let failed = answer(away).err().unwrap();
     assert!(matches!(failed, DetectorError::Engine { .. }), "{failed}");
-    // A card that does not serve it.
+    // A card that does not support it.
     let absent = Cards::on(Choice::Auto, Emulated::new(Arithmetic::Whole));
     let engine = absent.engine(tiny(), EngineKind::Instantomr);
     assert!(answer(engine.unwrap().load(&mut &two.file[..]).unwrap()).is_ok());
 }
 
-/// By hand: a batch of `hybrid-v4` with all of its 256 messages.
+/// To be run by hand: a batch of `hybrid-v4` with all of its 256 messages.
 #[test]
 #[ignore = "minutes: every kernel of a full batch on the processor"]
 fn a_batch_at_full_size_is_that_of_the_processor() {
@@ -207,7 +207,7 @@ fn a_batch_at_full_size_is_that_of_the_processor() {
     assert!(here.digest() == away.digest());
 }
 
-/// What `omr-lab bench card` compares and times, on the kernels that the processor runs.
+/// The comparison and timing of `omr-lab bench card`, with kernels that the processor runs.
 #[test]
 fn the_bench_finds_a_batch_equal() {
     let card = Emulated::new(Arithmetic::Floating);

@@ -1,4 +1,4 @@
-//! Sets whose sums have exact counters: every overflow with its number, and bounds above 96.
+//! Sets whose sums have exact counters: every overflow is reported with its number, and bounds may exceed 96.
 
 use crate::hybrid::{NoSource, engines};
 use crate::world::{BOUND, PAYLOAD_BYTES, World, advance, expected, tiny};
@@ -11,7 +11,7 @@ use omr_protocol::instantomr::{InstantDigest, InstantPlan, SessionFile};
 use omr_protocol::request::MAX_BOUND;
 use omr_protocol::{EngineKind, PlanError, Request, Response, Scheme, Sealing};
 
-/// Its digest says how many there are, and nothing of damage.
+/// Checks that decoding reports the number of pertinent messages, not damage.
 fn overflows(world: &World, bound: usize, pertinent: usize) {
     let messages = pertinent as u64 + 70;
     let mut board = world.board(messages, pertinent);
@@ -29,14 +29,14 @@ fn overflows(world: &World, bound: usize, pertinent: usize) {
 }
 
 #[test]
-fn an_overflow_is_told_with_its_number() {
+fn an_overflow_has_its_number() {
     let world = World::new(61);
     for pertinent in [BOUND + 1, 97, 98, 205, 1000] {
         overflows(&world, BOUND, pertinent);
     }
 }
 
-/// Restarted halfway, with a second half from another machine, cut off as a file.
+/// A session restarted halfway, with a second half from another machine, cut off as a file.
 #[test]
 fn large_bounds_go_through_sessions_shares_and_files() {
     let world = World::new(62);
@@ -75,7 +75,7 @@ fn large_bounds_go_through_sessions_shares_and_files() {
     overflows(&world, 97, 294);
 }
 
-/// A group that is not full has the counters of its messages alone, in the file as in the plan.
+/// A group that is not full has counters for its messages only, in the file as in the plan.
 #[test]
 fn counters_grow_with_the_messages() {
     let world = World::new(63);
@@ -158,7 +158,7 @@ fn hybrid_responses_take_large_bounds() {
     assert_eq!(found, expected(&board, 0..2300));
 }
 
-/// What a set's engines cannot serve is told with the set's name before a message is looked at.
+/// A request that a set's engines cannot serve is refused with the set's name before a message is read.
 #[test]
 fn too_large_bounds_are_refused_before_any_work() {
     let (world, found) = (World::new(66), MAX_BOUND + 1);

@@ -1,4 +1,4 @@
-//! What comes out of digests, whole and damaged.
+//! Decoding of digests, whole and damaged.
 
 use crate::world::{BOUND, World, advance, expected, params, tiny};
 use omr_client::DecodeError;
@@ -17,8 +17,12 @@ fn payloads_come_out_bit_for_bit() {
     let digest = world.digest(&session);
     assert_eq!(world.decode(&digest).unwrap(), expected(&board, 0..700));
     let recipient = InstantRecipient::new(params(), &world.secret);
-    let worst = recipient.roundings(&digest).unwrap();
-    let worst = worst.into_iter().map(f64::abs).fold(0.0, f64::max);
+    let worst = recipient
+        .roundings(&digest)
+        .unwrap()
+        .into_iter()
+        .map(f64::abs)
+        .fold(0.0, f64::max);
     let sd = params().coefficient_sd(700, 0);
     let most = 6.0 * sd + omr_protocol::instantomr::InstantParams::body_rounding();
     assert!(worst > 0.0 && worst < most, "{worst} of {most}");
@@ -57,7 +61,7 @@ fn groups_have_bounds_of_their_own() {
         }
         Err(other) => panic!("{other}"),
     }
-    // A start in the middle gives both groups few.
+    // A start in the middle leaves few messages in both groups.
     let start = group - 300;
     let mut session = world.session(start, true);
     advance(&mut session, &mut board, group + 200);
@@ -86,7 +90,7 @@ fn unusable_clues_are_counted_and_disturb_nothing() {
     assert_eq!(found, expected(&board, 0..64));
 }
 
-/// Plain clues are bound to nothing.
+/// Plain clues are not bound.
 fn plain() -> BoundTo<'static> {
     BoundTo::new(&[0; 16], &[0; 32], &[], 0, None).unwrap()
 }
@@ -155,7 +159,7 @@ fn keys_survive_their_files() {
         found.unwrap().verdicts[1].mask.to_vec()
     });
     assert_eq!(a, b);
-    // Damage and lengths are told.
+    // Damage and wrong lengths are detected.
     for cut in [0, 10, 100, file.len() - 1] {
         assert!(InstantKey::read(params(), &file[..cut]).is_err());
     }
@@ -183,7 +187,7 @@ fn foreign_and_damaged_digests_are_refused() {
         InstantDigest::from_bytes(params(), &bytes[..bytes.len() - 1]),
         Err(DigestError::Frame(_))
     ));
-    // A forger's sums: never a wrong payload.
+    // A forger's sums never yield a wrong payload.
     for part in 0..digest.ciphertexts[0].parts.len() {
         let mut forged = digest.clone();
         forged.ciphertexts[0].parts[part][3] ^= 1 << 9;

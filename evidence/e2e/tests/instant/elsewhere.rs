@@ -1,4 +1,4 @@
-//! Sessions whose layers are evaluated elsewhere, several lots of them under way.
+//! Sessions whose layers are evaluated by another engine, with several chunks in flight.
 
 use crate::world::{BOUND, World, advance};
 use chacha20::ChaCha20Rng;
@@ -14,17 +14,17 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Messages of a lot.
+/// The number of messages in a chunk.
 const LOT: u64 = 256;
 
-/// What was asked of a place elsewhere.
+/// The calls that an engine received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asked {
     Hits(usize),
     Verdicts(usize),
 }
 
-/// A place elsewhere: works when it is waited for, and fails after so many layers.
+/// An engine that works when it is waited for, and fails after a number of layers.
 struct Place {
     params: Arc<InstantParams>,
     key: Vec<u8>,
@@ -37,7 +37,7 @@ struct Key {
     key: Arc<InstantKey>,
 }
 
-/// A layer that nobody works on until it is waited for.
+/// A layer that is computed only when it is waited for.
 struct Later<F>(F);
 
 impl<F: FnOnce() -> Result<Vec<RingCipher>, String> + Send> Coming for Later<F> {
@@ -61,7 +61,7 @@ impl Place {
         let left = self.good.load(Ordering::Relaxed);
         self.good.store(left.saturating_sub(1), Ordering::Relaxed);
         if left == 0 {
-            Err("it was told to fail".into())
+            Err("a requested failure".into())
         } else {
             Ok(())
         }
@@ -122,7 +122,7 @@ impl Layers for Key {
     }
 }
 
-/// A recipient whose detector works elsewhere, and one here that is as exact.
+/// A recipient whose detector uses another engine, and an equally exact one here.
 struct Two {
     world: World,
     place: Place,
@@ -155,7 +155,7 @@ impl Two {
     }
 
     fn session(&self, detector: &Arc<InstantDetector>) -> Session {
-        let header = self.world.header((0, BOUND), true);
+        let header = self.world.header(0, BOUND, true);
         Session::new(detector.clone(), header)
     }
 
@@ -230,16 +230,17 @@ fn wherever_it_fails_whole_lots_are_taken_and_the_processor_goes_on() {
     for (good, taken) in [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, LOT)] {
         two.place.good.store(good, Ordering::Relaxed);
         let mut away = two.session(&two.away);
-        let error = away.advance_or_here(&mut board, end, &Quiet, true, |_| {});
-        let error = error.unwrap_err();
-        assert!(error.to_string().contains("told to fail"), "{error}");
+        let error = away
+            .advance_or_here(&mut board, end, &Quiet, true, |_| {})
+            .unwrap_err();
+        assert!(error.to_string().contains("a requested failure"), "{error}");
         assert_eq!(away.next(), taken, "after {good} layers");
-        let mut told = String::new();
+        let mut failure = String::new();
         let gone_on = away.advance_or_here(&mut board, end, &Quiet, false, |error| {
-            told = error.to_string();
+            failure = error.to_string();
         });
         gone_on.unwrap();
-        assert!(told.contains("told to fail"), "{told}");
+        assert!(failure.contains("a requested failure"), "{failure}");
         assert!(two.bytes(&here) == two.bytes(&away), "after {good} layers");
     }
 }

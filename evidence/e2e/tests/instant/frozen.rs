@@ -1,7 +1,8 @@
-//! Files written once: today's reader takes them. Digests are made in double precision, so that only keys,
-//! clues and addresses are the same bit for bit on every machine.
+//! Tests of files that were written once: today's reader reads them. Digests are computed in double precision, so
+//! only keys, clues and addresses are equal bit for bit on every machine.
 //!
-//! To freeze them anew (a break of the format): `cargo test -p omr-e2e --test instant -- --ignored freeze`.
+//! To write the files again, after a change of the format:
+//! `cargo test -p omr-e2e --test instant -- --ignored freeze`.
 
 use crate::world::{BOUND, World, advance, expected, tiny};
 use chacha20::ChaCha20Rng;
@@ -18,7 +19,7 @@ use std::path::PathBuf;
 const SEED: u64 = 55;
 const MESSAGES: u64 = 80;
 const PERTINENT: usize = 4;
-/// The running hashes of the log that the session's file has, at its first and at its next message.
+/// The running hashes of the log in the session's file, at its first and at its next message.
 const HASHES: [[u8; 32]; 2] = [[0xA1; 32], [0xA2; 32]];
 
 /// The folder of the files, below `testdata/wire/v1`.
@@ -54,7 +55,7 @@ fn stored(name: &str) -> Vec<u8> {
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What is the same on every machine.
+/// Returns the files that are equal on every machine.
 fn written(set: &ParamSet) -> Vec<(&'static str, Vec<u8>)> {
     let mut rng = ChaCha20Rng::seed_from_u64(SEED);
     let (secret, clue) = identity(set.clue(), ClueKind::Plain, &mut rng);
@@ -115,7 +116,7 @@ fn frozen_files_are_written_again() {
     }
 }
 
-/// Files that are there stay.
+/// Existing files stay.
 #[test]
 #[ignore = "writes testdata/wire/v1"]
 fn freeze() {
@@ -134,7 +135,7 @@ fn freeze() {
     let world = World::new(SEED);
     let mut board = world.board(MESSAGES, PERTINENT);
     for digest in DIGESTS {
-        let header = world.header((0, digest.bound), true);
+        let header = world.header(0, digest.bound, true);
         let mut session = Session::new(world.detector.clone(), header);
         advance(&mut session, &mut board, MESSAGES);
         write(digest.name, session.digest().to_bytes(params).unwrap());

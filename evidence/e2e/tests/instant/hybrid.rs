@@ -12,7 +12,7 @@ use rand_core::SeedableRng;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Whose messages nobody may look at.
+/// A source whose messages must not be read.
 pub(crate) struct NoSource;
 
 impl MessageSource for NoSource {
@@ -103,7 +103,7 @@ fn one_decode_opens_every_response_and_one_clue_has_a_secret_for_each_engine() {
 }
 
 #[test]
-fn missing_engines_are_told() {
+fn missing_engines_are_named() {
     let world = World::new(32);
     let both = engines(&world);
     let alone = Engines::default().with(world.detector.clone());

@@ -1,4 +1,4 @@
-//! InstantOMR from clue to payload, at the insecure tiny parameters.
+//! InstantOMR from clue to payload, with insecure tiny parameters.
 
 mod bound;
 mod card;

@@ -1,4 +1,4 @@
-//! Sessions of so many messages at most: what is in double precision decodes like the rest.
+//! Sessions with limited room: messages in double precision decode like the others.
 
 use crate::world::{BOUND, PAYLOAD_BYTES, World, advance, expected, params};
 use omr_client::instantomr::InstantRecipient;
@@ -10,7 +10,7 @@ use omr_protocol::{Mismatch, Request, Response, Sealing};
 use proptest::prelude::*;
 
 fn session(world: &World, start: u64, room: u64) -> Session {
-    let header = world.header((start, BOUND), true);
+    let header = world.header(start, BOUND, true);
     Session::with_room(world.detector.clone(), header, room)
 }
 
@@ -53,8 +53,8 @@ proptest! {
     }
 }
 
-/// A session that began in double precision goes on exactly; one over more than a group has its first
-/// group exact.
+/// A session that began in double precision continues exactly; in one over more than a group the first group is
+/// exact.
 #[test]
 fn double_precision_ends_where_noise_would_pass_that_of_a_full_group() {
     let world = World::new(72);
@@ -64,7 +64,7 @@ fn double_precision_ends_where_noise_would_pass_that_of_a_full_group() {
     let mut board = world.board(messages, BOUND);
     let mut whole = session(&world, 0, messages);
     let mut exact = world.session(0, true);
-    // What is exact is the same in every session, bit for bit.
+    // The exact part is equal in every session, bit for bit.
     for session in [&mut whole, &mut exact] {
         advance(session, &mut board, group);
     }
@@ -115,7 +115,7 @@ fn full_sessions_take_no_more_until_they_are_cut() {
     assert_eq!(found, expected(&board, 40..70));
 }
 
-/// The file says how much room there is, and today's files without it are read as before.
+/// The file states the room; files without it are read as before.
 #[test]
 fn files_know_the_room() {
     let world = World::new(74);
@@ -149,7 +149,7 @@ fn files_know_the_room() {
     assert_eq!(found, expected(&board, 0..20));
 }
 
-/// A request for a range knows its length.
+/// A request for a range determines its length.
 #[test]
 fn answers_are_those_of_sessions_with_room() {
     let world = World::new(75);

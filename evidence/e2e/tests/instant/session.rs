@@ -1,4 +1,4 @@
-//! Sessions: what comes later, in pieces, after a restart or from elsewhere adds up.
+//! Sessions: messages that arrive later, in pieces, after a restart or from another machine add up.
 
 use crate::world::{World, advance, expected, params};
 use omr_detector::instantomr::{CutError, Session};
@@ -67,7 +67,7 @@ fn cutting_loses_and_doubles_nothing() {
     };
     advance(&mut session, &mut board, 120);
     let first = session.cut(0, [1; 32]).unwrap();
-    // The answer was lost; messages came meanwhile, and the detector restarted.
+    // The answer was lost; messages arrived meanwhile, and the detector restarted.
     advance(&mut session, &mut board, 170);
     session = restarted(&world, &session);
     assert_eq!(session.cut(0, [2; 32]).unwrap(), first);
@@ -86,7 +86,7 @@ fn cutting_loses_and_doubles_nothing() {
     assert_eq!(decoded(&session.cut(2, [5; 32]).unwrap()), []);
 }
 
-/// Both hashes are in the file; taking messages makes the one at the next message unknown, a cut begins with it.
+/// Both hashes are in the file. Processing messages makes the hash at the next message unknown; a cut begins with it.
 #[test]
 fn the_running_hash_of_the_log_goes_with_a_session() {
     let world = World::new(27);
@@ -100,7 +100,7 @@ fn the_running_hash_of_the_log_goes_with_a_session() {
     session.note_log_hash(Some([20; 32]));
     let both = Seen::new(&(4..20), Some([4; 32]), Some([20; 32]));
     assert_eq!(session.seen(), both);
-    // A board that lost it since takes nothing away.
+    // A board that has lost it since takes nothing away.
     session.note_log_hash(None);
     session = restarted(&world, &session);
     assert_eq!(session.seen(), both);
@@ -139,7 +139,7 @@ fn foreign_and_damaged_sessions_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
-    /// Shares looked at by several machines add up to the session of one.
+    /// Shares computed by several machines add up to the session of one machine.
     #[test]
     fn shares_add_up(a in 1u64..99, b in 1u64..99, cut in 0u64..40) {
         let world = World::new(26);

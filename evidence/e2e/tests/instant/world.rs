@@ -1,4 +1,4 @@
-//! A board in memory and a recipient with her detectors.
+//! A board in memory and a recipient with detectors.
 
 use chacha20::ChaCha20Rng;
 use omr_client::instantomr::{InstantRecipient, detection_key};
@@ -53,7 +53,7 @@ impl World {
         self.set.instantomr().unwrap()
     }
 
-    /// A board with messages for her.
+    /// Returns a board with messages for the recipient.
     pub(crate) fn board(&self, messages: u64, pertinent: usize) -> Workload {
         let clue = omr_protocol::ClueParams::named(self.set.name()).unwrap();
         let key = self.clue.clone();
@@ -62,7 +62,8 @@ impl World {
 
     pub(crate) fn header(
         &self,
-        (start, bound): (u64, usize),
+        start: u64,
+        bound: usize,
         payloads: bool,
     ) -> DigestHeader<InstantPlan> {
         let request = Request::new(start..start, bound, payloads.then_some(PAYLOAD_BYTES));
@@ -76,17 +77,17 @@ impl World {
     }
 
     pub(crate) fn session(&self, start: u64, payloads: bool) -> Session {
-        let header = self.header((start, BOUND), payloads);
+        let header = self.header(start, BOUND, payloads);
         Session::new(self.detector.clone(), header)
     }
 
-    /// A session of payloads with a bound of its own.
+    /// Returns a session of payloads with its own bound.
     pub(crate) fn session_with(&self, bound: usize) -> Session {
-        let header = self.header((0, bound), true);
+        let header = self.header(0, bound, true);
         Session::new(self.detector.clone(), header)
     }
 
-    /// The digest after its file was written and read.
+    /// Writes a digest's file and reads it.
     pub(crate) fn digest(&self, session: &Session) -> InstantDigest {
         let digest = session.digest();
         let bytes = digest.to_bytes(self.params()).unwrap();
@@ -102,13 +103,13 @@ impl World {
     }
 }
 
-/// Takes messages up to `end`.
+/// Processes messages up to `end`.
 pub(crate) fn advance(session: &mut Session, board: &mut Workload, end: u64) {
     let nothing = |_: &Session| Ok::<(), DetectorError>(());
     session.advance(board, end, &Quiet, nothing).unwrap();
 }
 
-/// What she should get of a range.
+/// Returns the recipient's messages of a range.
 pub(crate) fn expected(board: &Workload, range: std::ops::Range<u64>) -> Vec<Retrieved> {
     let mine = board.pertinent().iter().filter(|i| range.contains(i));
     mine.map(|&index| Retrieved::new(index, Some(board.payload(index)), None))

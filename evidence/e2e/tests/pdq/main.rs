@@ -28,7 +28,7 @@ fn outcomes(asked: &Answered) -> Vec<Outcome> {
     let mut outcomes = Vec::new();
     let all = 0..asked.questions.len();
     let tables = read_tables(&folder()).unwrap();
-    ask(&tables, asked, (all, BOUND), &sets, &mut |outcome| {
+    ask(&tables, asked, all, BOUND, &sets, &mut |outcome| {
         outcomes.push(outcome.clone());
     })
     .unwrap();
@@ -45,11 +45,11 @@ fn answers_are_those_of_duckdb() {
         assert_eq!(outcome.verdict, Verdict::Same, "{}", outcome.sql);
         assert_eq!(outcome.found, question.rows.len());
     }
-    // There was something to find.
+    // The questions have results.
     assert!(outcomes.iter().map(|outcome| outcome.found).sum::<usize>() > 150);
 }
 
-/// What judges would notice.
+/// The comparison detects differences.
 #[test]
 fn other_rows_or_values_differ() {
     let mut asked = answered();

@@ -73,7 +73,7 @@ impl Person {
         }
     }
 
-    /// A query's file and its plan.
+    /// Returns a query's file and its plan.
     fn ask(&self, schema: &Schema, sql: &str) -> (Vec<u8>, Query, Plan) {
         let (query, limit) = Query::parse(sql, schema).unwrap();
         let client = self.client(schema);
@@ -157,11 +157,13 @@ async fn upload(
     raw: &mut PdqServiceClient<Channel>,
     key: &[u8],
 ) -> Result<UploadKeyResponse, Status> {
-    let chunks = key.chunks(1 << 20).map(|data| UploadKeyRequest {
-        total_bytes: key.len() as u64,
-        data: data.to_vec().into(),
-    });
-    let chunks: Vec<_> = chunks.collect();
+    let chunks: Vec<_> = key
+        .chunks(1 << 20)
+        .map(|data| UploadKeyRequest {
+            total_bytes: key.len() as u64,
+            data: data.to_vec().into(),
+        })
+        .collect();
     let answer = raw.upload_key(tokio_stream::iter(chunks)).await?;
     Ok(answer.into_inner())
 }
@@ -175,7 +177,7 @@ fn request(hash: &[u8], query: &[u8]) -> QueryRequest {
     }
 }
 
-/// Runs a query to its end: bytes of the answer, or why there is none.
+/// Runs a query to its end; returns the bytes of the answer, or the reason for its absence.
 async fn run(
     raw: &mut PdqServiceClient<Channel>,
     parts: Vec<QueryRequest>,
@@ -208,19 +210,23 @@ impl Row for At {
     }
 }
 
-/// Asks and compares with the plain reference.
+/// Queries and compares with the plain reference.
 async fn ask(remote: &omr_remote::Client, person: &Person, sql: &str) {
     let json = remote.schema("PEOPLE").await.unwrap();
     let schema = Schema::from_json(&json).unwrap();
     let (bytes, query, plan) = person.ask(&schema, sql);
     let mut heard = 0;
-    let answer = remote.query("people", person.hash, bytes.into(), |_| heard += 1);
-    let answer = answer.await.unwrap();
+    let answer = remote
+        .query("people", person.hash, bytes.into(), |_| heard += 1)
+        .await
+        .unwrap();
     assert!(heard > 0);
     let answer = Answer::from_bytes(&person.params, &plan, &answer).unwrap();
     let rows = person.client(&schema).decode(&plan, &answer).unwrap();
-    let expected = (0..TABLE.rows()).filter(|&row| query.matches(&At(row)));
-    let expected: Vec<u64> = expected.map(|row| row as u64).collect();
+    let expected: Vec<u64> = (0..TABLE.rows())
+        .filter(|&row| query.matches(&At(row)))
+        .map(|row| row as u64)
+        .collect();
     assert!(!expected.is_empty());
     assert_eq!(rows.numbers, expected);
     for (&row, values) in expected.iter().zip(&rows.values) {
@@ -258,7 +264,7 @@ async fn queries_are_answered_and_keys_outlast_the_server() {
             assert_eq!(uploaded, (person.hash, expected));
         }
     }
-    // Two at a time: one waits.
+    // Two are allowed at a time, so one waits.
     tokio::join!(
         ask(&remote, alice, "SELECT * FROM people WHERE id = 37"),
         ask(
@@ -350,7 +356,7 @@ async fn wrong_queries_are_refused_and_harm_nobody() {
     server.stop().await;
 }
 
-/// A query's file with any public part.
+/// Returns a query's file with any public part.
 fn forged(head: &[u8], length: u32, rest: usize) -> Vec<u8> {
     let mut body = length.to_le_bytes().to_vec();
     body.extend(head);
@@ -417,7 +423,7 @@ async fn forged_shapes_are_refused_before_they_cost_anything() {
         let asked = run(&mut raw.clone(), vec![request(&alice.hash, &bytes)]).await;
         refused(asked, Code::InvalidArgument, "");
     }
-    // An honest query for which there is no memory.
+    // An honest query for which there is not enough memory.
     let (large, ..) = alice.ask(
         TABLE.schema(),
         "SELECT id FROM people WHERE name = 'name 7'",
@@ -447,7 +453,7 @@ async fn a_query_that_takes_too_long_is_stopped() {
 async fn keys_are_checked_and_the_one_unused_for_longest_gives_way() {
     let dir = tempfile::tempdir().unwrap();
     let mut small = limits(dir.path());
-    // A place is kept for tokens.
+    // One place is reserved for tokens.
     small.keys = 4;
     let server = Running::start(dir.path(), small).await;
     let mut raw = server.raw().await;
@@ -480,7 +486,7 @@ async fn keys_are_checked_and_the_one_unused_for_longest_gives_way() {
             .await;
         answer.unwrap().into_inner().found
     };
-    // Now b is the one unused for longest.
+    // b is now the one unused for longest.
     assert!(has(a).await);
     upload(&mut raw, &d.key).await.unwrap();
     assert_eq!(
@@ -489,7 +495,7 @@ async fn keys_are_checked_and_the_one_unused_for_longest_gives_way() {
     );
     let files = std::fs::read_dir(dir.path().join("data/pdq-keys")).unwrap();
     assert_eq!(files.count(), 3);
-    // Damage on the disk shows when the key is needed, not before.
+    // Damage on the disk is detected when the key is needed, not before.
     let name = blake3::Hash::from_bytes(a.hash).to_hex();
     let path = dir.path().join(format!("data/pdq-keys/{name}.key"));
     server.stop().await;
@@ -505,7 +511,7 @@ async fn keys_are_checked_and_the_one_unused_for_longest_gives_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_server_says_when_to_come_again() {
+async fn a_full_server_states_when_to_retry() {
     let dir = tempfile::tempdir().unwrap();
     let mut small = limits(dir.path());
     small.waiting = 0;
@@ -514,7 +520,7 @@ async fn a_full_server_says_when_to_come_again() {
     let alice = &PEOPLE[0];
     upload(&mut raw, &alice.key).await.unwrap();
     let (query, ..) = alice.ask(TABLE.schema(), "SELECT id FROM people WHERE id = 37");
-    // One that does not end has no place: another is answered beside it.
+    // An unfinished upload has no place: another query is answered beside it.
     let mut first = request(&alice.hash, &query[..1000]);
     first.total_bytes = query.len() as u64;
     let (parts, outgoing) = mpsc::channel(1);
@@ -536,7 +542,7 @@ async fn a_full_server_says_when_to_come_again() {
     assert!(!unfinished.is_finished());
     unfinished.abort();
     drop(parts);
-    // Queries one after another hold the only place, once one of them got it.
+    // Consecutive queries hold the only place, once one of them has it.
     let whole = request(&alice.hash, &query);
     let mut own = raw.clone();
     let open = tokio::spawn(async move {
@@ -553,7 +559,7 @@ async fn a_full_server_says_when_to_come_again() {
     assert_eq!(refusal.code(), Code::ResourceExhausted);
     let after = refusal.metadata().get("retry-after-ms").unwrap();
     assert!(after.to_str().unwrap().parse::<u64>().unwrap() > 0);
-    // The client that waits gets its turn once the other is gone.
+    // The waiting client gets its turn once the other has left.
     let remote = server.remote();
     let asked = tokio::spawn(async move {
         ask(&remote, &PEOPLE[0], "SELECT name FROM people WHERE id = 37").await;
@@ -590,7 +596,7 @@ async fn strangers_need_a_token() {
     let schema = GetSchemaRequest {
         table: "people".into(),
     };
-    // What is public is public.
+    // Public data needs no rights.
     raw.list_tables(ListTablesRequest {}).await.unwrap();
     raw.get_schema(schema).await.unwrap();
     let alice = &PEOPLE[0];

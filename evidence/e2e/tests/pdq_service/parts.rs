@@ -1,4 +1,4 @@
-//! Keys and queries that come in parts, as pages send them.
+//! Keys and queries that are sent in parts, as pages do.
 
 use super::{PARAMS, PEOPLE, Running, TABLE, limits, refused};
 use omr_api::v1::pdq_service_client::PdqServiceClient;
@@ -7,7 +7,7 @@ use omr_pdq::Answer;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
-/// A part of a file, as clients send it that cannot send streams.
+/// Returns a part of a file, as clients that cannot stream send it.
 async fn part(
     raw: &mut PdqServiceClient<Channel>,
     file: &[u8],
@@ -22,7 +22,7 @@ async fn part(
     Ok(answer.await?.into_inner().next_offset)
 }
 
-/// Sends what is missing of a file.
+/// Sends the missing parts of a file.
 async fn send(raw: &mut PdqServiceClient<Channel>, file: &[u8], from: usize) {
     for start in (from..file.len()).step_by(100_000) {
         let end = file.len().min(start + 100_000);
@@ -36,7 +36,7 @@ async fn keep(raw: &mut PdqServiceClient<Channel>, hash: [u8; 32]) -> Result<Str
     Ok(kept.into_inner().params_id)
 }
 
-/// Asks a query that arrived: bytes of the answer.
+/// Runs a query that has arrived; returns the bytes of the answer.
 async fn ask_arrived(
     raw: &mut PdqServiceClient<Channel>,
     key: [u8; 32],
@@ -64,8 +64,11 @@ async fn keys_and_queries_come_in_parts_too() {
     let [alice, bob, ..] = &*PEOPLE;
     let server = Running::start(dir.path(), limits(dir.path())).await;
     let raw = &mut server.raw().await;
-    let known = raw.list_tables(ListTablesRequest {}).await.unwrap();
-    let known = known.into_inner();
+    let known = raw
+        .list_tables(ListTablesRequest {})
+        .await
+        .unwrap()
+        .into_inner();
     assert_eq!((known.transform_seconds.len(), known.threads), (1, 2));
     assert!(known.transform_seconds[0] > 0.0);
     let (key, middle) = (&alice.key, 1_000_000);
@@ -76,7 +79,7 @@ async fn keys_and_queries_come_in_parts_too() {
     refused(early, Code::FailedPrecondition, "send the rest");
     let twice = part(raw, key, 1..middle).await;
     refused(bytes(twice), Code::OutOfRange, &format!("at {middle}"));
-    // Another one's file takes nothing from it, and none has an end before its beginning.
+    // Another client's file does not affect it, and no file ends before its beginning.
     refused(
         bytes(part(raw, &bob.key, 5..9).await),
         Code::NotFound,
@@ -103,7 +106,7 @@ async fn keys_and_queries_come_in_parts_too() {
     let rows = alice.client(TABLE.schema()).decode(&plan, &answer).unwrap();
     assert_eq!(rows.numbers, [1]);
 
-    // Parts of another file than the one that was named.
+    // Parts of another file than the named one.
     let mut bent = query.clone();
     bent[100] ^= 1;
     bent.truncate(1000);
@@ -116,7 +119,7 @@ async fn keys_and_queries_come_in_parts_too() {
     answer.await.unwrap();
     let asked = ask_arrived(raw, alice.hash, &query).await;
     refused(asked.map(|_| 0), Code::DataLoss, "another");
-    // Files of which a byte came keep nobody from asking.
+    // Files of which one byte arrived do not prevent queries.
     for number in 0..50 {
         part(raw, &[number; 2], 0..1).await.unwrap();
     }

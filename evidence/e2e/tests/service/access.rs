@@ -283,18 +283,19 @@ async fn pages_and_grpc_web_share_the_port() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_without_pages_says_so() {
+async fn a_server_without_pages_answers_that_it_has_none() {
     let dir = tempfile::tempdir().unwrap();
     let mut settings = config(dir.path());
     settings.watch.status = false;
-    // Not that of the server.
+    // The address is not the server's.
     settings.watch.metrics = Some("127.0.0.2:0".parse().unwrap());
     let server = Running::start(settings).await;
     for path in ["/", "/metrics", "/status.json"] {
         let answer = http(&server, get(path)).await;
-        let told = format!("expected a call by gRPC, as this server has no pages; found {path}\n");
+        let expected =
+            format!("expected a call by gRPC, as this server has no pages; found {path}\n");
         assert!(
-            answer.starts_with("HTTP/1.1 404") && answer.ends_with(&told),
+            answer.starts_with("HTTP/1.1 404") && answer.ends_with(&expected),
             "{answer}"
         );
     }
@@ -302,7 +303,7 @@ async fn a_server_without_pages_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn metrics_are_not_for_clients_unless_the_operator_says_so() {
+async fn metrics_are_not_for_clients_unless_the_operator_allows_it() {
     let dir = tempfile::tempdir().unwrap();
     let mut settings = config(dir.path());
     settings.watch.metrics = omr_server::config::Watch::default().metrics;
@@ -320,13 +321,13 @@ async fn metrics_are_not_for_clients_unless_the_operator_says_so() {
     server.stop().await;
 }
 
-/// A call by gRPC-Web in the name of a client.
+/// Makes a call by gRPC-Web in the name of a client.
 fn forwarded(client: &str) -> String {
     let call = web_call("localhost", None);
     call.replacen("\r\n", &format!("\r\nX-Forwarded-For: {client}\r\n"), 1)
 }
 
-/// Whether the server takes one more unfinished upload in the name of a client.
+/// Returns whether the server accepts one more unfinished upload in the name of a client.
 async fn begins(server: &Running, client: &str, hash: u8) -> bool {
     let mut request = tonic::Request::new(v1::BeginUploadRequest {
         key_hash: vec![hash; 32].into(),
@@ -348,10 +349,10 @@ async fn begins(server: &Running, client: &str, hash: u8) -> bool {
 async fn a_trusted_proxy_names_its_clients_and_nobody_else_does() {
     let dir = tempfile::tempdir().unwrap();
     let mut settings = config(dir.path());
-    // One for a client, also for all programs of this machine.
+    // One for each client; all programs of this machine together are one client.
     (settings.limits.keys, settings.limits.all_keys) = (1, 2);
     let server = Running::start(settings.clone()).await;
-    // Nobody trusts this one: all that it names are one client.
+    // This proxy is not trusted: all clients that it names are one.
     assert!(begins(&server, "198.51.100.1", 1).await);
     assert!(!begins(&server, "198.51.100.2", 2).await);
     let rubbish = http(&server, forwarded("rubbish")).await;
@@ -362,7 +363,7 @@ async fn a_trusted_proxy_names_its_clients_and_nobody_else_does() {
     for (client, hash) in [("198.51.100.3", 3), ("198.51.100.4", 4), ("2001:db8::1", 5)] {
         assert!(begins(&server, client, hash).await, "{client}");
     }
-    // What a client wrote itself stands before what the proxy adds.
+    // An address that a client wrote itself precedes the one that the proxy adds.
     assert!(!begins(&server, "192.0.2.1, 198.51.100.3", 6).await);
     assert!(!begins(&server, "2001:db8::2", 7).await, "the same network");
     let refused = http(&server, forwarded("198.51.100.3, rubbish")).await;
@@ -373,7 +374,7 @@ async fn a_trusted_proxy_names_its_clients_and_nobody_else_does() {
     server.stop().await;
 }
 
-/// A call by gRPC-Web.
+/// Makes a call by gRPC-Web.
 fn web_call(host: &str, origin: Option<&str>) -> String {
     let origin = origin.map(|origin| format!("Origin: {origin}\r\n"));
     format!(
@@ -411,7 +412,7 @@ async fn web_pages_and_foreign_names_do_not_reach_a_server_on_this_machine() {
         ),
     ] {
         let answer = http(&server, call).await;
-        // A call is refused as one: with code 7, PERMISSION_DENIED.
+        // A call is refused as a call: with code 7, PERMISSION_DENIED.
         assert!(
             answer.contains("grpc-status: 7") && !answer.contains(PARAMS),
             "{answer}"
@@ -448,7 +449,7 @@ async fn web_pages_and_foreign_names_do_not_reach_a_server_on_this_machine() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_without_a_token_may_do_anything_unless_the_configuration_says_so() {
+async fn nobody_without_a_token_may_do_anything_unless_the_configuration_allows_it() {
     let (_dir, server, mut client) = served(|settings| {
         settings.access = omr_server::config::Access::default();
     })
@@ -496,12 +497,17 @@ async fn tls_is_spoken_with_whom_the_authority_vouches_for() {
     let other = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
     let wrong = omr_remote::Client::connect(&endpoint(other.cert.pem())).unwrap();
     assert!(wrong.is_serving().await.is_err());
-    // Whose a call is stands behind TLS, too.
+    // The client's address is also known behind TLS.
     let authority = tonic::transport::Certificate::from_pem(made.cert.pem());
     let tls = tonic::transport::ClientTlsConfig::new().ca_certificate(authority);
     let url = format!("https://localhost:{}", server.address.port());
-    let channel = tonic::transport::Channel::from_shared(url).unwrap();
-    let channel = channel.tls_config(tls).unwrap().connect().await.unwrap();
+    let channel = tonic::transport::Channel::from_shared(url)
+        .unwrap()
+        .tls_config(tls)
+        .unwrap()
+        .connect()
+        .await
+        .unwrap();
     let mut raw = CapabilityServiceClient::new(channel);
     for (named, expected) in [
         ("198.51.100.1", None),

@@ -1,4 +1,4 @@
-//! What strangers and greedy clients take, and that holders of tokens are served all the same.
+//! Attacks of strangers and greedy clients, during which holders of tokens are served.
 
 use crate::access::token;
 use crate::world::{Client, Person, Running, chunks, config, messages, request, with_token};
@@ -74,7 +74,7 @@ async fn a_flood_of_strangers_leaves_sessions_jobs_and_keys_for_tokens() {
         keys += 1;
     }
     assert!(keys < 5, "{keys}");
-    // Every job that can be asked for, again and again, while the other is at it.
+    // Every job that can be requested, repeatedly, while another one runs.
     let mut attacker = server.client().await;
     let flood = tokio::spawn(async move {
         for id in 0..=255 {
@@ -116,7 +116,7 @@ async fn uploads_that_are_announced_and_never_sent_stop_nobody() {
     let greedy = token(dir.path(), "greedy", &[Right::Detect]);
     let known = token(dir.path(), "known", &[Right::Detect]);
     let mut settings = config(dir.path());
-    // Room for four full uploads by their announcements.
+    // Room for four full uploads by their announced sizes.
     let person = Person::new(1);
     let longest = person.bulk.len().max(person.instant.len()) as u64;
     settings.limits.upload_bytes = (4 * longest).max(16 << 20);
@@ -129,7 +129,7 @@ async fn uploads_that_are_announced_and_never_sent_stop_nobody() {
         let stranger = begin([100 + number; 32], longest);
         refused += u32::from(client.keys.begin_upload(stranger).await.is_err());
     }
-    // The token may have one key, so one upload; strangers' leave a quarter.
+    // The token may have one key, so one upload; strangers' uploads leave a quarter.
     assert!(refused >= 15, "{refused}");
     register(&mut client, &person.instant, &known)
         .await
@@ -140,7 +140,7 @@ async fn uploads_that_are_announced_and_never_sent_stop_nobody() {
     server.stop().await;
 }
 
-/// What a caller is told who is refused.
+/// Returns the refusal that a caller receives.
 async fn refusal<T: std::fmt::Debug>(
     call: impl Future<Output = Result<T, Status>>,
 ) -> (Code, String) {
@@ -174,29 +174,31 @@ async fn an_unknown_id_and_anothers_look_alike() {
         .open_session(open)
         .await
         .unwrap()
-        .into_inner();
-    let opened = opened.session.unwrap().session_id;
+        .into_inner()
+        .session
+        .unwrap()
+        .session_id;
     let unknown = || Bytes::from(vec![0xEE; 16]);
     let detection = &client.detection;
     let mut answers = Vec::new();
     for job_id in [job, unknown()] {
-        let mut told = Vec::new();
+        let mut refusals = Vec::new();
         let get = v1::GetJobRequest {
             job_id: job_id.clone(),
         };
-        told.push(refusal(detection.clone().get_job(with_token(get, &other))).await);
+        refusals.push(refusal(detection.clone().get_job(with_token(get, &other))).await);
         let watch = v1::WatchJobRequest {
             job_id: job_id.clone(),
         };
-        told.push(refusal(detection.clone().watch_job(with_token(watch, &other))).await);
+        refusals.push(refusal(detection.clone().watch_job(with_token(watch, &other))).await);
         let fetch = v1::FetchDigestRequest {
             job_id: job_id.clone(),
             offset: 0,
         };
-        told.push(refusal(detection.clone().fetch_digest(with_token(fetch, &other))).await);
+        refusals.push(refusal(detection.clone().fetch_digest(with_token(fetch, &other))).await);
         let cancel = v1::CancelJobRequest { job_id };
-        told.push(refusal(detection.clone().cancel_job(with_token(cancel, &other))).await);
-        answers.push(told);
+        refusals.push(refusal(detection.clone().cancel_job(with_token(cancel, &other))).await);
+        answers.push(refusals);
     }
     for (at, session_id) in [opened, unknown()].into_iter().enumerate() {
         let get = v1::GetSessionRequest {

@@ -4,7 +4,7 @@ use crate::world::{PAYLOAD_BYTES, Person, Running, config, messages, post, serve
 use omr_api::v1;
 use tonic::Code;
 
-/// Kind, parameter tag.
+/// The bytes of kind and parameter tag.
 const CLUE_HEADER: usize = 5;
 
 #[tokio::test(flavor = "multi_thread")]

@@ -53,7 +53,7 @@ async fn clues_that_are_not_signed_for_this_message_and_board_are_refused() {
     let plain = changed(&good, |clue, _| clue[0] = 1);
     let (code, text) = refused(&mut client, 1, vec![plain]).await;
     assert_eq!(code, Code::InvalidArgument, "{text}");
-    // Nothing of all that was written: the id and the keys are free.
+    // Nothing was written: the id and the keys are free.
     let posted = client
         .board
         .post_messages(post(1, vec![good]))
@@ -98,7 +98,7 @@ async fn a_key_is_good_for_one_message_and_a_retry_for_one_post() {
         .unwrap()
         .into_inner();
     assert_eq!((again.first_index, again.count), (0, 20));
-    // What was refused beside a used key is free.
+    // Messages refused beside a used key are free.
     let posted = client
         .board
         .post_messages(post(5, vec![alice.message(30, 1)]))
@@ -108,7 +108,7 @@ async fn a_key_is_good_for_one_message_and_a_retry_for_one_post() {
     server.stop().await;
 }
 
-/// Posts under ids of their own, as an earlier build took them: without hashes.
+/// Posts without hashes and with separate ids, as an earlier build did.
 fn post_bare(store: &Store, messages: &[v1::Message]) {
     for (id, message) in (100..).zip(messages) {
         let message = Message {
@@ -121,7 +121,7 @@ fn post_bare(store: &Store, messages: &[v1::Message]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hashes_are_kept_from_posting_on_and_made_anew_where_they_are_missing() {
+async fn hashes_are_kept_at_posting_and_computed_again_if_they_are_missing() {
     let (dir, server, mut client) = served(|_| ()).await;
     let alice = Person::new(1);
     let all = messages(60, &alice, &[0, 33, 40, 59]);
@@ -166,7 +166,7 @@ fn remote(server: &Running, token: Option<String>) -> omr_remote::Client {
     omr_remote::Client::connect(&endpoint).unwrap()
 }
 
-/// Payloads of the board, by the first byte of each.
+/// Returns the payloads of the board, by the first byte of each.
 async fn on_the_board(client: &omr_remote::Client) -> Vec<u8> {
     let len = client.board().await.unwrap().messages;
     let pieces: Vec<_> = client.read(0..len, v1::Part::Payloads).collect().await;
@@ -189,7 +189,7 @@ async fn a_letter_arrives_whole_though_somebody_posted_one_of_its_nine_parts_fir
     let indices: Vec<u64> = posted.ranges.into_iter().flatten().collect();
     assert_eq!(indices, [2, 3, 4, 5, 1, 6, 7, 8, 9]);
     assert_eq!(on_the_board(&sender).await, [50, 4, 0, 1, 2, 3, 5, 6, 7, 8]);
-    // As a stream, two parts of each post copied.
+    // As a stream; two parts of each post are copied.
     let letters: Vec<Vec<_>> = (10..13u8)
         .map(|letter| {
             (0..5)
@@ -211,8 +211,9 @@ async fn a_letter_arrives_whole_though_somebody_posted_one_of_its_nine_parts_fir
     }
     let mut all = on_the_board(&sender).await;
     all.sort_unstable();
-    let expected = [0, 1, 2, 3, 4, 5, 6, 7, 8].into_iter();
-    let expected = expected.chain([10, 11, 12].into_iter().flat_map(|byte| [byte; 5]));
+    let expected = [0, 1, 2, 3, 4, 5, 6, 7, 8]
+        .into_iter()
+        .chain([10, 11, 12].into_iter().flat_map(|byte| [byte; 5]));
     assert_eq!(all, expected.chain([50]).collect::<Vec<u8>>());
     server.stop().await;
 }
@@ -238,7 +239,7 @@ async fn a_post_is_not_swallowed_by_another_under_its_id() {
     assert_eq!(posted.ranges, std::slice::from_ref(&(1..3)));
     assert!(posted.known.is_empty());
     assert_eq!(on_the_board(&sender).await, [66, 1, 2]);
-    // Another account's copy of the whole post, id included, is no acknowledgement either.
+    // Another account's copy of the whole post, including its id, is no acknowledgement either.
     let copied = vec![alice.message(3, 3)];
     thief.post_as([8; 16], copied.clone()).await.unwrap();
     let sender = remote(&server, Some(account));
@@ -249,7 +250,7 @@ async fn a_post_is_not_swallowed_by_another_under_its_id() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_board_says_the_kind_of_its_clues_and_another_is_refused() {
+async fn the_board_states_the_kind_of_its_clues_and_another_is_refused() {
     let (dir, server, mut client) = served(|_| ()).await;
     let board = client
         .board
@@ -273,7 +274,7 @@ async fn the_board_says_the_kind_of_its_clues_and_another_is_refused() {
     );
     let other = tempfile::tempdir().unwrap();
     plain.data = other.path().to_owned();
-    // Made by the server itself, and found by one that asks for no kind.
+    // Made by the server itself, and found by a client that requests no kind.
     for clues in [Some("plain".to_owned()), None] {
         plain.board.clues = clues;
         Running::start_bare(plain.clone()).await.stop().await;

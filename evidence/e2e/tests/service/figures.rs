@@ -1,4 +1,4 @@
-//! What the status page and `/metrics` tell, and what they keep to themselves.
+//! The figures on the status page and in `/metrics`, and those that they must not contain.
 
 use crate::access::token;
 use crate::world::{
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tonic::Code;
 
-/// Lines of `/metrics` that are no comments, by name and labels.
+/// Returns the lines of `/metrics` without comments, by name and labels.
 pub(crate) async fn metrics(server: &Running) -> BTreeMap<String, f64> {
     let answer = http(server, get("/metrics")).await;
     let (head, text) = answer.split_once("\r\n\r\n").unwrap();
@@ -27,7 +27,7 @@ pub(crate) async fn metrics(server: &Running) -> BTreeMap<String, f64> {
     samples.map(sample).collect()
 }
 
-/// `/status.json`.
+/// Returns `/status.json`.
 async fn status(server: &Running) -> Value {
     let answer = http(server, get("/status.json")).await;
     let start = answer.find('{').unwrap();
@@ -35,7 +35,7 @@ async fn status(server: &Running) -> Value {
     serde_json::from_str(&answer[start..=end]).unwrap()
 }
 
-/// Two posts of ten messages, three refused ones, and a digest; gives the keys' hash.
+/// Makes two posts of ten messages, three refused posts, and a digest; returns the keys' hash.
 async fn some_work(client: &mut Client, person: &Person) -> [u8; 32] {
     client
         .board
@@ -50,7 +50,7 @@ async fn some_work(client: &mut Client, person: &Person) -> [u8; 32] {
     let unknown = with_token(post(4, vec![person.message(61, 1)]), "no token of theirs");
     for (request, code) in [
         (tonic::Request::new(post(3, short)), Code::InvalidArgument),
-        // Another post under the id of the second.
+        // Another post with the id of the second.
         (tonic::Request::new(post(2, again)), Code::AlreadyExists),
         (unknown, Code::Unauthenticated),
     ] {
@@ -150,7 +150,7 @@ async fn the_page_has_the_figures_and_names_nobody() {
     assert_eq!(first, expected);
     let rules = "; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
     assert_eq!(rest, rules);
-    // Neither who called, nor with what.
+    // Neither the callers nor their data.
     let json = http(&server, get("/status.json")).await;
     let metrics = http(&server, get("/metrics")).await;
     let hash: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -162,7 +162,7 @@ async fn the_page_has_the_figures_and_names_nobody() {
     server.stop().await;
 }
 
-/// Who looks at the page every second must not see when somebody fetched.
+/// An observer who reads the page every second must not see when somebody fetched.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fetch_does_not_move_the_page_of_a_server_that_lists_no_digests() {
     let (_dir, server, mut client) = served(|_| ()).await;

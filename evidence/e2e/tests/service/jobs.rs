@@ -37,7 +37,7 @@ async fn a_digest_of_every_seventh_message_counts_them_without_gaps() {
     let instant = client.register(&person.instant).await;
     let keys = [vec![bulk], vec![instant], vec![bulk, instant]];
     for (id, keys) in (1..).zip(keys) {
-        // The plain range first: what is kept of it must not get into the digest of the view.
+        // The plain range first: its cached data must not get into the digest of the view.
         client.job(request(id, &keys, 3, 150)).await.unwrap();
         let asked = v1::CreateJobRequest {
             step: 7,
@@ -63,7 +63,7 @@ async fn a_digest_of_every_seventh_message_counts_them_without_gaps() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_size_of_a_digest_tells_nothing() {
+async fn the_size_of_a_digest_depends_on_nothing_secret() {
     let (_dir, server, mut client) = served(|_| ()).await;
     let (busy, idle) = (Person::new(1), Person::new(2));
     let hers: Vec<u64> = (0..60).collect();
@@ -103,7 +103,7 @@ async fn a_job_asked_for_twice_is_one_and_outlives_restarts() {
             .unwrap();
         jobs.push(created.into_inner().job.unwrap().job_id);
     }
-    // Some have run by now and some have not.
+    // Some have run and some have not.
     server.stop().await;
     let server = Running::start(config(dir.path())).await;
     let mut client = server.client().await;
@@ -146,7 +146,7 @@ async fn a_cancelled_job_is_gone() {
         .await
         .unwrap_err();
     assert_eq!(error.code(), Code::NotFound);
-    // The others are none the worse.
+    // The others are not affected.
     let job = client.job(request(1, &[key], 0, 200)).await.unwrap();
     assert_eq!(person.decode(&client.digest(&job).await), [(5, 5)]);
     server.stop().await;

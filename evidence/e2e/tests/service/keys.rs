@@ -66,7 +66,7 @@ async fn a_broken_upload_goes_on_where_it_stopped() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_that_arrived_is_no_unfinished_upload() {
     let dir = tempfile::tempdir().unwrap();
-    // Of one key.
+    // The limit is one key.
     let secret = token(dir.path(), "ann", &[Right::Detect]);
     let server = Running::start(config(dir.path())).await;
     let mut keys = server.client().await.keys;
@@ -161,7 +161,7 @@ async fn a_revoked_key_makes_no_digests() {
         client.keys.revoke_key(revoke).await.unwrap_err().code(),
         Code::NotFound
     );
-    // Its file is gone too.
+    // The file is deleted too.
     let begin = v1::BeginUploadRequest {
         key_hash,
         total_bytes: person.instant.len() as u64,
@@ -171,7 +171,7 @@ async fn a_revoked_key_makes_no_digests() {
     server.stop().await;
 }
 
-/// A chunk in a call of its own.
+/// Returns a chunk as a separate call.
 fn one(chunk: &v1::UploadChunksRequest) -> v1::UploadChunkRequest {
     v1::UploadChunkRequest {
         chunk: Some(chunk.clone()),
@@ -216,7 +216,7 @@ async fn chunks_one_by_one_are_taken_as_those_of_a_stream() {
     let server = Running::start(config(dir.path())).await;
     let mut client = server.client().await;
     let begun = client.keys.begin_upload(begin).await.unwrap().into_inner();
-    // What was not on the disk yet is to be sent again.
+    // Bytes that were not on the disk must be sent again.
     assert!(begun.next_offset <= first && !begun.complete);
     let mut last = None;
     for chunk in &chunks(&key, &key_hash, begun.next_offset) {
@@ -235,7 +235,7 @@ async fn chunks_one_by_one_need_a_right_and_room() {
     let dir = tempfile::tempdir().unwrap();
     let poster = token(dir.path(), "poster", &[Right::Post]);
     let mut settings = config(dir.path());
-    // Strangers have three quarters of it, and an upload counts 1 MiB at least: room to begin one, and for no chunk.
+    // Strangers have three quarters of it, and an upload counts at least 1 MiB: room to begin one, and for no chunk.
     settings.limits.upload_bytes = 3 << 19;
     let server = Running::start(settings).await;
     let mut client = server.client().await;

@@ -1,10 +1,10 @@
-//! The page for letters: absent by default, its own headers, nothing outside its folder.
+//! The page for letters: absent by default, with its own headers, and nothing outside its folder.
 
 use crate::world::{Running, config, get, http};
 use omr_server::{Config, Server};
 use std::path::{Path, PathBuf};
 
-/// The configuration of a server with a page.
+/// Returns the configuration of a server with a page.
 fn with_page(parent: &Path) -> Config {
     let data = parent.join("data");
     std::fs::create_dir(&data).unwrap();
@@ -13,7 +13,7 @@ fn with_page(parent: &Path) -> Config {
     config
 }
 
-/// A folder with a page, beside a file that nobody may have.
+/// Returns a folder with a page, beside a file that must not be served.
 fn page(parent: &Path) -> PathBuf {
     let folder = parent.join("page");
     std::fs::create_dir_all(folder.join("icons")).unwrap();
@@ -188,8 +188,11 @@ async fn a_folder_without_a_page_is_refused_at_the_start() {
     let dir = tempfile::tempdir().unwrap();
     let mut settings = with_page(dir.path());
     settings.page.mail = Some(dir.path().to_owned());
-    let error = Server::start(settings).await.err().expect("an error");
-    let error = error.to_string();
+    let error = Server::start(settings)
+        .await
+        .err()
+        .expect("an error")
+        .to_string();
     assert!(
         error.contains("page.mail") && error.contains("index.html"),
         "{error}"

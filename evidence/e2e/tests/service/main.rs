@@ -1,4 +1,4 @@
-//! The service over the network, in this process, at small parameters.
+//! The service over the network, in this process, with small parameters.
 
 mod access;
 mod attacks;

@@ -1,4 +1,4 @@
-//! Orders: digests of batches that nobody asked for when they filled.
+//! Orders: digests of batches that are made without a request when a batch is full.
 
 use crate::access::token;
 use crate::world::{
@@ -39,7 +39,7 @@ async fn next(client: &mut Client, order_id: &Bytes) -> Result<u64, Status> {
     Ok(got.await?.into_inner().order.unwrap().next)
 }
 
-/// The job that is the digest of the batch that begins with `start`.
+/// Returns the job for the digest of the batch that begins with `start`.
 fn of_batch(keys: &[[u8; 32]], start: u64) -> v1::CreateJobRequest {
     v1::CreateJobRequest {
         request_id: order_batch_id(&ORDER, start).to_vec().into(),
@@ -65,7 +65,7 @@ async fn fill(client: &mut Client, from: u64, len: u64, person: &Person, hers: &
     }
 }
 
-/// Waits until an order has come to a message.
+/// Waits until an order has reached a message.
 async fn until(client: &mut Client, order_id: &Bytes, message: u64) {
     for _ in 0..600 {
         if next(client, order_id).await.unwrap() == message {
@@ -84,7 +84,7 @@ async fn exact(client: &mut Client, person: &Person, asked: v1::CreateJobRequest
     assert_eq!(person.decode(&digest), hers);
 }
 
-/// Digests that were made so far.
+/// Returns the number of digests made so far.
 async fn made(server: &Running) -> f64 {
     let figures = crate::figures::metrics(server).await;
     let done = figures.get("omr_jobs_finished_total{outcome=\"done\"}");
@@ -113,7 +113,7 @@ async fn batches_are_worked_when_they_fill_also_over_a_restart_and_asking_finds_
     ];
     let first = [n - 1, n, n + 700];
     fill(&mut client, 0, n + 800, &ann, &first).await;
-    // Nothing is owed of a batch that begins before it.
+    // No digest is due for a batch that begins before it.
     let given = create(&mut client, order(&keys, 1)).await.unwrap();
     assert_eq!((given.next, given.batch_messages), (n, n));
     assert_eq!(create(&mut client, order(&keys, 1)).await.unwrap(), given);
@@ -134,7 +134,7 @@ async fn batches_are_worked_when_they_fill_also_over_a_restart_and_asking_finds_
     let hers = [n, n + 700, 2 * n - 1];
     exact(&mut client, &ann, of_batch(&keys, n), &hers).await;
     assert_eq!(made(&server).await, 1.0, "asking found what was made");
-    // A batch that the order left out is made when it is asked for.
+    // A batch that the order left out is made on request.
     exact(&mut client, &ann, of_batch(&keys, 0), &[n - 1]).await;
     assert_eq!(made(&server).await, 2.0);
 
@@ -200,7 +200,7 @@ async fn orders_are_their_clients_own_few_and_end_with_their_keys() {
     server.stop().await;
 }
 
-/// Uploads and registers a key of a token's.
+/// Uploads and registers a key of a token.
 async fn upload(client: &mut Client, key: &[u8], token: &str) -> [u8; 32] {
     let hash = *blake3::hash(key).as_bytes();
     let key_hash: Bytes = hash.to_vec().into();

@@ -1,4 +1,4 @@
-//! Sessions.
+//! Sessions over the network.
 
 use crate::world::{BOUND, Client, Person, Running, config, messages, post};
 use bytes::Bytes;
@@ -24,7 +24,7 @@ async fn cut(client: &mut Client, id: &Bytes, number: u64) -> Result<Vec<u8>, St
     Ok(cut_hashed(client, id, number).await?.0)
 }
 
-/// A digest and the running hash of the log that comes with every piece of it.
+/// Returns a digest and the running hash of the log that is sent with every piece of it.
 async fn cut_hashed(
     client: &mut Client,
     id: &Bytes,
@@ -53,7 +53,7 @@ async fn session(client: &mut Client, id: &Bytes) -> v1::Session {
     answer.into_inner().session.unwrap()
 }
 
-/// The running hash of the log at a length, as GetBoard returns it.
+/// Returns the running hash of the log at a length, from GetBoard.
 async fn log_hash(client: &mut Client, length: u64) -> Bytes {
     let request = v1::GetBoardRequest {
         lengths: vec![length],
@@ -64,7 +64,7 @@ async fn log_hash(client: &mut Client, length: u64) -> Bytes {
     hash
 }
 
-/// Waits until a session has looked at all messages before `next`.
+/// Waits until a session has processed all messages before `next`.
 async fn reach(client: &mut Client, id: &Bytes, next: u64) -> v1::Session {
     loop {
         let session = session(client, id).await;
@@ -142,7 +142,8 @@ async fn cut_digests_hold_every_message_once_also_across_restarts() {
     server.stop().await;
 }
 
-/// Sessions name the hash at their next message, digests the one at their end, also the last one again.
+/// Sessions state the hash at their next message, digests the hash at their end, also when the last one is fetched
+/// again.
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_and_cuts_name_the_running_hash_of_the_log() {
     let dir = tempfile::tempdir().unwrap();
@@ -151,8 +152,14 @@ async fn sessions_and_cuts_name_the_running_hash_of_the_log() {
     let server = Running::start(config(dir.path())).await;
     let mut client = server.client().await;
     let key = client.register(&person.instant).await;
-    let opened = client.detection.open_session(open(&key)).await;
-    let opened = opened.unwrap().into_inner().session.unwrap();
+    let opened = client
+        .detection
+        .open_session(open(&key))
+        .await
+        .unwrap()
+        .into_inner()
+        .session
+        .unwrap();
     let id = opened.session_id;
     let first = post(1, all[..41].to_vec());
     client.board.post_messages(first).await.unwrap();
@@ -200,7 +207,7 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Session files of a board that went on are put into a data folder with an older board.
+/// Session files of a board that continued are put into a data folder with an older board.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_stops_where_the_board_is_not_the_one_that_it_has_seen() {
     let dirs = tempfile::tempdir().unwrap();
@@ -257,7 +264,7 @@ async fn a_session_stops_where_the_board_is_not_the_one_that_it_has_seen() {
     assert_eq!((stopped.next, stopped.log_hash), (41, seen));
     server.stop().await;
 
-    // The same messages again: it goes on.
+    // Equal messages again: the session continues.
     let server = Running::start(config(&same)).await;
     let mut client = server.client().await;
     client.board.post_messages(second).await.unwrap();
@@ -272,7 +279,7 @@ async fn a_session_stops_where_the_board_is_not_the_one_that_it_has_seen() {
     server.stop().await;
 }
 
-/// What comes beyond the room waits for a cut, also across a restart.
+/// Messages beyond the room wait for a cut, also across a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_with_room_for_so_many_messages_waits_when_it_is_full() {
     let dir = tempfile::tempdir().unwrap();

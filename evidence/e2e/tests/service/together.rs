@@ -14,7 +14,7 @@ use std::time::Duration;
 use tonic::Code;
 
 const MESSAGES: u64 = 100;
-/// Longer than the tests.
+/// Seconds that exceed the duration of the tests.
 const LONG: f64 = 60.0;
 const PATIENCE: Duration = Duration::from_secs(45);
 
@@ -30,7 +30,7 @@ fn configure(settings: &mut Config, together: usize, seconds: f64) {
     settings.detector.together_seconds = seconds;
 }
 
-/// Recipients with the masks of one epoch, then some with their own.
+/// Returns recipients with the masks of one epoch, then some with separate masks.
 fn people(epoch: u64, own: u64) -> Vec<Person> {
     let of = Epoch {
         board: BOARD,
@@ -40,12 +40,12 @@ fn people(epoch: u64, own: u64) -> Vec<Person> {
     (0..epoch + own).map(person).collect()
 }
 
-/// The message of a person, the only one of hers in 20.
+/// Returns the message of a person, the only one in 20.
 fn is_for(index: u64) -> Option<usize> {
     (index % 20 < 8).then_some((index % 20) as usize)
 }
 
-/// Every person's messages hold their index.
+/// Posts every person's messages, which contain their index.
 async fn fill(client: &mut Client, people: &[Person]) {
     let stranger = Person::of(set(), 99, None);
     let mut rng = ChaCha20Rng::seed_from_u64(3);
@@ -63,14 +63,14 @@ fn expected(person: usize) -> Vec<(u64, u8)> {
     hers.map(|index| (index, index as u8)).collect()
 }
 
-/// Asks for a digest of the whole board.
+/// Requests a digest of the whole board.
 async fn ask(client: &mut Client, person: usize, key: [u8; 32]) -> bytes::Bytes {
     let asked = request(person as u8, &[key], 0, MESSAGES);
     let created = client.detection.create_job(asked).await.unwrap();
     created.into_inner().job.unwrap().job_id
 }
 
-/// What became of it.
+/// Returns the job's result.
 async fn answer(client: &mut Client, person: usize, key: [u8; 32]) -> v1::Job {
     let asked = client.job(request(person as u8, &[key], 0, MESSAGES));
     tokio::time::timeout(PATIENCE, asked)
@@ -79,7 +79,7 @@ async fn answer(client: &mut Client, person: usize, key: [u8; 32]) -> v1::Job {
         .unwrap()
 }
 
-/// Has a digest that holds what it should, and gives its seed.
+/// Fetches a digest, checks its content, and returns its seed.
 async fn exact(client: &mut Client, people: &[Person], person: usize, key: [u8; 32]) -> Vec<u8> {
     let job = answer(client, person, key).await;
     assert_eq!(job.state(), v1::JobState::Done, "{person}: {}", job.error);
@@ -108,7 +108,7 @@ fn damage(data: &Path, key: &[u8; 32]) {
     std::fs::write(&path, bytes).unwrap();
 }
 
-/// Runs so far that made digests for as many recipients at most.
+/// Returns the number of runs so far that made digests for at most as many recipients.
 async fn runs(server: &Running) -> Vec<f64> {
     let figures = metrics(server).await;
     let of = |most: u8| figures[&format!("omr_run_recipients_bucket{{le=\"{most}.0\"}}")];
@@ -121,7 +121,7 @@ async fn one_run_serves_those_of_an_epoch_and_a_damaged_key_none_of_the_others()
     let people = people(4, 2);
     fill(&mut client, &people).await;
     let keys = register(&mut client, &people).await;
-    // The first waits for more than there are, so that all are in line when the server stops.
+    // The first waits for more than there are, so that all are in the queue when the server stops.
     for person in [4, 0, 1, 2, 5, 3] {
         ask(&mut client, person, keys[person]).await;
     }
@@ -164,7 +164,7 @@ async fn a_cancelled_job_stops_none_that_run_with_it() {
     let people = people(4, 0);
     fill(&mut client, &people).await;
     let keys = register(&mut client, &people).await;
-    // One that waits for others and is cancelled holds up nobody.
+    // A waiting job that is cancelled does not delay the others.
     let job_id = ask(&mut client, 3, keys[3]).await;
     let cancel = v1::CancelJobRequest { job_id };
     client.detection.cancel_job(cancel).await.unwrap();

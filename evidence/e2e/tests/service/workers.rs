@@ -17,7 +17,7 @@ async fn two_workers_do_what_a_server_leaves_to_them_and_one_that_vanishes_harms
     for number in 0..8 {
         scene.ask(number).await;
     }
-    // One takes a unit and is never heard of again.
+    // One worker takes a unit and vanishes.
     let mut vanishing = Raw::new(&scene, "vanishing").await;
     assert!(vanishing.lease().await.is_some());
     let workers = [scene.worker().await, scene.worker().await];
@@ -42,7 +42,7 @@ async fn two_workers_do_what_a_server_leaves_to_them_and_one_that_vanishes_harms
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lease_of_before_a_restart_counts_for_nothing_and_its_job_is_done_anew() {
+async fn a_lease_from_before_a_restart_is_void_and_its_job_runs_again() {
     let mut scene = Scene::start(60).await;
     scene.ask(1).await;
     let mut raw = Raw::new(&scene, "old").await;
@@ -97,7 +97,7 @@ async fn a_digest_may_come_late_and_twice_but_not_otherwise() {
         scene.digest_of(&unit),
         "its bytes follow from the unit"
     );
-    // Nobody else asks for work: the lease is ended all the same.
+    // Nobody else requests work: the lease is ended nevertheless.
     for _ in 0..100 {
         if scene.state(2).await == v1::JobState::Queued {
             break;
@@ -138,7 +138,7 @@ async fn three_failures_of_workers_fail_a_job_by_name() {
     let mut scene = Scene::start(60).await;
     scene.ask(4).await;
     for attempt in 1..=3 {
-        // Another one has it at once.
+        // Another worker gets it at once.
         let mut raw = Raw::new(&scene, &format!("broken-{attempt}")).await;
         let unit = raw.lease().await.unwrap();
         assert_eq!(unit.jobs.len(), 1);
@@ -221,7 +221,7 @@ async fn a_worker_with_one_engine_leaves_the_other_digests_to_others() {
 async fn without_the_right_nobody_works() {
     let scene = Scene::start(60).await;
     let other = scene.token("client", omr_server::tokens::Right::Detect);
-    // The file is looked at every two seconds.
+    // The file is checked every two seconds.
     tokio::time::sleep(Duration::from_millis(2500)).await;
     let raw = Raw::new(&scene, "worker").await;
     let mut calls = raw.calls.clone();

@@ -1,4 +1,4 @@
-//! A server in a folder of its own, and what clients need.
+//! A server in a separate folder, and objects for clients.
 
 use chacha20::ChaCha20Rng;
 use omr_api::v1;
@@ -25,7 +25,7 @@ use tonic::{Request, Status};
 pub(crate) const PARAMS: &str = "insecure-tiny-hybrid-v4";
 pub(crate) const PAYLOAD_BYTES: usize = 32;
 pub(crate) const BOUND: u32 = 10;
-/// Every server's board, so that messages can be made before there is one.
+/// The id of every server's board, so that messages can be made before there is one.
 pub(crate) const BOARD: [u8; 16] = [0xB0; 16];
 
 pub(crate) fn set() -> &'static ParamSet {
@@ -36,7 +36,7 @@ pub(crate) fn set() -> &'static ParamSet {
 /// A server that listens at a free port.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
-    /// Where its metrics are, if not there.
+    /// The address of its metrics, if it differs.
     pub(crate) metrics: Option<SocketAddr>,
     stop: oneshot::Sender<()>,
     served: JoinHandle<()>,
@@ -78,7 +78,7 @@ impl Running {
         Self::start_bare(config).await
     }
 
-    /// Without a board, unless there is one.
+    /// Starts a server without a board, unless there is one.
     pub(crate) async fn start_bare(config: Config) -> Self {
         let server = Server::start(config).await.unwrap();
         let address = server.address().unwrap();
@@ -116,7 +116,7 @@ impl Running {
     }
 }
 
-/// A folder, a server in it whose configuration was changed by `change`, and a client without a token.
+/// Returns a folder, a server in it whose configuration was changed by `change`, and a client without a token.
 pub(crate) async fn served(change: impl FnOnce(&mut Config)) -> (TempDir, Running, Client) {
     let dir = tempfile::tempdir().unwrap();
     let mut settings = config(dir.path());
@@ -126,12 +126,12 @@ pub(crate) async fn served(change: impl FnOnce(&mut Config)) -> (TempDir, Runnin
     (dir, server, client)
 }
 
-/// What a server answers over HTTP/1.1.
+/// Returns the server's answer over HTTP/1.1.
 pub(crate) async fn http(server: &Running, request: String) -> String {
     http_at(server.address, request).await
 }
 
-/// What is answered at an address over HTTP/1.1.
+/// Returns an address's answer over HTTP/1.1.
 pub(crate) async fn http_at(address: SocketAddr, request: String) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -140,7 +140,7 @@ pub(crate) async fn http_at(address: SocketAddr, request: String) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// A request for a page.
+/// Returns a request for a page.
 pub(crate) fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 }
@@ -168,7 +168,7 @@ pub(crate) fn post(id: u8, messages: Vec<v1::Message>) -> v1::PostMessagesReques
     }
 }
 
-/// A recipient with keys for both engines, where her set has them.
+/// A recipient with keys for both engines, if the set has them.
 pub(crate) struct Person {
     set: &'static ParamSet,
     pub(crate) secret: SecretKey,
@@ -182,7 +182,7 @@ impl Person {
         Self::of(set(), seed, None)
     }
 
-    /// Of another set, with the masks of an epoch or her own.
+    /// Returns a recipient of another set, with the masks of an epoch or separate ones.
     pub(crate) fn of(set: &'static ParamSet, seed: u64, epoch: Option<&Epoch>) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let (secret, address) = identity(set.clue(), ClueKind::Bound, &mut rng);
@@ -203,13 +203,13 @@ impl Person {
         }
     }
 
-    /// A message to her.
+    /// Returns a message to the recipient.
     pub(crate) fn message(&self, seed: u64, payload: u8) -> v1::Message {
         let mut rng = ChaCha20Rng::seed_from_u64(1000 + seed);
         self.message_on(BOARD, &mut rng, vec![payload; PAYLOAD_BYTES])
     }
 
-    /// A message to her on a board.
+    /// Returns a message to the recipient on a board.
     pub(crate) fn message_on(
         &self,
         board_id: [u8; 16],
@@ -224,7 +224,7 @@ impl Person {
         }
     }
 
-    /// What a digest holds for her: index and payload byte.
+    /// Returns the index and payload byte of each of the recipient's messages in a digest.
     pub(crate) fn decode(&self, digest: &[u8]) -> Vec<(u64, u8)> {
         let response = Response::from_bytes(self.set, digest).unwrap();
         let found = omr_client::decode(self.set, &self.secret, &response).unwrap();
@@ -240,7 +240,7 @@ impl Person {
     }
 }
 
-/// `count` messages, of which those at `hers` are for `person` and hold their index.
+/// Returns `count` messages. Those at `hers` are for `person` and contain their index.
 pub(crate) fn messages(count: u64, person: &Person, hers: &[u64]) -> Vec<v1::Message> {
     let stranger = Person::new(99);
     let message = |index: u64| {

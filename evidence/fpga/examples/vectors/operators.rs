@@ -31,7 +31,7 @@ impl Context<'_> {
     }
 }
 
-/// Returns random rows, each of which begins with the least and the largest residue.
+/// Returns random rows. Each begins with the least and the largest residue.
 pub(crate) fn random_rows(ring: &Ring, basis: &Basis, rng: &mut impl Rng) -> Poly<Coeff> {
     let mut words = Vec::new();
     for &id in basis.ids() {

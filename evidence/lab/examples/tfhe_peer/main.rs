@@ -1,8 +1,8 @@
-//! One message of ours beside bootstraps of tfhe-rs, one thread, in one run: `cargo run --release
-//! -p omr-lab --features peer,yardstick --example tfhe_peer [-- --json]`.
+//! One message of InstantOMR beside bootstraps of tfhe-rs, on one thread, in one run:
+//! `cargo run --release -p omr-lab --features peer,yardstick --example tfhe_peer [-- --json]`.
 //!
-//! InstantOMR on tfhe-rs as its paper estimates it: 7 bootstraps of the first layer, one key switch,
-//! one bootstrap of the second layer, no trace.
+//! The estimate is that of InstantOMR's paper for tfhe-rs: 7 bootstraps of the first layer, one key switch, one
+//! bootstrap of the second layer, no trace.
 #![forbid(unsafe_code)]
 
 mod peer;
@@ -14,11 +14,11 @@ use peer::{Bootstrap, Shape, Switch};
 use serde::Serialize;
 use std::time::Instant;
 
-/// Rounds; in each everything is timed in turn, between two measurements of the yardstick.
+/// The number of rounds. In each round everything is measured in turn, between two measurements of the yardstick.
 const ROUNDS: usize = 9;
-/// Runs of a unit in a round, of which the median counts.
+/// The number of runs of a unit in a round; the median counts.
 const RUNS: usize = 5;
-/// Bootstraps of the first layer in the estimate.
+/// The number of bootstraps of the first layer in the estimate.
 const COORDINATES: f64 = 7.0;
 
 /// The first layer of the estimate.
@@ -53,16 +53,16 @@ const OWN_SIX: Shape = Shape {
 #[derive(Serialize)]
 struct Row {
     name: &'static str,
-    /// Medians of all rounds.
+    /// The median of all rounds.
     #[serde(flatten)]
     figure: Figure,
     least_seconds: f64,
     most_seconds: f64,
-    /// The estimate in times of this one, median of all rounds.
+    /// The ratio of the estimate to this figure, as the median of all rounds.
     estimate_ratio: f64,
 }
 
-/// The whole run.
+/// The results of the whole run.
 #[derive(Serialize)]
 struct Report {
     machine: Machine,
@@ -71,7 +71,7 @@ struct Report {
     rows: Vec<Row>,
 }
 
-/// Lines of the table, in the order of [`Units::round`].
+/// The names of the lines, in the order of [`Units::round`].
 const NAMES: [&str; 9] = [
     "yardstick NTT, 65,536 points",
     "tfhe-rs, n 630, N 1024, 2^7 x 3",
@@ -88,7 +88,7 @@ const ESTIMATE: usize = 6;
 
 struct Units {
     first: Bootstrap<u32>,
-    /// The others have words of 64 bits.
+    /// The other bootstraps, with words of 64 bits.
     others: [Bootstrap<u64>; 3],
     switch: Switch,
     ours: InstantUnits,
@@ -104,7 +104,7 @@ impl Units {
         })
     }
 
-    /// Seconds of everything, in the order of [`NAMES`].
+    /// Returns the seconds of everything, in the order of [`NAMES`].
     fn round(&mut self) -> Result<[f64; NAMES.len()], &'static str> {
         let yardstick = || yardstick_us().ok_or("expected a build with the yardstick");
         let before = yardstick()?;
@@ -121,7 +121,7 @@ impl Units {
     }
 }
 
-/// Seconds of `work`: the median of several runs after one that is not timed.
+/// Returns the seconds of `work`: the median of several runs after one that is not measured.
 fn seconds<T>(mut work: impl FnMut() -> T) -> f64 {
     work();
     let run = |_| {
@@ -149,8 +149,9 @@ fn row(rounds: &[[f64; NAMES.len()]], at: usize) -> Row {
 
 fn measure() -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
     let mut units = Units::new()?;
-    let rounds: Result<Vec<_>, _> = (0..ROUNDS).map(|_| units.round()).collect();
-    let rounds = rounds?;
+    let rounds = (0..ROUNDS)
+        .map(|_| units.round())
+        .collect::<Result<Vec<_>, _>>()?;
     Ok(Report {
         machine: Machine::here(units.ours.kernels()),
         threads: rayon::current_num_threads(),

@@ -1,21 +1,21 @@
-//! Single operations of tfhe-rs, keys made ready. Their results are decrypted once: what is timed
-//! works.
+//! Single operations of tfhe-rs with prepared keys. Their results are decrypted once, so that the measured operations
+//! are known to work.
 
 use tfhe::core_crypto::commons::generators::DeterministicSeeder;
 use tfhe::core_crypto::commons::math::random::Seed;
 use tfhe::core_crypto::prelude::*;
 
-/// What a bootstrap is made of.
+/// The dimensions of a bootstrap.
 pub(crate) struct Shape {
-    /// Dimension of the LWE secret.
+    /// The dimension of the LWE secret.
     pub(crate) n: usize,
-    /// Standard deviation of the ciphertext, as a fraction of the modulus.
+    /// The standard deviation of the ciphertext, as a fraction of the modulus.
     pub(crate) noise: f64,
-    /// Dimension of the ring.
+    /// The dimension of the ring.
     pub(crate) big_n: usize,
-    /// Standard deviation of the key, as a fraction of the modulus.
+    /// The standard deviation of the key, as a fraction of the modulus.
     pub(crate) key_noise: f64,
-    /// Bits of a digit, digits.
+    /// The bits of a digit, and the number of digits.
     pub(crate) gadget: (usize, usize),
 }
 
@@ -34,7 +34,7 @@ impl Draw {
         }
     }
 
-    /// An encryption of `message`.
+    /// Returns an encryption of `message`.
     fn encrypt<T: UnsignedTorus>(
         &mut self,
         key: &LweSecretKeyOwned<T>,
@@ -51,18 +51,20 @@ fn gaussian(sd: f64) -> Gaussian<f64> {
     Gaussian::from_dispersion_parameter(StandardDev(sd), 0.0)
 }
 
-/// An eighth of the modulus.
+/// Returns an eighth of the modulus.
 fn eighth<T: UnsignedTorus>() -> T {
     T::ONE << (T::BITS - 3)
 }
 
-/// Panics unless `ct` holds an eighth, to within one.
+/// Checks that `ct` contains an eighth, to within one.
+///
+/// Panics: if it does not.
 fn check<T: UnsignedTorus>(key: &LweSecretKeyOwned<T>, ct: &LweCiphertextOwned<T>) {
     let Plaintext(found) = decrypt_lwe_ciphertext(key, ct);
     assert!(found < eighth::<T>() + eighth(), "found {found}");
 }
 
-/// Programmable bootstraps modulo the words' size, by a key in the Fourier domain.
+/// Programmable bootstraps modulo the words' size, with a key in the Fourier domain.
 pub(crate) struct Bootstrap<T: UnsignedTorus> {
     key: FourierLweBootstrapKeyOwned,
     table: GlweCiphertextOwned<T>,
@@ -79,10 +81,10 @@ impl<T: UnsignedTorus + CastInto<usize>> Bootstrap<T> {
         let (k, big_n) = (GlweDimension(1), PolynomialSize(shape.big_n));
         let small: LweSecretKeyOwned<T> =
             LweSecretKey::generate_new_binary(LweDimension(shape.n), &mut draw.secrets);
-        let big: GlweSecretKeyOwned<T> =
+        let big_glwe: GlweSecretKeyOwned<T> =
             GlweSecretKey::generate_new_binary(k, big_n, &mut draw.secrets);
-        let key = Self::key(shape, &small, &big, &mut draw);
-        let big = big.into_lwe_secret_key();
+        let key = Self::key(shape, &small, &big_glwe, &mut draw);
+        let big = big_glwe.into_lwe_secret_key();
         let fft = Fft::new(big_n);
         let mut buffers = ComputationBuffers::new();
         let needed = programmable_bootstrap_lwe_ciphertext_mem_optimized_requirement::<T>(

@@ -36,18 +36,18 @@ pub(crate) enum BenchCommand {
     /// Key generation, digest and decoding on synthetic messages
     #[command(after_help = help::BENCH)]
     Digest(digest::BenchDigest),
-    /// Clues aimed at everybody, plain and bound ones, under many keys, in the clear: for how many pairs, of a clue and
-    /// a recipient at whom it is not aimed, it is pertinent, and how many bound ones the board refuses
+    /// Clues aimed at everybody, plain and bound, under many keys, in the clear: the number of pairs of a clue and an
+    /// unintended recipient for which it is pertinent, and of bound clues that the board refuses
     #[command(after_help = help::BENCH)]
     Clues(plain::BenchClues),
-    /// Whether the time of decoding tells what a digest holds: Welch's t of the mean without the slowest tenth,
-    /// against a digest of nothing
+    /// Whether the time of decoding depends on the content of a digest: Welch's t of the mean without the slowest
+    /// tenth, against a digest of nothing
     #[command(after_help = help::BENCH)]
     Decode(DecodeBench),
-    /// A recipient's wait when messages are looked at as they come
+    /// A recipient's wait if messages are processed as they arrive
     #[command(after_help = help::BENCH_STREAM)]
     Stream(StreamBench),
-    /// From how many messages on SophOMR costs less than InstantOMR
+    /// The number of messages from which SophOMR costs less than InstantOMR
     #[command(after_help = help::BENCH_STREAM)]
     Crossover(crossover::BenchCrossover),
     /// How often the windows miss and let strangers pass, in the clear
@@ -133,7 +133,7 @@ pub(super) fn all_exact(exact: u64, digests: u64) -> Result<(), LabError> {
     }
 }
 
-/// Whether just the pertinent messages came out, bit for bit.
+/// Checks that exactly the pertinent messages were returned, bit for bit.
 pub(super) fn just_pertinent(
     expected: usize,
     exact: usize,

@@ -8,7 +8,8 @@ use std::ops::Range;
 
 pub(super) use plotters::prelude::SeriesLabelPosition;
 
-/// Colours that people tell apart who see red and green alike (Okabe, Ito 2008), and lighter and darker ones.
+/// Colours that people with red-green colour blindness can distinguish (Okabe, Ito 2008), and lighter and darker
+/// ones.
 pub(super) const COLOURS: [RGBColor; 20] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
@@ -32,7 +33,7 @@ pub(super) const COLOURS: [RGBColor; 20] = [
     RGBColor(160, 150, 40),
 ];
 
-/// A line, and its points that were measured.
+/// A line, and its measured points.
 pub(super) struct Line {
     pub(super) name: String,
     pub(super) colour: RGBColor,
@@ -41,25 +42,26 @@ pub(super) struct Line {
     pub(super) measured: Vec<(f64, f64)>,
 }
 
-/// Something over something else.
+/// A chart of one quantity over another.
 pub(super) struct Chart<'a> {
     pub(super) caption: &'a str,
     pub(super) over: &'a str,
-    /// What the upward axis has.
+    /// The quantity of the vertical axis.
     pub(super) up: &'a str,
     /// The range of each axis.
     pub(super) axes: (Range<f64>, Range<f64>),
-    /// A corner without points, for the lines' names.
+    /// A corner without points, for the names of the lines.
     pub(super) names: SeriesLabelPosition,
     pub(super) lines: Vec<Line>,
 }
 
-/// Charts side by side, each of this width and height.
+/// Draws charts side by side, each with this width and height.
 ///
 /// Errors: those of plotters.
 pub(super) fn side_by_side(
     charts: &[Chart<'_>],
-    (width, height): (u32, u32),
+    width: u32,
+    height: u32,
 ) -> Result<String, Box<dyn Error>> {
     let mut svg = String::new();
     {
@@ -96,8 +98,11 @@ impl Chart<'_> {
                 .draw_series(LineSeries::new(line.points.iter().copied(), style))?
                 .label(line.name.as_str())
                 .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], style));
-            let dot = |&point: &(f64, f64)| Circle::new(point, 4, line.colour.filled());
-            chart.draw_series(line.measured.iter().map(dot))?;
+            chart.draw_series(
+                line.measured
+                    .iter()
+                    .map(|&point| Circle::new(point, 4, line.colour.filled())),
+            )?;
         }
         chart
             .configure_series_labels()

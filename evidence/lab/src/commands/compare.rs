@@ -1,4 +1,4 @@
-//! Every scheme on one machine, with the same messages.
+//! `omr-lab compare`: every scheme on one machine, with equal messages.
 
 mod markdown;
 mod page;
@@ -15,13 +15,13 @@ use omr_protocol::params::SOPHOMR;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Most messages and bytes of a payload on insecure tiny sets.
+/// The largest number of messages and of payload bytes for insecure tiny sets.
 const QUICK: (u64, usize) = (2048, 100);
 
 #[derive(Args)]
 #[command(mut_arg("bound", |arg| arg.default_value("54")))]
 pub(crate) struct Compare {
-    /// Schemes, by the names that the table has; without any, all of at least 128 bits
+    /// Schemes, by their names in the table; all of at least 128 bits unless given
     #[arg(value_name = "SCHEME")]
     schemes: Vec<String>,
     /// Messages on the board
@@ -35,21 +35,21 @@ pub(crate) struct Compare {
     /// Runs of each scheme, each with the next seed; the table has the run of median time
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
-    /// Most messages run by schemes that look at them one by one; their times are extrapolated to N and marked
+    /// Most messages run by schemes that process them one by one; their times are extrapolated to N and marked
     #[arg(long, value_name = "M", default_value_t = 1024, value_parser = messages())]
     sample: u64,
     #[command(flatten)]
     start: Start,
-    /// Allow sets below 128 bits, by name: the earlier schemes as published
+    /// Allow sets below 128 bits, by name: the papers' schemes as published
     #[arg(long)]
     allow_insecure: bool,
-    /// Insecure tiny sets, few messages: tells whether everything works, nothing else
+    /// Use insecure tiny sets and few messages: shows only whether everything works
     #[arg(long)]
     quick: bool,
-    /// Folder for compare.json, compare.md and compare.html with pictures, created where absent
+    /// Folder for compare.json, compare.md and compare.html with pictures, created if absent
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Not one process for each scheme: then memory is that of all schemes so far
+    /// Run all schemes in one process: memory is then that of all schemes so far
     #[arg(long)]
     in_process: bool,
     /// Print one JSON object
@@ -106,13 +106,15 @@ fn runs(all: &Comparison, of: impl Fn(&crate::measure::compare::Entry) -> u32) -
     all.entries.iter().map(|entry| u64::from(of(entry))).sum()
 }
 
-/// What was asked for, or everything that is secure.
+/// Returns the requested schemes, or all secure ones.
 fn chosen(args: &Compare) -> Result<Vec<Contender>, LabError> {
     if args.schemes.is_empty() {
         return Ok(contenders());
     }
-    let contender = |name: &String| Ok(named(name, args.allow_insecure)?);
-    args.schemes.iter().map(contender).collect()
+    args.schemes
+        .iter()
+        .map(|name| Ok(named(name, args.allow_insecure)?))
+        .collect()
 }
 
 fn work(args: &Compare) -> Work {
@@ -138,8 +140,8 @@ fn in_process(all: &mut Comparison, contender: &Contender, ui: &Ui) -> Result<()
     all.run(contender, &bar).map_err(|error| chain(&error))
 }
 
-/// Runs the same command for one scheme in a process of its own: memory is then its alone, and what kills
-/// it leaves the others.
+/// Runs this command for one scheme in a process of its own, so that memory is that scheme's, and a killed process
+/// does not affect the others.
 fn apart(all: &mut Comparison, contender: &Contender, args: &Compare) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
@@ -165,8 +167,8 @@ fn apart(all: &mut Comparison, contender: &Contender, args: &Compare) -> Result<
     let output = command
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
-        .output();
-    let output = output.map_err(|error| error.to_string())?;
+        .output()
+        .map_err(|error| error.to_string())?;
     let own: Comparison = serde_json::from_slice(&output.stdout)
         .map_err(|_| format!("its process ended with {}", output.status))?;
     all.entries.extend(own.entries);

@@ -27,7 +27,7 @@ pub(crate) enum Fpga {
     /// Predict a design: cycles of each stage, and its share of each limit
     #[command(after_help = crate::help::FPGA_PREDICT)]
     Predict(Predict),
-    /// Find pertinent messages of a synthetic board on the processor, beside what the model predicts for the card
+    /// Detect pertinent messages of a synthetic board on the processor, and predict the card's time
     #[command(after_help = crate::help::FPGA_DETECT)]
     Detect(detect::FpgaDetect),
 }
@@ -68,16 +68,16 @@ pub(crate) struct Predict {
     /// Products of diagonals with baby steps in a cycle
     #[arg(long, value_name = "N", default_value_t = 160)]
     sum_lanes: usize,
-    /// Baby steps that meet all diagonals together
+    /// Baby steps that are multiplied by all diagonals together
     #[arg(long, value_name = "N", default_value_t = 8)]
     block: usize,
-    /// Rotations made from one decomposition, each with a key of its own
+    /// Rotations computed from one decomposition, each with its own key
     #[arg(long, value_name = "N", default_value_t = 1)]
     hoisted: usize,
-    /// Transform diagonals anew for every recipient
+    /// Transform diagonals again for every recipient
     #[arg(long)]
     on_the_fly: bool,
-    /// Reduce each product: lanes that RTL of this repository has for every sum
+    /// Reduce each product: lanes for which this repository has RTL for every sum
     #[arg(long)]
     each_reduced: bool,
     /// Cycles of blocks, as `make -C hw full` writes them; those of this build unless given
@@ -108,7 +108,7 @@ impl Predict {
     }
 }
 
-/// A design on a board that the card has, and on a new one.
+/// A design for a board whose diagonals are on the card, and for a new board.
 #[derive(Serialize)]
 struct Predicted {
     set: &'static str,
@@ -120,7 +120,7 @@ struct Predicted {
 
 #[derive(Serialize)]
 struct Report {
-    /// Whether cycles were measured in RTL, or are of a formula.
+    /// The source of the cycles: RTL or a formula.
     source: Source,
     assumed_clock_mhz: f64,
     placed_and_routed: bool,
@@ -135,11 +135,11 @@ struct Paper {
     dsp: u32,
     affine_ms: f64,
     affine_shared_baby_steps_ms: f64,
-    /// Over a processor's 29.8 s, if these are of one product, and with shared baby steps.
+    /// The speed-up over a processor's 29.8 s if these are of one product: with separate and with shared baby steps.
     speedup_of_one: [f64; 2],
-    /// The same if these are of both products.
+    /// The speed-up if the 29.8 s are of both products.
     speedup_of_both: [f64; 2],
-    /// The quickest by the published model and limits, in the order of Table III.
+    /// The fastest designs by the published model and limits, in the order of Table III.
     designs: Vec<Published>,
 }
 
@@ -160,7 +160,7 @@ struct OfSet {
     rotations: [usize; 2],
     plaintexts: usize,
     variants: Vec<Row>,
-    /// Of the first variant, the smallest first; in JSON alone.
+    /// The front of the first variant, the smallest first; only in JSON.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     front: Vec<Row>,
 }
@@ -248,11 +248,11 @@ impl Published {
     }
 }
 
-/// What was found of each variant that fits.
+/// The results of each variant that fits.
 type Found = Vec<(&'static str, Explored)>;
 
 impl Fpga {
-    /// Whether the command prints JSON.
+    /// Returns whether the command prints JSON.
     pub(super) fn json(&self) -> bool {
         match self {
             Self::Explore(args) => args.json,
@@ -312,17 +312,19 @@ fn explored(args: &Explore, out: &Output<'_>) -> Result<(), LabError> {
     })
 }
 
+/// Reads the blocks' cycles from a file, or returns those of this build.
+///
 /// Errors: `Unread`, `Cycles`.
 fn blocks(path: Option<&Path>) -> Result<Blocks, LabError> {
     let Some(path) = path else {
         return Ok(Blocks::of_repository()?);
     };
-    let unread = |source| LabError::Unread(path.to_owned(), source);
-    let json = std::fs::read_to_string(path).map_err(unread)?;
+    let json = std::fs::read_to_string(path)
+        .map_err(|source| LabError::Unread(path.to_owned(), source))?;
     Blocks::parse(&json).map_err(|source| LabError::Cycles(path.to_owned(), source))
 }
 
-/// Those that the card holds: the first one must.
+/// Explores all variants that fit the card; the first one must.
 fn all_variants(circuit: &Circuit, blocks: &Blocks, device: &Device) -> Result<Found, FpgaError> {
     let mut found = Vec::new();
     for variant in variants() {
@@ -354,7 +356,8 @@ impl OfSet {
     }
 }
 
-/// Seconds over DSPs: the fronts of all variants by the times that they are of, and the published design with separate and shared baby steps.
+/// Draws seconds over DSPs: the fronts of all variants, each by the time that it was selected by, and the published
+/// design with separate and with shared baby steps.
 fn picture(sets: &[(Circuit, Found)]) -> Result<String, Box<dyn Error>> {
     let (separate, shared) = paper::affine_ms();
     let dsp = f64::from(paper::Design::BEST.dsp());
@@ -394,5 +397,5 @@ fn picture(sets: &[(Circuit, Found)]) -> Result<String, Box<dyn Error>> {
             }
         })
         .collect();
-    side_by_side(&charts, (640, 560))
+    side_by_side(&charts, 640, 560)
 }

@@ -1,4 +1,4 @@
-//! Where the figures of a command go: one JSON object a line, or rows and tables of the same fields for people.
+//! The output of a command: one JSON object in each line, or rows and tables of the same fields for people.
 
 mod table;
 
@@ -7,7 +7,7 @@ use omr_console::{Bar, ConsoleError, Ui, files};
 use serde::Serialize;
 use std::path::Path;
 
-/// What a command prints on.
+/// The destination of a command's output.
 pub(super) struct Output<'a> {
     pub(super) ui: &'a Ui,
     pub(super) json: bool,
@@ -27,7 +27,7 @@ impl Output<'_> {
         Ok(files::print(&text)?)
     }
 
-    /// Works under a bar.
+    /// Runs work and shows a bar.
     pub(super) fn under_bar<T>(&self, work: impl FnOnce(&Bar) -> T) -> T {
         work(&self.ui.bar())
     }

@@ -37,13 +37,13 @@ struct Row {
     group: u64,
     miss_log2: f64,
     false_positive_log2: f64,
-    /// A published set with these parameters.
+    /// The name of a published set with these parameters.
     published: Option<&'static str>,
 }
 
 pub(super) fn run(args: &ParamsSearch, out: &Output<'_>) -> Result<(), LabError> {
     out.ui.note("measuring rotations and deriving sets");
-    // A secret for each engine, and one for both, whose clues may be rounded.
+    // A set with a secret for each engine, and one with a secret for both, whose clues may be rounded.
     let bases = [SetSpec::named(DEFAULT)?, SetSpec::named("instantomr-v2")?];
     let found = search_instant(&bases, args.quick)?;
     out.show(&Report::new(found))

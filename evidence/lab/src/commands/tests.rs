@@ -1,4 +1,4 @@
-//! Examples can be copied from any terminal, and are command lines that the program understands.
+//! Examples can be copied from any terminal, and are valid command lines of the program.
 
 use super::{Cli, command};
 use crate::help;
@@ -18,7 +18,7 @@ fn after(command: &Command) -> String {
 }
 
 #[test]
-fn every_example_is_understood() {
+fn every_example_parses() {
     Cli::command().debug_assert();
     let mut count = 0;
     walk(&Cli::command(), "omr-lab", &mut |path, command| {
@@ -26,8 +26,8 @@ fn every_example_is_understood() {
         for line in text.lines().filter(|line| line.starts_with("  omr-lab ")) {
             let words = shlex::split(line).unwrap_or_else(|| panic!("quotes in {line}"));
             let end = words.iter().position(|word| word.starts_with('>'));
-            let words = &words[..end.unwrap_or(words.len())];
-            if let Err(error) = Cli::try_parse_from(words) {
+            let arguments = &words[..end.unwrap_or(words.len())];
+            if let Err(error) = Cli::try_parse_from(arguments) {
                 panic!("{path}: {line}: {error}");
             }
             count += 1;
@@ -47,7 +47,7 @@ fn every_page_has_examples_that_fit_any_terminal() {
 }
 
 #[test]
-fn every_benchmark_stands_in_one_group() {
+fn every_benchmark_is_in_one_group() {
     let all = command();
     let bench = all.find_subcommand("bench").expect("bench");
     let mut found: Vec<&str> = bench.get_subcommands().map(Command::get_name).collect();

@@ -1,4 +1,5 @@
-//! Clues that are aimed at everybody, decided in the clear under many keys: plain clues, bound ones, LWEmongrass.
+//! Attacks with clues that are aimed at every recipient, tested in the clear under many keys: plain clues, bound
+//! clues, LWEmongrass.
 
 mod lwemongrass;
 
@@ -16,49 +17,49 @@ use serde::Serialize;
 use std::sync::Arc;
 
 const BOARD: [u8; 16] = [7; 16];
-/// Clues of an attack that has several forms.
+/// The number of clues of an attack that has several forms.
 const FORMS: usize = 8;
 
-/// What hits whom.
+/// The results of all attacks on a parameter set.
 #[derive(Clone, Debug, Serialize)]
 pub struct AttackTable {
-    /// Name of the parameter set.
+    /// The name of the parameter set.
     pub params: &'static str,
-    /// Recipients.
+    /// The number of recipients.
     pub keys: usize,
-    /// Half the window.
+    /// Half the width of the window.
     pub range: u64,
-    /// The rate at which a clue for nobody is pertinent.
+    /// The rate at which a uniform clue is pertinent to a recipient.
     pub stranger_rate: f64,
-    /// One line an attack.
+    /// One line for each attack.
     pub lines: Vec<AttackLine>,
 }
 
-/// One attack.
+/// The result of one attack.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AttackLine {
-    /// What is posted.
+    /// The attack's name.
     pub attack: &'static str,
-    /// Pairs of a clue and a recipient at whom it is not, or no longer, aimed.
+    /// The number of pairs of a clue and a recipient to whom it should not be pertinent.
     pub pairs: u64,
-    /// Pairs in which a plain clue is pertinent.
+    /// The number of pairs in which a plain clue is pertinent.
     pub plain: u64,
-    /// Pairs in which a bound clue is pertinent.
+    /// The number of pairs in which a bound clue is pertinent.
     pub bound: u64,
-    /// Pairs in which an LWEmongrass clue of set `dos-perfomr-v1` is pertinent and a board takes it.
+    /// The number of pairs in which an LWEmongrass clue of set `dos-perfomr-v1` is pertinent and a board accepts it.
     pub lwemongrass: u64,
-    /// Bound clues that a board refuses, as their one-time key did not sign them.
+    /// The number of bound clues that a board refuses because their one-time key did not sign them.
     pub refused: u64,
 }
 
-/// A recipient who decides clues with her secrets.
+/// A recipient who tests clues with the secret key.
 struct Target {
     key: ClueKey,
     secret: SecretPoly,
     w: [u32; OFFSET_LEN],
 }
 
-/// Where a clue is decided: the set and its window.
+/// The parameters of the test: the set and its window.
 struct Fixture<'a> {
     params: &'a Arc<ClueParams>,
     coordinates: usize,
@@ -67,7 +68,7 @@ struct Fixture<'a> {
     lwemongrass: lwemongrass::Fixture,
 }
 
-/// Counts what attacks reach among `keys` recipients with fresh keys.
+/// Counts the clues of each attack that are pertinent to `keys` recipients with fresh keys.
 ///
 /// Range: at least one key.   Errors: `Dimension`.
 pub fn attacks(
@@ -116,13 +117,13 @@ pub fn attacks(
     })
 }
 
-/// A vector a of the attacker's choice.
+/// A vector a chosen by the attacker.
 #[derive(Clone, Copy)]
 enum Shape {
     Zero,
     Halves,
     Constant,
-    /// Equal constants in a row, zeros elsewhere.
+    /// Equal constants in consecutive positions, zeros elsewhere.
     Block(usize),
 }
 
@@ -143,7 +144,7 @@ impl Shape {
     }
 }
 
-/// What is done to a clue that reached its recipient once.
+/// A change to a clue that was pertinent to its recipient.
 #[derive(Clone, Copy, PartialEq)]
 enum Change {
     Sum,
@@ -174,7 +175,8 @@ impl<'a> Fixture<'a> {
         })
     }
 
-    /// Whether `d_j = b_j - (a s)_j - offset_j` lies in the window for all coordinates looked at; all are doubled.
+    /// Returns whether `d_j = b_j - (a s)_j - offset_j` is in the window for all evaluated coordinates. All values
+    /// are doubled.
     fn is_pertinent(&self, target: &Target, a: &Poly<Eval>, b: &[u64]) -> bool {
         let distances = clear::distances(self.params, &target.secret, a, &b[..self.coordinates]);
         distances.iter().all(|d| d.unsigned_abs() <= 2 * self.range)
@@ -199,8 +201,8 @@ impl<'a> Fixture<'a> {
             .collect()
     }
 
-    /// A clue made for each recipient, and whether it reaches the one `further` on. What a board refuses reaches
-    /// nobody.
+    /// Makes a clue for each recipient and counts those that are pertinent to the recipient `further` on. Clues that
+    /// a board refuses do not count.
     fn line(
         &self,
         attack: &'static str,
@@ -232,27 +234,28 @@ impl<'a> Fixture<'a> {
     fn honest(&self, i: usize, rng: &mut ChaCha20Rng) -> (Clue, BoundClue, [u8; 8]) {
         let key = &self.targets[i].key;
         let payload = rng.next_u64().to_le_bytes();
-        let bound = BoundSender::new(self.params, key, BOARD);
-        let bound = bound.clue(&ClueSeed::generate(rng), &payload);
+        let bound =
+            BoundSender::new(self.params, key, BOARD).clue(&ClueSeed::generate(rng), &payload);
         (Sender::new(self.params, key).gen_clue(rng), bound, payload)
     }
 
-    /// Vectors of the attacker's choice with b = 0, and with the b that reaches one recipient of her choice, who is
-    /// not counted.
+    /// Counts vectors chosen by the attacker, with b = 0 and with the b that makes the clue pertinent to one
+    /// recipient, who is not counted.
     fn universal(&self, attack: &'static str, shape: Shape, rng: &mut ChaCha20Rng) -> AttackLine {
         let (n, q) = (self.params.spec().n, self.params.spec().posted_modulus());
-        let forms = (0..FORMS).map(|form| {
-            let a = shape.vector(n, q, rng);
-            let aimed = &self.targets[form % self.targets.len()];
-            let plain = Clue {
-                b: vec![0; self.params.spec().coordinates],
-                a,
-            };
-            let payload = rng.next_u64().to_le_bytes();
-            let bound = forged(self.params, plain.clone(), &aimed.w, &payload, rng);
-            (plain, bound, payload)
-        });
-        let forms: Vec<_> = forms.collect();
+        let forms: Vec<_> = (0..FORMS)
+            .map(|form| {
+                let a = shape.vector(n, q, rng);
+                let aimed = &self.targets[form % self.targets.len()];
+                let plain = Clue {
+                    b: vec![0; self.params.spec().coordinates],
+                    a,
+                };
+                let payload = rng.next_u64().to_le_bytes();
+                let bound = forged(self.params, plain.clone(), &aimed.w, &payload, rng);
+                (plain, bound, payload)
+            })
+            .collect();
         let pairs = (0..forms.len() * self.targets.len())
             .into_par_iter()
             .map(|i| {
@@ -279,7 +282,7 @@ impl<'a> Fixture<'a> {
         }
     }
 
-    /// Honest clues, changed and posted again to their recipients.
+    /// Counts honest clues that were changed and posted again to their recipients.
     fn again(&self, attack: &'static str, change: Change, rng: &mut ChaCha20Rng) -> AttackLine {
         let changed = |i, rng: &mut ChaCha20Rng| self.changed(i, change, rng);
         AttackLine {
@@ -335,7 +338,7 @@ impl Target {
     }
 }
 
-/// A clue of the attacker's choice, signed by a key of her own, with the offset of `w` added to b.
+/// Returns a clue chosen by the attacker and signed by the attacker's own key, with the offset of `w` added to b.
 fn forged(
     params: &ClueParams,
     clue: Clue,
@@ -345,10 +348,13 @@ fn forged(
 ) -> BoundClue {
     let mut secret = [0; 32];
     rng.fill_bytes(&mut secret);
-    // Residues modulo q that are posted so.
+    // Residues modulo q that are posted as these bytes.
     let spec = params.spec();
-    let least = |&x: &u32| u64::from(spec.stands_for(x)) * spec.q / spec.modulus();
-    let b: Vec<u64> = clue.b.iter().map(least).collect();
+    let b: Vec<u64> = clue
+        .b
+        .iter()
+        .map(|&x| u64::from(spec.stands_for(x)) * spec.q / spec.modulus())
+        .collect();
     BoundClue::bind(params, clue.a, &b, w, binding(payload), &secret)
 }
 
@@ -388,7 +394,7 @@ mod tests {
                 .unwrap()
         };
         let share = |attack| line(attack).plain as f64 / line(attack).pairs as f64;
-        // All bound clues together: 18,000 pairs at 2^-26.6 expect 0.0002 hits.
+        // All bound clues together: 18,000 pairs at 2^-26.6 expect 0.0002 pertinent ones.
         for line in &table.lines {
             assert_eq!(line.bound, 0, "{line:?}");
             assert_eq!(
@@ -403,7 +409,7 @@ mod tests {
         assert_eq!(share("honest clues, for others"), 0.0);
         assert_eq!(share("zero"), 1.0);
         assert_eq!(share("halves of q, signs at random"), 1.0);
-        // By the weight's parity and the walk of 316 signs: 3.1 % for both coordinates.
+        // By the weight's parity and the random walk of 316 signs: 3.1 % for both coordinates.
         let constant = share("t (1, .., 1)");
         assert!((0.008..0.06).contains(&constant), "{constant}");
         let [short, long] = [
@@ -411,13 +417,13 @@ mod tests {
             share("16 constants in a row"),
         ];
         assert!(short > 0.12 && long > 0.04, "{short} {long}");
-        // Twice the noise of a clue leaves the window sometimes.
+        // Twice the noise of a clue sometimes leaves the window.
         assert!(share("sum of two clues") > 0.99);
         for attack in ["copy with another payload", "copy under another key"] {
             assert_eq!(share(attack), 1.0);
         }
         assert!(share("b changed by 1") > 0.999 && share("a changed by 1") > 0.999);
-        // LWEmongrass withstands what is aimed at all, not what is copied.
+        // LWEmongrass resists clues aimed at everybody, not copied ones.
         for line in &table.lines[..6] {
             assert_eq!(line.lwemongrass, 0, "{line:?}");
         }
@@ -447,7 +453,7 @@ mod tests {
             assert!(sender.accepts(&seed, b"sealed", &posted));
             assert!(!sender.accepts(&seed, b"Sealed", &posted));
             assert!(!sender.accepts(&ClueSeed::generate(&mut rng), b"sealed", &posted));
-            // A clue that reaches her, but that no honest sender makes of this seed.
+            // A clue that is pertinent, but that no honest sender makes from this seed.
             let other = sender.clue(&ClueSeed::generate(&mut rng), b"sealed");
             assert!(fixture.bound_hits(target, &other, b"sealed"));
             assert!(!sender.accepts(&seed, b"sealed", &other.to_bytes(&params)));

@@ -1,4 +1,4 @@
-//! Two builds of the command, timed by turns.
+//! A comparison of two builds of the command, which run in turns.
 
 use crate::measure::median::median;
 use serde::Serialize;
@@ -15,37 +15,37 @@ const SPEED: &str = "_per_s";
 /// An object whose fields are seconds, whatever their names are.
 const SECONDS: &str = "stages";
 
-/// Why two builds were not compared.
+/// Two builds cannot be compared.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A build that did not start.
+    /// A build does not start.
     #[error("{}: expected a build of omr that runs", path.display())]
     Start {
-        /// The build.
+        /// The path of the build.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A run that failed.
+    /// A run failed.
     #[error("{}: expected exit code 0, found {status}: {stderr}", path.display())]
     Failed {
-        /// The build.
+        /// The path of the build.
         path: PathBuf,
-        /// How it ended.
+        /// The exit status of the run.
         status: ExitStatus,
-        /// What it printed about it.
+        /// The standard error of the run.
         stderr: String,
     },
-    /// Output that is not one JSON object a line.
+    /// The output is not one JSON object in each line.
     #[error("{}: expected one JSON object a line", path.display())]
     Output {
-        /// The build.
+        /// The path of the build.
         path: PathBuf,
-        /// Why it does not read.
+        /// The error of the parser.
         source: serde_json::Error,
     },
-    /// No figure that both builds print.
+    /// The builds print no common figure.
     #[error("expected times or sizes that both builds print, found none")]
     NoFigures,
 }
@@ -53,7 +53,7 @@ pub enum BuildError {
 /// One figure of both builds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BuildRatio {
-    /// The figure's name, with those of the objects around it.
+    /// The figure's name, prefixed by the names of the enclosing objects.
     pub figure: String,
     /// The least value of the old build.
     pub old_least: f64,
@@ -63,9 +63,9 @@ pub struct BuildRatio {
     pub old_median: f64,
     /// The median of the new build.
     pub new_median: f64,
-    /// The new build's least value over the old build's.
+    /// The ratio of the new build's least value to the old build's.
     pub least_ratio: f64,
-    /// The median of the rounds' ratios, new over old.
+    /// The median of the rounds' ratios, new to old.
     pub median_ratio: f64,
     /// The lowest ratio of a round.
     pub lowest_ratio: f64,
@@ -76,10 +76,10 @@ pub struct BuildRatio {
 /// Times and sizes by name.
 pub(crate) type Figures = BTreeMap<String, f64>;
 
-/// Runs both builds, so many rounds of one run each; which of them goes first changes from round to round, so that a
-/// machine that slows down or speeds up favours neither. `arguments` follow `omr-lab bench`.
+/// Runs both builds once in each of `rounds` rounds. The build that runs first alternates, so that a machine that
+/// becomes slower or faster favours neither. `arguments` follow `omr-lab bench`.
 ///
-/// Errors: a build that does not start, a run that fails, output that does not read, no common figure.
+/// Errors: `Start`; `Failed`; `Output`; `NoFigures`.
 pub fn compare_builds(
     [old, new]: [&Path; 2],
     arguments: &[String],
@@ -162,7 +162,7 @@ pub(crate) fn times_and_sizes(name: &str, value: &Value, figures: &mut Figures) 
     }
 }
 
-/// The figures above 0 that every run has.
+/// Returns the ratios of the figures above 0 that every run has.
 fn ratios(pairs: &[(Figures, Figures)]) -> Result<Vec<BuildRatio>, BuildError> {
     let names = pairs.first().into_iter().flat_map(|(old, _)| old.keys());
     let ratios: Vec<_> = names.filter_map(|name| ratio(name, pairs)).collect();
@@ -266,8 +266,9 @@ mod tests {
         let mut runs = 0;
         let found = compare_builds([&old, &new], &arguments, 2, || runs += 1).unwrap();
         assert_eq!((found[0].median_ratio, runs), (0.25, 4));
-        let line = |name| format!("{name} bench digest --json\n");
-        let turns = ["old", "new", "new", "old"].map(line).concat();
+        let turns = ["old", "new", "new", "old"]
+            .map(|name| format!("{name} bench digest --json\n"))
+            .concat();
         assert_eq!(fs::read_to_string(log).unwrap(), turns);
 
         let none = dir.path().join("none");

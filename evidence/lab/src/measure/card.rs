@@ -1,4 +1,4 @@
-//! A graphics card: whether it computes what the processor does, and how fast.
+//! The check of a graphics card against the processor, and the measurement of its speed.
 
 mod messages;
 mod rates;
@@ -23,10 +23,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use world::World;
 
-/// Batches of InstantOMR's messages that come one after another.
+/// The number of consecutive batches of InstantOMR's messages.
 const BATCHES: u64 = 8;
 
-/// Runs of digests for several recipients.
+/// The number of runs of digests for several recipients.
 const TOGETHER_RUNS: usize = 3;
 
 /// Checks and times the first card.
@@ -46,93 +46,103 @@ pub struct CardBench {
     pub only_checks: bool,
 }
 
-/// What a card is, and what it did.
+/// The properties and results of a card.
 #[derive(Clone, Debug, Serialize)]
 pub struct CardFigures {
-    /// Its name.
+    /// The name of the card.
     pub card: String,
-    /// The driver's version.
+    /// The version of the driver.
     pub driver: i32,
-    /// The highest clocks of the card and of its memory.
+    /// The highest clocks of the card and of its memory, in MHz.
     pub clocks_mhz: [f64; 2],
-    /// The parameter set.
+    /// The name of the parameter set.
     pub params: &'static str,
-    /// Messages of a digest.
+    /// The number of messages of a digest.
     pub messages: u64,
-    /// Digests made on it.
+    /// The number of digests computed on the card.
     pub digests: usize,
-    /// Of these, digests whose bytes were those of the processor.
+    /// The number of these digests that equal the processor's, byte for byte.
     pub equal: usize,
-    /// InstantOMR's messages, on cards that serve them.
+    /// The results for InstantOMR's messages, for cards that support them.
     pub instantomr: Option<MessageFigures>,
-    /// What was timed.
+    /// The measured times.
     #[serde(flatten)]
     pub times: Option<CardTimes>,
 }
 
-/// Medians.
+/// Medians of the measured times.
 #[derive(Clone, Debug, Serialize)]
 pub struct CardTimes {
-    /// Operations a second: fused multiply-adds of doubles, multiply-adds of 32-bit integers, the same into 64 bits.
+    /// Operations per second: fused multiply-adds of doubles, multiply-adds of 32-bit integers, and multiply-adds of
+    /// 32-bit integers into 64 bits.
     pub rates: [f64; 3],
-    /// What transforms are computed in.
+    /// The arithmetic of transforms.
     pub arithmetic: String,
-    /// Microseconds of the transform of a row, of 256.
+    /// Microseconds of the forward transform of a row, in a batch of 256.
     pub forward_us: f64,
-    /// The same of inverse ones.
+    /// Microseconds of the inverse transform of a row, in a batch of 256.
     pub inverse_us: f64,
-    /// The same in the other arithmetic, there and back.
+    /// Microseconds of both transforms in the other arithmetic.
     pub other_us: [f64; 2],
-    /// From the bytes of a detection key in memory to a detector.
+    /// Seconds from the bytes of a detection key in memory to a detector.
     pub load_s: f64,
-    /// Of these, from the key in this process's memory to the card.
+    /// The part of `load_s` that transfers the key from this process's memory to the card.
     pub upload_s: f64,
-    /// A digest, clues and payloads in memory.
+    /// Seconds of a digest, with clues and payloads in memory.
     pub digest_s: f64,
-    /// The least of the runs.
+    /// The least `digest_s` of all runs.
     pub least_digest_s: f64,
-    /// Its parts.
+    /// Seconds of each stage of a digest.
     pub stages: BTreeMap<&'static str, f64>,
-    /// Seconds of kernels in one digest.
+    /// Seconds of all kernels of one digest.
     pub card_s: f64,
-    /// The same by kernel.
+    /// Seconds of each kernel in one digest.
     pub kernels: BTreeMap<&'static str, f64>,
-    /// How often each ran.
+    /// The number of launches of each kernel in one digest.
     pub launches: BTreeMap<&'static str, usize>,
-    /// The digest of the processor, on all its cores.
+    /// Seconds of the processor's digest, on all cores.
     pub processor_s: f64,
-    /// Recipients whose digests were made together.
+    /// The number of recipients whose digests were computed together.
     pub recipients: usize,
-    /// All their digests.
+    /// Seconds of all their digests.
     pub together_s: f64,
-    /// Each further one.
+    /// Seconds that each recipient after the first adds.
     pub further_s: f64,
-    /// Bytes of the card that one recipient's digest took at most.
+    /// The most bytes of the card's memory that one recipient's digest used.
     pub bytes_one: usize,
-    /// The same of all of them.
+    /// The most bytes of the card's memory that all recipients' digests used.
     pub bytes_all: usize,
 }
 
-/// What a card works with.
+/// The state on a card.
 struct OnCard {
     card: Arc<Card>,
-    /// Bytes that were free before.
+    /// The number of bytes that were free at the start.
     free: usize,
     ring: Ring,
     engine: BackendEngine,
 }
 
-/// Digests of the first recipient.
+/// A detector on a card, and the seconds of loading it.
+struct Loaded {
+    detector: Detector,
+    /// Seconds of reading the key.
+    read_s: f64,
+    /// Seconds of transferring the key to the card.
+    upload_s: f64,
+}
+
+/// The digests of the first recipient.
 struct Runs {
     outputs: Vec<(Output, f64)>,
-    /// Those whose bytes were those of the processor.
+    /// The number of these digests that equal the processor's, byte for byte.
     equal: usize,
 }
 
 impl CardBench {
-    /// Runs it.
+    /// Runs the benchmark.
     ///
-    /// Errors: no card, one that fails, one that computes something else than the processor.
+    /// Errors: `Machine` without a card, or if it fails; `Check` if a result differs from the processor's.
     pub fn run(&self, progress: &dyn Progress) -> Result<CardFigures, BenchError> {
         let card = Arc::new(Card::new(0)?);
         let set = self.setting.set()?;
@@ -145,8 +155,8 @@ impl CardBench {
         drop(here);
         let bytes = expected[0].digest.to_bytes(params)?;
         let on_card = OnCard::new(card, params)?;
-        let (first, loading) = on_card.load(&world)?;
-        let runs = self.runs(&mut world, (&first, &bytes), progress)?;
+        let first = on_card.load(&world)?;
+        let runs = self.runs(&mut world, &first.detector, &bytes, progress)?;
         let figures = CardFigures {
             card: on_card.card.name(),
             driver: on_card.card.driver()?,
@@ -162,20 +172,14 @@ impl CardBench {
             return Ok(figures);
         }
         let processor_s = expected[0].stages.total();
-        let times = self.times(
-            &mut world,
-            &on_card,
-            first,
-            (&runs, loading, processor_s),
-            progress,
-        )?;
+        let times = self.times(&mut world, &on_card, first, &runs, processor_s, progress)?;
         Ok(CardFigures {
             times: Some(times),
             ..figures
         })
     }
 
-    /// InstantOMR's messages; none on a card that does not serve them.
+    /// Returns the results for InstantOMR's messages; `None` if the card does not support them.
     fn messages(
         &self,
         card: &Arc<Card>,
@@ -204,8 +208,10 @@ impl CardBench {
         card.start_clock();
         bench.push()?;
         let each = 1e6 / figures.in_flight as f64;
-        let kernels = card.stop_clock()?.into_iter();
-        let kernels = kernels.filter(|(_, seconds, _)| *seconds > 0.0);
+        let kernels = card
+            .stop_clock()?
+            .into_iter()
+            .filter(|(_, seconds, _)| *seconds > 0.0);
         let kernels_us = by_name(&kernels.collect::<Vec<_>>(), |(_, seconds, _)| {
             each * seconds
         });
@@ -221,7 +227,7 @@ impl CardBench {
         }))
     }
 
-    /// Recipients who have keys.
+    /// Returns the number of recipients with keys.
     fn keys(&self) -> u16 {
         if self.only_checks { 1 } else { self.recipients }
     }
@@ -229,7 +235,8 @@ impl CardBench {
     fn runs(
         &self,
         world: &mut World,
-        (detector, bytes): (&Detector, &[u8]),
+        detector: &Detector,
+        expected: &[u8],
         progress: &dyn Progress,
     ) -> Result<Runs, BenchError> {
         let mut runs = Runs {
@@ -239,7 +246,7 @@ impl CardBench {
         for _ in 0..if self.only_checks { 1 } else { self.runs } {
             let (mut made, seconds) = world.digests(&[detector], progress)?;
             let made = made.remove(0);
-            runs.equal += usize::from(made.digest.to_bytes(detector.params())? == bytes);
+            runs.equal += usize::from(made.digest.to_bytes(detector.params())? == expected);
             runs.outputs.push((made, seconds));
         }
         Ok(runs)
@@ -249,17 +256,18 @@ impl CardBench {
         &self,
         world: &mut World,
         on_card: &OnCard,
-        first: Detector,
-        (runs, [read_s, upload_s], processor_s): (&Runs, [f64; 2], f64),
+        first: Loaded,
+        runs: &Runs,
+        processor_s: f64,
         progress: &dyn Progress,
     ) -> Result<CardTimes, BenchError> {
         let card = &on_card.card;
         let bytes_one = on_card.taken()?;
         card.start_clock();
-        world.digests(&[&first], progress)?;
+        world.digests(&[&first.detector], progress)?;
         let kernels = card.stop_clock()?;
         let digest_s = median(runs.outputs.iter().map(|(_, seconds)| *seconds));
-        let together_s = self.together(world, &on_card.engine, first, progress)?;
+        let together_s = self.together(world, &on_card.engine, first.detector, progress)?;
         let [forward_us, inverse_us] = transforms(card, &on_card.ring)?;
         let least = runs.outputs.iter().map(|(_, seconds)| *seconds);
         Ok(CardTimes {
@@ -268,8 +276,8 @@ impl CardBench {
             forward_us,
             inverse_us,
             other_us: in_other_arithmetic(&on_card.ring, card.arithmetic())?,
-            load_s: read_s + upload_s,
-            upload_s,
+            load_s: first.read_s + first.upload_s,
+            upload_s: first.upload_s,
             digest_s,
             least_digest_s: least.fold(f64::INFINITY, f64::min),
             stages: stages(&runs.outputs),
@@ -285,7 +293,7 @@ impl CardBench {
         })
     }
 
-    /// Seconds of the digests of all recipients.
+    /// Returns the seconds of the digests of all recipients.
     fn together(
         &self,
         world: &mut World,
@@ -302,16 +310,17 @@ impl CardBench {
         for _ in 0..=TOGETHER_RUNS {
             seconds.push(world.digests(&all, progress)?.1);
         }
-        // The first one takes memory from the card.
+        // The first run allocates the card's memory.
         Ok(median(seconds.split_off(1)))
     }
 }
 
-/// What every card has to pass.
+/// Runs the checks that every card must pass.
 fn check(machine: Arc<dyn Machine>, params: &Params) -> Result<(), BenchError> {
     checks::rows(&machine)?;
-    let levels = (0..params.chain.len()).map(|level| params.chain.basis(level));
-    let levels: Vec<_> = levels.collect();
+    let levels: Vec<_> = (0..params.chain.len())
+        .map(|level| params.chain.basis(level))
+        .collect();
     Ok(checks::switches(
         &machine,
         &params.ring,
@@ -333,13 +342,13 @@ impl OnCard {
         })
     }
 
-    /// Bytes taken since.
+    /// Returns the bytes allocated since.
     fn taken(&self) -> Result<usize, MachineError> {
         Ok(self.free - self.card.memory()?[0])
     }
 
-    /// The first recipient's detector; the seconds of reading her key and of bringing it here.
-    fn load(&self, world: &World) -> Result<(Detector, [f64; 2]), BenchError> {
+    /// Loads the first recipient's detector.
+    fn load(&self, world: &World) -> Result<Loaded, BenchError> {
         let (key, read_s) = timed(|| world.key(0));
         let key = key?;
         let (detector, upload_s) = timed(|| {
@@ -347,11 +356,15 @@ impl OnCard {
             self.card.wait()?;
             Ok::<_, BenchError>(detector)
         });
-        Ok((detector?, [read_s, upload_s]))
+        Ok(Loaded {
+            detector: detector?,
+            read_s,
+            upload_s,
+        })
     }
 }
 
-/// A figure of each kernel.
+/// Returns a figure of each kernel, by name.
 fn by_name<T>(
     kernels: &[(Kernel, f64, usize)],
     figure: impl Fn(&(Kernel, f64, usize)) -> T,
@@ -362,7 +375,7 @@ fn by_name<T>(
         .collect()
 }
 
-/// Medians by stage.
+/// Returns the medians of each stage.
 fn stages(outputs: &[(Output, f64)]) -> BTreeMap<&'static str, f64> {
     let seconds = |output: &Output, name: &str| -> f64 {
         let own = output.stages.seconds().iter();

@@ -1,28 +1,30 @@
-//! Clues of SophOMR decided in the clear, with the secret.
+//! Tests of SophOMR's clues in the clear, with the secret.
 
 use omr_protocol::ClueParams;
 use omr_protocol::params::{Posting, SecretSpec};
 use omr_ring::{Eval, Poly};
 use omr_rlwe::SecretPoly;
 
-/// Twice what posted residues stand for, modulo q.
+/// Returns twice the values of posted residues, modulo q.
 pub(crate) fn doubled(params: &ClueParams, posted: &[u32]) -> Vec<u64> {
     let (spec, q) = (params.spec(), params.q());
     let twice = 2 * spec.q / spec.modulus();
-    let value = |&x: &u32| q.reduce(twice * u64::from(spec.stands_for(x)));
-    posted.iter().map(value).collect()
+    posted
+        .iter()
+        .map(|&x| q.reduce(twice * u64::from(spec.stands_for(x))))
+        .collect()
 }
 
-/// The same of a vector, ready for products.
+/// Returns twice the values of a posted vector, ready for products.
 pub(crate) fn vector(params: &ClueParams, posted: &[u32]) -> Poly<Eval> {
     let ring = &params.ring;
     let row = doubled(params, posted);
     ring.forward(Poly::from_rows(ring.n(), &ring.everything(), row))
 }
 
-/// Twice the distances `b - a s` modulo q, around 0. `a` and `b` are doubled.
+/// Returns twice the distances `b - a s` modulo q, centred. `a` and `b` are doubled.
 ///
-/// Shape: one for each residue of `b`, of SophOMR's secret.
+/// Shape: one value for each residue of `b`, for SophOMR's secret.
 pub(crate) fn distances(
     params: &ClueParams,
     secret: &SecretPoly,
@@ -30,9 +32,9 @@ pub(crate) fn distances(
     b: &[u64],
 ) -> Vec<i64> {
     let (ring, q) = (&params.ring, params.q());
-    let mut product = a.clone();
-    ring.mul_assign(&mut product, secret);
-    let product = ring.inverse(product);
+    let mut values = a.clone();
+    ring.mul_assign(&mut values, secret);
+    let product = ring.inverse(values);
     let odd = parity(params);
     let distance = |(&b, &x): (&u64, &u64)| {
         let known = q.to_centered(q.sub(b, x));
@@ -50,11 +52,11 @@ pub(crate) fn distances(
     b.iter().zip(product.row(0)).map(distance).collect()
 }
 
-/// Whether these distances, which are known modulo 2 q, are odd.
+/// Returns the parity of the distances, which are known modulo 2 q.
 fn parity(params: &ClueParams) -> i64 {
     let spec = params.spec();
     match (spec.posting, &spec.secret) {
-        // Each residue is odd, and as many of them count as the secret has coefficients, and b.
+        // Each residue is odd; b and as many residues of a as the secret has coefficients count.
         (Posting::Halved, SecretSpec::Ternary { weight }) => (1 + *weight as i64) & 1,
         _ => 0,
     }

@@ -1,4 +1,4 @@
-//! What a cluster needs for a load of many recipients: a simulation of its queue and its nodes from measured costs.
+//! The size of a cluster for many recipients: a simulation of its queue and nodes from measured costs.
 
 mod costs;
 mod policy;

@@ -1,4 +1,4 @@
-//! Every scheme on one machine: the same messages, one shape of figures.
+//! A comparison of every scheme on one machine, with equal messages and equal figures.
 
 mod contender;
 mod entry;
@@ -12,57 +12,57 @@ use omr_papers::clear::SetError;
 use omr_protocol::ParamsError;
 use serde::{Deserialize, Serialize};
 
-/// Version of the document.
+/// The version of the document.
 const FORMAT: &str = "omr compare 1";
 
 /// The document: several schemes side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Version of the document.
+    /// The version of the document.
     pub format: String,
-    /// The commit, or a version where it is not known.
+    /// The commit of the build, or its version if the commit is unknown.
     pub build: String,
-    /// Where.
+    /// The machine.
     pub machine: Machine,
-    /// Threads in use.
+    /// The number of threads in use.
     pub threads: usize,
     /// The work.
     pub work: Work,
-    /// One for each scheme that ran.
+    /// One entry for each scheme that ran.
     pub entries: Vec<Entry>,
-    /// Schemes that did not, and why.
+    /// The schemes that failed, with reasons.
     pub failed: Vec<Failed>,
 }
 
-/// A scheme that did not run.
+/// A scheme that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failed {
-    /// Its name.
+    /// The name of the scheme.
     pub scheme: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Why a scheme did not run.
+/// A scheme cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompareError {
-    /// An unknown scheme, or one that is too weak.
+    /// The scheme is unknown or too weak.
     #[error(transparent)]
     Set(#[from] SetError),
-    /// A set of today.
+    /// The parameter set of a scheme of the product is invalid.
     #[error(transparent)]
     Params(#[from] ParamsError),
-    /// A scheme of today.
+    /// A scheme of the product failed.
     #[error(transparent)]
     Bench(#[from] BenchError),
-    /// An earlier one.
+    /// A scheme of a paper failed.
     #[error(transparent)]
-    Earlier(#[from] PaperBenchError),
+    Paper(#[from] PaperBenchError),
 }
 
 impl Comparison {
-    /// Without entries.
+    /// Returns a document without entries.
     pub fn new(build: &str, machine: Machine, threads: usize, work: Work) -> Self {
         Self {
             format: FORMAT.to_owned(),
@@ -75,22 +75,23 @@ impl Comparison {
         }
     }
 
-    /// Runs a scheme as often as the work says, each time with the next seed, and adds its entry.
+    /// Runs a scheme as often as the work requires, each time with the next seed, and adds its entry.
     ///
-    /// Errors: a run's.
+    /// Errors: those of a run.
     pub fn run(
         &mut self,
         contender: &Contender,
         progress: &dyn Progress,
     ) -> Result<(), CompareError> {
         let seeds = (0..self.work.runs).map(|run| self.work.seed.wrapping_add(run.into()));
-        let runs = seeds.map(|seed| contender.run(&self.work, seed, progress));
-        let runs = runs.collect::<Result<Vec<_>, _>>()?;
+        let runs = seeds
+            .map(|seed| contender.run(&self.work, seed, progress))
+            .collect::<Result<Vec<_>, _>>()?;
         self.entries.extend(Entry::of_runs(runs));
         Ok(())
     }
 
-    /// Whether every run of every scheme gave all pertinent messages, bit for bit.
+    /// Returns whether every run of every scheme returned all pertinent messages, bit for bit.
     pub fn is_exact(&self) -> bool {
         self.failed.is_empty() && self.entries.iter().all(|entry| entry.exact == entry.runs)
     }

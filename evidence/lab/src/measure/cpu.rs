@@ -1,6 +1,6 @@
-//! Processor time: what work takes while other processes share the machine.
+//! Processor time, which other processes on the machine affect little.
 
-/// Seconds all threads of this process have worked.
+/// Returns the seconds that all threads of this process have run.
 #[cfg(unix)]
 pub(crate) fn process_seconds() -> f64 {
     use rustix::time::{ClockId, clock_gettime};
@@ -8,7 +8,7 @@ pub(crate) fn process_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// Elsewhere the time on the wall stands in.
+/// On other systems, wall-clock time replaces it.
 #[cfg(not(unix))]
 pub(crate) fn process_seconds() -> f64 {
     use std::sync::LazyLock;

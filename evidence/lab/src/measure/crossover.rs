@@ -1,4 +1,4 @@
-//! From how many messages on a batch by SophOMR costs less than InstantOMR.
+//! The number of messages from which a batch by SophOMR costs less than InstantOMR.
 
 use crate::measure::digest::timed;
 use crate::measure::median::median_of_runs;
@@ -9,53 +9,54 @@ use omr_detector::engines::Costs;
 use omr_protocol::ParamSet;
 use serde::Serialize;
 
-/// Messages in flight where there are many.
+/// The number of messages that are processed at a time.
 const LOT: usize = 64;
-/// Room of the sessions: what is left of full batches is short, and its length known.
+/// The number of messages that sessions have room for: the remainder after full batches is short, and its length is
+/// known.
 const REST: u64 = 256;
-/// Runs of each, of which the median counts.
+/// The number of runs of each measurement; the median counts.
 const RUNS: usize = 5;
 
-/// Both engines on one machine, in the same minutes.
+/// Both engines on one machine, measured within the same minutes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Crossover {
-    /// Name of the parameter set.
+    /// The name of the parameter set.
     pub params: &'static str,
-    /// Threads in use.
+    /// The number of threads in use.
     pub threads: usize,
-    /// A digest of one full batch by SophOMR.
+    /// Seconds of a digest of one full batch by SophOMR.
     pub batch_s: f64,
-    /// Messages of a batch.
+    /// The number of messages in a batch.
     pub batch: u64,
-    /// A message of 64 in flight by InstantOMR.
+    /// Seconds of a message by InstantOMR, 64 at a time.
     pub message_s: f64,
-    /// One message alone.
+    /// Seconds of a single message.
     pub latency_s: f64,
-    /// Messages from which on the batch costs less.
+    /// The number of messages from which the batch costs less.
     pub crossover: u64,
-    /// Seconds by the number of messages.
+    /// Seconds by number of messages.
     pub points: Vec<Point>,
-    /// Mean of the yardstick before and after, if built in.
+    /// The mean of the yardstick before and after, if built in.
     pub yardstick_us: Option<f64>,
 }
 
-/// What messages cost.
+/// The times for a number of messages.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Point {
-    /// Messages.
+    /// The number of messages.
     pub messages: u64,
-    /// All by SophOMR.
+    /// All messages by SophOMR.
     pub sophomr_s: f64,
-    /// All by InstantOMR.
+    /// All messages by InstantOMR.
     pub instantomr_s: f64,
-    /// Full batches by SophOMR, the rest where it costs less.
+    /// Full batches by SophOMR, the rest by the cheaper engine.
     pub hybrid_s: f64,
 }
 
 impl Crossover {
     /// Measures both engines of a set with payloads of 612 bytes and a bound of 50.
     ///
-    /// Errors: a step's; `Params` where the set lacks an engine.
+    /// Errors: those of all steps; `Params` if the set lacks an engine.
     pub fn measure(set: &ParamSet, seed: u64, progress: &dyn Progress) -> Result<Self, BenchError> {
         let bulk = set.sophomr()?;
         let yardstick = Yardstick::start(true);
@@ -87,7 +88,7 @@ impl Crossover {
     }
 }
 
-/// Powers of two, the crossover, and both sides of full batches, up to four of them.
+/// Returns the points at powers of two, at the crossover, and on both sides of up to four full batches.
 fn points(costs: Costs, batch: u64, latency_s: f64) -> Vec<Point> {
     let mut messages: Vec<u64> = (0..)
         .map(|k| 1 << k)

@@ -1,4 +1,4 @@
-//! Whether the time of decoding tells what a digest holds.
+//! A test whether the time of decoding depends on the content of a digest.
 
 use crate::measure::digest::{scan, timed};
 use crate::measure::instant::Fixture;
@@ -17,10 +17,10 @@ use serde::Serialize;
 use std::hint::black_box;
 use std::sync::Arc;
 
-/// The slowest part of the times of a class is left out: other work of the machine.
+/// The share of a class's slowest times that is dropped, because other work of the machine causes them.
 const SLOWEST: f64 = 0.1;
 
-/// How often the decoding of digests of a setting is timed.
+/// A benchmark of decoding the digests of a setting.
 #[derive(Clone, Debug, Args)]
 pub struct DecodeBench {
     #[command(flatten)]
@@ -31,52 +31,52 @@ pub struct DecodeBench {
     pub rounds: usize,
 }
 
-/// Times of decoding, class by class.
+/// Times of decoding, by class.
 #[derive(Clone, Debug, Serialize)]
 pub struct DecodeTimes {
-    /// Name of the parameter set.
+    /// The name of the parameter set.
     pub params: &'static str,
-    /// How digests are made.
+    /// The scheme of the digests.
     #[serde(serialize_with = "crate::measure::digest::by_name")]
     pub scheme: Scheme,
-    /// Messages in the range.
+    /// The number of messages in the range.
     pub messages: u64,
-    /// The bound asked for.
+    /// The bound of the digest.
     pub bound: usize,
-    /// Bytes of a payload.
+    /// The bytes of a payload.
     pub payload_bytes: usize,
-    /// Times taken of each class.
+    /// The number of times measured for each class.
     pub rounds: usize,
-    /// The first one is that of nothing pertinent.
+    /// The classes; the first one has nothing pertinent.
     pub classes: Vec<DecodeClass>,
 }
 
-/// Digests that hold as much.
+/// Digests of one class.
 #[derive(Clone, Debug, Serialize)]
 pub struct DecodeClass {
-    /// Pertinent messages.
+    /// The number of pertinent messages.
     pub pertinent: usize,
-    /// Whether the digest was changed on its way.
+    /// True if the digest was changed after it was made.
     pub damaged: bool,
-    /// Whether it decoded.
+    /// True if the digest decoded.
     pub decodes: bool,
-    /// The median time.
+    /// The median time in microseconds.
     pub median_us: f64,
-    /// The mean time without the slowest tenth.
+    /// The mean time without the slowest tenth, in microseconds.
     pub mean_us: f64,
-    /// Welch's t of the mean against the first class's; beyond 4.5 times tell them apart.
+    /// Welch's t of the mean against the first class's. Beyond 4.5 the times distinguish the classes.
     pub t: f64,
 }
 
-/// A digest to decode, and what it holds.
+/// A digest to decode, with its class.
 struct Case<'a> {
     pertinent: usize,
     damaged: bool,
-    /// Whether it decoded, and the seconds that it took.
+    /// A function that decodes the digest, and returns whether it decoded and the seconds.
     decode: Box<dyn Fn() -> (bool, f64) + 'a>,
 }
 
-/// A digest of some class.
+/// A digest of a class.
 struct Made<D> {
     pertinent: usize,
     damaged: bool,
@@ -84,10 +84,10 @@ struct Made<D> {
 }
 
 impl DecodeBench {
-    /// Times the decoding of digests with nothing, one message, half the bound, the bound, one message
-    /// too many, and of a damaged one.
+    /// Measures the decoding of digests with nothing, one message, half the bound, the bound, and one message too
+    /// many, and of a damaged digest.
     ///
-    /// Errors: those of the digests.
+    /// Errors: those of making the digests.
     pub fn run(&self, progress: &dyn Progress) -> Result<DecodeTimes, BenchError> {
         let set = self.setting.set()?;
         match self.setting.engine() {
@@ -96,7 +96,7 @@ impl DecodeBench {
         }
     }
 
-    /// The bench of a digest with so many pertinent messages.
+    /// Returns the benchmark of a digest with `pertinent` pertinent messages.
     fn of(&self, pertinent: usize) -> DigestBench {
         DigestBench {
             pertinent,
@@ -133,8 +133,11 @@ impl DecodeBench {
             });
         }
         let recipient = &recipient;
-        let case = |made| case(made, |digest| recipient.decode(digest).is_ok());
-        Ok(self.times(params.name(), digests.iter().map(case).collect(), rng))
+        let cases = digests
+            .iter()
+            .map(|made| case(made, |digest| recipient.decode(digest).is_ok()))
+            .collect();
+        Ok(self.times(params.name(), cases, rng))
     }
 
     fn instantomr(
@@ -193,20 +196,20 @@ fn case<'a, D: Clone>(made: &'a Made<D>, decode: impl Fn(&D) -> bool + 'a) -> Ca
     }
 }
 
-/// Times `decode` on a copy, so that the place in memory tells nothing.
+/// Measures `decode` on a copy, so that the address in memory has no influence.
 fn on_copy<D: Clone>(digest: &D, decode: impl FnOnce(&D) -> bool) -> (bool, f64) {
     let copy = black_box(digest.clone());
     timed(|| black_box(decode(&copy)))
 }
 
-/// Pertinent messages of each class, and whether the digest is damaged.
+/// Returns the number of pertinent messages of each class, and whether the digest is damaged.
 fn classes(bound: usize) -> [(usize, bool); 6] {
-    let whole = |pertinent| (pertinent, false);
-    let [none, one, half, full, over] = [0, 1, bound.div_ceil(2), bound, bound + 1].map(whole);
+    let [none, one, half, full, over] =
+        [0, 1, bound.div_ceil(2), bound, bound + 1].map(|pertinent| (pertinent, false));
     [none, one, half, full, over, (bound, true)]
 }
 
-/// Times all cases `rounds` times, each time in another order.
+/// Measures all cases `rounds` times, each time in another order.
 fn measure(cases: &[Case], rounds: usize, rng: &mut impl Rng) -> Vec<DecodeClass> {
     let mut times = vec![Vec::with_capacity(rounds); cases.len()];
     let mut order: Vec<usize> = (0..cases.len()).collect();
@@ -238,7 +241,7 @@ fn measure(cases: &[Case], rounds: usize, rng: &mut impl Rng) -> Vec<DecodeClass
     cases.iter().zip(&times).map(class).collect()
 }
 
-/// Mean of values, and the variance of that mean.
+/// The mean of values, and the variance of that mean.
 struct Moments {
     mean: f64,
     variance: f64,

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// One run of keygen, digest and decode on synthetic messages.
+/// One run of key generation, digest and decoding on synthetic messages.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 pub struct DigestBench {
     #[command(flatten)]
@@ -41,55 +41,55 @@ pub struct DigestBench {
     pub own_masks: bool,
 }
 
-/// What a run measured.
+/// The results of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct DigestFigures {
-    /// How digests are made.
+    /// The scheme of the digest.
     #[serde(serialize_with = "by_name")]
     pub scheme: Scheme,
     /// Bits of security of the parameter set.
     pub security_bits: f64,
     /// The row operations in use.
     pub kernels: &'static str,
-    /// The board and the digest asked for.
+    /// The board and the digest.
     #[serde(flatten)]
     pub subject: Subject,
-    /// What it took.
+    /// The costs.
     #[serde(flatten)]
     pub cost: DigestCost,
-    /// Whether clues are bound to their payloads.
+    /// True if clues are bound to their payloads.
     pub bound_clues: bool,
-    /// Pertinent messages found.
+    /// The number of pertinent messages found.
     pub found: usize,
-    /// Pertinent messages not found.
+    /// The number of pertinent messages not found.
     pub missed: usize,
-    /// Others found.
+    /// The number of other messages found.
     pub false_positives: usize,
-    /// Payloads that came out bit for bit.
+    /// The number of payloads that were returned bit for bit.
     pub payloads_exact: usize,
-    /// How far the digest's worst coefficient lay from a symbol; 0.5 is wrong.
+    /// The largest distance of a digest's coefficient from a symbol; 0.5 is wrong.
     pub worst_rounding: f64,
-    /// The root mean square of these distances; the body's rounding alone gives 0.108.
+    /// The root mean square of these distances; the body's rounding alone yields 0.108.
     pub rms_rounding: f64,
 }
 
-/// What keys, clues, a digest and its decoding took: the same of every scheme.
+/// The costs of keys, clues, a digest and its decoding, for every scheme.
 #[derive(Clone, Debug, Serialize)]
 pub struct DigestCost {
-    /// Key generation.
+    /// Seconds of key generation.
     pub keygen_s: f64,
-    /// What comes between keys and digests.
+    /// The costs between keys and digests.
     #[serde(flatten)]
     pub loading: Loading,
-    /// From clues and payloads in memory to the digest, without making the synthetic messages.
+    /// Seconds from clues and payloads in memory to the digest, without making the synthetic messages.
     pub digest_s: f64,
-    /// Processor seconds a second of that time: less than the threads when other work disturbed it.
+    /// Processor seconds in each second of that time: less than the threads if other work disturbed it.
     pub cpu_share: f64,
-    /// The parts of `digest_s`.
+    /// Seconds of each stage of `digest_s`.
     pub stages: BTreeMap<&'static str, f64>,
-    /// From the digest's bytes to payloads.
+    /// Milliseconds from the digest's bytes to payloads.
     pub decode_ms: f64,
-    /// One clue.
+    /// Milliseconds of making a clue.
     pub clue_ms: f64,
     /// Bytes of the detection key's file.
     pub detection_key_bytes: u64,
@@ -99,26 +99,26 @@ pub struct DigestCost {
     pub clue_bytes: usize,
     /// Bytes of the digest's file.
     pub digest_bytes: usize,
-    /// The most memory the process held.
+    /// The peak memory of the process, in bytes.
     pub peak_rss_bytes: u64,
-    /// Mean of the yardstick before and after, if asked for.
+    /// The mean of the yardstick before and after, if requested.
     pub yardstick_us: Option<f64>,
     /// `digest_s` in yardstick NTTs.
     pub digest_ntts: Option<f64>,
 }
 
-/// What a detector does once before its digests, for SophOMR.
+/// The costs of preparing a detector, once before its digests, for SophOMR.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Loading {
-    /// The tables of the parameter set, which serve all keys.
+    /// Seconds of the tables of the parameter set, which serve all keys.
     pub params_s: Option<f64>,
-    /// From the bytes of a detection key's file to a detector.
+    /// Seconds from the bytes of a detection key's file to a detector.
     pub load_s: Option<f64>,
-    /// Memory that digests work in, taken from the system.
+    /// Seconds of allocating the memory that digests use.
     pub memory_s: Option<f64>,
 }
 
-/// A scheme as JSON.
+/// Serialises a scheme by its name.
 pub(crate) fn by_name<S: Serializer>(scheme: &Scheme, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(scheme.name())
 }
@@ -134,23 +134,23 @@ impl DigestFigures {
     }
 }
 
-/// Why a run failed.
+/// A run failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
-    /// The digest asked for cannot be made.
+    /// The digest cannot be made.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The detector failed.
     #[error(transparent)]
     Detector(#[from] DetectorError),
-    /// The digest's file failed.
+    /// The digest's file is invalid.
     #[error(transparent)]
     Digest(#[from] DigestError),
     /// The digest did not decode.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// The address file failed.
+    /// The address file is invalid.
     #[error(transparent)]
     Clue(#[from] ClueError),
     /// The payload size does not suit the code.
@@ -162,30 +162,46 @@ pub enum BenchError {
     /// The set lacks an engine.
     #[error(transparent)]
     Params(#[from] omr_protocol::ParamsError),
-    /// The session's file.
+    /// The session's file is invalid.
     #[error(transparent)]
     Session(#[from] omr_protocol::instantomr::SessionError),
-    /// The detection key's file.
+    /// The detection key's file is invalid.
     #[error(transparent)]
     DetectionKey(#[from] omr_protocol::DetectionKeyError),
-    /// Sums that do not make up a digest.
+    /// Sums do not form a digest.
     #[error(transparent)]
     Partial(#[from] omr_protocol::sophomr::PartialError),
-    /// The disk.
+    /// Reading or writing a file failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// A file that is replaced as commands replace theirs.
+    /// Replacing a file failed.
     #[error(transparent)]
     Console(#[from] omr_console::ConsoleError),
     /// There is no card, or it failed.
     #[error(transparent)]
     Machine(#[from] omr_cuda::MachineError),
-    /// A card computes something else than the processor.
+    /// A result of a card differs from the processor's.
     #[error(transparent)]
     Check(#[from] omr_cuda::checks::CheckError),
 }
 
-/// What comes of keys, whatever the engine.
+/// The properties of a parameter set.
+struct SetFigures<'a> {
+    name: &'a str,
+    /// The row operations in use.
+    kernels: &'static str,
+    security_bits: f64,
+}
+
+/// The costs of keys and clues, as in [`DigestCost`].
+struct KeyFigures {
+    keygen_s: f64,
+    clue_ms: f64,
+    detection_key_bytes: u64,
+    clue_key_bytes: usize,
+}
+
+/// The results of a digest, for either engine.
 struct Made {
     loading: Loading,
     stages: BTreeMap<&'static str, f64>,
@@ -194,12 +210,12 @@ struct Made {
     digest_bytes: usize,
     decoded: Vec<Retrieved>,
     decode_s: f64,
-    /// Distances of the digest's coefficients from symbols.
+    /// The distances of the digest's coefficients from symbols.
     roundings: Vec<f64>,
 }
 
 impl DigestBench {
-    /// A run of this setting, with 50 pertinent messages and no yardstick.
+    /// Returns a run of this setting with 50 pertinent messages and without a yardstick.
     pub fn new(setting: Setting) -> Self {
         Self {
             setting,
@@ -209,9 +225,9 @@ impl DigestBench {
         }
     }
 
-    /// Runs it.
+    /// Runs the benchmark.
     ///
-    /// Errors: any step's.
+    /// Errors: those of all steps.
     pub fn run(&self, progress: &dyn Progress) -> Result<DigestFigures, BenchError> {
         let set = self.setting.set()?;
         match self.setting.engine() {
@@ -223,7 +239,8 @@ impl DigestBench {
         }
     }
 
-    /// A recipient's keys for SophOMR, with the masks that all recipients of the board have, or her own.
+    /// Generates a recipient's keys for SophOMR, with the masks that all recipients of the board share, or with the
+    /// recipient's own.
     pub(crate) fn keys(&self, params: &Params, rng: &mut ChaCha20Rng) -> Keys {
         let epoch = Epoch {
             board: [0; 16],
@@ -244,7 +261,7 @@ impl DigestBench {
         }
     }
 
-    /// A board with messages for the owners of these keys, `pertinent` for each.
+    /// Returns a board with messages for the owners of these keys, `pertinent` for each.
     pub(crate) fn board(&self, params: &Arc<ClueParams>, keys: Vec<ClueKey>) -> Workload {
         let Setting {
             messages,
@@ -308,14 +325,18 @@ impl DigestBench {
             decode_s,
             roundings: recipient.roundings(&out.digest)?,
         };
-        let (kernels, bits) = (params.ring.kernels().name(), params.spec().security_bits());
-        let keys = (
+        let set = SetFigures {
+            name: params.name(),
+            kernels: params.ring.kernels().name(),
+            security_bits: params.spec().security_bits(),
+        };
+        let keys = KeyFigures {
             keygen_s,
             clue_ms,
-            key_bytes,
-            clue.to_bytes(&params.clue)?.len(),
-        );
-        Ok(self.figures((params.name(), kernels, bits), &board, keys, made))
+            detection_key_bytes: key_bytes,
+            clue_key_bytes: clue.to_bytes(&params.clue)?.len(),
+        };
+        Ok(self.figures(set, &board, keys, made))
     }
 
     fn instantomr(
@@ -346,19 +367,25 @@ impl DigestBench {
             decode_s,
             roundings: recipient.roundings(&digest)?,
         };
-        let (kernels, bits) = (params.ring.kernels().name(), set.spec().security_bits());
-        let clue_key_bytes = fixture.clue.to_bytes(&params.clue)?.len();
-        let keys = (fixture.keygen_s, clue_ms, fixture.key_bytes, clue_key_bytes);
-        Ok(self.figures((params.name(), kernels, bits), &fixture.board, keys, made))
+        let keys = KeyFigures {
+            keygen_s: fixture.keygen_s,
+            clue_ms,
+            detection_key_bytes: fixture.key_bytes,
+            clue_key_bytes: fixture.clue.to_bytes(&params.clue)?.len(),
+        };
+        let set = SetFigures {
+            name: params.name(),
+            kernels: params.ring.kernels().name(),
+            security_bits: set.spec().security_bits(),
+        };
+        Ok(self.figures(set, &fixture.board, keys, made))
     }
 
-    /// Figures of a set (name, row operations, bits of security) and of keys (seconds, milliseconds of a clue, bytes
-    /// of the detection key and of the address).
     fn figures(
         &self,
-        (params, kernels, security_bits): (&str, &'static str, f64),
+        set: SetFigures<'_>,
         board: &Workload,
-        (keygen_s, clue_ms, detection_key_bytes, clue_key_bytes): (f64, f64, u64, usize),
+        keys: KeyFigures,
         made: Made,
     ) -> DigestFigures {
         let score = Score::new(board, 0, &made.decoded);
@@ -366,19 +393,19 @@ impl DigestBench {
         let roundings = &made.roundings;
         DigestFigures {
             scheme: self.setting.scheme,
-            security_bits,
-            kernels,
-            subject: Subject::new(params, &self.setting, self.pertinent),
+            security_bits: set.security_bits,
+            kernels: set.kernels,
+            subject: Subject::new(set.name, &self.setting, self.pertinent),
             cost: DigestCost {
-                keygen_s,
+                keygen_s: keys.keygen_s,
                 loading: made.loading,
                 digest_s,
                 cpu_share: made.cpu_share,
                 stages: made.stages,
                 decode_ms: made.decode_s * 1e3,
-                clue_ms,
-                detection_key_bytes,
-                clue_key_bytes,
+                clue_ms: keys.clue_ms,
+                detection_key_bytes: keys.detection_key_bytes,
+                clue_key_bytes: keys.clue_key_bytes,
                 clue_bytes: MessageSource::clue_bytes(board),
                 digest_bytes: made.digest_bytes,
                 peak_rss_bytes: peak_rss_bytes(),
@@ -396,7 +423,7 @@ impl DigestBench {
     }
 }
 
-/// A detector from a key's file, and the seconds that this takes.
+/// Returns a detector from a key's file, and the seconds of loading it.
 fn loaded(params: &Arc<Params>, key: DetectionKey) -> Result<(Detector, f64), BenchError> {
     let mut file = Vec::new();
     key.write(params, &mut file)?;
@@ -404,12 +431,12 @@ fn loaded(params: &Arc<Params>, key: DetectionKey) -> Result<(Detector, f64), Be
         let read = DetectionKey::read(params, &file[..]);
         read.map(|key| Detector::new(params.clone(), key))
     });
-    // Not before: what is loaded would find its memory in use already.
+    // Not before: the loaded key would find its memory in use.
     drop(key);
     Ok((read?, load_s))
 }
 
-/// A digest of a board, its placement drawn from `rng`.
+/// Computes a digest of a board whose placement is drawn from `rng`.
 pub(crate) fn scan(
     detector: &Detector,
     board: &mut Workload,
@@ -422,7 +449,7 @@ pub(crate) fn scan(
     detector.digest(board, plan, [0; 16], Sealing::None, placement, progress)
 }
 
-/// Milliseconds of a clue, the mean of many; a bound one is bound to 612 bytes.
+/// Returns the milliseconds of a clue, the mean of many; a bound clue is bound to 612 bytes.
 pub(crate) fn clue_ms(params: &Arc<ClueParams>, key: &ClueKey, seed: u64) -> f64 {
     const CLUES: usize = 200;
     let sender = Sender::new(params, key);
@@ -441,7 +468,7 @@ pub(crate) fn root_mean_square(values: &[f64]) -> f64 {
     (squares / values.len() as f64).sqrt()
 }
 
-/// The synthetic messages are made while they are read: no part of the detector's work.
+/// Returns the stages of a detector without reading, because the synthetic messages are made while they are read.
 pub(crate) fn stages_without_reading(stages: &Stages) -> BTreeMap<&'static str, f64> {
     let seconds = stages.seconds().iter().copied();
     seconds.filter(|(name, _)| *name != "read").collect()
@@ -453,11 +480,11 @@ pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     (out, start.elapsed().as_secs_f64())
 }
 
-/// What became of the messages of one recipient.
+/// The results for the messages of one recipient.
 pub(crate) struct Score {
     pub(crate) found: usize,
     pub(crate) false_positives: usize,
-    /// Payloads that came out bit for bit.
+    /// The number of payloads that were returned bit for bit.
     pub(crate) exact: usize,
 }
 
@@ -475,8 +502,12 @@ impl Score {
                 continue;
             }
             score.found += 1;
-            let exact = |payload: &Vec<u8>| *payload == board.payload(message.index);
-            score.exact += usize::from(message.payload.as_ref().is_some_and(exact));
+            score.exact += usize::from(
+                message
+                    .payload
+                    .as_ref()
+                    .is_some_and(|payload| *payload == board.payload(message.index)),
+            );
         }
         score
     }

@@ -1,4 +1,4 @@
-//! A recipient of InstantOMR with her detector and a board, and messages through her session.
+//! An InstantOMR recipient with a detector and a board, and messages that pass through a session.
 
 use crate::measure::digest::timed;
 use crate::measure::{BenchError, DigestBench, Setting, Shape, Start, Workload};
@@ -13,7 +13,7 @@ use omr_protocol::{ClueKey, DigestHeader, Request, Response, SEED_BYTES, Scheme,
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
-/// A recipient, her detector, and a board.
+/// A recipient with a detector and a board.
 pub(crate) struct Fixture {
     setting: Setting,
     params: Arc<InstantParams>,
@@ -26,7 +26,7 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    /// Makes keys and the board.
+    /// Generates keys and the board.
     pub(crate) fn new(
         bench: &DigestBench,
         params: &Arc<InstantParams>,
@@ -51,7 +51,7 @@ impl Fixture {
         })
     }
 
-    /// An empty session at message 0, for as many messages as will come.
+    /// Returns an empty session at message 0 with room for all messages.
     pub(crate) fn session(&self) -> Result<Session, BenchError> {
         Ok(Session::new(self.detector.clone(), self.header()?))
     }
@@ -66,7 +66,7 @@ impl Fixture {
         })
     }
 
-    /// One digest of the whole board, whose length is known, and the stages.
+    /// Returns one digest of the whole board, whose length is known, with its stages.
     pub(crate) fn digest(
         &mut self,
         progress: &dyn Progress,
@@ -99,7 +99,7 @@ impl Fixture {
     }
 }
 
-/// Messages through sessions: verdicts and sums.
+/// Messages that pass through sessions: detection and sums.
 pub struct InstantUnits {
     kernels: &'static str,
     detector: Arc<InstantDetector>,
@@ -113,11 +113,10 @@ pub struct InstantUnits {
 }
 
 impl InstantUnits {
-    /// Fresh keys from `seed`, and `messages` messages, every other one pertinent as far as the bound
-    /// of 50 goes, with payloads of 612 bytes; for sessions with room for `room` messages, where that is
-    /// known.
+    /// Generates keys from `seed`, and `messages` messages with payloads of 612 bytes. Every other message is
+    /// pertinent, up to the bound of 50. Sessions have room for `room` messages, if given.
     ///
-    /// Errors: a step's.
+    /// Errors: those of all steps.
     pub fn new(
         params: &Arc<InstantParams>,
         messages: u64,
@@ -153,15 +152,14 @@ impl InstantUnits {
         })
     }
 
-    /// The row operations in use.
+    /// Returns the name of the row operations in use.
     pub fn kernels(&self) -> &'static str {
         self.kernels
     }
 
-    /// Detects and encodes the first `count` messages together, in a new session where the last one is
-    /// full.
+    /// Detects and encodes the first `count` messages together, in a new session if the last one is full.
     ///
-    /// Errors: fewer messages than that, or less room.
+    /// Errors: there are fewer messages, or less room.
     pub fn push(&mut self, count: usize) -> Result<(), BenchError> {
         if self.session.end() < self.session.next() + count as u64 {
             self.session = begun(&self.detector, &self.header, self.room);

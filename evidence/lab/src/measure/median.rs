@@ -1,6 +1,8 @@
 //! The median of measurements.
 
-/// The value in the middle, or the mean of the two in the middle. Panics: when there is no value.
+/// Returns the middle value, or the mean of the two middle values.
+///
+/// Panics: without values.
 pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut sorted: Vec<f64> = values.into_iter().collect();
     sorted.sort_by(f64::total_cmp);
@@ -11,7 +13,7 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     }
 }
 
-/// The median of the figures of `runs` runs.
+/// Returns the median of the figures of `runs` runs.
 ///
 /// Errors: those of the first run that fails.
 pub(crate) fn median_of_runs<E>(

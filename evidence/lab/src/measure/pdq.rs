@@ -1,4 +1,4 @@
-//! Private database queries: against DuckDB's answers, compression alone, and a whole query.
+//! Benchmarks of private database queries: comparison with DuckDB's answers, compression alone, and a whole query.
 
 mod compression;
 mod oracle;
@@ -23,85 +23,87 @@ use rand_core::SeedableRng;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Rows of an answer: as many as its plan may hold.
+/// Parses the number of rows of an answer, up to the limit of a plan.
 pub(crate) fn bound() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=MAX_BOUND as u64)
 }
 
-/// Rows of a table.
+/// Parses the number of rows of a table.
 pub(crate) fn rows() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=1 << 30)
 }
 
-/// Published sets. Errors: `Params`.
+/// Returns published sets.
+///
+/// Errors: `Params`.
 pub fn named(names: &[String]) -> Result<Vec<Arc<Params>>, PdqBenchError> {
     let named = names.iter().map(|name| Ok(Params::named(name)?));
     named.collect()
 }
 
-/// Keys that follow from a seed: for benchmarks alone.
+/// Generates keys from a seed, for benchmarks only.
 pub fn keys(params: &Params, seed: u64) -> (SecretKey, EvaluationKey) {
     SecretKey::generate(params, &mut ChaCha20Rng::seed_from_u64(seed))
 }
 
-/// Why a benchmark of private queries failed.
+/// A benchmark of private queries failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PdqBenchError {
-    /// The system refused.
+    /// Reading or writing a file failed.
     #[error("{}: {}", .0.display(), .1)]
     Io(PathBuf, #[source] std::io::Error),
-    /// A file that is no table.
+    /// A file is not a table.
     #[error("{}: {}", .0.display(), .1)]
     Import(PathBuf, #[source] omr_table::ImportError),
-    /// A question about a table that is not there, or whose types are others than when it was asked.
+    /// A question is about a missing table, or about one with other types.
     #[error("expected a table {} with the types that its questions were made for, found {}", .0.expected, .0.found)]
     Table(Mismatch<String>),
-    /// A query that no table has.
+    /// A query does not suit the table.
     #[error("{sql}: {source}")]
     Sql {
         /// The query.
         sql: String,
-        /// Why.
+        /// The error.
         source: omr_table::QueryError,
     },
-    /// Too few random questions of the size wanted.
+    /// There are too few random questions of the requested size.
     #[error("expected {} random questions, found {} in a hundred draws each", .0.expected, .0.found)]
     TooFew(Mismatch<usize>),
-    /// Unknown parameters.
+    /// The parameters are unknown.
     #[error(transparent)]
     Params(#[from] omr_pdq::ParamsError),
-    /// A query that the parameters cannot answer.
+    /// The parameters cannot answer a query.
     #[error(transparent)]
     Plan(#[from] omr_pdq::PlanError),
-    /// A query's file.
+    /// A query's file is invalid.
     #[error(transparent)]
     Query(#[from] omr_pdq::QueryFileError),
-    /// The server.
+    /// The server failed.
     #[error(transparent)]
     Server(#[from] omr_pdq::ServerError),
-    /// An answer's file.
+    /// An answer's file is invalid.
     #[error(transparent)]
     Answer(#[from] omr_pdq::AnswerError),
-    /// An answer that does not decode.
+    /// An answer does not decode.
     #[error(transparent)]
     Decode(#[from] omr_pdq::DecodeError),
-    /// A schema that no table has.
+    /// A schema is invalid.
     #[error(transparent)]
     Schema(#[from] omr_table::SchemaError),
-    /// A table that cannot be made.
+    /// A table cannot be made.
     #[error(transparent)]
     Build(#[from] omr_table::BuildError),
-    /// Sums that cannot be made.
+    /// Sums have an invalid shape.
     #[error(transparent)]
     Shape(#[from] omr_compress::ShapeError),
-    /// Ciphertexts of another shape.
+    /// Ciphertexts have another shape.
     #[error(transparent)]
     Packed(#[from] omr_compress::PackedError),
-    /// Sums of no rows.
+    /// The sums are those of no rows.
     #[error(transparent)]
     Code(#[from] omr_codec::DecodeError),
-    /// More rows than share an answer's sums.
+    /// There are more rows than share an answer's sums.
     #[error("expected at most {} rows, found {}", .0.expected, .0.found)]
     Rows(Mismatch<usize>),
 }

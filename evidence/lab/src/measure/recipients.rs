@@ -1,4 +1,4 @@
-//! Digests of one board for several recipients, made together: their keys share masks.
+//! Digests of one board for several recipients, computed together, because their keys share masks.
 
 use crate::measure::digest::{Score, stages_without_reading};
 use crate::measure::yardstick::Yardstick;
@@ -16,19 +16,20 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Digests of one board for several recipients in as few runs as serve them, after one of the first recipient alone.
+/// A benchmark of digests of one board for several recipients in as few runs as possible, after a digest of the first
+/// recipient alone.
 #[derive(Clone)]
 pub struct RecipientsBench {
-    /// One recipient's digest; `pertinent` messages are each one's.
+    /// The digest of one recipient; each recipient has `pertinent` messages.
     pub digest: DigestBench,
-    /// How many, at least one.
+    /// The number of recipients, at least one.
     pub recipients: usize,
 }
 
-/// What the digests measured.
+/// The results of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecipientsFigures {
-    /// How digests are made.
+    /// The scheme of the digests.
     #[serde(serialize_with = "crate::measure::digest::by_name")]
     pub scheme: Scheme,
     /// The board and each recipient's digest.
@@ -36,37 +37,37 @@ pub struct RecipientsFigures {
     pub subject: Subject,
     /// The row operations in use.
     pub kernels: &'static str,
-    /// Recipients.
+    /// The number of recipients.
     pub recipients: usize,
-    /// The digests' times.
+    /// The times of the digests.
     pub digests: RecipientsTimes,
-    /// The most memory the process held.
+    /// The peak memory of the process.
     pub peak_rss_bytes: u64,
-    /// Recipients who got exactly their messages, bit for bit.
+    /// The number of recipients whose messages were returned exactly, bit for bit.
     pub exact: usize,
-    /// Mean of the yardstick before and after, if asked for.
+    /// The mean of the yardstick before and after, if requested.
     pub yardstick_us: Option<f64>,
 }
 
 /// Seconds from clues and payloads in memory to the digest.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecipientsTimes {
-    /// The first recipient's digest alone.
+    /// Seconds of the first recipient's digest alone.
     pub alone_s: f64,
-    /// All digests.
+    /// Seconds of all digests.
     pub all_s: f64,
-    /// What each recipient after the first adds in the mean; absent for one recipient.
+    /// Seconds that each recipient after the first adds on average; absent for one recipient.
     pub further_s: Option<f64>,
-    /// `further_s` over `alone_s`.
+    /// The ratio of `further_s` to `alone_s`.
     pub further_over_alone: Option<f64>,
-    /// The parts of `alone_s`.
+    /// Seconds of each stage of `alone_s`.
     pub alone_stages: BTreeMap<&'static str, f64>,
-    /// The parts of `all_s`.
+    /// Seconds of each stage of `all_s`.
     pub all_stages: BTreeMap<&'static str, f64>,
 }
 
 impl RecipientsFigures {
-    /// Whether every recipient got exactly her messages.
+    /// Returns whether every recipient's messages were returned exactly.
     pub fn is_exact(&self) -> bool {
         self.exact == self.recipients
     }
@@ -92,7 +93,7 @@ impl RecipientsTimes {
     }
 }
 
-/// What all digests have in common.
+/// The data that all digests share.
 struct Shared<'a> {
     params: Arc<Params>,
     plan: DigestPlan,
@@ -101,10 +102,10 @@ struct Shared<'a> {
 }
 
 impl RecipientsBench {
-    /// Runs it. Keys are made again for each digest, so that one recipient's are in memory at a
+    /// Runs the benchmark. Keys are generated again for each digest, so that memory holds those of one recipient at a
     /// time.
     ///
-    /// Errors: any step's.
+    /// Errors: those of all steps.
     pub fn run(&self, progress: &dyn Progress) -> Result<RecipientsFigures, BenchError> {
         let of = &self.digest;
         let yardstick = Yardstick::start(!of.no_yardstick);
@@ -124,7 +125,8 @@ impl RecipientsBench {
         })
     }
 
-    /// Makes the digests of all recipients in as few runs as serve them; returns the stages and how many are exact.
+    /// Computes the digests of all recipients in as few runs as possible; returns the stages and the number of exact
+    /// digests.
     fn together(
         &self,
         shared: &mut Shared,
@@ -181,7 +183,7 @@ impl RecipientsBench {
         self.digest.keys(params, &mut rng)
     }
 
-    /// Makes the first recipient's digest alone; returns its stages.
+    /// Computes the first recipient's digest alone; returns its stages.
     fn alone(&self, shared: &mut Shared) -> Result<BTreeMap<&'static str, f64>, BenchError> {
         let (params, board_id) = (shared.params.clone(), [0; 16]);
         let detection = self.keys(&params, 0).detection;

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Version of the document.
+/// The version of the document.
 const FORMAT: &str = "omr bench all 1";
 
 /// The document that `omr-lab bench all --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// Version of the document.
+    /// The version of the document.
     pub format: String,
     /// The commit that was measured, or the version of the program where the commit is not known.
     pub build: String,
@@ -38,12 +38,12 @@ pub struct Measurement {
     pub figures: Value,
 }
 
-/// Where figures were measured.
+/// The machine on which figures were measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The processor's name.
+    /// The name of the processor.
     pub cpu: String,
-    /// Cores that the process may use.
+    /// The number of cores that the process may use.
     pub cores: usize,
     /// The row operations in use.
     pub kernels: String,
@@ -65,17 +65,17 @@ pub struct Rates {
 /// The setting of a measurement of digests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
-    /// Name of the parameter set.
+    /// The name of the parameter set.
     pub params: String,
-    /// Messages on the board.
+    /// The number of messages on the board.
     pub messages: u64,
-    /// Pertinent ones.
+    /// The number of pertinent messages.
     pub pertinent: usize,
-    /// The bound asked for.
+    /// The bound of the digest.
     pub bound: usize,
-    /// Bytes of a payload.
+    /// The bytes of a payload.
     pub payload_bytes: usize,
-    /// Threads in use.
+    /// The number of threads in use.
     pub threads: usize,
     /// The first seed.
     pub seed: u64,
@@ -94,20 +94,20 @@ pub struct Compared {
     pub ratio: Option<f64>,
 }
 
-/// Why two reports do not compare.
+/// Two reports cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} differs: expected {expected}, found {found}; figures do not compare")]
 pub struct Incomparable {
-    /// What differs.
+    /// The field that differs.
     pub field: &'static str,
-    /// In the old report.
+    /// The value in the old report.
     pub expected: String,
-    /// In the new one.
+    /// The value in the new report.
     pub found: String,
 }
 
 impl Subject {
-    /// A setting on the threads of this process's pool.
+    /// Returns a setting on the threads of this process's pool.
     pub(crate) fn new(params: &str, setting: &Setting, pertinent: usize) -> Self {
         Self {
             params: params.to_owned(),
@@ -127,8 +127,8 @@ impl Machine {
         let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let name = info
             .lines()
-            .find_map(|line| line.strip_prefix("model name"));
-        let name = name.map(|rest| rest.trim_start_matches([' ', '\t', ':']));
+            .find_map(|line| line.strip_prefix("model name"))
+            .map(|rest| rest.trim_start_matches([' ', '\t', ':']));
         Self {
             cpu: name.unwrap_or(std::env::consts::ARCH).to_owned(),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
@@ -179,7 +179,7 @@ impl Report {
     /// Compares every figure with that of a newer report. Reports of different builds compare; those of different
     /// machines or measurements do not.
     ///
-    /// Errors: what differs.
+    /// Errors: the field that differs.
     pub fn compare(&self, new: &Self) -> Result<Vec<Compared>, Incomparable> {
         self.comparable(new)?;
         let (old, new) = (self.figures(), new.figures());

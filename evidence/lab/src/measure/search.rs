@@ -1,5 +1,5 @@
-//! InstantOMR's parameter sets compared: blocks of the secret, coordinates of clues, what clues are rounded
-//! to, digits of accumulators.
+//! A search for InstantOMR's parameter sets: blocks of the secret, coordinates of clues, the rounding of clues,
+//! digits of accumulators.
 
 use chacha20::ChaCha20Rng;
 use omr_protocol::instantomr::{InstantKey, InstantParams, InstantSpec};
@@ -12,7 +12,7 @@ use rand_core::{Rng, SeedableRng};
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
-/// Blocks and weights that have estimates.
+/// Blocks and weights for which there are estimates.
 const SECRETS: [(usize, RangeInclusive<usize>); 6] = [
     (10, 86..=92),
     (8, 106..=112),
@@ -21,22 +21,23 @@ const SECRETS: [(usize, RangeInclusive<usize>); 6] = [
     (5, 161..=167),
     (4, 195..=203),
 ];
-/// log2 of the most that may be missed.
+/// log2 of the highest allowed rate of missed messages.
 const MISS: f64 = -30.0;
-/// log2 of the most that may pass: where InstantOMR has a clue secret of its own, and where it has SophOMR's.
+/// log2 of the highest allowed rates of false positives: if InstantOMR has its own clue secret, and if it uses
+/// SophOMR's.
 const PASS: [f64; 2] = [-26.0, -20.0];
-/// log2 of the most digests that may be wrong, and coefficients of one.
+/// log2 of the highest allowed rate of digests that are wrong because of noise.
 const WRONG: f64 = -35.0;
 const COEFFICIENTS: usize = 38_000;
-/// Rotations timed together.
+/// The number of rotations that are timed together.
 const TOGETHER: usize = 24;
 
 /// A set that keeps all rates.
 #[derive(Clone, Debug)]
 pub struct InstantCandidate {
-    /// Clues and engine.
+    /// The clues and the engine.
     pub set: SetSpec,
-    /// Coefficients of a block.
+    /// The number of coefficients in a block.
     pub block: usize,
     /// log2 of the rate of missed messages.
     pub miss_log2: f64,
@@ -50,18 +51,29 @@ pub struct InstantCandidate {
     pub seconds: f64,
 }
 
-/// What the search went through.
+/// The result of the search.
 pub struct InstantFound {
-    /// Sets that no other beats in time, clue and group at once, the fastest first.
+    /// The sets that no other beats in time, clue and group at once, the fastest first.
     pub best: Vec<InstantCandidate>,
-    /// Sets tried.
+    /// The number of sets tried.
     pub tried: usize,
-    /// Of these, sets below 128 bits.
+    /// The number of these below 128 bits.
     pub insecure: usize,
 }
 
-/// Coordinates, moduli of clues as posted, bits of digits.
-fn shapes(base: &SetSpec, quick: bool) -> Vec<(usize, u64, u32)> {
+/// A variation of a set.
+#[derive(Clone, Copy)]
+struct Shape {
+    /// The number of coordinates of a clue for InstantOMR.
+    coordinates: usize,
+    /// The modulus that posted clues are rounded to; that of clues if they are not rounded.
+    rounded: u64,
+    /// The number of bits of an accumulator's digit.
+    digit_bits: u32,
+}
+
+/// Returns the shapes to try.
+fn shapes(base: &SetSpec, quick: bool) -> Vec<Shape> {
     let (most, mut roundings, digits) = if quick {
         (5, vec![base.clue.q, 1 << 10], 16..=17)
     } else {
@@ -70,20 +82,28 @@ fn shapes(base: &SetSpec, quick: bool) -> Vec<(usize, u64, u32)> {
     if base.clue.second.is_some() {
         roundings.truncate(1); // Clues that SophOMR opens are posted as they are.
     }
-    let pairs = (3..=most).flat_map(|l| roundings.iter().map(move |&rounded| (l, rounded)));
-    pairs
-        .flat_map(|(l, rounded)| digits.clone().map(move |bits| (l, rounded, bits)))
-        .collect()
+    let mut shapes = Vec::new();
+    for coordinates in 3..=most {
+        for &rounded in &roundings {
+            shapes.extend(digits.clone().map(|digit_bits| Shape {
+                coordinates,
+                rounded,
+                digit_bits,
+            }));
+        }
+    }
+    shapes
 }
 
-/// Searches sets around each of `bases`, which have InstantOMR; `quick`: those next to it, with its secret.
+/// Searches sets around each of `bases`, which have InstantOMR. If `quick`, only those next to each base, with its
+/// secret.
 ///
-/// Errors: dimensions that do not fit.
+/// Errors: `Dimension` if dimensions do not fit.
 pub fn search_instant(bases: &[SetSpec], quick: bool) -> Result<InstantFound, ParamsError> {
     search_at(bases, quick, rotations)
 }
 
-/// The search where rotations of a base with a secret take what `rotations` says.
+/// Searches, with `rotations` as the times of rotations for a base and a secret.
 fn search_at(
     bases: &[SetSpec],
     quick: bool,
@@ -95,8 +115,10 @@ fn search_at(
         insecure: 0,
     };
     let mut all = Vec::new();
-    let secrets = |base| SECRETS.into_iter().map(move |secret| (base, secret));
-    for (base, (block, weight)) in bases.iter().flat_map(secrets) {
+    for (base, (block, weight)) in bases
+        .iter()
+        .flat_map(|base| SECRETS.into_iter().map(move |secret| (base, secret)))
+    {
         let secret = SecretSpec::Blocks {
             block,
             weight: weight.clone(),
@@ -121,14 +143,14 @@ fn search_at(
     Ok(found)
 }
 
-/// The least bits of clues with this secret.
+/// Returns the least bits of security of clues with this secret.
 fn bits(base: &SetSpec, secret: &SecretSpec) -> f64 {
     let least = |bits: [Bits; 2]| bits[0].least().min(bits[1].least());
     let clue = with_secret(&base.clue, secret);
     clue.security().map_or(0.0, least)
 }
 
-/// Clues with another secret for InstantOMR.
+/// Returns clues with another secret for InstantOMR.
 fn with_secret(clue: &ClueSpec, secret: &SecretSpec) -> ClueSpec {
     let (mut clue, secret) = (clue.clone(), secret.clone());
     match &mut clue.second {
@@ -138,7 +160,7 @@ fn with_secret(clue: &ClueSpec, secret: &SecretSpec) -> ClueSpec {
     clue
 }
 
-/// The same with so many coordinates for it.
+/// Returns clues with `coordinates` coordinates for InstantOMR.
 fn with_coordinates(mut clue: ClueSpec, coordinates: usize) -> ClueSpec {
     let first = clue.coordinates - clue.instant().coordinates.len();
     clue.coordinates = first + coordinates;
@@ -162,26 +184,26 @@ fn beats(a: &InstantCandidate, b: &InstantCandidate) -> bool {
     no_worse && better
 }
 
-/// The set with the least window that misses rarely enough and the largest group whose digests are
-/// right; `None` where too many strangers pass, or no group is.
+/// Returns the set with the smallest window that misses rarely enough and the largest group whose digests are
+/// correct; `None` if too many strangers pass, or if there is no such group.
 fn candidate(
     base: &SetSpec,
     secret: &SecretSpec,
     block: usize,
-    (coordinates, rounded, digit_bits): (usize, u64, u32),
+    shape: Shape,
     [first, second]: [f64; 2],
 ) -> Result<Option<InstantCandidate>, ParamsError> {
     let with = |half: u32, group: u64| SetSpec {
         clue: ClueSpec {
-            posting: if rounded == base.clue.q {
+            posting: if shape.rounded == base.clue.q {
                 base.clue.posting
             } else {
-                Posting::Rounded(rounded)
+                Posting::Rounded(shape.rounded)
             },
-            ..with_coordinates(with_secret(&base.clue, secret), coordinates)
+            ..with_coordinates(with_secret(&base.clue, secret), shape.coordinates)
         },
         instantomr: base.instantomr.as_ref().map(|spec| InstantSpec {
-            digit_bits,
+            digit_bits: shape.digit_bits,
             half,
             group,
             ..spec.clone()
@@ -209,13 +231,13 @@ fn candidate(
             false_positive_log2: params.false_positive_log2(),
             clue_bytes: ClueKind::Bound.bytes(&params.clue),
             key_bytes: InstantKey::file_bytes_of(&params, ClueKind::Bound),
-            seconds: coordinates as f64 * first + second,
+            seconds: shape.coordinates as f64 * first + second,
         }));
     }
     Ok(None)
 }
 
-/// Seconds of a rotation of the first layer and of the second, several in flight, one thread's share.
+/// Returns the seconds of a rotation of the first layer and of the second, with several in flight, for one thread.
 fn rotations(base: &SetSpec, secret: &SecretSpec) -> Result<[f64; 2], ParamsError> {
     let set = SetSpec {
         clue: with_secret(&base.clue, secret),
@@ -264,8 +286,8 @@ fn random_lwe(rng: &mut impl Rng, n: usize, turn: u64) -> Lwe {
 mod tests {
     use super::*;
 
-    /// The published sets are beaten by none where a rotation under a secret of its own takes 0.6 of one
-    /// under SophOMR's.
+    /// No set beats the published ones if a rotation under InstantOMR's own secret takes 0.6 of the time of one under
+    /// SophOMR's.
     #[test]
     fn published_sets_are_beaten_by_none() {
         let bases = ["hybrid-v4", "instantomr-v2"].map(|name| SetSpec::named(name).unwrap());

@@ -1,4 +1,4 @@
-//! What a bench is of: arguments that many commands share, and the same fields in code.
+//! The parameters of a benchmark: arguments that many commands share, which are also fields in code.
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
@@ -8,7 +8,7 @@ use omr_protocol::request::{MAX_BOUND, MAX_PAYLOAD_BYTES};
 use omr_protocol::{EngineKind, ParamSet, ParamsError, Scheme};
 use serde::Serialize;
 
-/// What a digest may hold.
+/// The limits of a digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Args)]
 pub struct Shape {
     /// Pertinent messages that a digest may carry
@@ -19,13 +19,13 @@ pub struct Shape {
     pub payload_bytes: usize,
 }
 
-/// What a run starts from.
+/// The start of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Args)]
 pub struct Start {
     /// Threads to work on; all cores unless given
     #[arg(long, value_name = "T", value_parser = threads())]
     pub threads: Option<u16>,
-    /// Everything random follows from it
+    /// Seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
 }
@@ -72,7 +72,7 @@ impl Default for Start {
 }
 
 impl Default for Setting {
-    /// The default of the command line: a full batch of SophOMR.
+    /// Returns the default of the command line: a full batch of SophOMR.
     fn default() -> Self {
         Self {
             scheme: Scheme::Sophomr,
@@ -86,7 +86,7 @@ impl Default for Setting {
 }
 
 impl Setting {
-    /// A batch of SophOMR of this set.
+    /// Returns the setting of a batch of SophOMR with this set.
     pub(crate) fn of_batch(set: &ParamSet, seed: u64, messages: u64) -> Self {
         Self {
             messages,
@@ -99,13 +99,13 @@ impl Setting {
         }
     }
 
-    /// The engine that makes the digest.
+    /// Returns the engine that makes the digest.
     #[must_use]
     pub fn engine(&self) -> EngineKind {
         self.scheme.engines()[0]
     }
 
-    /// The parameter set.
+    /// Returns the parameter set.
     ///
     /// Errors: `Unknown`.
     pub fn set(&self) -> Result<ParamSet, ParamsError> {
@@ -116,24 +116,26 @@ impl Setting {
         ParamSet::named(self.params.as_deref().unwrap_or(own))
     }
 
-    /// Bytes of a payload where the digest has payloads.
+    /// Returns the bytes of a payload, if the digest has payloads.
     pub(crate) fn payload(&self) -> Option<usize> {
         (!self.scheme.is_for_indices()).then_some(self.shape.payload_bytes)
     }
 }
 
-/// Schemes of one engine: of this one where it is given.
+/// Parses the schemes of one engine, or all schemes.
 pub(crate) fn schemes(of: Option<EngineKind>) -> impl TypedValueParser<Value = Scheme> {
     let fits = move |scheme: &Scheme| match *scheme.engines() {
         [engine] => of.is_none_or(|of| of == engine),
         _ => false,
     };
-    let value = |scheme: Scheme| PossibleValue::new(scheme.name()).help(about(scheme));
-    let values = Scheme::ALL.into_iter().filter(fits).map(value);
+    let values = Scheme::ALL
+        .into_iter()
+        .filter(fits)
+        .map(|scheme| PossibleValue::new(scheme.name()).help(about(scheme)));
     PossibleValuesParser::new(values).try_map(|name| name.parse::<Scheme>())
 }
 
-/// A scheme for `--help`.
+/// Returns the description of a scheme for `--help`.
 fn about(scheme: Scheme) -> &'static str {
     match scheme {
         Scheme::Sophomr => "Payloads",

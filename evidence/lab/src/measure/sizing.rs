@@ -1,4 +1,4 @@
-//! What a service needs: cores, memory, disk and network of a load, from measured costs and exact sizes.
+//! The requirements of a service: cores, memory, disk and network for a load, from measured costs and exact sizes.
 
 mod costs;
 
@@ -14,21 +14,21 @@ use serde::Serialize;
 
 const DAY_S: f64 = 86_400.0;
 const YEAR_DAYS: u64 = 365;
-/// Bytes of a board's record beside clue and payload.
+/// Bytes of a board's record in addition to clue and payload.
 const RECORD_BYTES: u64 = 4;
 /// Bytes of a message's one-time key and index in a tree whose pages are two thirds full.
 const ONCE_BYTES: u64 = 40 * 3 / 2;
-/// How long a server keeps finished digests unless told otherwise.
+/// The days that a server keeps finished digests by default.
 const DIGEST_DAYS: u64 = 7;
-/// The share of its time that a core should work, so that queues stay short.
+/// The share of time that a core should be busy at most, so that queues stay short.
 pub(crate) const BUSY: f64 = 0.7;
 
-/// Bytes that a board keeps of a message of so many bytes.
+/// Returns the bytes that a board stores for a message of `message` bytes.
 pub(crate) fn kept_bytes(message: u64) -> u64 {
     message + RECORD_BYTES + ONCE_BYTES
 }
 
-/// What is asked of a service.
+/// The load of a service.
 #[derive(Clone, Copy, Debug, Serialize, Args)]
 pub struct Load {
     /// Messages posted in a day: Zcash 20,408, Bitcoin 604,800
@@ -46,54 +46,54 @@ pub struct Load {
     pub digests_a_day: u64,
 }
 
-/// What a service needs.
+/// The requirements of a service.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sizing {
-    /// Name of the parameter set.
+    /// The name of the parameter set.
     pub params: &'static str,
-    /// What is asked.
+    /// The load.
     pub load: Load,
-    /// What was measured, and where.
+    /// The measured costs, with the conditions of their measurement.
     pub costs: MeasuredCosts,
-    /// The machine asked about takes so many times as long.
+    /// The factor by which the machine in question is slower.
     pub slower: f64,
-    /// Bytes by which the board grows in a day.
+    /// The bytes by which the board grows in a day.
     pub board_bytes_a_day: u64,
-    /// Each way to look at the messages.
+    /// The requirements of each scheme.
     pub schemes: Vec<SchemeSizing>,
 }
 
-/// What one way to look at messages needs.
+/// The requirements of one scheme.
 #[derive(Clone, Debug, Serialize)]
 pub struct SchemeSizing {
-    /// `sophomr`, `instantomr` or `hybrid`.
+    /// The name of the scheme: `sophomr`, `instantomr` or `hybrid`.
     pub scheme: &'static str,
-    /// Seconds of one core in a day.
+    /// Core seconds in a day.
     pub core_seconds_a_day: f64,
-    /// Cores that work all the time.
+    /// The number of cores that would be busy all the time.
     pub cores_busy: f64,
-    /// Cores to have, so that they work 70 % of the time.
+    /// The number of cores that are then busy 70 % of the time.
     pub cores: u64,
     /// Bytes of memory with one key of each kind in it.
     pub memory_bytes: u64,
-    /// The same with all recipients' keys in it.
+    /// Bytes of memory with all recipients' keys in it.
     pub memory_all_keys_bytes: u64,
     /// Bytes on the disk after a year: the board, keys, sessions, digests of a week.
     pub disk_bytes_a_year: u64,
-    /// Bytes that posts bring in a day.
+    /// Bytes of posts in a day.
     pub received_bytes_a_day: u64,
-    /// Bytes of digests that go out in a day.
+    /// Bytes of digests sent in a day.
     pub sent_bytes_a_day: u64,
-    /// Bytes of a recipient's keys, sent once.
+    /// Bytes of a recipient's keys, which are sent once.
     pub key_bytes: u64,
     /// Bytes of a digest.
     pub digest_bytes: u64,
 }
 
-/// What a recipient takes under one scheme.
+/// The requirements of a recipient with one scheme.
 struct Part {
     core_seconds_a_day: f64,
-    /// Memory that works, beside keys.
+    /// Bytes of memory in use during work, in addition to keys.
     work_bytes: u64,
     key_memory_bytes: u64,
     key_bytes: u64,
@@ -102,10 +102,10 @@ struct Part {
 }
 
 impl Sizing {
-    /// What `load` of bound clues needs under a set with both engines, on a machine that takes `slower` times as long
-    /// as the one with these costs.
+    /// Computes the requirements of `load` with bound clues and a set with both engines, on a machine that is
+    /// `slower` times as slow as the one with these costs.
     ///
-    /// Errors: `Params` where the set lacks an engine, `Plan` where bound or payloads do not suit it.
+    /// Errors: `Params` if the set lacks an engine, `Plan` if bound or payloads do not suit it.
     pub fn new(
         set: &ParamSet,
         load: Load,
@@ -166,17 +166,17 @@ impl Part {
     }
 }
 
-/// One recipient's day.
+/// The model of one recipient's day.
 struct Model<'a> {
     load: Load,
     costs: &'a MeasuredCosts,
-    /// Messages of a digest, at least one.
+    /// The number of messages in a digest, at least one.
     messages: u64,
     digests: f64,
 }
 
 impl Model<'_> {
-    /// Every digest takes whole batches.
+    /// Returns the requirements with SophOMR, where every digest takes whole batches.
     fn sophomr(&self, params: &Params) -> Result<Part, BenchError> {
         let batches = self.messages.div_ceil(params.slots() as u64);
         let key_bytes = DetectionKey::file_bytes_of(params, ClueKind::Bound);
@@ -191,7 +191,7 @@ impl Model<'_> {
         })
     }
 
-    /// A session looks at every message once.
+    /// Returns the requirements with InstantOMR, where a session processes every message once.
     fn instantomr(&self, params: &InstantParams) -> Result<Part, BenchError> {
         let plan = self.instant_plan(params, self.messages)?;
         let digest_bytes = InstantDigest::file_bytes(&plan, params);
@@ -209,7 +209,7 @@ impl Model<'_> {
         })
     }
 
-    /// Full batches by SophOMR; the rest by what costs less.
+    /// Returns the requirements with full batches by SophOMR and the cheaper engine for the rest.
     fn hybrid(&self, bulk: &Params, instant: &InstantParams) -> Result<Part, BenchError> {
         let slots = bulk.slots() as u64;
         let costs = Costs {
@@ -243,8 +243,8 @@ impl Model<'_> {
             },
             ..
         } = self.load;
-        let plan = DigestPlan::new(params, 0..messages, bound, Some(payload_bytes))?;
-        let plan = plan.for_clues(params, ClueKind::Bound);
+        let plan = DigestPlan::new(params, 0..messages, bound, Some(payload_bytes))?
+            .for_clues(params, ClueKind::Bound);
         Ok(Digest::file_bytes(&plan, params))
     }
 
@@ -259,7 +259,7 @@ impl Model<'_> {
     }
 }
 
-/// Both halves of each sum at their exact width.
+/// Returns the bytes of both halves of all sums at their exact width.
 fn session_bytes(plan: &InstantPlan, params: &InstantParams) -> u64 {
     let bits = params.ring.modulus(0).bits() as usize;
     (plan.parts() * 2 * (params.ring.n() * bits).div_ceil(8)) as u64

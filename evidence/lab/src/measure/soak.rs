@@ -1,4 +1,4 @@
-//! Many batches over many fresh keys, every digest checked.
+//! Many batches with many fresh keys, and a check of every digest.
 
 mod line;
 mod tally;
@@ -22,7 +22,7 @@ use omr_protocol::{ClueKind, EngineKind, Scheme};
 use rand_core::SeedableRng;
 use std::sync::Arc;
 
-/// What to soak.
+/// The scale of a soak test.
 #[derive(Clone, Debug, Args)]
 #[command(mut_arg("bound", |arg| arg.default_value("54")))]
 pub struct Soak {
@@ -52,19 +52,19 @@ pub struct Soak {
     pub params: String,
 }
 
-/// One digest of a soak.
+/// One digest of a soak test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SoakDigest {
-    /// The key, counted from 0.
+    /// The number of the key, from 0.
     pub key: u64,
-    /// The key's digests before this one.
+    /// The number of the key's digests before this one.
     pub nth: u64,
-    /// Batches that merge in it.
+    /// The number of batches that are merged in it.
     pub batches: u64,
 }
 
 impl Soak {
-    /// Its digests, key by key: each covers as many of the key's batches as merge.
+    /// Returns the digests, key by key. Each covers as many of the key's batches as can be merged.
     pub fn digests(&self, params: &Params) -> Vec<SoakDigest> {
         let most = params.nodes.batches() as u64;
         let of_key = |key| {
@@ -78,9 +78,9 @@ impl Soak {
         (self.from_key..self.keys).flat_map(of_key).collect()
     }
 
-    /// Makes one digest and checks it. Every other key meets hostile strangers.
+    /// Makes one digest and checks it. The strangers of every other key are hostile.
     ///
-    /// Errors: those of plan, detector and files; a digest that does not decode is a result.
+    /// Errors: those of plan, detector and files; a digest that does not decode is a result, not an error.
     pub fn run(
         &self,
         params: &Arc<Params>,

@@ -1,4 +1,4 @@
-//! What strangers may put on a board to disturb the digests of others.
+//! Messages that strangers may post to disturb the digests of others.
 
 use chacha20::ChaCha20Rng;
 use omr_client::Sender;
@@ -9,26 +9,26 @@ use rand_core::{Rng, SeedableRng};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-/// Who posts the impertinent messages.
+/// The poster of the impertinent messages.
 pub enum Strangers {
     /// Uniform clues, random payloads.
     Honest,
-    /// Bytes chosen for the most noise.
+    /// Bytes that maximise the noise.
     Hostile(Box<Hostile>),
 }
 
-/// Kinds of hostile clues; a batch has one kind, the next batch the next.
+/// Kinds of hostile clues. A batch has one kind, and the next batch the next kind.
 #[derive(Clone, Copy)]
 enum Clues {
     /// One value everywhere.
     Constant(u32),
-    /// The two residues of largest absolute value in turn.
+    /// The two residues of largest absolute value, alternating.
     Alternating,
     /// A single coordinate, as large as possible.
     Single,
-    /// For the recipient, but just outside the window.
+    /// A clue for the recipient that is just outside the window.
     Near,
-    /// No clues at all.
+    /// Bytes that are no clues.
     Garbage,
 }
 
@@ -36,11 +36,11 @@ enum Clues {
 #[derive(Clone, Copy)]
 enum Payloads {
     Fill(u8),
-    /// 0xff and 0x00 in turn.
+    /// 0xff and 0x00, alternating.
     Stripes,
     /// Symbols of the largest absolute value.
     Extreme,
-    /// Every encoded symbol is the polynomial with the largest embedding there is.
+    /// Symbols for which every encoded polynomial has the largest possible embedding.
     Aligned,
 }
 
@@ -65,10 +65,10 @@ pub struct Hostile {
 }
 
 impl Hostile {
-    /// Strangers with payloads of `payload_bytes`; another `shift` starts with other kinds of
-    /// messages and aims at other embeddings.
+    /// Returns strangers with payloads of `payload_bytes`. Another `shift` starts with other kinds of messages and
+    /// aims at other embeddings.
     ///
-    /// Errors: a payload size that the code does not take.
+    /// Errors: the code does not support the payload size.
     pub fn new(params: &Arc<Params>, payload_bytes: usize, shift: u64) -> Result<Self, CodecError> {
         let p = params.p().value() as u32;
         let mut rng = ChaCha20Rng::seed_from_u64(shift);
@@ -93,7 +93,7 @@ impl Hostile {
         })
     }
 
-    /// The clue of message `index`, made from `stream`.
+    /// Returns the clue of message `index`, made from `stream`.
     pub(crate) fn clue(&self, sender: &Sender, stream: &mut ChaCha20Rng, index: u64) -> Vec<u8> {
         let q = self.params.spec().clue.posted_modulus() as u32;
         let width = self.params.spec().clue.n;
@@ -117,7 +117,7 @@ impl Hostile {
         Clue { a, b }.to_bytes(&self.params.clue)
     }
 
-    /// The payload of message `index`.
+    /// Returns the payload of message `index`.
     pub(crate) fn payload(&self, index: u64) -> Vec<u8> {
         let bytes = self.code.payload_bytes();
         let half = self.params.p().value() as u32 / 2;
@@ -138,7 +138,7 @@ impl Hostile {
         kinds[(at % kinds.len() as u64) as usize]
     }
 
-    /// So many units of p in those of posted residues, which most sets have in common.
+    /// Converts units of p to those of posted residues. In most sets they are equal.
     fn in_clue(&self, units: u64) -> u32 {
         (units * self.params.spec().clue.posted_modulus() / self.params.p().value()) as u32
     }
@@ -146,15 +146,20 @@ impl Hostile {
     fn near(&self, sender: &Sender, stream: &mut ChaCha20Rng) -> (Vec<u32>, Vec<u32>) {
         let clue = sender.gen_clue(stream);
         let q = self.params.spec().clue.posted_modulus();
-        // Past the window by more than the noise.
-        let offset = 2 * self.params.spec().range + 1 + stream.next_u64() % 64;
-        let offset = u64::from(self.in_clue(offset));
-        let moved = |&b: &u32| ((u64::from(b) + offset) % q) as u32;
-        (clue.a, clue.b.iter().map(moved).collect())
+        // Outside the window by more than the noise.
+        let units = 2 * self.params.spec().range + 1 + stream.next_u64() % 64;
+        let offset = u64::from(self.in_clue(units));
+        (
+            clue.a,
+            clue.b
+                .iter()
+                .map(|&b| ((u64::from(b) + offset) % q) as u32)
+                .collect(),
+        )
     }
 
-    /// A payload whose symbols are all `value`, but for the last of each block, which may have to
-    /// be smaller.
+    /// Returns a payload whose symbols are all `value`, except the last symbol of each block, which may have to be
+    /// smaller.
     fn payload_of(&self, value: u32) -> Vec<u8> {
         let (block_bytes, block_symbols) = self.code.block();
         let mut symbols = vec![value; self.code.count()];
@@ -172,8 +177,8 @@ impl Hostile {
     }
 }
 
-/// Coefficients +-p/2 (modulo p) whose signs follow the root of odd exponent `e`: there the
-/// polynomial reaches `n p / pi`, as far as real coefficients can.
+/// Returns coefficients +-p/2 (modulo p) whose signs follow the root of odd exponent `e`. There the polynomial
+/// reaches `n p / pi`, the largest value for real coefficients.
 fn aligned_polynomial(n: usize, p: u64, e: usize) -> Vec<u64> {
     let angle = |k: usize| PI * (e % (2 * n) * k % (2 * n)) as f64 / n as f64;
     let sign = |k: usize| {

@@ -1,4 +1,4 @@
-//! What a recipient waits for whose messages are looked at as they come.
+//! The time that a recipient waits if messages are processed as they arrive.
 
 use crate::measure::digest::{Score, timed};
 use crate::measure::instant::Fixture;
@@ -15,7 +15,7 @@ use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Most messages looked at together.
+/// The largest number of messages that are processed together.
 const LOT: usize = 64;
 
 /// Messages that arrive at random, independently of each other, at a steady rate.
@@ -44,58 +44,60 @@ pub struct StreamBench {
     pub dir: Option<PathBuf>,
 }
 
-/// What a replay measured. Service is real, idle time is skipped.
+/// The results of a replay. Processing is real; idle time is skipped.
 #[derive(Clone, Debug, Serialize)]
 pub struct StreamFigures {
-    /// Name of the parameter set.
+    /// The name of the parameter set.
     pub params: &'static str,
-    /// Messages a second.
+    /// Messages per second.
     pub rate: f64,
-    /// Length of the replay.
+    /// The length of the replay.
     pub seconds: f64,
-    /// Messages that came.
+    /// The number of messages.
     pub messages: usize,
-    /// Threads in use.
+    /// The number of threads in use.
     pub threads: usize,
-    /// From a message's arrival to a digest with it, for a recipient who asks when it arrives.
+    /// Milliseconds from a message's arrival to a digest with it, for a recipient who asks when it arrives.
     pub wait_ms: Quantiles,
-    /// The same without the digest: until the message is in the session and the session on the disk.
+    /// Milliseconds from a message's arrival until it is in the session and the session on the disk.
     pub taken_ms: Quantiles,
-    /// Making a digest's file.
+    /// Milliseconds of making a digest's file.
     pub digest_ms: Quantiles,
-    /// Putting the session on the disk.
+    /// Milliseconds of writing the session to the disk.
     pub write_ms: Quantiles,
-    /// Share of the time in which the detector works.
+    /// The share of time that the detector is busy.
     pub busy: f64,
     /// Bytes of the session's file.
     pub session_bytes: usize,
     /// Bytes of the digest's file.
     pub digest_bytes: usize,
-    /// Pertinent messages.
+    /// The number of pertinent messages.
     pub pertinent: usize,
-    /// Those that came out of the last digest bit for bit.
+    /// The number of these that the last digest contains bit for bit.
     pub exact: usize,
-    /// Others that came out.
+    /// The number of other messages that it contains.
     pub false_positives: usize,
-    /// Mean of the yardstick before and after, if built in.
+    /// The mean of the yardstick before and after, if built in.
     pub yardstick_us: Option<f64>,
 }
 
 /// A distribution of times.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Quantiles {
-    /// Half are smaller.
+    /// The median.
     pub p50: f64,
-    /// 9 of 10 are smaller.
+    /// The 90th percentile.
     pub p90: f64,
-    /// 99 of 100 are smaller.
+    /// The 99th percentile.
     pub p99: f64,
-    /// The largest.
+    /// The largest time.
     pub max: f64,
 }
 
 impl Quantiles {
-    /// Of seconds, in milliseconds. Panics: on none.
+    /// Returns the quantiles, in milliseconds, of times in seconds.
+    ///
+    /// Panics: without times.
     fn of(mut seconds: Vec<f64>) -> Self {
         seconds.sort_by(f64::total_cmp);
         let at = |share: f64| {
@@ -112,7 +114,7 @@ impl Quantiles {
 }
 
 impl StreamBench {
-    /// When messages come: at least one does.
+    /// Returns the arrival times of messages; there is at least one.
     fn arrivals(&self) -> Vec<f64> {
         let mut rng = ChaCha20Rng::seed_from_u64(self.start.seed ^ 2);
         let mut gap = || {
@@ -130,9 +132,9 @@ impl StreamBench {
         }
     }
 
-    /// Replays the arrivals; the session is written to `file` after each lot, as by `omr stream`.
+    /// Replays the arrivals. The session is written to `file` after each chunk, as `omr stream` does.
     ///
-    /// Errors: any step's; those of the file.
+    /// Errors: those of all steps and of the file.
     pub fn run(&self, file: &Path, progress: &dyn Progress) -> Result<StreamFigures, BenchError> {
         let arrivals = self.arrivals();
         let messages = arrivals.len();
@@ -206,7 +208,7 @@ impl StreamBench {
     }
 }
 
-/// Writes a file as commands write theirs: on the disk before it has its name.
+/// Writes a file as commands do: its content is on the disk before it has its name.
 fn write(path: &Path, bytes: &[u8]) -> Result<usize, BenchError> {
     stage_bytes(path, Access::Public, bytes)?.commit(true)?;
     Ok(bytes.len())

@@ -1,5 +1,5 @@
-//! How often InstantOMR's first windows miss and let strangers pass: real clues, their coordinates
-//! rounded as the detector rounds them, decided in the clear with the secret.
+//! Counts of how often InstantOMR's first windows miss messages and let strangers' pass. Real clues, with coordinates
+//! rounded as the detector does, are tested in the clear with the secret.
 
 use crate::measure::BenchError;
 use crate::measure::workload::uniform_clue;
@@ -13,18 +13,18 @@ use rand_core::SeedableRng;
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// Counted against predicted.
+/// Counts compared with predictions.
 #[derive(Clone, Debug, Serialize)]
 pub struct WindowFigures {
-    /// Name of the parameter set.
+    /// The name of the parameter set.
     pub params: &'static str,
-    /// Clues of the recipient, and as many of strangers.
+    /// The number of the recipient's clues, and of strangers'.
     pub clues: u64,
     /// Half the window, in units of a turn.
     pub half: u32,
-    /// Coordinates of the recipient's clues farther than so many units from 0.
+    /// The number of coordinates of the recipient's clues that are farther than `half` units from 0.
     pub missed: Vec<Line>,
-    /// Strangers' clues with at least so many coordinates in the window.
+    /// The number of strangers' clues with at least `half` coordinates in the window.
     pub hits: Vec<Line>,
     /// log2 of the rate at which messages are missed, by the distribution.
     pub miss_log2: f64,
@@ -37,28 +37,28 @@ pub struct WindowFigures {
 pub struct Line {
     /// Units, or coordinates.
     pub half: u32,
-    /// How many there were.
+    /// The counted number.
     pub found: u64,
-    /// How many were to be expected.
+    /// The expected number.
     pub expected: f64,
 }
 
-/// Distances counted apart.
+/// The number of distances that are counted separately.
 const DISTANCES: usize = 64;
-/// Clues of one task.
+/// The number of clues in one task.
 const TASK: u64 = 1000;
 
 #[derive(Clone)]
 struct Counts {
-    /// Coordinates of the recipient's clues by distance from 0.
+    /// The number of coordinates of the recipient's clues, by distance from 0.
     distance: [u64; DISTANCES],
-    /// Strangers' clues by coordinates in the window.
+    /// The number of strangers' clues, by coordinates in the window.
     hits: Vec<u64>,
 }
 
 /// Counts over `clues` clues for one recipient and as many for nobody.
 ///
-/// Errors: a secret of a set without InstantOMR.
+/// Errors: the secret is of a set without InstantOMR.
 pub fn windows(params: &InstantParams, clues: u64, seed: u64) -> Result<WindowFigures, BenchError> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let (secret, address) = identity(&params.clue, ClueKind::Plain, &mut rng);
@@ -143,18 +143,19 @@ impl Counts {
     }
 }
 
-/// How far the coordinates of a clue lie from 0.
+/// Returns the distances of a clue's coordinates from 0.
 fn distances(params: &InstantParams, secret: &BlockSecret, clue: &Clue) -> Vec<u64> {
     let turn = 2 * params.ring.n() as u64;
     let spec = params.clue.spec();
     let posted = clue.a.iter().chain(&clue.b);
     let words: Vec<u32> = posted.map(|&x| spec.stands_for(x)).collect();
-    let phases = coordinates(params, &words).into_iter();
-    let phases = phases.map(|ct| ct.phase(secret, turn));
+    let phases = coordinates(params, &words)
+        .into_iter()
+        .map(|ct| ct.phase(secret, turn));
     phases.map(|phase| phase.min(turn - phase)).collect()
 }
 
-/// That at least `least` of `count` independent events of probability `p` happen.
+/// Returns the probability that at least `least` of `count` independent events of probability `p` happen.
 fn at_least(count: usize, least: usize, p: f64) -> f64 {
     let exactly = |k: usize| {
         let ways = (0..k).fold(1.0, |ways, i| ways * (count - i) as f64 / (i + 1) as f64);

@@ -13,26 +13,27 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A synthetic board, made message by message from a seed, never held whole: pertinent messages
-/// with random payloads at random places, the rest strangers'. Honest ones look uniform.
+/// A synthetic board, made message by message from a seed and never stored whole: pertinent messages with random
+/// payloads at random positions, the rest strangers'. Honest messages look uniform.
 pub struct Workload {
     params: Arc<ClueParams>,
-    /// One for each recipient.
+    /// One key for each recipient.
     keys: Vec<ClueKey>,
     seed: [u8; 32],
     payload_bytes: usize,
-    /// For each recipient, in order.
+    /// The pertinent messages of each recipient, in order.
     pertinent: Vec<Vec<u64>>,
-    /// For each pertinent message: whose it is.
+    /// The recipient of each pertinent message.
     owners: BTreeMap<u64, usize>,
     strangers: Strangers,
-    /// Bound clues, for this board; else plain ones.
+    /// The board that bound clues are made for; `None` for plain clues.
     bound_to: Option<[u8; 16]>,
 }
 
 impl Workload {
-    /// `messages` messages, `pertinent` of them for the owner of `key`.
-    /// Panics: when more are pertinent than there are.
+    /// Returns a board of `messages` messages, `pertinent` of them for the owner of `key`.
+    ///
+    /// Panics: if more are pertinent than there are.
     pub fn new(
         params: Arc<ClueParams>,
         key: ClueKey,
@@ -44,8 +45,9 @@ impl Workload {
         Self::for_recipients(params, vec![key], messages, pertinent, payload_bytes, seed)
     }
 
-    /// The same for the owners of several keys, `pertinent` messages for each of them.
-    /// Panics: when more are pertinent than there are.
+    /// Returns a board for the owners of several keys, with `pertinent` messages for each of them.
+    ///
+    /// Panics: if more are pertinent than there are.
     pub fn for_recipients(
         params: Arc<ClueParams>,
         keys: Vec<ClueKey>,
@@ -83,29 +85,30 @@ impl Workload {
         }
     }
 
-    /// The same board with clues bound to payloads and to this board; its strangers are honest.
+    /// Returns this board with clues bound to payloads and to the board; its strangers are honest.
     pub fn bound_to(self, board_id: [u8; 16]) -> Self {
         let bound_to = Some(board_id);
         Self { bound_to, ..self }
     }
 
-    /// The same board with other strangers.
+    /// Returns this board with other strangers.
     pub fn with_strangers(self, strangers: Strangers) -> Self {
         Self { strangers, ..self }
     }
 
-    /// The places of the pertinent messages, of the first recipient's where there are several.
+    /// Returns the positions of the pertinent messages, of the first recipient if there are several.
     pub fn pertinent(&self) -> &[u64] {
         self.pertinent_to(0)
     }
 
-    /// The places of a recipient's messages.
-    /// Panics: when there is no such recipient.
+    /// Returns the positions of a recipient's messages.
+    ///
+    /// Panics: if there is no such recipient.
     pub fn pertinent_to(&self, recipient: usize) -> &[u64] {
         &self.pertinent[recipient]
     }
 
-    /// The payload of a message.
+    /// Returns the payload of a message.
     pub fn payload(&self, index: u64) -> Vec<u8> {
         if let (Strangers::Hostile(hostile), false) =
             (&self.strangers, self.owners.contains_key(&index))
@@ -117,13 +120,15 @@ impl Workload {
         bytes
     }
 
-    /// For each recipient: someone who posts to her.
+    /// Returns a sender to each recipient.
     pub(crate) fn senders(&self) -> Vec<Sender> {
-        let sender = |key| Sender::new(&self.params, key);
-        self.keys.iter().map(sender).collect()
+        self.keys
+            .iter()
+            .map(|key| Sender::new(&self.params, key))
+            .collect()
     }
 
-    /// The clue of a message, as it stands on the board.
+    /// Returns the clue of a message as it is on the board.
     pub(crate) fn clue(&self, senders: &[Sender], index: u64) -> Vec<u8> {
         let mut stream = Xof::stream("omr bench clue v1", &self.seed, &[index]);
         if let Some(board_id) = self.bound_to {
@@ -138,7 +143,8 @@ impl Workload {
         }
     }
 
-    /// That of a stranger has a random key and no signature, which is the board's to check.
+    /// Returns the bound clue of a message. A stranger's clue has a random key and no signature, which only the board
+    /// checks.
     fn bound_clue(&self, board_id: [u8; 16], stream: &mut ChaCha20Rng, index: u64) -> Vec<u8> {
         let Some(&who) = self.owners.get(&index) else {
             return uniform_bound_clue(&self.params, stream).to_bytes(&self.params);
@@ -148,7 +154,7 @@ impl Workload {
         clue.to_bytes(&self.params)
     }
 
-    /// What `message` writes for every message of a range, one after another.
+    /// Returns the concatenated results of `message` for every message of a range.
     fn fill(range: Range<u64>, bytes: usize, message: impl Fn(u64) -> Vec<u8> + Sync) -> Vec<u8> {
         let mut out = vec![0; bytes * (range.end - range.start) as usize];
         let places = out.par_chunks_exact_mut(bytes).enumerate();
@@ -157,7 +163,7 @@ impl Workload {
     }
 }
 
-/// The same, bound to nothing: its signature is the board's to check.
+/// Returns a bound clue that is bound to nothing. Only the board checks its signature.
 pub(crate) fn uniform_bound_clue(params: &ClueParams, stream: &mut impl Rng) -> BoundClue {
     let clue = uniform_clue(params, stream);
     let mut key = [0; 32];
@@ -169,13 +175,15 @@ pub(crate) fn uniform_bound_clue(params: &ClueParams, stream: &mut impl Rng) -> 
     }
 }
 
-/// As a clue for somebody else looks.
+/// Returns a clue that looks like one for somebody else.
 pub(crate) fn uniform_clue(params: &ClueParams, stream: &mut impl Rng) -> Clue {
     let spec = params.spec();
     let mut words = vec![0; spec.n + spec.coordinates];
     uniform_residues(stream, params.q(), &mut words);
-    let posted = |x: u64| (x * spec.posted_modulus() / spec.q) as u32;
-    let mut a: Vec<u32> = words.into_iter().map(posted).collect();
+    let mut a: Vec<u32> = words
+        .into_iter()
+        .map(|x| (x * spec.posted_modulus() / spec.q) as u32)
+        .collect();
     let b = a.split_off(spec.n);
     Clue { a, b }
 }
@@ -205,7 +213,7 @@ impl MessageSource for Workload {
         Ok(Self::fill(range, self.payload_bytes, payload))
     }
 
-    /// As a board that took them at posting: no part of a digest.
+    /// Returns hashes as a board computes them when a message is posted; this is not part of a digest.
     fn hashes(
         &mut self,
         range: Range<u64>,

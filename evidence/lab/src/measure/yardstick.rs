@@ -1,15 +1,15 @@
 //! The unit of stated costs.
 
-/// The yardstick before a piece of work, if it is wanted and built in.
+/// The yardstick before a piece of work, if it is requested and built in.
 pub(crate) struct Yardstick(Option<f64>);
 
 impl Yardstick {
-    /// Times it once.
+    /// Measures the yardstick once.
     pub(crate) fn start(wanted: bool) -> Self {
         Self(wanted.then(yardstick_us).flatten())
     }
 
-    /// Times it once more: the mean, in microseconds.
+    /// Measures the yardstick once more and returns the mean, in microseconds.
     pub(crate) fn mean(self) -> Option<f64> {
         self.0
             .zip(self.0.and_then(|_| yardstick_us()))
@@ -17,9 +17,9 @@ impl Yardstick {
     }
 }
 
-/// Microseconds of one forward 65,536-point NTT modulo a 50-bit prime by the public crate
-/// `tfhe-ntt`, single-threaded, now: median of 5 rounds of 200. The unit of all stated costs.
-/// `None` in a build without the feature `yardstick`.
+/// Returns the microseconds of one forward 65,536-point NTT modulo a 50-bit prime by the public crate `tfhe-ntt`,
+/// single-threaded, measured now: the median of 5 rounds of 200. All stated costs use this unit. `None` in a build
+/// without the feature `yardstick`.
 pub fn yardstick_us() -> Option<f64> {
     #[cfg(feature = "yardstick")]
     return Some(measure());

@@ -1,5 +1,5 @@
-//! Faults on purpose: a server is killed, its disk filled, slowed and damaged, its clock moved, while
-//! clients post, ask for digests and upload keys. Every promise is checked afterwards.
+//! Faults on purpose: a server is killed, its disk filled, slowed and damaged, its clock moved, while clients post,
+//! request digests and upload keys. Every promise is checked afterwards.
 
 mod clock;
 mod damage;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use work::{Crew, Running, Work};
 
-/// What no kill of a process shows.
+/// The fault that killing a process cannot reveal.
 const NOT_BY_KILLS: &str = "missing syncs: the system keeps what a killed process wrote; `cargo xtask test power` replays \
     power failures";
 
@@ -42,7 +42,7 @@ pub enum Kind {
     Clock,
     /// Segments that are flipped, cut short or gone
     Damage,
-    /// A limit of memory just above what the server takes without digests; Linux alone
+    /// A limit of memory just above what the server uses without digests; Linux alone
     Memory,
 }
 
@@ -50,10 +50,10 @@ pub enum Kind {
 #[derive(Clone, Debug, Args)]
 #[command(mut_arg("params", |arg| arg.default_value("insecure-tiny-hybrid-v4")))]
 pub struct Chaos {
-    /// How often the server is killed
+    /// Times that the server is killed
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = count())]
     pub kills: u32,
-    /// This fault alone; all, one after another, unless given
+    /// Only this fault; all, one after another, unless given
     #[arg(long, value_enum, value_name = "FAULT")]
     pub only: Option<Kind>,
     /// Clients that post
@@ -62,7 +62,7 @@ pub struct Chaos {
     /// Seconds of the trials of a slow disk and of a clock that jumps
     #[arg(long, value_name = "S", default_value_t = 60)]
     pub seconds: u64,
-    /// Everything random of the trial's own follows from it
+    /// Seed of the trial's own randomness
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
     #[command(flatten)]
@@ -70,74 +70,74 @@ pub struct Chaos {
     pub site: Site,
 }
 
-/// What a trial found.
+/// The result of a trial.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     /// The fault.
     pub trial: Kind,
-    /// Why it was not held.
+    /// The reason if the trial was skipped.
     pub skipped: Option<String>,
-    /// What the trial cannot notice.
+    /// The faults that the trial cannot reveal.
     pub blind_to: Option<&'static str>,
-    /// What was counted.
+    /// The counts.
     pub figures: Figures,
-    /// Promises that did not hold; empty where all did.
+    /// The promises that did not hold; empty if all did.
     pub faults: Vec<String>,
 }
 
-/// What a trial counted.
+/// The counts of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// How often the server was killed.
+    /// The number of times that the server was killed.
     pub kills: u64,
-    /// Messages on the board in the end.
+    /// The number of messages on the board at the end.
     pub messages: u64,
-    /// Posts that the server acknowledged.
+    /// The number of posts that the server acknowledged.
     pub posts_acknowledged: u64,
-    /// Posts without acknowledgement.
+    /// The number of posts without acknowledgement.
     pub posts_unacknowledged: u64,
-    /// Those of them that are on the board all the same.
+    /// The number of these that are on the board nevertheless.
     pub landed_unacknowledged: u64,
-    /// Attempts that the server refused for want of room.
+    /// The number of attempts that the server refused for lack of space.
     pub refused: u64,
-    /// Digests of jobs that were decoded and compared.
+    /// The number of jobs' digests that were decoded and compared.
     pub job_digests: u64,
-    /// The same of sessions.
+    /// The number of sessions' digests that were decoded and compared.
     pub session_digests: u64,
-    /// Pertinent messages that all digests together gave.
+    /// The number of pertinent messages that all digests contained.
     pub found: u64,
-    /// Pertinent messages that a digest should have given.
+    /// The number of pertinent messages that digests should have contained.
     pub missed: u64,
-    /// Strangers' messages that passed by chance, with their right payloads.
+    /// The number of strangers' messages that passed by chance, with their right payloads.
     pub accidental: u64,
-    /// Payloads other than the board's.
+    /// The number of payloads that differ from the board's.
     pub wrong_payloads: u64,
-    /// Messages that one digest gave twice.
+    /// The number of messages that one digest contained twice.
     pub doubled_in_digests: u64,
-    /// Acknowledged posts that are not where they should be.
+    /// The number of acknowledged posts that are not at their position.
     pub lost: u64,
-    /// Posts that are there twice.
+    /// The number of posts that are on the board twice.
     pub doubled: u64,
-    /// Posts that are there in part.
+    /// The number of posts that are on the board in part.
     pub torn: u64,
-    /// Messages that nobody posted.
+    /// The number of messages that no client posted.
     pub foreign: u64,
-    /// Uploads that came to their end.
+    /// The number of completed uploads.
     pub uploads: u64,
-    /// How often one went on in its middle.
+    /// The number of uploads that were resumed.
     pub resumed_uploads: u64,
-    /// Half of the starts took less than this, in seconds.
+    /// The median time of a start, in seconds.
     pub recovery_p50_s: f64,
-    /// The slowest start.
+    /// The longest time of a start, in seconds.
     pub recovery_max_s: f64,
-    /// The most memory that the last server held, in kB.
+    /// The peak memory of the last server, in kB.
     pub peak_kb: u64,
 }
 
 impl Chaos {
-    /// Holds a trial.
+    /// Runs a trial.
     ///
-    /// Errors: `Io`, `Start`, `Remote`, where it could not be held to its end.
+    /// Errors: `Io`, `Start`, `Remote` if it could not be completed.
     pub fn run(&self, kind: Kind) -> Result<Outcome, TrialError> {
         match kind {
             Kind::Kills => kills::run(self),
@@ -165,7 +165,7 @@ impl Chaos {
         Ok(Work::new(place.url(), self.people(place)?, self.seed))
     }
 
-    /// Everybody.
+    /// Returns a crew of all kinds of clients.
     fn all(&self) -> Crew {
         Crew {
             posters: self.clients.into(),
@@ -196,13 +196,13 @@ impl Outcome {
         }
     }
 
-    /// Whether every promise held.
+    /// Returns whether every promise held.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.faults.is_empty()
     }
 
-    /// Lets the clients finish and compares what they were told with what is there.
+    /// Lets the clients finish and compares the answers that they received with the board.
     fn audit(&mut self, mut running: Running) -> Result<(), TrialError> {
         let (copy, hashes) = running.finish()?;
         let work = &running.work;
@@ -240,7 +240,7 @@ impl Outcome {
         Ok(())
     }
 
-    /// Stops the server and looks at what it left.
+    /// Stops the server and checks its data.
     fn end(mut self, server: ServerProcess, place: &Place) -> Result<Self, TrialError> {
         self.figures.peak_kb = status_kb(server.pid(), "VmHWM").unwrap_or(0);
         server.stop()?;
@@ -253,7 +253,7 @@ impl Outcome {
         self.faults.push(text.into());
     }
 
-    /// How long the server took to listen, again and again.
+    /// Records the times that the server took to listen at each start.
     fn recoveries(&mut self, mut seconds: Vec<f64>) {
         seconds.sort_by(f64::total_cmp);
         self.figures.recovery_p50_s = seconds.get(seconds.len() / 2).copied().unwrap_or(0.0);

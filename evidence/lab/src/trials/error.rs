@@ -1,46 +1,46 @@
-//! Why a trial failed.
+//! Errors of trials.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a trial failed or could not be held.
+/// A trial failed or could not be completed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrialError {
-    /// Starting or stopping a process, or a file.
+    /// Starting or stopping a process, or reading or writing a file, failed.
     #[error("{what}: {source}")]
     Io {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// Why it failed.
+        /// The error of the system.
         source: io::Error,
     },
-    /// No program `omr` beside `omr-lab`.
+    /// There is no program `omr` beside `omr-lab`.
     #[error(
         "expected the program omr at {}, found none: `cargo build --release --features full` builds it",
         .0.display()
     )]
     NoProgram(PathBuf),
-    /// A server that did not come up; the end of its log.
+    /// A server did not start; the end of its log.
     #[error("expected a server that listens, found one that ended or was silent: {0}")]
     Start(String),
-    /// A client's call.
+    /// A client's call failed.
     #[error(transparent)]
     Remote(#[from] omr_remote::RemoteError),
-    /// What the trial makes itself: keys, clues, digests decoded.
+    /// The trial's own work failed: keys, clues, decoding of digests.
     #[error("the trial's own keys and messages")]
     Own(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// A command that should have succeeded.
-    #[error("{what} ended with {status}: {said}")]
+    /// A command failed that should have succeeded.
+    #[error("{what} ended with {status}: {stderr_end}")]
     Command {
         /// The command.
         what: &'static str,
-        /// How it ended.
+        /// The exit status.
         status: std::process::ExitStatus,
         /// The end of its standard error.
-        said: String,
+        stderr_end: String,
     },
-    /// The trial's finding: a promise of the service does not hold.
+    /// A promise of the service does not hold.
     #[error("{0}")]
     Broken(String),
 }
@@ -50,7 +50,9 @@ impl TrialError {
         move |source| Self::Io { what, source }
     }
 
-    /// Errors: `Broken` with all faults, if there are any.
+    /// Returns an error if there are faults.
+    ///
+    /// Errors: `Broken` with all faults.
     pub(crate) fn unless_none(faults: &[String]) -> Result<(), Self> {
         if faults.is_empty() {
             Ok(())

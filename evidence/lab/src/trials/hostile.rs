@@ -1,5 +1,5 @@
-//! Clients that mean harm: every method fuzzed, everything in the wrong order, floods, silence. The server
-//! must serve others all the while, blame nobody but them, stay within its memory, and forget them.
+//! Clients with bad intentions: every method fuzzed, everything in the wrong order, floods, silence. The server must
+//! serve others meanwhile, blame nobody but them, stay within its memory, and release their resources.
 
 mod canary;
 mod crowd;
@@ -28,25 +28,25 @@ use tally::Tally;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
-/// Parameter set of the trial: the service's bounds do not depend on it.
+/// The parameter set of the trial, on which the service's bounds do not depend.
 const PARAMS: &str = "insecure-tiny-hybrid-v4";
-/// Clients of each kind.
+/// The number of clients of each kind.
 const FUZZERS: u64 = 4;
 const SCRIPTS: u64 = 2;
 const RAW: u64 = 4;
 const SLOW: usize = 50;
-/// Memory that the server may hold, in kB: whatever it does, and for each connection.
+/// The memory that the server may use, in kB, in total and for each connection.
 const ALLOWED_KB: u64 = 1 << 20;
 const ALLOWED_EACH_KB: u64 = 64;
-/// Connections beside the idle ones.
+/// The number of connections that are not idle.
 const OTHERS: u32 = 1000;
-/// How long the server may take to let everything go.
+/// The longest time until the server releases everything.
 const FAREWELL: Duration = Duration::from_secs(60);
 
 /// A trial with hostile clients.
 #[derive(Clone, Debug, Args)]
 pub struct Hostile {
-    /// How long hostile clients try
+    /// Seconds that hostile clients try
     #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub seconds: u64,
     /// Idle connections held at once
@@ -55,45 +55,45 @@ pub struct Hostile {
     /// Parent of the server's folder; the system's temporary one unless given
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// Everything random of the trial's own follows from it
+    /// Seed of the trial's own randomness
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
 }
 
-/// What was counted.
+/// The counts of the trial.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct HostileFigures {
-    /// What was tried, and how often.
+    /// The number of attempts of each kind.
     pub attempts: BTreeMap<String, u64>,
-    /// Answers by their gRPC code or HTTP status.
+    /// The number of answers by gRPC code or HTTP status.
     pub answers: BTreeMap<String, u64>,
-    /// Idle connections held at once in the end, of those asked for.
+    /// The number of idle connections that were open together at the end.
     pub connections: u64,
-    /// Posts and reads of the canary.
+    /// The number of the canary's posts and reads.
     pub canary_calls: u64,
-    /// The slowest of them.
+    /// The slowest of these, in milliseconds.
     pub canary_worst_ms: f64,
-    /// The most memory that the server held, in kB.
+    /// The peak memory of the server, in kB.
     pub peak_kb: u64,
-    /// What it may hold.
+    /// The memory that the server may use, in kB.
     pub allowed_kb: u64,
-    /// Files that the server had open before.
+    /// The number of files that the server had open at the start.
     pub files_before: u64,
-    /// Files that it had open when all were gone.
+    /// The number of files that the server had open after all clients had left.
     pub files_after: u64,
-    /// Promises that did not hold; empty where all did.
+    /// The promises that did not hold; empty if all did.
     pub faults: Vec<String>,
 }
 
 impl Hostile {
-    /// Holds the trial.
+    /// Runs the trial.
     ///
-    /// Errors: `Io`, `Start`, `Remote`, where it could not be held to its end.
+    /// Errors: `Io`, `Start`, `Remote` if it could not be completed.
     pub fn run(&self) -> Result<HostileFigures, TrialError> {
         allow_many_files();
         let place = self.place()?;
         let people = Arc::new(People::new(PARAMS, self.seed, place.path())?);
-        // With it a backup can be asked for.
+        // Its rights include that to request a backup.
         let token = place.token("hostile", &["post", "detect", "admin"])?;
         let server = place.start()?;
         let runtime = runtime()?;
@@ -105,14 +105,13 @@ impl Hostile {
             ..HostileFigures::default()
         };
         let tally = Arc::new(Tally::new(place.address()));
-        let canary = canary::run(tally.clone(), url, people, self.rng(0));
-        let canary = runtime.spawn(canary);
+        let canary_task = runtime.spawn(canary::run(tally.clone(), url, people, self.rng(0)));
         let attackers = self.attack(&runtime, &tally, Arc::new(known), &token);
         let idle = runtime.block_on(crowd::gather(&tally, self.connections.into()));
         std::thread::sleep(Duration::from_secs(self.seconds));
         figures.connections = tally.held();
         tally.end();
-        let canary = runtime.block_on(canary);
+        let canary = runtime.block_on(canary_task);
         for attacker in attackers.into_iter().chain(idle) {
             attacker.abort();
         }
@@ -178,7 +177,7 @@ impl HostileFigures {
         }
     }
 
-    /// Looks at the server once all are gone.
+    /// Checks the server after all clients have left.
     fn end(
         &mut self,
         server: ServerProcess,
@@ -201,7 +200,7 @@ impl HostileFigures {
                 "expected at most {most} kB of memory, found {found}"
             ));
         }
-        // A server that ended before cannot be stopped: that is a fault too.
+        // A server that has ended cannot be stopped, which is a fault too.
         server.stop()?;
         self.faults.extend(place.alarms());
         self.faults.extend(place.verify()?);
@@ -209,7 +208,7 @@ impl HostileFigures {
     }
 }
 
-/// Open files of the server once they are at most `expected`, or no longer fall.
+/// Returns the number of the server's open files once they are at most `expected`, or no longer decrease.
 fn settled(server: &ServerProcess, expected: u64) -> u64 {
     let start = Instant::now();
     let mut found = u64::MAX;
@@ -224,13 +223,13 @@ fn settled(server: &ServerProcess, expected: u64) -> u64 {
     }
 }
 
-/// Uploads that stay unfinished keep their files open; a leak at every attempt would be far more.
+/// The number of files that unfinished uploads keep open; a leak at every attempt would be far larger.
 const UNFINISHED: u64 = 16;
 
-/// Asks the system for as many open files as it gives: a connection is one.
+/// Requests the largest limit of open files from the system, because a connection is one.
 fn allow_many_files() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // Without it there are fewer connections, which the figures tell.
+    // If this fails there are fewer connections, which the figures show.
     let _ = setrlimit(Resource::Nofile, limit);
 }

@@ -19,7 +19,7 @@ use omr_protocol::ParamSet;
 use scene::{Room, Scene};
 use serde::Serialize;
 
-/// Told what is being done, how much of it is, and how much there is.
+/// A function that receives the name of the current step, its progress and its size.
 pub type Progress<'a> = dyn Fn(&str, u64, u64) + 'a;
 
 /// A part of the load.
@@ -54,18 +54,18 @@ pub struct Load {
     pub site: Site,
 }
 
-/// What the parts measured.
+/// The results of the parts.
 #[derive(Clone, Debug, Serialize)]
 pub struct LoadFigures {
-    /// Parameter set of the board.
+    /// The parameter set of the board.
     pub params: String,
-    /// Posts.
+    /// The results of posts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub posts: Option<PostFigures>,
-    /// Keys, kind by kind.
+    /// The results of keys, by kind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<KeyFigures>,
-    /// Digests.
+    /// The results of digests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jobs: Option<JobFigures>,
 }
@@ -73,8 +73,8 @@ pub struct LoadFigures {
 impl Load {
     /// Starts a server, runs the parts one after another and stops it.
     ///
-    /// Errors: `Start`, `Io`, `Own`; `Remote` where the server fails outside the posts, whose errors are
-    /// counted; `Broken` where it does not stop in order.
+    /// Errors: `Start`, `Io`, `Own`; `Remote` if the server fails outside the posts, whose errors are counted;
+    /// `Broken` if it does not stop properly.
     pub fn run(&self, progress: &Progress<'_>) -> Result<LoadFigures, TrialError> {
         let params = &self.site.params;
         let set = ParamSet::named(params).map_err(TrialError::own)?;
@@ -83,12 +83,11 @@ impl Load {
         let room = Room {
             params: params.clone(),
             keys: keys.map_or(0, KeyLoad::total) + u32::from(recipients) + 1,
-            // The server's own limit, unless more are asked for.
+            // The server's own limit, unless more are requested.
             digest_messages: jobs.map_or(0, |jobs| jobs.messages).max(1 << 20),
         };
         let mut scene = Scene::new(self.site.dir.as_deref(), &room)?;
-        let posters = posts.map_or(0, |posts| posts.clients);
-        let posters = tokens(&scene, "poster", posters)?;
+        let posters = tokens(&scene, "poster", posts.map_or(0, |posts| posts.clients))?;
         let keeper = scene.token("keeper")?;
         let recipients = tokens(&scene, "recipient", recipients)?;
         scene.start()?;
@@ -111,7 +110,7 @@ impl Load {
         Ok(figures)
     }
 
-    /// Those that were asked for.
+    /// Returns the requested parts.
     fn parts(&self) -> (Option<&PostLoad>, Option<&KeyLoad>, Option<&JobLoad>) {
         let wants = |part| self.only.is_empty() || self.only.contains(&part);
         (
@@ -129,9 +128,9 @@ fn tokens(scene: &Scene, name: &str, count: u16) -> Result<Vec<String>, TrialErr
 }
 
 impl LoadFigures {
-    /// Whether the server kept all its promises.
+    /// Checks that the server kept all its promises.
     ///
-    /// Errors: `Broken` with all that was lost, wrong or refused.
+    /// Errors: `Broken` with everything that was lost, wrong or refused.
     pub fn verdict(&self) -> Result<(), TrialError> {
         let mut faults = Vec::new();
         faults.extend(self.posts.iter().flat_map(PostFigures::faults));
@@ -141,7 +140,7 @@ impl LoadFigures {
     }
 }
 
-/// A rate; 0 for no time.
+/// Returns a rate; 0 if no time passed.
 pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 {
         count as f64 / seconds

@@ -1,5 +1,5 @@
-//! Letters from end to end: a server, senders and recipients in processes of their own, of which some are
-//! killed on the way. At the end every letter is in its recipient's inbox, once.
+//! Letters from end to end: a server, senders and recipients in separate processes. Some of these are killed on the
+//! way. At the end every letter is in its recipient's inbox, once.
 
 mod letters;
 mod people;
@@ -20,7 +20,7 @@ use people::{People, Report};
 use serde::Serialize;
 use stage::Stage;
 
-/// Strangers' messages made in advance.
+/// The number of strangers' messages made in advance.
 const POOL: usize = 2048;
 
 /// The scenario.
@@ -44,59 +44,59 @@ pub struct Mail {
     pub site: Site,
 }
 
-/// What it took.
+/// The results of the scenario.
 #[derive(Clone, Debug, Serialize)]
 pub struct MailFigures {
-    /// Parameter set of the board.
+    /// The parameter set of the board.
     pub params: String,
-    /// Messages on the board at the end.
+    /// The number of messages on the board at the end.
     pub messages: u64,
-    /// Senders.
+    /// The number of senders.
     pub senders: u16,
-    /// Recipients.
+    /// The number of recipients.
     pub recipients: u16,
-    /// Letters.
+    /// The number of letters.
     pub letters: u32,
-    /// Messages of the letters.
+    /// The number of messages of the letters.
     pub letter_messages: u64,
     /// The bound of every digest.
     pub bound: usize,
-    /// Seconds to make and register all recipients' keys.
+    /// Seconds of generating and registering all recipients' keys.
     pub join_s: f64,
-    /// Seconds of posting, of each half.
+    /// Seconds of posting each half.
     pub posting_s: [f64; 2],
-    /// Times the server was killed and started again.
+    /// The number of times that the server was killed and started again.
     pub restarts: u32,
     /// Seconds from its end until it listened again.
     pub away_s: f64,
-    /// Fetches that were killed and made again.
+    /// The number of fetches that were killed and repeated.
     pub killed_fetches: u32,
-    /// Fetches of all at once: in the middle and at the end.
+    /// Fetches of all recipients at once: in the middle and at the end.
     pub fetches: Vec<Round>,
-    /// What the inboxes hold.
+    /// The content of the inboxes.
     pub delivered: Delivered,
-    /// Files of which parts are missing.
+    /// The number of files with missing parts.
     pub incomplete_files: u64,
-    /// Messages that recipients found pertinent and could not open.
+    /// The number of messages that recipients found pertinent and could not open.
     pub unopened: u64,
-    /// Messages on the board that should be there.
+    /// The number of messages that should be on the board.
     pub expected_messages: u64,
 }
 
-/// All recipients' fetches, at once.
+/// One fetch of every recipient, all at once.
 #[derive(Clone, Debug, Serialize)]
 pub struct Round {
-    /// Seconds of each.
+    /// Seconds of each fetch.
     pub seconds: Vec<f64>,
-    /// Bytes that the server sent for each on average: her digest, and little else.
+    /// Mean bytes that the server sent for each: the digest, and little else.
     pub received_bytes: u64,
 }
 
 impl Mail {
-    /// Plays it.
+    /// Runs the scenario.
     ///
-    /// Errors: any process's: `Command`, `Start`; `Remote`, `Io`, `Own`; `Broken` for more letters than a
-    /// bound allows.
+    /// Errors: those of any process: `Command`, `Start`; `Remote`, `Io`, `Own`; `Broken` if there are more letters
+    /// than a bound allows.
     pub fn run(&self, progress: &Progress<'_>) -> Result<MailFigures, TrialError> {
         let set = ParamSet::named(&self.site.params).map_err(TrialError::own)?;
         let mut stage = self.stage(&set)?;
@@ -179,9 +179,9 @@ fn sum(reports: &[Report], of: fn(&Report) -> u64) -> u64 {
 }
 
 impl MailFigures {
-    /// Whether every letter came, once, and nothing else.
+    /// Checks that every letter arrived, once, and nothing else.
     ///
-    /// Errors: `Broken` with all that did not.
+    /// Errors: `Broken` with everything that did not.
     pub fn verdict(&self) -> Result<(), TrialError> {
         let mut faults = self.delivered.faults();
         if self.incomplete_files > 0 {

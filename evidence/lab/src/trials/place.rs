@@ -10,14 +10,14 @@ use std::process::{Command, Output};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// How long a page may take.
+/// The longest time for a page.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Messages of a segment: small, so that sealing goes on all the time.
+/// The number of messages in a segment, which is small so that segments are sealed often.
 pub(crate) const SEGMENT: u64 = 64;
-/// Bytes of a payload.
+/// The bytes of a payload.
 pub(crate) const PAYLOAD: usize = 64;
 
-/// Where a trial's server lives. The folder goes with it.
+/// The location of a trial's server. The folder is removed on drop.
 pub(crate) struct Place {
     folder: TempDir,
     data: PathBuf,
@@ -26,8 +26,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// A folder within `dir`, or the system's temporary one, with a configuration: where the server listens and has its
-    /// data, and `tables`. Nothing runs yet.
+    /// Makes a folder in `dir`, or in the system's temporary one, with a configuration: the address and data of the
+    /// server, and `tables`. Nothing is started.
     ///
     /// Errors: `Io`.
     pub(crate) fn new(dir: Option<&Path>, tables: &str) -> Result<Self, TrialError> {
@@ -60,7 +60,7 @@ impl Place {
         Ok(place)
     }
 
-    /// A place for a small board of small payloads and segments; `limits` are lines of the table of this name.
+    /// Makes a place for a small board of small payloads and segments; `limits` are lines of the table of this name.
     ///
     /// Errors: `Io`.
     pub(crate) fn small(
@@ -78,7 +78,7 @@ impl Place {
         Self::new(dir, &tables)
     }
 
-    /// A token for somebody with these rights. Before the server starts, so that it knows it.
+    /// Returns a token with these rights. The server learns it when it starts afterwards.
     ///
     /// Errors: `Io`, `Command`.
     pub(crate) fn token(&self, name: &str, rights: &[&str]) -> Result<String, TrialError> {
@@ -93,22 +93,22 @@ impl Place {
         Ok(String::from_utf8_lossy(&out).trim().to_owned())
     }
 
-    /// The trial's folder.
+    /// Returns the trial's folder.
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The server's data.
+    /// Returns the folder of the server's data.
     pub(crate) fn data(&self) -> &Path {
         &self.data
     }
 
-    /// Where the server listens.
+    /// Returns the URL of the server.
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The server's host and port.
+    /// Returns the server's host and port.
     pub(crate) fn address(&self) -> (&'static str, u16) {
         ("127.0.0.1", self.port)
     }
@@ -136,7 +136,7 @@ impl Place {
         self.omr(&[&["data"], command, &["--config", &config]].concat())
     }
 
-    /// Has `omr data verify` read everything; gives its faults.
+    /// Runs `omr data verify`, which reads everything; returns the faults that it found.
     ///
     /// Errors: `Io`.
     pub(crate) fn verify(&self) -> Result<Vec<String>, TrialError> {
@@ -147,14 +147,14 @@ impl Place {
         })
     }
 
-    /// The body of a page of the running server.
+    /// Returns the body of a page of the running server.
     ///
     /// Errors: `Io`.
     pub(crate) fn page(&self, path: &str) -> Result<String, TrialError> {
         let get = || -> std::io::Result<String> {
             let mut stream = TcpStream::connect(self.address())?;
             stream.set_read_timeout(Some(PATIENCE))?;
-            // In version 1.0 the body is whole and ends with the connection.
+            // In version 1.0 the body is complete when the connection ends.
             write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n")?;
             let mut text = String::new();
             stream.read_to_string(&mut text)?;
@@ -165,25 +165,26 @@ impl Place {
         Ok(body.unwrap_or_default().to_owned())
     }
 
-    /// Lines of the server's log that tell of a bug.
+    /// Returns lines of the server's log that report a bug.
     pub(crate) fn alarms(&self) -> Vec<String> {
-        let log = fs::read(&self.setup.log).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
-        let alarming = |line: &&str| line.contains("panicked") || line.contains("please report");
-        let lines = log.lines().filter(alarming);
+        let bytes = fs::read(&self.setup.log).unwrap_or_default();
+        let log = String::from_utf8_lossy(&bytes);
+        let lines = log
+            .lines()
+            .filter(|line| line.contains("panicked") || line.contains("please report"));
         lines.map(|line| format!("log: {line}")).collect()
     }
 }
 
-/// All that a command said, on one line.
+/// Returns all output of a command, on one line.
 pub(crate) fn text(done: &Output) -> String {
     let both = [&done.stdout[..], &done.stderr[..]].concat();
-    let both = String::from_utf8_lossy(&both).into_owned();
-    let lines: Vec<&str> = both.lines().take(6).collect();
+    let text = String::from_utf8_lossy(&both);
+    let lines: Vec<&str> = text.lines().take(6).collect();
     format!("{}: {}", done.status, lines.join(" | "))
 }
 
-/// A figure of `/proc/PID/status` in kB, such as `VmHWM`; `None` where there is no such file.
+/// Returns a figure of `/proc/PID/status` in kB, such as `VmHWM`; `None` if there is no such file.
 pub(crate) fn status_kb(pid: u32, name: &str) -> Option<u64> {
     figure_kb(
         &fs::read_to_string(format!("/proc/{pid}/status")).ok()?,
@@ -196,7 +197,7 @@ fn figure_kb(status: &str, name: &str) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Files that a process has open; `None` where the system does not tell.
+/// Returns the number of files that a process has open; `None` if the system does not report it.
 pub(crate) fn open_files(pid: u32) -> Option<usize> {
     Some(fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count())
 }

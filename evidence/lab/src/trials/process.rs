@@ -1,4 +1,4 @@
-//! A server in a process of its own.
+//! A server in a separate process.
 
 use crate::trials::{TrialError, program};
 use std::fs::File;
@@ -7,25 +7,25 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a server may take to listen: it may have to recover.
+/// The longest time until a server listens; it may have to recover.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How often a process that should end is looked at.
+/// The interval at which a process that should end is checked.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How a server is started.
+/// The setup of a server.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Its configuration file.
+    /// The configuration file.
     pub config: PathBuf,
-    /// File that its log is added to.
+    /// The file that the log is appended to.
     pub log: PathBuf,
-    /// Environment on top of this process's.
+    /// Environment variables in addition to those of this process.
     pub environment: Vec<(String, String)>,
-    /// The most addresses that it may take, in KiB (`ulimit -v`), where there is such a limit.
+    /// The address limit in KiB (`ulimit -v`), if there is one.
     pub addresses_kib: Option<u64>,
 }
 
-/// A running server; killed when dropped.
+/// A running server, which is killed on drop.
 pub struct ServerProcess {
     child: Child,
     url: String,
@@ -36,8 +36,11 @@ impl ServerProcess {
     ///
     /// Errors: `Io`, `Start`.
     pub fn start(setup: &Setup) -> Result<Self, TrialError> {
-        let log = File::options().create(true).append(true).open(&setup.log);
-        let log = log.map_err(TrialError::io("opening the log"))?;
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(&setup.log)
+            .map_err(TrialError::io("opening the log"))?;
         let mut command = match setup.addresses_kib {
             None => Command::new(program()?),
             Some(most) => {
@@ -57,7 +60,7 @@ impl ServerProcess {
             .map_err(TrialError::io("starting the server"))?;
         let mut line = String::new();
         if let Some(out) = child.stdout.take() {
-            // Ends when the server writes the line or ends.
+            // The read ends when the server writes the line or ends.
             let read = BufReader::new(out).read_line(&mut line);
             read.map_err(TrialError::io("reading the server's first line"))?;
         }
@@ -75,17 +78,17 @@ impl ServerProcess {
         }
     }
 
-    /// Where it listens.
+    /// Returns the URL of the server.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Kills it at once, as `kill -9`.
+    /// Kills the server at once, as `kill -9`.
     ///
     /// Errors: `Io`.
     pub fn kill(mut self) -> Result<(), TrialError> {
@@ -98,9 +101,9 @@ impl ServerProcess {
         Ok(())
     }
 
-    /// Asks it to stop and waits until it has.
+    /// Asks the server to stop and waits until it has.
     ///
-    /// Errors: `Io`; `Broken` if it does not stop or says that it failed.
+    /// Errors: `Io`; `Broken` if it does not stop, or exits with an error.
     pub fn stop(mut self) -> Result<(), TrialError> {
         let pid = self.child.id().to_string();
         let asked = Command::new("kill").args(["-TERM", &pid]).status();
@@ -134,7 +137,7 @@ impl Drop for ServerProcess {
     }
 }
 
-/// The last lines of a log.
+/// Returns the last lines of a log.
 fn end_of(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();

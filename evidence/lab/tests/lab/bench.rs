@@ -9,8 +9,9 @@ fn soak(scene: &Scene, more: &[&str]) -> crate::common::Done {
 }
 
 fn lines(text: &str) -> Vec<Value> {
-    let line = |line| serde_json::from_str(line).unwrap();
-    text.lines().map(line).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 #[test]
@@ -41,7 +42,7 @@ fn soak_checks_honest_and_hostile_batches() {
         (&19.into(), &9.into())
     );
     assert!(all["worst_rounding"].as_f64().unwrap() < 0.5);
-    // Absent where the rounding of bodies explains it all.
+    // Absent if the rounding of bodies accounts for everything.
     assert!(
         all["batch_failure_log2"]
             .as_f64()
@@ -49,7 +50,7 @@ fn soak_checks_honest_and_hostile_batches() {
     );
 }
 
-/// A stopped run goes on with the keys that are left, each as it would have been.
+/// A stopped run is continued with the remaining keys, each as it would have been.
 #[test]
 fn soak_goes_on_where_it_stopped() {
     let scene = Scene::empty();

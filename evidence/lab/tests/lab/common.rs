@@ -1,4 +1,4 @@
-//! Runs the program in a folder of its own, at insecure tiny parameters.
+//! Runs the program in a separate folder, with insecure tiny parameters.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 pub(crate) const PARAMS: &str = "insecure-tiny-v4";
 
-/// What a run of the program did.
+/// The result of a run of the program.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) code: i32,
@@ -70,8 +70,11 @@ impl Scene {
 
     pub(crate) fn run(&self, args: &[&str]) -> Done {
         let mut command = Command::new(env!("CARGO_BIN_EXE_omr-lab"));
-        let output = command.current_dir(self.dir.path()).args(args).output();
-        let output = output.unwrap();
+        let output = command
+            .current_dir(self.dir.path())
+            .args(args)
+            .output()
+            .unwrap();
         Done {
             code: output.status.code().unwrap_or(-1),
             stdout: output.stdout,
@@ -80,7 +83,7 @@ impl Scene {
     }
 }
 
-/// The words of a command line.
+/// Splits a command line into words.
 pub(crate) fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }

@@ -1,11 +1,11 @@
-//! Schemes side by side.
+//! Tests of the comparison of schemes.
 
 use crate::common::{Scene, words};
 use serde_json::Value;
 
-/// In a process each: the document, the table and the page tell of the same schemes.
+/// With a process for each scheme, the document, the table and the page contain equal schemes.
 #[test]
-fn every_scheme_is_run_and_told_of() {
+fn every_scheme_is_run_and_reported() {
     let scene = Scene::empty();
     let args = ["compare", "--quick", "--threads", "1", "--sample", "64"];
     let args = [
@@ -43,7 +43,7 @@ fn every_scheme_is_run_and_told_of() {
     }
 }
 
-/// Within one process a subset gives the same figures but for times and memory.
+/// Within one process a subset has equal figures, except for times and memory.
 #[test]
 fn a_subset_in_one_process() {
     let scene = Scene::empty();
@@ -80,7 +80,7 @@ fn unknown_schemes_and_impossible_work_are_refused() {
     many.refused(2, &["at most 2048", "found 2049"]);
 }
 
-/// A scheme that cannot do the work is told of; the others run.
+/// A scheme that cannot do the work is reported; the others run.
 #[test]
 fn what_one_scheme_cannot_do_leaves_the_others() {
     let scene = Scene::empty();

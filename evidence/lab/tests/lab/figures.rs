@@ -107,7 +107,7 @@ fn bench_post_counts_durable_messages() {
     assert!(fs::read_dir(scene.dir()).unwrap().next().is_none());
 }
 
-/// What the search measured decides which sets remain; that of the smallest clue always does.
+/// The measured times decide which sets remain; the set with the smallest clue always does.
 #[test]
 fn params_search_finds_the_sets_with_instantomr() {
     let scene = Scene::empty();

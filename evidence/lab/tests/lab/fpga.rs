@@ -40,12 +40,11 @@ fn the_exploration_has_the_published_figures_and_ours() {
     for set in sets {
         assert_eq!(set["rotations"], serde_json::json!([64, 30]));
         assert!(set["variants"].as_array().unwrap().len() >= 5, "{set}");
-        let figures = |row: &Value| ["dsp", "cycles"].map(|name| row[name].as_u64().unwrap());
         let front: Vec<_> = set["front"]
             .as_array()
             .unwrap()
             .iter()
-            .map(figures)
+            .map(|row| ["dsp", "cycles"].map(|name| row[name].as_u64().unwrap()))
             .collect();
         assert!(front.len() > 10, "{front:?}");
         assert!(
@@ -129,7 +128,7 @@ fn what_the_model_does_not_take_is_refused() {
     );
 }
 
-/// The figures of the model stand beside what the processor finds.
+/// The figures of the model are printed with the processor's results.
 #[test]
 fn pertinent_messages_are_found_beside_the_model() {
     let scene = Scene::empty();

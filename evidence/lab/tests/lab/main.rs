@@ -1,4 +1,4 @@
-//! The program `omr-lab`, as developers run it.
+//! Tests of the program `omr-lab`.
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,11 @@
-//! The program is started by `omr bench` and `omr compare`, and starts `omr` for trials.
+//! `omr bench` and `omr compare` start the program, which starts `omr` for trials.
 
 use crate::common::{PARAMS, Scene};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The `omr` of this build, which lies beside the program.
+/// Returns the path of the `omr` of this build, which is beside the program.
 fn omr() -> std::path::PathBuf {
     Path::new(env!("CARGO_BIN_EXE_omr-lab")).with_file_name("omr")
 }
@@ -34,7 +34,7 @@ fn omr_passes_arguments_output_and_exit_code_on() {
 }
 
 #[test]
-fn a_program_alone_tells_how_to_build_the_other() {
+fn a_program_alone_states_how_to_build_the_other() {
     let scene = Scene::empty();
     for name in ["omr", "omr-lab"] {
         fs::copy(omr().with_file_name(name), scene.path(name)).unwrap();

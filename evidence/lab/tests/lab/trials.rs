@@ -1,4 +1,4 @@
-//! Small versions of the trials with real processes, each of which checks all that it does.
+//! Small versions of the trials with real processes. Each one checks everything that it does.
 
 use crate::common::{Scene, words};
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::process::Command;
 
-/// Runs a trial, which must hold every promise; gives its figures.
+/// Runs a trial, which must keep every promise; returns its figures.
 #[track_caller]
 fn trial(args: &[&str]) -> Value {
     let dir = tempfile::tempdir().unwrap();
@@ -47,7 +47,7 @@ fn a_digest_without_memory_is_refused_and_the_server_goes_on() {
     let found = trial(&["chaos", "--only", "memory"]);
     assert_eq!(found["faults"].as_array().unwrap().len(), 0, "{found}");
     let figures = &found["figures"];
-    // Refused under the limit, made without it.
+    // Refused with the limit, made without it.
     let digests = (&figures["refused"], &figures["job_digests"]);
     assert_eq!(digests, (&1.into(), &1.into()), "{found}");
     assert_eq!(figures["lost"], 0);
@@ -55,7 +55,7 @@ fn a_digest_without_memory_is_refused_and_the_server_goes_on() {
 }
 
 #[test]
-fn damage_is_told_and_mended() {
+fn damage_is_reported_and_repaired() {
     let found = trial(&["chaos", "--only", "damage"]);
     assert_eq!(found["faults"].as_array().unwrap().len(), 0, "{found}");
     // Two digests beside each damage, one after its repair.

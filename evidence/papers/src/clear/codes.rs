@@ -65,10 +65,12 @@ impl PaperCodes {
                 PaperIndex::Bitmap(IndexBitmap::new(set.p, order, messages)?)
             }
         };
-        let combinations = |shape| Combinations::new(set.p, seed, shape, bound);
         Ok(Self {
             index,
-            payloads: set.combinations(bound).map(combinations).transpose()?,
+            payloads: set
+                .combinations(bound)
+                .map(|shape| Combinations::new(set.p, seed, shape, bound))
+                .transpose()?,
             symbols,
             bundle: set.bundle,
             messages,

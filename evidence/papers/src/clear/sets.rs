@@ -172,8 +172,8 @@ impl PaperSet {
     /// Returns the repaired set of a scheme.
     pub fn of(scheme: PaperScheme) -> Self {
         let mut sets = Self::all().into_iter();
-        let own = |set: &Self| set.scheme == scheme && !set.published;
-        sets.find(own).expect("every scheme has a repaired set")
+        sets.find(|set| set.scheme == scheme && !set.published)
+            .expect("every scheme has a repaired set")
     }
 
     /// Returns the set with this name. Sets below 128 bits are returned only if `allow_insecure` is true.

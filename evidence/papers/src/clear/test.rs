@@ -44,8 +44,9 @@ impl DistanceTest {
         let largest = clue.spec().largest_distance();
         let fits = 2 * (largest as u64) < p.value();
         dimension(fits, "distances below half of p", largest as usize)?;
-        let value = |distance| u64::from(!clue.accepts(&[distance]));
-        let values: Vec<u64> = (0..=largest).map(value).collect();
+        let values: Vec<u64> = (0..=largest)
+            .map(|distance| u64::from(!clue.accepts(&[distance])))
+            .collect();
         Ok(Self::Whole(EvenFunction::new(p, &values, spec.rings.block)))
     }
 

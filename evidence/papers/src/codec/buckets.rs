@@ -91,8 +91,9 @@ impl Radix {
     fn new(p: u32, bundles: u64, bundle: u32) -> Self {
         let bits = u64::BITS - (bundles - 1).leading_zeros();
         if bundle == 1 {
-            let needed = |digits: &u32| u128::from(p).pow(*digits) >= u128::from(bundles);
-            let digits = (1..42).find(needed).unwrap_or(41) as usize;
+            let digits = (1..42)
+                .find(|digits| u128::from(p).pow(*digits) >= u128::from(bundles))
+                .unwrap_or(41) as usize;
             return Self {
                 digits,
                 widened: None,

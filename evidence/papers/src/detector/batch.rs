@@ -112,15 +112,20 @@ impl ClueBatch {
             placement.messages().par_iter().map(b).collect()
         };
         let row = |i: usize| {
-            let row = |message| of_slot(message).map_or([0; OFFSET_LEN], |tail| tail.rows[i]);
-            placement.messages().par_iter().map(row).collect()
+            placement
+                .messages()
+                .par_iter()
+                .map(|message| of_slot(message).map_or([0; OFFSET_LEN], |tail| tail.rows[i]))
+                .collect()
         };
         let bound = to.map_or(0, |_| COORDINATES);
         let clue = |message| of_slot(message).map(|_| *message);
-        let fingerprint = |tail: &Option<Tail>| tail.as_ref().map_or(0, |tail| tail.fingerprint);
         let coordinates = Coordinates {
             fingerprints: match to {
-                Some(_) => parsed.iter().map(fingerprint).collect(),
+                Some(_) => parsed
+                    .iter()
+                    .map(|tail| tail.as_ref().map_or(0, |tail| tail.fingerprint))
+                    .collect(),
                 None => Arc::default(),
             },
             b: (0..looked_at).map(b).collect(),

@@ -20,8 +20,9 @@ pub(crate) fn pack(
         let (mask, bodies) = finish::share(setting, last, &inputs);
         let part = |(j, bodies): (usize, &[Vec<u64>])| {
             let kept = n.min(positions - (i * together + j) * n);
-            let value = |at: usize| bodies[at % components][at / components];
-            (0..kept).map(value).collect()
+            (0..kept)
+                .map(|at| bodies[at % components][at / components])
+                .collect()
         };
         let parts = bodies.chunks(components).enumerate().map(part).collect();
         PackedCiphertext { mask, parts }

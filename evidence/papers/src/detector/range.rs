@@ -67,9 +67,10 @@ impl PaperDetector {
         let (ev, key) = (self.evaluator(), self.key());
         while values.len() > 1 {
             let last = (values.len() % 2 == 1).then(|| values.pop()).flatten();
-            let product = |pair: &[Ciphertext]| ev.mul(&pair[0], &pair[1], &key.product);
-            let mut products: Vec<Ciphertext> =
-                values.chunks(2).map(product).collect::<Result<_, _>>()?;
+            let mut products: Vec<Ciphertext> = values
+                .chunks(2)
+                .map(|pair| ev.mul(&pair[0], &pair[1], &key.product))
+                .collect::<Result<_, _>>()?;
             if let Some(last) = last {
                 products.push(ev.into_level(last, products[0].level())?);
             }

@@ -21,7 +21,7 @@ impl Server {
         Self::with(scene, &[&args[..], &data].concat())
     }
 
-    /// One of these arguments, which have it take a free port.
+    /// Starts a server with these arguments and a free port.
     pub(crate) fn with(scene: &Scene, args: &[&str]) -> Self {
         let mut command = scene.command(&[&["serve"], args].concat());
         command.stdout(Stdio::piped()).stderr(Stdio::null());
@@ -44,7 +44,7 @@ impl Drop for Server {
     }
 }
 
-/// A token that may post and detect, of the server whose folder is `data`.
+/// Makes a token with the rights to post and detect, for the server whose folder is `data`.
 pub(crate) fn token(scene: &Scene, name: &str) -> String {
     std::fs::create_dir_all(scene.path("data")).unwrap();
     let args = ["token", "add", "--file", "data/tokens.toml", "--name", name];

@@ -1,11 +1,11 @@
-//! Examples can be copied from any terminal, and say what the command understands.
+//! Examples can be copied from any terminal, and the command understands them.
 
 use super::super::command;
 use crate::args::Cli;
 use clap::{Command, CommandFactory, Parser};
 use omr_console::Code;
 
-/// All commands with their names, the innermost ones included.
+/// Visits all commands with their names, including the innermost ones.
 fn walk(command: &Command, path: &str, visit: &mut impl FnMut(&str, &Command)) {
     visit(path, command);
     for inner in command.get_subcommands() {
@@ -13,7 +13,7 @@ fn walk(command: &Command, path: &str, visit: &mut impl FnMut(&str, &Command)) {
     }
 }
 
-/// The text under a command's help.
+/// Returns the text under a command's help.
 fn after(command: &Command) -> String {
     command
         .get_after_help()
@@ -21,7 +21,7 @@ fn after(command: &Command) -> String {
         .unwrap_or_default()
 }
 
-/// Lines that belong to examples: indented, and no list of exit codes.
+/// Returns the lines of examples: they are indented, and no list of exit codes.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let indented = |line: &&str| line.starts_with("  ");
     let digit = |line: &str| line.trim_start().starts_with(|c: char| c.is_ascii_digit());
@@ -29,7 +29,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(indented).filter(listed)
 }
 
-/// The examples of a text, each in one line.
+/// Returns the examples of a text, each in one line.
 fn examples(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut goes_on = false;
@@ -47,7 +47,7 @@ fn examples(text: &str) -> Vec<String> {
     found
 }
 
-/// The words of the omr commands in a line of a shell.
+/// Returns the words of the omr commands in a line of a shell.
 fn commands(line: &str) -> Vec<Vec<String>> {
     let words = shlex::split(line).unwrap_or_else(|| panic!("quotes in {line}"));
     let ends = |word: &String| ["|", "&&", "&"].contains(&word.as_str());
@@ -76,7 +76,7 @@ fn every_example_is_understood() {
             assert!(!commands.is_empty(), "{path}: {example}");
             for mut words in commands {
                 count += 1;
-                // The file of a token is read with the other arguments.
+                // The file of a token is read while arguments are parsed.
                 if let Some(at) = words.iter().position(|word| word == "--token-file") {
                     words[at + 1].clone_from(&token);
                 }
@@ -96,7 +96,7 @@ fn examples_fit_any_terminal_and_text_is_wrapped_once() {
         for line in text.lines().filter(|line| line.starts_with("  ")) {
             assert!(line.len() <= 78, "{path}: {line}");
         }
-        // Two lines of one paragraph would be wrapped each for itself.
+        // Two lines of one paragraph would be wrapped separately.
         let lines: Vec<&str> = text.lines().collect();
         let prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
         for pair in lines.windows(2) {

@@ -1,4 +1,4 @@
-//! Letters that are not whole: what came is kept beside the others until the rest comes.
+//! Letters with missing parts: the received parts are kept beside the letters until the rest arrives.
 
 use crate::commands::decode::Decode;
 use crate::commands::keygen::create_folder;
@@ -20,38 +20,38 @@ use std::{fmt, fs};
 const FOLDER: &str = "incomplete";
 const EXTENSION: &str = "parts";
 
-/// Parts of letters between calls, one file a letter.
+/// Kept parts of letters, one file per letter.
 pub(super) struct Kept {
-    /// Absent where nothing is kept.
+    /// The folder; `None` where no parts are kept.
     dir: Option<PathBuf>,
-    /// The recipient's parameter set and address, and the digests' board.
+    /// The ids of the recipient's parameter set, address and board.
     of: (String, [u8; 16], [u8; 16]),
     parts: BTreeMap<MessageId, Parts>,
-    /// Letters with a file, and the parts in it.
+    /// Letters with a file, and the number of parts in it.
     files: BTreeMap<MessageId, usize>,
 }
 
-/// What is told of a letter that is not whole.
+/// The report on a letter with missing parts.
 #[derive(Serialize)]
 pub(super) struct Incomplete {
-    /// Index of its first message that came.
+    /// The index of its first received message.
     index: u64,
     have: u32,
     total: u32,
-    /// Numbers of the parts that are missing, counted from 0, as ranges.
+    /// The numbers of the missing parts, counted from 0, as ranges.
     missing: Vec<[u32; 2]>,
-    /// Messages that hold them, if the letter was posted in one go.
+    /// The messages with these parts, if the letter was posted in one call.
     messages: Option<Vec<[u64; 2]>>,
-    /// Where its parts are kept.
+    /// The file with its received parts.
     kept: Option<PathBuf>,
     #[serde(skip)]
     indices: Vec<u64>,
 }
 
 impl Kept {
-    /// Reads what earlier calls kept for the same key and board.
+    /// Reads the parts that earlier calls kept for the same key and board.
     ///
-    /// Errors: `Input` (damage).
+    /// Errors: `Input` for damaged files.
     pub(super) fn open(
         args: &Decode,
         digest: &Response,
@@ -76,7 +76,7 @@ impl Kept {
         Ok(kept)
     }
 
-    /// Takes a file up, unless it is of another board or key.
+    /// Reads a file, unless it is of another board or key.
     fn read(&mut self, path: &Path) -> Result<(), InputError> {
         let bytes = zeroize::Zeroizing::new(fs::read(path)?);
         let KeptParts {
@@ -93,7 +93,7 @@ impl Kept {
         Ok(())
     }
 
-    /// The parts, which come back in [`Kept::settle`].
+    /// Takes the parts out; [`Kept::settle`] gets them back.
     pub(super) fn take(&mut self) -> BTreeMap<MessageId, Parts> {
         std::mem::take(&mut self.parts)
     }
@@ -103,14 +103,15 @@ impl Kept {
         Some(dir.join(format!("{}.{EXTENSION}", omr_protocol::hex(id))))
     }
 
-    /// Keeps letters that are not whole, forgets those that are on the disk by now, and says what is missing.
+    /// Keeps letters with missing parts, and removes the files of letters that are complete by now. Returns reports of
+    /// the missing parts.
     ///
     /// Errors: `Write`.
     pub(super) fn settle(
         self,
         letters: Vec<letters::Incomplete>,
     ) -> Result<Vec<Incomplete>, CliError> {
-        let mut told = Vec::new();
+        let mut reports = Vec::new();
         for letter in &letters {
             let path = self.path(&letter.id);
             if let Some(path) = &path
@@ -118,7 +119,7 @@ impl Kept {
             {
                 self.write(path, letter)?;
             }
-            told.extend(Incomplete::new(letter, path));
+            reports.extend(Incomplete::new(letter, path));
         }
         for id in self.files.keys() {
             if letters.iter().all(|letter| letter.id != *id)
@@ -128,11 +129,11 @@ impl Kept {
             }
         }
         if let Some(dir) = &self.dir {
-            // It stays while there is anything in it.
+            // The folder stays while there is a file in it.
             let _ = fs::remove_dir(dir);
         }
-        told.sort_by_key(|letter: &Incomplete| letter.index);
-        Ok(told)
+        reports.sort_by_key(|letter: &Incomplete| letter.index);
+        Ok(reports)
     }
 
     fn write(&self, path: &Path, letter: &letters::Incomplete) -> Result<(), CliError> {
@@ -144,8 +145,9 @@ impl Kept {
             id: letter.id,
             parts: letter.parts.clone(),
         };
-        let bytes = kept.to_bytes();
-        let bytes = bytes.map_err(|error| CliError::write(path, error))?;
+        let bytes = kept
+            .to_bytes()
+            .map_err(|error| CliError::write(path, error))?;
         if let Some(dir) = &self.dir {
             create_folder(dir)?;
         }
@@ -154,7 +156,7 @@ impl Kept {
 }
 
 impl Incomplete {
-    /// `None` for a letter without parts.
+    /// Returns the report on a letter; `None` for a letter without parts.
     fn new(letter: &letters::Incomplete, kept: Option<PathBuf>) -> Option<Self> {
         let (&index, _) = letter.parts.first_key_value()?;
         let messages = first_message(&letter.parts).map(|first| {
@@ -173,18 +175,18 @@ impl Incomplete {
         })
     }
 
-    /// Whether its parts are gone after this call.
+    /// Returns whether its parts are lost after this call.
     pub(super) fn is_lost(&self) -> bool {
         self.kept.is_none()
     }
 
-    /// Its messages that came.
+    /// Returns its received messages.
     pub(super) fn indices(&self) -> &[u64] {
         &self.indices
     }
 }
 
-/// The message of part 0, if the parts that came lie on the board one behind the other.
+/// Returns the message of part 0, if the received parts are consecutive on the board.
 fn first_message(parts: &Parts) -> Option<u64> {
     let first = |(&index, part): (&u64, &zeroize::Zeroizing<Vec<u8>>)| {
         let place = fragment::place(part).ok()??;

@@ -1,4 +1,4 @@
-//! What is told of payloads that gave no file, and what is written of those that did.
+//! The files of opened payloads, and the report on the other payloads.
 
 use crate::spans::{in_words, spans};
 use omr_client::letter::LetterError;
@@ -13,12 +13,12 @@ use std::fmt;
 pub(super) struct Message {
     /// The index of its first payload; `None` for the list of indices.
     pub(super) index: Option<u64>,
-    /// What its sender called it.
+    /// The name that its sender gave it.
     pub(super) name: Option<String>,
     pub(super) bytes: Vec<u8>,
 }
 
-/// Payloads that gave no file, all for one reason.
+/// Payloads without a file, all for one reason.
 #[derive(Serialize)]
 pub(super) struct LeftOut {
     pub(super) indices: Vec<u64>,
@@ -36,7 +36,7 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// What is written, in the order of the board. `listed`: with a list of all indices in front.
+/// Returns the messages to write, in the order of the board. With `listed` a list of all indices comes first.
 pub(super) fn messages(opened: &mut Opened, listed: bool) -> Vec<Message> {
     let list = listed.then(|| list(&opened.pertinent));
     let whole = std::mem::take(&mut opened.whole).into_iter();
@@ -57,7 +57,7 @@ fn list(pertinent: &BTreeSet<u64>) -> Message {
     }
 }
 
-/// Payloads that gave no file, by reason. `sealing`: of their board.
+/// Returns the payloads without a file, by reason. `sealing` is that of their board.
 pub(super) fn left_out(opened: &Opened, sealing: Sealing) -> Vec<LeftOut> {
     let mut reasons: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for (&index, error) in &opened.left_out {

@@ -1,4 +1,4 @@
-//! Recipients and senders, and what they post.
+//! The recipients, the senders, and their posts.
 
 use crate::commands::board;
 use crate::commands::demo::Demo;
@@ -21,18 +21,18 @@ use std::time::Instant;
 
 const TRANSACTION: u64 = 1000;
 
-/// The one recipient who asks for a digest, and the others.
+/// The recipient who requests a digest, and the others.
 pub(super) struct Cast {
-    /// Her address first.
+    /// The addresses, beginning with that of the recipient who requests a digest.
     addresses: Vec<ClueKey>,
     messages: u64,
-    /// The messages for her.
+    /// The messages for that recipient.
     pub(super) pertinent: BTreeSet<u64>,
     pub(super) keygen_s: f64,
     pub(super) addresses_s: f64,
 }
 
-/// What posting took.
+/// The cost of posting.
 pub(super) struct Posting {
     pub(super) clues_s: f64,
     pub(super) append_s: f64,
@@ -40,7 +40,8 @@ pub(super) struct Posting {
 }
 
 impl Cast {
-    /// Makes all keys, writes hers into `dir` and draws the messages that will be for her.
+    /// Makes all keys, writes those of the recipient who requests a digest into `dir`, and draws the messages for that
+    /// recipient.
     ///
     /// Errors: `Params`, `Write`, `Exists`.
     pub(super) fn new(set: &ParamSet, args: &Demo, dir: &Path) -> Result<Self, CliError> {
@@ -78,7 +79,7 @@ impl Cast {
         })
     }
 
-    /// Posts real payload `i` as message `i`, with clues for her or for the others in turn.
+    /// Posts real payload `i` as message `i`, for that recipient or for the others in turn.
     ///
     /// Errors: those of the board.
     pub(super) fn post(
@@ -103,8 +104,9 @@ impl Cast {
         for start in (0..self.messages).step_by(TRANSACTION as usize) {
             let range = start..(start + TRANSACTION).min(self.messages);
             let clock = Instant::now();
-            let messages = self.messages(params, payloads, &senders, range);
-            let messages = messages.map_err(CliError::input(dir))?;
+            let messages = self
+                .messages(params, payloads, &senders, range)
+                .map_err(CliError::input(dir))?;
             let hash = |message: &Message| {
                 message_hash(params, &board_id, &message.clue, &message.payload)
             };

@@ -1,4 +1,4 @@
-//! What the demonstration prints.
+//! The report of the demonstration.
 
 use super::cast::Cast;
 use super::scan::Check;
@@ -15,7 +15,7 @@ pub(super) struct Source {
     note: &'static str,
 }
 
-/// What came out against what was sent.
+/// The comparison of retrieved and sent messages.
 #[derive(Serialize)]
 pub(super) struct Outcome {
     pub(super) found: usize,
@@ -44,7 +44,7 @@ pub(super) struct Report {
     pub(super) addresses_s: f64,
     pub(super) secret_key_bytes: u64,
     pub(super) clue_key_bytes: u64,
-    /// Names of the files.
+    /// The names of the files.
     pub(super) detection_keys: Vec<String>,
     pub(super) detection_key_bytes: u64,
     pub(super) clue_bytes: usize,
@@ -89,7 +89,7 @@ impl Outcome {
 }
 
 impl Report {
-    /// The whole report, for people.
+    /// Returns the whole report for people.
     pub(super) fn text(&self) -> String {
         [self.setting(), self.parties(), self.verdict()].join("\n")
     }
@@ -230,7 +230,7 @@ impl Report {
     }
 }
 
-/// Lines in columns.
+/// Lines with aligned columns.
 struct Table(String);
 
 impl Table {
@@ -241,8 +241,11 @@ impl Table {
     }
 
     fn row(&mut self, party: &str, verb: &str, what: &str, bytes: u64, seconds: Option<f64>) {
-        let seconds = seconds.map_or(String::new(), |seconds| format!("{seconds:.4}"));
-        self.line([party, verb, what, &thousands(bytes), &seconds]);
+        let time = match seconds {
+            Some(seconds) => format!("{seconds:.4}"),
+            None => String::new(),
+        };
+        self.line([party, verb, what, &thousands(bytes), &time]);
     }
 
     fn line(&mut self, [party, verb, what, bytes, seconds]: [&str; 5]) {

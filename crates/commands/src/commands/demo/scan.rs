@@ -1,4 +1,4 @@
-//! Looks for the secret key where it must not be.
+//! Searches for the secret key in places where it must not be.
 
 use crate::commands::keygen::{CLUE_KEY, SECRET_KEY};
 use crate::error::{CliError, InputError};
@@ -14,14 +14,14 @@ use std::fs;
 use std::path::Path;
 use zeroize::Zeroizing;
 
-/// Ways in which a ternary secret is written: two bits a coefficient, residues modulo p, bytes,
-/// 64-bit words.
+/// The number of encodings of a ternary secret that are searched: two bits per coefficient, residues modulo p, bytes,
+/// and 64-bit words.
 pub(super) const ENCODINGS: usize = 4;
 
-/// Coefficients of one piece: too many to occur by chance.
+/// The number of coefficients of one piece: too many to occur by chance.
 const PIECE: usize = 256;
 
-/// At the end of every file.
+/// The number of bytes of the checksum at the end of every file.
 const CHECKSUM_BYTES: usize = 32;
 
 /// A file that was searched.
@@ -32,13 +32,13 @@ pub(super) struct Check {
     pub(super) pieces: usize,
 }
 
-/// Bytes that must not occur, and the secret they are of.
+/// Bytes that must not occur, and the secret to which they belong.
 struct Piece {
     secret: &'static str,
     bytes: Zeroizing<Vec<u8>>,
 }
 
-/// Searches all that the board and the detector have or make.
+/// Searches everything that the board and the detector have or make.
 ///
 /// Errors: `Leak`, `Input`.
 pub(super) fn check(
@@ -51,8 +51,9 @@ pub(super) fn check(
     let secret = read_secret_key(Framed::open(&path, Kind::SecretKey)?, params)?;
     let pieces = pieces(params, &secret).map_err(CliError::input(path))?;
     let board = board.join(omr_store::BOARD_FILE);
-    let names = [CLUE_KEY].into_iter();
-    let names = names.chain(EngineKind::ALL.map(EngineKind::key_name));
+    let names = [CLUE_KEY]
+        .into_iter()
+        .chain(EngineKind::ALL.map(EngineKind::key_name));
     let mut places = vec![("the board", board)];
     places.extend(names.map(|name| (name, recipient.join(name))));
     places.push(("the digest", digest.to_owned()));
@@ -82,10 +83,10 @@ fn leak(pieces: &[Piece], bytes: &[u8]) -> Option<&'static str> {
     pieces.par_iter().find_any(found).map(|piece| piece.secret)
 }
 
-/// Start, middle and end of the ternary secret in every encoding, and both halves of the seeds.
+/// Returns the start, middle and end of the ternary secret in every encoding, and both halves of the seeds.
 fn pieces(params: &ClueParams, secret: &SecretKey) -> Result<Vec<Piece>, InputError> {
     let file = secret.to_bytes(params)?;
-    // The seeds of the digest's secrets and of sealing, then the checksum end the file.
+    // The file ends with the seeds of the digest's secrets and of sealing, then the checksum.
     let end = file.len() - CHECKSUM_BYTES;
     let sealing = end - SEAL_SECRET_BYTES;
     let digest = sealing - DIGEST_SEED_BYTES;

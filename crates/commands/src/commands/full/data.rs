@@ -1,4 +1,4 @@
-//! `omr data`: what a server keeps.
+//! `omr data`: manages a server's data.
 
 use super::network::connect;
 use crate::commands::full::FullError;
@@ -33,26 +33,26 @@ Examples:
   omr data jobs --data omr-data --drop all # the server is stopped
 
 Messages expire in whole segments (4,096 messages unless configured otherwise); a server that runs does the same by \
-itself with `board.expire_days`. Whoever fetches late is told which messages she missed.";
+itself with `board.expire_days`. A recipient who fetches too late sees which messages were missed.";
 
 #[derive(clap::Subcommand)]
 pub(crate) enum DataCommand {
-    /// Read everything that a stopped server keeps, or a folder of backups, and check it
+    /// Check all data of a stopped server, or a folder of backups
     #[command(after_help = DATA)]
     Verify(DataVerify),
-    /// Copy everything that a server keeps into a folder; what the folder has already is not sent again
+    /// Copy all data of a server into a folder; files that the folder has are not sent again
     #[command(after_help = DATA)]
     Backup(DataBackup),
-    /// Make a server's data of the newest backup that can be read
+    /// Restore a server's data from the newest backup that can be read
     #[command(after_help = DATA)]
     Restore(DataRestore),
-    /// Mend what is damaged of a stopped server, from a backup or from what is left
+    /// Repair the data of a stopped server, from a backup or from the rest of the data
     #[command(after_help = DATA)]
     Repair(DataRepair),
     /// Remove the oldest messages of a stopped server, in whole segments; the others keep their indices
     #[command(after_help = DATA)]
     Expire(DataExpire),
-    /// The digests that a stopped server has yet to make, and those that failed; drops them if asked to
+    /// List the digests that a stopped server has yet to make, and those that failed; can drop them
     #[command(after_help = DATA)]
     Jobs(DataJobs),
 }
@@ -63,7 +63,7 @@ pub(crate) struct DataOf {
     /// The server's configuration
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Its data folder, over the configuration's
+    /// The server's data folder, in place of the configuration's
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 }
@@ -82,8 +82,8 @@ pub(crate) struct DataVerify {
 
 #[derive(clap::Args)]
 pub(crate) struct DataBackup {
-    /// A running server, to which a token with the right admin must be shown; the data folder of a stopped one if not
-    /// given
+    /// URL of a running server, which requires a token with the right admin [default: the data folder of a stopped
+    /// server]
     #[arg(long, value_name = "URL", conflicts_with_all = ["config", "data"])]
     pub(crate) server: Option<String>,
     #[command(flatten)]
@@ -96,8 +96,8 @@ pub(crate) struct DataBackup {
     /// Folder of the backup, created where absent
     #[arg(long, value_name = "DIR")]
     pub(crate) to: PathBuf,
-    /// Then remove all backups of the folder but the newest N, and what none of these needs: expired messages and
-    /// revoked keys among it
+    /// Then remove all backups of the folder but the newest N, and everything that none of these needs, including
+    /// expired messages and revoked keys
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) keep: Option<u64>,
     /// Print one JSON object
@@ -119,8 +119,8 @@ pub(crate) struct DataRestore {
 
 #[derive(clap::Args)]
 pub(crate) struct DataRepair {
-    /// Folder of a backup that has what is missing. Without one, what only a backup could mend is given up: damaged
-    /// records are dropped and messages marked as lost
+    /// Folder of a backup that has the missing data. Without one, damage that only a backup could repair is given up:
+    /// damaged records are dropped and messages marked as lost
     #[arg(long, value_name = "DIR")]
     pub(crate) from: Option<PathBuf>,
     #[command(flatten)]
@@ -133,10 +133,10 @@ pub(crate) struct DataRepair {
 #[derive(clap::Args)]
 #[group(id = "which", required = true, multiple = false, args = ["older_than", "keep"])]
 pub(crate) struct DataExpire {
-    /// Messages that were posted so long ago, such as 90d or 36h, in time during which the server ran
+    /// Remove messages older than this, such as 90d or 36h; only time during which the server ran counts
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) older_than: Option<Duration>,
-    /// All but the last N messages
+    /// Remove all but the last N messages
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<u64>,
     #[command(flatten)]
@@ -193,12 +193,12 @@ fn verify(args: &DataVerify, ui: &Ui) -> Result<(), CliError> {
         let bar = ui.bar();
         let report = Store::verify_backups(from, &mut steps(&bar, "files"))?;
         drop(bar);
-        let advice = "remove the file, if it is there, and back up again: it is written anew then";
+        let advice = "remove the file, if it is there, and back up again, which writes it again";
         let faults = report
             .faults
             .iter()
-            .map(|fault| format!("{}: {advice}", chain(fault)));
-        let faults = faults.collect();
+            .map(|fault| format!("{}: {advice}", chain(fault)))
+            .collect();
         return print_report(&report, faults, args.json, ui);
     }
     let place = place(&args.of)?;
@@ -220,12 +220,12 @@ fn verify(args: &DataVerify, ui: &Ui) -> Result<(), CliError> {
         .faults
         .iter()
         .map(advised)
-        .chain(clues.told)
+        .chain(clues.described)
         .collect();
     print_report(&report, faults, args.json, ui)
 }
 
-/// A fault of a server's data, and what helps.
+/// Returns a fault of a server's data, with advice.
 fn advised(fault: &StoreError) -> String {
     let advice = match fault {
         StoreError::Damaged { object, .. } => match object.split('/').next() {
@@ -236,25 +236,25 @@ fn advised(fault: &StoreError) -> String {
             Some("keys") => {
                 "`omr data repair --from BACKUP` takes it from there, or its owner registers it again"
             }
-            _ => "`omr data repair` writes it anew",
+            _ => "`omr data repair` writes it again",
         },
         StoreError::Row { table, .. } => match table.as_str() {
             "posts" | "order" => {
                 "`omr data repair` drops it, and nothing is lost: it only helps to recognise a post that comes again"
             }
             "keys" => {
-                "`omr data repair` makes it anew of the key, or drops it where that is gone: its owner registers it again"
+                "`omr data repair` makes it from the key, or drops it if the key is gone: its owner registers it again"
             }
             "records" => {
-                "`omr data repair --from BACKUP` takes it from there; `omr data repair` drops it: its client asks again"
+                "`omr data repair --from BACKUP` takes it from there; `omr data repair` drops it: its client requests it again"
             }
             "segments" => {
                 "put the segment of a backup into objects/segments: the next start finds it"
             }
             "uploads" => "the next start drops it: its client begins again",
-            _ => "`omr data repair` makes it anew",
+            _ => "`omr data repair` makes it again",
         },
-        StoreError::KeyCount(_) => "`omr data repair` makes it anew, or the next start",
+        StoreError::KeyCount(_) => "`omr data repair` makes it again, or the next start",
         StoreError::Database(_) | StoreError::Panicked => {
             "`omr data backup` saves all that can be read; restore that, or an older backup"
         }
@@ -263,7 +263,7 @@ fn advised(fault: &StoreError) -> String {
     format!("{}: {advice}", chain(fault))
 }
 
-/// A bar for calls that say how far they are of how much.
+/// Returns a function that shows the progress of a call on a bar.
 fn steps<'a>(bar: &'a dyn Progress, name: &'static str) -> impl FnMut(u64, u64) + 'a {
     let mut before = None;
     move |done, total| {
@@ -276,14 +276,14 @@ fn steps<'a>(bar: &'a dyn Progress, name: &'static str) -> impl FnMut(u64, u64) 
     }
 }
 
-/// Prints what was checked and what is wrong with it.
+/// Prints the checked items and the faults.
 ///
 /// Errors: `Faults`.
 fn print_report(report: &Report, faults: Vec<String>, json: bool, ui: &Ui) -> Result<(), CliError> {
     warn_all(&faults, ui);
     if !report.lost.is_empty() {
         ui.warn(&format!(
-            "lost: {}; readers are told, and `omr data repair --from BACKUP` takes them from a backup that has them",
+            "lost: {}; readers see that, and `omr data repair --from BACKUP` takes them from a backup that has them",
             listed(&report.lost)
         ));
     }
@@ -324,7 +324,9 @@ fn warn_all(faults: &[String], ui: &Ui) {
     }
 }
 
-/// Errors: `Faults` where there are any.
+/// Returns an error if there are faults.
+///
+/// Errors: `Faults`.
 fn found(faults: u64) -> Result<(), CliError> {
     match faults {
         0 => Ok(()),
@@ -337,7 +339,7 @@ struct BackedUp {
     files: u64,
     bytes: u64,
     faults: Vec<String>,
-    /// What `--keep` removed.
+    /// The number of backups that `--keep` removed.
     removed_backups: u64,
     removed_objects: u64,
     removed_bytes: u64,
@@ -368,7 +370,7 @@ fn backup(args: &DataBackup, ui: &Ui) -> Result<(), CliError> {
     };
     warn_all(&faults, ui);
     let pruned = match args.keep {
-        // Older backups may have what this one lacks.
+        // An older backup may have data that this one lacks.
         Some(_) if !faults.is_empty() => Pruned::default(),
         Some(keep) => Store::prune_backups(&args.to, usize::try_from(keep).unwrap_or(usize::MAX))?,
         None => Pruned::default(),
@@ -401,7 +403,7 @@ fn backup(args: &DataBackup, ui: &Ui) -> Result<(), CliError> {
     found(count)
 }
 
-/// Backs up a running server, and returns the damage that it names.
+/// Backs up a running server. Returns the damage that it reports.
 fn online(
     args: &DataBackup,
     url: &str,
@@ -422,7 +424,7 @@ fn online(
             let piece = piece?;
             if piece.name.is_empty() && !piece.fault.is_empty() {
                 faults.push(format!(
-                    "{}: stop the server, and `omr data verify` says what helps",
+                    "{}: stop the server and run `omr data verify` for advice",
                     piece.fault
                 ));
                 continue;
@@ -442,7 +444,7 @@ struct Folder {
     bytes: u64,
 }
 
-/// The name of a file that is not complete.
+/// The ending of the name of an incomplete file.
 const PARTIAL: &str = ".partial";
 
 impl Folder {
@@ -502,7 +504,7 @@ impl Folder {
     }
 }
 
-/// Makes a folder for the owner alone, as what it will hold is as secret as the server itself.
+/// Creates a folder for the owner alone, as its content is as secret as the server itself.
 fn create_private(path: &Path) -> std::io::Result<()> {
     omr_disk::create_folders_with(path, |path| {
         let mut builder = fs::DirBuilder::new();
@@ -512,7 +514,7 @@ fn create_private(path: &Path) -> std::io::Result<()> {
     })
 }
 
-/// Makes an empty file for the owner alone.
+/// Creates an empty file for the owner alone.
 fn private(path: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     options.create(true).truncate(true).write(true);
@@ -521,7 +523,7 @@ fn private(path: &Path) -> std::io::Result<File> {
     options.open(path)
 }
 
-/// Relative names of all files, with `/` between folders.
+/// Returns the relative names of all files, with `/` between folders.
 fn names(root: &Path, folder: &Path, out: &mut HashSet<String>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -546,7 +548,7 @@ struct RestoredFigures {
     segments: u64,
     keys: u64,
     records: u64,
-    /// Absent where the backup has none, or where the data folder had some already.
+    /// `None` where the backup has no tokens, or where the data folder had some already.
     tokens: Option<u64>,
     lost: Vec<u64>,
     faults: Vec<String>,
@@ -562,13 +564,16 @@ fn restore(args: &DataRestore, ui: &Ui) -> Result<(), CliError> {
     )?;
     drop(bar);
     let tokens = restore_tokens(&args.from, &config.tokens())?;
-    let faults = restored.faults.iter().map(|fault| match fault {
-        StoreError::Backup { path, .. } if *path != restored.file => {
-            format!("{}: an older backup was taken instead", chain(fault))
-        }
-        fault => format!("{}: left out", chain(fault)),
-    });
-    let faults: Vec<String> = faults.collect();
+    let faults: Vec<String> = restored
+        .faults
+        .iter()
+        .map(|fault| match fault {
+            StoreError::Backup { path, .. } if *path != restored.file => {
+                format!("{}: an older backup was taken instead", chain(fault))
+            }
+            _ => format!("{}: left out", chain(fault)),
+        })
+        .collect();
     warn_all(&faults, ui);
     if !restored.lost.is_empty() {
         ui.warn(&format!(
@@ -674,7 +679,7 @@ mod tests {
                 match fs::read(root.join("far").join("backup").join(name)) {
                     Ok(found) if found == *content => {}
                     Err(_) if *since > moment => {}
-                    // A file under its name is whole, though nobody was told that it is there.
+                    // A file under its name is complete, even if the crash came before the report.
                     found => return Err(format!("{name}: {:?}", found.map(|bytes| bytes.len()))),
                 }
             }

@@ -1,4 +1,4 @@
-//! `omr data jobs`: the digests that a stopped server has to make.
+//! `omr data jobs`: lists the digests that a stopped server has to make.
 
 use super::data::place;
 use crate::commands::full::FullError;
@@ -13,7 +13,7 @@ use omr_store::Store;
 pub(crate) struct DataJobs {
     #[command(flatten)]
     pub(crate) of: DataOf,
-    /// Forget the job of this id, or all that are not finished: their clients ask anew
+    /// Forget the job of this id, or all unfinished jobs: their clients request them again
     #[arg(long, value_name = "ID|all")]
     pub(crate) drop: Option<String>,
     /// Print one JSON array

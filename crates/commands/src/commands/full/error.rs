@@ -1,16 +1,16 @@
-//! Why a command of mail, servers or private queries failed.
+//! The errors of commands of mail, servers and private queries.
 
 use super::pdq::PdqError;
 use crate::error::CliError;
 use crate::error::code::of_decode;
 use omr_console::Code;
-use omr_mail::MailError;
-use omr_remote::RemoteError;
+use omr_mail::{MailError, MailErrorKind};
+use omr_remote::{RemoteError, RemoteErrorKind};
 use omr_store::StoreError;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a command of mail, servers or private queries failed.
+/// An error of a command of mail, servers or private queries.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum FullError {
@@ -19,7 +19,7 @@ pub(crate) enum FullError {
     Retired {
         /// The name of the retired identity.
         name: String,
-        /// Why the fetch failed.
+        /// The error of the fetch.
         source: MailError,
     },
     /// The last fetch of letters to an identity that is to be forgotten failed.
@@ -30,59 +30,62 @@ pub(crate) enum FullError {
     LastFetch {
         /// The name of the retired identity.
         name: String,
-        /// Why the fetch failed.
+        /// The error of the fetch.
         source: MailError,
     },
-    /// Several identities that one may mean.
+    /// There are several retired identities, with these names, and none was chosen.
     #[error("expected the name of a retired identity, or --all: there are {}", .0.join(", "))]
     WhichRetired(Vec<String>),
-    /// Backups where a server's data would be.
+    /// The folder contains backups in place of a server's data.
     #[error(
         "{folder}: expected a server's data, found backups of it: `omr data verify --from {folder}` checks them",
         folder = .0.display()
     )]
     Backups(PathBuf),
-    /// An identity that was to be forgotten while letters to it are coming.
+    /// The identity is to be forgotten, but letters to it are still missing.
     #[error(
-        "{whose}: expected all letters to it here, found {} ranges and {} letters of which a part is missing: `omr inbox` \
-         fetches it (`omr inbox kept --home {}` lists the ranges), {instead}",
+        "{identity}: expected all letters to it in the inbox, found {} ranges and {} letters with missing parts: \
+         `omr inbox` fetches them (`omr inbox kept --home {}` lists the ranges), {alternative}",
         unfinished.ranges,
         unfinished.letters,
         home.display()
     )]
     Unfinished {
-        /// The identity, as the message names it.
-        whose: String,
+        /// The identity, as the subject of the message.
+        identity: String,
         /// The ranges and letters that are still to be fetched.
         unfinished: omr_mail::Unfinished,
         /// The folder that holds the identity.
         home: PathBuf,
-        /// The other way out, as the end of the message.
-        instead: String,
+        /// The alternative, as the end of the message.
+        alternative: String,
     },
-    /// This secret has no passphrase to take away.
+    /// A token was given on the command line, but no server.
+    #[error("--token goes to a server: name it with --server")]
+    TokenWithoutServer,
+    /// The secret has no passphrase to remove.
     #[error("{}: expected a secret under a passphrase, found one without", .0.display())]
     NotLocked(PathBuf),
-    /// Identities, letters, the inbox.
+    /// An identity, a letter or the inbox failed.
     #[error(transparent)]
     Mail(#[from] MailError),
-    /// A fetch met more messages than its bound.
+    /// More messages were found in a range than the bound.
     #[error(
-        "overflow: {groups} of the ranges asked for hold more messages for you than the bound, up to {most} \
-         with a bound of {bound}; they are kept. `omr inbox kept` says what came of them since"
+        "overflow: {groups} of the requested ranges contain more messages for you than the bound, up to {most} \
+         with a bound of {bound}; they are kept. `omr inbox kept` shows which of them arrived since"
     )]
     Overflowed {
-        /// Ranges that overflowed.
+        /// The number of ranges that overflowed.
         groups: usize,
-        /// Most messages of a group.
+        /// The highest number of messages in a range.
         most: u64,
         /// The bound.
         bound: u32,
     },
-    /// Digests that did not decode.
+    /// Digests did not decode.
     #[error(
-        "{ranges} digests did not decode and are kept as damaged: {reason}. `omr inbox --retry-damaged` asks \
-         for them again"
+        "{ranges} digests did not decode and are kept as damaged: {reason}. `omr inbox --retry-damaged` requests \
+         them again"
     )]
     Damaged {
         /// The number of ranges whose digests did not decode.
@@ -90,7 +93,7 @@ pub(crate) enum FullError {
         /// The reason why the first digest did not decode.
         reason: String,
     },
-    /// The running hashes of two histories of one board.
+    /// The board had two different running hashes at one length.
     #[error(
         "expected the board's running hash {expected} at length {length}, found {found}: not the same first {length} \
          messages were seen. The server went back to an older state in between (the next `omr inbox` finds that), or \
@@ -101,10 +104,10 @@ pub(crate) enum FullError {
         length: u64,
         /// The one running hash, in hexadecimal digits.
         expected: String,
-        /// The other one.
+        /// The other running hash.
         found: String,
     },
-    /// A length at which the server shows no running hash.
+    /// The server does not know the running hash at this length.
     #[error(
         "expected a length from {first} to {messages}, where the server knows the running hash, found {length}"
     )]
@@ -119,28 +122,28 @@ pub(crate) enum FullError {
     /// A digest lacks this many of the canaries that it should contain.
     #[error("{0} canaries are missing: the detector left messages out")]
     CanariesMissing(usize),
-    /// A thread of ours broke off.
-    #[error("decoding broke off")]
+    /// A thread of this program ended by a panic.
+    #[error("decoding was interrupted")]
     Interrupted,
     /// The content of this message could steer a terminal.
     #[error("message {0} is not plain text: save it with --out")]
     NotText(u64),
-    /// The server.
+    /// A server failed.
     #[error(transparent)]
     Server(#[from] omr_server::ServerError),
-    /// A worker.
+    /// A worker failed.
     #[error(transparent)]
     Worker(omr_worker::WorkerError),
-    /// Logs or traces.
+    /// Logs or traces failed.
     #[error(transparent)]
     Ops(#[from] omr_ops::OpsError),
-    /// What a server keeps.
+    /// The data of a server cannot be used.
     #[error(transparent)]
     Store(#[from] omr_store::StoreError),
-    /// A private database query.
+    /// A private database query failed.
     #[error(transparent)]
     Pdq(#[from] PdqError),
-    /// A server did not answer as hoped.
+    /// A call of a server failed.
     #[error(transparent)]
     Remote(#[from] omr_remote::RemoteError),
     /// A check found this many faults in the data that a server keeps.
@@ -149,32 +152,32 @@ pub(crate) enum FullError {
     /// A stopped server has no job of this id.
     #[error("expected `all` or the id of a job that `omr data jobs` lists, found {0:?}")]
     NoJob(String),
-    /// This server answers but does not serve.
+    /// The server answers, but is not ready.
     #[error("{0} does not serve")]
     NotServing(String),
-    /// No runtime for the network.
+    /// The runtime of the network did not start.
     #[error("starting the network: {0}")]
     Runtime(#[source] io::Error),
 }
 
-/// Why what a command was given as a recipient is none.
+/// The reason why an argument does not stand for a recipient.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum RecipientError {
-    /// Not an address.
+    /// The address is invalid.
     #[error(transparent)]
     Address(#[from] MailError),
-    /// A folder where an address is to be, and where a key in it would be.
+    /// The argument is a folder; with the path of a key that would be in it.
     #[error("expected an address, found a folder: name a file in it, such as {}", .0.display())]
     Folder(PathBuf),
-    /// Nothing that names a recipient.
+    /// There is no file and no contact of this name.
     #[error(
         "expected somebody to write to, found no file and no contact of this name: `omr contact list` shows contacts"
     )]
     Nobody,
 }
 
-/// Errors of libraries that commands pass on.
+/// Conversions of errors of libraries.
 macro_rules! passed_on {
     ($($error:ty),*) => {
         $(impl From<$error> for CliError {
@@ -205,7 +208,17 @@ impl From<omr_worker::WorkerError> for FullError {
 }
 
 impl FullError {
-    /// What kind of error it is.
+    /// Returns the command or the option that helps, for errors of libraries, which name none.
+    pub(crate) fn advice(&self) -> Option<String> {
+        match self {
+            Self::Mail(error)
+            | Self::Retired { source: error, .. }
+            | Self::LastFetch { source: error, .. } => super::mail::advice(error),
+            _ => None,
+        }
+    }
+
+    /// Returns the kind of the error.
     pub(crate) fn code(&self) -> Code {
         match self {
             FullError::Overflowed { .. } | FullError::Pdq(PdqError::Overflow { .. }) => {
@@ -235,19 +248,21 @@ impl FullError {
 fn of_mail(error: &MailError) -> Code {
     match error {
         MailError::Decode(error) => of_decode(error),
-        MailError::Locked(_) | MailError::Unlock(..) => Code::Input,
-        MailError::Exists(_) | MailError::NotEmpty(_) => Code::Exists,
         MailError::Remote(error) => of_remote(error),
-        _ => Code::Failure,
+        _ => match error.kind() {
+            MailErrorKind::Passphrase => Code::Input,
+            MailErrorKind::Exists => Code::Exists,
+            _ => Code::Failure,
+        },
     }
 }
 
 fn of_remote(error: &RemoteError) -> Code {
-    match error {
-        RemoteError::Unreachable { .. } | RemoteError::Tls(..) => Code::Unreachable,
-        RemoteError::Exhausted(..) => Code::Busy,
-        RemoteError::Unauthenticated(..) | RemoteError::Denied(..) => Code::Access,
-        RemoteError::File(..) => Code::Input,
+    match error.kind() {
+        RemoteErrorKind::Unreachable => Code::Unreachable,
+        RemoteErrorKind::Busy => Code::Busy,
+        RemoteErrorKind::Access => Code::Access,
+        RemoteErrorKind::File => Code::Input,
         _ => Code::Failure,
     }
 }

@@ -1,12 +1,12 @@
 //! Headings of options of these commands.
 
-/// What may be taken at most.
+/// The heading of limits.
 pub(in crate::commands::full) const LIMITS: &str = "Limits";
-/// Which keys are made.
+/// The heading of options about keys.
 pub(in crate::commands::full) const KEYS: &str = "Keys";
-/// What letters may be.
+/// The heading of options about letters.
 pub(in crate::commands::full) const LETTERS: &str = "Letters";
-/// What is asked for once more.
+/// The heading of options that request ranges again.
 pub(in crate::commands::full) const AGAIN: &str = "Asking again";
-/// Letters to oneself.
+/// The heading of options about canaries.
 pub(in crate::commands::full) const CANARIES: &str = "Canaries";

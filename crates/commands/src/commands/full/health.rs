@@ -1,4 +1,4 @@
-//! `omr health`: whether a server serves.
+//! `omr health`: checks whether a server is ready.
 
 use crate::commands::full::FullError;
 use crate::error::CliError;
@@ -27,7 +27,7 @@ pub(super) fn run(args: &Health) -> Result<(), CliError> {
             .as_deref()
             .map(super::data::certificate)
             .transpose()?,
-        // The question is whether it serves now.
+        // The command reports the present state, so it does not wait.
         retry: Retry {
             total: Duration::ZERO,
             ..Retry::default()

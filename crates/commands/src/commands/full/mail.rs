@@ -1,5 +1,6 @@
-//! Identities, letters, the inbox: thin over `omr-mail`.
+//! Identities, letters and the inbox: a thin layer over `omr-mail`.
 
+mod advice;
 mod history;
 mod identity;
 mod inbox;
@@ -11,6 +12,7 @@ mod seen;
 mod time;
 mod watch;
 
+pub(super) use advice::advice;
 pub(super) use identity::{ADDRESS, AddressArgs, ID, Id, address, id};
 pub(super) use inbox::run as inbox;
 pub(super) use inbox::{INBOX, InboxArgs};
@@ -32,23 +34,23 @@ use std::time::Duration;
 
 #[derive(clap::Args)]
 pub(crate) struct HomeArg {
-    /// The identity's folder; $OMR_HOME, $XDG_DATA_HOME/omr or ~/.local/share/omr unless given
+    /// The identity's folder [default: $OMR_HOME, $XDG_DATA_HOME/omr or ~/.local/share/omr]
     #[arg(long, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
 }
 
-/// A server on the command line.
+/// The server of a command.
 #[derive(clap::Args)]
 pub(crate) struct PlaceArgs {
     /// The server: https://HOST:PORT, or http:// on this machine
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
-    /// Certificate of the CA that signed the server's, as PEM; the system's CAs unless given
+    /// Certificate of the CA that signed the server's, as PEM [default: the system's CAs]
     #[arg(long, value_name = "FILE", requires = "server")]
     pub(crate) ca: Option<PathBuf>,
 }
 
-/// A server on the command line, and what it wants to see.
+/// The server of a command, with a token.
 #[derive(clap::Args)]
 pub(crate) struct ServerArgs {
     #[command(flatten)]
@@ -57,7 +59,7 @@ pub(crate) struct ServerArgs {
     pub(crate) token: TokenArg,
 }
 
-/// A time such as 500ms, 60s, 5m, 1h or 90d; at least 100 ms.
+/// Parses a time such as 500ms, 60s, 5m, 1h or 90d; at least 100 ms.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let wrong = || format!("expected a time such as 500ms, 60s, 5m, 1h or 90d, found {text:?}");
@@ -75,7 +77,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("expected at least 100ms, found {text:?}"))
 }
 
-/// Largest certificate or address file.
+/// The highest number of bytes of a certificate or an address file.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
 
 fn home(arg: &HomeArg) -> Result<Home, CliError> {
@@ -85,7 +87,7 @@ fn home(arg: &HomeArg) -> Result<Home, CliError> {
     }
 }
 
-/// The server on the command line, if one is given.
+/// Returns the server on the command line, if one is given.
 fn server(args: &PlaceArgs, token: Option<String>) -> Result<Option<Server>, CliError> {
     let Some(url) = args.server.clone() else {
         return Ok(None);
@@ -98,7 +100,7 @@ fn server(args: &PlaceArgs, token: Option<String>) -> Result<Option<Server>, Cli
     }))
 }
 
-/// The identity's own server, with the token of this call in place of the one it keeps.
+/// Returns the identity's server, with the token of this call in place of the stored one.
 fn own_server(home: &Home, token: &TokenArg) -> Result<Server, MailError> {
     let mut own = home.server()?;
     if let Some(text) = token.text() {
@@ -113,17 +115,17 @@ fn certificate(path: &Path) -> Result<String, CliError> {
     text.map_err(no_text).map_err(CliError::input(path))
 }
 
-/// A connection to an identity's own server.
+/// Returns a connection to an identity's server.
 fn own_client(home: &Home, token: &TokenArg, ui: &Ui) -> Result<Client, CliError> {
     connect(own_server(home, token)?.endpoint(), ui)
 }
 
-/// Runs what waits for a network.
+/// Runs an asynchronous task on a new runtime.
 fn block_on<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
     super::serve::runtime()?.block_on(work)
 }
 
-/// How far the server is, for people.
+/// Shows the server's progress on a bar.
 fn show(bar: &omr_console::Bar, stage: Stage) {
     match stage {
         Stage::Queued(ahead) => bar.at("waiting".into(), 0, ahead),
@@ -131,7 +133,7 @@ fn show(bar: &omr_console::Bar, stage: Stage) {
     }
 }
 
-/// A home whose secret can be read.
+/// Returns a home whose secret can be read.
 ///
 /// Errors: `Mail`, `Input`, `Lock`, `NoPassphrase`.
 fn unlocked(home: Home, arg: &PassphraseArg) -> Result<Home, CliError> {

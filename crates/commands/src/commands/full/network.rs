@@ -1,4 +1,4 @@
-//! Connections for people: given up soon where nobody answers, and told of where they take long.
+//! Connections of commands: they are given up soon where no server answers, with a note where they take long.
 
 use crate::error::CliError;
 use omr_console::Ui;
@@ -6,15 +6,15 @@ use omr_remote::{Client, Endpoint, Retry, Timeouts, UNREACHED, Waiting};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a connection may take to come about: sooner than that nobody hears that there is none.
+/// The highest time to connect; until then no note is printed.
 const CONNECT: Duration = Duration::from_secs(3);
 
-/// Connects to a server, with the time that the person gives it.
+/// Connects to a server, with the timeout of the command line.
 ///
 /// Errors: `Remote`.
 /// Panics: outside a Tokio runtime.
 pub(super) fn connect(server: Endpoint, ui: &Ui) -> Result<Client, CliError> {
-    let told = ui.clone();
+    let notices = ui.clone();
     let given = ui.timeout();
     let endpoint = Endpoint {
         unreached: Some(given.unwrap_or(UNREACHED)),
@@ -26,7 +26,7 @@ pub(super) fn connect(server: Endpoint, ui: &Ui) -> Result<Client, CliError> {
             connect: CONNECT,
             ..Timeouts::default()
         },
-        notice: Some(Arc::new(move |waiting| told.warn(&text(waiting)))),
+        notice: Some(Arc::new(move |waiting| notices.warn(&text(waiting)))),
         ..server
     };
     Ok(Client::connect(&endpoint)?)
@@ -35,7 +35,7 @@ pub(super) fn connect(server: Endpoint, ui: &Ui) -> Result<Client, CliError> {
 fn text(waiting: &Waiting) -> String {
     let Waiting { url, last, left } = waiting;
     format!(
-        "no success with {url} so far ({last}): trying for {} s more, `--timeout` says how long",
+        "no success with {url} so far ({last}): trying for {} s more, `--timeout` sets how long",
         left.as_secs()
     )
 }

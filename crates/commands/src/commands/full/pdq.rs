@@ -1,6 +1,6 @@
-//! `omr pdq`: private database queries, thin over `omr-pdq` and `omr-table`.
+//! `omr pdq`: private database queries, a thin layer over `omr-pdq` and `omr-table`.
 
-/// What every query tells.
+/// The text about the information that every query reveals.
 macro_rules! seen {
     () => {
         "The server sees columns, operators, how many constants a list has, lengths of patterns and the bound; no constant \
@@ -39,27 +39,27 @@ use omr_pdq::{Params, Plan, PlanError, Public, Spec};
 use omr_table::{Query, Schema};
 use std::path::PathBuf;
 
-/// Parameter set unless told otherwise.
+/// The default parameter set.
 const SET: &str = "pdq-v1";
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Pdq {
-    /// Make a table of a CSV or Parquet file
+    /// Make a table from a CSV or Parquet file
     #[command(after_help = PDQ_IMPORT)]
     Import(PdqImport),
-    /// The public schema of a table, from its file or a server
+    /// Print the public schema of a table, from its file or a server
     #[command(after_help = PDQ_SCHEMA)]
     Schema(PdqSchema),
     /// Make a client's keys: pdq-secret.key and pdq-evaluation.key
     #[command(after_help = PDQ_KEYGEN)]
     Keygen(PdqKeygen),
-    /// Encrypt a table, so that its server cannot read it; its owner asks with the same keys
+    /// Encrypt a table, so that its server cannot read it; its owner makes queries with the same keys
     #[command(after_help = PDQ_ENCRYPT_TABLE)]
     EncryptTable(PdqEncryptTable),
-    /// What a query will cost and what the server will see of it
+    /// Show the cost of a query and the server's view of it
     #[command(after_help = PDQ_PLAN)]
     Plan(PdqPlan),
-    /// Ask a table: on a server, or all parties here
+    /// Query a table on a server, or with all parties in this process
     #[command(after_help = PDQ_QUERY)]
     Query(PdqQuery),
     /// Encrypt a query into a file
@@ -76,10 +76,10 @@ pub(crate) enum Pdq {
     Serve(PdqServe),
 }
 
-/// How a server is reached.
+/// The certificate and token for a server.
 #[derive(clap::Args)]
 pub(crate) struct PdqAccess {
-    /// Certificate of the CA that signed the server's, as PEM; the system's CAs unless given
+    /// Certificate of the CA that signed the server's, as PEM [default: the system's CAs]
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
     #[command(flatten)]
@@ -115,7 +115,7 @@ pub(super) fn run(command: &Pdq, ui: &Ui) -> Result<(), CliError> {
     }
 }
 
-/// A query and its bound: the one given, else its LIMIT, else 16.
+/// Returns a query and its bound: the given one, or its LIMIT, or 16.
 fn parse(sql: &str, schema: &Schema, bound: Option<u64>) -> Result<(Query, usize), PdqError> {
     let (query, limit) = Query::parse(sql, schema)?;
     Ok((query, omr_pdq::plan::bound(bound.or(limit))?))
@@ -123,7 +123,8 @@ fn parse(sql: &str, schema: &Schema, bound: Option<u64>) -> Result<(Query, usize
 
 /// Plans a query.
 ///
-/// Errors: those of the plan; where the set is not deep enough for a table in the clear, with the set that is.
+/// Errors: those of the plan; where the set is not deep enough for a table in the clear, the error names the set that
+/// is.
 fn planned(
     public: &Public,
     params: &Params,
@@ -160,7 +161,7 @@ fn warn_of_null(sql: &str, ui: &Ui) {
 }
 
 fn compares_null(sql: &str) -> bool {
-    // Between quotes stand texts.
+    // The text between quotes is left out.
     let outside: Vec<&str> = sql.split('\'').step_by(2).collect();
     let outside = outside.join("' '").to_ascii_uppercase();
     let words: Vec<&str> = outside.split_whitespace().collect();
@@ -172,7 +173,7 @@ fn compares_null(sql: &str) -> bool {
     })
 }
 
-/// A place of rows that nobody but chance chose.
+/// Returns a random placement seed for rows.
 fn placement() -> [u8; 32] {
     let mut seed = [0; 32];
     rand_core::Rng::fill_bytes(&mut omr_client::os_rng(), &mut seed);

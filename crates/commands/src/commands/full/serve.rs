@@ -1,4 +1,4 @@
-//! `omr serve`: a board and a detector behind a network.
+//! `omr serve`: serves a board and a detector over the network.
 
 use crate::commands::full::FullError;
 use crate::error::CliError;
@@ -15,26 +15,26 @@ use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(clap::Args)]
 pub(crate) struct Serve {
-    /// Configuration in TOML; without it everything has its default
+    /// Configuration in TOML; every setting has a default
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Address and port, over the configuration's; port 0 takes a free one
+    /// Address and port, in place of the configuration's; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", value_parser = omr_server::config::address)]
     pub(crate) listen: Option<SocketAddr>,
-    /// Folder of everything that the server keeps, over the configuration's
+    /// Folder of all the server's data, in place of the configuration's
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// Parameter set of the board that the first start makes, over the configuration's
+    /// Parameter set of the board that the first start makes, in place of the configuration's
     #[arg(long, value_name = "NAME")]
     pub(crate) params: Option<String>,
-    /// Clues of that board, over the configuration's: bound, or plain, which anybody can make so that they reach
+    /// Clues of that board, in place of the configuration's: bound, or plain, which anybody can make so that they reach
     /// every recipient
     #[arg(long, value_name = "KIND")]
     pub(crate) clues: Option<ClueKind>,
-    /// Let everybody who reaches the address post and ask for digests; otherwise both need a token of `omr token`
+    /// Admit clients without a token to posts and digests; otherwise both need a token of `omr token`
     #[arg(long)]
     pub(crate) anonymous: bool,
-    /// Print where it listens as one JSON object
+    /// Print the address of the server as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -50,13 +50,13 @@ The first start makes the board; everything that is kept lies in one folder. Wit
 anybody who reaches the address may post and ask for digests; without it clients need tokens (omr token). docs/operating.md explains every key of the \
 configuration.";
 
-/// Bytes of addresses that a thread's stack takes.
+/// The number of bytes of address space of a thread's stack.
 const STACK: u64 = 2 << 20;
 
 pub(super) fn run(args: &Serve, ui: &Ui) -> Result<(), CliError> {
     create_private_files();
     let config = config(args)?;
-    // Threads and logs of the runtime take memory.
+    // Threads and logs of the runtime take memory, so this check precedes them.
     check_memory(&config)?;
     watched(config.clone(), serve(config, args.json, ui))
 }
@@ -74,11 +74,11 @@ pub(super) fn watched(
     served
 }
 
-/// A runtime for commands that use the network.
+/// Returns a runtime for commands that use the network.
 ///
 /// Errors: `Runtime`.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
-    // Before its threads begin.
+    // This precedes the start of its threads.
     omr_memory::share_heaps();
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     if let Memory {
@@ -87,7 +87,7 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
         ..
     } = Memory::now()
     {
-        // Their stacks take a sixteenth of what is left at most: 512 threads, as many as there may be otherwise, take 1 GiB.
+        // Their stacks take at most a sixteenth of the memory that is left; 512 threads, the default, take 1 GiB.
         let threads = (left / 16 / STACK).clamp(8, 512);
         builder.max_blocking_threads(threads as usize);
     }
@@ -131,7 +131,7 @@ async fn serve(config: Config, json: bool, ui: &Ui) -> Result<(), CliError> {
     Ok(server.run(farewell(stop)).await?)
 }
 
-/// How clients speak to a server; warns where strangers may use it.
+/// Returns the scheme of the server's URL; warns if strangers may use a server without TLS.
 pub(super) fn scheme(config: &Config, ui: &Ui) -> &'static str {
     let [post, detect] = config.anonymous();
     if !config.listen.ip().is_loopback() && (post || detect) {
@@ -143,7 +143,7 @@ pub(super) fn scheme(config: &Config, ui: &Ui) -> &'static str {
     }
 }
 
-/// What to say of a server that nobody may use, as one without a configuration is.
+/// Returns a warning for a server that nobody may use, such as one without a configuration.
 pub(super) fn unusable(config: &Config) -> Option<String> {
     let path = config.tokens();
     let none = tokens::list(&path).is_ok_and(|tokens| tokens.is_empty());
@@ -156,10 +156,10 @@ pub(super) fn unusable(config: &Config) -> Option<String> {
     })
 }
 
-/// Tells where a server listens, to systemd too.
+/// Prints the address of the server, and notifies systemd.
 pub(super) fn announce(scheme: &str, address: SocketAddr, json: bool) -> Result<(), CliError> {
     let url = format!("{scheme}://{address}");
-    // Programs that start a server read this line.
+    // Programs that start a server parse this line.
     if json {
         io::print_json(&serde_json::json!({ "url": url }))?;
     } else {
@@ -169,20 +169,20 @@ pub(super) fn announce(scheme: &str, address: SocketAddr, json: bool) -> Result<
     Ok(())
 }
 
-/// Passes a request to stop on, and tells systemd.
+/// Waits for a request to stop, and notifies systemd.
 pub(super) async fn farewell(stop: impl Future<Output = ()>) {
     stop.await;
     notify(&[sd_notify::NotifyState::Stopping]);
 }
 
-/// Tells systemd, where that started the server.
+/// Notifies systemd, if it started the server.
 fn notify(states: &[sd_notify::NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "systemd was not told");
+        tracing::warn!(%error, "systemd was not notified");
     }
 }
 
-/// Ready when the process is asked to stop.
+/// Returns a future that ends when the process is asked to stop.
 pub(super) fn stopped() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;

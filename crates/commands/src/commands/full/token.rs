@@ -1,4 +1,4 @@
-//! `omr token`: who may use a server.
+//! `omr token`: manages access to a server.
 
 use crate::error::CliError;
 use crate::io;
@@ -10,13 +10,13 @@ use std::path::PathBuf;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Make a token and print it; the file keeps its hash alone
+    /// Make a token and print it; the file contains only its hash
     #[command(after_help = TOKEN)]
     Add(TokenAdd),
-    /// Names, rights and own limits of all tokens
+    /// List names, rights and limits of all tokens
     #[command(after_help = TOKEN)]
     List(TokenList),
-    /// Take a token back; a running server notices within seconds
+    /// Remove a token; a running server notices within seconds
     #[command(after_help = TOKEN)]
     Remove(TokenRemove),
 }
@@ -29,19 +29,19 @@ pub(crate) struct TokenAdd {
     /// Your name for the client
     #[arg(long, value_name = "NAME")]
     pub(crate) name: String,
-    /// What it may do: post, detect, admin or work (`omr worker`); may be given several times
+    /// Right of the token: post, detect, admin or work (`omr worker`); may be given several times
     #[arg(long = "may", value_name = "RIGHT", required = true, value_parser = right)]
     pub(crate) rights: Vec<Right>,
-    /// Messages a second that it may post; after a pause one whole post, if that has more
+    /// Highest number of messages per second that it may post; after a pause one whole post may exceed it
     #[arg(long, value_name = "N")]
     pub(crate) messages_per_second: Option<u32>,
-    /// Its unfinished jobs
+    /// Highest number of its unfinished jobs
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<u32>,
-    /// Its sessions
+    /// Highest number of its sessions
     #[arg(long, value_name = "N")]
     pub(crate) sessions: Option<u32>,
-    /// Its keys
+    /// Highest number of its keys
     #[arg(long, value_name = "N")]
     pub(crate) keys: Option<u32>,
 }
@@ -86,7 +86,7 @@ Examples:
   omr token list --file omr-data/tokens.toml
   omr token remove --file omr-data/tokens.toml --name wallet";
 
-/// A token as it is listed; a limit that it does not have of its own is the configuration's.
+/// A token in the list; a limit that is `None` is the configuration's.
 #[derive(Serialize)]
 struct Listed {
     name: String,
@@ -98,7 +98,7 @@ struct Listed {
 }
 
 impl Listed {
-    /// Name, rights and own limits in the words of `omr token add`.
+    /// Returns name, rights and limits in the words of `omr token add`.
     fn line(&self) -> String {
         let rights: Vec<String> = self.rights.iter().map(ToString::to_string).collect();
         let limits = [
@@ -107,10 +107,10 @@ impl Listed {
             ("sessions", self.sessions),
             ("keys", self.keys),
         ];
-        let own = limits
+        let own: Vec<String> = limits
             .iter()
-            .filter_map(|(name, limit)| limit.map(|limit| format!("{name} {limit}")));
-        let own: Vec<String> = own.collect();
+            .filter_map(|(name, limit)| limit.map(|limit| format!("{name} {limit}")))
+            .collect();
         let line = format!(
             "{:<24} {:<24} {}",
             self.name,

@@ -1,4 +1,4 @@
-//! `omr worker`: makes digests for a server elsewhere.
+//! `omr worker`: makes digests for a server on another machine.
 
 use crate::commands::full::FullError;
 use crate::commands::full::access::TokenArg;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub(crate) struct WorkerArgs {
-    /// The server whose digests it makes
+    /// The server for which it makes digests
     #[arg(long, value_name = "URL")]
     pub(crate) server: String,
     #[command(flatten)]
@@ -24,36 +24,36 @@ pub(crate) struct WorkerArgs {
     /// Certificate of the server's authority, in PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
-    /// Where digests are made: an NVIDIA card, the processor, or (auto) a card where there is one
+    /// Hardware that makes digests: an NVIDIA card, the processor, or (auto) a card if there is one
     #[arg(long, value_name = "WHERE", default_value_t = Choice::Auto)]
     pub(crate) on: Choice,
-    /// Threads; all cores unless given
+    /// Threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = threads())]
     pub(crate) threads: Option<u16>,
-    /// Keys kept in memory from one run to the next, 0.3 GB each at full size
+    /// Number of keys kept in memory from one run to the next, 0.3 GB each at full size
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) keys: usize,
     /// Memory for messages kept from one run to the next: 0.23 GB a full batch
     #[arg(long, value_name = "SIZE", default_value = "512MB", value_parser = size)]
     pub(crate) messages: usize,
-    /// Recipients that one run serves at most; as many as the server puts together unless given
+    /// Highest number of recipients of one run [default: as many as the server combines]
     #[arg(long, value_name = "N")]
     pub(crate) together: Option<u32>,
-    /// Make digests with this engine alone, sophomr or instantomr: one machine has memory for it, others have for both
+    /// Make digests with this engine alone, sophomr or instantomr, for machines with memory for one
     #[arg(long, value_name = "ENGINE", value_parser = engine)]
     pub(crate) engine: Option<EngineKind>,
-    /// What the server's log calls it: letters, digits, - _ and .; random unless given
+    /// Name of the worker in the server's log: letters, digits, - _ and . [default: random]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Print the server that it works for as one JSON object
+    /// Print the worker's server as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// What is logged, in the form of RUST_LOG
+    /// Filter of the log, in the form of RUST_LOG
     #[arg(long, value_name = "FILTER", default_value = "info")]
     pub(crate) log: String,
 }
 
-/// Bytes, such as 14GB, 512MB or 0.
+/// Parses a number of bytes, such as 14GB, 512MB or 0.
 fn size(text: &str) -> Result<usize, String> {
     let units = [("GB", 30), ("MB", 20), ("KB", 10), ("", 0)];
     let read = units.iter().find_map(|(unit, bits)| {
@@ -63,7 +63,7 @@ fn size(text: &str) -> Result<usize, String> {
     read.ok_or_else(|| format!("expected a size such as 14GB or 512MB, found {text:?}"))
 }
 
-/// An engine by its name in small letters.
+/// Parses the name of an engine in small letters.
 fn engine(text: &str) -> Result<EngineKind, String> {
     let name = |kind: EngineKind| kind.title().to_lowercase();
     let named = EngineKind::ALL.into_iter().find(|&kind| name(kind) == text);
@@ -79,8 +79,8 @@ Examples:
     --keys 4 --threads 8 --name box-1
   omr worker --server http://127.0.0.1:7600 --token TOKEN --engine instantomr
 
-It keeps nothing but what is in its memory, and may be stopped at any time: the server gives what it was at to \
-others. docs/operating.md says how many to run, and how the server leaves all work to them.";
+It stores nothing on the disk, and may be stopped at any time: the server gives its work to \
+others. docs/operating.md describes how many to run, and how the server leaves all work to them.";
 
 pub(super) fn run(args: &WorkerArgs, ui: &Ui) -> Result<(), CliError> {
     let settings = settings(args)?;
@@ -135,7 +135,7 @@ async fn work(settings: Settings, args: &WorkerArgs, ui: &Ui) -> Result<(), CliE
         worker = Worker::connect(settings) => worker?,
     };
     crate::commands::warn_if_insecure(worker.set().spec(), ui);
-    // Programs that start a worker read this line.
+    // Programs that start a worker parse this line.
     let server = &args.server;
     if args.json {
         io::print_json(&serde_json::json!({ "server": server }))?;

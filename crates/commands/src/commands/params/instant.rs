@@ -1,4 +1,4 @@
-//! What `omr params show` tells of InstantOMR.
+//! The figures of InstantOMR in `omr params show`.
 
 use crate::commands::params::ParamsShow;
 use crate::error::CliError;
@@ -28,7 +28,7 @@ pub(super) struct Instant {
 
 impl Instant {
     pub(super) fn new(params: &InstantParams, args: &ParamsShow) -> Result<Self, CliError> {
-        // A set with both engines may take larger bounds for the other one.
+        // A set with both engines may allow larger bounds for the other engine.
         let bound = (args.bound as usize).min(InstantSpec::LARGEST_BOUND);
         let plan = |payload_bytes| {
             let request = Request::new(0..args.messages, bound, payload_bytes);

@@ -1,4 +1,4 @@
-//! The file of a session, shared by the process that advances it and those that ask for digests.
+//! The file of a session, shared by the process that advances it and the processes that make digests.
 
 use crate::error::{CliError, InputError};
 use crate::io::{self, Access};
@@ -10,19 +10,19 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The checksum that ends a file of ours.
+/// The number of bytes of the checksum at the end of a file.
 const MARK: usize = 32;
 
-/// Where a session stands.
+/// The file of a session and its lock.
 pub(super) struct State<'a> {
     path: PathBuf,
     params: &'a Arc<InstantParams>,
     detector: &'a Arc<InstantDetector>,
-    /// The mark of the file that was written last.
+    /// The checksum of the file that was written last.
     written: Cell<Option<[u8; MARK]>>,
 }
 
-/// Held while a session is read, changed and written.
+/// A lock that is held while a session is read, changed and written.
 pub(super) struct Lock(#[allow(dead_code)] File);
 
 impl<'a> State<'a> {
@@ -43,7 +43,7 @@ impl<'a> State<'a> {
         self.params
     }
 
-    /// Waits for others who hold it; freed when dropped, also by a crash.
+    /// Waits for the lock, which is released when dropped, also by a crash.
     ///
     /// Errors: `Write`.
     pub(super) fn lock(&self) -> Result<Lock, CliError> {
@@ -62,9 +62,9 @@ impl<'a> State<'a> {
         locked().map_err(|error: std::io::Error| CliError::write(&path, error))
     }
 
-    /// The session in the file, if there is one.
+    /// Reads the session in the file, if there is one.
     ///
-    /// Errors: `Input` (damage, another key's).
+    /// Errors: `Input` for damage or another key.
     pub(super) fn read(&self, _: &Lock) -> Result<Option<Session>, CliError> {
         let read = || -> Result<Option<Session>, InputError> {
             let bytes = match fs::read(&self.path) {
@@ -78,7 +78,7 @@ impl<'a> State<'a> {
         read().map_err(CliError::input(&self.path))
     }
 
-    /// `kept`, unless another process has written since it was.
+    /// Returns `kept`, unless another process has written the file since.
     ///
     /// Errors: those of [`State::read`]; `Input` where the file is gone.
     pub(super) fn newest(&self, lock: &Lock, kept: Option<Session>) -> Result<Session, CliError> {
@@ -101,7 +101,7 @@ impl<'a> State<'a> {
         Ok(mark)
     }
 
-    /// Puts the session on the disk, whole or not at all.
+    /// Writes the session to the disk, whole or not at all.
     ///
     /// Errors: `Write`.
     pub(super) fn write(&self, _: &Lock, session: &Session) -> Result<(), CliError> {

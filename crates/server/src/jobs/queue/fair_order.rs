@@ -46,10 +46,10 @@ thread_local! {
 impl FairOrder {
     /// Adds an entry for a client, unless its valid entry has no more seconds.
     pub(super) fn note(&mut self, client: u64, spent: f64) {
-        let spent = Seconds(spent);
-        if self.noted.get(&client).is_none_or(|noted| *noted > spent) {
-            self.noted.insert(client, spent);
-            self.heap.push(Reverse((spent, client)));
+        let entry = Seconds(spent);
+        if self.noted.get(&client).is_none_or(|noted| *noted > entry) {
+            self.noted.insert(client, entry);
+            self.heap.push(Reverse((entry, client)));
         }
     }
 

@@ -35,13 +35,12 @@ impl Workers {
         tokio::task::spawn_blocking(move || {
             let _room = room;
             let sent = |answer| to.blocking_send(answer).is_ok();
-            let total = shared
-                .store
-                .key_bytes(hash)
-                .and_then(|total| total.ok_or(omr_store::StoreError::NoKey(hash)));
-            let opened = total.and_then(|total| Ok((total, shared.store.open_key(hash)?)));
+            let opened = shared.store.key_bytes(hash).and_then(|found| {
+                let total = found.ok_or(omr_store::StoreError::NoKey(hash))?;
+                Ok((total, shared.store.open_key(hash)?))
+            });
             let (total, mut file) = match opened {
-                Ok(opened) => opened,
+                Ok(total_and_file) => total_and_file,
                 Err(error) => {
                     sent(Err(refuse::store(&error)));
                     return;
@@ -110,19 +109,19 @@ fn send(
     total: u64,
     sent: impl Fn(Result<v1::ReadKeyResponse, Status>) -> bool,
 ) -> std::io::Result<()> {
-    let mut offset = std::io::copy(&mut file.take(offset), &mut std::io::sink())?;
+    let mut next = std::io::copy(&mut file.take(offset), &mut std::io::sink())?;
     loop {
         let mut data = Vec::new();
         file.take(omr_api::CHUNK_BYTES as u64)
             .read_to_end(&mut data)?;
         let bytes = data.len() as u64;
         let answer = v1::ReadKeyResponse {
-            offset,
+            offset: next,
             data: data.into(),
             total_bytes: total,
         };
-        offset += bytes;
-        if bytes == 0 || !sent(Ok(answer)) || offset >= total {
+        next += bytes;
+        if bytes == 0 || !sent(Ok(answer)) || next >= total {
             return Ok(());
         }
     }

@@ -5,10 +5,10 @@ use crate::world::with_token;
 use omr_api::v1;
 use tonic::{Code, Status};
 
-/// Makes a request wrong.
+/// A function that makes a request wrong.
 type Change = &'static dyn Fn(&mut v1::LeaseRequest);
 
-/// Refused, and heard of as a failed attempt.
+/// The report is refused, and counts as a failed attempt.
 fn assert_refused(done: Result<bool, Status>, expected: &str) {
     let refused = done.unwrap_err();
     assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");
@@ -24,7 +24,7 @@ async fn what_is_no_digest_of_the_unit_is_refused() {
     let known = scene.fetch(10).await;
     stop.stop();
     running.await.unwrap().unwrap();
-    // The same messages, but where they lie is drawn anew for each.
+    // Equal messages, but the placement is drawn for each.
     scene.ask_for(11, 10).await;
     let mut raw = Raw::new(&scene, "liar-0").await;
     let unit = raw.lease().await.unwrap();
@@ -50,7 +50,7 @@ async fn what_is_no_digest_of_the_unit_is_refused() {
     assert_refused(raw.complete(&unit, 0, &digest).await, "");
     let mut raw = Raw::new(&scene, "liar-5").await;
     let unit = raw.lease().await.unwrap();
-    // A job that the unit does not have is nobody's attempt.
+    // A job that the unit does not have is no attempt.
     let digest = scene.digest_of(&unit);
     assert_refused(raw.complete(&unit, 1, &digest).await, "less than 1");
     assert!(raw.complete(&unit, 0, &digest).await.unwrap());
@@ -81,7 +81,7 @@ async fn strangers_cannot_end_or_keep_anothers_unit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_of_another_version_or_set_or_without_engines_is_told() {
+async fn a_worker_of_another_version_or_set_or_without_engines_is_refused() {
     let scene = Scene::start(60).await;
     let mut raw = Raw::new(&scene, "old").await;
     let changes: [(Change, &str); 4] = [

@@ -1,4 +1,4 @@
-//! A server that leaves all digests to workers, one who asks for them, and workers of several kinds.
+//! A server that leaves all digests to workers, a client that requests them, and workers of several kinds.
 
 use crate::world::{
     Client, PARAMS, PAYLOAD_BYTES, Person, Running, config, messages, request, set, with_token,
@@ -22,18 +22,18 @@ use tonic::Status;
 use tonic::transport::Channel;
 
 const MESSAGES: u64 = 60;
-/// Messages of the person's.
+/// The person's messages.
 const HERS: [u64; 4] = [3, 17, 31, 44];
 
-/// The first of the jobs that SophOMR does.
+/// The first of the jobs for SophOMR.
 pub(super) const IN_BATCHES: u8 = 100;
 
-/// The one after a job's last message.
+/// The position after a job's last message.
 fn end(job: u8) -> u64 {
     MESSAGES - u64::from(job % IN_BATCHES)
 }
 
-/// A server and one who asks it.
+/// A server and a client.
 pub(super) struct Scene {
     pub(super) dir: TempDir,
     pub(super) server: Running,
@@ -56,7 +56,7 @@ fn token(dir: &TempDir, name: &str, right: Right) -> String {
     tokens::add(&dir.path().join("tokens.toml"), token).unwrap()
 }
 
-/// Of a worker for a server.
+/// The settings of a worker for a server.
 pub(super) fn settings(server: &Running, token: &str) -> Settings {
     let endpoint = Endpoint {
         token: Some(token.into()),
@@ -76,7 +76,7 @@ pub(super) fn settings(server: &Running, token: &str) -> Settings {
 }
 
 impl Scene {
-    /// A server whose leases last so many seconds.
+    /// Starts a server with leases of `lease_seconds`.
     pub(super) async fn start(lease_seconds: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let work = token(&dir, "pool", Right::Work);
@@ -88,7 +88,7 @@ impl Scene {
         Self::of(dir, start).await
     }
 
-    /// The server of a folder.
+    /// Starts the server of a folder.
     pub(super) async fn of<F: Future<Output = Running>>(
         dir: TempDir,
         start: impl FnOnce(Config) -> F,
@@ -123,12 +123,12 @@ impl Scene {
         std::fs::read_to_string(self.dir.path().join("work.token")).unwrap()
     }
 
-    /// An honest worker.
+    /// Returns an honest worker.
     pub(super) async fn worker(&self) -> (Stop, JoinHandle<Result<(), WorkerError>>) {
         self.worker_with(&[]).await
     }
 
-    /// An honest worker with some engines.
+    /// Returns an honest worker with some engines.
     pub(super) async fn worker_with(
         &self,
         engines: &[EngineKind],
@@ -141,8 +141,8 @@ impl Scene {
         (worker.stop(), tokio::spawn(worker.run()))
     }
 
-    /// Even jobs have both keys, odd ones that for InstantOMR alone, those from [`IN_BATCHES`] on that for SophOMR; each
-    /// has messages of its own.
+    /// Requests a digest. Even jobs have both keys, odd ones that for InstantOMR only, those from [`IN_BATCHES`] on
+    /// that for SophOMR; each has its own messages.
     fn asked(&self, number: u8, like: u8) -> v1::CreateJobRequest {
         let keys = match like {
             IN_BATCHES.. => &self.keys[..1],
@@ -155,7 +155,7 @@ impl Scene {
         self.ask_for(number, number).await;
     }
 
-    /// Asks for what another job was asked for.
+    /// Requests the digest that another job requested.
     pub(super) async fn ask_for(&mut self, number: u8, like: u8) {
         let asked = self.asked(number, like);
         self.client.detection.create_job(asked).await.unwrap();
@@ -178,16 +178,18 @@ impl Scene {
         self.client.detection.cancel_job(cancel).await.unwrap();
     }
 
-    /// A finished digest.
+    /// Fetches a finished digest.
     pub(super) async fn fetch(&mut self, number: u8) -> Vec<u8> {
         let asked = self.client.job(self.asked(number, number));
-        let job = tokio::time::timeout(Duration::from_secs(60), asked).await;
-        let job = job.unwrap().unwrap();
+        let job = tokio::time::timeout(Duration::from_secs(60), asked)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(job.state(), v1::JobState::Done, "{number}: {}", job.error);
         self.client.digest(&job).await
     }
 
-    /// Waits for a digest, which holds what it should.
+    /// Waits for a digest and checks its content.
     pub(super) async fn exact(&mut self, number: u8) {
         let digest = self.fetch(number).await;
         let hers = HERS.into_iter().filter(|&index| index < end(number));
@@ -195,11 +197,11 @@ impl Scene {
         assert_eq!(self.person.decode(&digest), expected, "{number}");
     }
 
-    /// The digest of a unit's only job, made here from keys and messages at hand.
-    pub(super) fn digest_of(&self, told: &v1::WorkUnit) -> Vec<u8> {
+    /// Returns the digest of a unit's only job, made here from keys and messages in memory.
+    pub(super) fn digest_of(&self, sent: &v1::WorkUnit) -> Vec<u8> {
         let own = Own {
             scene: self,
-            unit: Mutex::new(Some(parsed(told))),
+            unit: Mutex::new(Some(parsed(sent))),
             made: Mutex::default(),
         };
         let builder = rayon::ThreadPoolBuilder::new().num_threads(1);
@@ -215,7 +217,7 @@ impl Scene {
     }
 }
 
-fn parsed(told: &v1::WorkUnit) -> Unit {
+fn parsed(sent: &v1::WorkUnit) -> Unit {
     let engine = |tag: i32| EngineKind::from_tag(tag as u8).unwrap();
     let seed = |seed: &v1::PlacementSeed| Seed {
         engine: engine(seed.engine),
@@ -226,27 +228,27 @@ fn parsed(told: &v1::WorkUnit) -> Unit {
         kind: engine(key.kind),
         bytes: key.total_bytes,
     };
-    let span = told.span.unwrap();
+    let span = sent.span.unwrap();
     Unit {
-        id: told.unit_id[..].try_into().unwrap(),
-        board_id: told.board_id[..].try_into().unwrap(),
+        id: sent.unit_id[..].try_into().unwrap(),
+        board_id: sent.board_id[..].try_into().unwrap(),
         sealing: Sealing::None,
-        payload_bytes: told.payload_bytes as usize,
-        scheme: Scheme::from_tag(told.scheme as u8).unwrap(),
+        payload_bytes: sent.payload_bytes as usize,
+        scheme: Scheme::from_tag(sent.scheme as u8).unwrap(),
         stride: Stride::new(span.start..span.end, span.step),
-        bound: told.bound,
-        indices_only: told.indices_only,
-        seeds: told.seeds.iter().map(seed).collect(),
+        bound: sent.bound,
+        indices_only: sent.indices_only,
+        seeds: sent.seeds.iter().map(seed).collect(),
         costs: Costs {
-            batch_s: told.batch_seconds,
-            message_s: told.message_seconds,
+            batch_s: sent.batch_seconds,
+            message_s: sent.message_seconds,
         },
-        jobs: vec![told.jobs[0].keys.iter().map(key).collect()],
+        jobs: vec![sent.jobs[0].keys.iter().map(key).collect()],
         lease: Duration::from_secs(1),
     }
 }
 
-/// Hands out one unit, and what is in memory.
+/// A coordinator with one unit and everything in memory.
 struct Own<'a> {
     scene: &'a Scene,
     unit: Mutex<Option<Unit>>,
@@ -295,7 +297,7 @@ impl Supplies for Own<'_> {
     }
 }
 
-/// A worker that says what a test has it say.
+/// A worker that sends what a test determines.
 pub(super) struct Raw {
     pub(super) calls: WorkerServiceClient<Channel>,
     pub(super) token: String,
@@ -364,7 +366,7 @@ impl Raw {
         Ok(self.calls.complete(pieces).await?.into_inner().kept)
     }
 
-    /// Gives a job back, with an error or without blame.
+    /// Returns a job, with an error or without blame.
     pub(super) async fn fail(
         &mut self,
         unit: &v1::WorkUnit,

@@ -14,20 +14,20 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Batches of the board by which costs are measured.
+/// The number of batches of the board on which costs are measured.
 const BATCHES: usize = 2;
 
 #[derive(Subcommand)]
 pub(crate) enum BenchCluster {
-    /// What units of work cost on this machine: about six minutes of a core at full size
+    /// The costs of units of work on this machine: about six minutes of a core at full size
     Measure(Measure),
     /// Nodes, queues, network, storage and prices for a load, run by run, from measured costs
     Simulate(Simulate),
-    /// Real queues with one worker beside what the simulation foretells
+    /// Real queues with one worker, beside the simulation's prediction
     Compare(Compare),
 }
 
-/// What is measured.
+/// The subject of the measurement.
 #[derive(Args)]
 struct Subject {
     #[command(flatten)]
@@ -65,10 +65,10 @@ pub(crate) struct Simulate {
     /// When digests are made; all policies unless given
     #[arg(long, value_enum)]
     policy: Vec<Policy>,
-    /// When recipients ask follows from it
+    /// Seed of the times at which recipients ask
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Draw a picture of cores over recipients into this file
+    /// Draw cores over recipients into this file
     #[arg(long, value_name = "SVG")]
     svg: Option<PathBuf>,
 }
@@ -106,10 +106,10 @@ impl Subject {
             rayon::current_num_threads(),
             self.together
         );
-        let size = (self.together.into(), BATCHES);
+        let recipients = self.together.into();
         let costs = out.under_bar(|bar| {
-            let mut real = Real::new(&set, size, (self.shape, self.start.seed), bar)?;
-            real.costs((command, now))
+            let mut real = Real::new(&set, recipients, BATCHES, self.shape, self.start.seed, bar)?;
+            real.costs(command, now)
         });
         Ok(costs?)
     }
@@ -119,8 +119,8 @@ fn measure(args: &Measure, out: &Output<'_>) -> Result<(), LabError> {
     start_threads(args.subject.start.threads)?;
     let costs = args.subject.costs(out)?;
     if let Some(path) = &args.save {
-        let text = serde_json::to_string_pretty(&costs);
-        let text = text.map_err(|error| ConsoleError::Output(error.into()))?;
+        let text = serde_json::to_string_pretty(&costs)
+            .map_err(|error| ConsoleError::Output(error.into()))?;
         omr_console::write_result(path, (text + "\n").as_bytes())?;
     }
     out.show(&costs)
@@ -134,9 +134,10 @@ fn compare(args: &Compare, out: &Output<'_>) -> Result<(), LabError> {
         None => subject.costs(out)?,
     };
     let set = ParamSet::named(&subject.params)?;
-    let size = (args.recipients.into(), args.batches.into());
+    let (recipients, batches) = (args.recipients.into(), args.batches.into());
+    let (shape, seed) = (subject.shape, subject.start.seed);
     let compared = out.under_bar(|bar| {
-        let mut real = Real::new(&set, size, (subject.shape, subject.start.seed), bar)?;
+        let mut real = Real::new(&set, recipients, batches, shape, seed, bar)?;
         real.compare(&costs.units)
     });
     compared?.iter().try_for_each(|queue| out.show(queue))
@@ -149,13 +150,15 @@ fn simulate(args: &Simulate, out: &Output<'_>) -> Result<(), LabError> {
         some => some,
     };
     let of = |load: Load| {
-        let what = (load, args.nodes);
-        Simulation::new(policies, what, costs.clone(), &args.prices, args.seed)
+        let costs = costs.clone();
+        Simulation::new(policies, load, args.nodes, costs, &args.prices, args.seed)
     };
     let simulated = of(args.load);
     if let Some(path) = &args.svg {
-        let fewer = [1000, 100, 10].map(|part| args.load.recipients / part);
-        let fewer = fewer.into_iter().filter(|recipients| *recipients > 0);
+        let fewer = [1000, 100, 10]
+            .map(|part| args.load.recipients / part)
+            .into_iter()
+            .filter(|recipients| *recipients > 0);
         let mut all: Vec<Simulation> = fewer
             .map(|recipients| {
                 of(Load {
@@ -170,7 +173,7 @@ fn simulate(args: &Simulate, out: &Output<'_>) -> Result<(), LabError> {
     out.show(&simulated)
 }
 
-/// Costs of a file, of one parameter set where it must be that one.
+/// Reads costs from a file, and checks the parameter set if one is given.
 fn read(path: &Path, params: Option<&str>) -> Result<ClusterCosts, LabError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| LabError::Unread(path.to_owned(), source))?;
@@ -186,7 +189,7 @@ fn read(path: &Path, params: Option<&str>) -> Result<ClusterCosts, LabError> {
     }
 }
 
-/// Cores that work, over recipients.
+/// Draws the busy cores over recipients.
 fn picture(all: &[Simulation]) -> Result<String, Box<dyn Error>> {
     let policies = all.last().map_or(&[][..], |last| &last.policies);
     let line = |(number, policy): (usize, &crate::measure::cluster::PolicySizing)| {
@@ -216,7 +219,7 @@ fn picture(all: &[Simulation]) -> Result<String, Box<dyn Error>> {
         names: SeriesLabelPosition::UpperLeft,
         lines,
     };
-    side_by_side(&[chart], (760, 480))
+    side_by_side(&[chart], 760, 480)
 }
 
 #[cfg(test)]

@@ -8,15 +8,15 @@ use omr_console::files;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// More than any report has.
+/// The size limit of a report, which none reaches.
 const LIMIT: u64 = 1 << 20;
 
 #[derive(Args)]
 pub(crate) struct BenchCompare {
-    /// What `omr-lab bench all --json` printed before; - is standard input
+    /// Earlier output of `omr-lab bench all --json`; - is standard input
     #[arg(value_name = "OLD")]
     old: PathBuf,
-    /// What it prints now
+    /// Present output of this command
     #[arg(value_name = "NEW")]
     new: PathBuf,
 }

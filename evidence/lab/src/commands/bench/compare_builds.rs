@@ -19,7 +19,7 @@ pub(crate) struct CompareBuilds {
     /// Runs of each
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
     rounds: u64,
-    /// What both run, as after `omr-lab bench`
+    /// Command that both run, as after `omr-lab bench`
     #[arg(last = true, value_name = "COMMAND", default_values = ["digest", "--threads", "1"])]
     command: Vec<String>,
 }

@@ -35,7 +35,7 @@ pub(super) fn run(args: &BenchCrossover, out: &Output<'_>) -> Result<(), LabErro
     out.show(&measured)
 }
 
-/// The lines of both engines and of the hybrid.
+/// Draws the lines of both engines and of the hybrid.
 fn picture(measured: &Crossover) -> Result<String, Box<dyn Error>> {
     let points = &measured.points;
     let most = points.iter().map(|p| p.messages).max().unwrap_or(1);
@@ -63,5 +63,5 @@ fn picture(measured: &Crossover) -> Result<String, Box<dyn Error>> {
             line("InstantOMR", RGBColor(200, 80, 20), 2, |p| p.instantomr_s),
         ],
     };
-    side_by_side(&[chart], (760, 480))
+    side_by_side(&[chart], 760, 480)
 }

@@ -44,7 +44,7 @@ pub(super) fn run(args: &BenchDigest, out: &Output<'_>) -> Result<(), LabError> 
     verdict
 }
 
-/// Several recipients of one board, whose own messages and keys follow from the bench.
+/// Runs several recipients of one board, each with messages and keys from the seed.
 fn several(args: &BenchDigest, recipients: usize, out: &Output<'_>) -> Result<(), LabError> {
     if args.bench.setting.engine() != EngineKind::Sophomr {
         return Err(LabError::Recipients);

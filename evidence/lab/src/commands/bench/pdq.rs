@@ -13,7 +13,7 @@ use omr_console::start_threads;
 pub(crate) enum BenchPdq {
     /// Questions about the CSV tables of a folder, for another database to answer
     Questions(oracle::PdqQuestions),
-    /// Answer such questions under encryption and compare with the other database's answers
+    /// Answer these questions under encryption and compare with the other database's answers
     Oracle(oracle::PdqOracle),
     /// Compression alone: rows in the clear, an encrypted index
     Compress(compress::PdqCompress),

@@ -1,4 +1,4 @@
-//! Commands that measure and print, and no more: `omr-lab bench clues`, `decode`, `stream` and `windows`.
+//! Commands that only measure and print: `omr-lab bench clues`, `decode`, `stream` and `windows`.
 
 use super::{Output, enough_messages, just_pertinent};
 use crate::error::LabError;
@@ -13,7 +13,7 @@ pub(crate) struct BenchClues {
     /// Recipients with fresh keys
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     keys: u32,
-    /// Everything random follows from it
+    /// Seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// Parameter set, with SophOMR
@@ -26,7 +26,7 @@ pub(crate) struct BenchWindows {
     /// Clues of each kind
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     clues: u64,
-    /// Everything random follows from it
+    /// Seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// Parameter set
@@ -61,11 +61,11 @@ pub(super) fn stream(bench: &StreamBench, out: &Output<'_>) -> Result<(), LabErr
         return Err(LabError::Rate);
     }
     start_threads(bench.start.threads)?;
-    let folder = bench.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let parent = bench.dir.clone().unwrap_or_else(std::env::temp_dir);
     let folder = tempfile::Builder::new()
         .prefix("omr-stream-")
-        .tempdir_in(&folder)
-        .map_err(|error| ConsoleError::write(&folder, error))?;
+        .tempdir_in(&parent)
+        .map_err(|error| ConsoleError::write(&parent, error))?;
     let figures = out.under_bar(|bar| bench.run(&folder.path().join("session"), bar))?;
     out.show(&figures)?;
     just_pertinent(figures.pertinent, figures.exact, figures.false_positives)

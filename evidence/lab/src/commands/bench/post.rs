@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Messages of one transaction.
+/// The number of messages in a transaction.
 const TRANSACTION: u64 = 1000;
 
 #[derive(Args)]
@@ -38,7 +38,7 @@ pub(crate) struct BenchPost {
     dir: Option<PathBuf>,
 }
 
-/// What posting measured.
+/// The results of posting.
 #[derive(Serialize)]
 struct PostFigures {
     params: &'static str,
@@ -63,8 +63,8 @@ fn measure(args: &BenchPost, params: &Params, out: &Output<'_>) -> Result<PostFi
     let parent = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let dir = tempfile::Builder::new()
         .prefix("omr-bench-")
-        .tempdir_in(&parent);
-    let dir = dir.map_err(|error| ConsoleError::write(parent, error))?;
+        .tempdir_in(&parent)
+        .map_err(|error| ConsoleError::write(parent, error))?;
     measure_in(args, params, dir.path(), out)
 }
 

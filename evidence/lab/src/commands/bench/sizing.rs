@@ -11,9 +11,9 @@ use omr_protocol::params::DEFAULT;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Costs of the machine of docs/performance.md.
+/// The costs of the machine of docs/performance.md.
 const COSTS: &str = include_str!("measured.json");
-/// Where they stand.
+/// The file of these costs.
 const COSTS_PATH: &str = "docs/measured.json";
 
 #[derive(Args)]
@@ -32,7 +32,7 @@ pub(crate) struct BenchSizing {
     /// Write the measured costs into this file
     #[arg(long, value_name = "FILE", requires = "measure")]
     save: Option<PathBuf>,
-    /// The yardstick on the machine asked about, in microseconds: times are scaled by it
+    /// The yardstick on the target machine, in microseconds: times are scaled by it
     #[arg(long, value_name = "US", conflicts_with = "measure")]
     yardstick_us: Option<f64>,
     /// Threads to measure with
@@ -42,7 +42,7 @@ pub(crate) struct BenchSizing {
 
 pub(super) fn run(args: &BenchSizing, out: &Output<'_>) -> Result<(), LabError> {
     if args.measure {
-        // Before anything works: threads are started once.
+        // First, because threads are started only once.
         start_threads(Some(args.threads))?;
     }
     let set = ParamSet::named(&args.params)?;
@@ -84,7 +84,7 @@ fn measure(
         set.name(),
         args.threads
     );
-    let measured = out.under_bar(|bar| MeasuredCosts::measure(set, (command, now), 1, bar))?;
+    let measured = out.under_bar(|bar| MeasuredCosts::measure(set, command, now, 1, bar))?;
     if let Some(path) = &args.save {
         let text =
             serde_json::to_string_pretty(&measured).map_err(|e| ConsoleError::Output(e.into()))?;
@@ -93,7 +93,7 @@ fn measure(
     Ok(measured)
 }
 
-/// How many times as long the machine asked about takes.
+/// Returns the factor by which the target machine is slower.
 fn slower(args: &BenchSizing, costs: &MeasuredCosts) -> Result<f64, LabError> {
     let Some(there) = args.yardstick_us else {
         return Ok(1.0);

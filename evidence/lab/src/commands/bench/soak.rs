@@ -8,7 +8,7 @@ use omr_protocol::Mismatch;
 use omr_protocol::sophomr::Params;
 use serde::Serialize;
 
-/// The last line of a soak.
+/// The last line of a soak test.
 #[derive(Serialize)]
 struct Summary {
     params: &'static str,

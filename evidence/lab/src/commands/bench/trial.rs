@@ -39,7 +39,7 @@ pub(super) fn mail(mail: &Mail, out: &Output<'_>) -> Result<(), LabError> {
     Ok(figures.verdict()?)
 }
 
-/// Runs a trial under a bar.
+/// Runs a trial and shows a bar.
 fn watched<T>(
     out: &Output<'_>,
     trial: impl FnOnce(&Progress<'_>) -> Result<T, TrialError>,

@@ -1,4 +1,4 @@
-//! The table, which the page has too.
+//! The table as Markdown; the page has the same table.
 
 use crate::measure::compare::{ClueKind, Comparison, Entry};
 use omr_console::thousands;
@@ -21,7 +21,7 @@ pub(super) const COLUMNS: [&str; 14] = [
     "exact",
 ];
 
-/// What the columns are, in a line.
+/// An explanation of the columns, in a line.
 pub(super) const LEGEND: &str = "bits: security of clue and detection key; missed, false hits: a message; clue, address \
     (clue key), key (detection key), digest: bytes; seconds: from clues and payloads in memory to the digest; NTTs: the same in \
     transforms of 65,536 points on this machine; wait: from the last post to payloads in hand, seconds; decode: milliseconds; memory: MiB at most; \
@@ -29,7 +29,7 @@ pub(super) const LEGEND: &str = "bits: security of clue and detection key; misse
     alone; clues: (b) bound to payloads, nobody can aim them at everybody, (l) LWEmongrass, the same, but copies of a clue hit, \
     others plain.";
 
-/// What was run, where.
+/// Returns a description of the work and the machine.
 pub(super) fn setting(all: &Comparison) -> String {
     let (work, machine) = (&all.work, &all.machine);
     format!(
@@ -46,7 +46,7 @@ pub(super) fn setting(all: &Comparison) -> String {
     )
 }
 
-/// A line of the table.
+/// Returns the cells of a line of the table.
 pub(super) fn cells(entry: &Entry, messages: u64) -> [String; 14] {
     let about = if entry.is_extrapolated(messages) {
         "~"
@@ -84,7 +84,7 @@ pub(super) fn cells(entry: &Entry, messages: u64) -> [String; 14] {
     ]
 }
 
-/// Three digits of a time.
+/// Returns a time with three digits.
 pub(super) fn seconds(seconds: f64) -> String {
     match seconds {
         s if s >= 100.0 => thousands(s.round() as u64),
@@ -94,21 +94,19 @@ pub(super) fn seconds(seconds: f64) -> String {
     }
 }
 
-/// The table with its setting.
+/// Returns the table with its setting.
 pub(super) fn document(all: &Comparison) -> String {
-    let lines = all
-        .entries
-        .iter()
-        .map(|entry| cells(entry, all.work.messages));
-    let lines: Vec<[String; 14]> = [COLUMNS.map(str::to_owned)]
-        .into_iter()
-        .chain(lines)
-        .collect();
+    let mut lines = vec![COLUMNS.map(str::to_owned)];
+    lines.extend(
+        all.entries
+            .iter()
+            .map(|entry| cells(entry, all.work.messages)),
+    );
     let width = |i: usize| lines.iter().map(|cells| cells[i].len()).max().unwrap_or(0);
     let widths: [usize; 14] = std::array::from_fn(width);
     let rule = widths.map(|width| "-".repeat(width));
     let mut text = format!("{}.\n\n{}", setting(all), row(&lines[0], &widths));
-    // Names to the left, figures to the right.
+    // Names are left-aligned, figures right-aligned.
     text += &row(&rule, &widths)
         .replace("- |", ": |")
         .replacen(": |", "- |", 1);

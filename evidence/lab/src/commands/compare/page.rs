@@ -17,9 +17,9 @@ svg { max-width: 100%; height: auto; background: #fff }
 .weak { color: #c33 }
 ";
 
-/// The page.
+/// Returns the page.
 ///
-/// Errors: a picture's.
+/// Errors: those of the pictures.
 pub(super) fn page(all: &Comparison) -> Result<String, Box<dyn Error>> {
     let page = html! {
         (DOCTYPE)
@@ -53,11 +53,11 @@ pub(super) fn page(all: &Comparison) -> Result<String, Box<dyn Error>> {
 }
 
 fn by_stage(all: &Comparison) -> String {
-    let most = all
+    let seconds = all
         .entries
         .iter()
         .map(|entry| entry.seconds(all.work.messages));
-    let most = markdown::seconds(most.fold(0.0, f64::max));
+    let most = markdown::seconds(seconds.fold(0.0, f64::max));
     format!(
         "Seconds for {} messages, up to {most}; schemes that were run with fewer are extrapolated stage by stage.",
         omr_console::thousands(all.work.messages)
@@ -100,7 +100,7 @@ fn row(entry: &Entry, messages: u64) -> Markup {
     }
 }
 
-/// What the first picture shows, in figures.
+/// Returns the figures of the first picture.
 fn stages_table(all: &Comparison) -> Markup {
     html! {
         section {

@@ -10,14 +10,14 @@ type Drawn = Result<String, Box<dyn Error>>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 const WIDTH: u32 = 920;
-/// Of a bar with its gap.
+/// The height of a bar with its gap.
 const BAR: u32 = 30;
-/// Left of bars: the schemes' names.
+/// The width to the left of bars, for the schemes' names.
 const NAMES: i32 = 200;
-/// Right of bars: values.
+/// The width to the right of bars, for values.
 const VALUES: i32 = 110;
 
-/// A bar: pieces with their colours, and what stands behind it.
+/// A bar: pieces with their colours, and the text after it.
 struct Bar<'a> {
     name: &'a str,
     pieces: Vec<(f64, RGBColor)>,
@@ -35,7 +35,7 @@ fn draw(height: u32, paint: impl FnOnce(&Area) -> Result<(), Box<dyn Error>>) ->
     Ok(svg)
 }
 
-/// Bars from the top of the area; pieces are shares of the whole width.
+/// Draws bars from the top of the area. Pieces are shares of the whole width.
 fn bars(area: &Area, bars: &[Bar]) -> Result<(), Box<dyn Error>> {
     let font = ("sans-serif", 14).into_font();
     let room = f64::from(WIDTH as i32 - NAMES - VALUES);
@@ -55,7 +55,7 @@ fn bars(area: &Area, bars: &[Bar]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Names of colours, several in a line.
+/// Draws the names of colours, several in a line.
 fn legend(area: &Area, top: u32, names: &[(&str, RGBColor)]) -> Result<(), Box<dyn Error>> {
     for (i, &(name, colour)) in names.iter().enumerate() {
         let (x, y) = (8 + (i % 6) as i32 * 150, (top + i as u32 / 6 * 22) as i32);
@@ -75,7 +75,7 @@ fn names(all: &Comparison) -> Vec<&str> {
     names
 }
 
-/// Seconds of each stage, side by side, on one scale.
+/// Draws the seconds of each stage, side by side, on one scale.
 pub(super) fn stages(all: &Comparison) -> Drawn {
     let names = names(all);
     let coloured: Vec<(&str, RGBColor)> = names
@@ -105,7 +105,7 @@ pub(super) fn stages(all: &Comparison) -> Drawn {
     })
 }
 
-/// The stages of a scheme as shares of `most` seconds.
+/// Returns the stages of a scheme as shares of `most` seconds.
 fn pieces(
     entry: &Entry,
     coloured: &[(&str, RGBColor)],
@@ -122,12 +122,12 @@ fn pieces(
     coloured.iter().filter_map(share).collect()
 }
 
-/// A logarithmic share: 0 at `least`, 1 at `most`.
+/// Returns a logarithmic share: 0 at `least`, 1 at `most`.
 fn log_share(value: f64, least: f64, most: f64) -> f64 {
     ((value / least).ln() / (most / least).ln()).clamp(0.0, 1.0)
 }
 
-/// Seconds from the last post to payloads, logarithmic.
+/// Draws the seconds from the last post to payloads, logarithmically.
 pub(super) fn waits(all: &Comparison) -> Drawn {
     let waits = || all.entries.iter().map(Entry::latency_s);
     let (least, most) = (
@@ -146,7 +146,7 @@ pub(super) fn waits(all: &Comparison) -> Drawn {
     draw(lines.len() as u32 * BAR + 8, |area| bars(area, &lines))
 }
 
-/// Bytes of a clue, a digest and a detection key, logarithmic from 100.
+/// Draws the bytes of a clue, a digest and a detection key, logarithmically from 100.
 pub(super) fn sizes(all: &Comparison) -> Drawn {
     let parts = [
         ("clue", COLOURS[0]),
@@ -178,7 +178,7 @@ pub(super) fn sizes(all: &Comparison) -> Drawn {
     })
 }
 
-/// Seconds for so many messages, both axes logarithmic.
+/// Draws the seconds over the number of messages, with both axes logarithmic.
 pub(super) fn scaling(all: &Comparison) -> Drawn {
     let counts: Vec<u64> = (8..=24).map(|log2| 1 << log2).collect();
     let seconds = |entry: &Entry, messages: u64| entry.seconds(messages);
@@ -187,17 +187,20 @@ pub(super) fn scaling(all: &Comparison) -> Drawn {
         .iter()
         .flat_map(|entry| [seconds(entry, counts[0]), seconds(entry, 1 << 24)]);
     let (low, high) = ends.fold((1.0f64, 1.0f64), |(low, high), s| (low.min(s), high.max(s)));
-    let lines = all.entries.iter().zip(COLOURS.into_iter().cycle());
-    let lines = lines.map(|(entry, colour)| Line {
-        name: entry.scheme.clone(),
-        colour,
-        width: 2,
-        points: counts
-            .iter()
-            .map(|&n| (n as f64, seconds(entry, n)))
-            .collect(),
-        measured: vec![(entry.messages as f64, entry.digest_s)],
-    });
+    let lines = all
+        .entries
+        .iter()
+        .zip(COLOURS.into_iter().cycle())
+        .map(|(entry, colour)| Line {
+            name: entry.scheme.clone(),
+            colour,
+            width: 2,
+            points: counts
+                .iter()
+                .map(|&n| (n as f64, seconds(entry, n)))
+                .collect(),
+            measured: vec![(entry.messages as f64, entry.digest_s)],
+        });
     let chart = Chart {
         caption: "",
         over: "messages",
@@ -206,5 +209,5 @@ pub(super) fn scaling(all: &Comparison) -> Drawn {
         names: SeriesLabelPosition::UpperLeft,
         lines: lines.collect(),
     };
-    side_by_side(&[chart], (WIDTH, 520))
+    side_by_side(&[chart], WIDTH, 520)
 }

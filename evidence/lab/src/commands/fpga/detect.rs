@@ -1,5 +1,4 @@
-//! `omr-lab fpga detect`: which messages are pertinent, found by the processor, beside what the model predicts for the
-//! card.
+//! `omr-lab fpga detect`: detection of pertinent messages on the processor, with the model's prediction for the card.
 
 use super::blocks;
 use crate::commands::bench::{enough_messages, just_pertinent};
@@ -45,7 +44,7 @@ pub(crate) struct FpgaDetect {
 
 #[derive(Serialize)]
 struct Figures {
-    /// Pertinent messages that were found.
+    /// The number of pertinent messages that were found.
     found: usize,
     false_positives: usize,
     model: Report,
@@ -81,8 +80,8 @@ pub(super) fn run(args: &FpgaDetect, out: &Output<'_>) -> Result<(), LabError> {
         batches.push(ClueBatch::new(&params, &placement, clues, bytes));
         placements.push(placement);
     }
-    let earlier = PaperParams::of_ring(params.clone());
-    let detector = PaperDetector::new(Arc::new(earlier), keys.detection);
+    let set_params = PaperParams::of_ring(params.clone());
+    let detector = PaperDetector::new(Arc::new(set_params), keys.detection);
     let blocks = blocks(args.cycles.as_deref())?;
     let model = FpgaModel::new(&detector, &blocks, &Device::U55C)?;
     let detected = out.under_bar(|bar| model.detect(&batches, bar));

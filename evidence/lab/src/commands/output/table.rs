@@ -1,4 +1,4 @@
-//! JSON as people read it: a field a row, and a table where objects have the same fields.
+//! JSON in a form for people: a row for each field, and a table for objects with equal fields.
 
 use omr_console::thousands;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -17,7 +17,7 @@ enum Node {
 
 type Fields = Vec<(String, Node)>;
 
-/// Units at the end of a field's name, and how they read behind its value.
+/// The units at the end of a field's name, and their form after its value.
 const UNITS: [(&str, &str); 5] = [
     ("_bytes", " bytes"),
     ("_ms", " ms"),
@@ -25,12 +25,12 @@ const UNITS: [(&str, &str); 5] = [
     ("_s", " s"),
     ("_kb", " kB"),
 ];
-/// Values of a list that are shown.
+/// The number of values of a list that are shown.
 const SHOWN: usize = 8;
 
-/// The text of a JSON object.
+/// Returns the text of a JSON object.
 ///
-/// Errors: not JSON.
+/// Errors: it is not JSON.
 pub(super) fn text(json: &str) -> Result<String, serde_json::Error> {
     let mut text = String::new();
     serde_json::from_str::<Node>(json)?.write("", 0, &mut text);
@@ -38,13 +38,13 @@ pub(super) fn text(json: &str) -> Result<String, serde_json::Error> {
 }
 
 impl Node {
-    /// A value that stands in one cell; `None` for what takes rows of its own.
+    /// Returns a value that fits one cell; `None` for a value that needs its own rows.
     fn cell(&self, name: &str) -> Option<String> {
         let text = match self {
             Self::Null => return Some("-".to_owned()),
             Self::Number(number) if name.ends_with("_log2") => format!("2^{number:.1}"),
             Self::Whole(number) => thousands(*number),
-            // Tenths of milliseconds, however many there are.
+            // Tenths of milliseconds, regardless of their number.
             Self::Number(number) if name.ends_with("_ms") && *number >= 1000.0 => {
                 format!("{number:.1}")
             }
@@ -64,7 +64,7 @@ impl Node {
         !matches!(self, Self::List(_) | Self::Object(_))
     }
 
-    /// Appends rows: a value beside its name, or what is in it below its name.
+    /// Appends rows: a value beside its name, or its contents below its name.
     fn write(&self, name: &str, indent: usize, text: &mut String) {
         let head = format!("{}{}", " ".repeat(indent), title(name));
         if let Some(cell) = self.cell(name) {
@@ -92,29 +92,33 @@ impl Node {
         }
     }
 
-    /// The rows of a table with the names of objects, if this has several objects with the same plain fields.
+    /// Returns the rows of a table with the names of objects, if this has several objects with equal plain fields.
     fn rows(&self) -> Option<Vec<(&str, &Fields)>> {
         let named: Vec<(&str, &Self)> = match self {
             Self::List(list) => list.iter().map(|node| ("", node)).collect(),
             Self::Object(fields) => fields.iter().map(|(n, node)| (n.as_str(), node)).collect(),
             _ => return None,
         };
-        let rows = named.into_iter().map(|(name, node)| match node {
-            Self::Object(fields) => Some((name, fields)),
-            _ => None,
-        });
-        let rows = rows.collect::<Option<Vec<_>>>()?;
+        let rows = named
+            .into_iter()
+            .map(|(name, node)| match node {
+                Self::Object(fields) => Some((name, fields)),
+                _ => None,
+            })
+            .collect::<Option<Vec<_>>>()?;
         let names = |fields: &Fields| fields.iter().map(|(n, _)| n.clone()).collect::<Vec<_>>();
         let first = names(rows.first()?.1);
         let fits = |(_, fields): &(&str, &Fields)| {
-            let plain = |(name, value): &(String, Self)| value.cell(name).is_some();
-            names(fields) == first && fields.iter().all(plain)
+            names(fields) == first
+                && fields
+                    .iter()
+                    .all(|(name, value)| value.cell(name).is_some())
         };
         (rows.len() > 1 && rows.iter().all(fits)).then_some(rows)
     }
 }
 
-/// Appends rows under the names of their fields.
+/// Appends rows below the names of their fields.
 fn table(rows: &[(&str, &Fields)], indent: usize, text: &mut String) {
     let head = rows[0].1.iter().map(|(name, _)| title(name)).collect();
     let mut lines: Vec<(&str, Vec<String>)> = vec![("", head)];
@@ -140,14 +144,14 @@ fn table(rows: &[(&str, &Fields)], indent: usize, text: &mut String) {
     }
 }
 
-/// A field's name without its unit.
+/// Returns a field's name without its unit.
 fn title(name: &str) -> String {
     let unit = UNITS.iter().find_map(|(end, _)| name.strip_suffix(end));
     let bare = unit.unwrap_or(name.strip_suffix("_log2").unwrap_or(name));
     bare.replace('_', " ")
 }
 
-/// Four significant digits, and all before the point.
+/// Returns a number with four significant digits, or with all digits before the point.
 fn significant(number: f64) -> String {
     let digits = if number == 0.0 {
         0
@@ -235,8 +239,8 @@ mod tests {
             ("zero", "0"),
             ("few", "1, 2"),
             ("below", "-3"),
-        ];
-        let rows = rows.map(|(name, value)| format!("{name:<32} {value:>16}\n"));
+        ]
+        .map(|(name, value)| format!("{name:<32} {value:>16}\n"));
         reads(json, &rows.concat());
     }
 
@@ -253,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn other_objects_stand_one_below_the_other() {
+    fn other_objects_are_printed_one_below_the_other() {
         let row = |name: &str, value: &str| format!("{name:<32} {value:>16}\n");
         reads(
             r#"{"jobs":[{"wait_s":1.0,"all":[1,2,3,4,5,6,7,8,9]},{"part":{"a":1}}]}"#,

@@ -1,4 +1,4 @@
-//! The same attacks on LWEmongrass clues.
+//! The attacks of [`super`] on LWEmongrass clues.
 
 use super::{Change, Shape};
 use chacha20::ChaCha20Rng;
@@ -8,19 +8,21 @@ use omr_protocol::{Clue, ParamsError};
 use rand_core::SeedableRng;
 use rayon::prelude::*;
 
-/// Recipients who decide LWEmongrass clues with their secrets.
+/// Recipients who test LWEmongrass clues with their secrets.
 pub(super) struct Fixture {
     params: LweParams,
     targets: Vec<Target>,
 }
 
-/// A recipient, and honest clues for her: addresses of many would take gigabytes.
+/// A recipient with honest clues. Addresses of many recipients would take gigabytes.
 struct Target {
     secret: LweSecret,
     clues: [Clue; 2],
 }
 
 impl Fixture {
+    /// Generates the keys of `keys` recipients.
+    ///
     /// Errors: `Dimension`.
     pub(super) fn new(keys: usize, seed: u64) -> Result<Self, ParamsError> {
         let set = PaperSet::named("dos-perfomr-v1", false).expect("a set of 128 bits");
@@ -37,7 +39,7 @@ impl Fixture {
         Ok(Self { params, targets })
     }
 
-    /// Whether a board takes it and the recipient finds it hers.
+    /// Returns whether a board accepts the clue and it is pertinent to the recipient.
     fn hits(&self, target: &Target, clue: &Clue) -> bool {
         let taken = self.params.check_clue(clue).is_ok();
         taken && target.secret.is_pertinent(&self.params, clue)
@@ -48,28 +50,29 @@ impl Fixture {
         all.filter(|(i, target)| hits(*i, target)).count() as u64
     }
 
-    /// Honest clues that reach the recipient after the one for whom they are.
+    /// Counts honest clues that are pertinent to the recipient after the intended one.
     pub(super) fn honest(&self) -> u64 {
         let of = |i: usize| &self.targets[(i + 1) % self.targets.len()].clues[0];
         self.count(|i, target| self.hits(target, of(i)))
     }
 
-    /// Vectors of the attacker's choice with the b that makes the vector of zeros reach everybody.
+    /// Counts vectors chosen by the attacker, with the b for which a vector of zeros is pertinent to everybody.
     pub(super) fn universal(&self, shape: Shape, forms: usize, rng: &mut ChaCha20Rng) -> u64 {
         let (n, q) = (self.params.spec().n, self.params.spec().q);
         let b = vec![self.params.offset(); self.params.spec().coordinates];
-        let clues = (0..forms).map(|_| Clue {
-            a: shape.vector(n, q.into(), rng),
-            b: b.clone(),
-        });
-        let clues: Vec<Clue> = clues.collect();
+        let clues: Vec<Clue> = (0..forms)
+            .map(|_| Clue {
+                a: shape.vector(n, q.into(), rng),
+                b: b.clone(),
+            })
+            .collect();
         let hits = |form: usize| {
             self.count(|i, target| i % forms != form && self.hits(target, &clues[form]))
         };
         (0..forms).map(hits).sum()
     }
 
-    /// Clues changed and posted again to their recipients.
+    /// Counts clues that were changed and posted again to their recipients.
     pub(super) fn again(&self, change: Change) -> u64 {
         self.count(|_, target| self.hits(target, &self.changed(target, change)))
     }
@@ -80,10 +83,11 @@ impl Fixture {
         match change {
             Change::Sum => {
                 super::add(&mut clue, &other, q);
-                let less = |b: &mut u32| *b = (*b + q - self.params.offset()) % q;
-                clue.b.iter_mut().for_each(less);
+                clue.b
+                    .iter_mut()
+                    .for_each(|b| *b = (*b + q - self.params.offset()) % q);
             }
-            // Nothing ties a clue to a payload or to who posts it.
+            // The clue does not depend on a payload or on the poster.
             Change::Payload | Change::Key => {}
             Change::B => clue.b[0] = (clue.b[0] + 1) % q,
             Change::A => clue.a[5] = (clue.a[5] + 1) % q,

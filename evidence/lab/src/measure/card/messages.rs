@@ -1,4 +1,4 @@
-//! InstantOMR's messages on a card, 256 in flight.
+//! InstantOMR's messages on a card, 256 at a time.
 
 use crate::measure::digest::{BenchError, DigestBench, timed};
 use crate::measure::{Setting, Start, median};
@@ -14,10 +14,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Messages in flight.
+/// The number of messages that are processed at a time.
 const TOGETHER: u64 = 256;
 
-/// A session on a card beside the same on the processor.
+/// A session on a card, and an equal one on the processor.
 pub struct MessageBench {
     params: Arc<InstantParams>,
     header: DigestHeader<InstantPlan>,
@@ -28,47 +28,47 @@ pub struct MessageBench {
     messages: u64,
 }
 
-/// What messages cost.
+/// The results for messages.
 #[derive(Clone, Debug, Serialize)]
 pub struct MessageFigures {
-    /// The parameter set.
+    /// The name of the parameter set.
     pub set: &'static str,
-    /// Messages in flight.
+    /// The number of messages that are processed at a time.
     pub in_flight: u64,
-    /// Batches after which sums and digest were compared with those of the processor in exact integers.
+    /// The number of batches after which sums and digest were compared with the processor's exact integers.
     pub batches: usize,
-    /// Of these, batches whose bytes were the same.
+    /// The number of these batches with equal bytes.
     pub equal: usize,
-    /// What was timed.
+    /// The measured times.
     #[serde(flatten)]
     pub times: Option<MessageTimes>,
 }
 
-/// Medians.
+/// Medians of the measured times.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct MessageTimes {
-    /// Microseconds of a message, from its clue to the sums, where batches come one after another.
+    /// Microseconds of a message from clue to sums, in consecutive batches.
     pub message_us: f64,
-    /// The same of one batch alone.
+    /// Microseconds of a message in a single batch.
     pub alone_us: f64,
-    /// What its stages take of that.
+    /// The part of `message_us` of each stage.
     pub stages_us: BTreeMap<&'static str, f64>,
-    /// The same on the card alone.
+    /// Microseconds of a message on the card alone.
     pub card_us: f64,
-    /// Of these, each kernel.
+    /// The part of `card_us` of each kernel.
     pub kernels_us: BTreeMap<&'static str, f64>,
-    /// The same on all cores of the processor, as it works without a card.
+    /// Microseconds of a message on all cores of the processor, without a card.
     pub processor_us: f64,
-    /// Seconds from a key in memory to one on the card.
+    /// Seconds of the transfer of a key to the card.
     pub upload_s: f64,
-    /// Bytes of the card that one recipient's messages take, a batch of them included.
+    /// Bytes of the card's memory that one recipient's messages use, including a batch of them.
     pub bytes: usize,
 }
 
 impl MessageBench {
-    /// Keys of a recipient, and batches of messages; every kernel is checked first.
+    /// Generates a recipient's keys and batches of messages, and checks every kernel.
     ///
-    /// Errors: no such set, or a machine that computes something else than the processor.
+    /// Errors: `Params` if there is no such set; `Check` if a result differs from the processor's.
     pub fn new(
         machine: Arc<dyn Machine>,
         params: &Arc<InstantParams>,
@@ -96,8 +96,8 @@ impl MessageBench {
         let payloads = board.payloads(all.clone()).map_err(DetectorError::Source)?;
         let shape = &bench.setting.shape;
         let request = Request::new(0..0, shape.bound, Some(shape.payload_bytes));
-        let engine = MessageEngine(Arc::new(MessageRing::new(machine, &params.ring)?));
-        let engine = AwayEngine::new(params, Arc::new(engine));
+        let card = MessageEngine(Arc::new(MessageRing::new(machine, &params.ring)?));
+        let engine = AwayEngine::new(params, Arc::new(card));
         let detector = engine.detector(InstantKey::read(params, &key[..])?)?;
         let header = DigestHeader {
             key_id: detector.key_id(),
@@ -117,14 +117,14 @@ impl MessageBench {
         })
     }
 
-    /// Takes the first batch on the card.
+    /// Processes the first batch on the card.
     ///
     /// Errors: those of the card.
     pub fn push(&mut self) -> Result<Session, BenchError> {
         self.taken(self.detector.clone(), TOGETHER)
     }
 
-    /// A session of the first messages.
+    /// Returns a session of the first messages.
     fn taken(&mut self, by: Arc<InstantDetector>, messages: u64) -> Result<Session, BenchError> {
         let mut session = Session::new(by, self.header.clone());
         let kept = |_: &Session| Ok::<_, DetectorError>(());
@@ -132,7 +132,7 @@ impl MessageBench {
         Ok(session)
     }
 
-    /// Takes the first batch on the card and on the processor, in exact integers, and compares sums and digests.
+    /// Processes the first batch on the card and, in exact integers, on the processor, and compares sums and digests.
     ///
     /// Errors: those of the card.
     pub fn compare(&mut self) -> Result<MessageFigures, BenchError> {
@@ -155,8 +155,8 @@ impl MessageBench {
         Ok(InstantKey::read(&self.params, &self.key[..])?)
     }
 
-    /// Times batches on the card and on the processor, and bringing a key to the card. What the card takes alone is not
-    /// among it.
+    /// Measures batches on the card and on the processor, and the transfer of a key to the card. The time on the card
+    /// alone is not included.
     ///
     /// Errors: those of the card.
     pub fn times(&mut self, runs: u32) -> Result<MessageTimes, BenchError> {
@@ -175,7 +175,7 @@ impl MessageBench {
         })
     }
 
-    /// Microseconds of each of so many messages, and what its stages take: medians.
+    /// Returns the microseconds of a message and of its stages: medians.
     fn run(
         &mut self,
         detector: &Arc<InstantDetector>,
@@ -191,12 +191,13 @@ impl MessageBench {
                 stages.entry(stage).or_default().push(seconds * each);
             }
         }
-        let stages = stages.into_iter();
-        let stages = stages.map(|(stage, seconds)| (stage, median(seconds)));
+        let stages = stages
+            .into_iter()
+            .map(|(stage, seconds)| (stage, median(seconds)));
         Ok((median(all), stages.collect()))
     }
 
-    /// Seconds of bringing the key to the card once more.
+    /// Returns the seconds of transferring the key to the card again.
     fn upload(&self) -> Result<f64, BenchError> {
         let key = self.read()?;
         let (brought, seconds) = timed(|| self.engine.detector(key));

@@ -1,4 +1,4 @@
-//! What a card does alone: transforms of rows, multiply-adds.
+//! Rates of a card alone: transforms of rows, multiply-adds.
 
 use crate::measure::digest::timed;
 use crate::measure::median;
@@ -6,22 +6,26 @@ use omr_cuda::{Arithmetic, Card, CudaRing, Kernel, Launch, Machine, MachineError
 use omr_ring::{Coeff, Poly, Ring, RowTransform};
 use std::sync::Arc;
 
-/// Rows of a batch of transforms.
+/// The number of rows in a batch of transforms.
 const ROWS: usize = 256;
-/// Batches of transforms that are timed together.
+/// The number of batches of transforms that are timed together.
 const BATCHES: usize = 8;
 
-/// Microseconds of a row of transforms to the evaluation domain and back, in batches: medians.
+/// Returns the microseconds of transforming a row to the evaluation domain and back, in batches: medians.
 pub(super) fn transforms(card: &Card, ring: &Ring) -> Result<[f64; 2], MachineError> {
     let basis = ring.everything();
-    let polys = (0..ROWS.div_ceil(basis.len())).map(|_| Poly::<Coeff>::zero(ring, &basis));
-    let polys: Vec<_> = polys.collect();
+    let polys: Vec<_> = (0..ROWS.div_ceil(basis.len()))
+        .map(|_| Poly::<Coeff>::zero(ring, &basis))
+        .collect();
     let backend = ring.backend().expect("a ring on a card");
-    let rows = polys.iter().flat_map(|poly| {
-        let ids = basis.ids().iter();
-        ids.map(|&id| RowTransform::in_place(id, poly.at(id)))
-    });
-    let rows: Vec<RowTransform> = rows.take(ROWS).collect();
+    let rows: Vec<RowTransform> = polys
+        .iter()
+        .flat_map(|poly| {
+            let ids = basis.ids().iter();
+            ids.map(|&id| RowTransform::in_place(id, poly.at(id)))
+        })
+        .take(ROWS)
+        .collect();
     let inverse: Vec<(RowTransform, u64)> = rows.iter().map(|&row| (row, 1)).collect();
     let each = |batch: &dyn Fn()| -> Result<f64, MachineError> {
         let mut times = Vec::new();
@@ -42,19 +46,19 @@ pub(super) fn transforms(card: &Card, ring: &Ring) -> Result<[f64; 2], MachineEr
     ])
 }
 
-/// The same with the arithmetic that is not the card's own.
+/// Returns these microseconds for the arithmetic that the card does not use by default.
 pub(super) fn in_other_arithmetic(ring: &Ring, own: Arithmetic) -> Result<[f64; 2], MachineError> {
-    let mut card = Card::new(0)?;
-    card.set_arithmetic(match own {
+    let mut new_card = Card::new(0)?;
+    new_card.set_arithmetic(match own {
         Arithmetic::Whole => Arithmetic::Floating,
         Arithmetic::Floating => Arithmetic::Whole,
     });
-    let card = Arc::new(card);
+    let card = Arc::new(new_card);
     let backend = CudaRing::new(card.clone(), ring)?;
     transforms(&card, &ring.with_backend(Arc::new(backend)))
 }
 
-/// Operations a second of each kind.
+/// Returns the operations per second of each kind.
 pub(super) fn rates(card: &Card) -> Result<[f64; 3], MachineError> {
     const BLOCKS: u32 = 2112;
     const THREADS: u32 = 256;

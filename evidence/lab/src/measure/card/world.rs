@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(super) struct World {
     params: Arc<Params>,
     plan: DigestPlan,
-    /// Files of detection keys.
+    /// The files of the detection keys.
     keys: Vec<Vec<u8>>,
     board: Messages,
 }
@@ -52,7 +52,7 @@ impl World {
         Ok(DetectionKey::read(&self.params, &self.keys[recipient][..])?)
     }
 
-    /// Digests of these recipients, and the seconds of all.
+    /// Returns the digests of these recipients, and the seconds of all.
     pub(super) fn digests(
         &mut self,
         of: &[&Detector],

@@ -1,61 +1,63 @@
-//! What units of work cost, measured.
+//! Measured costs of units of work.
 
 use crate::measure::Machine;
+use omr_protocol::sophomr::Params;
 use serde::{Deserialize, Serialize};
 
-/// Version of the document.
+/// The version of the document.
 const FORMAT: &str = "omr cluster costs 1";
 
-/// Costs of units of work and where they were measured.
+/// Costs of units of work, and the conditions of their measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClusterCosts {
-    /// Version of the document.
+    /// The version of the document.
     pub format: String,
-    /// What made it.
+    /// The command that measured them.
     pub command: String,
-    /// When.
+    /// The date of the measurement.
     pub date: String,
-    /// Where.
+    /// The machine.
     pub machine: Machine,
-    /// Name of the parameter set.
+    /// The name of the parameter set.
     pub params: String,
-    /// Threads that worked.
+    /// The number of threads.
     pub threads: usize,
     /// The costs.
     #[serde(flatten)]
     pub units: UnitCosts,
 }
 
-/// Core seconds and bytes of units of work by SophOMR.
+/// Core seconds and bytes of SophOMR's units of work.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnitCosts {
-    /// Messages of a batch.
+    /// The number of messages in a batch.
     pub batch_messages: u64,
-    /// Recipients that one run served.
+    /// The number of recipients that one run served.
     pub together: u64,
-    /// Core seconds of one recipient's first batch.
+    /// Core seconds of the first recipient's first batch.
     pub first_core_s: f64,
-    /// Of each further batch of hers.
+    /// Core seconds of each further batch of the first recipient.
     pub next_batch_core_s: f64,
-    /// Of each further recipient's first batch.
+    /// Core seconds of each further recipient's first batch.
     pub further_core_s: f64,
-    /// Of each further batch of a further recipient.
+    /// Core seconds of each further batch of a further recipient.
     pub further_next_batch_core_s: f64,
-    /// Of reading a key.
+    /// Core seconds of reading a key.
     pub load_core_s: f64,
     /// Bytes of a key's file.
     pub key_bytes: u64,
-    /// Bytes of a message, its clue and its payload.
+    /// Bytes of a message: clue and payload.
     pub message_bytes: u64,
     /// Bytes of a digest.
     pub digest_bytes: u64,
 }
 
 impl ClusterCosts {
-    /// A document of costs that were measured here and now.
+    /// Returns a document of costs that were just measured on this machine.
     pub(super) fn new(
-        (command, date): (String, String),
-        (params, kernels): (&str, &str),
+        command: String,
+        date: String,
+        params: &Params,
         threads: usize,
         units: UnitCosts,
     ) -> Self {
@@ -63,14 +65,14 @@ impl ClusterCosts {
             format: FORMAT.to_owned(),
             command,
             date,
-            machine: Machine::here(kernels),
-            params: params.to_owned(),
+            machine: Machine::here(params.ring.kernels().name()),
+            params: params.name().to_owned(),
             threads,
             units,
         }
     }
 
-    /// Whether every cost is one that a machine can have, under a version that is known.
+    /// Returns whether the version is known and every cost is possible.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let units = &self.units;
@@ -89,7 +91,8 @@ impl ClusterCosts {
 }
 
 impl UnitCosts {
-    /// Core seconds of a run for so many recipients over so many batches, their keys in memory.
+    /// Returns the core seconds of a run for `recipients` recipients over `batches` batches, with their keys in
+    /// memory.
     pub(super) fn run_s(&self, recipients: u64, batches: u64) -> f64 {
         let (further, next) = (recipients as f64 - 1.0, batches as f64 - 1.0);
         self.first_core_s

@@ -1,4 +1,4 @@
-//! When digests are asked for, and which runs that makes.
+//! The times at which digests are requested, and the resulting runs.
 
 use super::UnitCosts;
 use chacha20::ChaCha20Rng;
@@ -9,7 +9,7 @@ use serde::Serialize;
 pub(super) const HOUR_US: u64 = 3_600_000_000;
 pub(super) const DAY_US: u64 = 24 * HOUR_US;
 
-/// Who asks for what.
+/// The load of a cluster.
 #[derive(Clone, Copy, Debug, Serialize, Args)]
 pub struct Load {
     /// Recipients, each of whom has all messages looked at
@@ -23,11 +23,11 @@ pub struct Load {
     pub days: u64,
 }
 
-/// When digests are made.
+/// The rule for the times of digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// One a day for each recipient, at a time of her own, of the messages since her last one
+    /// One a day for each recipient, at a separate time, of the messages since the last one
     Daily,
     /// One a day for each recipient, at one of 24 times, so that those of a time are served together
     Grouped,
@@ -36,10 +36,10 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// All of them.
+    /// All policies.
     pub const ALL: [Self; 3] = [Self::Daily, Self::Grouped, Self::Orders];
 
-    /// Its word.
+    /// Returns the policy's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl Policy {
     }
 }
 
-/// What a node, storage and traffic cost.
+/// Prices of nodes, storage and traffic.
 #[derive(Clone, Copy, Debug, Serialize, Args)]
 pub struct Prices {
     /// Price of a core for an hour
@@ -67,23 +67,23 @@ pub struct Prices {
 /// A run of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
-    /// When it is asked for.
+    /// The time of the request, in microseconds.
     pub(super) at_us: u64,
     pub(super) recipients: u64,
     pub(super) batches: u64,
-    /// Which messages, and how many.
+    /// The range of messages, by number.
     pub(super) piece: u64,
     pub(super) messages: u64,
 }
 
-/// All runs of a load in the order of their times.
+/// Returns all runs of a load in the order of their times.
 pub(super) fn runs(policy: Policy, load: &Load, costs: &UnitCosts, seed: u64) -> Vec<Run> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let batches = load.messages_a_day.div_ceil(costs.batch_messages);
     let mut runs = Vec::new();
     match policy {
         Policy::Daily => {
-            // Each recipient keeps to her time.
+            // Each recipient requests digests at a fixed time of day.
             let times: Vec<u64> = (0..load.recipients)
                 .map(|_| rng.next_u64() % DAY_US)
                 .collect();
@@ -100,7 +100,7 @@ pub(super) fn runs(policy: Policy, load: &Load, costs: &UnitCosts, seed: u64) ->
         }
         Policy::Grouped => {
             for hour in 0..24 * load.days {
-                // As evenly as whole recipients allow.
+                // Recipients are distributed as evenly as possible.
                 let place = hour % 24;
                 let recipients = load.recipients * (place + 1) / 24 - load.recipients * place / 24;
                 let at_us = hour * HOUR_US;
@@ -136,7 +136,7 @@ pub(super) fn runs(policy: Policy, load: &Load, costs: &UnitCosts, seed: u64) ->
     runs
 }
 
-/// A run in runs of so many recipients, the fullest first.
+/// Divides a run into runs of at most `together` recipients, the fullest first.
 fn groups(run: Run, together: u64) -> impl Iterator<Item = Run> {
     let count = run.recipients.div_ceil(together);
     (0..count).map(move |group| Run {

@@ -1,4 +1,4 @@
-//! Units of work, done and timed: what they cost, and whether the simulation foretells a queue of them.
+//! Units of work that are run and timed: their costs, and a check of the simulation against a queue of them.
 
 use super::policy::Run;
 use super::simulate::{Nodes, queue};
@@ -17,10 +17,10 @@ use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Batches of which digests are measured.
+/// The number of batches whose digests are measured.
 const BATCHES: usize = 2;
 
-/// A board in memory and keys as files.
+/// A board in memory, and keys as files.
 pub struct Real<'a> {
     params: Arc<Params>,
     plan: DigestPlan,
@@ -29,31 +29,33 @@ pub struct Real<'a> {
     progress: &'a dyn Progress,
 }
 
-/// What a queue took and what the simulation says.
+/// The measured and the simulated time of a queue.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
-    /// What was done.
+    /// The name of the queue.
     pub queue: &'static str,
-    /// Recipients.
+    /// The number of recipients.
     pub recipients: usize,
-    /// Batches.
+    /// The number of batches.
     pub batches: usize,
-    /// Core seconds by the simulation, one worker.
+    /// The simulated core seconds, with one worker.
     pub predicted_s: f64,
-    /// Core seconds that it took.
+    /// The measured core seconds.
     pub real_s: f64,
-    /// The first over the second.
+    /// The ratio of the simulated to the measured core seconds.
     pub predicted_over_real: f64,
 }
 
 impl<'a> Real<'a> {
-    /// Makes messages of so many batches and keys of so many recipients, who share masks.
+    /// Makes messages of `batches` batches, and keys with shared masks for `recipients` recipients.
     ///
-    /// Errors: any step's.
+    /// Errors: those of all steps.
     pub fn new(
         set: &ParamSet,
-        (recipients, batches): (usize, usize),
-        (shape, seed): (Shape, u64),
+        recipients: usize,
+        batches: usize,
+        shape: Shape,
+        seed: u64,
         progress: &'a dyn Progress,
     ) -> Result<Self, BenchError> {
         let params = set.sophomr()?.clone();
@@ -78,7 +80,7 @@ impl<'a> Real<'a> {
         }
         let board = held(&mut bench.board(&params.clue, clues), messages)?;
         let plan = DigestPlan::new(&params, 0..messages, shape.bound, Some(shape.payload_bytes))?;
-        // The memory that digests work in is taken once.
+        // The memory that digests use is allocated once.
         Detector::new(params.clone(), DetectionKey::read(&params, &keys[0][..])?).take_memory();
         Ok(Self {
             params,
@@ -91,8 +93,8 @@ impl<'a> Real<'a> {
 
     /// Measures the costs with a board of two batches.
     ///
-    /// Errors: any step's.
-    pub fn costs(&mut self, (command, date): (String, String)) -> Result<ClusterCosts, BenchError> {
+    /// Errors: those of all steps.
+    pub fn costs(&mut self, command: String, date: String) -> Result<ClusterCosts, BenchError> {
         let together = self.keys.len();
         let (detectors, load) = cpu(|| self.load(0..together))?;
         let one = &detectors[..1];
@@ -103,7 +105,6 @@ impl<'a> Real<'a> {
         let digest = both[0].to_bytes(&self.params)?.len();
         let further = (together - 1) as f64;
         let (next, more) = (both_s - first_s, (all_s - first_s) / further);
-        let kernels = self.params.ring.kernels().name();
         let units = UnitCosts {
             batch_messages: self.params.slots() as u64,
             together: together as u64,
@@ -117,15 +118,19 @@ impl<'a> Real<'a> {
                 as u64,
             digest_bytes: digest as u64,
         };
-        let names = (self.params.name(), kernels);
-        let threads = rayon::current_num_threads();
-        Ok(ClusterCosts::new((command, date), names, threads, units))
+        Ok(ClusterCosts::new(
+            command,
+            date,
+            &self.params,
+            rayon::current_num_threads(),
+            units,
+        ))
     }
 
-    /// Does three queues with one worker, and says what the simulation foretells: digests one by one, digests together,
-    /// and digests of each batch for all.
+    /// Runs three queues with one worker and compares them with the simulation: digests one by one, digests together,
+    /// and digests of each batch for all recipients.
     ///
-    /// Errors: any step's.
+    /// Errors: those of all steps.
     pub fn compare(&mut self, costs: &UnitCosts) -> Result<Vec<Compared>, BenchError> {
         let (recipients, batches) = (self.keys.len(), self.plan.batches());
         let groups = |most: usize| -> Vec<Range<usize>> {
@@ -138,8 +143,10 @@ impl<'a> Real<'a> {
         for (name, most) in [("one by one", 1), ("together", costs.together as usize)] {
             let groups = groups(most.min(TOGETHER));
             let (_, real_s) = cpu(|| self.digests(&groups, 0..batches))?;
-            let run = |group: &Range<usize>| run(group.len(), batches);
-            let runs: Vec<Run> = groups.iter().map(run).collect();
+            let runs: Vec<Run> = groups
+                .iter()
+                .map(|group| run(group.len(), batches))
+                .collect();
             all.push(self.compared(name, real_s, &runs, costs));
         }
         let groups = groups(costs.together as usize);
@@ -151,7 +158,7 @@ impl<'a> Real<'a> {
         Ok(all)
     }
 
-    /// Digests of some batches for all.
+    /// Computes digests of some batches for all recipients.
     fn digests(
         &mut self,
         groups: &[Range<usize>],
@@ -174,7 +181,7 @@ impl<'a> Real<'a> {
         let worker = Nodes {
             node_cores: 1,
             efficiency: 1.0,
-            // All is in memory.
+            // Everything is in memory.
             node_bandwidth: f64::INFINITY,
             nodes: Some(1),
         };
@@ -198,7 +205,7 @@ impl<'a> Real<'a> {
         self.keys[recipients].iter().map(detector).collect()
     }
 
-    /// One run.
+    /// Computes the digests of one run.
     fn made(
         &mut self,
         detectors: &[Detector],
@@ -231,7 +238,7 @@ fn run(recipients: usize, batches: usize) -> Run {
     }
 }
 
-/// Messages in memory, so that making them is no part of the work.
+/// Reads messages into memory, so that making them is not measured.
 fn held(source: &mut dyn MessageSource, messages: u64) -> Result<Messages, BenchError> {
     let read = omr_detector::DetectorError::Source;
     let clues = source.clues(0..messages).map_err(read)?;
@@ -244,7 +251,7 @@ fn held(source: &mut dyn MessageSource, messages: u64) -> Result<Messages, Bench
     })
 }
 
-/// Core seconds of some work.
+/// Returns the result and the core seconds of `work`.
 fn cpu<T>(work: impl FnOnce() -> Result<T, BenchError>) -> Result<(T, f64), BenchError> {
     let before = process_seconds();
     let done = work()?;

@@ -1,4 +1,4 @@
-//! The queue and the nodes, run by run.
+//! The simulation of the queue and the nodes, run by run.
 
 use super::policy::{DAY_US, Load, Policy, Prices, Run, runs};
 use super::{ClusterCosts, UnitCosts};
@@ -9,21 +9,21 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Days of a month, for prices.
+/// The days of a month, for prices.
 const MONTH_DAYS: f64 = 365.0 / 12.0;
-/// The longest wait that is told apart, three years.
+/// The largest wait, in milliseconds, that the histogram distinguishes: three years.
 const LONGEST_MS: u64 = 100_000_000_000;
-/// How long a server keeps finished digests unless told otherwise: those that were asked for, and those of orders.
+/// The days that a server keeps finished digests by default, for single digests and for orders.
 const DIGEST_DAYS: f64 = 7.0;
 const ORDER_DAYS: f64 = 30.0;
 
 /// The machines.
 #[derive(Clone, Copy, Debug, Serialize, Args)]
 pub struct Nodes {
-    /// Cores of a node, on all of which it does one run at a time
+    /// Cores of a node, which does one run at a time on all of them
     #[arg(long, value_name = "C", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub node_cores: u64,
-    /// What a core of a node does of what the core did that was measured: its speed, and what many threads lose
+    /// Speed of a node's core relative to the measured core, including what many threads lose
     #[arg(long, value_name = "E", default_value_t = 1.0)]
     pub efficiency: f64,
     /// Bits that a node fetches in a second, while it works on the run before
@@ -34,47 +34,47 @@ pub struct Nodes {
     pub nodes: Option<u64>,
 }
 
-/// What a simulation says.
+/// The result of a simulation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Simulation {
-    /// What is asked.
+    /// The load.
     pub load: Load,
     /// The machines.
     pub machines: Nodes,
-    /// What was measured, and where.
+    /// The measured costs, with the conditions of their measurement.
     pub costs: ClusterCosts,
-    /// Each way to look at the messages.
+    /// The result of each policy.
     pub policies: Vec<PolicySizing>,
 }
 
-/// What one policy needs.
+/// The requirements of one policy.
 #[derive(Clone, Debug, Serialize)]
 pub struct PolicySizing {
-    /// When digests are made.
+    /// The rule for the times of digests.
     pub policy: Policy,
     /// Runs in a day.
     pub runs_a_day: f64,
     /// Core seconds in a day.
     pub core_seconds_a_day: f64,
-    /// Cores that work all the time.
+    /// The number of cores that would be busy all the time.
     pub cores_busy: f64,
-    /// Nodes.
+    /// The number of nodes.
     pub nodes: u64,
-    /// Their cores.
+    /// The number of cores of all nodes.
     pub cores: u64,
-    /// Share of their time that they work.
+    /// The share of time that the nodes are busy.
     pub busy: f64,
-    /// From asking, or from a full batch, to the digest: the median.
+    /// The median wait, from the request or from a full batch to the digest.
     pub wait_median_s: f64,
-    /// The longest but for one of a hundred.
+    /// The 99th percentile of the wait.
     pub wait_p99_s: f64,
-    /// Runs that were not done at the end.
+    /// The number of unfinished runs at the end.
     pub left: u64,
     /// Bytes of keys that nodes fetch in a day.
     pub keys_a_day_bytes: u64,
-    /// Bytes of messages that they fetch in a day.
+    /// Bytes of messages that nodes fetch in a day.
     pub messages_a_day_bytes: u64,
-    /// Bits that all nodes fetch in a second, in the mean of the time in which they work.
+    /// Bits per second that all nodes together fetch, on average over their busy time.
     pub fetched_bandwidth: f64,
     /// Bytes of keys in storage.
     pub keys_bytes: u64,
@@ -82,11 +82,11 @@ pub struct PolicySizing {
     pub digests_bytes: u64,
     /// Bytes of the board after a year.
     pub board_a_year_bytes: u64,
-    /// Price of all for a month, with the board of a year.
+    /// The price of everything for a month, with the board of a year.
     pub month_price: Option<f64>,
 }
 
-/// What came of a queue.
+/// The result of a queue.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) core_s: f64,
@@ -103,13 +103,14 @@ impl Simulation {
     #[must_use]
     pub fn new(
         policies: &[Policy],
-        (load, machines): (Load, Nodes),
+        load: Load,
+        machines: Nodes,
         costs: ClusterCosts,
         prices: &Prices,
         seed: u64,
     ) -> Self {
         let of = |policy: &Policy| {
-            PolicySizing::new(*policy, (load, machines), &costs.units, prices, seed)
+            PolicySizing::new(*policy, load, machines, &costs.units, prices, seed)
         };
         Self {
             policies: policies.iter().map(of).collect(),
@@ -123,7 +124,8 @@ impl Simulation {
 impl PolicySizing {
     fn new(
         policy: Policy,
-        (load, machines): (Load, Nodes),
+        load: Load,
+        machines: Nodes,
         costs: &UnitCosts,
         prices: &Prices,
         seed: u64,
@@ -165,7 +167,7 @@ impl PolicySizing {
         sizing
     }
 
-    /// The price of a month, where all prices are known.
+    /// Returns the price of a month, if all prices are known.
     fn price(&self, prices: &Prices, fetched_a_day: f64) -> Option<f64> {
         let stored = self.keys_bytes + self.digests_bytes + self.board_a_year_bytes;
         let cores = self.cores as f64 * 24.0 * MONTH_DAYS * prices.core_hour_price?;
@@ -175,12 +177,12 @@ impl PolicySizing {
     }
 }
 
-/// Core seconds of a run, its keys among them.
+/// Returns the core seconds of a run, including its keys.
 pub(super) fn core_s(run: &Run, costs: &UnitCosts) -> f64 {
     run.recipients as f64 * costs.load_core_s + costs.run_s(run.recipients, run.batches)
 }
 
-/// Does runs in their order on nodes that take one at a time, up to a time.
+/// Processes runs in order, on nodes that process one at a time, up to a time.
 pub(super) fn queue(
     runs: &[Run],
     nodes: u64,
@@ -197,7 +199,7 @@ pub(super) fn queue(
         message_bytes: 0,
         waits: Histogram::new_with_bounds(1, LONGEST_MS, 3).expect("three digits"),
     };
-    // When each node is free, and over which messages it worked last.
+    // The time at which each node is free, and the messages that it last processed.
     let mut free: BinaryHeap<Reverse<(u64, u64)>> =
         (0..nodes).map(|node| Reverse((0, node))).collect();
     let mut hot = vec![u64::MAX; nodes as usize];
@@ -220,7 +222,7 @@ pub(super) fn queue(
             free.push(Reverse((now, node)));
             continue;
         };
-        // A node that was idle when others took what came with it.
+        // A node that was idle starts a run when the run is requested, not before.
         let now = now.max(run.at_us);
         let messages = if std::mem::replace(&mut hot[node as usize], run.piece) == run.piece {
             0

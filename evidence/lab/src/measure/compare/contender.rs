@@ -1,4 +1,4 @@
-//! The schemes that compare.
+//! The compared schemes.
 
 use super::{ClueKind, CompareError, Entry, Work};
 use crate::measure::{DigestBench, PaperBench, PaperKeys, Setting, Shape, Start};
@@ -19,13 +19,13 @@ pub struct Contender {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Engine {
-    /// Of the product.
+    /// A scheme of the product.
     Current(Scheme),
-    /// Before SophOMR.
-    Earlier(PaperScheme),
+    /// A scheme published before SophOMR.
+    Paper(PaperScheme),
 }
 
-/// Every scheme with a set of at least 128 bits.
+/// Returns every scheme with a set of at least 128 bits.
 pub fn contenders() -> Vec<Contender> {
     let current = |scheme: Scheme, set, tiny| Contender {
         name: scheme.name(),
@@ -49,48 +49,47 @@ pub fn contenders() -> Vec<Contender> {
     };
     all.extend(PaperScheme::ALL.map(|scheme| Contender {
         name: scheme.name(),
-        engine: Engine::Earlier(scheme),
+        engine: Engine::Paper(scheme),
         set: PaperSet::of(scheme).name,
         tiny: tiny(scheme).expect("every scheme has a tiny set"),
     }));
     all
 }
 
-/// Earlier schemes as published, by the names of their sets. They have no tiny sets.
+/// Returns the papers' schemes as published, by the names of their sets. They have no tiny sets.
 fn as_published() -> impl Iterator<Item = Contender> {
     let sets = PaperSet::all().into_iter().filter(|set| set.published);
     sets.map(|set| Contender {
         name: set.name,
-        engine: Engine::Earlier(set.scheme),
+        engine: Engine::Paper(set.scheme),
         set: set.name,
         tiny: set.name,
     })
 }
 
-/// The scheme of this name, or an earlier one as published, which must be allowed where it has less than 128 bits.
+/// Returns the scheme with this name, or a paper's scheme as published. Sets below 128 bits must be allowed.
 ///
 /// Errors: `Unknown`; `Weak`.
 pub fn named(name: &str, allow_insecure: bool) -> Result<Contender, CompareError> {
     let all: Vec<Contender> = contenders().into_iter().chain(as_published()).collect();
     let known: Vec<&str> = all.iter().map(|contender| contender.name).collect();
     let unknown = SetError::Unknown(Mismatch::new(known.join(", "), name.to_owned()));
-    let found = all.into_iter().find(|it| it.name == name);
-    let found = found.ok_or(unknown)?;
-    if let Engine::Earlier(_) = found.engine {
+    let found = all.into_iter().find(|it| it.name == name).ok_or(unknown)?;
+    if let Engine::Paper(_) = found.engine {
         PaperSet::named(found.set, allow_insecure)?;
     }
     Ok(found)
 }
 
 impl Contender {
-    /// Its name.
+    /// Returns the scheme's name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// One run with fresh keys.
+    /// Runs the scheme once with fresh keys.
     ///
-    /// Errors: the run's.
+    /// Errors: those of the run.
     pub(super) fn run(
         &self,
         work: &Work,
@@ -100,11 +99,11 @@ impl Contender {
         let set = if work.tiny { self.tiny } else { self.set };
         match self.engine {
             Engine::Current(scheme) => self.current(scheme, set, work, seed, progress),
-            Engine::Earlier(scheme) => self.earlier(scheme, set, work, seed, progress),
+            Engine::Paper(scheme) => self.paper(scheme, set, work, seed, progress),
         }
     }
 
-    fn earlier(
+    fn paper(
         &self,
         scheme: PaperScheme,
         set: &str,
@@ -112,7 +111,7 @@ impl Contender {
         seed: u64,
         progress: &dyn Progress,
     ) -> Result<Entry, CompareError> {
-        // Whoever asked for a weak set was asked before.
+        // The caller allowed weak sets by name.
         let set = PaperSet::named(set, true)?;
         let bench = PaperBench {
             scheme,
@@ -198,7 +197,7 @@ impl Contender {
     }
 }
 
-/// Documents have no infinity.
+/// Returns the number if it is finite, because documents cannot contain infinity.
 fn finite(log2: f64) -> Option<f64> {
     log2.is_finite().then_some(log2)
 }

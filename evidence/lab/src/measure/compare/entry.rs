@@ -1,110 +1,113 @@
-//! What is told of a scheme.
+//! The figures of a scheme.
 
 use crate::measure::{DigestCost, Subject};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What every scheme has to do.
+/// The work of every scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// Messages on the board.
+    /// The number of messages on the board.
     pub messages: u64,
-    /// Most messages run by schemes that look at them one by one; the rest is extrapolated.
+    /// The largest number of messages run by schemes that process them one by one; the rest is extrapolated.
     pub sample: u64,
-    /// Pertinent ones.
+    /// The number of pertinent messages.
     pub pertinent: usize,
-    /// The bound asked for.
+    /// The bound of the digest.
     pub bound: usize,
-    /// Bytes of a payload.
+    /// The bytes of a payload.
     pub payload_bytes: usize,
-    /// Runs of each scheme.
+    /// The number of runs of each scheme.
     pub runs: u32,
     /// The first seed.
     pub seed: u64,
-    /// Insecure tiny sets: tells whether everything works, nothing else.
+    /// True for insecure tiny sets, which show only that everything works.
     pub tiny: bool,
 }
 
-/// What clues withstand.
+/// The attacks that clues resist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClueKind {
-    /// Whoever posts can aim one at every recipient.
+    /// No attack: a poster can aim one clue at every recipient.
     Plain,
-    /// Bound to their payload: nobody can.
+    /// Clues are bound to their payload, so that none can be aimed at every recipient.
     Bound,
-    /// LWEmongrass: nobody can, but clues may be copied and sent with other payloads.
+    /// LWEmongrass: no clue can be aimed at every recipient, but clues can be copied and sent with other payloads.
     Lwemongrass,
 }
 
-/// Bytes.
+/// Sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
     /// A clue on the board.
     pub clue: u64,
     /// An address.
     pub clue_key: u64,
-    /// What the detector needs of a recipient.
+    /// The detection key of a recipient.
     pub detection_key: u64,
     /// A digest.
     pub digest: u64,
 }
 
-/// Figures of a scheme: those of the run of median time, but for counts over all runs and for memory.
+/// The figures of a scheme: those of the run of median time, except for counts over all runs and for memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The scheme.
+    /// The name of the scheme.
     pub scheme: String,
-    /// Name of its parameter set.
+    /// The name of the parameter set.
     pub params: String,
-    /// Whether digests hold payloads, not indices alone.
+    /// True if digests contain payloads, not only indices.
     pub payloads: bool,
-    /// What clues withstand.
+    /// The attacks that clues resist.
     pub clues: ClueKind,
     /// Bits of security, of the weaker of clue and detection key.
     pub security_bits: f64,
-    /// log2 of the probability that a pertinent message is missed; `None` where none is, as with tiny sets.
+    /// log2 of the probability that a pertinent message is missed; `None` if it is 0, as for tiny sets.
     pub miss_log2: Option<f64>,
     /// log2 of the probability that a stranger's message passes.
     pub false_positive_log2: f64,
-    /// Messages that were run.
+    /// The number of messages that were run.
     pub messages: u64,
-    /// Messages looked at together: time grows with their number.
+    /// The number of messages that are processed together; time grows with the number of such batches.
     pub batch: u64,
-    /// Runs.
+    /// The number of runs.
     pub runs: u32,
-    /// Runs that gave all pertinent messages, payloads bit for bit.
+    /// The number of runs that returned all pertinent messages, payloads bit for bit.
     pub exact: u32,
-    /// Strangers' messages that all runs gave besides: false hits.
+    /// The number of strangers' messages that all runs returned: false positives.
     pub strays: u64,
-    /// Seconds from clues and payloads in memory to the digest, of the messages that were run.
+    /// Seconds from clues and payloads in memory to the digest, for the messages that were run.
     pub digest_s: f64,
-    /// The parts of it.
+    /// Seconds of each stage.
     pub stages: BTreeMap<String, f64>,
     /// The part of `digest_s` that does not grow with the messages.
     pub fixed_s: f64,
-    /// Making all keys.
+    /// Seconds of generating all keys.
     pub keygen_s: f64,
-    /// Making a clue.
+    /// Milliseconds of making a clue.
     pub clue_ms: f64,
-    /// From a digest to payloads.
+    /// Milliseconds from a digest to payloads.
     pub decode_ms: f64,
-    /// Sizes.
+    /// Sizes in bytes.
     pub bytes: Sizes,
-    /// The most memory of the process.
+    /// The peak memory of the process.
     pub peak_rss_bytes: u64,
     /// The yardstick beside the run; `None` in builds without it.
     pub yardstick_us: Option<f64>,
 }
 
-/// Stages whose time does not depend on the number of messages.
+/// The stages whose time does not depend on the number of messages.
 const FIXED: [&str; 3] = ["baby_steps", "memory", "packing"];
 
 impl Entry {
-    /// The entry of one run, by what it took; the rest is that of a run that gave nothing.
+    /// Returns the entry of one run with its costs; its results are those of a run that returned nothing.
     pub(super) fn new(scheme: &str, batch: u64, subject: Subject, cost: DigestCost) -> Self {
-        let stages = cost.stages.into_iter();
-        let stages = stages.map(|(name, s)| (name.to_owned(), s)).collect();
+        let stages = cost
+            .stages
+            .into_iter()
+            .map(|(name, s)| (name.to_owned(), s))
+            .collect();
         Self {
             scheme: scheme.to_owned(),
             params: subject.params,
@@ -135,7 +138,7 @@ impl Entry {
         }
     }
 
-    /// The entry of several runs of one scheme; `None` if there are none.
+    /// Returns the entry of several runs of one scheme; `None` without runs.
     pub(super) fn of_runs(mut runs: Vec<Self>) -> Option<Self> {
         let exact = runs.iter().map(|run| run.exact).sum();
         let strays = runs.iter().map(|run| run.strays).sum();
@@ -152,39 +155,41 @@ impl Entry {
         })
     }
 
-    /// Whether a stage's time does not depend on the number of messages.
+    /// Returns whether a stage's time does not depend on the number of messages.
     pub fn is_fixed(stage: &str) -> bool {
         FIXED.contains(&stage)
     }
 
-    /// Seconds of the stages that do not grow.
+    /// Returns the seconds of the stages that do not grow.
     pub(super) fn fixed(stages: &BTreeMap<String, f64>) -> f64 {
         FIXED.iter().filter_map(|name| stages.get(*name)).sum()
     }
 
-    /// Batches of `messages` messages.
+    /// Returns the number of batches of `messages` messages.
     fn batches(&self, messages: u64) -> f64 {
         messages.div_ceil(self.batch) as f64
     }
 
-    /// Seconds for `messages` messages: measured, or with the time that grows in proportion to the batches.
+    /// Returns the seconds for `messages` messages, measured or extrapolated: the growing part is proportional to the
+    /// batches.
     pub fn seconds(&self, messages: u64) -> f64 {
         let growing = self.digest_s - self.fixed_s;
         self.fixed_s + growing * self.batches(messages) / self.batches(self.messages)
     }
 
-    /// Whether the seconds for `messages` messages were not measured.
+    /// Returns whether the seconds for `messages` messages were not measured.
     pub fn is_extrapolated(&self, messages: u64) -> bool {
         self.batches(messages) != self.batches(self.messages)
     }
 
-    /// The same in yardstick NTTs.
+    /// Returns the time for `messages` messages in yardstick NTTs.
     pub fn ntts(&self, messages: u64) -> Option<f64> {
         Some(self.seconds(messages) * 1e6 / self.yardstick_us?)
     }
 
-    /// Seconds from the last post of `messages` to payloads in the recipient's hands: the last batch, what
-    /// is done once at the end, and decoding. Work on earlier batches is done by then; what needs no messages too.
+    /// Returns the seconds from the last of `messages` posts to the recipient's payloads: the last batch, the stages
+    /// that run once at the end, and decoding. Earlier batches, and stages that need no messages, are finished
+    /// before.
     pub fn latency_s(&self) -> f64 {
         let once = self.stages.get("packing").copied().unwrap_or(0.0);
         let last = (self.digest_s - self.fixed_s) / self.batches(self.messages);
@@ -197,12 +202,13 @@ mod tests {
     use super::*;
 
     fn entry(digest_s: f64, messages: u64, batch: u64, exact: u32) -> Entry {
-        let stages = [
+        let stages: BTreeMap<_, _> = [
             ("baby_steps", 2.0),
             ("packing", 1.0),
             ("affine", digest_s - 3.0),
-        ];
-        let stages: BTreeMap<_, _> = stages.map(|(name, s)| (name.to_owned(), s)).into();
+        ]
+        .map(|(name, s)| (name.to_owned(), s))
+        .into();
         Entry {
             scheme: "some".to_owned(),
             params: "insecure".to_owned(),

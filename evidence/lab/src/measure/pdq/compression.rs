@@ -1,4 +1,4 @@
-//! Compression alone: data in the clear at the server, one encrypted index.
+//! Compression alone: data in the clear at the server, and one encrypted index.
 
 use super::PdqBenchError;
 use crate::measure::cpu::process_seconds;
@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A symbol of 1, the node, and one of data.
+/// The number of symbols of a row: a 1, the node, and one of data.
 const SYMBOLS: usize = 3;
 
 /// One run of compression.
@@ -23,53 +23,53 @@ const SYMBOLS: usize = 3;
 pub struct CompressBench {
     /// The parameters.
     pub params: Arc<Params>,
-    /// Rows, each with one symbol modulo p.
+    /// The number of rows, each with one symbol modulo p.
     pub rows: usize,
-    /// How many may be marked; so many are.
+    /// The bound on marked rows, and their number.
     pub bound: usize,
-    /// Everything random follows from it.
+    /// The seed of all randomness.
     pub seed: u64,
 }
 
-/// What it measured.
+/// The results of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompressFigures {
-    /// Name of the parameter set.
+    /// The name of the parameter set.
     pub params: &'static str,
-    /// Rows.
+    /// The number of rows.
     pub rows: usize,
-    /// Rows that are marked, and may be.
+    /// The bound on marked rows, and their number.
     pub bound: usize,
-    /// Threads in use.
+    /// The number of threads in use.
     pub threads: usize,
-    /// Ring switching, codes, products, packing and finishing.
+    /// Seconds of ring switching, codes, products, packing and finishing.
     pub compress_s: f64,
-    /// Processor seconds of that time: less than it where other work disturbed.
+    /// Processor seconds of all threads in that time. Other work on the machine lowers them.
     pub cpu_s: f64,
-    /// The parts of `compress_s`.
+    /// Seconds of each stage of `compress_s`.
     pub stages: BTreeMap<&'static str, f64>,
-    /// From the answer's ciphertexts to rows.
+    /// Seconds from the answer's ciphertexts to rows.
     pub decode_s: f64,
-    /// Masks and bodies in their bits.
+    /// Bytes of masks and bodies at their exact width.
     pub answer_bytes: usize,
-    /// Mean of the yardstick before and after, if built in.
+    /// The mean of the yardstick before and after, if built in.
     pub yardstick_us: Option<f64>,
     /// `compress_s` in yardstick NTTs.
     pub compress_ntts: Option<f64>,
-    /// Whether all rows came out, with their symbols, and no others.
+    /// True if all rows were returned with their symbols, and no others.
     pub exact: bool,
 }
 
-/// What is given: blocks of data, and which rows are wanted.
+/// The inputs: blocks of data, and the marked rows.
 struct World {
     data: Vec<Vec<u32>>,
     wanted: BTreeSet<usize>,
 }
 
 impl CompressBench {
-    /// Runs it, on the threads that rayon has.
+    /// Runs the benchmark on rayon's threads.
     ///
-    /// Errors: `Rows` unless all rows share one group and there are enough for the bound; what should not fail.
+    /// Errors: `Rows` if the rows do not share one group, or are fewer than the bound; those of all steps.
     pub fn run(
         &self,
         secret: &SecretKey,
@@ -87,8 +87,9 @@ impl CompressBench {
         let world = self.world(&mut rng);
         let indices: Vec<Rlwe> = (0..world.data.len())
             .map(|block| {
-                let wanted = |slot| u32::from(world.wanted.contains(&(block * slots + slot)));
-                let index: Vec<u32> = (0..slots).map(wanted).collect();
+                let index: Vec<u32> = (0..slots)
+                    .map(|slot| u32::from(world.wanted.contains(&(block * slots + slot))))
+                    .collect();
                 encrypt_index(params, secret, &index, &mut rng)
             })
             .collect();
@@ -131,7 +132,7 @@ impl CompressBench {
         World { data, wanted }
     }
 
-    /// What is timed.
+    /// Runs the part that is timed.
     fn compress(
         &self,
         compressor: &Compressor,
@@ -160,7 +161,7 @@ impl CompressBench {
         times.of(Stage::Packing, || compressor.finish(sums))
     }
 
-    /// Row and symbol of what is found.
+    /// Returns the rows that were found, with their symbols.
     fn decode(
         &self,
         secret: &SecretKey,
@@ -179,8 +180,10 @@ impl CompressBench {
 
 impl World {
     fn expected(&self, slots: usize) -> BTreeMap<usize, u32> {
-        let symbol = |&row: &usize| (row, self.data[row / slots][row % slots]);
-        self.wanted.iter().map(symbol).collect()
+        self.wanted
+            .iter()
+            .map(|&row| (row, self.data[row / slots][row % slots]))
+            .collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Questions answered under encryption, compared with another database's answers.
+//! A comparison of answers computed under encryption with another database's answers.
 
 use super::questions::{Question, parse};
 use super::{Answered, PdqBenchError, typed};
@@ -15,40 +15,40 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What came of a question.
+/// The result of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The same rows and values.
+    /// The rows and values are equal.
     Same,
-    /// Other rows or values.
+    /// The rows or values differ.
     Different,
     /// No set of parameters is deep enough.
     Deep,
 }
 
-/// A question, answered.
+/// A question with its answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
-    /// Its place in the document.
+    /// The number of the question in the document.
     pub number: usize,
     /// The query.
     pub sql: String,
-    /// Whether it is a random one.
+    /// True if the question is a random one.
     pub random: bool,
-    /// What came of it.
+    /// The result of the comparison.
     pub verdict: Verdict,
-    /// The parameters that answered.
+    /// The parameters of the answer.
     pub params: &'static str,
-    /// Rows of the other database.
+    /// The number of rows from the other database.
     pub expected: usize,
-    /// Rows that were decoded.
+    /// The number of decoded rows.
     pub found: usize,
-    /// Encryption of the constants.
+    /// Seconds of encrypting the constants.
     pub encrypt_s: f64,
-    /// The server's work.
+    /// Seconds of the server.
     pub answer_s: f64,
-    /// From the answer's bytes to rows.
+    /// Seconds from the answer's bytes to rows.
     pub decode_s: f64,
     /// Bytes of the query's file.
     pub query_bytes: usize,
@@ -63,16 +63,17 @@ struct Keyed {
     key: EvaluationKey,
 }
 
-/// Asks some of the questions with a bound, each under the first of `params` that is deep enough.
+/// Asks the questions with the numbers `some` and passes each result to `report`. Each question uses the first of
+/// `params` that is deep enough. A different answer is not an error.
 ///
-/// Errors: tables that are not there or have other types; what should not fail. An answer that differs is told, and
-/// is no error.
+/// Errors: `Table` if a table is missing or has other types; those of all steps.
 pub fn ask(
     tables: &BTreeMap<String, Table>,
     asked: &Answered,
-    (some, bound): (Range<usize>, usize),
+    some: Range<usize>,
+    bound: usize,
     params: &[Arc<Params>],
-    tell: &mut dyn FnMut(&Outcome),
+    report: &mut dyn FnMut(&Outcome),
 ) -> Result<(), PdqBenchError> {
     for known in &asked.tables {
         let found = tables.get(&known.name).map(typed);
@@ -96,7 +97,7 @@ pub fn ask(
     for (number, question) in asked.questions.iter().enumerate() {
         if some.contains(&number) {
             let table = &tables[&question.table];
-            tell(&one(number, question, table, bound, &keyed)?);
+            report(&one(number, question, table, bound, &keyed)?);
         }
     }
     Ok(())
@@ -139,7 +140,7 @@ fn one(
 }
 
 impl Keyed {
-    /// From the query to rows, by way of both files.
+    /// Runs a query from its text to rows, by way of both files.
     fn run(
         &self,
         table: &Table,
@@ -163,7 +164,7 @@ impl Keyed {
         let (rows, decode_s) = timed(|| -> Result<Rows, PdqBenchError> {
             Ok(client.decode(plan, &Answer::from_bytes(params, plan, &answer)?)?)
         });
-        // An answer that does not decode differs, too.
+        // An answer that does not decode counts as different.
         let rows = match rows {
             Ok(rows) => Some(rows),
             Err(PdqBenchError::Decode(_)) => None,

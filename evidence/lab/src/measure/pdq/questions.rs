@@ -1,4 +1,4 @@
-//! Questions about tables: written by people, and random ones.
+//! Questions about tables: those in a file, and random ones.
 
 use super::PdqBenchError;
 use super::tables::{Drawn, typed};
@@ -11,31 +11,31 @@ use rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Conditions drawn for a question, at most.
+/// The largest number of conditions drawn for a question.
 const DRAWS: usize = 100;
 
-/// Names and types of a table's columns.
+/// The names and types of a table's columns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Typed {
-    /// The table.
+    /// The name of the table.
     pub name: String,
-    /// Name and type.
+    /// The name and type of each column.
     pub columns: Vec<(String, String)>,
 }
 
-/// A question and, once it was asked of a database, what that says.
+/// A question and, once a database has answered it, the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// The table.
+    /// The name of the table.
     pub table: String,
     /// The query.
     pub sql: String,
-    /// Whether it is a random one.
+    /// True if the question is a random one.
     pub random: bool,
-    /// Numbers of the rows, ascending.
+    /// The numbers of the rows, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<u64>,
-    /// For each of them the columns asked for, as text; `None`: NULL.
+    /// The requested columns of each row as text; `None` is NULL.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<Vec<Option<String>>>,
 }
@@ -43,29 +43,30 @@ pub struct Question {
 /// The document: tables and questions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
-    /// Who answered; empty before.
+    /// The database that answered; empty before.
     #[serde(default)]
     pub source: String,
-    /// What tables there are.
+    /// The tables.
     pub tables: Vec<Typed>,
     /// The questions.
     pub questions: Vec<Question>,
 }
 
-/// Which random questions.
+/// The number and size of random questions.
 #[derive(Clone, Copy, Debug)]
 pub struct Random {
-    /// How many, over all tables in turn.
+    /// The number of questions, over all tables in turn.
     pub count: usize,
-    /// Most rows that one may have; the least is 1.
+    /// The largest number of rows of a question; the least is 1.
     pub most: usize,
-    /// Everything random follows from it.
+    /// The seed of all randomness.
     pub seed: u64,
 }
 
-/// The questions of `asked`, one a line, and random ones that one of `params` can answer.
+/// Returns the questions of `asked`, one in each line, and random questions that one of `params` can answer.
 ///
-/// Lines that begin with `--` and empty ones are left out, and so are questions about tables that are not there.
+/// Empty lines and lines that begin with `--` are skipped, and so are questions about missing tables.
+///
 /// Errors: `Sql`, `TooFew`.
 pub fn questions(
     tables: &BTreeMap<String, Table>,
@@ -149,7 +150,7 @@ fn random_questions(
     }
 }
 
-/// All columns, or some of them.
+/// Returns all columns, or some of them.
 fn select(rng: &mut ChaCha20Rng, table: &Table) -> String {
     let columns = table.schema().columns.iter();
     let some = columns.filter(|_| rng.next_u32().is_multiple_of(2));
@@ -161,7 +162,8 @@ fn select(rng: &mut ChaCha20Rng, table: &Table) -> String {
     }
 }
 
-/// Moments in strings alone, `'2012-01-01T12:30:00'`, are dates to other databases where the column is of dates.
+/// Returns whether moments have a type: other databases take strings such as `'2012-01-01T12:30:00'` as dates if the
+/// column is one of dates.
 fn is_typed(sql: &str) -> bool {
     let moment = |text: &str| {
         let bytes = text.as_bytes();
@@ -177,6 +179,7 @@ fn is_planned(table: &Table, condition: &str, params: &[&Params], bound: usize) 
     };
     let select = (0..schema.columns.len()).collect();
     let shape = Query::new(select, filter).shape();
-    let planned = |params: &&Params| Plan::new(params, schema, &shape, bound).is_ok();
-    params.iter().any(planned)
+    params
+        .iter()
+        .any(|params| Plan::new(params, schema, &shape, bound).is_ok())
 }

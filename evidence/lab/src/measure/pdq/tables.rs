@@ -5,10 +5,10 @@ use omr_table::{ImportOptions, Table, import_file};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Keys the fingerprints of text; any will do.
+/// The key of the fingerprints of text; any key will do.
 const SALT: [u8; 16] = *b"omr bench tables";
 
-/// All tables of a folder, by name: `NAME.csv` is table NAME; types are found out.
+/// Reads all tables of a folder, by name: `NAME.csv` is table NAME. Types are inferred.
 ///
 /// Errors: `Io`, `Import`.
 pub fn read_tables(folder: &Path) -> Result<BTreeMap<String, Table>, PdqBenchError> {
@@ -25,25 +25,26 @@ pub fn read_tables(folder: &Path) -> Result<BTreeMap<String, Table>, PdqBenchErr
         let options = ImportOptions::new(name, SALT);
         let file =
             std::fs::File::open(&path).map_err(|source| PdqBenchError::Io(path.clone(), source))?;
-        let table = import_file(file, &options, &mut |_| {});
-        let table = table.map_err(|source| PdqBenchError::Import(path.clone(), source))?;
+        let table = import_file(file, &options, &mut |_| {})
+            .map_err(|source| PdqBenchError::Import(path.clone(), source))?;
         tables.insert(name.to_owned(), table);
     }
     Ok(tables)
 }
 
-/// Names and types of a table's columns.
+/// Returns the names and types of a table's columns.
 pub fn typed(table: &Table) -> Typed {
     let schema = table.schema();
     let columns = schema.columns.iter();
-    let column = |column: &omr_table::Column| (column.name.clone(), column.kind.to_string());
     Typed {
         name: schema.name.clone(),
-        columns: columns.map(column).collect(),
+        columns: columns
+            .map(|column| (column.name.clone(), column.kind.to_string()))
+            .collect(),
     }
 }
 
-/// A table as random questions draw from it.
+/// A table that random questions are drawn from.
 pub(super) struct Drawn<'a>(pub(super) &'a Table);
 
 impl omr_table::testing::Rows for Drawn<'_> {

@@ -13,7 +13,7 @@ use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Days from 1970 to 2020: orders are of the five years after it.
+/// Days from 1970 to 2020; orders are of the following five years.
 const FIRST_DAY: i64 = 18_262;
 
 /// One equality on a synthetic table.
@@ -39,53 +39,53 @@ pub struct QueryBench {
     pub start: Start,
 }
 
-/// What it measured.
+/// The results of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueryFigures {
-    /// Name of the parameter set.
+    /// The name of the parameter set.
     pub params: &'static str,
-    /// Rows.
+    /// The number of rows of the table.
     pub rows: usize,
-    /// Most rows of the answer.
+    /// The bound on rows of the answer.
     pub bound: usize,
-    /// What the server sees.
+    /// The part of the query that the server sees.
     pub shape: String,
-    /// Bytes of a row of the answer.
+    /// The bytes of a row of the answer.
     pub row_bytes: usize,
-    /// Threads in use.
+    /// The number of threads in use.
     pub threads: usize,
-    /// Both keys.
+    /// Seconds of generating both keys.
     pub keygen_s: f64,
-    /// The query's file.
+    /// Seconds of making the query's file.
     pub encrypt_s: f64,
-    /// From the query's file to the answer's.
+    /// Seconds from the query's file to the answer's.
     pub answer_s: f64,
-    /// The parts of it.
+    /// Seconds of each stage of `answer_s`.
     pub stages: BTreeMap<&'static str, f64>,
-    /// From the answer's file to rows.
+    /// Seconds from the answer's file to rows.
     pub decode_s: f64,
-    /// Bytes that go up once.
+    /// Bytes of the key, which is sent once.
     pub key_bytes: u64,
-    /// Bytes that go up for a query.
+    /// Bytes of a query.
     pub query_bytes: usize,
-    /// Bytes that come down.
+    /// Bytes of an answer.
     pub answer_bytes: usize,
-    /// The most memory the process held, client and server together.
+    /// The peak memory of the process, client and server together.
     pub peak_rss_bytes: u64,
-    /// Mean of the yardstick before and after, if built in.
+    /// The mean of the yardstick before and after, if built in.
     pub yardstick_us: Option<f64>,
     /// `answer_s` in yardstick NTTs.
     pub answer_ntts: Option<f64>,
-    /// Rows that match.
+    /// The number of matching rows.
     pub matching: usize,
-    /// Whether just these came out, values included.
+    /// True if exactly these rows were returned, with their values.
     pub exact: bool,
 }
 
 impl QueryBench {
-    /// Runs it.
+    /// Runs the benchmark.
     ///
-    /// Errors: what should not fail; `Decode` with more rows than the bound.
+    /// Errors: `Decode` if more rows match than the bound; those of all steps.
     pub fn run(&self, progress: &dyn omr_pdq::Progress) -> Result<QueryFigures, PdqBenchError> {
         let params = &*Params::named(&self.params)?;
         let mut rng = ChaCha20Rng::seed_from_u64(self.start.seed);
@@ -170,7 +170,7 @@ impl QueryBench {
         Ok(builder.finish([1; 16]))
     }
 
-    /// The row whose customer or name is asked for.
+    /// Returns the row whose customer or name is queried.
     fn asked(&self) -> usize {
         self.rows * 7 / 9
     }
@@ -192,13 +192,12 @@ impl QueryBench {
 
     fn matching(&self, table: &Table) -> Vec<u64> {
         let wanted = table.value(self.asked(), self.column());
-        let same = |&row: &usize| table.value(row, self.column()) == wanted;
-        let rows = (0..table.rows()).filter(same);
+        let rows = (0..table.rows()).filter(|&row| table.value(row, self.column()) == wanted);
         rows.map(|row| row as u64).collect()
     }
 }
 
-/// Rows in an order of their own: where a server keeps their numbers to itself, nobody knows the table's.
+/// Sorts rows by their text: if a server keeps their numbers secret, the table's order is unknown.
 fn in_any_order(rows: &[Vec<Value>]) -> Vec<String> {
     let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
     rows.sort_unstable();
@@ -216,7 +215,7 @@ mod tests {
     use omr_pdq::Quiet;
 
     #[test]
-    fn rows_are_exact_whether_or_not_the_server_gives_their_numbers() {
+    fn rows_are_exact_with_and_without_their_numbers() {
         for params in ["insecure-tiny-pdq-v1", "insecure-tiny-pdq-two-sided-v1"] {
             let bench = QueryBench {
                 params: params.to_owned(),

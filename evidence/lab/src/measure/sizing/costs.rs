@@ -1,4 +1,4 @@
-//! What a machine needs for a batch and for a message, measured.
+//! Measured costs of a batch and of a message on a machine.
 
 use crate::measure::cpu::process_seconds;
 use crate::measure::median::median_of_runs;
@@ -12,56 +12,56 @@ use omr_protocol::instantomr::InstantKey;
 use omr_protocol::{ClueKind, EngineKind, ParamSet};
 use serde::{Deserialize, Serialize};
 
-/// Version of the document.
+/// The version of the document.
 pub const COSTS_FORMAT: &str = "omr measured costs 1";
 
-/// Messages in flight.
+/// The number of messages that are processed at a time.
 const LOT: usize = 64;
-/// Runs of a lot, of which the median counts.
+/// The number of runs; the median counts.
 const RUNS: usize = 5;
 
-/// What a machine needs for a batch and for a message: processor time, which other work on the machine
-/// disturbs less than the time on the wall.
+/// The costs of a batch and of a message on a machine, in processor time, which other work on the machine affects
+/// less than wall-clock time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredCosts {
-    /// Version of the document.
+    /// The version of the document.
     pub format: String,
-    /// What made it.
+    /// The command that measured them.
     pub command: String,
-    /// When.
+    /// The date of the measurement.
     pub date: String,
-    /// Where.
+    /// The machine.
     pub machine: Machine,
-    /// Name of the parameter set.
+    /// The name of the parameter set.
     pub params: String,
     /// Core seconds of a digest of one full batch by SophOMR.
     pub batch_core_s: f64,
     /// Core seconds of a message by InstantOMR, several in flight.
     pub message_core_s: f64,
-    /// The most memory of a detector for batches, its key included.
+    /// The peak memory of a detector for batches, including its key.
     pub bulk_peak_bytes: u64,
-    /// The most memory of a detector for single messages, its key included.
+    /// The peak memory of a detector for single messages, including its key.
     pub instant_peak_bytes: u64,
-    /// What an InstantOMR key takes in memory, by its size.
+    /// Bytes of an InstantOMR key in memory, computed from its size.
     pub instant_key_memory_bytes: u64,
-    /// Microseconds of the yardstick, if built in: its ratio scales times to other machines.
+    /// Microseconds of the yardstick, if built in. The ratio of yardsticks scales times to other machines.
     pub yardstick_us: Option<f64>,
 }
 
 impl MeasuredCosts {
-    /// Measures both engines on this machine with one thread's worth of work at a time, payloads of
-    /// 612 bytes and a bound of 50.
+    /// Measures both engines on this machine, one thread at a time, with payloads of 612 bytes and a bound of 50.
     ///
-    /// Errors: a step's; `Params` where the set lacks an engine.
+    /// Errors: those of all steps; `Params` if the set lacks an engine.
     pub fn measure(
         set: &ParamSet,
-        (command, date): (String, String),
+        command: String,
+        date: String,
         seed: u64,
         progress: &dyn Progress,
     ) -> Result<Self, BenchError> {
         let (bulk, instant) = (set.sophomr()?, set.instantomr()?);
         let yardstick = Yardstick::start(true);
-        // First, since a process's peak never falls.
+        // First, because a process's peak never decreases.
         let mut units = InstantUnits::new(instant, LOT as u64, None, seed)?;
         let pushed = median_of_runs(RUNS, || {
             let before = process_seconds();
@@ -93,7 +93,7 @@ impl MeasuredCosts {
         })
     }
 
-    /// Whether every cost is one that a machine can have, under a version that is known.
+    /// Returns whether the version is known and every cost is possible.
     pub fn is_sound(&self) -> bool {
         let times = [self.batch_core_s, self.message_core_s];
         self.format == COSTS_FORMAT

@@ -1,4 +1,4 @@
-//! Sizes of services by hand.
+//! Compares the requirements of services with those computed by hand.
 
 use super::*;
 use crate::measure::Machine;
@@ -40,14 +40,14 @@ fn a_day_of_zcash_by_hand() {
     let [sophomr, instantomr, hybrid] = &sizing.schemes[..] else {
         panic!("{}", sizing.schemes.len());
     };
-    // One batch a recipient; 20,408 messages of 12 ms; the batch again, since 20,408 exceed 1,000.
+    // One batch for the recipient; 20,408 messages of 12 ms; the batch again, since 20,408 exceed 1,000.
     assert_eq!(sophomr.core_seconds_a_day, 1200.0);
     assert!((instantomr.core_seconds_a_day - 24_489.6).abs() < 1e-6);
     assert_eq!(hybrid.core_seconds_a_day, 1200.0);
     assert_eq!([sophomr.cores, instantomr.cores, hybrid.cores], [1, 1, 1]);
     // Clue 2,805 bytes, record 4 more, one-time key 60.
     assert_eq!(sizing.board_bytes_a_day, 20_408 * (2_805 + 612 + 4 + 60));
-    // 213 counters of 10 bits behind the sums of 55,275 bytes.
+    // 213 counters of 10 bits after the sums of 55,275 bytes.
     assert_eq!(instantomr.digest_bytes, 55_541);
     assert_eq!(instantomr.sent_bytes_a_day, 5_554_100);
     let year = 365 * sizing.board_bytes_a_day;
@@ -116,8 +116,9 @@ fn a_quiet_board_and_a_bound_that_is_too_large() {
 #[test]
 fn costs_are_measured_on_this_machine() {
     let set = ParamSet::named("insecure-tiny-hybrid-v4").expect("published");
-    let made = (String::from("test"), String::from("today"));
-    let costs = MeasuredCosts::measure(&set, made, 1, &omr_detector::Quiet).expect("both engines");
+    let (command, date) = (String::from("test"), String::from("today"));
+    let costs =
+        MeasuredCosts::measure(&set, command, date, 1, &omr_detector::Quiet).expect("both engines");
     assert!(costs.is_sound(), "{costs:?}");
     assert!(costs.bulk_peak_bytes >= costs.instant_peak_bytes);
     for bad in [0.0, f64::NAN, f64::INFINITY] {

@@ -1,4 +1,4 @@
-//! What one digest of a soak showed.
+//! The result of one digest of a soak test.
 
 use super::tally::Rounding;
 use crate::measure::{Workload, clear};
@@ -8,51 +8,51 @@ use omr_protocol::sophomr::{Params, ParamsSpec};
 use omr_rlwe::Secret;
 use serde::Serialize;
 
-/// Who posts the impertinent messages.
+/// The poster of the impertinent messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Strain {
     /// Uniform clues, random payloads.
     Honest,
-    /// Clues and payloads chosen for the most noise.
+    /// Clues and payloads that maximise the noise.
     Hostile,
 }
 
-/// What one digest of a soak showed.
+/// The result of one digest of a soak test.
 #[derive(Clone, Debug, Serialize)]
 pub struct SoakLine {
-    /// The key, counted from 0.
+    /// The number of the key, from 0.
     pub key: u64,
-    /// What the key and the messages follow from.
+    /// The seed of the key and the messages.
     pub seed: u64,
-    /// Who posts the impertinent messages.
+    /// The poster of the impertinent messages.
     pub strangers: Strain,
-    /// Batches merged in the digest.
+    /// The number of batches merged in the digest.
     pub batches: u64,
-    /// Messages that it covers.
+    /// The number of messages that the digest covers.
     pub messages: u64,
-    /// Pertinent messages posted.
+    /// The number of pertinent messages posted.
     pub pertinent: usize,
-    /// What the recipient found.
+    /// The recipient's result.
     #[serde(flatten)]
     pub verdict: Verdict,
-    /// Clues that did not parse.
+    /// The number of clues that did not parse.
     pub unusable_clues: usize,
-    /// How far the digest's coefficients lie from symbols.
+    /// The distances of the digest's coefficients from symbols.
     #[serde(flatten)]
     pub rounding: Rounding,
-    /// Key generation.
+    /// Seconds of key generation.
     pub keygen_s: f64,
-    /// From clues and payloads in memory to the digest.
+    /// Seconds from clues and payloads in memory to the digest.
     pub digest_s: f64,
-    /// From the digest's bytes to payloads.
+    /// Milliseconds from the digest's bytes to payloads.
     pub decode_ms: f64,
-    /// The most memory the process held.
+    /// The peak memory of the process.
     pub peak_rss_bytes: u64,
 }
 
 impl SoakLine {
-    /// Whether the digest held exactly the messages whose clues lie in the window.
+    /// Returns whether the digest contained exactly the messages whose clues are in the window.
     pub fn is_exact(&self) -> bool {
         let verdict = &self.verdict;
         verdict.error.is_none()
@@ -62,22 +62,22 @@ impl SoakLine {
     }
 }
 
-/// What a recipient found, against what her clues say in the clear.
+/// A recipient's result, compared with the clues in the clear.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Verdict {
-    /// Posted to her and found.
+    /// The number of messages to the recipient that were found.
     pub found: usize,
-    /// Posted to her with a clue in the window, but not found.
+    /// The number of messages to the recipient with a clue in the window that were not found.
     pub missed: usize,
-    /// Found though the clue lies outside the window.
+    /// The number of messages that were found although their clue is outside the window.
     pub false_positives: usize,
-    /// Payloads found that are not those on the board.
+    /// The number of payloads that differ from those on the board.
     pub inexact: usize,
-    /// Strangers' clues that lie in the window by chance, found as they must be.
+    /// The number of strangers' clues that are in the window by chance, and were found as they must be.
     pub accidental: usize,
-    /// Posted to her, but the clue's own noise left the window.
+    /// The number of messages to the recipient whose own noise left the window.
     pub outside: usize,
-    /// Why the digest did not decode.
+    /// The error, if the digest did not decode.
     pub error: Option<String>,
 }
 
@@ -119,8 +119,8 @@ impl Verdict {
     }
 }
 
-/// Whether a clue is pertinent, in the clear: every coordinate of `b - a s` in the window. At its ends the noise of
-/// opening decides, which this knows nothing of.
+/// Returns whether a clue is pertinent in the clear: every coordinate of `b - a s` is in the window. Near its edges
+/// the noise of opening decides, which this test does not know.
 fn in_window(params: &Params, secret: &Secret, clue: &[u8]) -> bool {
     let Ok(clue) = Clue::from_bytes(&params.clue, clue) else {
         return false;

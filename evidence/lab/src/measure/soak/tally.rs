@@ -1,22 +1,22 @@
-//! Sums over the digests of a soak.
+//! Sums over the digests of a soak test.
 
 use super::SoakLine;
 use omr_protocol::sophomr::{BODY_BITS, Params};
 use serde::Serialize;
 
-/// Bins of the histogram: each 0.05 wide.
+/// The number of bins of the histogram, each 0.05 wide.
 const BINS: usize = 10;
 
-/// How far coefficients of digests lie from symbols; 0.5 is wrong.
+/// The distances of digests' coefficients from symbols; 0.5 is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rounding {
-    /// The farthest.
+    /// The largest distance.
     pub worst_rounding: f64,
-    /// Root mean square.
+    /// The root mean square.
     pub rms_rounding: f64,
-    /// How many coefficients there are.
+    /// The number of coefficients.
     pub coefficients: u64,
-    /// How many lie from 0 to 0.05, from 0.05 to 0.1, ..., from 0.45 to 0.5.
+    /// The number of coefficients in each bin: from 0 to 0.05, from 0.05 to 0.1, ..., from 0.45 to 0.5.
     pub histogram: [u64; BINS],
 }
 
@@ -48,47 +48,47 @@ impl Rounding {
     }
 }
 
-/// Sums over the digests of a soak.
+/// Sums over the digests of a soak test.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SoakTally {
-    /// Digests.
+    /// The number of digests.
     pub digests: u64,
-    /// Digests with exactly the messages whose clues lie in the window.
+    /// The number of digests with exactly the messages whose clues are in the window.
     pub exact: u64,
-    /// Full batches.
+    /// The number of full batches.
     pub batches: u64,
-    /// Messages.
+    /// The number of messages.
     pub messages: u64,
-    /// Pertinent messages posted.
+    /// The number of pertinent messages posted.
     pub pertinent: usize,
-    /// Found of these.
+    /// The number of these that were found.
     pub found: usize,
-    /// Not found, though the clue lies in the window.
+    /// The number that were not found although their clue is in the window.
     pub missed: usize,
-    /// Found, though the clue lies outside the window.
+    /// The number that were found although their clue is outside the window.
     pub false_positives: usize,
-    /// Strangers' clues in the window by chance.
+    /// The number of strangers' clues in the window by chance.
     pub accidental: usize,
-    /// Pertinent clues outside the window by their own noise.
+    /// The number of pertinent clues that their own noise moved outside the window.
     pub outside: usize,
-    /// Payloads that came out wrong.
+    /// The number of wrong payloads.
     pub inexact: usize,
-    /// Digests that did not decode.
+    /// The number of digests that did not decode.
     pub failed: usize,
-    /// How far the coefficients lie from symbols.
+    /// The distances of the coefficients from symbols.
     #[serde(flatten)]
     pub rounding: Rounding,
-    /// log2 of the probability that some coefficient of a digest is wrong, from the root mean
-    /// square: see [`failure_log2`].
+    /// log2 of the probability that some coefficient of a digest is wrong, from the root mean square: see
+    /// [`failure_log2`].
     pub digest_failure_log2: Option<f64>,
-    /// The same for each batch.
+    /// log2 of the probability that some coefficient of a digest is wrong, for each batch.
     pub batch_failure_log2: Option<f64>,
-    /// All digests.
+    /// Seconds of all digests.
     pub digest_s: f64,
 }
 
 impl SoakTally {
-    /// Adds a digest made under `params`.
+    /// Adds a digest made with `params`.
     pub fn add(&mut self, params: &Params, line: &SoakLine) {
         let verdict = &line.verdict;
         self.digests += 1;
@@ -113,9 +113,9 @@ impl SoakTally {
     }
 }
 
-/// log2 of the probability that a coefficient whose distance to its symbol has this root mean
-/// square passes 0.5: a uniform error of width `step` (the rounding of bodies) and, independent of
-/// it, a Gaussian one that makes up the rest. `None` where the rounding alone explains it all.
+/// Returns log2 of the probability that a coefficient is farther than 0.5 from its symbol, if this distance has the
+/// given root mean square. The distance is the sum of a uniform error of width `step` (the rounding of bodies) and an
+/// independent Gaussian error, which accounts for the rest. `None` if the rounding alone accounts for all.
 pub fn failure_log2(rms: f64, step: f64) -> Option<f64> {
     const PIECES: usize = 512;
     let variance = rms * rms - step * step / 12.0;
@@ -133,8 +133,8 @@ pub fn failure_log2(rms: f64, step: f64) -> Option<f64> {
     Some(most + (sum / PIECES as f64).log2())
 }
 
-/// log2 of the probability that a standard Gaussian lies farther than `x > 0` from 0, within 3 %
-/// for x over 3 (Abramowitz and Stegun 7.1.13, the upper bound).
+/// Returns log2 of the probability that a standard Gaussian is farther than `x > 0` from 0, within 3 % for x over 3
+/// (Abramowitz and Stegun 7.1.13, the upper bound).
 fn two_sided_tail_log2(x: f64) -> f64 {
     let mills = 2.0 / (x + (x * x + 8.0 / std::f64::consts::PI).sqrt());
     let density = -x * x / 2.0 - (2.0 * std::f64::consts::PI).ln() / 2.0;
@@ -151,7 +151,7 @@ mod tests {
         for (x, probability) in [(3.0, 0.002_699_8_f64), (6.0, 1.9732e-9)] {
             assert!((two_sided_tail_log2(x) - probability.log2()).abs() < 0.04);
         }
-        // No uniform part: 0.5 is five deviations.
+        // Without a uniform part, 0.5 is five deviations.
         let pure = failure_log2(0.1, 0.0).expect("a Gaussian part");
         assert!((pure - 5.733e-7_f64.log2()).abs() < 0.02, "{pure}");
         assert!(failure_log2(0.1, 0.4).is_none());

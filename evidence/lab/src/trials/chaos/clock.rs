@@ -8,16 +8,16 @@ use rand_core::Rng;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where the clocks of the server may be, beside the true time.
+/// The clocks of the server, relative to the true time.
 const CLOCKS: [&str; 4] = ["+0", "+365d", "-365d", "+30d"];
-/// Nearly as many as a year has.
+/// Slightly fewer seconds than a year has.
 const YEAR_SECONDS: u64 = 364 * 86_400;
-/// Time between two jumps, in milliseconds.
+/// The time between two jumps, in milliseconds.
 const STEADY: std::ops::Range<u64> = 100..800;
-/// One jump in so many comes with a restart, half of them by `kill -9`.
+/// One of this many jumps comes with a restart; half of the restarts are by `kill -9`.
 const RESTART: u64 = 4;
 
-/// libfaketime, where it is installed.
+/// Returns the path of libfaketime, if it is installed.
 fn library() -> Option<PathBuf> {
     let folders = std::fs::read_dir("/usr/lib").ok()?;
     let name = Path::new("faketime/libfaketimeMT.so.1");
@@ -29,12 +29,12 @@ fn library() -> Option<PathBuf> {
         .find(|path| path.exists())
 }
 
-/// A clock that we set.
+/// A clock that the trial sets.
 struct Clock(PathBuf);
 
 impl Clock {
     fn set(&self, time: &str) -> Result<(), TrialError> {
-        // By renaming: the server must never read half a file.
+        // The file is replaced by renaming, so that the server never reads half of it.
         let next = self.0.with_extension("next");
         std::fs::write(&next, time)
             .and_then(|()| std::fs::rename(&next, &self.0))
@@ -43,18 +43,18 @@ impl Clock {
 }
 
 impl Clock {
-    /// Whether the server sees what we set; without that the trial tries nothing.
+    /// Checks that the server sees the set clock; otherwise the trial would test nothing.
     fn moves(&self, place: &Place) -> Result<Option<String>, TrialError> {
         let seen = || -> Result<u64, TrialError> {
-            let status = place.page("/status.json")?;
-            let status: serde_json::Value = serde_json::from_str(&status).unwrap_or_default();
+            let page = place.page("/status.json")?;
+            let status: serde_json::Value = serde_json::from_str(&page).unwrap_or_default();
             Ok(status["written_unix_seconds"].as_u64().unwrap_or(0))
         };
         let before = seen()?;
         self.set(CLOCKS[1])?;
         let moved = seen()?.saturating_sub(before);
-        let fault = || format!("the server's clock moved by {moved} s, expected a year");
-        Ok((moved < YEAR_SECONDS).then(fault))
+        Ok((moved < YEAR_SECONDS)
+            .then(|| format!("the server's clock moved by {moved} s, expected a year")))
     }
 }
 
@@ -94,7 +94,7 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
     outcome.end(server, &place)
 }
 
-/// A server that sees the clock that we set.
+/// Starts a server that sees the set clock.
 fn faked(chaos: &Chaos, library: &Path) -> Result<(Place, Clock), TrialError> {
     let mut place = chaos.place()?;
     let clock = Clock(place.path().join("clock"));

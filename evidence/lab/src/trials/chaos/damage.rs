@@ -1,5 +1,5 @@
-//! Segments that are flipped, cut short or gone: only what they held is lost, it is told, and a backup
-//! mends it.
+//! Segments with flipped bits, truncated segments and missing segments: only their content is lost, the server
+//! reports it, and a backup repairs it.
 
 use super::ledger::{self, Copy};
 use super::people::People;
@@ -18,15 +18,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
-/// Segments that the trial makes, and messages beside them.
+/// The number of segments that the trial makes; it adds messages that are in none.
 const SEGMENTS: u64 = 6;
 const TAIL: u64 = 17;
-/// Messages of a post.
+/// The number of messages in a post.
 const POST: usize = 40;
-/// How long sealing may take.
+/// The longest time that sealing may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is done to a segment's file.
+/// The damage to a segment's file.
 #[derive(Clone, Copy, Debug)]
 enum Harm {
     Flipped,
@@ -34,7 +34,7 @@ enum Harm {
     Missing,
 }
 
-/// The trial in its course.
+/// The state of the trial.
 struct Trial {
     place: Place,
     people: std::sync::Arc<People>,
@@ -71,7 +71,7 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
     Ok(trial.outcome)
 }
 
-/// The files of segments, in their order.
+/// Returns the files of segments in order.
 fn segments(place: &Place) -> Result<Vec<PathBuf>, TrialError> {
     let listed = fs::read_dir(place.data().join("objects/segments"));
     let entries = match listed {
@@ -119,7 +119,7 @@ impl Trial {
         }
     }
 
-    /// A board of some segments, keys, and a backup of them.
+    /// Makes a board of some segments, keys, and a backup of them.
     fn prepare(&mut self, seed: u64) -> Result<(), TrialError> {
         let token = self.place.token("trial", &["admin"])?;
         let server = self.place.start()?;
@@ -166,7 +166,7 @@ impl Trial {
         Ok(())
     }
 
-    /// Harms a segment, sees what the server makes of it, and mends it.
+    /// Damages a segment, checks the server's reaction, and repairs it.
     fn hurt(&mut self, at: u64, kind: Harm, seed: u64) -> Result<(), TrialError> {
         let files = segments(&self.place)?;
         let path = files[at as usize].clone();
@@ -200,7 +200,7 @@ impl Trial {
         server.stop()
     }
 
-    /// The damaged range is refused by name; all others are exact.
+    /// Checks that the damaged range is refused by name and that all others are exact.
     fn check_reading(&mut self, client: &Client, range: &Range<u64>, name: &str, kind: Harm) {
         self.read_exactly(client, 0..range.start, kind);
         self.read_exactly(client, range.end..self.hashes.len() as u64, kind);
@@ -234,7 +234,7 @@ impl Trial {
         }
     }
 
-    /// A digest over the damage fails and says why; others are right.
+    /// Checks that a digest over the damage fails with the reason, and that others are right.
     fn check_digests(&mut self, client: &Client, range: &Range<u64>, name: &str, kind: Harm) {
         let whole = self.request(0..self.hashes.len() as u64);
         match self.runtime.block_on(digest_of(client, &whole)) {
@@ -280,10 +280,10 @@ impl Trial {
         self.outcome.faults.extend(faults);
     }
 
-    /// The status page and the metrics tell of it.
+    /// Checks that the status page and the metrics report the damage.
     fn check_pages(&mut self, kind: Harm) -> Result<(), TrialError> {
-        let status = self.place.page("/status.json")?;
-        let status: Value = serde_json::from_str(&status).unwrap_or_default();
+        let page = self.place.page("/status.json")?;
+        let status: Value = serde_json::from_str(&page).unwrap_or_default();
         let checks = status["health"]["checks"]
             .as_array()
             .cloned()
@@ -292,7 +292,7 @@ impl Trial {
             .iter()
             .any(|c| c["name"] == "storage" && c["good"] == false);
         self.require(status["health"]["healthy"] == false && storage, || {
-            format!("{kind:?}: /status.json says {}", status["health"])
+            format!("{kind:?}: /status.json has {}", status["health"])
         });
         let metrics = self.place.page("/metrics")?;
         let counted = metrics.lines().any(|line| {

@@ -1,4 +1,4 @@
-//! Digests that recipients got, decoded and held against the board.
+//! Recipients' digests, decoded and compared with the board.
 
 use super::ledger::Copy;
 use super::people::People;
@@ -11,44 +11,44 @@ use std::sync::{Mutex, PoisonError};
 /// A decoded digest.
 pub(crate) struct Found {
     pub(crate) owner: usize,
-    /// Cut off a session, which one: digests of one session follow each other.
+    /// The number of its session, if it was cut off one; digests of one session are consecutive.
     pub(crate) session: Option<u64>,
     pub(crate) range: Range<u64>,
     messages: Vec<Retrieved>,
 }
 
-/// Everything that was decoded, and what went wrong before.
+/// All decoded digests, and the faults found so far.
 #[derive(Default)]
 pub(crate) struct Digests {
     found: Mutex<Vec<Found>>,
     faults: Mutex<Vec<String>>,
 }
 
-/// How the digests compare with the board.
+/// The comparison of the digests with the board.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verdict {
     pub(crate) checked: u64,
     pub(crate) cuts: u64,
-    /// Her messages that they gave.
+    /// The number of the recipient's messages that the digests contain.
     pub(crate) found: u64,
-    /// Her messages that they did not give.
+    /// The number of the recipient's messages that the digests lack.
     pub(crate) missed: u64,
-    /// Strangers' messages that passed by chance, with their right payload.
+    /// The number of strangers' messages that passed by chance, with their right payload.
     pub(crate) accidental: u64,
-    /// Payloads other than the board's.
+    /// The number of payloads that differ from the board's.
     pub(crate) wrong: u64,
-    /// Given twice.
+    /// The number of messages that a digest contains twice.
     pub(crate) doubled: u64,
 }
 
 impl Digests {
-    /// Something is not as it should be.
+    /// Records a fault.
     pub(crate) fn fault(&self, text: String) {
         let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
         faults.push(text);
     }
 
-    /// Decodes a digest and keeps it; gives its range.
+    /// Decodes a digest, stores it and returns its range.
     pub(crate) fn take(
         &self,
         people: &People,
@@ -61,8 +61,10 @@ impl Digests {
         let decoded = response.and_then(|response| {
             let range = response.request().range;
             let found = decode(&people.set, &people.recipients[owner].secret, &response);
-            let text = |error| format!("a digest of {range:?} does not decode: {error}");
-            Ok((range.clone(), found.map_err(text)?))
+            Ok((
+                range.clone(),
+                found.map_err(|error| format!("a digest of {range:?} does not decode: {error}"))?,
+            ))
         });
         match decoded {
             Ok((range, messages)) => {
@@ -83,7 +85,7 @@ impl Digests {
         }
     }
 
-    /// Compares all digests with the board; gives the faults too.
+    /// Compares all digests with the board; returns the comparison and the faults.
     pub(crate) fn judge(&self, copy: &Copy) -> (Verdict, Vec<String>) {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,7 +108,8 @@ impl Digests {
     }
 }
 
-/// Cuts of a session in the order in which they came must follow each other and cover the board.
+/// Returns a fault if the cuts of a session, in the order of their arrival, are not consecutive or do not cover the
+/// board.
 fn gaps(ranges: &[Range<u64>], len: u64) -> Option<String> {
     let mut next = 0;
     for range in ranges {
@@ -144,8 +147,12 @@ impl Verdict {
             }
         }
         let own = |&i: &u64| copy.owners.get(i as usize) == Some(&digest.owner);
-        let left = |&i: &u64| !seen.contains(&(i as usize));
-        let missed: Vec<u64> = digest.range.clone().filter(own).filter(left).collect();
+        let missed: Vec<u64> = digest
+            .range
+            .clone()
+            .filter(own)
+            .filter(|&i| !seen.contains(&(i as usize)))
+            .collect();
         self.missed += missed.len() as u64;
         let wrong = before != [self.missed, self.wrong, self.doubled];
         wrong.then(|| {
@@ -174,10 +181,9 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_that_misses_doubles_or_garbles_is_told() {
-        let payload = |i: u8| bytes::Bytes::from(vec![i; 3]);
+    fn a_digest_that_misses_doubles_or_garbles_is_a_fault() {
         let copy = Copy {
-            payloads: (0..6).map(payload).collect(),
+            payloads: (0..6).map(|i| bytes::Bytes::from(vec![i; 3])).collect(),
             owners: vec![0, 1, 2, 0, 2, 0],
         };
         let found = |indices: &[(u64, u8)]| Found {

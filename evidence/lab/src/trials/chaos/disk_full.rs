@@ -1,4 +1,4 @@
-//! A disk without room: posts are refused, reading goes on, and posting once there is room again.
+//! A disk without space: posts are refused, reading continues, and posting continues once there is space again.
 
 use super::ledger;
 use super::work::{Crew, Running};
@@ -13,20 +13,20 @@ use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Size of the disk: room for a while of posts.
+/// The size of the disk, which has space for some posts.
 const SIZE: &str = "size=64m";
-/// Time for posts before the disk fills and after there is room again.
+/// The time for posts before the disk fills, and after there is space again.
 const WHILE: Duration = Duration::from_secs(3);
-/// How long the server may take to notice that there is room.
+/// The longest time until the server notices that there is space.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often a file system that was in use is taken away.
+/// The number of attempts to unmount a file system that was in use.
 const TRIES: u32 = 20;
 
-/// A file system in memory; it goes when dropped.
+/// A file system in memory, which is unmounted on drop.
 struct Mounted(PathBuf);
 
 impl Mounted {
-    /// `None` where the system does not let us.
+    /// Mounts a file system; `None` if the system does not allow it.
     fn new(at: &Path) -> Result<Option<Self>, TrialError> {
         fs::create_dir_all(at).map_err(TrialError::io("creating the data folder"))?;
         let mount = Command::new("mount")
@@ -75,7 +75,7 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
     outcome.end(server, &place)
 }
 
-/// Takes all room that is left.
+/// Writes a file that takes all free space.
 fn fill(place: &Place) -> Result<PathBuf, TrialError> {
     let path = place.data().join("filler");
     let mut file = File::create(&path).map_err(TrialError::io("creating the filler"))?;
@@ -109,12 +109,12 @@ fn refused(running: &Running, outcome: &mut Outcome) -> Result<(), TrialError> {
             Ok(range) => work.ledger.acknowledge(&id, range),
             Err(RemoteError::Exhausted(_, message)) => {
                 if !message.contains("free some space") {
-                    outcome.fault(format!("a full disk is told as {message:?}"));
+                    outcome.fault(format!("a full disk is reported as {message:?}"));
                 }
                 return Ok(());
             }
             Err(error) => {
-                outcome.fault(format!("a full disk is told as {error}"));
+                outcome.fault(format!("a full disk is reported as {error}"));
                 return Ok(());
             }
         }
@@ -123,7 +123,7 @@ fn refused(running: &Running, outcome: &mut Outcome) -> Result<(), TrialError> {
     Ok(())
 }
 
-/// Reading goes on while the disk is full.
+/// Checks that reading continues while the disk is full.
 fn reads(running: &Running, outcome: &mut Outcome) -> Result<(), TrialError> {
     let client = running.client(Duration::ZERO)?;
     let read = running.wait(async {
@@ -138,7 +138,7 @@ fn reads(running: &Running, outcome: &mut Outcome) -> Result<(), TrialError> {
     Ok(())
 }
 
-/// Waits until clients' posts go on.
+/// Waits until clients' posts are accepted again.
 fn accepted(running: &Running, outcome: &mut Outcome) {
     let start = Instant::now();
     let before = running.work.posted.load(Ordering::Relaxed);

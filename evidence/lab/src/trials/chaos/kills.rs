@@ -1,7 +1,7 @@
-//! A server that is killed at random moments, again and again.
+//! A server that is killed repeatedly at random moments.
 //!
-//! This shows that nothing is lost when a process ends: the system keeps what was written, so that no missing sync is
-//! noticed. Power failures are replayed by the tests `power` of the store and of mail.
+//! This shows that nothing is lost when a process ends. The system keeps written data, so that a missing sync is not
+//! noticed. The tests `power` of the store and of mail replay power failures.
 
 use super::work::Running;
 use super::{Chaos, Kind, Outcome};
@@ -9,7 +9,7 @@ use crate::trials::TrialError;
 use rand_core::Rng;
 use std::time::{Duration, Instant};
 
-/// When the server is killed, in milliseconds after it listens.
+/// The time from listening to the kill, in milliseconds.
 const LIFE: std::ops::Range<u64> = 10..700;
 
 pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {

@@ -1,4 +1,4 @@
-//! What was posted, what was acknowledged, and what stands on the board in the end.
+//! A record of posts and acknowledgements, and their comparison with the board at the end.
 
 use super::people::label;
 use crate::trials::TrialError;
@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The id of a post.
 pub(crate) type PostId = [u8; 16];
 
-/// A post as it was meant.
+/// A post as it was sent.
 struct Entry {
     hashes: Vec<blake3::Hash>,
     acknowledged: Option<Range<u64>>,
@@ -27,27 +27,27 @@ pub(crate) struct Ledger {
     faults: Mutex<Vec<String>>,
 }
 
-/// The board as it is in the end: payloads and their owners.
+/// The board at the end: payloads and their owners.
 #[derive(Default)]
 pub(crate) struct Copy {
     pub(crate) payloads: Vec<Bytes>,
     pub(crate) owners: Vec<usize>,
 }
 
-/// What became of the posts.
+/// The comparison of the posts with the board.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Audit {
     pub(crate) acknowledged: u64,
     pub(crate) unacknowledged: u64,
-    /// Not acknowledged, and there all the same.
+    /// The number of posts that are on the board without acknowledgement.
     pub(crate) landed: u64,
-    /// Acknowledged, and not there or not where it should be.
+    /// The number of acknowledged posts that are missing or at another position.
     pub(crate) lost: u64,
-    /// There more than once.
+    /// The number of posts that are on the board more than once.
     pub(crate) doubled: u64,
-    /// Neither whole nor absent.
+    /// The number of posts that are on the board in part.
     pub(crate) torn: u64,
-    /// Messages on the board that nobody posted.
+    /// The number of messages on the board that no client posted.
     pub(crate) foreign: u64,
 }
 
@@ -62,7 +62,7 @@ fn hash(message: &Message) -> blake3::Hash {
 }
 
 impl Ledger {
-    /// Before a post is sent.
+    /// Records a post before it is sent.
     pub(crate) fn intend(&self, id: PostId, messages: &[Message]) {
         let entry = Entry {
             hashes: messages.iter().map(hash).collect(),
@@ -71,7 +71,7 @@ impl Ledger {
         lock(&self.entries).insert(id, entry);
     }
 
-    /// The server's word; the same at every repetition, or it is a fault.
+    /// Records the server's acknowledgement; a repeated one that differs is a fault.
     pub(crate) fn acknowledge(&self, id: &PostId, range: Range<u64>) {
         let mut entries = lock(&self.entries);
         let Some(entry) = entries.get_mut(id) else {
@@ -84,7 +84,7 @@ impl Ledger {
         }
     }
 
-    /// Compares all posts with the board; gives the faults too.
+    /// Compares all posts with the board; returns the comparison and the faults.
     pub(crate) fn audit(&self, copy: &Copy, hashes: &[blake3::Hash]) -> (Audit, Vec<String>) {
         let (mut audit, mut faults) = (Audit::default(), lock(&self.faults).clone());
         let entries = lock(&self.entries);
@@ -113,7 +113,7 @@ impl Ledger {
 }
 
 impl Audit {
-    /// Counts a post; tells what is wrong with it.
+    /// Counts a post and returns its fault, if there is one.
     fn post(&mut self, entry: &Entry, found: &[(u64, usize)]) -> Option<String> {
         let count = entry.hashes.len();
         let first = found.first().map_or(0, |(index, _)| *index);
@@ -149,7 +149,7 @@ impl Audit {
 
 /// Reads a range of the board, with the hash of every message.
 ///
-/// Errors: the client's.
+/// Errors: those of the client.
 pub(crate) async fn read(
     client: &Client,
     range: Range<u64>,
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// The audit of a board that holds these messages.
+    /// Returns the audit of a board with these messages.
     fn audit(ledger: &Ledger, board: &[Message]) -> Audit {
         let copy = Copy {
             payloads: board.iter().map(|m| m.payload.clone()).collect(),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_loss_is_told() {
+    fn every_kind_of_loss_is_a_fault() {
         let ledger = Ledger::default();
         let first = [message([1; 16], 0, 7), message([1; 16], 1, 8)];
         let second = [message([2; 16], 0, 9)];

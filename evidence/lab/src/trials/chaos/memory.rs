@@ -1,5 +1,5 @@
-//! A server without memory for a digest: it starts where posts and keys fit and else prints the figures, refuses the digest,
-//! and goes on; with more memory it makes the digest.
+//! A server without memory for a digest. It starts if posts and keys fit, and otherwise prints the figures; it
+//! refuses the digest and continues. With more memory it makes the digest.
 
 use super::recipients::{digest_of, register};
 use super::work::{Crew, Running};
@@ -11,15 +11,15 @@ use omr_remote::v1::CreateJobRequest;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How much more addresses a server may have at each try than at the last, in KiB.
+/// The increase of the address limit at each attempt, in KiB.
 const STEP: u64 = 8 << 10;
-/// Tries: beyond these the server takes far more than it should.
+/// The number of attempts; a server that needs more uses far more than it should.
 const TRIES: u64 = 100;
-/// Messages of the digest, which the board has before it is asked for.
+/// The number of messages of the digest, which are on the board before it is requested.
 const MESSAGES: u64 = 100;
-/// Messages that the digest may carry.
+/// The bound of the digest.
 const BOUND: u32 = 96;
-/// How long posts may take to come.
+/// The longest time until posts arrive.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
@@ -61,7 +61,7 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
         Err(error) => outcome.fault(format!("a digest without memory ended so: {error}")),
         Ok(_) => outcome.fault("a digest was made for which there was no memory"),
     }
-    // Posts go on, of the same server.
+    // Posts to the same server continue.
     let before = running.work.posted.load(Ordering::Relaxed);
     posted(&running, before + MESSAGES, &mut outcome);
     server.stop()?;
@@ -83,7 +83,7 @@ pub(super) fn run(chaos: &Chaos) -> Result<Outcome, TrialError> {
     outcome.end(server, &place)
 }
 
-/// Starts the server under the least limit that it accepts; under every lower one it must end with the figures.
+/// Starts the server with the least limit that it accepts. With every lower limit it must end and print the figures.
 fn least(place: &mut Place, outcome: &mut Outcome) -> Result<ServerProcess, TrialError> {
     let program = std::fs::metadata(program()?).map_err(TrialError::io("finding this program"))?;
     let mut last = TrialError::Broken("no server was started".into());
@@ -104,7 +104,7 @@ fn least(place: &mut Place, outcome: &mut Outcome) -> Result<ServerProcess, Tria
     Err(last)
 }
 
-/// Waits until the board has so many messages of the clients.
+/// Waits until the board has this number of the clients' messages.
 fn posted(running: &Running, messages: u64, outcome: &mut Outcome) {
     let start = Instant::now();
     while running.work.posted.load(Ordering::Relaxed) < messages {

@@ -1,4 +1,4 @@
-//! Recipients and what is posted to them.
+//! Recipients and the messages to them.
 
 use crate::trials::TrialError;
 use crate::trials::place::PAYLOAD;
@@ -13,16 +13,16 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Recipients who ask for digests.
+/// The number of recipients who request digests.
 pub(crate) const RECIPIENTS: usize = 2;
-/// The owner of messages that are nobody's.
+/// The owner of messages that are to no recipient.
 const STRANGER: usize = RECIPIENTS;
-/// One message of so many is a given recipient's.
+/// One of this many messages is to a given recipient.
 const SHARE: u64 = 32;
-/// Bytes in front of a payload: id of its post, place in it, owner.
+/// The bytes before a payload: id of its post, position in the post, owner.
 const LABEL: usize = 16 + 2 + 1;
 
-/// A recipient with her keys as files.
+/// A recipient with keys as files.
 pub(crate) struct Person {
     pub(crate) secret: SecretKey,
     pub(crate) bulk: PathBuf,
@@ -42,9 +42,9 @@ fn broken(error: impl std::fmt::Display) -> TrialError {
 }
 
 impl People {
-    /// Makes keys; those for the server go to files in `folder`.
+    /// Generates keys; those for the server are written to files in `folder`.
     ///
-    /// Errors: `Io`, `Broken` for a set that lacks an engine.
+    /// Errors: `Io`; `Broken` if the set lacks an engine.
     pub(crate) fn new(params: &str, seed: u64, folder: &Path) -> Result<Self, TrialError> {
         let set = ParamSet::named(params).map_err(broken)?;
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
@@ -79,16 +79,19 @@ impl People {
         })
     }
 
-    /// Everybody one can write to on a board.
+    /// Returns senders to everybody on a board.
     ///
-    /// Errors: `Broken` where the board's id is none.
+    /// Errors: `Broken` if the board's id is invalid.
     pub(crate) fn senders(&self, board: &Board) -> Result<Vec<BoundSender>, TrialError> {
         let id = board_id(board)?;
-        let sender = |key| BoundSender::new(self.set.clue(), key, id);
-        Ok(self.addresses.iter().map(sender).collect())
+        Ok(self
+            .addresses
+            .iter()
+            .map(|key| BoundSender::new(self.set.clue(), key, id))
+            .collect())
     }
 
-    /// The messages of a post, each with its place in it and its owner in front.
+    /// Returns the messages of a post. Each begins with its position in the post and its owner.
     pub(crate) fn messages(
         &self,
         senders: &[BoundSender],
@@ -118,7 +121,7 @@ impl People {
     }
 }
 
-/// The id of a server's board.
+/// Returns the id of a server's board.
 ///
 /// Errors: `Broken`.
 pub(crate) fn board_id(board: &Board) -> Result<[u8; 16], TrialError> {
@@ -128,7 +131,7 @@ pub(crate) fn board_id(board: &Board) -> Result<[u8; 16], TrialError> {
     })
 }
 
-/// Post, place in it and owner, as a payload says.
+/// Returns the post, position in it and owner that a payload begins with.
 pub(crate) fn label(payload: &Bytes) -> Option<([u8; 16], usize, usize)> {
     let label: &[u8; LABEL] = payload.first_chunk()?;
     let place = u16::from_le_bytes([label[16], label[17]]);

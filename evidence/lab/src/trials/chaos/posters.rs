@@ -1,4 +1,4 @@
-//! Posts, by single attempts and by a client that tries again under the same id.
+//! Posts, by single attempts and by a client that tries again with the same id.
 
 use super::ledger::PostId;
 use super::work::{Work, pause};
@@ -11,18 +11,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// One post in so many is long.
+/// One of this many posts is long.
 const LONG: u64 = 16;
-/// Messages of a long post: more than half a segment.
+/// The number of messages in a long post: more than half a segment.
 const LONG_POST: u64 = 40;
 
-/// What the client says of a call without an answer.
+/// The client's error for a call without an answer.
 const LATE: &str = "no answer in time";
 
-/// A poster's ways.
+/// The clients of a poster.
 struct Poster {
     work: Arc<Work>,
-    /// Gives up at the first failure.
+    /// A client that gives up at the first failure.
     once: Client,
     patient: Client,
     rng: ChaCha20Rng,
@@ -30,7 +30,7 @@ struct Poster {
 
 /// Posts until the trial ends.
 ///
-/// Errors: a refusal that should not be.
+/// Errors: a refusal that should not occur.
 pub(crate) async fn run(work: Arc<Work>, number: usize) -> Result<(), TrialError> {
     let people = work.people.clone();
     let board = work.patient()?.board().await?;
@@ -61,8 +61,8 @@ pub(crate) async fn run(work: Arc<Work>, number: usize) -> Result<(), TrialError
 }
 
 impl Poster {
-    /// One post in one of four ways: tried once; tried until it is there; tried once and, where that
-    /// failed, again; or made twice.
+    /// Makes one post in one of four ways: one attempt; attempts until it succeeds; one attempt and another if it
+    /// failed; two attempts.
     async fn post(&mut self, id: PostId, messages: Vec<Message>) -> Result<(), TrialError> {
         match self.rng.next_u64() % 4 {
             0 => self.attempt(id, messages).await.map(drop),
@@ -82,13 +82,13 @@ impl Poster {
         }
     }
 
-    /// Tries once; tells whether it was acknowledged.
+    /// Makes one attempt; returns whether it was acknowledged.
     async fn attempt(&self, id: PostId, messages: Vec<Message>) -> Result<bool, TrialError> {
         self.settle(id, self.once.post_as(id, messages).await)
     }
 
     async fn insist(&self, id: PostId, messages: Vec<Message>) -> Result<(), TrialError> {
-        // A server that is full may stay so; the trial ends all the same.
+        // A full server may stay full; the trial ends nevertheless.
         loop {
             let posted = self.patient.post_as(id, messages.clone()).await;
             if self.settle(id, posted)? || self.work.is_ending() {

@@ -13,24 +13,24 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tonic::Code;
 
-/// Messages of a digest by SophOMR at most.
+/// The most messages of a digest by SophOMR.
 const BULK: u64 = 600;
-/// Messages of one by InstantOMR at most.
+/// The most messages of a digest by InstantOMR.
 const INSTANT: u64 = 60;
-/// Bound of every digest: far more than what is pertinent.
+/// The bound of every digest, which is far above the number of pertinent messages.
 const BOUND: u32 = 96;
 
-/// Uploads and registers a key; gives its hash.
+/// Uploads and registers a key; returns its hash.
 pub(crate) async fn register(client: &Client, key: &Path) -> Result<[u8; 32], TrialError> {
     let hash = client.upload_key(key, |_, _| ()).await?;
     client.register_key(hash).await?;
     Ok(hash)
 }
 
-/// Jobs in a row, or sessions of a recipient, that kills may end.
+/// The number of consecutive jobs, or of a recipient's sessions, that kills may end.
 const GIVEN_UP: u32 = 5;
 
-/// Asks for digests of random ranges until the trial ends.
+/// Requests digests of random ranges until the trial ends.
 ///
 /// Errors: a refusal.
 pub(crate) async fn jobs(work: Arc<Work>, owner: usize) -> Result<(), TrialError> {
@@ -79,7 +79,7 @@ async fn digest(
     let mut given_up = 0;
     let bytes = loop {
         match digest_of(client, &request).await {
-            // Kills in three of its runs end a job: an inbox then asks under another id.
+            // Kills during three of its runs end a job: an inbox then asks with another id.
             Err(TrialError::Remote(RemoteError::JobFailed(_))) if given_up < GIVEN_UP => {
                 given_up += 1;
                 request.request_id = omr_remote::random_id().to_vec().into();
@@ -95,7 +95,7 @@ async fn digest(
     Ok(())
 }
 
-/// Asks for a digest and waits for it.
+/// Requests a digest and waits for it.
 pub(crate) async fn digest_of(
     client: &Client,
     request: &CreateJobRequest,
@@ -105,7 +105,7 @@ pub(crate) async fn digest_of(
     Ok(client.fetch_digest(&job.job_id).await?)
 }
 
-/// Decodes on a thread for such work.
+/// Decodes on a thread for blocking work.
 async fn take(
     work: &Arc<Work>,
     owner: usize,
@@ -145,7 +145,7 @@ pub(crate) async fn session(work: Arc<Work>, owner: usize) -> Result<(), TrialEr
                 work.digests.fault(text);
                 return Ok(());
             }
-            // Kills ended too many of its attempts: as an inbox does, another one goes on.
+            // Kills ended too many of its attempts: as in an inbox, another session continues.
             client.close_session(&id).await?;
             id = client.open_session(&from(covered)).await?.session_id;
             (number, ended) = (0, false);
@@ -156,14 +156,14 @@ pub(crate) async fn session(work: Arc<Work>, owner: usize) -> Result<(), TrialEr
             continue;
         }
         if seen.cuts != number {
-            let text = format!("a session of {number} cuts says that it has {}", seen.cuts);
+            let text = format!("a session of {number} cuts reports {} cuts", seen.cuts);
             work.digests.fault(text);
             return Ok(());
         }
         if seen.next > covered {
             let bytes = match client.cut_session(&id, number).await {
                 Ok(cut) => cut.digest,
-                // A kill came in between, and was one too many.
+                // A kill occurred in between, and was one too many.
                 Err(RemoteError::Refused {
                     code: Code::FailedPrecondition,
                     ..

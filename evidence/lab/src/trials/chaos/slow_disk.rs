@@ -1,5 +1,5 @@
-//! A disk that somebody else keeps busy, and a server that is stopped now and then: posts are slow, none
-//! is lost, and the server's memory stays bounded.
+//! A disk that another process keeps busy, and a server that is stopped now and then: posts are slow, none is lost,
+//! and the server's memory stays bounded.
 
 use super::work::Running;
 use super::{Chaos, Kind, Outcome};
@@ -14,15 +14,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long the server is stopped, and runs, at a time, in milliseconds.
+/// The times that the server is stopped, and runs, in milliseconds.
 const STOPPED: std::ops::Range<u64> = 100..2000;
 const RUNNING: std::ops::Range<u64> = 50..1000;
-/// The most memory that the server may hold beside its keys, in kB: queues of posts are bounded.
+/// The memory limit of the server without its keys, in kB: queues of posts are bounded.
 const MOST_KB: u64 = 1 << 20;
-/// What the other writer brings to the disk at a time.
+/// The bytes that the other process writes at a time.
 const BLOCK: usize = 4 << 20;
 
-/// Keeps a disk busy until told to stop.
+/// A thread that keeps a disk busy until it is stopped.
 struct Rival {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -32,10 +32,10 @@ impl Rival {
     fn start(folder: &Path) -> Result<Self, TrialError> {
         let mut file = File::create(folder.join("rival")).map_err(TrialError::io("a file"))?;
         let stop = Arc::new(AtomicBool::new(false));
-        let told = stop.clone();
+        let stopped = stop.clone();
         let thread = std::thread::spawn(move || {
             let block = vec![0x5a; BLOCK];
-            while !told.load(Ordering::Relaxed) {
+            while !stopped.load(Ordering::Relaxed) {
                 let written = file
                     .rewind()
                     .and_then(|()| file.write_all(&block))

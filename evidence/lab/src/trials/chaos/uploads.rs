@@ -1,4 +1,4 @@
-//! Keys that are uploaded, registered and revoked over and over, and files that are no keys.
+//! Keys that are repeatedly uploaded, registered and revoked, and files that are no keys.
 
 use super::work::{Work, pause};
 use crate::trials::TrialError;
@@ -12,21 +12,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tonic::Code;
 
-/// Before anything is told.
+/// The value before the first report.
 const NOT_BEGUN: u64 = u64::MAX;
-/// Between two attempts.
+/// The time between two attempts.
 const REST: Duration = Duration::from_millis(20);
 
 /// Uploads until the trial ends.
 ///
-/// Errors: a refusal of what is right, or none of what is wrong.
+/// Errors: a refusal of a valid file, or the acceptance of an invalid one.
 pub(crate) async fn run(work: Arc<Work>) -> Result<(), TrialError> {
     let (client, once) = (work.patient()?, work.client(Duration::ZERO)?);
     let mut rng = work.rng(300);
     let folder = tempfile::tempdir().map_err(TrialError::io("a folder for uploads"))?;
     let (no_key, key) = (folder.path().join("no-key"), folder.path().join("key"));
     fresh_key(&work, &mut rng, &key)?;
-    // What is no key is as long as one: a server takes nothing longer.
+    // The invalid file is as long as a key, because a server accepts nothing longer.
     let length = std::fs::metadata(&key).map_err(TrialError::io("a key's length"))?;
     let mut bytes = vec![0; length.len() as usize];
     loop {
@@ -35,7 +35,7 @@ pub(crate) async fn run(work: Arc<Work>) -> Result<(), TrialError> {
         std::fs::write(&no_key, &bytes).map_err(TrialError::io("writing a file"))?;
         let hash = upload(&work, &once, &no_key).await?;
         match client.register_key(hash).await {
-            // The file goes with the first refusal, whose answer may have been lost.
+            // The first refusal deletes the file, and its answer may have been lost.
             Err(RemoteError::Refused {
                 code: Code::InvalidArgument,
                 ..
@@ -49,7 +49,7 @@ pub(crate) async fn run(work: Arc<Work>) -> Result<(), TrialError> {
         let hash = upload(&work, &once, &key).await?;
         client.register_key(hash).await?;
         match client.revoke_key(hash).await {
-            // The answer to the first may have been lost.
+            // The answer to the first call may have been lost.
             Ok(()) | Err(RemoteError::NotFound(..)) => {}
             Err(error) => return Err(error.into()),
         }
@@ -70,13 +70,12 @@ fn fresh_key(work: &Work, rng: &mut chacha20::ChaCha20Rng, path: &Path) -> Resul
     key.write(params, &mut file).map_err(|error| broken(&error))
 }
 
-/// Uploads a file by attempts that give up at the first failure, and counts how often one went on where
-/// another had ended.
+/// Uploads a file by attempts that give up at the first failure, and counts how often an attempt resumed another.
 async fn upload(work: &Work, client: &Client, path: &Path) -> Result<[u8; 32], TrialError> {
     loop {
         let begun = AtomicU64::new(NOT_BEGUN);
         let progress = |sent, total| {
-            // What is told first is where the upload begins.
+            // The first report is the position at which the upload begins.
             if begun.load(Ordering::Relaxed) == NOT_BEGUN {
                 begun.store(sent, Ordering::Relaxed);
                 work.resumed

@@ -1,4 +1,4 @@
-//! Clients that never rest: posts, digests, sessions and uploads, while a trial does what it does.
+//! Clients that never rest: posts, digests, sessions and uploads, during a trial.
 
 use super::digests::Digests;
 use super::ledger::Ledger;
@@ -15,38 +15,39 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
-/// How long a client tries without any success.
+/// The time that a client tries without success.
 const PATIENCE: Duration = Duration::from_secs(180);
-/// How long clients may take to finish once nothing is in their way.
+/// The longest time until clients finish undisturbed.
 const FAREWELL: Duration = Duration::from_secs(600);
-/// Posters wait while sessions are so many messages behind: a cut must hold what is pertinent.
+/// The number of messages that sessions may be behind before posters wait: a cut must have room for the pertinent
+/// messages.
 const AHEAD: u64 = 1000;
 
-/// What clients share.
+/// The state that clients share.
 pub(crate) struct Work {
     pub(crate) url: String,
     pub(crate) people: Arc<People>,
     pub(crate) ledger: Ledger,
     pub(crate) digests: Digests,
-    /// Nothing new is begun.
+    /// True once clients begin nothing new.
     pub(crate) ending: AtomicBool,
-    /// The board's length once nothing is posted any more.
+    /// The length of the board once posting has ended.
     pub(crate) len: AtomicU64,
-    /// Messages known to be on the board.
+    /// The number of messages that are known to be on the board.
     pub(crate) posted: AtomicU64,
-    /// How far each recipient's session was cut.
+    /// The position up to which each recipient's session was cut.
     pub(crate) covered: [AtomicU64; RECIPIENTS],
     pub(crate) uploads: AtomicU64,
     pub(crate) resumed: AtomicU64,
     pub(crate) jobs: AtomicU64,
-    /// Refusals that a trial expects, by what they are: full, late.
+    /// The number of refusals that a trial expects: full, late.
     pub(crate) refused: AtomicU64,
     pub(crate) seed: u64,
-    /// The server stays up: a call may be late or refused, nothing else.
+    /// True if the server stays up: a call may be late or refused, but must not fail otherwise.
     pub(crate) steady: bool,
 }
 
-/// Which clients there are.
+/// The clients of a trial.
 #[derive(Clone, Copy)]
 pub(crate) struct Crew {
     pub(crate) posters: usize,
@@ -54,7 +55,7 @@ pub(crate) struct Crew {
     pub(crate) uploads: bool,
 }
 
-/// Clients at work.
+/// Running clients.
 pub(crate) struct Running {
     pub(crate) work: Arc<Work>,
     runtime: Runtime,
@@ -82,16 +83,16 @@ impl Work {
         }
     }
 
-    /// A client that tries for `total` without success.
+    /// Returns a client that tries for `total` without success.
     ///
-    /// Errors: the client's.
+    /// Errors: those of the client.
     pub(crate) fn client(&self, total: Duration) -> Result<Client, TrialError> {
         client(&self.url, total)
     }
 
-    /// A client that outlives any crash.
+    /// Returns a client that outlives any crash.
     ///
-    /// Errors: the client's.
+    /// Errors: those of the client.
     pub(crate) fn patient(&self) -> Result<Client, TrialError> {
         self.client(PATIENCE)
     }
@@ -100,7 +101,7 @@ impl Work {
         self.ending.load(Ordering::Relaxed)
     }
 
-    /// Whether sessions are too far behind for more posts.
+    /// Returns whether sessions are too far behind for more posts.
     pub(crate) fn is_ahead(&self) -> bool {
         let covered = self.covered.iter().map(|c| c.load(Ordering::Relaxed));
         let posted = self.posted.load(Ordering::Relaxed);
@@ -109,7 +110,7 @@ impl Work {
             .is_some_and(|last| posted.saturating_sub(last) > AHEAD)
     }
 
-    /// Randomness of one client.
+    /// Returns the generator of one client.
     pub(crate) fn rng(&self, client: u64) -> ChaCha20Rng {
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
         rng.set_stream(client + 1);
@@ -117,7 +118,7 @@ impl Work {
     }
 }
 
-/// Threads for clients.
+/// Returns a runtime for clients.
 ///
 /// Errors: `Io`.
 pub(crate) fn runtime() -> Result<Runtime, TrialError> {
@@ -128,9 +129,9 @@ pub(crate) fn runtime() -> Result<Runtime, TrialError> {
         .map_err(TrialError::io("starting a runtime"))
 }
 
-/// A client of a server on this machine.
+/// Returns a client of a server on this machine.
 ///
-/// Errors: the client's.
+/// Errors: those of the client.
 pub(crate) fn client(url: &str, total: Duration) -> Result<Client, TrialError> {
     let endpoint = Endpoint {
         retry: Retry {
@@ -148,7 +149,7 @@ pub(crate) fn client(url: &str, total: Duration) -> Result<Client, TrialError> {
     Ok(Client::connect(&endpoint)?)
 }
 
-/// A random pause.
+/// Waits a random time.
 pub(crate) async fn pause(rng: &mut ChaCha20Rng, millis: std::ops::Range<u64>) {
     let draw = millis.start + rng.next_u64() % (millis.end - millis.start);
     tokio::time::sleep(Duration::from_millis(draw)).await;
@@ -198,23 +199,23 @@ impl Running {
         })
     }
 
-    /// A client of the main thread's.
+    /// Returns a client for the main thread.
     ///
-    /// Errors: the client's.
+    /// Errors: those of the client.
     pub(crate) fn client(&self, total: Duration) -> Result<Client, TrialError> {
         // Connections belong to a runtime.
         let _inside = self.runtime.enter();
         self.work.client(total)
     }
 
-    /// Runs something among the clients.
+    /// Runs a future among the clients.
     pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         self.runtime.block_on(future)
     }
 
-    /// Lets the clients finish what they began, and gives the board as it then is.
+    /// Lets the clients finish their work, and returns the board at the end.
     ///
-    /// Errors: the client's.
+    /// Errors: those of the client.
     pub(crate) fn finish(
         &mut self,
     ) -> Result<(super::ledger::Copy, Vec<blake3::Hash>), TrialError> {
@@ -233,7 +234,7 @@ impl Running {
     fn join(&self, tasks: Vec<JoinHandle<()>>) {
         let all = futures::future::join_all(tasks);
         let ended = self.runtime.block_on(async {
-            // Within the runtime: the timer is the runtime's.
+            // Inside the runtime, whose timer it uses.
             tokio::time::timeout(FAREWELL, all).await
         });
         match ended {

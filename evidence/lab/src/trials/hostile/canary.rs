@@ -1,4 +1,4 @@
-//! An honest client among hostile ones: whatever they do, it is served.
+//! An honest client among hostile ones, which is always served.
 
 use super::tally::Tally;
 use crate::trials::TrialError;
@@ -13,12 +13,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Longer than this no call of its may take, repetitions included.
+/// The longest time of a call, including repetitions.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Its pause between two posts.
+/// The pause between two posts.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What it saw.
+/// The observations of the client.
 #[derive(Default)]
 pub(super) struct Canary {
     pub(super) calls: u64,
@@ -28,7 +28,7 @@ pub(super) struct Canary {
 
 /// Posts and reads until the trial ends, then reads all of its posts again.
 ///
-/// Errors: the client's.
+/// Errors: those of the client.
 pub(super) async fn run(
     tally: Arc<Tally>,
     url: String,
@@ -71,7 +71,9 @@ impl Canary {
     }
 }
 
-/// Errors: what is wrong with what is read.
+/// Compares the messages of a range with the expected ones.
+///
+/// Errors: the difference.
 async fn check(client: &Client, range: Range<u64>, expected: &[Message]) -> Result<(), String> {
     let mut found = Vec::new();
     let mut pieces = pin!(client.read(range.clone(), Part::Unspecified));

@@ -1,4 +1,4 @@
-//! A crowd of idle connections, half of which never say a word.
+//! A crowd of idle connections. Half of them never send a byte.
 
 use super::raw::{PREFACE, SETTINGS};
 use super::tally::Tally;
@@ -9,13 +9,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
-/// Connections that are opened together, and how long they may take.
+/// The number of connections that are opened together; [`PATIENCE`] limits their time.
 const TOGETHER: u64 = 200;
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A rest after a connection that was refused.
+/// The pause after a connection that was refused.
 const REST: Duration = Duration::from_millis(500);
 
-/// Opens connections, as many as the system gives; they are opened anew whenever the server ends one.
+/// Opens connections, as many as the system allows. They are opened again whenever the server closes one.
 pub(super) async fn gather(tally: &Arc<Tally>, connections: u64) -> Vec<JoinHandle<()>> {
     let mut tasks = Vec::new();
     for number in 0..connections {
@@ -38,7 +38,7 @@ async fn idle(tally: Arc<Tally>, number: u64) {
         };
         tally.held.fetch_add(1, Ordering::Relaxed);
         if number.is_multiple_of(2) {
-            // Where it is gone already, reading tells.
+            // If the server closed the connection, reading reveals it.
             let _ = stream.write_all(&[PREFACE, SETTINGS].concat()).await;
         }
         let mut heard = [0; 64];

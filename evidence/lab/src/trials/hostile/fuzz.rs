@@ -1,4 +1,4 @@
-//! Requests that are almost right: bytes, frames, headers and endings, each changed at random.
+//! Requests that are almost valid: bytes, frames, headers and endings, each changed at random.
 
 use super::seeds::Seed;
 use super::tally::Tally;
@@ -10,9 +10,9 @@ use http::{HeaderMap, Method};
 use rand_core::Rng;
 use std::sync::Arc;
 
-/// More than any method takes.
+/// The size of a message that no method accepts.
 const OVERSIZED: usize = 9 << 20;
-/// Calls of a connection.
+/// The number of calls of a connection.
 const CALLS: usize = 200;
 
 /// Fuzzes until the trial ends.
@@ -98,7 +98,7 @@ fn unknown_fields(rng: &mut ChaCha20Rng, out: &mut Vec<u8>) {
     }
 }
 
-/// Another message.
+/// Returns a changed message and the name of the change.
 pub(super) fn mutate(rng: &mut ChaCha20Rng, right: &[u8]) -> (&'static str, Vec<u8>) {
     let mut out = right.to_vec();
     match below(rng, 13) {
@@ -196,7 +196,7 @@ fn deep(rng: &mut ChaCha20Rng) -> Vec<u8> {
     out
 }
 
-/// The message in a frame, or in something like one, in one piece or several.
+/// Returns the message in a valid or invalid frame, in one piece or several.
 fn frames(rng: &mut ChaCha20Rng, message: &[u8]) -> Vec<Bytes> {
     let len = message.len() as u32;
     let whole = match below(rng, 16) {

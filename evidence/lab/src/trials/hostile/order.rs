@@ -1,4 +1,4 @@
-//! Right messages in a wrong order, with wrong numbers, about things that are not there.
+//! Valid messages in a wrong order, with wrong numbers, about things that do not exist.
 
 mod script;
 
@@ -11,7 +11,7 @@ use prost::Message;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Posts that are held open at a time, and for how long.
+/// The number of posts that are kept open at a time; the next constant is their duration.
 const HELD: usize = 12;
 const HOLD: Duration = Duration::from_secs(2);
 
@@ -42,14 +42,14 @@ pub(super) async fn run(tally: Arc<Tally>, known: Arc<Known>, mut rng: ChaCha20R
     }
 }
 
-/// Holds posts of millions of empty messages that never end, as many as the server takes at a time.
+/// Keeps posts of millions of empty messages open that never end, as many as the server accepts at a time.
 pub(super) async fn hold(tally: Arc<Tally>, known: Arc<Known>) {
     let empty = |count: usize| {
         let mut post = known.post.clone();
         post.messages = vec![v1::Message::default(); count];
         super::wire::frame(&post.encode_to_vec())
     };
-    // More than the server takes, and not so many.
+    // More than the server accepts, and fewer.
     let messages = [empty(4_000_000), empty(50_000)];
     while !tally.is_over() {
         let Some(mut wire) = Wire::open(tally.address).await else {

@@ -1,4 +1,4 @@
-//! Bytes that are no gRPC at all, or hardly: on plain connections.
+//! Bytes that are not gRPC, or hardly, on plain connections.
 
 use super::tally::Tally;
 use chacha20::ChaCha20Rng;
@@ -8,11 +8,11 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// What a client of HTTP/2 says first.
+/// The first bytes of a client of HTTP/2.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// Its settings: none.
+/// The empty settings of a client of HTTP/2.
 pub(super) const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
-/// How long the server's reaction is awaited.
+/// The time to wait for the server's reaction.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// A slow client's pause between two bytes.
 const SLOW: Duration = Duration::from_millis(300);
@@ -26,7 +26,7 @@ pub(super) async fn run(tally: Arc<Tally>, mut rng: ChaCha20Rng) {
             tally.count("connections refused");
             continue;
         };
-        // A server that hangs up in the middle is right.
+        // The server may close the connection in the middle.
         let _ = tokio::time::timeout(PATIENCE, stream.write_all(&bytes)).await;
         let mut answer = [0; 4096];
         if let Ok(Ok(read)) = tokio::time::timeout(PATIENCE, stream.read(&mut answer)).await {
@@ -35,7 +35,7 @@ pub(super) async fn run(tally: Arc<Tally>, mut rng: ChaCha20Rng) {
     }
 }
 
-/// HTTP/1.1 tells its status in the first line.
+/// Counts the status of an HTTP/1.1 answer, which is in the first line.
 fn note(tally: &Tally, what: &str, answer: &[u8]) {
     let text = String::from_utf8_lossy(answer);
     let status = text
@@ -53,7 +53,7 @@ fn note(tally: &Tally, what: &str, answer: &[u8]) {
     }
 }
 
-/// A frame of HTTP/2.
+/// Returns a frame of HTTP/2.
 fn frame(kind: u8, flags: u8, stream: u32, body: &[u8]) -> Vec<u8> {
     let len = body.len() as u32;
     let mut out = len.to_be_bytes()[1..].to_vec();
@@ -75,7 +75,7 @@ fn random(rng: &mut ChaCha20Rng, most: u64) -> Vec<u8> {
     out
 }
 
-/// A header field that is spelled out, of a name that is new each time.
+/// Returns a header field in literal form, with a new name each time.
 fn field(i: u32) -> Vec<u8> {
     let name = format!("x-flood-{i:08}");
     let mut out = vec![0, name.len() as u8];
@@ -152,7 +152,7 @@ fn attack(rng: &mut ChaCha20Rng) -> (&'static str, Vec<u8>) {
     }
 }
 
-/// HTTP/1.1 and gRPC-Web on it.
+/// Returns requests of HTTP/1.1 and of gRPC-Web on it.
 fn http1(rng: &mut ChaCha20Rng) -> (&'static str, Vec<u8>) {
     let body = random(rng, 400);
     let post = |kind: &str, length: &str, body: &[u8]| {
@@ -176,7 +176,7 @@ fn http1(rng: &mut ChaCha20Rng) -> (&'static str, Vec<u8>) {
             post("application/grpc-web-text", &length, &text),
         ),
         2 => (
-            "gRPC-Web with more than it says",
+            "gRPC-Web with more bytes than stated",
             post("application/grpc-web+proto", &whole, &framed),
         ),
         3 => (
@@ -214,7 +214,7 @@ fn http1(rng: &mut ChaCha20Rng) -> (&'static str, Vec<u8>) {
     }
 }
 
-/// A client that says one byte now and then, until the trial ends or the server hangs up.
+/// Sends one byte now and then, until the trial ends or the server closes the connection.
 pub(super) async fn slow(tally: Arc<Tally>, number: usize) {
     let endless = b"GET /status.json HTTP/1.1\r\nHost: localhost\r\nX-Slow: ".iter();
     let text: Vec<u8> = match number % 2 {

@@ -1,4 +1,4 @@
-//! One right request for every method of the service: what fuzzing starts from.
+//! One valid request for every method of the service, from which fuzzing starts.
 
 use crate::trials::TrialError;
 use crate::trials::chaos::people::People;
@@ -11,28 +11,28 @@ use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Messages on the board before anything hostile.
+/// The number of messages on the board before the hostile clients start.
 const MESSAGES: usize = 200;
 
-/// A method and a right request for it.
+/// A method and a valid request for it.
 #[derive(Clone)]
 pub(super) struct Seed {
     pub(super) path: &'static str,
     pub(super) message: Vec<u8>,
 }
 
-/// What the server holds for hostile clients to name.
+/// The objects on the server that hostile clients can name.
 pub(super) struct Known {
     pub(super) bulk: [u8; 32],
     pub(super) instant: [u8; 32],
     pub(super) job: Bytes,
     pub(super) session: Bytes,
-    /// Who makes messages, for this board.
+    /// The people who make messages for this board.
     pub(super) people: Arc<People>,
     pub(super) board: v1::Board,
     /// A message that is on the board.
     pub(super) used: v1::Message,
-    /// A post as it should be, but for its id.
+    /// A valid post, except for its id.
     pub(super) post: v1::PostMessagesRequest,
 }
 
@@ -46,9 +46,9 @@ fn random_id(rng: &mut impl Rng, bytes: usize) -> Bytes {
     id.into()
 }
 
-/// Posts, registers keys, makes a digest and opens a session.
+/// Posts messages, registers keys, makes a digest and opens a session.
 ///
-/// Errors: the client's.
+/// Errors: those of the client.
 pub(super) async fn prepare(
     url: &str,
     people: &Arc<People>,
@@ -60,7 +60,7 @@ pub(super) async fn prepare(
     let id = omr_remote::random_id();
     let messages = people.messages(&senders, &id, MESSAGES, &mut rng);
     let used = messages[0].clone();
-    // Not on the board, else all that is made of them is refused for their keys.
+    // These are not on the board, because otherwise everything made of them would be refused for their keys.
     let sample = people.messages(&senders, &id, 3, &mut rng);
     client.post_as(id, messages).await?;
     let person = &people.recipients[0];
@@ -87,7 +87,7 @@ pub(super) async fn prepare(
     })
 }
 
-/// Makes a digest and opens a session; gives their ids.
+/// Requests a digest and opens a session; returns their ids.
 async fn ask(
     client: &Client,
     [bulk, instant]: [[u8; 32]; 2],
@@ -115,7 +115,7 @@ async fn ask(
     Ok((job.job_id, session.session_id))
 }
 
-/// A right request for every method.
+/// Returns a valid request for every method.
 pub(super) fn all(known: &Known, rng: &mut impl Rng) -> Vec<Seed> {
     let seed = |path, message| Seed { path, message };
     let mut seeds = vec![
@@ -127,7 +127,7 @@ pub(super) fn all(known: &Known, rng: &mut impl Rng) -> Vec<Seed> {
             }
             .encode_to_vec(),
         ),
-        // Of services that are not ours: a service's name; a host and a question for all services.
+        // Services of libraries: health, and reflection with a host and a question.
         seed("/grpc.health.v1.Health/Check", Vec::new()),
         seed("/grpc.health.v1.Health/Watch", Vec::new()),
         seed(

@@ -1,4 +1,4 @@
-//! What was tried, what came back, and what should not have.
+//! Counts of attempts, answers and faults.
 
 use super::wire::Answer;
 use std::collections::BTreeMap;
@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tonic::Code;
 
-/// Shared by all hostile clients.
+/// The counts that all hostile clients share.
 pub(super) struct Tally {
     pub(super) address: (&'static str, u16),
     over: AtomicBool,
-    /// Idle connections that are open.
+    /// The number of open idle connections.
     pub(super) held: AtomicU64,
     attempts: Mutex<BTreeMap<String, u64>>,
     answers: Mutex<BTreeMap<String, u64>>,
@@ -45,17 +45,17 @@ impl Tally {
         self.held.load(Ordering::Relaxed)
     }
 
-    /// Something was tried.
+    /// Counts an attempt.
     pub(super) fn count(&self, what: &str) {
         *lock(&self.attempts).entry(what.to_owned()).or_default() += 1;
     }
 
-    /// Something should not be; the same is told once, with how often.
+    /// Records a fault; a repeated one is reported once, with its number.
     pub(super) fn fault(&self, text: impl Into<String>) {
         *lock(&self.faults).entry(text.into()).or_default() += 1;
     }
 
-    /// Counts an answer; one that blames the server is a fault. Tells whether the connection is gone.
+    /// Counts an answer; one that blames the server is a fault. Returns whether the connection is gone.
     pub(super) fn answer(&self, what: &str, answer: Answer) -> bool {
         let name = match &answer {
             Answer::Grpc(code, _) => format!("{:?}", Code::from(*code)),
@@ -82,7 +82,9 @@ impl Tally {
 
     pub(super) fn faults(&self) -> Vec<String> {
         let faults = lock(&self.faults);
-        let line = |(text, count): (&String, &u64)| format!("{count} times: {text}");
-        faults.iter().map(line).collect()
+        faults
+            .iter()
+            .map(|(text, count)| format!("{count} times: {text}"))
+            .collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Calls over HTTP/2 with whatever bytes one likes: gRPC clients are too polite.
+//! Calls over HTTP/2 with arbitrary bytes, which gRPC clients do not allow.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use h2::SendStream;
@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
-/// How long an answer is waited for; streams without end are left after it.
+/// The time to wait for an answer; endless streams are left after it.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Bytes of an answer after which it is left.
+/// The number of bytes of an answer after which it is left.
 const ENOUGH: usize = 1 << 20;
 
-/// Requests of a connection that stay open.
+/// The number of requests of a connection that stay open.
 const OPEN: usize = 16;
 
 /// A connection.
@@ -30,18 +30,18 @@ impl Drop for Wire {
     }
 }
 
-/// How a request ends.
+/// The end of a request.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Ending {
-    /// As it should.
+    /// A regular end.
     Whole,
-    /// By a reset in its middle.
+    /// A reset in the middle.
     Reset,
-    /// Never; the caller leaves.
+    /// No end; the caller leaves.
     Open,
 }
 
-/// A request in all its parts.
+/// A request with all its parts.
 pub(super) struct Call {
     pub(super) path: String,
     pub(super) method: Method,
@@ -50,20 +50,20 @@ pub(super) struct Call {
     pub(super) ending: Ending,
 }
 
-/// What came back.
+/// The answer to a request.
 #[derive(Debug, PartialEq)]
 pub(super) enum Answer {
     /// A gRPC status with its text.
     Grpc(i32, String),
     /// Another HTTP status.
     Http(u16),
-    /// None in time, or more than anybody wants.
+    /// No answer in time, or one that is too long.
     Left,
     /// The connection or the stream broke.
     Broken,
 }
 
-/// The usual headers of gRPC.
+/// Returns the usual headers of gRPC.
 pub(super) fn grpc_headers() -> HeaderMap {
     let mut headers = HeaderMap::new();
     let usual = [("content-type", "application/grpc"), ("te", "trailers")];
@@ -73,12 +73,12 @@ pub(super) fn grpc_headers() -> HeaderMap {
     headers
 }
 
-/// A message in its frame.
+/// Returns a message in its frame.
 pub(super) fn frame(message: &[u8]) -> Bytes {
     framed(0, message.len() as u32, message)
 }
 
-/// A frame that says what one likes.
+/// Returns a frame with any header.
 pub(super) fn framed(flag: u8, len: u32, message: &[u8]) -> Bytes {
     let mut out = BytesMut::with_capacity(5 + message.len());
     out.put_u8(flag);
@@ -88,7 +88,7 @@ pub(super) fn framed(flag: u8, len: u32, message: &[u8]) -> Bytes {
 }
 
 impl Call {
-    /// A call as it should be.
+    /// Returns a regular call.
     pub(super) fn polite(path: &str, messages: &[Vec<u8>]) -> Self {
         Self {
             path: path.to_owned(),
@@ -101,12 +101,12 @@ impl Call {
 }
 
 impl Wire {
-    /// Connects; `None` where that fails.
+    /// Connects; `None` if that fails.
     pub(super) async fn open(address: (&str, u16)) -> Option<Self> {
         let stream = TcpStream::connect(address).await.ok()?;
         let (sender, connection) = h2::client::handshake(stream).await.ok()?;
         let driver = tokio::spawn(async move {
-            // Ends with the connection, however that ends.
+            // The task ends with the connection, for whatever reason.
             let _ = connection.await;
         });
         Some(Self {
@@ -137,7 +137,7 @@ impl Wire {
         let last = call.parts.len();
         for (i, part) in call.parts.into_iter().enumerate() {
             let end = call.ending == Ending::Whole && i + 1 == last;
-            // The server may have refused already; its answer tells.
+            // The server may have refused already, which its answer states.
             if stream.send_data(part, end).is_err() {
                 break;
             }

@@ -1,4 +1,4 @@
-//! Digests that many recipients ask for at once, over the same messages.
+//! Digests that many recipients request at once, over the same messages.
 
 use super::Progress;
 use super::keys::{Registered, register};
@@ -15,15 +15,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Instant;
 
-/// Messages for strangers made in advance.
+/// The number of strangers' messages made in advance.
 const POOL: usize = 2048;
-/// Messages for each recipient.
+/// The number of messages to each recipient.
 const PERTINENT: u64 = 5;
 /// The bound of every digest.
 const BOUND: u32 = 50;
-/// Messages posted at a time.
+/// The number of messages posted at a time.
 const TOGETHER: u64 = 512;
-/// Numbers of strangers' messages here; those of other posts are lower.
+/// The first number of strangers' messages here; those of other posts are lower.
 const NUMBERS: u64 = 1 << 40;
 
 /// Recipients who ask at once.
@@ -37,57 +37,57 @@ pub struct JobLoad {
     pub messages: u64,
 }
 
-/// What the digests measured.
+/// The results of digests.
 #[derive(Clone, Debug, Serialize)]
 pub struct JobFigures {
-    /// Messages of the range.
+    /// The number of messages in the range.
     pub messages: u64,
-    /// The bound asked for.
+    /// The bound of the digests.
     pub bound: u32,
-    /// Messages for each recipient.
+    /// The number of messages to each recipient.
     pub pertinent: u64,
-    /// One for each recipient, in the order in which they ran.
+    /// The times of each recipient's digest, in the order in which they ran.
     pub jobs: Vec<JobTimes>,
-    /// The run of the first, which does the board's work.
+    /// Seconds of the first run, which does the board's share of the work.
     pub first_s: f64,
-    /// The mean run of the others, which share it.
+    /// The mean seconds of all later runs, which share this work.
     pub further_mean_s: Option<f64>,
-    /// The mean over the first.
+    /// The ratio of this mean to the first.
     pub further_over_first: Option<f64>,
-    /// From the first request to the last digest.
+    /// Seconds from the first request to the last digest.
     pub seconds: f64,
     /// Seconds of all cores that the server used.
     pub server_cpu_s: f64,
-    /// Most memory of the server.
+    /// The peak memory of the server.
     pub server_peak_rss_bytes: u64,
 }
 
-/// One recipient's digest.
+/// The times of one recipient's digest.
 #[derive(Clone, Debug, Serialize)]
 pub struct JobTimes {
-    /// From the request to its start.
+    /// Seconds from the request to the start of its run.
     pub wait_s: f64,
-    /// From its start to its end.
+    /// Seconds from its start to its end.
     pub run_s: f64,
-    /// From the request to the last byte of the digest.
+    /// Seconds from the request to the last byte of the digest.
     pub total_s: f64,
     /// Bytes of the digest.
     pub digest_bytes: u64,
-    /// Whether it decodes to her messages, bit for bit, and nothing else.
+    /// True if it decodes to exactly the recipient's messages, bit for bit.
     pub exact: bool,
-    /// What is wrong otherwise.
+    /// The fault, if it does not.
     pub error: Option<String>,
 }
 
 struct Recipient {
     client: Client,
     key: Registered,
-    /// Her messages by index.
+    /// The recipient's messages by index.
     expected: BTreeMap<u64, Vec<u8>>,
 }
 
 impl JobLoad {
-    /// Fills the board, then has all ask.
+    /// Fills the board, then lets all recipients ask.
     ///
     /// Errors: those of the server, `Own`, `Io`.
     pub(super) fn run(
@@ -151,7 +151,7 @@ impl JobLoad {
         }
     }
 
-    /// Posts the range: everybody's messages spread over it, strangers' in between.
+    /// Posts the range: the recipients' messages are spread over it, with strangers' in between.
     fn fill(
         &self,
         scene: &Scene,
@@ -174,7 +174,7 @@ impl JobLoad {
             };
             let messages: Vec<Message> = (at..end).map(message).collect();
             let posted = scene.runtime.block_on(client.post(messages))?;
-            // Nobody else posts, so that they lie where they were meant to.
+            // Nobody else posts, so the messages are at their intended positions.
             let first = posted.ranges.first().map(|range| range.start);
             if first != Some(board.messages + at) {
                 return Err(TrialError::Broken(format!(
@@ -193,7 +193,7 @@ impl JobLoad {
         Ok(board.messages..board.messages + self.messages)
     }
 
-    /// Places in the range for all recipients' messages, far from each other.
+    /// Returns positions in the range for all recipients' messages, far from each other.
     fn places(&self, recipients: u64) -> Result<Vec<u64>, TrialError> {
         let all = recipients * PERTINENT;
         if self.messages >= all {
@@ -207,7 +207,7 @@ impl JobLoad {
     }
 }
 
-/// Messages for the recipients by place; each recipient keeps what she should get.
+/// Returns the messages to the recipients by position, and stores them with each recipient.
 fn own_messages(
     set: &ParamSet,
     board: &Board,
@@ -240,7 +240,7 @@ fn request(hash: [u8; 32], range: Range<u64>) -> CreateJobRequest {
     }
 }
 
-/// Asks for a digest, awaits and fetches it.
+/// Requests a digest, waits for it and fetches it.
 async fn ask(
     client: &Client,
     hash: [u8; 32],
@@ -261,7 +261,7 @@ async fn ask(
     let digest = client.fetch_digest(&job.job_id).await?;
     let total_s = start.elapsed().as_secs_f64();
     let done = done.unwrap_or(total_s);
-    // A job so short that nobody saw it run.
+    // A job that was too short to be seen running.
     let running = running.unwrap_or(done);
     let times = JobTimes {
         wait_s: running,
@@ -274,19 +274,21 @@ async fn ask(
     Ok((times, digest))
 }
 
-/// Errors: what is wrong with a digest, in words.
+/// Checks a digest.
+///
+/// Errors: a description of the fault.
 fn judge(set: &ParamSet, recipient: &Recipient, digest: &[u8]) -> Result<(), String> {
     let digest = Response::from_bytes(set, digest).map_err(|error| error.to_string())?;
-    let found = decode(set, &recipient.key.secret, &digest).map_err(|error| error.to_string())?;
-    let found: BTreeMap<u64, Vec<u8>> = found
+    let found: BTreeMap<u64, Vec<u8>> = decode(set, &recipient.key.secret, &digest)
+        .map_err(|error| error.to_string())?
         .into_iter()
         .map(|message| (message.index, message.payload.unwrap_or_default()))
         .collect();
     let expected = &recipient.expected;
     let exact = found
         .iter()
-        .filter(|(at, payload)| expected.get(at) == Some(payload));
-    let exact = exact.count();
+        .filter(|(at, payload)| expected.get(at) == Some(payload))
+        .count();
     if exact == expected.len() && found.len() == exact {
         Ok(())
     } else {
@@ -299,9 +301,11 @@ fn judge(set: &ParamSet, recipient: &Recipient, digest: &[u8]) -> Result<(), Str
 }
 
 impl JobFigures {
-    /// What should not be, in words.
+    /// Returns descriptions of all faults.
     pub(super) fn faults(&self) -> Vec<String> {
-        let wrong = |job: &JobTimes| Some(format!("a digest is wrong: {}", job.error.as_ref()?));
-        self.jobs.iter().filter_map(wrong).collect()
+        self.jobs
+            .iter()
+            .filter_map(|job| Some(format!("a digest is wrong: {}", job.error.as_ref()?)))
+            .collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Detection keys, each generated, uploaded, registered and deleted here.
+//! Detection keys, each generated, uploaded, registered and deleted on this machine.
 
 use super::Progress;
 use super::scene::Scene;
@@ -22,50 +22,50 @@ pub struct KeyLoad {
     /// Keys to register, of each kind
     #[arg(long = "keys", value_name = "N", default_value_t = 200, value_parser = count())]
     pub count: u32,
-    /// Which keys
+    /// Kinds of keys
     #[arg(long, value_name = "KIND", default_value = "instant")]
     pub key_kind: KeyChoice,
 }
 
-/// Which keys are registered.
+/// The kinds of keys to register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum KeyChoice {
     /// For InstantOMR
     Instant,
     /// For SophOMR
     Bulk,
-    /// So many of each
+    /// This number of each
     Both,
 }
 
-/// What the keys of a kind measured.
+/// The results for the keys of a kind.
 #[derive(Clone, Debug, Serialize)]
 pub struct KeyFigures {
-    /// `instant` or `bulk`.
+    /// The kind: `instant` or `bulk`.
     pub kind: &'static str,
-    /// Keys registered.
+    /// The number of registered keys.
     pub keys: u32,
     /// Bytes of a key's file.
     pub key_bytes: u64,
-    /// Mean seconds to make a key, by its owner.
+    /// Mean seconds of generating a key, by its owner.
     pub generate_s: f64,
-    /// Mean seconds to upload a key.
+    /// Mean seconds of uploading a key.
     pub upload_s: f64,
-    /// Megabytes a second of an upload.
+    /// Megabytes per second of an upload.
     pub upload_mb_per_s: f64,
-    /// Mean seconds to register a key; the server reads it whole.
+    /// Mean seconds of registering a key; the server reads it whole.
     pub register_s: f64,
-    /// The longest.
+    /// The longest of these.
     pub register_max_s: f64,
-    /// Bytes that the server had of the first key when its upload, broken off on purpose, went on.
+    /// Bytes of the first key that the server had when its upload, interrupted on purpose, was resumed.
     pub resumed_at_bytes: u64,
-    /// Keys that the server still has at the end.
+    /// The number of keys that the server still has at the end.
     pub kept: u32,
     /// Seconds of all cores that the server used.
     pub server_cpu_s: f64,
-    /// Most memory of the server.
+    /// The peak memory of the server.
     pub server_peak_rss_bytes: u64,
-    /// What the server keeps for the keys beside rows of its tables.
+    /// Bytes that the server stores for the keys, without rows of its tables.
     pub disk_bytes: u64,
 }
 
@@ -91,14 +91,14 @@ impl KeyLoad {
             .filter_map(|(wanted, kind)| wanted.then_some(kind))
     }
 
-    /// Keys that the server must take.
+    /// Returns the number of keys that the server must accept.
     pub(super) fn total(&self) -> u32 {
         self.count * self.kinds().count() as u32
     }
 
-    /// Registers all keys, kind after kind.
+    /// Registers all keys, kind by kind.
     ///
-    /// Errors: the server's, `Own`, `Io`; `Broken` for a key that the server takes for another.
+    /// Errors: those of the server, `Own`, `Io`; `Broken` if the server takes a key for another.
     pub(super) fn run(
         &self,
         scene: &Scene,
@@ -160,7 +160,8 @@ fn name(kind: KeyKind) -> &'static str {
     }
 }
 
-/// Registering a key again costs no upload and fails if the server has lost it.
+/// Counts the keys that the server still has: registering a key again needs no upload, and fails if the server has
+/// lost it.
 fn kept(
     scene: &Scene,
     client: &Client,
@@ -175,8 +176,8 @@ fn kept(
     Ok(kept)
 }
 
-/// Makes a recipient, registers her key and deletes its file. Given `broken_off`, the upload is broken off
-/// half-way and made again; it tells where that went on.
+/// Makes a recipient, registers the key and deletes its file. If `broken_off`, the upload is interrupted half-way and
+/// made again; the position at which it was resumed is returned.
 pub(super) fn register(
     scene: &Scene,
     set: &ParamSet,
@@ -215,7 +216,7 @@ pub(super) fn register(
     })
 }
 
-/// Uploads a key; given `broken_off`, with a break.
+/// Uploads a key, with an interruption if `broken_off`.
 async fn upload(
     scene: &Scene,
     client: &Client,
@@ -230,7 +231,7 @@ async fn upload(
         sent = client.upload_key(path, |_, _| {}) => drop(sent?),
         kept = grown(scene, bytes / 2) => kept?,
     }
-    // The first report is what the server has.
+    // The first report is the number of bytes that the server has.
     let first = OnceLock::new();
     let report = |sent, _| {
         first.get_or_init(|| sent);
@@ -240,7 +241,7 @@ async fn upload(
     Ok(hash)
 }
 
-/// Waits until the server keeps so many bytes more than now.
+/// Waits until the server stores this many bytes more than now.
 async fn grown(scene: &Scene, bytes: u64) -> Result<(), TrialError> {
     let before = scene.disk_bytes()?;
     while scene.disk_bytes()? < before + bytes {
@@ -249,7 +250,7 @@ async fn grown(scene: &Scene, bytes: u64) -> Result<(), TrialError> {
     Ok(())
 }
 
-/// Makes a recipient and writes her detection key of a kind; gives the file's length.
+/// Makes a recipient and writes a detection key of a kind; returns the file's length.
 fn generate(
     set: &ParamSet,
     kind: KeyKind,
@@ -263,8 +264,8 @@ fn generate(
     match kind {
         KeyKind::Instant => {
             let params = set.instantomr().map_err(TrialError::own)?;
-            let key = instantomr::detection_key(params, &secret, &mut rng);
-            let key = key.map_err(TrialError::own)?;
+            let key =
+                instantomr::detection_key(params, &secret, &mut rng).map_err(TrialError::own)?;
             key.write(params, &mut out).map_err(TrialError::own)?;
         }
         _ => {
@@ -279,7 +280,7 @@ fn generate(
 }
 
 impl KeyFigures {
-    /// What should not be, in words.
+    /// Returns a description of the fault, if there is one.
     pub(super) fn faults(&self) -> Option<String> {
         let lost = self.keys - self.kept;
         (lost > 0).then(|| format!("{lost} of {} {} keys are lost", self.keys, self.kind))

@@ -1,32 +1,32 @@
-//! What was acknowledged against what the board holds.
+//! The comparison of acknowledgements with the board.
 
 use super::pool::Pool;
 use omr_remote::v1::Message;
 use serde::Serialize;
 
-/// What reading the whole board found.
+/// The result of reading the whole board.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReadBack {
-    /// Messages read.
+    /// The number of messages read.
     pub messages: u64,
-    /// Seconds that took.
+    /// Seconds of reading.
     pub seconds: f64,
-    /// Acknowledged messages at the index acknowledged, with exactly their content, once.
+    /// The number of acknowledged messages that are at the acknowledged index with exactly their content, once.
     pub exact: u64,
-    /// Acknowledged messages that are nowhere.
+    /// The number of acknowledged messages that are missing.
     pub lost: u64,
-    /// Messages that are there more than once, each time after the first.
+    /// The number of repeated messages, not counting the first of each.
     pub doubled: u64,
-    /// Acknowledged messages at another index.
+    /// The number of acknowledged messages at another index.
     pub misplaced: u64,
-    /// Messages that nobody posted.
+    /// The number of messages that no client posted.
     pub altered: u64,
-    /// Messages whose posts were not acknowledged; they may be there.
+    /// The number of messages whose posts were not acknowledged; they may be on the board.
     pub unacknowledged: u64,
 }
 
 impl ReadBack {
-    /// What breaks the service's promise, in words.
+    /// Returns descriptions of all broken promises.
     pub(crate) fn faults(&self) -> Vec<String> {
         [
             (self.lost, "acknowledged messages are lost"),
@@ -41,7 +41,7 @@ impl ReadBack {
     }
 }
 
-/// Messages by number: where they should be and whether they were seen.
+/// Messages by number, with the index of each and whether it was seen.
 pub(crate) struct Ledger {
     indices: Vec<Option<u64>>,
     seen: Vec<bool>,
@@ -49,7 +49,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// The index acknowledged for each message, if it was.
+    /// Returns a ledger with the index acknowledged for each message, if it was.
     pub(crate) fn new(indices: Vec<Option<u64>>) -> Self {
         Self {
             seen: vec![false; indices.len()],
@@ -58,7 +58,7 @@ impl Ledger {
         }
     }
 
-    /// Takes a message of the board; `expected` makes the one of a number.
+    /// Records a message of the board; `expected` makes the message with a number.
     pub(crate) fn take(
         &mut self,
         index: u64,
@@ -83,10 +83,14 @@ impl Ledger {
         }
     }
 
-    /// What was found, once the whole board was taken.
+    /// Returns the result, once the whole board was recorded.
     pub(crate) fn finish(mut self) -> ReadBack {
-        let lost = |(index, seen): &(&Option<u64>, &bool)| index.is_some() && !**seen;
-        self.found.lost = self.indices.iter().zip(&self.seen).filter(lost).count() as u64;
+        self.found.lost = self
+            .indices
+            .iter()
+            .zip(&self.seen)
+            .filter(|(index, seen)| index.is_some() && !**seen)
+            .count() as u64;
         self.found
     }
 }

@@ -1,6 +1,6 @@
-//! Messages as senders make them: real sealed payloads, clues of real samples. Made in advance, each used often with
-//! a number of its own at the end of its payload, so that all are distinct and each tells what it should be. Every
-//! use has its own one-time key and signature, as the board asks; no recipient finds it.
+//! Messages as senders make them: real sealed payloads, clues of real samples. They are made in advance and each is
+//! used often, with its own number at the end of its payload, so that all are distinct and each states its expected
+//! content. Every use has its own one-time key and signature, as the board requires; no recipient finds it.
 
 use crate::trials::TrialError;
 use crate::trials::chaos::people::board_id;
@@ -12,22 +12,22 @@ use omr_remote::v1::{Board, Message};
 use rand_core::Rng;
 use rayon::prelude::*;
 
-/// Bytes of a message's number, the last of its payload.
+/// The bytes of a message's number, the last of its payload.
 const NUMBER_BYTES: usize = 8;
-/// Addresses that the messages are for.
+/// The number of addresses that the messages are to.
 const ADDRESSES: usize = 8;
 
-/// Messages for strangers.
+/// Messages to strangers.
 pub(crate) struct Pool {
     set: ParamSet,
     board_id: [u8; 16],
-    /// What one-time keys follow from.
+    /// The seed of the one-time keys.
     seed: [u8; 32],
     made: Vec<(BoundClue, Vec<u8>)>,
 }
 
 impl Pool {
-    /// `count` messages for strangers, for this board.
+    /// Makes `count` messages to strangers, for this board.
     ///
     /// Errors: `Own`.
     pub(crate) fn new(set: &ParamSet, board: &Board, count: usize) -> Result<Self, TrialError> {
@@ -35,11 +35,10 @@ impl Pool {
         let keys: Vec<ClueKey> = (0..ADDRESSES)
             .map(|_| identity(set.clue(), ClueKind::Bound, &mut rng).1)
             .collect();
-        let writers: Result<Vec<Writer<'_>>, TrialError> = keys
+        let writers: Vec<Writer<'_>> = keys
             .iter()
             .map(|key| Writer::new(set, board, key))
-            .collect();
-        let writers = writers?;
+            .collect::<Result<_, TrialError>>()?;
         let make = |number: usize| {
             let (clue, payload) = writers[number % ADDRESSES].made()?;
             Ok::<_, TrialError>((clue, payload))
@@ -55,14 +54,14 @@ impl Pool {
         })
     }
 
-    /// The message with this number.
+    /// Returns the message with this number.
     pub(crate) fn message(&self, number: u64) -> Message {
         let (clue, payload) = &self.made[(number % self.made.len() as u64) as usize];
         let mut payload = payload.clone();
         let at = payload.len() - NUMBER_BYTES;
         payload[at..].copy_from_slice(&number.to_le_bytes());
         let to = Binding::new(&self.board_id, &payload);
-        // The same number gives the same message.
+        // One number always yields one message.
         let one_time = blake3::keyed_hash(&self.seed, &number.to_le_bytes());
         let params = self.set.clue();
         let b: Vec<u64> = clue.clue.b.iter().map(|&b| b.into()).collect();
@@ -74,14 +73,14 @@ impl Pool {
         }
     }
 
-    /// The number that a message tells; it may be another's.
+    /// Returns the number in a message; it may be another message's.
     pub(crate) fn number(message: &Message) -> Option<u64> {
         let last = message.payload.last_chunk::<NUMBER_BYTES>()?;
         Some(u64::from_le_bytes(*last))
     }
 }
 
-/// Somebody who writes to one recipient.
+/// A sender to one recipient.
 pub(crate) struct Writer<'a> {
     set: &'a ParamSet,
     sender: BoundSender,
@@ -92,6 +91,8 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
+    /// Prepares an address of the board.
+    ///
     /// Errors: `Own`.
     pub(crate) fn new(set: &'a ParamSet, board: &Board, key: &ClueKey) -> Result<Self, TrialError> {
         let sealing: Sealing = board.sealing.parse().map_err(TrialError::own)?;
@@ -112,7 +113,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// A message of random content.
+    /// Returns a message of random content.
     ///
     /// Errors: `Own`.
     pub(crate) fn message(&self) -> Result<Message, TrialError> {

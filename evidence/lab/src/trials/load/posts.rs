@@ -1,5 +1,5 @@
-//! Posts at a fixed rate. Every post has a time when it is due, whatever became of those before it, and its
-//! latency counts from then: a server that stalls is charged for all who wait.
+//! Posts at a fixed rate. Every post is due at a fixed time, regardless of earlier posts, and its latency counts from
+//! then: a stalled server is charged for every waiting post.
 
 use super::ledger::{Ledger, ReadBack};
 use super::pool::Pool;
@@ -20,14 +20,14 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until};
 
-/// Messages made in advance.
+/// The number of messages made in advance.
 const POOL: usize = 4096;
-/// Posts of a client on their way at most; the next waits, and its clock runs.
+/// The most unanswered posts of a client; the next post waits, and its latency counts.
 const OUTSTANDING: u32 = 512;
-/// From the end of the preparations to the first post.
+/// The time from the end of the preparations to the first post.
 const LEAD: Duration = Duration::from_millis(200);
 
-/// How posts are made.
+/// The rate and number of posts.
 #[derive(Clone, Debug, Args)]
 pub struct PostLoad {
     /// Posts a second, of one message each, all clients together
@@ -44,38 +44,38 @@ pub struct PostLoad {
     pub stream: bool,
 }
 
-/// What posting measured.
+/// The results of posting.
 #[derive(Clone, Debug, Serialize)]
 pub struct PostFigures {
-    /// Clients.
+    /// The number of clients.
     pub clients: u16,
-    /// `PostMessages` or `StreamPosts`.
+    /// The call: `PostMessages` or `StreamPosts`.
     pub call: &'static str,
     /// Bytes of a clue.
     pub clue_bytes: u32,
     /// Bytes of a payload.
     pub payload_bytes: u32,
-    /// Posts a second that were due.
+    /// The number of posts per second that were due.
     pub due_per_second: u32,
-    /// Posts sent.
+    /// The number of posts sent.
     pub sent: u64,
-    /// Posts acknowledged.
+    /// The number of posts acknowledged.
     pub acknowledged: u64,
-    /// Posts that failed, by the reason; no post is tried twice.
+    /// The number of posts that failed, by reason; no post is tried twice.
     pub errors: BTreeMap<String, u64>,
-    /// From the first post's time to the last answer.
+    /// Seconds from the first post's due time to the last answer.
     pub seconds: f64,
-    /// Acknowledged posts a second.
+    /// The number of acknowledged posts per second.
     pub per_second: f64,
-    /// Milliseconds from when a post was due to its acknowledgement.
+    /// Milliseconds from the due time of a post to its acknowledgement.
     pub latency_ms: Latency,
     /// Seconds of all cores that the server used.
     pub server_cpu_s: f64,
-    /// Most memory of the server.
+    /// The peak memory of the server.
     pub server_peak_rss_bytes: u64,
-    /// What the server keeps for the messages.
+    /// Bytes that the server stores for the messages.
     pub disk_bytes: u64,
-    /// What reading the board back found.
+    /// The result of reading the board.
     pub read_back: ReadBack,
 }
 
@@ -91,7 +91,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// Of microseconds.
+    /// Converts a histogram of microseconds.
     fn new(histogram: &Histogram<u64>) -> Self {
         let millis = |value: u64| value as f64 / 1e3;
         let at = |quantile| millis(histogram.value_at_quantile(quantile));
@@ -113,7 +113,7 @@ struct Tally {
     errors: BTreeMap<String, u64>,
 }
 
-/// A run that all clients share.
+/// The state of a run that all clients share.
 struct Run {
     pool: Arc<Pool>,
     start: Instant,
@@ -126,7 +126,7 @@ impl PostLoad {
         u64::from(self.per_second) * u64::from(self.seconds)
     }
 
-    /// Posts, then reads all back.
+    /// Posts, then reads all messages.
     ///
     /// Errors: those of the server outside the posts; `Own`, `Io`.
     pub(super) fn run(
@@ -171,7 +171,7 @@ impl PostLoad {
         })
     }
 
-    /// All posts, and the seconds from the first one's time to the last answer.
+    /// Makes all posts; returns the seconds from the first one's due time to the last answer.
     async fn post(
         &self,
         pool: Arc<Pool>,
@@ -213,7 +213,7 @@ impl PostLoad {
 
 impl Tally {
     fn new(posts: u64) -> Self {
-        // Grows by itself to times of any length: nothing is cut off at the top.
+        // The histogram grows by itself, so no time is truncated.
         let histogram = Histogram::new(3).expect("1 to 5 digits are possible");
         Self {
             histogram,
@@ -234,12 +234,12 @@ impl Run {
         self.start + Duration::from_secs_f64(number as f64 / f64::from(self.load.per_second))
     }
 
-    /// The numbers of a client's posts.
+    /// Returns the numbers of a client's posts.
     fn numbers(&self, first: u64) -> impl Iterator<Item = u64> + Send + use<> {
         (first..self.load.posts()).step_by(self.load.clients.into())
     }
 
-    /// A call for each post, however many others are on their way.
+    /// Makes a call for each post, regardless of the number of unanswered ones.
     async fn calls(self: Arc<Self>, client: Client, first: u64) {
         let room = Arc::new(Semaphore::new(OUTSTANDING as usize));
         for number in self.numbers(first) {
@@ -256,11 +256,11 @@ impl Run {
                 drop(permit);
             });
         }
-        // All have come back when all the room is free.
+        // All calls are answered when all permits are free.
         let _ = room.acquire_many(OUTSTANDING).await;
     }
 
-    /// One stream for all posts of a client.
+    /// Makes one stream for all posts of a client.
     async fn stream(self: Arc<Self>, client: Client, first: u64) {
         let run = self.clone();
         let posts = stream::iter(self.numbers(first)).then(move |number| {
@@ -291,7 +291,7 @@ impl Run {
                 tally.acknowledged += 1;
                 tally.indices[number as usize] = Some(range.start);
                 let micros = waited.as_micros().max(1) as u64;
-                // It grows with what it is told; only memory could end that.
+                // Recording fails only if memory does.
                 let _ = tally.histogram.record(micros);
             }
             Err(error) => *tally.errors.entry(reason(&error)).or_default() += 1,
@@ -303,7 +303,7 @@ fn connected(scene: &Scene, tokens: &[String]) -> Result<Vec<Client>, TrialError
     tokens.iter().map(|token| scene.impatient(token)).collect()
 }
 
-/// An error by its code.
+/// Returns an error by its code.
 fn reason(error: &RemoteError) -> String {
     match error {
         RemoteError::Exhausted(..) => "RESOURCE_EXHAUSTED".into(),
@@ -341,7 +341,7 @@ async fn read_back(
 }
 
 impl PostFigures {
-    /// What should not be, in words.
+    /// Returns descriptions of all faults.
     pub(super) fn faults(&self) -> Vec<String> {
         let mut faults = self.read_back.faults();
         let failed: u64 = self.errors.values().sum();

@@ -1,4 +1,4 @@
-//! A server of its own in a folder of its own, with tokens, and what it uses of the machine.
+//! A server in its own folder, with tokens, and its use of the machine's resources.
 
 use crate::trials::place::{Place, status_kb};
 use crate::trials::{ServerProcess, TrialError};
@@ -7,17 +7,17 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// What a server is set up for.
+/// The limits that a server is configured for.
 pub(crate) struct Room {
-    /// Parameter set of the board.
+    /// The parameter set of the board.
     pub(crate) params: String,
-    /// Keys that its clients register together.
+    /// The number of keys that its clients register together.
     pub(crate) keys: u32,
-    /// Most messages of a digest.
+    /// The most messages of a digest.
     pub(crate) digest_messages: u64,
 }
 
-/// A server in a process of its own, its folder and a runtime for its clients.
+/// A server in a separate process, its folder and a runtime for its clients.
 pub(crate) struct Scene {
     server: Option<ServerProcess>,
     pub(crate) runtime: Runtime,
@@ -25,18 +25,18 @@ pub(crate) struct Scene {
     place: Place,
 }
 
-/// What a server's process has used.
+/// The resources that a server's process has used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
     /// Seconds of all cores.
     pub(crate) cpu_s: f64,
-    /// Most memory since [`Scene::forget_peak`].
+    /// The peak memory since [`Scene::forget_peak`].
     pub(crate) peak_rss_bytes: u64,
 }
 
 impl Scene {
-    /// A new folder, within `parent` or the system's temporary one; the server is not started yet. Limits stand where
-    /// the trial does not meet them: it measures the server, not its limits.
+    /// Makes a new folder, in `parent` or the system's temporary one, without starting the server. The trial does not
+    /// reach the limits: it measures the server, not its limits.
     ///
     /// Errors: `Io`.
     pub(crate) fn new(parent: Option<&Path>, room: &Room) -> Result<Self, TrialError> {
@@ -45,7 +45,7 @@ impl Scene {
             keys,
             digest_messages,
         } = room;
-        // A quarter of all keys is not for those without a token.
+        // A quarter of all keys is reserved for clients with a token.
         let all_keys = 2 * keys;
         let tables = format!(
             "[board]\nparams = \"{params}\"\n\
@@ -63,24 +63,24 @@ impl Scene {
         })
     }
 
-    /// The scene's folder.
+    /// Returns the scene's folder.
     pub(crate) fn dir(&self) -> &Path {
         self.place.path()
     }
 
-    /// Where the server listens.
+    /// Returns the URL of the server.
     pub(crate) fn url(&self) -> String {
         self.place.url()
     }
 
-    /// A token for somebody who posts and asks for digests. Before the server starts, so that it knows it.
+    /// Returns a token for a client that posts and requests digests. The server learns it when it starts afterwards.
     ///
     /// Errors: `Io`, `Command`.
     pub(crate) fn token(&self, name: &str) -> Result<String, TrialError> {
         self.place.token(name, &["post", "detect"])
     }
 
-    /// Starts the server; a second time where it was, at the same address.
+    /// Starts the server. A second start uses the same address.
     ///
     /// Errors: `Io`, `Start`.
     pub(crate) fn start(&mut self) -> Result<(), TrialError> {
@@ -102,14 +102,14 @@ impl Scene {
         self.server.take().map_or(Ok(()), ServerProcess::stop)
     }
 
-    /// A client as users have it.
+    /// Returns a client with the default settings.
     ///
     /// Errors: `Remote`.
     pub(crate) fn client(&self, token: &str) -> Result<Client, TrialError> {
         self.connect(token, Retry::default())
     }
 
-    /// A client that makes no call twice: whatever the server refuses shows.
+    /// Returns a client that makes no call twice, so that every refusal is visible.
     ///
     /// Errors: `Remote`.
     pub(crate) fn impatient(&self, token: &str) -> Result<Client, TrialError> {
@@ -139,16 +139,16 @@ impl Scene {
         })?)
     }
 
-    /// Has the peak of memory begin anew, where the system can.
+    /// Resets the peak of memory, if the system allows it.
     pub(crate) fn forget_peak(&self) {
         if let Some(server) = &self.server {
             let path = format!("/proc/{}/clear_refs", server.pid());
-            // Where that is not allowed the peak is that of the whole run so far: never too low.
+            // If that is not allowed, the peak is that of the whole run so far, which is never too low.
             let _ = std::fs::write(path, "5");
         }
     }
 
-    /// What the server's process has used; zeros where the system does not tell.
+    /// Returns the resources that the server's process has used; zeros if the system does not report them.
     pub(crate) fn usage(&self) -> Usage {
         self.server.as_ref().map_or_else(Usage::default, |server| {
             let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.pid()));
@@ -159,14 +159,14 @@ impl Scene {
         })
     }
 
-    /// Bytes of all files that the server keeps.
+    /// Returns the bytes of all files that the server stores.
     ///
     /// Errors: `Io`.
     pub(crate) fn disk_bytes(&self) -> Result<u64, TrialError> {
         folder_bytes(self.place.data()).map_err(TrialError::io("measuring the server's folder"))
     }
 
-    /// Bytes of the detection keys that the server keeps; 0 before it keeps one.
+    /// Returns the bytes of the detection keys that the server stores; 0 before the first.
     ///
     /// Errors: `Io`.
     pub(crate) fn key_disk_bytes(&self) -> Result<u64, TrialError> {
@@ -178,7 +178,7 @@ impl Scene {
         }
     }
 
-    /// The sum of the samples of a metric; 0 where the server does not answer.
+    /// Returns the sum of the samples of a metric; 0 if the server does not answer.
     pub(crate) fn metric(&self, name: &str) -> f64 {
         let text = self.place.page("/metrics").unwrap_or_default();
         let sample = |line: &str| {
@@ -190,11 +190,11 @@ impl Scene {
     }
 }
 
-/// Time in user and kernel mode, of a line of `/proc/PID/stat`.
+/// Returns the time in user and kernel mode of a line of `/proc/PID/stat`.
 fn cpu_seconds(stat: &str) -> Option<f64> {
-    // The kernel counts for programs in hundredths of a second, on all machines that we run on.
+    // The kernel counts in hundredths of a second on all supported machines.
     const TICKS: f64 = 100.0;
-    // The name, in parentheses, may hold spaces; the times are the 12th and 13th field behind it.
+    // The name, in parentheses, may contain spaces; the times are the 12th and 13th field after it.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut times = fields.split_whitespace().skip(11);
     let mut next = || times.next()?.parse::<f64>().ok();

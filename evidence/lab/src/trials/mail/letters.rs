@@ -1,4 +1,4 @@
-//! Letters, and what became of them.
+//! Letters, and their comparison with the inboxes.
 
 use omr_client::os_rng;
 use omr_protocol::Sealing;
@@ -6,7 +6,7 @@ use rand_core::Rng;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes of a payload that are not a letter's: the sealing, and the most that a part's header has.
+/// The bytes of a payload that are not a letter's: the sealing, and the largest header of a part.
 const PART_OVERHEAD: usize = 36;
 
 /// A letter.
@@ -17,7 +17,7 @@ pub(crate) struct Letter {
     pub(crate) text: Vec<u8>,
 }
 
-/// Letters that differ, every fourth in several parts, every seventh no text.
+/// Returns letters that differ. Every fourth one has several parts, every seventh one is no text.
 pub(crate) fn letters(
     count: usize,
     senders: usize,
@@ -37,8 +37,9 @@ pub(crate) fn letters(
         text.resize(bytes, 0);
         rng.fill_bytes(&mut text[start..]);
         if number % 7 != 6 {
-            let letter = |byte: &mut u8| *byte = b'a' + *byte % 26;
-            text[start..].iter_mut().for_each(letter);
+            text[start..]
+                .iter_mut()
+                .for_each(|byte| *byte = b'a' + *byte % 26);
         }
         Letter {
             sender: number / recipients % senders,
@@ -49,16 +50,16 @@ pub(crate) fn letters(
     (0..count).map(letter).collect()
 }
 
-/// What the inboxes hold.
+/// The content of the inboxes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Delivered {
-    /// Letters in their recipient's inbox, once, bit for bit.
+    /// The number of letters in their recipient's inbox, once, bit for bit.
     pub exact: u64,
-    /// Letters in no inbox.
+    /// The number of letters in no inbox.
     pub missing: u64,
-    /// Letters that an inbox holds more than once, each time after the first.
+    /// The number of repeated letters in an inbox, not counting the first of each.
     pub doubled: u64,
-    /// Messages in an inbox that are no letter to its owner.
+    /// The number of messages in an inbox that are no letter to its owner.
     pub foreign: u64,
 }
 
@@ -86,7 +87,7 @@ impl Delivered {
         delivered
     }
 
-    /// What should not be, in words.
+    /// Returns descriptions of all faults.
     pub(crate) fn faults(&self) -> Vec<String> {
         [
             (self.missing, "letters are in no inbox"),
@@ -103,7 +104,7 @@ impl Delivered {
     }
 }
 
-/// The most messages that one recipient's letters take.
+/// Returns the most messages that one recipient's letters take.
 pub(crate) fn most_messages(letters: &[Letter], payload_bytes: usize) -> usize {
     let part = payload_bytes.saturating_sub(Sealing::HpkeX25519.overhead() + PART_OVERHEAD);
     let recipients: BTreeSet<usize> = letters.iter().map(|letter| letter.recipient).collect();
@@ -128,8 +129,13 @@ mod tests {
         assert_eq!(texts.len(), 40);
         assert!(all.iter().filter(|letter| letter.text.len() > 612).count() >= 8);
         for (who, count) in [(0, 2), (1, 3)] {
-            let of = |letter: &Letter| [letter.sender, letter.recipient][who];
-            assert_eq!(all.iter().map(of).collect::<BTreeSet<_>>().len(), count);
+            assert_eq!(
+                all.iter()
+                    .map(|letter| [letter.sender, letter.recipient][who])
+                    .collect::<BTreeSet<_>>()
+                    .len(),
+                count
+            );
         }
         let most = most_messages(&all, 612);
         assert!((14..=50).contains(&most), "{most}");

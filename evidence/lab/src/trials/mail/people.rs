@@ -1,4 +1,4 @@
-//! Senders and recipients: `omr` in processes of their own, with homes of their own.
+//! Senders and recipients: `omr` in separate processes with separate homes.
 
 use crate::trials::TrialError;
 use crate::trials::command::{checked, succeeded};
@@ -6,13 +6,13 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-/// A folder for everybody, and the program.
+/// The folder of all people, and the program.
 pub(crate) struct People {
     pub(crate) program: PathBuf,
     pub(crate) dir: PathBuf,
 }
 
-/// What `omr inbox --json` prints.
+/// The output of `omr inbox --json`.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Report {
     pub(crate) messages: Vec<Listed>,
@@ -25,7 +25,7 @@ pub(crate) struct Listed {
     pub(crate) number: u64,
 }
 
-/// What `omr send --json` prints for a file.
+/// The output of `omr send --json` for a file.
 #[derive(Deserialize)]
 struct Sent {
     messages: u64,
@@ -43,14 +43,14 @@ impl People {
     fn omr(&self, words: &[&str], home: &Path) -> Command {
         let mut command = Command::new(&self.program);
         command.args(words).arg("--home").arg(home);
-        // Nothing of the person's own settings: the trial's people are nobody else.
+        // The settings of the person who runs the trial are not used.
         command.env_remove("OMR_HOME").env_remove("OMR_TOKEN");
-        // Letters meet a server that is away for a while.
+        // The server may be away for a while.
         command.env("OMR_TIMEOUT", "120");
         command
     }
 
-    /// Makes a recipient's keys and registers her with the server; her address goes into a file.
+    /// Generates a recipient's keys and registers them with the server; writes the address to a file.
     ///
     /// Errors: `Io`, `Command`.
     pub(crate) fn join(
@@ -70,9 +70,9 @@ impl People {
         Ok(())
     }
 
-    /// Sends a letter; gives its messages.
+    /// Sends a letter; returns the number of its messages.
     ///
-    /// Errors: `Io`, `Command`, `Broken` for an answer that is none.
+    /// Errors: `Io`, `Command`; `Broken` if the answer is invalid.
     pub(crate) fn send(
         &self,
         sender: usize,
@@ -102,7 +102,7 @@ impl People {
         child.map_err(TrialError::io("starting a command"))
     }
 
-    /// The messages of an inbox.
+    /// Returns the messages of an inbox.
     ///
     /// Errors: `Io`, `Command`.
     pub(crate) fn read(
@@ -120,15 +120,14 @@ impl People {
             return Ok(Vec::new());
         }
         let printed = checked("omr inbox read", &mut read)?;
-        let path = |line: &str| std::fs::read(line).map_err(TrialError::io("reading a letter"));
         String::from_utf8_lossy(&printed)
             .lines()
-            .map(path)
+            .map(|line| std::fs::read(line).map_err(TrialError::io("reading a letter")))
             .collect()
     }
 }
 
-/// What a fetch that ended well lists.
+/// Returns the report of a fetch that succeeded.
 ///
 /// Errors: `Command`, `Broken`.
 pub(crate) fn report(out: Output) -> Result<Report, TrialError> {

@@ -12,26 +12,26 @@ use omr_remote::Client;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// The least bound that recipients ask for.
+/// The least bound that recipients request.
 const BOUND: usize = 50;
-/// Messages posted before a fetch is tried to be killed once more.
+/// The number of messages posted before the next attempt to kill a fetch.
 const MORE: u64 = 8;
-/// How often a fetch is tried to be killed that ended too early.
+/// The number of attempts to kill a fetch that ended too early.
 const TRIES: u32 = 10;
-/// How often a fetch is looked at.
+/// The interval at which a fetch is checked.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// What the scenario has come to.
+/// The state of the scenario.
 pub(super) struct Stage<'a> {
     pub(super) scene: Scene,
-    /// Who posts strangers' messages.
+    /// The client that posts strangers' messages.
     pub(super) client: Client,
     pub(super) people: People,
-    /// The recipients'.
+    /// The recipients' tokens.
     pub(super) tokens: Vec<String>,
     pub(super) pool: Pool,
     pub(super) letters: Vec<Letter>,
-    /// Strangers' messages posted.
+    /// The number of strangers' messages posted.
     pub(super) strangers: u64,
     pub(super) mail: &'a Mail,
 }
@@ -42,9 +42,9 @@ impl Stage<'_> {
         Ok(board.payload_bytes as usize)
     }
 
-    /// A bound that holds for all letters of a recipient.
+    /// Returns a bound that is large enough for all letters of a recipient.
     ///
-    /// Errors: `Broken` where there is none; `Remote`.
+    /// Errors: `Broken` if there is none; `Remote`.
     fn bound(&self) -> Result<usize, TrialError> {
         let bound = most_messages(&self.letters, self.payload_bytes()?).max(BOUND);
         if bound <= MAX_BOUND {
@@ -56,7 +56,8 @@ impl Stage<'_> {
         }
     }
 
-    /// All recipients make their keys and register, at once; gives the bound of their digests and the seconds.
+    /// Lets all recipients generate and register their keys at once; returns the bound of their digests and the
+    /// seconds.
     ///
     /// Errors: `Io`, `Command`; those of [`Self::bound`].
     pub(super) fn join(&self) -> Result<(usize, f64), TrialError> {
@@ -75,7 +76,7 @@ impl Stage<'_> {
         Ok((bound, start.elapsed().as_secs_f64()))
     }
 
-    /// Posts a half of the letters among a half of the strangers' messages.
+    /// Posts half of the letters among half of the strangers' messages.
     ///
     /// Errors: those of [`Traffic::run`].
     pub(super) fn half(&mut self, half: usize, kill: bool) -> Result<Passed, TrialError> {
@@ -101,7 +102,7 @@ impl Stage<'_> {
         Ok(passed)
     }
 
-    /// All recipients fetch at once.
+    /// Lets all recipients fetch at once.
     ///
     /// Errors: `Io`, `Command`, `Broken`.
     pub(super) fn fetch(&self) -> Result<(Round, Vec<Report>), TrialError> {
@@ -116,8 +117,9 @@ impl Stage<'_> {
         let count = self.tokens.len();
         let fetched: Result<Vec<(f64, Report)>, TrialError> = std::thread::scope(|scope| {
             let fetch = &fetch;
-            let start = |recipient| scope.spawn(move || fetch(recipient));
-            let fetching: Vec<_> = (0..count).map(start).collect();
+            let fetching: Vec<_> = (0..count)
+                .map(|recipient| scope.spawn(move || fetch(recipient)))
+                .collect();
             fetching
                 .into_iter()
                 .map(|fetching| fetching.join().expect("no panic"))
@@ -132,8 +134,8 @@ impl Stage<'_> {
         Ok((round, reports))
     }
 
-    /// Kills the first recipient's fetch while the server has her request; gives how often that was done. A
-    /// fetch that was too quick is tried again with a few messages more.
+    /// Kills the first recipient's fetch while the server has its request; returns the number of kills. A fetch that
+    /// was too fast is repeated with a few messages more.
     ///
     /// Errors: `Io`, `Remote`.
     pub(super) fn kill_fetch(&mut self) -> Result<u32, TrialError> {
@@ -151,7 +153,7 @@ impl Stage<'_> {
         Ok(0)
     }
 
-    /// Whether a fetch could be killed between its request and its end.
+    /// Returns whether a fetch could be killed between its request and its end.
     fn killed(&self, mut child: Child) -> Result<bool, TrialError> {
         let waiting = TrialError::io("waiting for a fetch");
         loop {
@@ -164,7 +166,7 @@ impl Stage<'_> {
         }
         child.kill().map_err(TrialError::io("killing a fetch"))?;
         let status = child.wait().map_err(waiting)?;
-        // A fetch that ended by itself just before has a code.
+        // A fetch that ended just before the kill has a code.
         Ok(status.code().is_none())
     }
 
@@ -172,8 +174,11 @@ impl Stage<'_> {
     ///
     /// Errors: `Io`, `Command`.
     pub(super) fn delivered(&self, reports: &[Report]) -> Result<Delivered, TrialError> {
-        let read = |(recipient, report)| self.people.read(recipient, report);
-        let inboxes: Result<Vec<_>, TrialError> = reports.iter().enumerate().map(read).collect();
+        let inboxes: Result<Vec<_>, TrialError> = reports
+            .iter()
+            .enumerate()
+            .map(|(recipient, report)| self.people.read(recipient, report))
+            .collect();
         Ok(Delivered::new(&self.letters, &inboxes?))
     }
 }

@@ -1,4 +1,4 @@
-//! Half of the letters among strangers' messages, with or without the server killed in the middle.
+//! Half of the letters among strangers' messages. The server may be killed in the middle.
 
 use super::letters::Letter;
 use super::people::People;
@@ -9,11 +9,11 @@ use omr_remote::Client;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Strangers' messages posted at a time.
+/// The number of strangers' messages posted at a time.
 const TOGETHER: u64 = 256;
-/// How often it is looked whether something is due.
+/// The interval at which progress is checked.
 const LOOK: Duration = Duration::from_millis(2);
-/// How long the server stays away.
+/// The time that the server stays away.
 const AWAY: Duration = Duration::from_secs(1);
 
 /// A part of the scenario.
@@ -22,22 +22,22 @@ pub(crate) struct Traffic<'a> {
     pub(crate) letters: &'a [Letter],
     pub(crate) senders: usize,
     pub(crate) pool: &'a Pool,
-    /// Strangers' messages, by their numbers.
+    /// The number of the first of the strangers' messages.
     pub(crate) first: u64,
     pub(crate) strangers: u64,
     posted: AtomicU64,
-    /// The server is away: senders do not wait for their turn.
+    /// True while the server is away: senders do not wait for their turn.
     away: AtomicBool,
-    /// No more strangers' messages come.
+    /// True once all strangers' messages are posted.
     ended: AtomicBool,
 }
 
-/// What a part of the scenario took.
+/// The results of a part of the scenario.
 pub(crate) struct Passed {
     pub(crate) seconds: f64,
-    /// Messages of the letters.
+    /// The number of messages of the letters.
     pub(crate) messages: u64,
-    /// From the server's end until it listened again.
+    /// Seconds from the server's end until it listened again.
     pub(crate) away_s: Option<f64>,
 }
 
@@ -61,7 +61,8 @@ impl<'a> Traffic<'a> {
         }
     }
 
-    /// Posts all; `kill`: kills the server when half of the strangers' messages are posted, and starts it again.
+    /// Posts all messages. If `kill`, the server is killed and started again when half of the strangers' messages are
+    /// posted.
     ///
     /// Errors: `Remote`, `Command`, `Io`, `Start`.
     pub(crate) fn run(
@@ -75,7 +76,7 @@ impl<'a> Traffic<'a> {
         std::thread::scope(|scope| {
             let filling = scope.spawn(|| {
                 let filled = runtime.block_on(self.fill(client));
-                // However it ended: nobody waits for more.
+                // Also after an error, so that nobody waits for more.
                 self.ended.store(true, Ordering::Relaxed);
                 filled
             });
@@ -102,15 +103,20 @@ impl<'a> Traffic<'a> {
         let mut at = 0;
         while at < self.strangers {
             let end = self.strangers.min(at + together);
-            let message = |number| self.pool.message(self.first + number);
-            client.post((at..end).map(message).collect()).await?;
+            client
+                .post(
+                    (at..end)
+                        .map(|number| self.pool.message(self.first + number))
+                        .collect(),
+                )
+                .await?;
             at = end;
             self.posted.store(at, Ordering::Relaxed);
         }
         Ok(())
     }
 
-    /// Sends a sender's letters, spread over the strangers' messages; gives their messages.
+    /// Sends a sender's letters, spread over the strangers' messages; returns the number of their messages.
     fn send(&self, sender: usize) -> Result<u64, TrialError> {
         let count = self.letters.len() as u64;
         let mut messages = 0;
@@ -125,7 +131,7 @@ impl<'a> Traffic<'a> {
         Ok(messages)
     }
 
-    /// Waits until so many strangers' messages are posted.
+    /// Waits until `turn` strangers' messages are posted.
     fn wait(&self, turn: u64) {
         let due = || self.posted.load(Ordering::Relaxed) >= turn;
         let at_once = || [&self.away, &self.ended].map(|flag| flag.load(Ordering::Relaxed));
@@ -134,8 +140,8 @@ impl<'a> Traffic<'a> {
         }
     }
 
-    /// Kills the server in the middle and starts it again; gives how long it was away. Meanwhile every sender
-    /// sends, so that letters meet a server that is not there.
+    /// Kills the server in the middle and starts it again; returns the time that it was away. Meanwhile every sender
+    /// sends, so that letters meet an absent server.
     fn kill(&self, scene: &mut Scene) -> Result<f64, TrialError> {
         self.wait(self.strangers / 2);
         let start = Instant::now();

@@ -44,10 +44,14 @@ pub(super) fn of_group(
             work.run(&diagonals, outputs, buffers);
         }
     });
-    let cipher = |pair| Ciphertext::new(pair, 0, 1);
     out.into_iter()
         .rev()
-        .map(|of_giant| of_giant.into_iter().map(cipher).collect())
+        .map(|of_giant| {
+            of_giant
+                .into_iter()
+                .map(|pair| Ciphertext::new(pair, 0, 1))
+                .collect()
+        })
         .collect()
 }
 

@@ -1,4 +1,5 @@
-//! `omr inbox history`: what an inbox has seen of the board, and whether another one saw the same.
+//! `omr inbox history`: lists the states of the board that an inbox has seen, and compares them with those of another
+//! inbox.
 
 use super::{block_on, home, own_client};
 use crate::commands::full::FullError;
@@ -30,7 +31,7 @@ last line of the other. The server is asked only where this inbox has not seen t
 struct Report {
     marks: Vec<MarkLine>,
     forks: Vec<ForkLine>,
-    /// Whether the mark to compare with is of the same history.
+    /// Whether the given mark is of the same history.
     #[serde(skip_serializing_if = "Option::is_none")]
     same: Option<bool>,
 }
@@ -43,15 +44,15 @@ struct MarkLine {
 
 #[derive(Serialize)]
 struct ForkLine {
-    /// The messages before this one are those that were seen before.
+    /// The messages before this one are the ones seen earlier.
     common: u64,
-    /// The board's length as it had been seen.
+    /// The greatest length at which the board had been seen.
     seen: u64,
     /// The board's length when the fork was found.
     messages: u64,
 }
 
-/// Warns of changes of the board's history that nobody was warned of.
+/// Warns of changes of the board's history that were not reported before.
 pub(super) fn report(ui: &Ui, inbox: &Inbox) -> Result<(), CliError> {
     for fork in inbox.new_forks()? {
         ui.warn(&fork.to_string());
@@ -60,7 +61,8 @@ pub(super) fn report(ui: &Ui, inbox: &Inbox) -> Result<(), CliError> {
 }
 
 pub(super) fn run(
-    (dir, token): (&HomeArg, &TokenArg),
+    dir: &HomeArg,
+    token: &TokenArg,
     compare: Option<&Seen>,
     json: bool,
     ui: &Ui,
@@ -121,8 +123,10 @@ fn print(report: &Report, forks: &[Fork], ui: &Ui) -> Result<(), CliError> {
     if report.marks.is_empty() {
         ui.announce("nothing was fetched yet: this inbox has not seen the board");
     }
-    let lines = report.marks.iter();
-    let lines = lines.map(|mark| format!("{}:{}\n", mark.length, mark.log_hash));
+    let lines = report
+        .marks
+        .iter()
+        .map(|mark| format!("{}:{}\n", mark.length, mark.log_hash));
     io::print(&lines.collect::<String>())?;
     for fork in forks {
         ui.note(&fork.to_string());
@@ -130,9 +134,9 @@ fn print(report: &Report, forks: &[Fork], ui: &Ui) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The running hash that the server shows at a length, together with the one at the last mark of this inbox.
+/// Returns the running hash that the server shows at a length, after comparing the one at the last mark of this inbox.
 ///
-/// Errors: `OtherHistory` where that is not the one that was seen; `NoHash` where it shows none at the length; `Mail`.
+/// Errors: `OtherHistory` where the mark's hash differs; `NoHash` where the server shows no hash at the length; `Mail`.
 async fn shown(client: &Client, last: Option<Mark>, length: u64) -> Result<[u8; 32], CliError> {
     let mut lengths = vec![length];
     lengths.extend(last.map(|mark| mark.length));

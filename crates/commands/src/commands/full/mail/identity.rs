@@ -8,6 +8,7 @@ use crate::args::headings::OUTPUT;
 use crate::commands::full::FullError;
 use crate::commands::full::access::{Token, TokenArg};
 use crate::commands::full::headings::{KEYS, LETTERS};
+use crate::commands::full::mail::advice::with_advice;
 use crate::commands::full::mail::identity::backup::{ID_SAFE, IdExport, IdImport, IdPassphrase};
 use crate::commands::full::mail::identity::rotate::{IdForget, IdRotate};
 use crate::commands::full::mail::{HomeArg, ServerArgs, unlocked};
@@ -17,8 +18,8 @@ use crate::commands::passphrase::{Locking, PassphraseArg};
 use crate::commands::passphrase::{known, wanted};
 use crate::error::CliError;
 use crate::io::{self, Output};
+use omr_console::Ui;
 use omr_console::args::bound;
-use omr_console::{Ui, chain};
 use omr_mail::MAX_LEVELS;
 use omr_mail::{
     Home, Identity, MailError, Mark, NewIdentity, Server, ShortAddress, publish, publish_again,
@@ -44,25 +45,25 @@ pub(crate) enum Id {
         #[arg(long)]
         json: bool,
     },
-    /// Upload and register the detection keys; goes on where it was interrupted
+    /// Upload and register the detection keys; continues an interrupted registration
     #[command(after_help = ID)]
     Register(IdRegister),
-    /// Put the secret under a passphrase, change it, or take it away
+    /// Set, change or remove the passphrase of the secret
     #[command(after_help = ID_SAFE)]
     Passphrase(IdPassphrase),
-    /// Write one file with all that restores the identity: keys, letters, what is asked for next
+    /// Export the identity to one file: keys, letters and open requests
     #[command(after_help = ID_SAFE)]
     Export(IdExport),
     /// Restore an exported identity in an empty home
     #[command(after_help = ID_SAFE)]
     Import(IdImport),
-    /// Make new keys and a new address; letters to the old one still come
+    /// Make new keys and a new address; letters to the old address still arrive
     #[command(after_help = ID_SAFE)]
     Rotate(IdRotate),
-    /// Read letters to an old address no more: its keys are removed here and at the server
+    /// Stop reading letters to an old address: its keys are removed here and at the server
     #[command(after_help = ID_SAFE)]
     Forget(IdForget),
-    /// Have the server keep the address, so that people need but its short form
+    /// Publish the address at the server, so that people need only its short form
     #[command(after_help = ID)]
     Publish {
         #[command(flatten)]
@@ -73,7 +74,7 @@ pub(crate) enum Id {
         #[arg(long)]
         json: bool,
     },
-    /// Have the server forget the detection keys
+    /// Revoke the detection keys at the server
     #[command(after_help = ID)]
     Revoke {
         #[command(flatten)]
@@ -91,31 +92,31 @@ pub(crate) struct IdNew {
     pub(crate) server: ServerArgs,
     #[command(flatten)]
     pub(crate) locking: Locking,
-    /// An address for plain clues, for a board of such: weaker, as a few posts of an enemy can fill everybody's
-    /// digests
+    /// Make an address for plain clues (not recommended: an attacker can overflow everybody's digest)
     #[arg(long, help_heading = KEYS)]
     pub(crate) plain_clues: bool,
-    /// Messages for her that a digest may carry, the same at every request
+    /// Messages for you that a digest may carry, the same at every request
     #[arg(long, help_heading = LETTERS, value_name = "K", default_value_t = 50, value_parser = bound())]
     pub(crate) bound: u32,
-    /// How often every message is asked for once more by later fetches, so that letters longer than the bound come
-    /// all the same: 0 to 2. The server works about as much again for each
+    /// Number of times that later fetches request every message again, 0 to 2, so that letters longer than the bound
+    /// arrive too. The server's work grows by about as much for each
     #[arg(long, help_heading = LETTERS, value_name = "N", default_value_t = MAX_LEVELS, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVELS)))]
     pub(crate) spares: u8,
-    /// Fetch whole batches alone, 65,536 messages at full size: the server works each when it fills, whenever you ask,
-    /// which costs it least; letters wait until their batch is full. Without spare requests
+    /// Fetch only whole batches, 65,536 messages at full size: the server computes each as soon as it is full, which
+    /// costs it least; letters wait until their batch is full. Without spare requests
     #[arg(long, help_heading = LETTERS, conflicts_with = "spares")]
     pub(crate) batches: bool,
-    /// Detection keys for sophomr, instantomr or hybrid; for all that the set has unless given
+    /// Make detection keys for sophomr, instantomr or hybrid [default: all that the set has]
     #[arg(long, help_heading = KEYS, value_name = "SCHEME")]
     pub(crate) scheme: Option<Scheme>,
-    /// Parameter set; that of the server's board unless given
+    /// Parameter set [default: that of the server's board]
     #[arg(long, help_heading = KEYS, value_name = "NAME")]
     pub(crate) params: Option<String>,
-    /// How letters to you are sealed; as on the server's board unless given, but `none` only if you say so
+    /// Sealing of letters to you; `none` must be given explicitly [default: that of the server's board]
     #[arg(long, help_heading = LETTERS, value_name = "S")]
     pub(crate) sealing: Option<Sealing>,
-    /// A detection key with masks of its own, which the server serves alone: no attack on it is shared with others'
+    /// Make a detection key with masks of its own, which the server serves alone: no attack on it is shared with
+    /// others'
     #[arg(long, help_heading = KEYS)]
     pub(crate) own_masks: bool,
     /// Print one JSON object
@@ -137,13 +138,13 @@ pub(crate) struct IdRegister {
 pub(crate) struct AddressArgs {
     #[command(flatten)]
     pub(crate) home: HomeArg,
-    /// File for the text; standard output unless given
+    /// File for the text [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Replace the file
     #[arg(long)]
     pub(crate) force: bool,
-    /// Print one JSON object with the text and what it says
+    /// Print one JSON object with the text and its content
     #[arg(long, conflicts_with = "out")]
     pub(crate) json: bool,
 }
@@ -153,17 +154,17 @@ Examples:
   omr id new --server https://mail.example.org:7600 --token TOKEN
   omr id new --home work --server http://127.0.0.1:7600 --bound 90 \\
     --scheme instantomr
-  omr id register                       # goes on where an upload broke off
+  omr id register                       # continues an interrupted upload
   omr id show --json
   omr id publish                        # prints the short address, omr1..
   omr id revoke
 
 The identity lives in --home, else $OMR_HOME, else $XDG_DATA_HOME/omr, else ~/.local/share/omr. Nobody can restore \
 secret.key: keep what `omr id export` writes apart from this machine. Keys of omr keygen that are in the folder become the identity's; no key is ever \
-replaced. Bound, scheme and sealing are fixed when it is made: every request has the same form, so that it tells \
-nothing, and no server can have letters to you unsealed. --spares 1 or 0 spares the server work and takes letters \
-longer than the bound away. `publish` lets the server hand your address out to whoever has its short form: the server \
-then knows whose it is. Fetches keep it published.";
+replaced. Bound, scheme and sealing are fixed when it is made: every request has the same form, so that it reveals \
+nothing, and no server can have letters to you unsealed. --spares 1 or 0 costs the server less work, but letters \
+longer than the bound may not arrive. After `publish` the server sends your address to everybody who has its short form; it \
+then knows whose address it is. Fetches keep it published.";
 
 pub(crate) const ADDRESS: &str = "\
 Examples:
@@ -171,8 +172,8 @@ Examples:
   omr address --out alice.txt
   omr address --json
 
-The text can stand in a mail. It says where you read, how letters to you are sealed and how many \
-messages one may take; its fingerprint covers all of that: compare it by voice.";
+The text can be sent by mail. It names your server, the sealing of letters to you and the highest number of \
+messages of one; its fingerprint covers all of that: compare it by voice.";
 
 #[derive(Serialize)]
 struct Shown {
@@ -229,18 +230,18 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
     let token = &args.server.token;
     let server = server(&args.server.place, token.text())?;
     if server.is_none() && matches!(token.of_call(), Some(Token::Argument(_))) {
-        return Err(MailError::TokenWithoutServer.into());
+        return Err(FullError::TokenWithoutServer.into());
     }
     let taken_over = home.has_keys();
     let (new, start) = plan(args, server.as_ref(), ui).await?;
     let home = with_passphrase(args, home)?;
     let mut identity = Identity::create(&home, &new)?;
     if home.passphrase().is_some() && !home.is_locked()? {
-        // Of keys that were in the folder.
+        // The keys were in the folder before.
         home.set_passphrase(home.passphrase())?;
     }
     match start {
-        // Before the keys were made nobody can have written to them.
+        // Nobody can have written to the keys before they were made.
         Some(start) if !taken_over => identity.begin_at(&start)?,
         _ => {}
     }
@@ -259,7 +260,7 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The home with the passphrase of the secret that is there, or of the one that will be made.
+/// Returns the home with the passphrase of its secret, or of the one that will be made.
 fn with_passphrase(args: &IdNew, home: Home) -> Result<Home, CliError> {
     let secret = home.path(SECRET_KEY);
     if home.is_locked()? {
@@ -273,8 +274,8 @@ fn with_passphrase(args: &IdNew, home: Home) -> Result<Home, CliError> {
     })
 }
 
-/// What the identity will be like, and how long the server's board is with its running hash: everything that may forbid it is looked at
-/// before keys are made.
+/// Returns the properties of the identity, and the length of the server's board with its running hash, after all checks
+/// that can fail before keys are made.
 async fn plan(
     args: &IdNew,
     server: Option<&Server>,
@@ -314,7 +315,7 @@ async fn resume_registration(args: &IdRegister, ui: &Ui) -> Result<(), CliError>
     };
     identity.home.set_server(&server)?;
     match upload(&mut identity, ui).await {
-        // An import brings no detection keys: the secret makes those that the server has not.
+        // An import brings no detection keys: those that the server lacks are made from the secret.
         Err(CliError::Full(FullError::Mail(MailError::Locked(_)))) => {
             identity.home = unlocked(identity.home, &args.passphrase)?;
             upload(&mut identity, ui).await?;
@@ -325,7 +326,7 @@ async fn resume_registration(args: &IdRegister, ui: &Ui) -> Result<(), CliError>
     Ok(())
 }
 
-/// What people are given.
+/// The address of an identity, as printed for programs.
 #[derive(Serialize)]
 struct Given {
     fingerprint: String,
@@ -367,7 +368,7 @@ async fn withdraw(dir: &HomeArg, token: &TokenArg, ui: &Ui) -> Result<(), CliErr
     Ok(())
 }
 
-/// Says which keys a server has not forgotten because it did not know them: they may be another token's.
+/// Warns of keys that the server did not know and so did not revoke: they may be registered with another token.
 fn warn_of_unknown(keys: &[String], ui: &Ui) {
     if !keys.is_empty() {
         ui.warn(&format!(
@@ -378,20 +379,20 @@ fn warn_of_unknown(keys: &[String], ui: &Ui) {
     }
 }
 
-/// Publishes an address anew that is published, for as long again; what keeps that from working is told, no more.
+/// Publishes an address again if it was published before. A failure is only a warning.
 pub(super) async fn keep_published(identity: &Identity, client: &Client, ui: &Ui) {
     match publish_again(identity, client).await {
         Ok(None) => {}
         Ok(Some(short)) => ui.note(&format!("your short address is now {short}")),
         Err(error) => ui.warn(&format!(
             "your address could not be published again: {}",
-            chain(&error)
+            with_advice(&error)
         )),
     }
 }
 
 async fn upload(identity: &mut Identity, ui: &Ui) -> Result<(), CliError> {
-    // The token of the call is the identity's by now.
+    // The token of the call has been stored in the identity.
     let client = connect(identity.home.server()?.endpoint(), ui)?;
     let bar = ui.bar();
     let sent = |name: &str, done, total| bar.at_byte(name.to_owned(), done, total);

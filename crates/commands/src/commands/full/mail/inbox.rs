@@ -1,4 +1,4 @@
-//! `omr inbox`.
+//! `omr inbox`: fetches, lists and prints letters.
 
 use super::identity::keep_published;
 use super::mailbox::{Mailbox, collect_retired, readable, warn_of_unread};
@@ -41,22 +41,22 @@ pub(crate) struct InboxArgs {
     pub(crate) passphrase: PassphraseArg,
     #[command(flatten)]
     pub(crate) token: TokenArg,
-    /// List messages too that were read
+    /// List read messages, too
     #[arg(long)]
     pub(crate) all: bool,
-    /// Ask nobody: list what is here
+    /// List the inbox without a connection
     #[arg(long)]
     pub(crate) offline: bool,
-    /// Post a message to yourself first: whether it returns shows with --audit
+    /// Post a message to yourself first: --audit shows whether it returns
     #[arg(long, help_heading = CANARIES, conflicts_with = "offline")]
     pub(crate) canary: bool,
-    /// Tell what became of all canaries, without fetching; exit with 1 if one is missing
+    /// Show the state of all canaries, without fetching; exit with 1 if one is missing
     #[arg(long, help_heading = CANARIES, conflicts_with_all = ["canary", "all", "raise_bound", "retry_damaged"])]
     pub(crate) audit: bool,
-    /// Ask again for ranges that overflowed, with this bound: read below what that tells
+    /// Request overflowed ranges again, with this bound: read below what that reveals
     #[arg(long, help_heading = AGAIN, value_name = "K", value_parser = bound(), conflicts_with = "offline")]
     pub(crate) raise_bound: Option<u32>,
-    /// Ask again for ranges whose digests did not decode
+    /// Request ranges again whose digests did not decode
     #[arg(long, help_heading = AGAIN, conflicts_with = "offline")]
     pub(crate) retry_damaged: bool,
     /// Print one JSON object
@@ -66,10 +66,10 @@ pub(crate) struct InboxArgs {
 
 #[derive(clap::Subcommand)]
 pub(crate) enum InboxAct {
-    /// Print messages and note that they were read
+    /// Print messages and mark them as read
     #[command(after_help = INBOX)]
     Read(InboxRead),
-    /// List ranges whose messages did not fit their digest, or whose digest was damaged or refused
+    /// List ranges whose messages overflowed their digest, or whose digest was damaged or refused
     #[command(after_help = INBOX)]
     Kept {
         #[command(flatten)]
@@ -78,7 +78,8 @@ pub(crate) enum InboxAct {
         #[arg(long)]
         json: bool,
     },
-    /// List what this inbox has seen of the board, and changes of its history; compare it with what another inbox saw
+    /// List the states of the board that this inbox has seen, and changes of its history; compare them with another
+    /// inbox
     #[command(after_help = HISTORY)]
     History {
         #[command(flatten)]
@@ -92,7 +93,7 @@ pub(crate) enum InboxAct {
         #[arg(long)]
         json: bool,
     },
-    /// Ask for a range again, whatever came of it: read below what that tells
+    /// Request a range again, whatever is known of it: read below what that reveals
     #[command(after_help = INBOX)]
     Again(InboxAgain),
     /// Forget kept ranges, and requests that were not answered, within a range
@@ -104,7 +105,7 @@ pub(crate) enum InboxAct {
         #[arg(value_name = "RANGE")]
         range: Span,
     },
-    /// Put the inbox aside, damaged as it may be, and fetch everything anew from the server
+    /// Rename the inbox, damaged or not, and fetch everything again from the server
     #[command(after_help = INBOX)]
     Rebuild {
         #[command(flatten)]
@@ -113,7 +114,7 @@ pub(crate) enum InboxAct {
         passphrase: PassphraseArg,
         #[command(flatten)]
         token: TokenArg,
-        /// First message to ask for; that of the board when the keys were made unless given
+        /// First message to request [default: the first one since the keys were made]
         #[arg(long, value_name = "N")]
         from: Option<u64>,
     },
@@ -123,14 +124,14 @@ pub(crate) enum InboxAct {
 pub(crate) struct InboxRead {
     #[command(flatten)]
     pub(crate) home: HomeArg,
-    /// Save them in this folder, created where absent, as NUMBER-NAME or NUMBER.bin, and print the paths; - is
-    /// standard output, to which contents go as they are
+    /// Save them in this folder, created where absent, as NUMBER-NAME or NUMBER.bin, and print the paths; - is standard
+    /// output, for unchanged contents
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Print one JSON object for each, with the content where it is text
+    /// Print one JSON object for each, with the content if it is text
     #[arg(long)]
     pub(crate) json: bool,
-    /// Numbers of the list
+    /// Numbers in the list
     #[arg(value_name = "N", required = true)]
     pub(crate) numbers: Vec<u64>,
 }
@@ -138,36 +139,36 @@ pub(crate) struct InboxRead {
 pub(crate) const INBOX: &str = "\
 Examples:
   omr inbox                             # fetch, then list what is new
-  omr inbox --all --offline             # list everything, ask nobody
+  omr inbox --all --offline             # list everything, no connection
   omr inbox read 3
   omr inbox read 3 4 --out letters
   omr inbox read 3 --json
   omr inbox --canary                    # a message to yourself
   omr inbox --audit
-  omr inbox kept                        # ranges of which messages did not fit
+  omr inbox kept                        # ranges with missing messages
   omr inbox --raise-bound 80
-  omr inbox again 0..4 --by 2           # a range anew, in small requests
-  omr inbox drop 0..4                   # give up what did not fit there
+  omr inbox again 0..4 --by 2           # a range again, in small requests
+  omr inbox drop 0..4                   # give missing messages up
   omr inbox history                     # lengths of the board and hashes
-  omr inbox rebuild                     # everything anew from the server
+  omr inbox rebuild                     # everything again from the server
 
 The list is in the order of the board, with the time of the fetch. While `omr watch` runs, `omr inbox --offline`, \
 `omr inbox read` and `omr id export` work beside it.
 
-A fetch asks for all messages since the last one, with the identity's bound, whatever was found before. If a \
-digest holds more messages for you than the bound, its range is kept, with a warning. Nothing need be done: \
-every fetch also asks for a part of the messages of those before it, on a fixed schedule, and what did not fit \
-comes with the next of them; the server cannot tell. A letter of 125 KB, for one, comes with the 14th fetch. `omr inbox \
-kept` says how much came and how many fetches are left. Where none is, as with --spares 0, the exit code is 3.
+A fetch requests all messages since the last one, with the identity's bound, whatever was found before. If a \
+digest has more messages for you than the bound, its range is kept, with a warning. You need not do anything: \
+every fetch also requests some of the earlier messages again, on a fixed schedule, and the missing messages \
+arrive with one of these requests; the server cannot see that. A letter of 125 KB, for example, arrives with the 14th fetch. `omr inbox \
+kept` shows how many messages arrived and how many fetches are left. If none is left, as with --spares 0, the exit code is 3.
 
-Asking for a range by hand is another matter. --raise-bound asks again for all that overflowed, --retry-damaged for \
-all that did not decode, `omr inbox again RANGE` for any messages, with --bound or in small ranges with --by. The \
-detector learns that you ask, so that something was amiss; whoever sends crafted messages and learns that can find \
-out your secret, one answer at a time. Think of who may have sent so many. `omr inbox drop RANGE` gives them up and \
-tells nobody.
+Requests by hand do reveal something. --raise-bound requests all overflowed ranges again, --retry-damaged \
+all that did not decode, `omr inbox again RANGE` any messages, with --bound or in small ranges with --by. The \
+detector learns of the request, and so that something went wrong; an attacker who sends crafted messages and learns that can find \
+out your secret, one answer at a time. Consider who may have sent that many messages. `omr inbox drop RANGE` gives them up \
+and reveals nothing.
 
-`omr inbox rebuild` is for a damaged inbox: the file stays under another name, and the server is asked for \
-everything once more. --audit exits with 1 if a canary is missing: the detector left messages out.";
+`omr inbox rebuild` is for a damaged inbox: the file stays under another name, and all messages are requested \
+again. --audit exits with 1 if a canary is missing: the detector left messages out.";
 
 #[derive(Serialize)]
 struct Report {
@@ -179,7 +180,7 @@ struct Report {
     retired: Vec<RetiredReport>,
 }
 
-/// What of letters to a retired identity is not here.
+/// The missing letters to a retired identity.
 #[derive(Serialize)]
 struct RetiredReport {
     name: String,
@@ -197,7 +198,7 @@ struct CanaryLine {
     missing_from: Option<std::ops::Range<u64>>,
 }
 
-/// What a listing shows, and how.
+/// The form of a list.
 #[derive(Clone, Copy)]
 pub(super) struct Style {
     pub(super) all: bool,
@@ -217,7 +218,7 @@ pub(in crate::commands) fn run(args: &InboxArgs, ui: &Ui) -> Result<(), CliError
             token,
             compare,
             json,
-        }) => return history::run((home, token), compare.as_ref(), *json, ui),
+        }) => return history::run(home, token, compare.as_ref(), *json, ui),
         Some(InboxAct::Again(again)) => return kept::again(again, ui),
         Some(InboxAct::Drop { home, range }) => return kept::drop_range(home, *range, ui),
         Some(InboxAct::Rebuild {
@@ -225,7 +226,7 @@ pub(in crate::commands) fn run(args: &InboxArgs, ui: &Ui) -> Result<(), CliError
             passphrase,
             token,
             from,
-        }) => return kept::rebuild((home, passphrase, token), *from, ui),
+        }) => return kept::rebuild(home, passphrase, token, *from, ui),
         None if args.audit => return audit(args, ui),
         None => {}
     }
@@ -234,17 +235,17 @@ pub(in crate::commands) fn run(args: &InboxArgs, ui: &Ui) -> Result<(), CliError
     }
     let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, &args.token, ui)?;
     ask_again(args, &mailbox.mail.identity, &mailbox.mail.inbox, ui)?;
-    fetch(ui, &mailbox, (args.canary, style))
+    fetch(&mailbox, args.canary, style, ui)
 }
 
-/// Lists what is here; decodes first what an interrupted fetch left, for which alone the secret is needed. Where another
-/// command fetches, that decodes it.
+/// Lists the inbox. Digests that an interrupted fetch left are decoded first, for which alone the secret is needed. If
+/// another command fetches, it decodes them.
 fn offline(args: &InboxArgs, style: Style, ui: &Ui) -> Result<(), CliError> {
     let mut identity = Identity::open(&home(&args.home)?)?;
     let mut inbox = Inbox::beside(&identity.home)?;
     let (mut retired, mut unread) = Retired::all(&identity.home, Inbox::beside)?;
     let mut taken = Vec::new();
-    // Who has nothing to decode is in nobody's way.
+    // Without digests to decode, the lock is not needed.
     let mut pending = inbox.pending()? > 0 && identity.profile.board_id.is_some();
     for retired in &retired {
         pending |= retired.inbox.pending()? > 0;
@@ -271,30 +272,31 @@ fn offline(args: &InboxArgs, style: Style, ui: &Ui) -> Result<(), CliError> {
     verdict(&taken, &inbox, &retired, ui)
 }
 
-/// Fetches, takes in what came and lists it.
+/// Fetches, decodes and lists letters.
 pub(super) fn fetch(
-    ui: &Ui,
     mailbox: &Mailbox,
-    (canary, style): (bool, Style),
+    canary: bool,
+    style: Style,
+    ui: &Ui,
 ) -> Result<(), CliError> {
     let Mailbox { mail, token } = mailbox;
     let mut fetched = block_on(network(canary, ui, mailbox));
     for retired in &mail.retired {
-        // One that fails holds up no other.
+        // A retired identity that fails holds up no other.
         fetched = fetched.and(block_on(network_of(retired, token, ui)));
     }
     history::report(ui, &mail.inbox)?;
     for retired in &mail.retired {
         history::report(ui, &retired.inbox)?;
     }
-    // What came before a failure is taken in all the same: the server is not spoken to any more.
+    // Digests that were collected before a failure are decoded too: that needs no call to the server.
     let (taken, _) = mail.take_in()?;
     list(style, ui, &mail.inbox, &mail.retired)?;
     fetched?;
     verdict(&taken, &mail.inbox, &mail.retired, ui)
 }
 
-/// What a person asked for, with what it tells.
+/// Requests ranges again as a person asked for, and prints what that reveals.
 fn ask_again(
     args: &InboxArgs,
     identity: &Identity,
@@ -322,7 +324,7 @@ async fn network(canary: bool, ui: &Ui, mailbox: &Mailbox) -> Result<(), CliErro
     let Mailbox { mail, token } = mailbox;
     let (identity, inbox) = (&mail.identity, &mail.inbox);
     if canary {
-        self::canary(ui, (identity, token), inbox).await?;
+        self::canary(identity, token, inbox, ui).await?;
     }
     let client = own_client(&identity.home, token, ui)?;
     let bar = ui.bar();
@@ -334,7 +336,7 @@ async fn network(canary: bool, ui: &Ui, mailbox: &Mailbox) -> Result<(), CliErro
     Ok(())
 }
 
-/// The network half for a retired identity, behind that of the one in its place.
+/// Runs the network half for a retired identity.
 async fn network_of(retired: &Retired, token: &TokenArg, ui: &Ui) -> Result<(), CliError> {
     let bar = ui.bar();
     let progress = |stage| show(&bar, stage);
@@ -346,29 +348,29 @@ async fn network_of(retired: &Retired, token: &TokenArg, ui: &Ui) -> Result<(), 
     Ok(())
 }
 
-/// What the network half of a fetch could not do as the identity has it.
+/// Prints what differs in a fetch from the identity's profile.
 pub(super) fn print_report(ui: &Ui, identity: &Identity, collected: &Collected) {
     for (range, reason) in &collected.refused {
         ui.warn(&format!(
-            "{}..{} is kept: the server refuses it for good ({reason}); `omr inbox again` asks in another form",
+            "{}..{} is kept: the server refuses it for good ({reason}); `omr inbox again` requests it in another form",
             range.start, range.end
         ));
     }
     for missed in &collected.missed {
         ui.warn(&format!(
-            "messages {}..{} expired before they were fetched: what was for you in them does not come any more \
-             (`omr inbox drop` forgets them)",
+            "messages {}..{} expired before they were fetched: those for you are lost (`omr inbox drop` forgets the \
+             range)",
             missed.start, missed.end
         ));
     }
     if collected.spares == Spares::NotServed {
         ui.note(
-            "this server cannot ask for every so many-th message: letters longer than the bound do not come whole",
+            "this server serves no spare requests: letters longer than the bound do not arrive whole",
         );
     }
     if let Err(why) = &collected.ordered {
         ui.note(&format!(
-            "this server works batches when they are asked for, not when they fill: {why}"
+            "this server computes batches when they are requested, not as soon as they are full: {why}"
         ));
     }
     let (bound, own) = (collected.bound, identity.profile.bound);
@@ -379,17 +381,18 @@ pub(super) fn print_report(ui: &Ui, identity: &Identity, collected: &Collected) 
     }
 }
 
-/// Posts a canary without the token, if the server lets strangers post.
+/// Posts a canary without the token, if the server accepts posts without one.
 pub(super) async fn canary(
-    ui: &Ui,
-    (identity, token): (&Identity, &TokenArg),
+    identity: &Identity,
+    token: &TokenArg,
     inbox: &Inbox,
+    ui: &Ui,
 ) -> Result<(), CliError> {
     let server = own_server(&identity.home, token)?;
     let (client, is_known) = canary_client(&server, |endpoint| connect(endpoint, ui)).await?;
     if is_known {
         ui.warn(
-            "the server takes posts with a token only: it can tell this canary from other people's letters",
+            "the server takes posts with a token only: it can distinguish this canary from other people's letters",
         );
     }
     Ok(post_canary(&client, identity, inbox).await?)
@@ -463,7 +466,7 @@ impl RetiredReport {
     }
 }
 
-/// The columns of a list. What senders wrote is in the last one, where it can imitate no other.
+/// The columns of a list. Text of senders is in the last one, where it cannot imitate another.
 #[derive(Clone, Copy)]
 pub(super) struct Columns {
     /// Whether some letters may be to an address that was replaced.
@@ -485,7 +488,7 @@ impl Columns {
         format!(" NUMBER     INDEX  FETCHED              BYTES  {to}LETTER\n")
     }
 
-    /// One line of the list.
+    /// Returns one line of the list.
     pub(super) fn line(self, message: &Listed) -> String {
         let mark = if message.read { ' ' } else { '*' };
         let text = match (&message.name, &message.first_line) {
@@ -508,8 +511,8 @@ impl Columns {
     }
 }
 
-/// Exit codes of what a fetch met. Ranges whose letters come by later fetches without a person's doing are told of, and
-/// are no failure.
+/// Returns the error of a fetch, if there is one. Ranges whose letters arrive with later fetches without a person's act
+/// are reported, and are no failure.
 pub(super) fn verdict(
     taken: &[Taken],
     inbox: &Inbox,
@@ -524,7 +527,7 @@ pub(super) fn verdict(
     if kept.is_empty() {
         return Ok(());
     }
-    // As they are known now, with the fetches that are left.
+    // The ranges are read again, with the number of fetches that are left.
     let mut known = inbox.kept()?;
     for retired in retired {
         known.extend(retired.inbox.kept()?);
@@ -602,14 +605,14 @@ fn audit(args: &InboxArgs, ui: &Ui) -> Result<(), CliError> {
     }
 }
 
-/// A letter as programs read it.
+/// A letter for programs.
 #[derive(Serialize)]
 struct Opened<'a> {
     #[serde(flatten)]
     listed: &'a Listed,
-    /// The content, where it is text.
+    /// The content, if it is text.
     text: Option<&'a str>,
-    /// The file that it was saved in.
+    /// The file in which it was saved.
     #[serde(serialize_with = "saved")]
     path: Option<&'a Path>,
 }
@@ -630,8 +633,10 @@ fn read(args: &InboxRead) -> Result<(), CliError> {
     let all = inbox.list(true)?;
     for &number in &args.numbers {
         let body = inbox.body(number)?;
-        let listed = all.iter().find(|message| message.number == number);
-        let listed = listed.ok_or(MailError::NoMessage(number))?;
+        let listed = all
+            .iter()
+            .find(|message| message.number == number)
+            .ok_or(MailError::NoMessage(number))?;
         let path = folder.map(|dir| dir.join(io::numbered(number, listed.name.as_deref())));
         if let Some(path) = &path {
             io::stage_bytes(path, Access::Private, &body)?.commit(false)?;
@@ -650,20 +655,21 @@ fn read(args: &InboxRead) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Prints a message; at a terminal only what cannot steer it, and without what hides or turns writing around, unless it
-/// was sent there by name.
+/// Prints a message. On a terminal it prints only text that cannot steer it, without characters that hide text or
+/// change its direction, unless standard output was requested by name.
 fn print(number: u64, body: &[u8], is_named: bool) -> Result<(), CliError> {
     if is_named || !std::io::stdout().is_terminal() {
         return Ok(io::write_result(Path::new(io::STANDARD), body)?);
     }
     let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t' | '\r');
-    let text = std::str::from_utf8(body).ok();
-    let text = text.filter(|text| text.chars().all(harmless));
-    let text = text.ok_or(FullError::NotText(number))?;
+    let text = std::str::from_utf8(body)
+        .ok()
+        .filter(|text| text.chars().all(harmless))
+        .ok_or(FullError::NotText(number))?;
     Ok(io::print(&shown(text))?)
 }
 
-/// A text as a terminal may show it: line by line, with its tabs.
+/// Returns text that a terminal can show: line by line, with its tabs.
 fn shown(text: &str) -> String {
     let tabbed = |line: &str| -> String {
         let words: Vec<String> = line.split('\t').map(visible).collect();
@@ -709,7 +715,7 @@ mod tests {
         assert!(columns.line(&real)[at..].starts_with("until 2026-11-23 "));
         let text = columns.heading().find("LETTER").unwrap();
         assert!(columns.line(&forged)[text..].starts_with("until 2026-11-23  fine"));
-        // Nor is there a column where nobody has such an identity.
+        // Without retired identities the list has no column for them.
         let columns = Columns::of(std::slice::from_ref(&forged), false);
         let text = columns.heading().find("LETTER").unwrap();
         assert!(columns.line(&forged)[text..].starts_with("until 2026-11-23  fine"));

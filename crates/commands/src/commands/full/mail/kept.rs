@@ -1,4 +1,4 @@
-//! `omr inbox kept`, `again`, `drop` and `rebuild`: what a person does about ranges that did not come whole.
+//! `omr inbox kept`, `again`, `drop` and `rebuild`: a person's actions on ranges that did not arrive whole.
 
 use super::inbox::{Style, fetch};
 use super::mailbox::{Mailbox, readable};
@@ -24,10 +24,10 @@ pub(crate) struct InboxAgain {
     /// Messages, such as 329..431
     #[arg(value_name = "RANGE")]
     pub(crate) range: Span,
-    /// Bound of these requests; the identity's unless given
+    /// Bound of these requests [default: the identity's]
     #[arg(long, value_name = "K", value_parser = bound())]
     pub(crate) bound: Option<u32>,
-    /// Messages of one request: small ranges hold fewer messages for you than the bound
+    /// Messages of one request: small ranges contain fewer messages for you than the bound
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) by: u64,
     /// Print one JSON object
@@ -47,7 +47,7 @@ pub(super) fn list(dir: &HomeArg, json: bool, ui: &Ui) -> Result<(), CliError> {
     Ok(io::print(&kept.iter().map(line).collect::<String>())?)
 }
 
-/// What is known of a kept range.
+/// Returns the description of a kept range.
 pub(super) fn line(kept: &Kept) -> String {
     let range = format!("{}..{}", kept.start, kept.end);
     let what = match kept.overflowed {
@@ -74,7 +74,7 @@ pub(super) fn line(kept: &Kept) -> String {
     format!("range {range}: {what}; {} read so far, {next}\n", kept.read)
 }
 
-/// When the rest of a range comes by itself.
+/// Returns when the rest of a range arrives by itself.
 pub(super) fn fetches(kept: &Kept) -> String {
     let (expected, most) = (kept.fetches_expected, kept.fetches_left);
     if expected < most {
@@ -86,7 +86,7 @@ pub(super) fn fetches(kept: &Kept) -> String {
     }
 }
 
-/// Checks a bound against her keys and the server before anything is written down.
+/// Checks a bound against the identity's keys and the server before anything is recorded.
 pub(super) fn check_bound(
     identity: &Identity,
     token: &TokenArg,
@@ -115,13 +115,13 @@ pub(super) fn again(args: &InboxAgain, ui: &Ui) -> Result<(), CliError> {
         all: false,
         json: args.json,
     };
-    fetch(ui, &mailbox, (false, style))
+    fetch(&mailbox, false, style, ui)
 }
 
 pub(super) fn drop_range(dir: &HomeArg, range: Span, ui: &Ui) -> Result<(), CliError> {
     let inbox = Inbox::beside(&Identity::open(&home(dir)?)?.home)?;
-    let range = range.of(0..inbox.requests().cursor()?);
-    let (kept, requests) = inbox.drop_range(range)?;
+    let messages = range.of(0..inbox.requests().cursor()?);
+    let (kept, requests) = inbox.drop_range(messages)?;
     ui.note(&format!(
         "forgot {kept} kept ranges and {requests} requests: their messages do not come any more"
     ));
@@ -129,12 +129,14 @@ pub(super) fn drop_range(dir: &HomeArg, range: Span, ui: &Ui) -> Result<(), CliE
 }
 
 pub(super) fn rebuild(
-    (dir, passphrase, token): (&HomeArg, &PassphraseArg, &TokenArg),
+    dir: &HomeArg,
+    passphrase: &PassphraseArg,
+    token: &TokenArg,
     from: Option<u64>,
     ui: &Ui,
 ) -> Result<(), CliError> {
     let identity = readable(dir, passphrase)?;
-    // A wrong passphrase is told before anything is put aside.
+    // A wrong passphrase is reported before the inbox is renamed.
     identity.home.check_passphrase()?;
     let start = from.unwrap_or(identity.profile.begins);
     if let Some(aside) = Inbox::rebuild(&identity.home, start)? {
@@ -147,5 +149,5 @@ pub(super) fn rebuild(
         all: true,
         json: false,
     };
-    fetch(ui, &Mailbox::open(identity, token, ui)?, (false, style))
+    fetch(&Mailbox::open(identity, token, ui)?, false, style, ui)
 }

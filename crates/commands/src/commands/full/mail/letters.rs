@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Contact {
-    /// Keep the address in a file under a name
+    /// Add a contact
     #[command(after_help = CONTACT)]
     Add {
         #[command(flatten)]
@@ -25,8 +25,8 @@ pub(crate) enum Contact {
         /// Letters, digits, '-', '_' and '.'
         #[arg(value_name = "NAME")]
         name: String,
-        /// A file with an address, a short address or a clue.key; - is standard input. A short address itself too, or
-        /// another contact's name. For a short address a server is asked
+        /// A file with an address, a short address or a clue.key; - is standard input. Also a short address itself, or
+        /// another contact's name. A short address is resolved by a server
         #[arg(value_name = "ADDRESS")]
         file: PathBuf,
         #[command(flatten)]
@@ -35,7 +35,7 @@ pub(crate) enum Contact {
         #[arg(long)]
         json: bool,
     },
-    /// All names with their fingerprints and servers
+    /// List all names with their fingerprints and servers
     #[command(after_help = CONTACT)]
     List {
         #[command(flatten)]
@@ -44,7 +44,7 @@ pub(crate) enum Contact {
         #[arg(long)]
         json: bool,
     },
-    /// Forget a name
+    /// Remove a contact
     #[command(after_help = CONTACT)]
     Remove {
         #[command(flatten)]
@@ -62,16 +62,17 @@ pub(crate) struct Send {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
     /// A file with an address, a short address or a clue.key, - for standard input, a short address itself (omr1..,
-    /// omr1..@URL), or a contact's name. For a short one a server is asked, once: it learns that you want to write to her
+    /// omr1..@URL), or a contact's name. A short address is resolved by a server, once: the server learns that you want
+    /// to write to this recipient
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) to: PathBuf,
-    /// How letters are sealed, where the address does not say; letters that are not sealed need `--sealing none`
+    /// Sealing of letters, where the address does not fix it; letters that are not sealed need `--sealing none`
     #[arg(long, value_name = "S")]
     pub(crate) sealing: Option<Sealing>,
     /// Send no file names
     #[arg(long)]
     pub(crate) no_names: bool,
-    /// Post letters of more messages than the address takes: they may never arrive
+    /// Post letters of more messages than the address allows: they may never arrive
     #[arg(long)]
     pub(crate) large: bool,
     /// Print one JSON object for each file
@@ -95,23 +96,23 @@ Examples:
   echo hello | omr send --to bob -
   omr send --to alice/clue.key --server http://127.0.0.1:7600 letter.txt
 
---to takes a file with an address, a short address or a clue.key, - for such on standard input, a short address itself \
-(omr1.., or omr1..@URL with the server that has it), or a contact's name. A short address is looked for among contacts and in what \
-was found before; else that server, --server or your own is asked, without any token. It can exchange nothing, as the \
-short form proves the whole, but it learns that your network address wants to write to this recipient: an \
-address that she gave you as a file tells nobody. \
+--to takes a file with an address, a short address or a clue.key, - for one of these on standard input, a short address \
+itself (omr1.., or omr1..@URL with the server that has it), or a contact's name. A short address is resolved from contacts \
+and earlier answers, else by that server, --server or your own, without a token. The server cannot replace the address, as the \
+short form proves it, but it learns that your network address wants to write to this recipient; an \
+address in a file reveals nothing. \
 Letters go to the address's server; the identity's token, and that in OMR_TOKEN, only to the identity's own or to \
---server. A letter of more messages than the address takes, and a board that does not seal letters as the address \
-says, is refused before anything is posted. An address does not say which board of its server it is for: where the server \
-was set up anew, letters go to its new board and the recipient learns that hers is gone when she fetches; ask her for \
-her new address. Files keep their names. Prints `INDEX FILE`, or `FIRST..END FILE` for \
-a file in several messages. Files are posted in one go, in as few posts as the server's limits allow; a lost answer \
+--server. A letter of more messages than the address allows is refused before anything is posted, and so is a board with \
+another sealing than the address has. An address does not name the board of its server: if the server \
+was set up again, letters go to its new board, and the recipient's fetches fail; ask for the \
+new address. Files keep their names. Prints `INDEX FILE`, or `FIRST..END FILE` for \
+a file in several messages. Files are posted in one call, in as few posts as the server's limits allow; a lost answer \
 never posts anything twice.";
 
-/// Messages that a digest carries unless its recipient wanted otherwise.
+/// The default bound of identities.
 const USUAL_BOUND: u32 = 50;
 
-/// Largest file taken: it is held in memory.
+/// The highest number of bytes of a file, which is held in memory.
 const MAX_FILE_BYTES: u64 = 1 << 32;
 
 #[derive(Serialize)]
@@ -127,7 +128,7 @@ struct Report<'a> {
     file: &'a Path,
     messages: u64,
     ranges: &'a [Range<u64>],
-    /// Its messages, counted from 0, that somebody copied and posted first.
+    /// The positions, counted from 0, of its messages that somebody copied and posted first.
     copied: &'a [u64],
 }
 
@@ -142,7 +143,7 @@ pub(in crate::commands) fn contact(command: &Contact, ui: &Ui) -> Result<(), Cli
         } => {
             let address = recipient(dir, file, place, ui)?;
             home(dir)?.add_contact(name, &address)?;
-            let entry = entry((name.clone(), address));
+            let entry = Entry::new(name.clone(), address);
             if *json {
                 io::print_json(&entry)?
             } else {
@@ -155,16 +156,22 @@ pub(in crate::commands) fn contact(command: &Contact, ui: &Ui) -> Result<(), Cli
     }
 }
 
-fn entry((name, address): (String, Address)) -> Entry {
-    Entry {
-        name,
-        fingerprint: address.fingerprint(),
-        server: address.server,
+impl Entry {
+    fn new(name: String, address: Address) -> Self {
+        Self {
+            name,
+            fingerprint: address.fingerprint(),
+            server: address.server,
+        }
     }
 }
 
 fn list(home: &Home, json: bool, ui: &Ui) -> Result<(), CliError> {
-    let entries: Vec<Entry> = home.contacts()?.into_iter().map(entry).collect();
+    let entries: Vec<Entry> = home
+        .contacts()?
+        .into_iter()
+        .map(|(name, address)| Entry::new(name, address))
+        .collect();
     if json {
         return Ok(io::print_json(&entries)?);
     }
@@ -179,8 +186,9 @@ fn list(home: &Home, json: bool, ui: &Ui) -> Result<(), CliError> {
     Ok(io::print(&entries.iter().map(line).collect::<String>())?)
 }
 
-/// Where a letter goes: the server told, else the address's, else one's own. One's own token and CA are for
-/// one's own server alone, and so is a token of the environment unless the server is told.
+/// Returns the server of a letter: the one on the command line, or the address's, or the identity's. The identity's
+/// token and CA are used for the identity's server alone, and so is a token of the environment unless the server is on
+/// the command line.
 fn destination(home: &Home, args: &Send, to: &Address, ui: &Ui) -> Result<Server, CliError> {
     let token = &args.server.token;
     if let Some(server) = server(&args.server.place, token.text())? {
@@ -244,7 +252,7 @@ pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Says before anything is posted what may not arrive at once.
+/// Warns before the post of letters that may not arrive at once.
 fn warn_of_length(args: &Send, to: &Address, draft: &Draft, ui: &Ui) {
     let most = to.terms.map_or(USUAL_BOUND, |terms| terms.parts);
     for (file, messages) in args.files.iter().zip(draft.messages()) {
@@ -257,7 +265,7 @@ fn warn_of_length(args: &Send, to: &Address, draft: &Draft, ui: &Ui) {
             )),
             None => ui.warn(&format!(
                 "{file} takes {messages} messages, and the address does not say whether its recipient takes more \
-                 than the usual {most}: ask her for what `omr address` prints now"
+                 than the usual {most}: ask the recipient for the text that `omr address` prints now"
             )),
         }
     }
@@ -292,7 +300,7 @@ fn print_report(json: bool, file: &Path, sent: &Sent) -> Result<(), CliError> {
     ))?)
 }
 
-/// What a person should know of messages that others posted first: whoever can do that reads what she sends.
+/// Returns a warning about messages that others posted first, who must have seen them before the server did.
 fn of_copies(file: &Path, sent: &Sent) -> Option<String> {
     let copied = sent.copied.len();
     let all: u64 = sent

@@ -1,28 +1,29 @@
-//! An identity with its inbox, and the retired ones that are still read, as commands have them.
+//! An identity with its inbox, and the retired ones that are still read, for commands.
 
 use super::{home, own_client};
 use crate::commands::full::FullError;
 use crate::commands::full::access::TokenArg;
+use crate::commands::full::mail::advice::with_advice;
 use crate::commands::full::mail::{HomeArg, unlocked};
 use crate::commands::passphrase::PassphraseArg;
 use crate::error::CliError;
-use omr_console::{Ui, chain};
+use omr_console::Ui;
 use omr_mail::{Collected, Identity, MailError, Retired, Stage};
 use std::path::PathBuf;
 
-/// What a fetch needs.
+/// An identity with all that a fetch needs.
 pub(super) struct Mailbox {
     pub(super) mail: omr_mail::Mailbox,
     pub(super) token: TokenArg,
 }
 
-/// The identity in a home whose secret can be read.
+/// Returns the identity in a home whose secret can be read.
 pub(super) fn readable(dir: &HomeArg, passphrase: &PassphraseArg) -> Result<Identity, CliError> {
     Ok(Identity::open(&unlocked(home(dir)?, passphrase)?)?)
 }
 
 impl Mailbox {
-    /// Opens everything, and tells of retired identities that cannot be read.
+    /// Opens everything, and warns of retired identities that cannot be read.
     pub(super) fn open(identity: Identity, token: &TokenArg, ui: &Ui) -> Result<Self, CliError> {
         let mail = omr_mail::Mailbox::open(identity)?;
         warn_of_unread(&mail.unread, ui);
@@ -31,15 +32,18 @@ impl Mailbox {
     }
 }
 
-/// Tells of retired identities that cannot be read.
+/// Warns of retired identities that cannot be read.
 pub(super) fn warn_of_unread(unread: &[(PathBuf, MailError)], ui: &Ui) {
     for (dir, error) in unread {
-        let (dir, why) = (dir.display(), chain(error));
-        ui.warn(&format!("the retired identity in {dir} is not read: {why}"));
+        ui.warn(&format!(
+            "the retired identity in {} is not read: {}",
+            dir.display(),
+            with_advice(error)
+        ));
     }
 }
 
-/// The network half of a retired identity's fetch; nothing where its keys are not registered any more.
+/// Runs the network half of a retired identity's fetch. Returns `None` where its keys are no longer registered.
 pub(super) async fn collect_retired(
     retired: &Retired,
     token: &TokenArg,

@@ -1,4 +1,4 @@
-//! Whom a command writes to.
+//! The recipient of letters, as an argument.
 
 use super::{MAX_TEXT_BYTES, block_on, home, server};
 use crate::commands::full::RecipientError;
@@ -14,8 +14,8 @@ use std::io::Read;
 use std::path::Path;
 use zeroize::Zeroizing;
 
-/// The address that an argument means: of a file or of standard input, as its own text, of a short address, or of a
-/// contact, in this order. A file holds an address, a short address or a clue.key.
+/// Returns the address of an argument: that in a file or on standard input, the text of an address, a short address, or
+/// a contact, in this order. A file contains an address, a short address or a clue.key.
 ///
 /// Errors: `Input`; `Mail`.
 pub(in crate::commands) fn recipient(
@@ -39,7 +39,7 @@ pub(in crate::commands) fn recipient(
         return resolve(&home(dir)?, &text.parse()?, place, ui);
     }
     match home(dir)?.contact(&text) {
-        // A folder, such as somebody's home, is no address.
+        // A folder, such as somebody's home, is not an address.
         Err(MailError::NoContact(_) | MailError::Name(_)) if to.is_dir() => {
             let inside = to.join(crate::commands::keygen::CLUE_KEY);
             Err(CliError::input(to)(RecipientError::Folder(inside).into()))
@@ -51,7 +51,7 @@ pub(in crate::commands) fn recipient(
     }
 }
 
-/// The clue.key of the address that an argument means, as a file.
+/// Returns the clue.key of the address of an argument, as a file.
 ///
 /// Errors: those of [`recipient`].
 pub(in crate::commands) fn clue_key(to: &Path, ui: &Ui) -> Result<Framed, CliError> {
@@ -73,7 +73,7 @@ fn read(path: &Path) -> Result<Named, InputError> {
         File::open(path)?.take(most).read_to_end(&mut bytes)?
     };
     if bytes.starts_with(b"OMRF") {
-        // Another file of ours, however long, is named as what it is.
+        // The error for a file of another kind names this kind, however long the file is.
         FrameReader::read_header(&bytes[..], Kind::ClueKey, u64::MAX)?;
     }
     if bytes.len() as u64 > MAX_TEXT_BYTES {
@@ -83,7 +83,7 @@ fn read(path: &Path) -> Result<Named, InputError> {
     }
 }
 
-/// The address that a short one stands for: known here, or what a server says if it is that.
+/// Returns the address of a short one: a known one, or a server's answer after a check.
 fn resolve(
     home: &Home,
     short: &ShortAddress,
@@ -98,15 +98,15 @@ fn resolve(
         own => Some(own?),
     };
     let asked = match server(place, None)? {
-        Some(told) => told,
+        Some(named) => named,
         None => Server::named(short.server.as_deref(), own)
             .ok_or_else(|| MailError::NoResolver(short.to_string()))?,
     };
     ui.note(&format!(
-        "asking {} for this address: it learns that you want to write to her",
+        "asking {} for this address: it learns that you want to write to this recipient",
         asked.url
     ));
-    // Whoever asks need not be known.
+    // The server is called without a token, so that the caller stays unknown.
     let found = block_on(async { Ok(short.find(&connect(asked.stranger(), ui)?).await?) })?;
     home.keep_found(&found)?;
     Ok(found)

@@ -3,14 +3,14 @@
 use omr_protocol::from_hex;
 use std::str::FromStr;
 
-/// What another inbox saw: `LENGTH:HASH`.
+/// A mark of another inbox, `LENGTH:HASH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) length: u64,
     pub(crate) hash: [u8; 32],
 }
 
-/// Text that is not a length and a hash.
+/// The text is not a length and a hash.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "expected a length, a colon and 64 hexadecimal digits, as `omr inbox history` prints, found {0:?}"

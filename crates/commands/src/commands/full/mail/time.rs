@@ -1,20 +1,20 @@
-//! Times for people.
+//! Times as text for people.
 
 use chrono::{DateTime, Local, TimeZone};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// To the minute, in the zone of the system or of `TZ`.
+/// Returns a time to the minute, in the time zone of the system or of `TZ`.
 pub(super) fn time(seconds: u64) -> String {
     in_zone(seconds, &Local)
 }
 
-/// The system's time after `wait`.
+/// Returns the system's time after `wait`.
 pub(super) fn clock(wait: Duration) -> String {
     let now = SystemTime::now() + wait;
     time(now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs())
 }
 
-/// The day, as `2026-11-23`.
+/// Returns the day, as `2026-11-23`.
 pub(super) fn today() -> String {
     Local::now().format("%Y-%m-%d").to_string()
 }
@@ -23,8 +23,9 @@ fn in_zone<Z: TimeZone>(seconds: u64, zone: &Z) -> String
 where
     Z::Offset: std::fmt::Display,
 {
-    let at = i64::try_from(seconds).ok();
-    let at = at.and_then(|seconds| DateTime::from_timestamp(seconds, 0));
+    let at = i64::try_from(seconds)
+        .ok()
+        .and_then(|seconds| DateTime::from_timestamp(seconds, 0));
     let shown = |at: DateTime<chrono::Utc>| at.with_timezone(zone).format("%Y-%m-%d %H:%M");
     at.map_or_else(|| "-".into(), |at| shown(at).to_string())
 }

@@ -1,4 +1,4 @@
-//! `omr watch`: the network keeps a schedule, decoding has a thread of its own.
+//! `omr watch`: the network follows a schedule, and decoding has a thread of its own.
 
 use super::identity::keep_published;
 use super::inbox::{Columns, canary, print_report, verdict};
@@ -8,12 +8,13 @@ use super::{block_on, own_client};
 use super::{history, kept};
 use crate::commands::full::FullError;
 use crate::commands::full::access::TokenArg;
+use crate::commands::full::mail::advice::with_advice;
 use crate::commands::full::mail::{HomeArg, duration};
 use crate::commands::passphrase::PassphraseArg;
 use crate::error::CliError;
 use crate::io;
 use omr_client::os_rng;
-use omr_console::{Ui, chain};
+use omr_console::Ui;
 use omr_mail::{
     Grid, Identity, Inbox, Listed, Outcome, Reader, Retired, Taken, close_session, collect, cut,
     next_canary,
@@ -30,16 +31,16 @@ pub(crate) struct Watch {
     pub(crate) passphrase: PassphraseArg,
     #[command(flatten)]
     pub(crate) token: TokenArg,
-    /// Between fetches, such as 500ms, 60s, 5m or 1h
+    /// Time between fetches, such as 500ms, 60s, 5m or 1h
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) every: Duration,
-    /// Stop after so many ticks
+    /// Stop after this number of ticks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
-    /// Let the server look at messages as they come, and cut a digest off at every tick
+    /// Let the server process messages as they come, and make a digest at every tick
     #[arg(long)]
     pub(crate) session: bool,
-    /// Post so many canaries a day on average, at random times
+    /// Post this number of canaries a day on average, at random times
     #[arg(long, value_name = "P", value_parser = rate)]
     pub(crate) canaries: Option<f64>,
     /// Print one JSON object for each message
@@ -67,7 +68,7 @@ and canaries come at random: nothing that the server sees depends on what was fo
 be run for a message: whatever it did, a detector or a sender could see, and learn your secret from your \
 reactions.";
 
-/// What a watch shares.
+/// The shared state of a watch.
 struct Scene<'a> {
     args: &'a Watch,
     ui: &'a Ui,
@@ -90,7 +91,7 @@ pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
     let (ticks, ticked) = channel();
     std::thread::scope(|scope| {
         let decoding = scope.spawn(|| decode(&scene, &mailbox.mail.reader, ticked));
-        // The sender goes with the schedule; the thread then ends.
+        // The sender is dropped with the schedule, which ends the thread.
         let watched = block_on(schedule(&scene, ticks));
         let taken = decoding
             .join()
@@ -100,11 +101,11 @@ pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
     })
 }
 
-/// Speaks to the server at every tick; canaries come between.
+/// Calls the server at every tick, and posts canaries between.
 async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> {
     let client = own_client(&scene.identity.home, scene.token, scene.ui)?;
     let grid = Grid::new(scene.args.every);
-    // What is here from before may be decoded at once.
+    // Digests that were collected earlier may be decoded at once.
     let _ = ticks.send(());
     let fetches = async {
         let mut left = scene.args.count;
@@ -124,9 +125,10 @@ async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> 
             }
             match ticked {
                 Err(CliError::Full(FullError::Mail(error))) if error.is_passing() => {
-                    scene
-                        .ui
-                        .warn(&format!("{}; trying again at the next tick", chain(&error)));
+                    scene.ui.warn(&format!(
+                        "{}; trying again at the next tick",
+                        with_advice(&error)
+                    ));
                 }
                 ended => ended?,
             }
@@ -155,7 +157,7 @@ async fn tick(scene: &Scene<'_>, client: &Client, first: bool) -> Result<(), Cli
     };
     history::report(scene.ui, scene.inbox)?;
     let collected = collected?;
-    // What holds of every fetch is told once.
+    // A report that holds for every fetch is printed once.
     if first || !collected.refused.is_empty() || !collected.missed.is_empty() {
         print_report(scene.ui, scene.identity, &collected);
     }
@@ -163,7 +165,7 @@ async fn tick(scene: &Scene<'_>, client: &Client, first: bool) -> Result<(), Cli
     Ok(())
 }
 
-/// The same for a retired identity: one that fails for good holds up no other either.
+/// Runs a tick of a retired identity. One that fails for good holds up no other.
 async fn tick_retired(scene: &Scene<'_>, retired: &Retired, first: bool) {
     let collected = collect_retired(retired, scene.token, scene.ui, |_| {}).await;
     let reported = history::report(scene.ui, &retired.inbox);
@@ -175,31 +177,30 @@ async fn tick_retired(scene: &Scene<'_>, retired: &Retired, first: bool) {
         }
         Ok(_) => {}
         Err(error) => {
-            let why = chain(&error);
             scene
                 .ui
-                .warn(&format!("{why}; trying again at the next tick"));
+                .warn(&format!("{}; trying again at the next tick", error.text()));
         }
     }
 }
 
-/// Posts canaries at random times; never ends by itself.
+/// Posts canaries at random times, without an end.
 async fn canaries(scene: &Scene<'_>) -> Result<(), CliError> {
     let Some(rate) = scene.args.canaries else {
         return std::future::pending().await;
     };
     loop {
         tokio::time::sleep(next_canary(rate, &mut os_rng())).await;
-        match canary(scene.ui, (scene.identity, scene.token), scene.inbox).await {
+        match canary(scene.identity, scene.token, scene.inbox, scene.ui).await {
             Err(CliError::Full(FullError::Mail(error))) if error.is_passing() => {
-                scene.ui.warn(&format!("canary: {}", chain(&error)));
+                scene.ui.warn(&format!("canary: {}", with_advice(&error)));
             }
             posted => posted?,
         }
     }
 }
 
-/// Takes in what was collected after every tick, and prints it.
+/// Decodes the collected digests after every tick, and prints their letters.
 fn decode(
     scene: &Scene<'_>,
     reader: &Reader,

@@ -26,11 +26,11 @@ pub(crate) struct PdqEncryptTable {
     /// File for the encrypted table
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
-    /// Lengths of prefixes, in characters, that texts may be asked for: LIKE 'abc%' takes 3
+    /// Lengths of prefixes, in characters, that queries of texts may use: LIKE 'abc%' needs 3
     #[arg(long, value_name = "N,M", value_delimiter = ',')]
     pub(crate) prefixes: Vec<usize>,
-    /// Products one after another that queries may take, one of them for their rows; all that the parameters have unless
-    /// given. Fewer make a smaller table
+    /// Number of consecutive products that queries may need, including the one for their rows; fewer make a smaller
+    /// table [default: all that the parameters allow]
     #[arg(long, value_name = "D")]
     pub(crate) depth: Option<usize>,
     /// Replace a file

@@ -11,17 +11,17 @@ use omr_table::{MAX_SCHEMA_BYTES, Table};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Name of the client's secret in her folder.
+/// The name of the secret's file in the client's folder.
 pub(super) const SECRET_KEY: &str = "pdq-secret.key";
-/// Name of the server's key.
+/// The name of the server's key.
 pub(super) const EVALUATION_KEY: &str = "pdq-evaluation.key";
 
-/// The files of a client's keys in her folder.
+/// Returns the paths of a client's keys in the client's folder.
 pub(super) fn keys(dir: &Path) -> [PathBuf; 2] {
     [SECRET_KEY, EVALUATION_KEY].map(|name| dir.join(name))
 }
 
-/// Where a table will go: into a file, never to standard output.
+/// Returns the output of a table: a file, never standard output.
 pub(super) fn table_output(path: &Path, force: bool) -> Result<Output, CliError> {
     if io::is_standard(path) {
         Err(PdqError::Standard.into())
@@ -30,7 +30,7 @@ pub(super) fn table_output(path: &Path, force: bool) -> Result<Output, CliError>
     }
 }
 
-/// An error with the file it is about.
+/// Returns an error with the file to which it belongs.
 pub(super) fn of_file<E: Into<PdqError>>(path: &Path) -> impl FnOnce(E) -> CliError {
     let path: PathBuf = path.to_owned();
     move |error| CliError::input(path)(InputError::Pdq(error.into()))
@@ -38,7 +38,7 @@ pub(super) fn of_file<E: Into<PdqError>>(path: &Path) -> impl FnOnce(E) -> CliEr
 
 /// Reads a table in the clear and checks all of it.
 pub(super) fn clear_table(path: &Path) -> Result<Table, CliError> {
-    // The system's errors name the file themselves.
+    // The system's errors already name the file.
     match Table::open(path) {
         Err(error @ omr_table::FileError::Io(..)) => Err(PdqError::from(error).into()),
         opened => opened.map_err(of_file(path)),
@@ -56,12 +56,12 @@ pub(super) fn table(path: &Path) -> Result<Hosted, CliError> {
     }
 }
 
-/// Reads what is public about a table; `-` is standard input.
+/// Reads the public part of a table; `-` is standard input.
 pub(super) fn public(path: &Path) -> Result<Public, CliError> {
-    // Beside the schema an encrypted table's has a list.
+    // The schema of an encrypted table is followed by a list.
     let no_schema = || of_file(path)(PdqError::NotASchema);
     let json = match io::read_file(path, 2 * MAX_SCHEMA_BYTES as u64) {
-        // A table, perhaps.
+        // The file may be a table.
         Err(ConsoleError::Read(_, ReadError::TooLarge(_))) => return Err(no_schema()),
         read => read?,
     };
@@ -72,12 +72,12 @@ pub(super) fn public(path: &Path) -> Result<Public, CliError> {
     Public::from_json(&json).map_err(of_file(path))
 }
 
-/// The set of a name.
+/// Returns the parameter set of a name.
 pub(super) fn params(name: &str) -> Result<Arc<Params>, PdqError> {
     Ok(Params::named(name)?)
 }
 
-/// A client's secret and its parameters.
+/// Reads a client's secret and its parameters.
 pub(super) fn secret(
     dir: &Path,
     passphrase: &PassphraseArg,
@@ -94,7 +94,7 @@ pub(super) fn secret(
     Ok((params, key))
 }
 
-/// A server's key and its parameters.
+/// Reads a server's key and its parameters.
 pub(super) fn evaluation(path: &Path) -> Result<(Arc<Params>, EvaluationKey), CliError> {
     let file = Framed::open(path, Kind::PdqKey)?;
     let params = params(&file.header.params_id).map_err(of_file(path))?;

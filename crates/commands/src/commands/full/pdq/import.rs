@@ -1,4 +1,4 @@
-//! `omr pdq import`: a table from a CSV or Parquet file.
+//! `omr pdq import`: makes a table from a CSV or Parquet file.
 
 use super::files::{self, of_file};
 use crate::commands::full::PdqError;
@@ -21,22 +21,22 @@ pub(crate) struct PdqImport {
     /// File for the table
     #[arg(long, value_name = "TABLE")]
     pub(crate) out: PathBuf,
-    /// Name of the table in queries; the file's unless given
+    /// Name of the table in queries [default: the file's]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Columns to take, in this order; all unless given. A name with a comma stands in quotes, as in a line of CSV
+    /// Columns to import, in this order; a name with a comma is quoted, as in CSV [default: all]
     #[arg(long, value_name = "A,B")]
     pub(crate) columns: Option<ColumnNames>,
-    /// What separates fields of CSV, one character or `tab`; a comma unless given
+    /// Character between fields of CSV, or `tab` [default: a comma]
     #[arg(long, value_name = "C")]
     pub(crate) delimiter: Option<Delimiter>,
-    /// A column's type: boolean, integer, date, timestamp, decimal(S), text(BYTES); found out unless given
+    /// Type of a column: boolean, integer, date, timestamp, decimal(S), text(BYTES) [default: inferred]
     #[arg(long = "type", value_name = "COLUMN:TYPE")]
     pub(crate) types: Vec<Declared>,
-    /// Cut texts that are too long and fractions of seconds
+    /// Cut texts that are too long, and fractions of seconds
     #[arg(long)]
     pub(crate) truncate: bool,
-    /// Take Parquet that gzip compressed: its size is not known before it is in memory. For files that you trust
+    /// Accept gzip in Parquet, whose size is unknown before it is in memory. For files that you trust
     #[arg(long)]
     pub(crate) gzip: bool,
     /// Replace a table
@@ -53,8 +53,8 @@ Examples:
   omr pdq import people.csv --out few.table --columns name,age
   omr pdq import people.csv --out typed.table --type 'name:text(32)'
 
-CSV needs a header line; Parquet may be compressed by snappy, lz4 or zstd. Types are found out unless declared, and \
-the table that is printed tells them: a column of dates in another form than 2012-12-31 is text.";
+CSV needs a header line; Parquet may be compressed by snappy, lz4 or zstd. Types are inferred unless declared, and \
+printed: a column of dates in another form than 2012-12-31 is text.";
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -85,7 +85,7 @@ pub(super) fn run(args: &PdqImport, ui: &Ui) -> Result<(), CliError> {
         ui.warn(&doubt.to_string());
     }
     let mut bytes = 0;
-    // What it holds is the owner's to show.
+    // The content is the owner's secret.
     let staged = stage(out.path(), Access::Private, |file| {
         table.write(&mut *file)?;
         bytes = file.metadata()?.len();
@@ -98,15 +98,15 @@ pub(super) fn run(args: &PdqImport, ui: &Ui) -> Result<(), CliError> {
 /// A file that can be read twice.
 struct Source {
     file: File,
-    /// Holds what came from standard input or a pipe.
+    /// The copy of standard input or a pipe.
     _copy: Option<Unfinished>,
 }
 
-/// Most bytes that are taken from standard input or a pipe.
+/// The highest number of bytes of standard input or a pipe.
 const MAX_PIPE_BYTES: u64 = 16 << 30;
 
 impl Source {
-    /// Opens a file. What cannot be read twice is copied to a private file among the temporary ones.
+    /// Opens a file. Input that cannot be read twice is copied to a private temporary file.
     fn open(path: &Path) -> Result<Self, CliError> {
         let input = |error: io::Error| CliError::input(path)(error.into());
         if is_standard(path) {
@@ -198,7 +198,7 @@ fn print_report(args: &PdqImport, schema: &Schema, bytes: u64) -> Result<(), Cli
     ))?)
 }
 
-/// The range of a column's values in words.
+/// Returns the range of a column's values as text.
 fn domain(column: &Column) -> String {
     let Some(domain) = column.domain else {
         return "any".into();

@@ -1,4 +1,4 @@
-//! `omr pdq keygen`: a client's keys as files.
+//! `omr pdq keygen`: writes a client's keys to files.
 
 use super::files;
 use crate::commands::full::PdqError;

@@ -1,4 +1,4 @@
-//! Both sides of a query, as the steps and the trial in one process run them.
+//! Both sides of a query, for single steps and for the trial in one process.
 
 use super::plan;
 use crate::commands::full::PdqError;
@@ -21,16 +21,18 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    /// Plans a query and says so.
+    /// Plans a query and prints the plan.
     pub(super) fn new(
-        (params, secret): (Arc<Params>, SecretKey),
+        params: Arc<Params>,
+        secret: SecretKey,
         public: Public,
-        (sql, bound): (&str, Option<u64>),
+        sql: &str,
+        bound: Option<u64>,
         ui: &Ui,
     ) -> Result<Self, PdqError> {
-        let (query, bound) = super::parse(sql, public.schema(), bound)?;
+        let (query, rows) = super::parse(sql, public.schema(), bound)?;
         super::warn_of_null(sql, ui);
-        let plan = super::planned(&public, &params, &query, bound)?;
+        let plan = super::planned(&public, &params, &query, rows)?;
         ui.announce(&plan::words(&params, public.schema(), &plan));
         Ok(Self {
             params,
@@ -45,7 +47,7 @@ impl Asker {
         Client::new(&self.params, self.public.schema(), &self.secret)
     }
 
-    /// The query's file.
+    /// Encrypts the query into a file.
     pub(super) fn encrypt(&self) -> Result<Vec<u8>, PdqError> {
         let sent = self
             .client()
@@ -53,16 +55,17 @@ impl Asker {
         Ok(sent.to_bytes(&self.params)?)
     }
 
-    /// The rows of an answer's file.
+    /// Decodes the rows in an answer's file.
     pub(super) fn decode(&self, answer: &[u8]) -> Result<Rows, PdqError> {
-        let answer = Answer::from_bytes(&self.params, &self.plan, answer)?;
-        Ok(self.client().decode(&self.plan, &answer)?)
+        let parsed = Answer::from_bytes(&self.params, &self.plan, answer)?;
+        Ok(self.client().decode(&self.plan, &parsed)?)
     }
 }
 
-/// The rows of the answer to a query's file.
+/// Decodes the rows in the answer to a query's file.
 pub(super) fn decode(
-    (params, secret): (&Params, &SecretKey),
+    params: &Params,
+    secret: &SecretKey,
     public: &Public,
     query: &[u8],
     answer: &[u8],
@@ -72,25 +75,26 @@ pub(super) fn decode(
         Ok(public.plan(params, &head.shape, head.bound)?)
     })?;
     let client = Client::new(params, public.schema(), secret);
-    let answer = Answer::from_bytes(params, &plan, answer)?;
-    let rows = client.decode(&plan, &answer)?;
+    let parsed = Answer::from_bytes(params, &plan, answer)?;
+    let rows = client.decode(&plan, &parsed)?;
     Ok((plan, rows))
 }
 
-/// The answer's file.
+/// Answers a query's file.
 pub(super) fn answer(
-    (params, key): (&Params, &EvaluationKey),
+    params: &Params,
+    key: &EvaluationKey,
     table: &Hosted,
     query: &[u8],
     ui: &Ui,
 ) -> Result<Vec<u8>, PdqError> {
-    let (query, plan) = table.read(params, query)?;
+    let (parsed, plan) = table.read(params, query)?;
     let bar = ui.bar();
-    let told = |done: usize, blocks: usize| bar.at("answer".into(), done as u64, blocks as u64);
-    Ok(table.answer(params, &query, &plan, key, &told)?)
+    let progress = |done: usize, blocks: usize| bar.at("answer".into(), done as u64, blocks as u64);
+    Ok(table.answer(params, &parsed, &plan, key, &progress)?)
 }
 
-/// What a query took.
+/// The cost of a query.
 #[derive(Default, Serialize)]
 pub(super) struct Figures {
     pub(super) params: &'static str,

@@ -1,4 +1,4 @@
-//! Plans in words.
+//! Plans as text.
 
 use super::files;
 use crate::commands::full::pdq::SET;
@@ -19,7 +19,7 @@ pub(crate) struct PdqPlan {
     /// The table's schema, as `omr pdq schema` writes it
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: PathBuf,
-    /// Most rows that the answer holds; the query's LIMIT, else 16, unless given
+    /// Highest number of rows of the answer [default: the query's LIMIT, or 16]
     #[arg(long, value_name = "S")]
     pub(crate) bound: Option<u64>,
     /// Parameter set
@@ -102,7 +102,7 @@ fn report<'a>(params: &'a Params, schema: &Schema, plan: &Plan) -> Report<'a> {
     }
 }
 
-/// What a query will do, line by line.
+/// Returns the description of a plan, line by line.
 pub(super) fn words(params: &Params, schema: &Schema, plan: &Plan) -> String {
     let cost = &plan.cost;
     let unit = params.transform_seconds();
@@ -163,7 +163,7 @@ pub(super) fn words(params: &Params, schema: &Schema, plan: &Plan) -> String {
     lines.join("\n")
 }
 
-/// The sources that constants are compared with; of others only absence counts.
+/// Returns the sources that are compared with constants; of the others only the absence of a value counts.
 fn compared(plan: &Plan) -> impl Iterator<Item = &Source> {
     let circuit = &plan.circuit;
     let is_compared = move |&(place, _): &(usize, &Source)| {

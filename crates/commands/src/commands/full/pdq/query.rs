@@ -1,4 +1,4 @@
-//! A query in one go.
+//! `omr pdq query`: a query in one call.
 
 use super::local::{self, Asker, Figures};
 use super::{files, remote, rows};
@@ -22,7 +22,7 @@ pub(crate) struct PdqQuery {
     /// SELECT columns FROM table WHERE condition [LIMIT bound]
     #[arg(value_name = "SQL")]
     pub(crate) sql: String,
-    /// A table's file: all parties in this process, for trying
+    /// A table's file: all parties run in this process, for a trial
     #[arg(long, value_name = "TABLE")]
     pub(crate) table: Option<PathBuf>,
     /// The server: https://HOST:PORT, or http:// on this machine
@@ -30,10 +30,10 @@ pub(crate) struct PdqQuery {
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) access: PdqAccess,
-    /// The schema that the server's must be
+    /// The schema that the server's table must have
     #[arg(long, value_name = "FILE", conflicts_with = "table")]
     pub(crate) schema: Option<PathBuf>,
-    /// Folder of the client's keys; new ones for this query unless given
+    /// Folder of the client's keys [default: new keys for this query]
     #[arg(long, value_name = "DIR")]
     pub(crate) key: Option<PathBuf>,
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub(crate) struct PdqQuery {
     /// Parameter set of new keys
     #[arg(long, value_name = "NAME", default_value = SET, conflicts_with = "key")]
     pub(crate) params: String,
-    /// Most rows that the answer holds; the query's LIMIT, else 16, unless given
+    /// Highest number of rows of the answer [default: the query's LIMIT, or 16]
     #[arg(long, value_name = "S")]
     pub(crate) bound: Option<u64>,
     #[command(flatten)]
@@ -61,11 +61,11 @@ number and exit code 3. ",
     seen!()
 );
 
-/// Where the server's key is.
+/// The server's key.
 pub(super) enum ServerKey {
-    /// Made for this query.
+    /// A key made for this query.
     New(Box<EvaluationKey>),
-    /// A file.
+    /// A key in a file.
     File(PathBuf),
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Those of the folder given, or new ones.
+    /// Reads the keys in the given folder, or makes new ones.
     pub(super) fn new(args: &PdqQuery) -> Result<Self, CliError> {
         if let Some(dir) = &args.key {
             let (params, secret) = files::secret(dir, &args.passphrase)?;
@@ -97,7 +97,7 @@ impl Keys {
     }
 }
 
-/// Seconds since a moment, which is then now.
+/// Returns the seconds since a moment, and moves it to now.
 pub(super) fn lap(start: &mut Instant) -> f64 {
     let seconds = start.elapsed().as_secs_f64();
     *start = Instant::now();
@@ -124,7 +124,7 @@ pub(super) fn run(args: &PdqQuery, ui: &Ui) -> Result<(), CliError> {
     report_beside(ui, &args.rows.out, args.rows.json, &figures, &note)
 }
 
-/// All parties in this process.
+/// Runs all parties in this process.
 fn here(args: &PdqQuery, table: &Path, ui: &Ui) -> Result<(Asker, Rows, Figures), CliError> {
     let table = files::table(table)?;
     let mut start = Instant::now();
@@ -138,21 +138,23 @@ fn here(args: &PdqQuery, table: &Path, ui: &Ui) -> Result<(Asker, Rows, Figures)
         ..Figures::default()
     };
     let asker = Asker::new(
-        (keys.params, keys.secret),
+        keys.params,
+        keys.secret,
         table.public(),
-        (&args.sql, args.bound),
+        &args.sql,
+        args.bound,
         ui,
     )?;
     lap(&mut start);
     let query = asker.encrypt()?;
     figures.encrypt_s = lap(&mut start);
-    let answer = local::answer((&asker.params, &key), &table, &query, ui)?;
+    let answer = local::answer(&asker.params, &key, &table, &query, ui)?;
     figures.answer_s = lap(&mut start);
     let found = decoded(&asker, &query, &answer, &mut figures, &mut start)?;
     Ok((asker, found, figures))
 }
 
-/// Decodes and fills in the figures that both ways share.
+/// Decodes an answer, and fills in the figures that both ways share.
 pub(super) fn decoded(
     asker: &Asker,
     query: &[u8],

@@ -27,7 +27,7 @@ fn client(url: &str, access: &PdqAccess, ui: &Ui) -> Result<Client, CliError> {
     connect(endpoint, ui)
 }
 
-/// The schema of a server's table, of its only one without a name.
+/// Returns the schema of a server's table; without a name, that of its only table.
 pub(super) fn public(
     url: &str,
     access: &PdqAccess,
@@ -66,7 +66,7 @@ async fn fetch(client: &Client, name: &str) -> Result<Public, CliError> {
     Ok(Public::from_json(&json).map_err(PdqError::from)?)
 }
 
-/// The schema of the table that a query names.
+/// Returns the schema of the table that a query names.
 async fn named(client: &Client, sql: &str) -> Result<Public, CliError> {
     let names = names(client).await?;
     for name in &names {
@@ -82,7 +82,7 @@ async fn named(client: &Client, sql: &str) -> Result<Public, CliError> {
     Err(PdqError::NoTable(known).into())
 }
 
-/// Asks a server.
+/// Makes a query at a server.
 pub(super) fn query(
     args: &PdqQuery,
     url: &str,
@@ -94,7 +94,7 @@ pub(super) fn query(
         Some(path) => files::public(path)?,
         None => runtime.block_on(named(&client, &args.sql))?,
     };
-    // Before keys are made: most mistakes are in the query.
+    // This precedes the making of keys: most mistakes are in the query.
     super::parse(&args.sql, public.schema(), args.bound)?;
     let mut start = Instant::now();
     let mut figures = Figures::default();
@@ -104,7 +104,7 @@ pub(super) fn query(
         server,
     } = Keys::new(args)?;
     let key = KeyFile::new(server, &params)?;
-    let asker = Asker::new((params, secret), public, (&args.sql, args.bound), ui)?;
+    let asker = Asker::new(params, secret, public, &args.sql, args.bound, ui)?;
     let bar = ui.bar();
     bar.at("key".into(), 0, 1);
     let (hash, sent) = runtime.block_on(client.upload_evaluation_key(key.path()))?;
@@ -128,7 +128,7 @@ pub(super) fn query(
     Ok((asker, found, figures))
 }
 
-/// The server's key in a file, a passing one where it was made for a query.
+/// The file of the server's key; temporary if the key was made for a query.
 enum KeyFile {
     Given(PathBuf),
     Passing(Unfinished),

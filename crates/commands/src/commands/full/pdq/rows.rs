@@ -21,7 +21,7 @@ pub(crate) enum RowFormat {
     Arrow,
 }
 
-/// Where rows go.
+/// The output of rows.
 #[derive(clap::Args)]
 pub(crate) struct RowsOut {
     /// Form of the rows
@@ -38,7 +38,7 @@ pub(crate) struct RowsOut {
     pub(crate) json: bool,
 }
 
-/// Writes rows in the form asked for.
+/// Writes rows in the requested form.
 ///
 /// Errors: `Pdq`, `Write`, `Output`, `Exists`.
 pub(super) fn write(rows: &Rows, format: RowFormat, to: &Output) -> Result<(), CliError> {
@@ -67,13 +67,13 @@ pub(super) fn write(rows: &Rows, format: RowFormat, to: &Output) -> Result<(), C
     Ok(to.write(&bytes)?)
 }
 
-/// Text that cannot steer a terminal: with a mark for each control character and line end, without what has no width or
-/// changes the direction of writing.
+/// Returns text that cannot steer a terminal: control characters and line ends are marked, characters without width or
+/// with a direction are left out.
 fn in_one_line(text: &str) -> String {
     visible(&text.replace(char::is_control, "\u{fffd}"))
 }
 
-/// Columns side by side, a row a line.
+/// Returns aligned columns, one row per line.
 fn table(rows: &Rows) -> String {
     let mut lines: Vec<Vec<String>> = Vec::new();
     let name = |column: &Column| in_one_line(&column.name);

@@ -1,4 +1,4 @@
-//! `omr pdq schema`: a table's schema from its file or from a server.
+//! `omr pdq schema`: prints a table's schema from its file or from a server.
 
 use super::{files, remote};
 use crate::commands::full::pdq::PdqAccess;
@@ -12,7 +12,7 @@ pub(crate) struct PdqSchema {
     /// A table's file, or https://HOST:PORT
     #[arg(value_name = "TABLE|URL")]
     pub(crate) from: String,
-    /// The server's table, if it has several
+    /// Name of the server's table, if it has several
     #[arg(long, value_name = "NAME")]
     pub(crate) table: Option<String>,
     #[command(flatten)]
@@ -30,7 +30,7 @@ Examples:
   omr pdq schema people.table --out people.json
   omr pdq schema http://127.0.0.1:7601 --out served.json";
 
-/// Whether a text names a server.
+/// Returns whether a text is the URL of a server.
 fn is_url(text: &str) -> bool {
     text.starts_with("https://") || text.starts_with("http://")
 }

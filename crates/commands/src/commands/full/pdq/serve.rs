@@ -1,4 +1,4 @@
-//! Tables behind a network.
+//! `omr pdq serve`: serves tables over the network.
 
 use crate::commands::full::FullError;
 use crate::commands::full::headings::LIMITS;
@@ -16,43 +16,43 @@ pub(crate) struct PdqServe {
     /// Files of tables
     #[arg(value_name = "TABLE", required = true)]
     pub(crate) tables: Vec<PathBuf>,
-    /// Configuration in TOML, as `omr serve` takes it: TLS, access, limits of connections, logs
+    /// Configuration in TOML, in the form of `omr serve`: TLS, access, limits of connections, logs
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Address and port, over pdq.listen of the configuration, without one 127.0.0.1:7601; port 0 takes a free one
+    /// Address and port, in place of the configuration's pdq.listen; port 0 takes a free one [default: 127.0.0.1:7601]
     #[arg(long, value_name = "ADDRESS", value_parser = omr_server::config::address)]
     pub(crate) listen: Option<SocketAddr>,
-    /// Answer everybody who reaches the address; otherwise queries need a token of `omr token`
+    /// Admit clients without a token; otherwise queries need a token of `omr token`
     #[arg(long)]
     pub(crate) anonymous: bool,
-    /// Print where it listens as one JSON object
+    /// Print the address of the server as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Folder of clients' keys and of tokens, over the configuration's, without one pdq-data
+    /// Folder of clients' keys and of tokens, in place of the configuration's [default: pdq-data]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
     /// Parameter sets that are served
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_values_t = [SET.to_owned(), "pdq-deep-v1".to_owned()])]
     pub(crate) params: Vec<String>,
-    /// Queries that are answered at a time
+    /// Number of queries that are answered at a time
     #[arg(long, help_heading = LIMITS, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) at_once: u16,
-    /// Queries that may wait beside those
+    /// Number of queries that may wait
     #[arg(long, help_heading = LIMITS, value_name = "N", default_value_t = 4)]
     pub(crate) waiting: u16,
     /// Threads to work on; all cores unless given
     #[arg(long, help_heading = LIMITS, value_name = "T", value_parser = threads())]
     pub(crate) threads: Option<u16>,
-    /// Clients' keys that are kept; beyond that the client with most keys loses the one it used longest ago
+    /// Number of clients' keys that are kept; then the client with most keys loses its least recently used one
     #[arg(long, help_heading = LIMITS, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) keys: u32,
-    /// Bytes that they may take together
+    /// Highest number of bytes of all these keys
     #[arg(long, help_heading = LIMITS, value_name = "B", default_value_t = 16 << 30)]
     pub(crate) key_bytes: u64,
-    /// Most bytes of memory that one query may take
+    /// Highest number of bytes of memory for one query
     #[arg(long, help_heading = LIMITS, value_name = "B", default_value_t = 8 << 30)]
     pub(crate) query_memory: u64,
-    /// Most seconds that one query may be worked on
+    /// Highest number of seconds for one query
     #[arg(long, help_heading = LIMITS, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) query_seconds: u64,
 }
@@ -65,14 +65,14 @@ Examples:
 With --anonymous anybody who reaches the address may ask; without it clients need tokens (omr token). Clients' keys \
 lie in pdq-data.";
 
-/// Folder of clients' keys unless told otherwise.
+/// The default folder of clients' keys.
 const DATA: &str = "pdq-data";
 
 pub(super) fn run(args: &PdqServe, ui: &Ui) -> Result<(), CliError> {
     create_private_files();
     let mut config = Config::of(args.config.as_deref())?;
     if args.config.is_none() {
-        // Beside a server of boards in the same folder.
+        // A server of boards may use the same folder.
         config.data = DATA.into();
     }
     config.listen = args.listen.unwrap_or(config.pdq.listen);

@@ -1,4 +1,4 @@
-//! A query in steps, with files between.
+//! A query in steps, with files between them.
 
 use super::local::{self, Asker};
 use super::{files, rows};
@@ -21,21 +21,35 @@ pub(crate) struct PdqEncrypt {
     /// The table's schema, as `omr pdq schema` writes it
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: PathBuf,
+    #[command(flatten)]
+    pub(crate) keys: ClientKeys,
+    /// Highest number of rows of the answer [default: the query's LIMIT, or 16]
+    #[arg(long, value_name = "S")]
+    pub(crate) bound: Option<u64>,
+    #[command(flatten)]
+    pub(crate) result: StepOut,
+}
+
+/// The keys of a client, for a step that needs the secret.
+#[derive(clap::Args)]
+pub(crate) struct ClientKeys {
     /// Folder of the client's keys
     #[arg(long, value_name = "DIR")]
     pub(crate) key: PathBuf,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseArg,
-    /// Most rows that the answer holds; the query's LIMIT, else 16, unless given
-    #[arg(long, value_name = "S")]
-    pub(crate) bound: Option<u64>,
-    /// File for the query; - is standard output
+}
+
+/// The output of a step whose result is one file.
+#[derive(clap::Args)]
+pub(crate) struct StepOut {
+    /// File for the result; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
     /// Replace the file
     #[arg(long)]
     pub(crate) force: bool,
-    /// Report as one JSON object (on standard error if the query goes to standard output)
+    /// Report as one JSON object (on standard error if the result goes to standard output)
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -51,15 +65,8 @@ pub(crate) struct PdqAnswer {
     /// The query; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) query: PathBuf,
-    /// File for the answer; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: PathBuf,
-    /// Replace the file
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// Report as one JSON object (on standard error if the answer goes to standard output)
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) result: StepOut,
 }
 
 #[derive(clap::Args)]
@@ -67,11 +74,8 @@ pub(crate) struct PdqDecode {
     /// The table's schema, with which the query was encrypted
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: PathBuf,
-    /// Folder of the client's keys
-    #[arg(long, value_name = "DIR")]
-    pub(crate) key: PathBuf,
     #[command(flatten)]
-    pub(crate) passphrase: PassphraseArg,
+    pub(crate) keys: ClientKeys,
     /// The query that was answered
     #[arg(long, value_name = "FILE")]
     pub(crate) query: PathBuf,
@@ -92,7 +96,7 @@ Examples:
 
 The three steps of a query, with files between them; `omr pdq query` does all of them.";
 
-/// Bytes of the longest query or answer read.
+/// The highest number of bytes of a query or an answer.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
 #[derive(Serialize)]
@@ -103,12 +107,12 @@ struct Step {
 }
 
 pub(super) fn encrypt(args: &PdqEncrypt, ui: &Ui) -> Result<(), CliError> {
-    let out = Output::file(&args.out, args.force)?
+    let out = Output::file(&args.result.out, args.result.force)?
         .apart_from([&args.schema])?
-        .apart_from(files::keys(&args.key))?;
+        .apart_from(files::keys(&args.keys.key))?;
     let public = files::public(&args.schema)?;
-    let keys = files::secret(&args.key, &args.passphrase)?;
-    let asker = Asker::new(keys, public, (&args.sql, args.bound), ui)?;
+    let (params, secret) = files::secret(&args.keys.key, &args.keys.passphrase)?;
+    let asker = Asker::new(params, secret, public, &args.sql, args.bound, ui)?;
     let start = Instant::now();
     let bytes = asker.encrypt()?;
     let step = Step {
@@ -117,11 +121,11 @@ pub(super) fn encrypt(args: &PdqEncrypt, ui: &Ui) -> Result<(), CliError> {
         seconds: start.elapsed().as_secs_f64(),
     };
     out.write(&bytes)?;
-    print_report(ui, &args.out, args.json, &step)
+    print_report(ui, &args.result, &step)
 }
 
 pub(super) fn answer(args: &PdqAnswer, ui: &Ui) -> Result<(), CliError> {
-    let out = Output::file(&args.out, args.force)?.apart_from([
+    let out = Output::file(&args.result.out, args.result.force)?.apart_from([
         &args.table,
         &args.query,
         &args.evaluation_key,
@@ -130,31 +134,31 @@ pub(super) fn answer(args: &PdqAnswer, ui: &Ui) -> Result<(), CliError> {
     let query = io::read_file(&args.query, MAX_FILE_BYTES)?;
     let (params, key) = files::evaluation(&args.evaluation_key)?;
     let start = Instant::now();
-    let bytes = local::answer((&params, &key), &table, &query, ui).map_err(about(&args.query))?;
+    let bytes = local::answer(&params, &key, &table, &query, ui).map_err(about(&args.query))?;
     let step = Step {
         params: params.name(),
         bytes: bytes.len(),
         seconds: start.elapsed().as_secs_f64(),
     };
     out.write(&bytes)?;
-    print_report(ui, &args.out, args.json, &step)
+    print_report(ui, &args.result, &step)
 }
 
 pub(super) fn decode(args: &PdqDecode, ui: &Ui) -> Result<(), CliError> {
     let out = Output::file(&args.rows.out, args.rows.force)?
         .apart_from([&args.schema, &args.query, &args.answer])?
-        .apart_from(files::keys(&args.key))?;
+        .apart_from(files::keys(&args.keys.key))?;
     let public = files::public(&args.schema)?;
-    let (params, secret) = files::secret(&args.key, &args.passphrase)?;
+    let (params, secret) = files::secret(&args.keys.key, &args.keys.passphrase)?;
     let query = io::read_file(&args.query, MAX_FILE_BYTES)?;
     let answer = io::read_file(&args.answer, MAX_FILE_BYTES)?;
     let start = Instant::now();
-    let decoded = local::decode((&params, &secret), &public, &query, &answer);
-    let (plan, found) = decoded.map_err(|error| match error {
-        PdqError::QueryFile(_) => about(&args.query)(error),
-        PdqError::Overflow { .. } => error.into(),
-        _ => about(&args.answer)(error),
-    })?;
+    let (plan, found) =
+        local::decode(&params, &secret, &public, &query, &answer).map_err(|error| match error {
+            PdqError::QueryFile(_) => about(&args.query)(error),
+            PdqError::Overflow { .. } => error.into(),
+            _ => about(&args.answer)(error),
+        })?;
     let step = local::Figures {
         params: params.name(),
         bound: plan.bound,
@@ -164,20 +168,20 @@ pub(super) fn decode(args: &PdqDecode, ui: &Ui) -> Result<(), CliError> {
         decode_s: start.elapsed().as_secs_f64(),
         ..local::Figures::default()
     };
-    let found = found.of_columns(public.schema(), &plan.shape.select);
-    rows::write(&found, args.rows.format, &out)?;
-    let note = format!("{} rows", found.rows.len());
+    let shown = found.of_columns(public.schema(), &plan.shape.select);
+    rows::write(&shown, args.rows.format, &out)?;
+    let note = format!("{} rows", shown.rows.len());
     report_beside(ui, &args.rows.out, args.rows.json, &step, &note)
 }
 
-/// An error in a file of a query.
+/// Returns an error in a file of a query.
 fn about(path: &Path) -> impl FnOnce(PdqError) -> CliError {
-    let path = path.to_owned();
-    |error| CliError::input(path)(InputError::Pdq(error))
+    let owned = path.to_owned();
+    |error| CliError::input(owned)(InputError::Pdq(error))
 }
 
-fn print_report(ui: &Ui, out: &Path, json: bool, step: &Step) -> Result<(), CliError> {
+fn print_report(ui: &Ui, result: &StepOut, step: &Step) -> Result<(), CliError> {
     let bytes = thousands(step.bytes as u64);
     let note = format!("{bytes} bytes in {:.2} s", step.seconds);
-    report_beside(ui, out, json, step, &note)
+    report_beside(ui, &result.out, result.json, step, &note)
 }

@@ -16,13 +16,13 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(mut_arg("threads", |arg| arg.default_value("1")))]
 pub(crate) struct PdqCompress {
-    /// Rows, each of one symbol; several sizes with commas between them
+    /// Rows, each of one symbol; several sizes separated by commas
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "16384", value_parser = rows())]
     rows: Vec<usize>,
-    /// Rows that are marked, and may be; several with commas between them
+    /// Rows that are marked, which is also the bound; several separated by commas
     #[arg(long, value_name = "S", value_delimiter = ',', default_value = "8,32,128", value_parser = bound())]
     bounds: Vec<usize>,
-    /// Runs of each, with the next seed each; the one of median time is told
+    /// Runs of each, with the next seed each; that of median time is printed
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
     #[command(flatten)]
@@ -65,7 +65,7 @@ pub(super) fn run(args: &PdqCompress, out: &Output<'_>) -> Result<(), LabError> 
     super::all_exact(exact as u64, all.len() as u64)
 }
 
-/// The run of median time; exact only if all were.
+/// Returns the run of median time. It is exact only if all runs are.
 fn median_run(mut runs: Vec<CompressFigures>) -> CompressFigures {
     let exact = runs.iter().all(|run| run.exact);
     runs.sort_by(|a, b| a.compress_s.total_cmp(&b.compress_s));
@@ -74,7 +74,7 @@ fn median_run(mut runs: Vec<CompressFigures>) -> CompressFigures {
     middle
 }
 
-/// One of the two figures that runs differ by.
+/// One of the two figures in which runs differ.
 #[derive(Clone, Copy)]
 struct Varied {
     of: fn(&CompressFigures) -> usize,
@@ -102,26 +102,30 @@ impl Varied {
     }
 }
 
-/// Seconds over rows, a line for each bound, and over bounds, a line for each number of rows: of these the ones that
-/// vary.
+/// Draws seconds over rows with a line for each bound, and over bounds with a line for each number of rows; only the
+/// figures that vary.
 fn picture(all: &[CompressFigures]) -> Result<String, Box<dyn Error>> {
     let mut panels = vec![(ROWS, BOUND), (BOUND, ROWS)];
     panels.retain(|(x, _)| x.values(all).len() > 1);
     if panels.is_empty() {
         panels.push((ROWS, BOUND));
     }
-    let charts: Vec<_> = panels.into_iter().map(|panel| chart(all, panel)).collect();
-    side_by_side(&charts, (560, 420))
+    let charts: Vec<_> = panels
+        .into_iter()
+        .map(|(x, lines)| chart(all, x, lines))
+        .collect();
+    side_by_side(&charts, 560, 420)
 }
 
-fn chart(all: &[CompressFigures], (x, lines): (Varied, Varied)) -> Chart<'static> {
+fn chart(all: &[CompressFigures], x: Varied, lines: Varied) -> Chart<'static> {
     let (xs, values) = (x.values(all), lines.values(all));
     let seconds = all.iter().map(|figures| figures.compress_s);
     let (low, high) = seconds.fold((f64::MAX, 0f64), |(a, b), s| (a.min(s), b.max(s)));
     let line = |(value, colour): (usize, _)| {
         let of_line = all.iter().filter(|figures| (lines.of)(figures) == value);
-        let points = of_line.map(|figures| ((x.of)(figures) as f64, figures.compress_s));
-        let points: Vec<_> = points.collect();
+        let points: Vec<_> = of_line
+            .map(|figures| ((x.of)(figures) as f64, figures.compress_s))
+            .collect();
         Line {
             name: format!("{} {}", lines.legend, thousands(value as u64)),
             colour,

@@ -1,4 +1,4 @@
-//! Questions for another database, and its answers compared with encrypted ones.
+//! Questions for another database, and the comparison of its answers with encrypted ones.
 
 use super::Output;
 use crate::error::LabError;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Most bytes of a document.
+/// The size limit of a document.
 const LIMIT: u64 = 1 << 30;
 
 #[derive(Args)]
@@ -18,19 +18,19 @@ pub(crate) struct PdqQuestions {
     /// Folder with tables as NAME.csv
     #[arg(value_name = "DIR")]
     tables: PathBuf,
-    /// Questions of people, one a line
+    /// File with questions, one in each line
     #[arg(long, value_name = "SQL")]
     asked: Option<PathBuf>,
-    /// Random questions besides
+    /// Random questions in addition
     #[arg(long, value_name = "N", default_value_t = 200)]
     random: usize,
-    /// Most rows that a random question has; at least one has each
+    /// Most rows of a random question; the least is one
     #[arg(long, value_name = "K", default_value_t = 64, value_parser = bound())]
     bound: usize,
-    /// Everything random follows from it
+    /// Seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Parameter sets, one of which must be deep enough for a random question
+    /// Parameter sets; for a random question one must be deep enough
     #[arg(
         long,
         value_name = "NAME",
@@ -38,7 +38,7 @@ pub(crate) struct PdqQuestions {
         default_value = "pdq-v1,pdq-deep-v1"
     )]
     params: Vec<String>,
-    /// Where the questions go
+    /// File for the questions
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
@@ -59,7 +59,7 @@ pub(crate) struct PdqOracle {
         default_value = "pdq-v1,pdq-deep-v1"
     )]
     params: Vec<String>,
-    /// Most rows of an answer; questions that have more get room for theirs
+    /// Most rows of an answer; questions with more rows get a larger bound
     #[arg(long, value_name = "K", default_value_t = 64, value_parser = bound())]
     bound: usize,
     /// The first question to ask
@@ -78,8 +78,8 @@ fn questions_of(args: &PdqQuestions) -> Result<Answered, LabError> {
         Some(path) => String::from_utf8_lossy(&files::read_file(path, LIMIT)?).into_owned(),
         None => String::new(),
     };
-    let params = named(&args.params)?;
-    let params: Vec<_> = params.iter().map(|params| &**params).collect();
+    let sets = named(&args.params)?;
+    let params: Vec<_> = sets.iter().map(|params| &**params).collect();
     let random = Random {
         count: args.random,
         most: args.bound,
@@ -102,7 +102,7 @@ pub(super) fn make(args: &PdqQuestions, out: &Output<'_>) -> Result<(), LabError
     Ok(())
 }
 
-/// What came of all questions.
+/// The results of all questions.
 #[derive(Debug, Default, Serialize)]
 struct Summary {
     source: String,
@@ -115,7 +115,7 @@ struct Summary {
     by_params: BTreeMap<&'static str, Spent>,
 }
 
-/// Seconds and bytes under one set of parameters.
+/// Seconds and bytes with one set of parameters.
 #[derive(Debug, Default, Serialize)]
 struct Spent {
     questions: usize,
@@ -162,23 +162,24 @@ pub(super) fn run(args: &PdqOracle, out: &Output<'_>) -> Result<(), LabError> {
         source: asked.source.clone(),
         ..Summary::default()
     };
-    let mut told = Ok(());
+    let mut printed = Ok(());
     ask(
         &tables,
         &asked,
-        (args.from..end, args.bound),
+        args.from..end,
+        args.bound,
         &named(&args.params)?,
         &mut |outcome| {
             summary.add(outcome);
             if outcome.verdict == Verdict::Different {
                 out.ui.warn(&format!("other rows: {}", outcome.sql));
             }
-            if out.json && told.is_ok() {
-                told = files::print_json(outcome);
+            if out.json && printed.is_ok() {
+                printed = files::print_json(outcome);
             }
         },
     )?;
-    told?;
+    printed?;
     out.show(&summary)?;
     match summary.different {
         0 => Ok(()),

@@ -1,4 +1,4 @@
-//! The queue against what follows by hand.
+//! Compares the queue with results computed by hand.
 
 use super::*;
 
@@ -52,18 +52,18 @@ fn runs_wait_for_each_other_and_for_their_arrays() {
         (done.key_bytes, done.message_bytes, done.left),
         (4000, 20_000, 0)
     );
-    // A second node takes the second run at once, and fetches the messages for itself.
+    // A second node takes the second run at once, and fetches the messages itself.
     let two = queue(&runs, 2, &machines(1), &costs(), end);
     assert!((20_400..20_600).contains(&two.waits.value_at_quantile(0.5)));
     assert_eq!(two.message_bytes, 30_000);
-    // Where the network is slower than the work, it decides.
-    let slow = Nodes {
+    // If the network is slower than the work, it determines the time.
+    let slow_network = Nodes {
         node_bandwidth: 800.0,
         ..machines(1)
     };
-    let slow = queue(&runs[..1], 1, &slow, &costs(), end);
+    let slow = queue(&runs[..1], 1, &slow_network, &costs(), end);
     assert_eq!(slow.busy_us, 110_000_000);
-    // What nobody can do in time is left, and counted.
+    // Runs that cannot be finished in time are counted.
     let left = queue(&runs, 1, &machines(1), &costs(), 30_000_000);
     assert_eq!((left.left, left.busy_us), (1, 30_000_000));
 }
@@ -117,9 +117,8 @@ fn sizes_and_prices_follow() {
         gb_month_price: Some(2.0),
         gb_fetched_price: None,
     };
-    let of = |policy, prices: &Prices| {
-        PolicySizing::new(policy, (load, machines(1)), &costs(), prices, 1)
-    };
+    let of =
+        |policy, prices: &Prices| PolicySizing::new(policy, load, machines(1), &costs(), prices, 1);
     let daily = of(Policy::Daily, &prices);
     assert_eq!(daily.core_seconds_a_day, 1000.0 * 20.5);
     // 20,500 s of a day of 86,400 s, of which 70 % may work.

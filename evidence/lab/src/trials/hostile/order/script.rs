@@ -1,4 +1,4 @@
-//! What is said in a wrong order, one after another.
+//! Scripts of calls in a wrong order.
 
 use crate::trials::hostile::seeds::{BOARD, DETECTION, KEYS, Known};
 use bytes::Bytes;
@@ -7,34 +7,34 @@ use omr_remote::v1;
 use prost::Message;
 use rand_core::Rng;
 
-/// Bytes of a file that is begun to be uploaded, and of its first chunk.
+/// The bytes of a file whose upload is begun, and of its first chunk.
 const FILE: usize = 50_000;
 const FIRST: usize = 20_000;
 
-/// What a call must come to.
+/// The expected result of a call.
 pub(super) enum Expected {
     Accepted,
     Refused,
-    /// With this code.
+    /// This code.
     Code(tonic::Code),
 }
 
 impl Expected {
-    /// Whether an answer's code is as it should be.
+    /// Returns whether an answer's code is the expected one.
     pub(super) fn takes(&self, code: i32) -> bool {
         match self {
             Self::Accepted => code == 0,
             Self::Refused => code != 0,
-            // One that is busy or slow says so instead.
+            // A busy or slow server may return these codes instead.
             Self::Code(expected) => code == *expected as i32 || PASSING.contains(&code),
         }
     }
 }
 
-/// DEADLINE_EXCEEDED and RESOURCE_EXHAUSTED.
+/// The codes DEADLINE_EXCEEDED and RESOURCE_EXHAUSTED.
 const PASSING: [i32; 2] = [4, 8];
 
-/// A call and what it must come to.
+/// A call and its expected result.
 pub(super) struct Line {
     pub(super) what: &'static str,
     pub(super) path: String,
@@ -88,7 +88,7 @@ impl Script {
     }
 }
 
-/// Everything.
+/// Returns all calls.
 pub(super) fn all(known: &Known, rng: &mut ChaCha20Rng) -> Vec<Line> {
     let mut lines = uploads(rng);
     lines.extend(jobs(known, rng));
@@ -329,7 +329,7 @@ fn posts(known: &Known, rng: &mut ChaCha20Rng) -> Vec<Line> {
     s.lines
 }
 
-/// What must not be made of others' messages, and of one's own.
+/// Returns calls with clues that must not be made of others' messages, or of one's own.
 fn clues(known: &Known, rng: &mut ChaCha20Rng) -> Vec<Line> {
     let fresh = |board: &v1::Board, rng: &mut ChaCha20Rng| {
         let senders = known.people.senders(board).unwrap_or_default();
@@ -366,13 +366,13 @@ fn clues(known: &Known, rng: &mut ChaCha20Rng) -> Vec<Line> {
     post("a replay", replay, Expected::Code(used));
     let twice = vec![own.clone(); 2];
     post("a key twice in a post", twice, Expected::Code(used));
-    // The same key as all of the above, and its first use.
+    // The first use of the key of all calls above.
     post("a first use", vec![own.clone()], Expected::Accepted);
     post("a replay of one's own", vec![own], Expected::Code(used));
     s.lines
 }
 
-/// With one bit of a byte changed.
+/// Returns the bytes with one bit of a byte changed.
 fn changed(of: &Bytes, at: usize) -> Bytes {
     let mut out = of.to_vec();
     out[at] ^= 1;

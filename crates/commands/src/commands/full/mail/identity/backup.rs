@@ -20,10 +20,10 @@ pub(crate) struct IdPassphrase {
     pub(crate) home: HomeArg,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseArg,
-    /// File whose first line is the new passphrase; $OMR_NEW_PASSPHRASE unless given, else it is asked for twice
+    /// File whose first line is the new passphrase [default: $OMR_NEW_PASSPHRASE, or typed twice]
     #[arg(long, value_name = "FILE")]
     pub(crate) new_passphrase_file: Option<PathBuf>,
-    /// Take the passphrase away: secret.key then opens for whoever has it
+    /// Remove the passphrase: everybody who has secret.key can then use it
     #[arg(long, conflicts_with = "new_passphrase_file")]
     pub(crate) remove: bool,
 }
@@ -37,7 +37,8 @@ pub(crate) struct IdExport {
     /// File to write; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
-    /// No passphrase around it: whoever has the file has the letters, and the secret unless that is under one
+    /// Write the file without a passphrase: everybody who has it can read the letters, and the secret unless that has a
+    /// passphrase
     #[arg(long)]
     pub(crate) plain: bool,
     /// Replace the file
@@ -51,7 +52,7 @@ pub(crate) struct IdImport {
     pub(crate) home: HomeArg,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseArg,
-    /// What `omr id export` wrote; - is standard input
+    /// File of `omr id export`; - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Print one JSON object
@@ -69,25 +70,25 @@ Examples:
   omr id passphrase --remove
 
 A passphrase is taken from --passphrase-file or $OMR_PASSPHRASE (a new one from --new-passphrase-file or \
-$OMR_NEW_PASSPHRASE), else it is asked for at the terminal; a new one has at least 8 characters. It protects secret.key and exports; letters in the inbox are not \
-under it. Nobody can restore what a forgotten passphrase locks.
+$OMR_NEW_PASSPHRASE), else it is typed at the terminal; a new one has at least 8 characters. It protects secret.key and exports, but not the letters \
+in the inbox. Without the passphrase nobody can restore them.
 
-An export holds secret, address, server, contacts, letters and where fetches stand: letters that come later are fetched \
-by the restored identity, none of the others comes twice. It is made under the secret's passphrase, or a new one where \
+An export contains secret, address, server, contacts, letters and the state of fetches: the restored identity fetches later \
+letters, and none of the earlier ones comes twice. It is made under the secret's passphrase, or a new one where \
 the secret has none. Two copies of an identity can both fetch; the server sees that. After `omr id rotate` on one of \
-them the other goes on with the old address until that is forgotten, and is then told so: import what the first exports \
-there anew.
+them the other continues with the old address until that is forgotten, and then ends with an error: import a new export \
+of the first copy there.
 
 secret.key alone restores an identity too: in an empty folder of its own, `omr id new --home DIR --server URL` takes it \
 over, with the same address if --sealing, --bound and --spares are as they were, and fetches the whole board; contacts, \
 letters that expired and identities that were replaced are not in it.
 
-After `omr id rotate` the old identity lies in retired/DATE in the home, and `omr inbox` and `omr watch` fetch for it too, \
-until `omr id forget`. The server sees that one account asks with both keys, so that they are one person's: who must not \
-be linked makes an identity in another --home, with another token and from another network. Whoever had the old secret \
-reads old letters, and new ones to the old address.";
+After `omr id rotate` the old identity is in retired/DATE in the home, and `omr inbox` and `omr watch` fetch for it too, \
+until `omr id forget`. The server sees that one account uses both keys, so that they belong to one person: to avoid that, \
+make an identity in another --home, with another token and from another network. A person who has the old secret \
+can read old letters, and new ones to the old address.";
 
-/// Also of a folder of `omr keygen`, which is no identity yet.
+/// Sets, changes or removes a passphrase, also in a folder of `omr keygen`, which is no identity yet.
 pub(super) fn passphrase(args: &IdPassphrase, ui: &Ui) -> Result<(), CliError> {
     let home = home(&args.home)?;
     let path = home.path(SECRET_KEY);
@@ -97,11 +98,11 @@ pub(super) fn passphrase(args: &IdPassphrase, ui: &Ui) -> Result<(), CliError> {
         return Err(FullError::NotLocked(path).into());
     }
     let home = unlocked(home, &args.passphrase)?;
-    // A wrong passphrase is told before a new one is typed.
+    // A wrong passphrase is reported before a new one is typed.
     home.check_passphrase()?;
     if args.remove {
         home.set_passphrase(None)?;
-        ui.note("the secret opens for whoever has its file now");
+        ui.note("everybody who has the secret's file can use it now");
         return Ok(());
     }
     let given = Given {
@@ -120,7 +121,7 @@ pub(super) fn export(args: &IdExport, ui: &Ui) -> Result<(), CliError> {
     let identity = Identity::open(&home(&args.home)?)?;
     let passphrase = match (args.plain, identity.home.is_locked()?) {
         (true, _) => None,
-        // One passphrase for both, which must be the right one.
+        // One passphrase is typed for both, and must be the right one.
         (false, true) => {
             let home = unlocked(identity.home.clone(), &args.passphrase)?;
             home.check_passphrase()?;
@@ -140,7 +141,7 @@ pub(super) fn export(args: &IdExport, ui: &Ui) -> Result<(), CliError> {
         "keep it apart from this machine; letters that come from now on are fetched by either copy",
     );
     if args.plain {
-        ui.warn("the exported identity is under no passphrase: whoever has it has your letters");
+        ui.warn("the exported identity has no passphrase: everybody who has the file can read your letters");
     }
     Ok(())
 }
@@ -164,8 +165,8 @@ pub(super) fn import(args: &IdImport, ui: &Ui) -> Result<(), CliError> {
     })?;
     print_report(&identity, args.json)?;
     ui.note(
-        "fetches go on where the exported identity stood; `omr id register` tells the server, if it does not know \
-         the keys any more or --token is another one",
+        "fetches continue from the state of the exported identity; `omr id register` is needed if the server no longer \
+         knows the keys, or for another --token",
     );
     Ok(())
 }

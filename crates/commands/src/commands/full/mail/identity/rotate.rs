@@ -3,13 +3,14 @@
 use super::{home, own_server, print_report, upload, warn_of_unknown};
 use crate::commands::full::FullError;
 use crate::commands::full::access::TokenArg;
+use crate::commands::full::mail::advice::with_advice;
 use crate::commands::full::mail::time::today;
 use crate::commands::full::mail::{HomeArg, inbox};
 use crate::commands::full::mail::{show, unlocked};
 use crate::commands::full::network::connect;
 use crate::commands::passphrase::PassphraseArg;
 use crate::error::CliError;
-use omr_console::{Ui, chain};
+use omr_console::Ui;
 use omr_mail::{
     Home, Identity, Inbox, MailError, Server, Unfinished, board_mark, board_place, collect, revoke,
 };
@@ -22,10 +23,10 @@ pub(crate) struct IdRotate {
     pub(crate) passphrase: PassphraseArg,
     #[command(flatten)]
     pub(crate) token: TokenArg,
-    /// Forget the old address at once, after a last fetch: what is written to it from now on is lost
+    /// Forget the old address at once, after a last fetch: later letters to it are lost
     #[arg(long)]
     pub(crate) forget_old: bool,
-    /// A detection key with masks of its own from now on, which the server serves alone
+    /// Make a detection key with masks of its own from now on, which the server serves alone
     #[arg(long)]
     pub(crate) own_masks: bool,
     /// Print one JSON object
@@ -41,13 +42,13 @@ pub(crate) struct IdForget {
     pub(crate) passphrase: PassphraseArg,
     #[command(flatten)]
     pub(crate) token: TokenArg,
-    /// Which one, by the name that `omr id show` prints; may be left out where there is only one
+    /// Name of the retired identity, as `omr id show` prints it; may be left out if there is only one
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// All of them
+    /// Forget all retired identities
     #[arg(long, conflicts_with = "name")]
     pub(crate) all: bool,
-    /// Also where letters did not come whole, which are lost then
+    /// Forget it even if letters are incomplete, which are then lost
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -56,22 +57,22 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     let home = unlocked(home(&args.home)?, &args.passphrase)?;
     let old = Identity::open(&home)?;
     home.check_passphrase()?;
-    // Held until the switch is done: nobody else fetches meanwhile.
+    // The inbox is held until the switch is done, so that no other process fetches meanwhile.
     let letters = Inbox::open(&home)?;
     let unfinished = Unfinished::of(&letters)?;
     if args.forget_old && !unfinished.is_nothing() {
         return Err(FullError::Unfinished {
-            whose: "the identity".to_owned(),
+            identity: "the identity".to_owned(),
             unfinished,
             home: home.dir().to_owned(),
-            instead: "without --forget-old it still comes".to_owned(),
+            alternative: "without --forget-old they still arrive".to_owned(),
         }
         .into());
     }
     let server = server(&home, &args.token)?;
     let mut successor = match Identity::open(&home.next()) {
         Err(MailError::NoIdentity(_)) => begin(args, &old, server.as_ref(), ui).await?,
-        // An attempt was interrupted behind this point.
+        // An attempt was interrupted after this point.
         opened => opened?,
     };
     if let Some(server) = &server {
@@ -94,14 +95,14 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     ui.note("this is a new address: give people what `omr address` prints now");
     if !args.forget_old {
         ui.note(&format!(
-            "letters to the old one still come with `omr inbox`, until `omr id forget {name}`; the server can tell that \
+            "letters to the old one still arrive with `omr inbox`, until `omr id forget {name}`; the server can see that \
              both are yours"
         ));
     }
     Ok(())
 }
 
-/// An identity's server, if it has one, with the token of this call.
+/// Returns an identity's server, if it has one, with the token of this call.
 fn server(home: &Home, token: &TokenArg) -> Result<Option<Server>, CliError> {
     match own_server(home, token) {
         Err(MailError::NoServer) => Ok(None),
@@ -109,7 +110,7 @@ fn server(home: &Home, token: &TokenArg) -> Result<Option<Server>, CliError> {
     }
 }
 
-/// Makes the new keys, after everything was looked at that may forbid them.
+/// Makes the new keys, after all checks that can fail before.
 async fn begin(
     args: &IdRotate,
     old: &Identity,
@@ -159,9 +160,9 @@ pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Fetches the letters to a retired identity that did not come yet.
+/// Fetches the letters to a retired identity that are still missing.
 ///
-/// Errors: `LastFetch` where a later one may bring them, unless forced.
+/// Errors: `LastFetch` where a later fetch may bring them, unless forced.
 async fn fetch_last(
     home: &Home,
     name: &str,
@@ -180,7 +181,7 @@ async fn fetch_last(
     drop(bar);
     match fetched {
         Ok(collected) => inbox::print_report(ui, &old, &collected),
-        // Another copy of the identity ended it.
+        // Another copy of the identity was revoked or forgotten.
         Err(MailError::KeysGone) => {}
         Err(source) if source.is_passing() && !is_forced => {
             return Err(FullError::LastFetch {
@@ -191,13 +192,13 @@ async fn fetch_last(
         }
         Err(error) => ui.warn(&format!(
             "letters to {name} that were not fetched are lost, as the last fetch failed: {}",
-            chain(&error)
+            with_advice(&error)
         )),
     }
     Ok(())
 }
 
-/// Takes in what waits for a retired identity, and refuses to forget it while letters to it did not come whole.
+/// Decodes the waiting digests of a retired identity, and refuses to forget it while letters to it are incomplete.
 fn check_whole(
     home: &Home,
     name: &str,
@@ -213,23 +214,23 @@ fn check_whole(
         return Ok(());
     }
     Err(FullError::Unfinished {
-        whose: format!("the retired identity {name}"),
+        identity: format!("the retired identity {name}"),
         unfinished,
         home: home.retired_home(name)?.dir().to_owned(),
-        instead: format!("`omr id forget {name} --force` loses it"),
+        alternative: format!("`omr id forget {name} --force` loses them"),
     }
     .into())
 }
 
-/// Ends a retired identity, at the server first.
+/// Removes a retired identity, at the server first.
 async fn end(home: &Home, name: &str, token: &TokenArg, ui: &Ui) -> Result<(), CliError> {
     let mut old = Identity::open(&home.retired_home(name)?)?;
     if let (Ok(_), Some(server)) = (old.registered(), server(&old.home, token)?) {
         let client = connect(server.endpoint(), ui)?;
         match revoke(&mut old, &client).await {
             Err(MailError::Remote(error)) => ui.warn(&format!(
-                "the server could not be told ({error}): it keeps the detection keys of {name} until nobody has used \
-                 them for a while"
+                "the server did not revoke the detection keys of {name} ({error}): it keeps them until they have not \
+                 been used for a while"
             )),
             revoked => warn_of_unknown(&revoked?, ui),
         }

@@ -1,8 +1,6 @@
 //! Codes of OMR1p, OMR2p and PerfOMR: round trips and failure probabilities. Wrong sums yield an error or the
 //! right answer, never a wrong one.
 
-//! the right answer, never a wrong one.
-
 use omr_codec::{CodecError, DecodeError, Field, Symbols};
 use omr_papers::codec::{BucketShape, Bundle, CombinationShape, Combinations, IndexBuckets};
 use omr_protocol::Mismatch;
@@ -38,8 +36,9 @@ fn sums(
 }
 
 fn bundles(map: &BTreeMap<u64, u32>) -> Vec<Bundle> {
-    let bundle = |(&index, &count)| Bundle { index, count };
-    map.iter().map(bundle).collect()
+    map.iter()
+        .map(|(&index, &count)| Bundle { index, count })
+        .collect()
 }
 
 fn total(support: &[Bundle]) -> usize {

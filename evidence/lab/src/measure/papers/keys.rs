@@ -1,4 +1,4 @@
-//! A recipient of an earlier scheme and her detector, whose keys serve one run after another.
+//! A recipient of a paper's scheme with a detector. The keys serve several runs.
 
 use super::board::Board;
 use super::{PaperBenchError, PaperError};
@@ -17,17 +17,17 @@ use rand_core::SeedableRng;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A set's parameters, a recipient's keys and her detector.
+/// A set's parameters, a recipient's keys and the detector.
 pub struct PaperKeys {
     pub(super) set: PaperSet,
-    pub(super) earlier: Arc<PaperParams>,
+    pub(super) set_params: Arc<PaperParams>,
     pub(super) address: Address,
     pub(super) detector: PaperDetector,
     pub(super) detection_key_bytes: u64,
     pub(super) keygen_s: f64,
 }
 
-/// Her secret and what senders get.
+/// The recipient's secret and address.
 pub(super) enum Address {
     Ring {
         secret: Box<SecretKey>,
@@ -41,16 +41,16 @@ pub(super) enum Address {
 }
 
 impl PaperKeys {
-    /// Makes keys of a set; all random numbers follow from the seed.
+    /// Generates keys of a set. The seed determines all randomness.
     ///
-    /// Errors: parameters that do not fit.
+    /// Errors: the parameters are invalid.
     pub fn new(set: &PaperSet, seed: u64) -> Result<Self, PaperBenchError> {
         Ok(Self::with_large_secret(set, seed)?.0)
     }
 
-    /// The same, and the large ring's secret, for measuring noise.
+    /// Generates keys as [`PaperKeys::new`] does and returns them with the large ring's secret, for measuring noise.
     ///
-    /// Errors: as there.
+    /// Errors: as [`PaperKeys::new`].
     pub fn with_large_secret(set: &PaperSet, seed: u64) -> Result<(Self, Secret), PaperBenchError> {
         let kind = if set.published {
             ClueKind::Plain
@@ -58,10 +58,10 @@ impl PaperKeys {
             ClueKind::Bound
         };
         let start = Instant::now();
-        let earlier = Arc::new(set.params()?);
-        let params = &earlier.params;
+        let set_params = Arc::new(set.params()?);
+        let params = &set_params.params;
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let (address, key, large) = match &earlier.lwe {
+        let (address, key, large) = match &set_params.lwe {
             None => {
                 let keys = ring_keys(params, kind, &mut rng);
                 let address = Address::Ring {
@@ -72,7 +72,7 @@ impl PaperKeys {
             }
             Some(lwe) => {
                 let (secret, clue) = identity(lwe, &mut rng);
-                let (key, large) = detection_key_with_large_secret(&earlier, &secret, &mut rng);
+                let (key, large) = detection_key_with_large_secret(&set_params, &secret, &mut rng);
                 let address = Address::Lwe {
                     params: lwe.clone(),
                     secret: Box::new(secret),
@@ -84,8 +84,8 @@ impl PaperKeys {
         let detection_key_bytes = DetectionKey::bytes(params, key.clues());
         let keys = Self {
             set: set.clone(),
-            detector: PaperDetector::new(earlier.clone(), key),
-            earlier,
+            detector: PaperDetector::new(set_params.clone(), key),
+            set_params,
             address,
             detection_key_bytes,
             keygen_s: start.elapsed().as_secs_f64(),
@@ -93,30 +93,37 @@ impl PaperKeys {
         Ok((keys, large))
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn params(&self) -> &Arc<Params> {
-        &self.earlier.params
+        &self.set_params.params
     }
 
-    /// The detector.
+    /// Returns the detector.
     pub fn detector(&self) -> &PaperDetector {
         &self.detector
     }
 
-    /// The clues of one batch, of so many messages with so many pertinent ones.
+    /// Returns the clues of one batch of `messages` messages, `pertinent` of them pertinent.
     ///
-    /// Errors: none of boards that are made here.
+    /// Errors: none for boards that are made here.
     pub fn clues(
         &self,
-        of: (u64, usize),
+        messages: u64,
+        pertinent: usize,
         seed: u64,
         placement: &Placement,
     ) -> Result<ClueBatch, DetectorError> {
-        let board = Board::new(&self.earlier, &self.address, of, 1, seed);
-        board.batch(0..of.0, placement, &[0; SEED_BYTES], &mut Stages::default())
+        let (params, address) = (&self.set_params, &self.address);
+        let board = Board::new(params, address, messages, pertinent, 1, seed);
+        board.batch(
+            0..messages,
+            placement,
+            &[0; SEED_BYTES],
+            &mut Stages::default(),
+        )
     }
 
-    /// The set.
+    /// Returns the set.
     pub fn set(&self) -> &PaperSet {
         &self.set
     }
@@ -128,7 +135,7 @@ impl PaperKeys {
         }
     }
 
-    /// Milliseconds of a clue, the mean of many; preparing the address is no part of it.
+    /// Returns the milliseconds of a clue, the mean of many, without preparing the address.
     pub(super) fn clue_ms(&self, seed: u64) -> f64 {
         const CLUES: usize = 20;
         let (params, clue) = match &self.address {
@@ -145,7 +152,7 @@ impl PaperKeys {
         timed(&mut make).1 * 1e3 / CLUES as f64
     }
 
-    /// Bytes of the file that senders get.
+    /// Returns the bytes of the address file.
     pub(super) fn clue_key_bytes(&self) -> Result<usize, ClueError> {
         let file = match &self.address {
             Address::Ring { clue, .. } => clue.to_bytes(&self.params().clue),
@@ -154,7 +161,7 @@ impl PaperKeys {
         Ok(file?.len())
     }
 
-    /// The set with bundles of so many messages.
+    /// Returns the set with bundles of `bundle` messages.
     pub(super) fn bundled(&self, bundle: usize) -> Result<(PaperSet, Bundles), PaperError> {
         let bundles = Bundles::new(self.params(), bundle)?;
         let bundle = bundle as u32;

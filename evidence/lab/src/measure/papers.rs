@@ -1,4 +1,4 @@
-//! The earlier schemes on synthetic messages: from clues to payloads.
+//! Benchmarks of the papers' schemes on synthetic messages, from clues to payloads.
 
 mod board;
 mod keys;
@@ -24,97 +24,97 @@ use places::Places;
 use rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 
-/// One digest of an earlier scheme.
+/// One digest of a paper's scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct PaperBench {
     /// The scheme.
     pub scheme: PaperScheme,
-    /// Messages on the board.
+    /// The number of messages on the board.
     pub messages: u64,
-    /// How many are pertinent.
+    /// The number of pertinent messages.
     pub pertinent: usize,
-    /// The bound asked for; OMD1p has none.
+    /// The bound of the digest; OMD1p has none.
     pub bound: usize,
-    /// Bytes of a payload.
+    /// The bytes of a payload.
     pub payload_bytes: usize,
-    /// Everything random follows from it.
+    /// The seed of all randomness.
     pub seed: u64,
-    /// Messages of a bundle, 1 for OMD1p and OMR1p; [`PaperSet::of`] has the usual number.
+    /// The number of messages in a bundle, 1 for OMD1p and OMR1p; [`PaperSet::of`] has the usual number.
     pub bundle: usize,
 }
 
-/// What it came to.
+/// The results of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct PaperFigures {
-    /// Bits of security of its clues.
+    /// Bits of security of the clues.
     pub clue_security_bits: f64,
-    /// Bits of security of its detection keys.
+    /// Bits of security of the detection keys.
     pub key_security_bits: f64,
     /// log2 of the probability that a pertinent message is missed.
     pub miss_log2: f64,
     /// log2 of the probability that an impertinent message passes.
     pub false_positive_log2: f64,
-    /// Whether clues are bound to their payloads: of ring LWE, but for sets as published.
+    /// True if clues are bound to their payloads: ring LWE clues, except those of sets as published.
     pub bound_clues: bool,
-    /// Messages of a bundle.
+    /// The number of messages in a bundle.
     pub bundle: usize,
-    /// The board and the digest asked for.
+    /// The board and the digest.
     #[serde(flatten)]
     pub subject: Subject,
-    /// What it took; `cpu_share` includes making clues and payloads.
+    /// The costs; `cpu_share` includes making clues and payloads.
     #[serde(flatten)]
     pub cost: DigestCost,
-    /// Number-theoretic transforms of all lengths.
+    /// The number of number-theoretic transforms of all lengths.
     pub transforms: u64,
-    /// Pertinent messages whose payload came out bit for bit in a bundle with the right count.
+    /// The number of pertinent messages whose payload was returned bit for bit, in a bundle with the right count.
     pub exact: usize,
-    /// Bundles found without a pertinent message, or with a wrong count.
+    /// The number of bundles found without a pertinent message, or with a wrong count.
     pub wrong: usize,
 }
 
-/// Why a run failed.
+/// A run failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PaperBenchError {
-    /// A bitmap has a bit for each message, not for so many together.
+    /// A bitmap has a bit for each message, so bundles must have one message.
     #[error("expected bundles of 1 message for a bitmap index, found {0}")]
     Bundle(usize),
-    /// The compression.
+    /// The compression failed.
     #[error(transparent)]
-    Earlier(#[from] PaperError),
+    Paper(#[from] PaperError),
     /// The digest did not decrypt.
     #[error(transparent)]
     Decrypt(#[from] DecodeError),
-    /// Its sums did not decode.
+    /// The digest's sums did not decode.
     #[error(transparent)]
     Decode(#[from] PaperDecodeError),
-    /// The set.
+    /// The set is invalid.
     #[error(transparent)]
     Params(#[from] ParamsError),
-    /// The codes.
+    /// The codes are invalid.
     #[error(transparent)]
     Codec(#[from] omr_codec::CodecError),
-    /// The detector.
+    /// The detector failed.
     #[error(transparent)]
     Detector(#[from] omr_detector::DetectorError),
-    /// The clue key.
+    /// The clue key is invalid.
     #[error(transparent)]
     Clue(#[from] ClueError),
 }
 
 impl PaperBench {
-    /// Makes keys of the scheme's repaired set and runs it.
+    /// Generates keys of the scheme's repaired set and runs the benchmark with them.
     ///
-    /// Errors: any step's.
+    /// Errors: those of all steps.
     pub fn run(&self, progress: &dyn Progress) -> Result<PaperFigures, PaperBenchError> {
         let keys = PaperKeys::new(&PaperSet::of(self.scheme), self.seed)?;
         self.run_with(&keys, progress)
     }
 
-    /// Runs it with keys that are there, of any set of the scheme.
+    /// Runs the benchmark with existing keys of any set of the scheme.
     ///
-    /// Errors: any step's; `Bundle`.   Panics: when the keys are of another scheme, or more messages are pertinent
-    /// than there are.
+    /// Errors: those of all steps; `Bundle`.   Panics: if the keys are of another scheme, or if more messages are
+    /// pertinent than there are.
     pub fn run_with(
         &self,
         keys: &PaperKeys,
@@ -122,12 +122,18 @@ impl PaperBench {
     ) -> Result<PaperFigures, PaperBenchError> {
         assert_eq!(keys.set.scheme, self.scheme, "keys of the scheme");
         let mut rng = ChaCha20Rng::seed_from_u64(self.seed);
-        let of = (self.messages, self.pertinent);
-        let (params, bytes) = (keys.params(), self.payload_bytes);
-        let board = Board::new(&keys.earlier, &keys.address, of, bytes, self.seed);
+        let params = keys.params();
+        let board = Board::new(
+            &keys.set_params,
+            &keys.address,
+            self.messages,
+            self.pertinent,
+            self.payload_bytes,
+            self.seed,
+        );
         let mut seed = [0; SEED_BYTES];
         rng.fill_bytes(&mut seed);
-        let places = self.places(keys, (board.is_bound(), seed))?;
+        let places = self.places(keys, board.is_bound(), seed)?;
         let run = Run {
             bench: self,
             keys,
@@ -191,25 +197,33 @@ impl PaperBench {
     fn places(
         &self,
         keys: &PaperKeys,
-        how: (bool, [u8; SEED_BYTES]),
+        fingerprints: bool,
+        seed: [u8; SEED_BYTES],
     ) -> Result<Places, PaperBenchError> {
         let found = self.bundle;
         let (set, bundles) = keys.bundled(found)?;
         if set.bitmap().is_some() && found != 1 {
             return Err(PaperBenchError::Bundle(found));
         }
-        let code = (self.bound, self.payload_bytes);
-        Ok(Places::new(&set, bundles, self.messages, code, how)?)
+        Ok(Places::new(
+            &set,
+            bundles,
+            self.messages,
+            self.bound,
+            self.payload_bytes,
+            fingerprints,
+            seed,
+        )?)
     }
 }
 
-/// One run.
+/// The state of one run.
 struct Run<'a> {
     bench: &'a PaperBench,
     keys: &'a PaperKeys,
     board: &'a Board<'a>,
     places: &'a Places,
-    /// The digest's: of placements, codes and fingerprints.
+    /// The seed of the digest's placements, codes and fingerprints.
     seed: &'a [u8; SEED_BYTES],
     progress: &'a dyn Progress,
 }
@@ -278,7 +292,7 @@ impl Run<'_> {
         Ok(decode(codes, index, &by_combination(shape, payloads))?)
     }
 
-    /// Exact messages, and bundles that should not be there or have another count.
+    /// Returns the number of exact messages, and of bundles that should not be there or have another count.
     fn score(&self, found: &[Retrieved]) -> (usize, usize) {
         let (mut exact, mut wrong) = (0, 0);
         for bundle in found {
@@ -310,7 +324,7 @@ impl Run<'_> {
     }
 }
 
-/// Payload sums as the code has them, combination by combination; the digest has them symbol by symbol.
+/// Returns payload sums in the order of the code, combination by combination; the digest has them symbol by symbol.
 fn by_combination(shape: RowShape, sums: &[u32]) -> Vec<u32> {
     let sum = |at: usize| {
         let (r, s) = (at / shape.symbols, at % shape.symbols);

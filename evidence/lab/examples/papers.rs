@@ -1,6 +1,6 @@
-//! One digest of an earlier scheme from clues to payloads, with seconds by stage:
-//! `cargo run --release -p omr-lab --features yardstick --example earlier -- [SCHEME] [THREADS] [BUNDLE]`;
-//! schemes: omd1p, omr1p, omr2p, perfomr1, perfomr2, dos-perfomr.
+//! One digest of a paper's scheme from clues to payloads, with seconds by stage:
+//! `cargo run --release -p omr-lab --features yardstick --example papers -- [SCHEME] [THREADS] [BUNDLE]`; schemes:
+//! omd1p, omr1p, omr2p, perfomr1, perfomr2, dos-perfomr.
 use omr_detector::Quiet;
 use omr_lab::measure::PaperBench;
 use omr_papers::clear::{PaperScheme, PaperSet};

@@ -1,4 +1,4 @@
-//! Which message is where in the codes, and the rows that the detector adds.
+//! The positions of messages in the codes, and the rows that the detector adds.
 
 use omr_codec::CodecError;
 use omr_papers::clear::{PaperCodes, PaperIndex, PaperSet};
@@ -8,7 +8,7 @@ use omr_protocol::sophomr::packing;
 use omr_protocol::{Placement, SEED_BYTES};
 use std::ops::Range;
 
-/// The codes, whose messages are places: bundle by bundle, batch by batch.
+/// The codes, whose messages are positions: bundle by bundle, batch by batch.
 pub(super) struct Places {
     codes: PaperCodes,
     bundles: Bundles,
@@ -21,17 +21,20 @@ impl Places {
         set: &PaperSet,
         bundles: Bundles,
         messages: u64,
-        (bound, payload_bytes): (usize, usize),
-        (fingerprints, seed): (bool, [u8; SEED_BYTES]),
+        bound: usize,
+        payload_bytes: usize,
+        fingerprints: bool,
+        seed: [u8; SEED_BYTES],
     ) -> Result<Self, CodecError> {
         let batches = messages.div_ceil(set.slots as u64);
         let symbols = packing(set.p.into(), payload_bytes, fingerprints)?;
         let places = batches * set.slots as u64;
-        let placement = |batch| Placement::new(&seed, batch, set.slots);
         Ok(Self {
             codes: PaperCodes::with_symbols(set, &seed, places, bound, symbols)?,
             bundles,
-            placements: (0..batches as usize).map(placement).collect(),
+            placements: (0..batches as usize)
+                .map(|batch| Placement::new(&seed, batch, set.slots))
+                .collect(),
             slots: set.slots as u64,
         })
     }
@@ -56,13 +59,13 @@ impl Places {
         &self.placements[batch]
     }
 
-    /// The messages of a batch.
+    /// Returns the messages of a batch.
     pub(super) fn batch(&self, batch: usize, messages: u64) -> Range<u64> {
         let start = batch as u64 * self.slots;
         start..messages.min(start + self.slots)
     }
 
-    /// The message at a place; none where a batch is not full.
+    /// Returns the message at a position; `None` if the batch is not full.
     pub(super) fn message(&self, place: u64, messages: u64) -> Option<u64> {
         let size = self.bundles.size() as u64;
         let (bundle, within) = ((place / size) as usize, (place % size) as usize);
@@ -80,7 +83,7 @@ impl Places {
         }
     }
 
-    /// Gives the rows of the bundles of a batch to `add`.
+    /// Calls `add` with the rows of the bundles of a batch.
     pub(super) fn with_rows<T>(
         &self,
         batch: usize,
@@ -116,7 +119,7 @@ impl Places {
         })
     }
 
-    /// Positions and values of a bundle in the index.
+    /// Appends the positions and values of a bundle in the index.
     fn index_entries(&self, bundle: u64, out: &mut Vec<(u32, u32)>) {
         match &self.codes.index {
             PaperIndex::Bitmap(bitmap) => {
@@ -124,8 +127,10 @@ impl Places {
                 out.push((slot as u32, weight));
             }
             PaperIndex::Buckets(code) => {
-                let entries = |at| (at as u32..).zip(code.content(bundle));
-                out.extend(code.places(bundle).flat_map(entries));
+                out.extend(
+                    code.places(bundle)
+                        .flat_map(|at| (at as u32..).zip(code.content(bundle))),
+                );
             }
         }
     }

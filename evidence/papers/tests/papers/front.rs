@@ -63,8 +63,8 @@ fn tiny(scheme: PaperScheme, change: impl Fn(&mut LweSpec)) -> PaperSet {
 
 /// Checks one batch of clues at the edges, senders' and strangers' clues, and forged ones.
 fn check(detection: &Detection) {
-    let earlier = Arc::new(detection.params().unwrap());
-    let (params, lwe) = (&earlier.params, earlier.lwe.as_ref().unwrap());
+    let set_params = Arc::new(detection.params().unwrap());
+    let (params, lwe) = (&set_params.params, set_params.lwe.as_ref().unwrap());
     let mut rng = ChaCha20Rng::seed_from_u64(5);
     let (secret, address) = identity(lwe, &mut rng);
     let sender = LweSender::new(lwe, &address);
@@ -92,14 +92,14 @@ fn check(detection: &Detection) {
         .flat_map(|clue| lwe.clue_to_bytes(clue))
         .collect();
     let placement = Placement::new(&[6; 32], 0, n);
-    let batch = earlier.batch(&placement, bytes, lwe.clue_bytes());
+    let batch = set_params.batch(&placement, bytes, lwe.clue_bytes());
     let refused = clues.iter().filter(|clue| lwe.check_clue(clue).is_err());
     assert_eq!(batch.unusable(), refused.count());
     assert!(batch.unusable() >= 1);
 
-    let (key, large) = detection_key_with_large_secret(&earlier, &secret, &mut rng);
+    let (key, large) = detection_key_with_large_secret(&set_params, &secret, &mut rng);
     assert_eq!(key.secrets.len(), params.circuit().secrets);
-    let detector = PaperDetector::new(earlier.clone(), key);
+    let detector = PaperDetector::new(set_params.clone(), key);
     let decryptor = Decryptor {
         ring: &params.ring,
         plain: &params.plain,
@@ -122,7 +122,7 @@ fn check(detection: &Detection) {
         for (found, &expected) in found.iter().zip(&secret.distances(lwe, clue)) {
             assert_eq!(u64::from(found[slot]), params.p().from_i64(expected));
             let inside = lwe.accepts(&[expected]);
-            assert_eq!(earlier.test.accepts(params.p(), expected), inside);
+            assert_eq!(set_params.test.accepts(params.p(), expected), inside);
             if integers {
                 assert!(expected.abs() <= lwe.spec().largest_distance());
             }
@@ -231,8 +231,8 @@ fn clues_of_the_ring() {
         Clue::bytes(&params.clue),
     );
     assert_eq!(batch.unusable(), 0);
-    let earlier = PaperParams::of_ring(params.clone());
-    let detector = PaperDetector::new(Arc::new(earlier), keys.detection);
+    let set_params = PaperParams::of_ring(params.clone());
+    let detector = PaperDetector::new(Arc::new(set_params), keys.detection);
     let steps = detector.baby_steps(&Quiet).unwrap();
     let distances = detector.affine(&steps, &batch, &Quiet).unwrap();
     let pertinent = detector.range_check(&distances, &Quiet).unwrap();

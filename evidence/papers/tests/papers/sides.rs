@@ -1,8 +1,6 @@
 //! The trust boundary within this crate: the code that a detector runs, or shares with recipients, uses nothing
 //! of the recipients' code.
 
-//! theirs.
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

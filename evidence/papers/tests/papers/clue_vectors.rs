@@ -31,8 +31,10 @@ fn signed(value: &Value) -> Vec<i64> {
 
 fn bytes(value: &Value) -> Vec<u8> {
     let hex = value.as_str().unwrap();
-    let byte = |i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap();
-    (0..hex.len()).step_by(2).map(byte).collect()
+    (0..hex.len())
+        .step_by(2)
+        .map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap())
+        .collect()
 }
 
 fn params(case: &Value) -> LweParams {

@@ -1,8 +1,6 @@
 //! Digests of the papers' schemes in the clear: a board is tested clue by clue, the sums are those that a
 //! detector would compute, and the recipient decodes exactly the pertinent messages.
 
-//! add is added, and the recipient decodes exactly her messages.
-
 use chacha20::ChaCha20Rng;
 use omr_client::letter::{Piece, Place, Reader, Writer};
 use omr_client::{BoundSender, ClueSeed};

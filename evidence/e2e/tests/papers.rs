@@ -1,4 +1,4 @@
-//! The earlier schemes from clues to payloads, at the insecure tiny parameters.
+//! The papers' schemes from clues to payloads, with insecure tiny parameters.
 
 use chacha20::ChaCha20Rng;
 use omr_client::DecodeError;
@@ -24,18 +24,18 @@ fn value(p: u64, bundle: usize, which: u64) -> u32 {
     ((x >> 24) % p) as u32
 }
 
-/// A second batch is not full.
+/// The number of messages; the second batch is not full.
 #[test]
 fn sums_of_the_pertinent_bundles_come_out_of_clues() {
     let set = PaperSet::named("insecure-tiny-perfomr1-v1", true).unwrap();
-    let earlier = Arc::new(set.params().unwrap());
-    let params = &earlier.params;
+    let set_params = Arc::new(set.params().unwrap());
+    let params = &set_params.params;
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let keys = ring_keys(params, ClueKind::Plain, &mut rng);
     let n = params.slots() as u64;
     let messages = n + n / 3;
     let mut board = Workload::new(params.clue.clone(), keys.clue.clone(), messages, 14, 1, 5);
-    let detector = PaperDetector::new(earlier.clone(), keys.detection);
+    let detector = PaperDetector::new(set_params.clone(), keys.detection);
     let bundles = Bundles::new(params, 2).unwrap();
     let mut compressor = detector.compressor(bundles, SHAPE).unwrap();
     let steps = detector.baby_steps(&Quiet).unwrap();
@@ -45,7 +45,7 @@ fn sums_of_the_pertinent_bundles_come_out_of_clues() {
         let (start, end) = (batch as u64 * n, messages.min((batch as u64 + 1) * n));
         let placement = Placement::new(&[3; SEED_BYTES], batch, params.slots());
         let clues = board.clues(start..end).unwrap();
-        let clues = earlier.batch(&placement, clues, Clue::bytes(&params.clue));
+        let clues = set_params.batch(&placement, clues, Clue::bytes(&params.clue));
         let mut stages = Stages::default();
         let pertinency = detector
             .pertinency_vector(&steps, &clues, &Quiet, &mut stages)
@@ -85,8 +85,12 @@ fn sums_of_the_pertinent_bundles_come_out_of_clues() {
     }
     let (digest, _) = compressor.finish();
     let recipient = PaperRecipient::new(params, &keys.secret);
-    let sums = recipient.sums(&digest, SHAPE.positions()).unwrap();
-    let sums: Vec<u64> = sums.into_iter().map(u64::from).collect();
+    let sums: Vec<u64> = recipient
+        .sums(&digest, SHAPE.positions())
+        .unwrap()
+        .into_iter()
+        .map(u64::from)
+        .collect();
     assert_eq!(sums, expected);
     assert!(expected.iter().any(|&x| x != 0));
 
@@ -96,15 +100,15 @@ fn sums_of_the_pertinent_bundles_come_out_of_clues() {
     assert!(matches!(missing, Err(DecodeError::Inconsistent(_))));
 }
 
-/// The sets of a scheme for tests, with keys that serve all runs.
+/// Returns the sets of a scheme for tests, with keys that serve all runs.
 fn keys(scheme: PaperScheme) -> PaperKeys {
     let sets = PaperSet::tiny();
     let set = sets.iter().find(|set| set.scheme == scheme);
     PaperKeys::new(set.unwrap(), 7).unwrap()
 }
 
-/// Up to three batches, the last not full; all pertinent messages come out bit for bit, and one more than the bound
-/// is told.
+/// Up to three batches, the last not full: all pertinent messages are returned bit for bit, and one more than the
+/// bound is an error.
 fn payloads_come_out(scheme: PaperScheme, bundles: &[usize]) {
     let keys = keys(scheme);
     let n = keys.set().slots as u64;
@@ -147,7 +151,7 @@ fn indices_of_omd1p() {
     payloads_come_out(PaperScheme::Omd1p, &[1, 1, 1]);
 }
 
-/// A batch more than a vector has bits.
+/// There is one batch more than a vector has bits.
 #[test]
 fn indices_of_omd1p_in_two_vectors() {
     let keys = keys(PaperScheme::Omd1p);

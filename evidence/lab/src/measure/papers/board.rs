@@ -1,4 +1,4 @@
-//! A synthetic board of an earlier scheme's clues.
+//! A synthetic board of clues of a paper's scheme.
 
 use super::keys::Address;
 use crate::measure::workload::{uniform_bound_clue, uniform_clue};
@@ -19,9 +19,9 @@ use std::ops::Range;
 /// The board's id.
 const BOARD: [u8; 16] = [0; 16];
 
-/// Messages made from a seed: pertinent ones at random places, the rest strangers', whose clues look uniform.
+/// Messages made from a seed: pertinent ones at random positions, the others strangers', whose clues look uniform.
 pub(super) struct Board<'a> {
-    earlier: &'a PaperParams,
+    set_params: &'a PaperParams,
     params: &'a Params,
     sender: EitherSender<'a>,
     seed: [u8; 32],
@@ -36,16 +36,19 @@ enum EitherSender<'a> {
 }
 
 impl<'a> Board<'a> {
-    /// Panics: when more are pertinent than there are.
+    /// Returns a board of `messages` messages with `pertinent` pertinent ones.
+    ///
+    /// Panics: if more are pertinent than there are.
     pub(super) fn new(
-        earlier: &'a PaperParams,
+        set_params: &'a PaperParams,
         address: &'a Address,
-        (messages, pertinent): (u64, usize),
+        messages: u64,
+        pertinent: usize,
         payload_bytes: usize,
         seed: u64,
     ) -> Self {
         assert!(pertinent as u64 <= messages, "pertinent messages");
-        let params = &*earlier.params;
+        let params = &*set_params.params;
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let mut places = BTreeSet::new();
         while places.len() < pertinent {
@@ -63,7 +66,7 @@ impl<'a> Board<'a> {
             }
         };
         Self {
-            earlier,
+            set_params,
             params,
             sender,
             seed: bytes,
@@ -94,7 +97,7 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// The clues of a range, one after another.
+    /// Returns the concatenated clues of a range.
     pub(super) fn clues(&self, messages: Range<u64>) -> Vec<u8> {
         let bytes = self.clue_bytes();
         let mut out = vec![0; bytes * (messages.end - messages.start) as usize];
@@ -103,7 +106,7 @@ impl<'a> Board<'a> {
         out
     }
 
-    /// The clues of a range as a detector takes them.
+    /// Returns the clues of a range in the form that a detector accepts.
     pub(super) fn batch(
         &self,
         messages: Range<u64>,
@@ -114,7 +117,7 @@ impl<'a> Board<'a> {
         let (params, bytes) = (self.params, self.clue_bytes());
         let clues = stages.time("read", || self.clues(messages.clone()));
         let EitherSender::Bound(_) = self.sender else {
-            let batch = || self.earlier.batch(placement, clues, bytes);
+            let batch = || self.set_params.batch(placement, clues, bytes);
             return Ok(stages.time("clues", batch));
         };
         let count = (messages.end - messages.start) as usize;
@@ -125,7 +128,7 @@ impl<'a> Board<'a> {
         })
     }
 
-    /// What a digest with this seed says of a message's clue; 0 of one that is not bound.
+    /// Returns the fingerprint of a message's clue in a digest with this seed; 0 for a plain clue.
     pub(super) fn fingerprint(&self, message: u64, seed: &[u8; SEED_BYTES]) -> u32 {
         if !self.is_bound() {
             return 0;
