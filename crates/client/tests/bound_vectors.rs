@@ -135,7 +135,7 @@ fn published() -> impl Iterator<Item = Arc<ClueParams>> {
 }
 
 #[test]
-fn every_set_gives_the_known_answers() {
+fn every_set_has_the_known_answers() {
     for params in published() {
         let path = path(params.name());
         let text = std::fs::read_to_string(&path);

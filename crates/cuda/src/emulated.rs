@@ -102,8 +102,8 @@ fn library(source: &Path) -> Library {
         .arg("-o")
         .arg(&library);
     let output = command.output().expect("a C compiler");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{messages}");
     // SAFETY: the library has no initialisers.
     unsafe { Library::new(library).expect("a library of kernels") }
 }

@@ -190,12 +190,16 @@ mod tests {
                 .map(|len| (len, 100))
                 .chain([(20_000, 100), (9, 7)])
             {
-                let told = shape_named(name, len as u64, capacity);
+                let announced = shape_named(name, len as u64, capacity);
                 let Ok(found) = split_named(name, &vec![7; len], capacity, &mut rng()) else {
-                    assert!(told.is_err(), "{len}");
+                    assert!(announced.is_err(), "{len}");
                     continue;
                 };
-                assert_eq!(told.unwrap().parts as usize, found.len(), "{name:?}, {len}");
+                assert_eq!(
+                    announced.unwrap().parts as usize,
+                    found.len(),
+                    "{name:?}, {len}"
+                );
             }
         }
     }

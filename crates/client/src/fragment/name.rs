@@ -187,7 +187,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_gives_a_harmless_name(text in ".{0,300}") {
+        fn any_text_becomes_a_harmless_name(text in ".{0,300}") {
             if let Some(name) = file_name(&text) {
                 prop_assert!((1..=MOST).contains(&name.len()));
                 prop_assert!(!name.contains(['/', '\\', ':']) && !name.starts_with(['.', '-']));

@@ -35,7 +35,7 @@ fn body(locked: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_secret_comes_back_under_its_passphrase_alone() {
+fn a_secret_opens_with_its_passphrase_only() {
     let locked = locked("correct horse");
     assert!(is_locked(&locked) && !is_locked(&file(b"a secret")) && !is_locked(b""));
     assert!(!locked.windows(8).any(|bytes| bytes == b"a secret"));
@@ -80,7 +80,7 @@ fn passphrases_are_composed_to_these_bytes() {
 }
 
 #[test]
-fn every_way_in_gives_one_passphrase() {
+fn all_ways_of_entering_lead_to_one_passphrase() {
     let composed = "caf\u{e9} \u{ac00}\u{212b} bravo";
     let locked = locked(composed);
     // Text from another keyboard, and from files and variables of other systems.
@@ -133,7 +133,7 @@ fn nothing_is_locked_with_a_short_passphrase() {
 
 /// The header names the key before a passphrase is entered, and cannot be changed.
 #[test]
-fn a_locked_file_says_whose_it_is() {
+fn a_locked_file_names_its_key() {
     let locked = locked("x");
     let frame = FrameReader::read_header(&locked[..], Kind::Locked, u64::MAX).unwrap();
     let FrameHeader {
@@ -145,8 +145,8 @@ fn a_locked_file_says_whose_it_is() {
     let refused = unlock(Kind::SecretKey, &other, &phrase("x"));
     assert!(matches!(refused, Err(LockError::Wrong)));
     let refused = unlock(Kind::Identity, &locked, &phrase("x")).unwrap_err();
-    let told = "expected an exported identity under the passphrase, found a secret key";
-    assert_eq!(refused.to_string(), told);
+    let message = "expected an exported identity under the passphrase, found a secret key";
+    assert_eq!(refused.to_string(), message);
     // Files of other kinds are not accepted as a secret either.
     assert!(matches!(
         lock(Kind::Identity, &file(b"a secret"), &phrase("long enough")),
@@ -187,15 +187,15 @@ fn no_file_asks_for_all_memory_or_time() {
             let mut greedy = body.clone();
             greedy[at..at + 4].copy_from_slice(&found.to_le_bytes());
             let refused = unlock(Kind::SecretKey, &framed(&greedy), &phrase("x")).unwrap_err();
-            let told = format!("expected {least} to {most} ");
-            assert!(refused.to_string().starts_with(&told), "{refused}");
+            let message = format!("expected {least} to {most} ");
+            assert!(refused.to_string().starts_with(&message), "{refused}");
             assert!(refused.to_string().ends_with(&format!("found {found}")));
         }
     }
 }
 
 #[test]
-fn the_usual_cost_stands_in_the_file() {
+fn the_file_states_the_usual_cost() {
     let locked = lock(Kind::SecretKey, &file(b""), &phrase("long enough")).unwrap();
     let body = body(&locked);
     assert_eq!(body.len(), HEAD_BYTES + file(b"").len() + TAG_BYTES);

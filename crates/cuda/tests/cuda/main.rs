@@ -12,7 +12,7 @@ fn machines() -> [Arc<dyn Machine>; 2] {
 }
 
 #[test]
-fn rows_come_out_as_the_processor_makes_them() {
+fn rows_equal_those_of_the_processor() {
     for machine in machines() {
         checks::rows(&machine).unwrap();
     }
@@ -20,7 +20,7 @@ fn rows_come_out_as_the_processor_makes_them() {
 
 /// Every switch from one level of a set to the next.
 #[test]
-fn levels_come_out_as_the_processor_makes_them() {
+fn levels_equal_those_of_the_processor() {
     let params = Params::named("insecure-tiny-v4").unwrap();
     let levels = 0..params.chain.len();
     let levels: Vec<&Basis> = levels.map(|level| params.chain.basis(level)).collect();
@@ -31,7 +31,7 @@ fn levels_come_out_as_the_processor_makes_them() {
 
 /// All dimensions, lengths of blocks and gadgets of the published sets.
 #[test]
-fn messages_come_out_as_the_processor_makes_them() {
+fn messages_equal_those_of_the_processor() {
     let machine = Emulated::or_card(Arithmetic::Floating);
     for name in ["insecure-tiny-hybrid-v4", "hybrid-v4", "instantomr-v2"] {
         let params = InstantParams::named(name).unwrap();

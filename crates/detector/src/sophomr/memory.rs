@@ -75,7 +75,7 @@ mod tests {
     use super::one_after_another;
 
     #[test]
-    fn a_stage_takes_the_places_of_the_one_before() {
+    fn a_stage_uses_the_buffers_of_the_one_before() {
         let lengths = one_after_another([vec![3, 5], vec![4, 1, 4], vec![6]]);
         assert_eq!(lengths, [6, 4, 1]);
     }
