@@ -511,7 +511,7 @@ fn a_copy_reports_that_its_address_was_forgotten() {
     send(&scene, "carl", "ann", b"to nobody");
     let told = scene.run(&["inbox", "--home", "phone"]);
     assert_eq!(told.code, 1, "{told:?}");
-    for text in ["another copy", "`omr id export` there", "Only where"] {
+    for text in ["another copy", "`omr id export` there", "only where"] {
         assert!(told.stderr.contains(text), "{text}: {told:?}");
     }
     // The other device's identity is imported.
