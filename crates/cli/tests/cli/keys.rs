@@ -325,7 +325,7 @@ fn a_locked_identity_is_exported_under_its_passphrase() {
     let plain = ["id", "export", "--home", "ann", "--out", "plain", "--plain"];
     let told = scene.run(&plain);
     assert!(
-        told.code == 0 && told.stderr.contains("under no passphrase"),
+        told.code == 0 && told.stderr.contains("has no passphrase"),
         "{told:?}"
     );
     assert_eq!(kind(&scene, "plain"), 15);
