@@ -263,8 +263,12 @@ fn of_board(
         return Err(Fault::from(outside).into());
     }
     if start < first && start < end {
-        let end = end.min(first);
-        return Err(Fault::from(StoreError::Expired { start, end, first }).into());
+        let expired = StoreError::Expired {
+            start,
+            end: end.min(first),
+            first,
+        };
+        return Err(Fault::from(expired).into());
     }
     Ok(start..end.max(start))
 }

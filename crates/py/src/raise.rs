@@ -60,7 +60,7 @@ impl From<Fault> for PyErr {
 }
 
 /// Returns a fault's text with its causes and advice.
-pub(crate) fn text(fault: &Fault) -> String {
+fn text(fault: &Fault) -> String {
     match fault {
         Fault::Mail(error) => with_advice(error),
         other => chain(other),

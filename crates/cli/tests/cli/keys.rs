@@ -325,7 +325,7 @@ fn a_locked_identity_is_exported_under_its_passphrase() {
     let plain = ["id", "export", "--home", "ann", "--out", "plain", "--plain"];
     let told = scene.run(&plain);
     assert!(
-        told.code == 0 && told.stderr.contains("under no passphrase"),
+        told.code == 0 && told.stderr.contains("has no passphrase"),
         "{told:?}"
     );
     assert_eq!(kind(&scene, "plain"), 15);
@@ -511,7 +511,7 @@ fn a_copy_reports_that_its_address_was_forgotten() {
     send(&scene, "carl", "ann", b"to nobody");
     let told = scene.run(&["inbox", "--home", "phone"]);
     assert_eq!(told.code, 1, "{told:?}");
-    for text in ["another copy", "`omr id export` there", "Only where"] {
+    for text in ["another copy", "`omr id export` there", "only where"] {
         assert!(told.stderr.contains(text), "{text}: {told:?}");
     }
     // The other device's identity is imported.

@@ -336,7 +336,7 @@ fn a_backup_restores_the_service() {
     scene.write("again/objects/board", &mark[1..]);
     let done = data("verify", &["--data", "again"]);
     assert!(
-        done.code == 1 && done.stderr.contains("`omr data repair` writes it anew"),
+        done.code == 1 && done.stderr.contains("`omr data repair` writes it again"),
         "{done:?}"
     );
     said_last(data("repair", &["--data", "again"]), "0 faults, 1 repaired");

@@ -29,8 +29,8 @@ impl Place {
 /// Returns a home, whose secret is under a passphrase if one is given.
 ///
 /// Errors: `Lock`.
-pub(super) fn located(home: PathBuf, passphrase: Option<String>) -> Result<Home, Fault> {
-    let home = Home::new(home);
+pub(super) fn located(folder: PathBuf, passphrase: Option<String>) -> Result<Home, Fault> {
+    let home = Home::new(folder);
     match passphrase.map(Zeroizing::new) {
         Some(text) => Ok(home.with_passphrase(Passphrase::new(text)?)),
         None => Ok(home),

@@ -86,11 +86,11 @@ fn one(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> Result<Ba
     let array = array.pointer_checked(Some(ARRAY)).map_err(Fault::Python)?;
     // SAFETY: capsules of these names hold pointers to a valid schema and a valid array of that schema, which the
     // interpreter's lock keeps from others.
-    let data = unsafe {
+    let converted = unsafe {
         let array = FFI_ArrowArray::from_raw(array.cast().as_ptr());
         from_ffi(array, schema.cast::<FFI_ArrowSchema>().as_ref())
     };
-    let data = data?;
+    let data = converted?;
     if !matches!(data.data_type(), arrow::datatypes::DataType::Struct(_)) {
         let found = data.data_type().to_string();
         return Err(Fault::NoTable(found));

@@ -120,9 +120,10 @@ impl Keys {
     fn evaluation_key(&self, py: Python<'_>) -> PyResult<EvaluationKey> {
         run(py, &None, None, |_| {
             let Secret { params, key } = &*self.inner;
-            let key = key.evaluation_key(params, &mut os_rng());
-            let params = params.clone();
-            Ok(EvaluationKey { params, key })
+            Ok(EvaluationKey {
+                params: params.clone(),
+                key: key.evaluation_key(params, &mut os_rng()),
+            })
         })
     }
 

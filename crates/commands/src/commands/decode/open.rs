@@ -64,8 +64,8 @@ pub(super) fn left_out(opened: &Opened, sealing: Sealing) -> Vec<LeftOut> {
         let reason = hint(sealing, error);
         reasons.entry(reason).or_default().push(index);
     }
-    let reasons = reasons.into_iter();
     reasons
+        .into_iter()
         .map(|(reason, indices)| LeftOut { indices, reason })
         .collect()
 }

@@ -110,13 +110,13 @@ impl Cast {
             let hash = |message: &Message| {
                 message_hash(params, &board_id, &message.clue, &message.payload)
             };
-            let hashes = messages.par_iter().map(hash).collect();
-            let hashes = MessageHashes::new(params.tag(), hashes);
+            let hashes = MessageHashes::new(params.tag(), messages.par_iter().map(hash).collect());
             posting.clues_s += clock.elapsed().as_secs_f64();
             let clock = Instant::now();
-            let appended = board.append_hashed(&messages, &hashes);
-            let appended = appended.map_err(InputError::from);
-            appended.map_err(CliError::input(dir))?;
+            board
+                .append_hashed(&messages, &hashes)
+                .map_err(InputError::from)
+                .map_err(CliError::input(dir))?;
             posting.append_s += clock.elapsed().as_secs_f64();
             bar.advance(messages.len() as u64);
         }
