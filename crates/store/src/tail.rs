@@ -140,8 +140,8 @@ pub(crate) fn lost_record(index: u64) -> StoreError {
     )
 }
 
-/// Returns records of the tail from message `at` on, up to [`STEP_BYTES`] and to message `limit`. A message that no row contains intact is
-/// lost.
+/// Returns records of the tail from message `at` on, up to [`STEP_BYTES`] and to message `limit`. A message that no row
+/// contains intact is lost.
 pub(crate) fn tail_piece(
     view: &View,
     layout: &Layout,
