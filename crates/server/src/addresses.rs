@@ -54,7 +54,8 @@ impl Addresses {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores an address under its fingerprint. An address that is stored already is kept longer, even if another client published it.
+    /// Stores an address under its fingerprint. An address that is stored already is kept longer, even if another client
+    /// published it.
     ///
     /// Errors: FAILED_PRECONDITION, and those of the store.
     pub(crate) fn publish(

@@ -23,7 +23,7 @@ use crate::tail::{Piece, Tail, check_sizes, drop_runs};
 ///
 /// Any number of processes may have it open for reading, or one for writing. Memory: the cache of the database (64 MiB)
 /// and 1 MiB of messages, whatever the length of the board. The database panics on some damaged files; the board turns
-/// such a panic into an error, but not in a program that aborts on panic.
+/// that panic into an error, but not in a program that aborts on panic.
 ///
 /// ```
 /// use omr_store::{Board, BoardConfig, Clues, Message};

@@ -1,8 +1,8 @@
 //! The durable log of a board's messages, and the other data that a server keeps: detection keys and records.
 //!
 //! A [`Board`] is a log in one file, for commands on one machine. A [`Store`] is the durable state of one server, in a
-//! folder and, if configured, a bucket: it contains such a log, whose older messages lie in immutable objects. An
-//! acknowledged [`Board::append`] or [`Store::append`] survives a crash; an unfinished one is never read in part.
+//! folder and, if configured, a bucket: it contains a log of that kind, whose older messages lie in immutable objects.
+//! An acknowledged [`Board::append`] or [`Store::append`] survives a crash; an unfinished one is never read in part.
 //! Everything has a checksum or a hash, which is tested when it is read. The module `format` defines the bytes;
 //! `docs/storage.md` has the argument for durability.
 //!

@@ -14,8 +14,8 @@ use crate::format::{Layout, State, TAIL, index_key, index_of};
 use crate::segment::Segment;
 use crate::tables::{Open, View, Writing};
 
-/// The greatest number of bytes of records in one row of the tail, unless a single record is longer. With its key such
-/// a row just fits a page of redb, whose size is a power of two.
+/// The greatest number of bytes of records in one row of the tail, unless a single record is longer. With its key a row
+/// of this length just fits a page of redb, whose size is a power of two.
 const RUN_BYTES: usize = (256 << 10) - 128;
 /// The greatest number of bytes of the tail that are read at once.
 const STEP_BYTES: usize = 1 << 20;
@@ -140,8 +140,8 @@ pub(crate) fn lost_record(index: u64) -> StoreError {
     )
 }
 
-/// Returns records of the tail from message `at` on, up to [`STEP_BYTES`] and to message `limit`. A message that no row contains intact is
-/// lost.
+/// Returns records of the tail from message `at` on, up to [`STEP_BYTES`] and to message `limit`. A message that no row
+/// contains intact is lost.
 pub(crate) fn tail_piece(
     view: &View,
     layout: &Layout,

@@ -97,7 +97,7 @@ impl Board {
                 report.faults.extend(unchained);
                 report
             }
-            // The damage is such that the database itself stopped.
+            // The database itself stopped because of the damage.
             Err(fault) if fault.is_damage() => {
                 let mut lost = Tables {
                     messages: len,

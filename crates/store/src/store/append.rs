@@ -69,7 +69,7 @@ pub enum Refusal {
     /// The id belongs to a post with other contents or of another account.
     #[error("expected a new post id, found that of another post: post again under a new one")]
     OtherPost,
-    /// The one-time keys of these messages were used before. All such messages of the post are listed, in their order;
+    /// The one-time keys of these messages were used before. All of them are listed, in their order;
     /// there is at least one.
     #[error("{}", used_keys(.0))]
     UsedKeys(Vec<UsedKey>),

@@ -111,7 +111,7 @@ pub(crate) struct Frames {
     offset: u64,
     /// The faults of frames with wrong checksums.
     pub(crate) damaged: Vec<StoreError>,
-    /// The offset of the end of the last such frame.
+    /// The offset of the end of the last damaged frame.
     damaged_end: Option<u64>,
 }
 

@@ -261,8 +261,8 @@ fn is_intact(layout: &Layout, index: u64, record: &[u8]) -> bool {
     record.len() == layout.record_bytes() && layout.open_record(index, record).is_ok()
 }
 
-/// Copies the objects that a backup names. A key that is missing or damaged in the backup is left out; for such a
-/// segment, a segment of marks is made.
+/// Copies the objects that a backup names. A key that is missing or damaged in the backup is left out; a segment of
+/// marks replaces a segment that is.
 fn copy_objects(
     place: &Place,
     manifest: &mut Manifest,

@@ -32,7 +32,7 @@ fn restored(dir: &tempfile::TempDir, name: &str) -> StoreConfig {
 }
 
 #[test]
-fn what_is_restored_is_what_was_there() {
+fn a_restored_store_equals_the_original() {
     let dir = tempfile::tempdir().unwrap();
     let (_, store, hash) = full_store(&dir);
     let folder = dir.path().join("backup");

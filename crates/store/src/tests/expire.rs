@@ -83,7 +83,7 @@ fn the_oldest_segments_go_and_indices_stay() {
 }
 
 #[test]
-fn what_is_young_stays() {
+fn young_messages_stay() {
     let simulated = Simulated::create();
     let store = simulated.open().unwrap();
     append(&store, 0..30).unwrap();

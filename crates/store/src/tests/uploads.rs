@@ -75,7 +75,7 @@ fn a_file_cut_after_a_crash_begins_again_there() {
 }
 
 #[test]
-fn what_is_wrong_is_refused() {
+fn wrong_chunks_and_sizes_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (_, store) = empty(&dir);
     let (bytes, hash) = key(1000, 2);
@@ -132,7 +132,7 @@ fn a_file_of_another_hash_is_dropped() {
 }
 
 #[test]
-fn what_arrived_takes_space_and_old_uploads_go() {
+fn received_bytes_count_and_old_uploads_are_deleted() {
     let dir = tempfile::tempdir().unwrap();
     let (config, store) = empty(&dir);
     let hour = Duration::from_secs(3600);
