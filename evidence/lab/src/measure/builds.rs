@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn builds_take_turns_and_failures_say_why() {
+    fn builds_take_turns_and_failures_have_reasons() {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("log");
         let print = |name: &str, x: f64| {
