@@ -224,7 +224,7 @@ async fn strangers_posts_cost_work() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn capabilities_tell_the_callers_rights() {
+async fn capabilities_contain_the_callers_rights() {
     let dir = tempfile::tempdir().unwrap();
     let secret = token(dir.path(), "poster", &[Right::Post]);
     let mut settings = config(dir.path());
