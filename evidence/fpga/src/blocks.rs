@@ -229,7 +229,7 @@ impl Blocks {
     /// Returns the cycles of a basis conversion: for each coefficient, one product for every pair of source and
     /// target and one quotient for each target, distributed over the lanes. If each product is reduced, the
     /// same lanes weight the sources. If sums are reduced (`summed`), other lanes weight them at the same time;
-    /// each of these is shared by [`LANES_OF_WEIGHING`] lanes and takes as many cycles for each source.
+    /// each of these is shared by `LANES_OF_WEIGHING` lanes and takes as many cycles for each source.
     #[must_use]
     pub fn conversion_cycles(
         &self,

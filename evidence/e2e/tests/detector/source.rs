@@ -55,7 +55,7 @@ fn ranges_that_begin_anywhere() {
 }
 
 #[test]
-fn the_digest_does_not_tell_what_was_found() {
+fn the_digest_does_not_reveal_what_was_found() {
     let world = World::shared();
     let shape = |pertinent: u64| {
         let mut board = Board::new(100, 20);

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// The number of messages in a chunk.
-const LOT: u64 = 256;
+const CHUNK: u64 = 256;
 
 /// The calls that an engine received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,7 +199,7 @@ fn nothing(_: &Session) -> Result<(), DetectorError> {
 fn lots_follow_each_other_with_a_first_layer_before_each_second_one() {
     use Asked::{Hits, Verdicts};
     let two = Two::new();
-    let end = 3 * LOT + 10;
+    let end = 3 * CHUNK + 10;
     let mut board = two.world.board(end, BOUND);
     let [mut away, mut here] = [&two.away, &two.here].map(|of| two.session(of));
     let mut kept = Vec::new();
@@ -208,12 +208,12 @@ fn lots_follow_each_other_with_a_first_layer_before_each_second_one() {
         Ok::<(), DetectorError>(())
     };
     away.advance(&mut board, end, &Quiet, keep).unwrap();
-    assert_eq!(kept, [LOT, 2 * LOT, 3 * LOT, end]);
-    let lot = LOT as usize;
+    assert_eq!(kept, [CHUNK, 2 * CHUNK, 3 * CHUNK, end]);
+    let chunk = CHUNK as usize;
     let asked = two.place.asked.lock().unwrap().clone();
     let expected = [
-        [Hits(lot), Hits(lot), Verdicts(lot), Hits(lot)],
-        [Verdicts(lot), Hits(10), Verdicts(lot), Verdicts(10)],
+        [Hits(chunk), Hits(chunk), Verdicts(chunk), Hits(chunk)],
+        [Verdicts(chunk), Hits(10), Verdicts(chunk), Verdicts(10)],
     ];
     assert_eq!(asked, expected.as_flattened());
     advance(&mut here, &mut board, end);
@@ -221,13 +221,13 @@ fn lots_follow_each_other_with_a_first_layer_before_each_second_one() {
 }
 
 #[test]
-fn wherever_it_fails_whole_lots_are_taken_and_the_processor_goes_on() {
+fn wherever_it_fails_whole_chunks_are_kept_and_the_processor_goes_on() {
     let two = Two::new();
-    let end = 2 * LOT + 10;
+    let end = 2 * CHUNK + 10;
     let mut board = two.world.board(end, BOUND);
     let mut here = two.session(&two.here);
     advance(&mut here, &mut board, end);
-    for (good, taken) in [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, LOT)] {
+    for (good, taken) in [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, CHUNK)] {
         two.place.good.store(good, Ordering::Relaxed);
         let mut away = two.session(&two.away);
         let error = away
@@ -248,15 +248,15 @@ fn wherever_it_fails_whole_lots_are_taken_and_the_processor_goes_on() {
 #[test]
 fn a_board_that_breaks_leaves_what_was_read_before() {
     let two = Two::new();
-    let end = 2 * LOT + 10;
+    let end = 2 * CHUNK + 10;
     let mut board = two.world.board(end, BOUND);
     let mut away = two.session(&two.away);
-    let mut broken = Fails(&mut board, 2 * LOT);
+    let mut broken = Fails(&mut board, 2 * CHUNK);
     let error = away.advance(&mut broken, end, &Quiet, nothing).unwrap_err();
     assert!(error.to_string().contains("the disk broke"), "{error}");
-    assert_eq!(away.next(), 2 * LOT);
+    assert_eq!(away.next(), 2 * CHUNK);
     let full = |session: &Session| match session.next() {
-        end if end < 2 * LOT + 10 => Ok(()),
+        end if end < 2 * CHUNK + 10 => Ok(()),
         _ => Err(DetectorError::Source("the disk is full".into())),
     };
     let error = away.advance(&mut board, end, &Quiet, full).unwrap_err();

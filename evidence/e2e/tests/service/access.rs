@@ -115,22 +115,22 @@ async fn rights_and_accounts_are_kept_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn quotas_hold_and_say_when_to_come_back() {
+async fn quotas_hold_and_state_when_to_retry() {
     let dir = tempfile::tempdir().unwrap();
     let secret = token(dir.path(), "poster", &[Right::Post, Right::Detect]);
     let mut settings = config(dir.path());
     settings.limits.post_messages = 10;
     let server = Running::start(settings).await;
     let mut client = server.client().await;
-    let lot = messages(10, &Person::new(1), &[]);
+    let posted = messages(10, &Person::new(1), &[]);
     client
         .board
-        .post_messages(with_token(post(1, lot.clone()), &secret))
+        .post_messages(with_token(post(1, posted.clone()), &secret))
         .await
         .unwrap();
     let error = client
         .board
-        .post_messages(with_token(post(2, lot), &secret))
+        .post_messages(with_token(post(2, posted), &secret))
         .await
         .unwrap_err();
     assert_eq!(error.code(), Code::ResourceExhausted, "{error}");
@@ -224,7 +224,7 @@ async fn strangers_posts_cost_work() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn capabilities_tell_the_callers_rights() {
+async fn capabilities_contain_the_callers_rights() {
     let dir = tempfile::tempdir().unwrap();
     let secret = token(dir.path(), "poster", &[Right::Post]);
     let mut settings = config(dir.path());

@@ -162,8 +162,8 @@ async fn streamed_posts_are_answered_and_subscribers_follow() {
     let requests: Vec<v1::StreamPostsRequest> = posted[10..]
         .chunks(7)
         .enumerate()
-        .map(|(i, lot)| v1::StreamPostsRequest {
-            post: Some(post(100 + i as u8, lot.to_vec())),
+        .map(|(i, chunk)| v1::StreamPostsRequest {
+            post: Some(post(100 + i as u8, chunk.to_vec())),
         })
         .collect();
     let mut answers = client

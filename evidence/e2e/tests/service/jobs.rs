@@ -66,8 +66,8 @@ async fn a_digest_of_every_seventh_message_counts_them_without_gaps() {
 async fn the_size_of_a_digest_depends_on_nothing_secret() {
     let (_dir, server, mut client) = served(|_| ()).await;
     let (busy, idle) = (Person::new(1), Person::new(2));
-    let hers: Vec<u64> = (0..60).collect();
-    client.fill(messages(100, &busy, &hers)).await;
+    let own: Vec<u64> = (0..60).collect();
+    client.fill(messages(100, &busy, &own)).await;
     let mut sizes = Vec::new();
     for (id, person) in [(1, &busy), (2, &idle)] {
         let keys = [

@@ -47,20 +47,20 @@ fn of_batch(keys: &[[u8; 32]], start: u64) -> v1::CreateJobRequest {
     }
 }
 
-/// Posts messages until there are `len`; those at `hers` are for `person`.
-async fn fill(client: &mut Client, from: u64, len: u64, person: &Person, hers: &[u64]) {
+/// Posts messages until there are `len`; those at `own` are for `person`.
+async fn fill(client: &mut Client, from: u64, len: u64, person: &Person, own: &[u64]) {
     let stranger = Person::new(99);
     let message = |index: u64| {
-        if hers.contains(&index) {
+        if own.contains(&index) {
             person.message(index, index as u8)
         } else {
             stranger.message(index, 0)
         }
     };
     let messages: Vec<_> = (from..len).map(message).collect();
-    for (i, lot) in messages.chunks(500).enumerate() {
+    for (i, chunk) in messages.chunks(500).enumerate() {
         let id = (from / 100) as u8 + i as u8 + 100;
-        let posted = client.board.post_messages(post(id, lot.to_vec()));
+        let posted = client.board.post_messages(post(id, chunk.to_vec()));
         posted.await.unwrap();
     }
 }
@@ -76,12 +76,12 @@ async fn until(client: &mut Client, order_id: &Bytes, message: u64) {
     panic!("the order never came to {message}");
 }
 
-async fn exact(client: &mut Client, person: &Person, asked: v1::CreateJobRequest, hers: &[u64]) {
+async fn exact(client: &mut Client, person: &Person, asked: v1::CreateJobRequest, own: &[u64]) {
     let job = client.job(asked).await.unwrap();
     assert_eq!(job.state(), v1::JobState::Done, "{}", job.error);
     let digest = client.digest(&job).await;
-    let hers: Vec<_> = hers.iter().map(|index| (*index, *index as u8)).collect();
-    assert_eq!(person.decode(&digest), hers);
+    let expected: Vec<_> = own.iter().map(|index| (*index, *index as u8)).collect();
+    assert_eq!(person.decode(&digest), expected);
 }
 
 /// Returns the number of digests made so far.
@@ -131,8 +131,8 @@ async fn batches_are_worked_when_they_fill_also_over_a_restart_and_asking_finds_
     fill(&mut client, n + 800, 2 * n, &ann, &[2 * n - 1]).await;
     until(&mut client, &given.order_id, 2 * n).await;
     until_made(&server, 1.0).await;
-    let hers = [n, n + 700, 2 * n - 1];
-    exact(&mut client, &ann, of_batch(&keys, n), &hers).await;
+    let own = [n, n + 700, 2 * n - 1];
+    exact(&mut client, &ann, of_batch(&keys, n), &own).await;
     assert_eq!(made(&server).await, 1.0, "asking found what was made");
     // A batch that the order left out is made on request.
     exact(&mut client, &ann, of_batch(&keys, 0), &[n - 1]).await;
@@ -143,7 +143,7 @@ async fn batches_are_worked_when_they_fill_also_over_a_restart_and_asking_finds_
     client.detection.end_order(end.clone()).await.unwrap();
     let gone = client.detection.end_order(end).await.unwrap_err();
     assert_eq!(gone.code(), Code::NotFound, "{gone}");
-    exact(&mut client, &ann, of_batch(&keys, n), &hers).await;
+    exact(&mut client, &ann, of_batch(&keys, n), &own).await;
     server.stop().await;
 }
 

@@ -59,8 +59,8 @@ async fn fill(client: &mut Client, people: &[Person]) {
 }
 
 fn expected(person: usize) -> Vec<(u64, u8)> {
-    let hers = (0..MESSAGES).filter(|&index| is_for(index) == Some(person));
-    hers.map(|index| (index, index as u8)).collect()
+    let own = (0..MESSAGES).filter(|&index| is_for(index) == Some(person));
+    own.map(|index| (index, index as u8)).collect()
 }
 
 /// Requests a digest of the whole board.

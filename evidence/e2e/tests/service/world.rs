@@ -240,11 +240,11 @@ impl Person {
     }
 }
 
-/// Returns `count` messages. Those at `hers` are for `person` and contain their index.
-pub(crate) fn messages(count: u64, person: &Person, hers: &[u64]) -> Vec<v1::Message> {
+/// Returns `count` messages. Those at `own` are for `person` and contain their index.
+pub(crate) fn messages(count: u64, person: &Person, own: &[u64]) -> Vec<v1::Message> {
     let stranger = Person::new(99);
     let message = |index: u64| {
-        if hers.contains(&index) {
+        if own.contains(&index) {
             person.message(index, index as u8)
         } else {
             stranger.message(index, 0)
@@ -255,9 +255,9 @@ pub(crate) fn messages(count: u64, person: &Person, hers: &[u64]) -> Vec<v1::Mes
 
 impl Client {
     pub(crate) async fn fill(&mut self, messages: Vec<v1::Message>) {
-        for (i, lot) in messages.chunks(50).enumerate() {
+        for (i, chunk) in messages.chunks(50).enumerate() {
             self.board
-                .post_messages(post(i as u8, lot.to_vec()))
+                .post_messages(post(i as u8, chunk.to_vec()))
                 .await
                 .unwrap();
         }

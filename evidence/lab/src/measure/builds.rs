@@ -8,11 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
 
-/// Ends of the names of figures that compare: times and sizes.
+/// The endings of the names of figures that are compared: times and sizes.
 const UNITS: [&str; 6] = ["_s", "_ms", "_us", "_kb", "_bytes", "_ntts"];
-/// The end of the name of a speed, which is no time.
+/// The ending of the name of a speed, which is no time.
 const SPEED: &str = "_per_s";
-/// An object whose fields are seconds, whatever their names are.
+/// The name of an object whose fields are seconds, regardless of their names.
 const SECONDS: &str = "stages";
 
 /// Two builds cannot be compared.
@@ -141,8 +141,8 @@ pub(crate) fn printed(path: &Path, arguments: &[String]) -> Result<Vec<Value>, B
     })
 }
 
-/// Adds the times and sizes of a JSON object to `figures`, under their names behind `name` and a dot. A name that comes
-/// again replaces the value before.
+/// Adds the times and sizes of a JSON object to `figures`, with `name` and a dot before their names. A repeated name
+/// replaces the earlier value.
 pub(crate) fn times_and_sizes(name: &str, value: &Value, figures: &mut Figures) {
     match value {
         Value::Number(number) => figures.extend(number.as_f64().map(|x| (name.to_owned(), x))),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn builds_take_turns_and_failures_say_why() {
+    fn builds_take_turns_and_failures_have_reasons() {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("log");
         let print = |name: &str, x: f64| {

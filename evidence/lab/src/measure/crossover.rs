@@ -10,7 +10,7 @@ use omr_protocol::ParamSet;
 use serde::Serialize;
 
 /// The number of messages that are processed at a time.
-const LOT: usize = 64;
+const CHUNK: usize = 64;
 /// The number of messages that sessions have room for: the remainder after full batches is short, and its length is
 /// known.
 const REST: u64 = 256;
@@ -60,7 +60,7 @@ impl Crossover {
     pub fn measure(set: &ParamSet, seed: u64, progress: &dyn Progress) -> Result<Self, BenchError> {
         let bulk = set.sophomr()?;
         let yardstick = Yardstick::start(true);
-        let mut units = InstantUnits::new(set.instantomr()?, LOT as u64, Some(REST), seed)?;
+        let mut units = InstantUnits::new(set.instantomr()?, CHUNK as u64, Some(REST), seed)?;
         let mut pushed = |count| {
             median_of_runs(RUNS, || {
                 let (pushed, seconds) = timed(|| units.push(count));
@@ -68,7 +68,7 @@ impl Crossover {
             })
         };
         let latency_s = pushed(1)?;
-        let message_s = pushed(LOT)? / LOT as f64;
+        let message_s = pushed(CHUNK)? / CHUNK as f64;
         let batch = bulk.slots() as u64;
         let digest = DigestBench::new(Setting::of_batch(set, seed, batch));
         let batch_s = digest.run(progress)?.cost.digest_s;

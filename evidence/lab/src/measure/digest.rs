@@ -124,7 +124,7 @@ pub(crate) fn by_name<S: Serializer>(scheme: &Scheme, to: S) -> Result<S::Ok, S:
 }
 
 impl DigestFigures {
-    /// Pertinent messages that came out as they should.
+    /// Returns the number of pertinent messages that were returned correctly.
     pub fn exact(&self) -> usize {
         if self.scheme.is_for_indices() {
             self.found

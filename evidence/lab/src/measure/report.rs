@@ -15,7 +15,7 @@ const FORMAT: &str = "omr bench all 1";
 pub struct Report {
     /// The version of the document.
     pub format: String,
-    /// The commit that was measured, or the version of the program where the commit is not known.
+    /// The commit that was measured, or the version of the program if the commit is unknown.
     pub build: String,
     /// The day of the run: year, month and day.
     pub date: String,
@@ -52,7 +52,7 @@ pub struct Machine {
 /// The promises of a parameter set with both engines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rates {
-    /// Name of the set.
+    /// The name of the set.
     pub params: String,
     /// Bits of security.
     pub security_bits: f64,
@@ -81,7 +81,7 @@ pub struct Subject {
     pub seed: u64,
 }
 
-/// One figure of two reports; the ratio is new over old.
+/// One figure of two reports. The ratio is new to old.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Compared {
     /// The name of the measurement and of its figure, with a dot between them.
@@ -90,7 +90,7 @@ pub struct Compared {
     pub old: Option<f64>,
     /// The value in the new report, if it has the figure.
     pub new: Option<f64>,
-    /// The ratio, where both reports have the figure and the old one is not 0.
+    /// The ratio, if both reports have the figure and the old one is not 0.
     pub ratio: Option<f64>,
 }
 
@@ -122,7 +122,7 @@ impl Subject {
 }
 
 impl Machine {
-    /// This machine, with the row operations `kernels`.
+    /// Returns this machine, with the row operations `kernels`.
     pub fn here(kernels: &str) -> Self {
         let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let name = info
@@ -138,7 +138,7 @@ impl Machine {
 }
 
 impl Rates {
-    /// The promises of a set with both engines.
+    /// Returns the promises of a set with both engines.
     ///
     /// Errors: `NoEngine`.
     pub fn of(set: &ParamSet) -> Result<Self, ParamsError> {
@@ -155,7 +155,7 @@ impl Rates {
 }
 
 impl Report {
-    /// A report without measurements. `build` names the build, `date` is a year, month and day.
+    /// Returns a report without measurements. `build` names the build, `date` is a year, month and day.
     pub fn new(build: &str, date: &str, machine: Machine, set: Rates) -> Self {
         Self {
             format: FORMAT.to_owned(),
@@ -167,7 +167,7 @@ impl Report {
         }
     }
 
-    /// All times and sizes, each under the names of its measurement and of the figure.
+    /// Returns all times and sizes, each with the names of its measurement and of the figure.
     pub fn figures(&self) -> Figures {
         let mut figures = Figures::new();
         for measurement in &self.measurements {
@@ -176,8 +176,8 @@ impl Report {
         figures
     }
 
-    /// Compares every figure with that of a newer report. Reports of different builds compare; those of different
-    /// machines or measurements do not.
+    /// Compares every figure with that of a newer report. Reports of different builds can be compared; those of
+    /// different machines or measurements cannot.
     ///
     /// Errors: the field that differs.
     pub fn compare(&self, new: &Self) -> Result<Vec<Compared>, Incomparable> {

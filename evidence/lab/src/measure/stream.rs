@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// The largest number of messages that are processed together.
-const LOT: usize = 64;
+const CHUNK: usize = 64;
 
 /// Messages that arrive at random, independently of each other, at a steady rate.
 #[derive(Clone, Debug, Args)]
@@ -160,9 +160,9 @@ impl StreamBench {
         while next < messages {
             now = now.max(arrivals[next]);
             let waiting = arrivals[next..].iter().take_while(|&&at| at <= now).count();
-            let lot = next..next + waiting.min(LOT);
+            let chunk = next..next + waiting.min(CHUNK);
             let read = |error| BenchError::Detector(DetectorError::Source(error));
-            let range = lot.start as u64..lot.end as u64;
+            let range = chunk.start as u64..chunk.end as u64;
             let clues = fixture.board.clues(range.clone()).map_err(read)?;
             let payloads = fixture.board.payloads(range).map_err(read)?;
             let clue_bytes = fixture.board.clue_bytes();
@@ -174,14 +174,14 @@ impl StreamBench {
             digest?;
             now += push_s + write_s;
             busy += push_s + write_s;
-            for &at in &arrivals[lot.clone()] {
+            for &at in &arrivals[chunk.clone()] {
                 taken.push(now - at);
                 waits.push(now + digest_s - at);
             }
             digests.push(digest_s);
             writes.push(write_s);
-            progress.advance(lot.len() as u64);
-            next = lot.end;
+            progress.advance(chunk.len() as u64);
+            next = chunk.end;
         }
         let yardstick_us = yardstick.mean();
         let digest = session.digest();

@@ -55,7 +55,7 @@ fn clues_reach_their_recipient_alone() {
         .chain(repaired().iter().map(|p| (p, 3)))
     {
         let mut rng = rng(1);
-        let (hers, key) = identity(params, &mut rng);
+        let (own_secret, key) = identity(params, &mut rng);
         let (other, _) = identity(params, &mut rng);
         let sender = LweSender::new(params, &key);
         for _ in 0..clues {
@@ -65,11 +65,11 @@ fn clues_reach_their_recipient_alone() {
             let clue = params.clue_from_bytes(&bytes).unwrap();
             params.check_clue(&clue).unwrap();
             let bound = params.spec().largest_distance();
-            for secret in [&hers, &other] {
+            for secret in [&own_secret, &other] {
                 let distances = secret.distances(params, &clue);
                 assert!(distances.iter().all(|d| d.abs() <= bound), "{distances:?}");
             }
-            assert!(hers.is_pertinent(params, &clue));
+            assert!(own_secret.is_pertinent(params, &clue));
             assert!(!other.is_pertinent(params, &clue));
         }
     }

@@ -138,14 +138,14 @@ fn a_small_board_from_clues_to_payloads() {
     for name in ["omr2p-v1", "perfomr2-v1", "dos-perfomr-v1"] {
         let set = PaperSet::named(name, false).unwrap();
         let params = set.lwe().unwrap().unwrap();
-        let (hers, key) = identity(&params, &mut rng);
+        let (own_secret, key) = identity(&params, &mut rng);
         let (_, other) = identity(&params, &mut rng);
         let senders = [&key, &other].map(|key| LweSender::new(&params, key));
         let own = [1, 6, 10];
         let pertinent: Vec<u64> = (0..12u64)
             .filter(|message| {
                 let clue = senders[usize::from(!own.contains(message))].gen_clue(&mut rng);
-                hers.is_pertinent(&params, &clue)
+                own_secret.is_pertinent(&params, &clue)
             })
             .collect();
         assert_eq!(pertinent, own);

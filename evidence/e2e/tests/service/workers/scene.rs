@@ -23,7 +23,7 @@ use tonic::transport::Channel;
 
 const MESSAGES: u64 = 60;
 /// The person's messages.
-const HERS: [u64; 4] = [3, 17, 31, 44];
+const OWN: [u64; 4] = [3, 17, 31, 44];
 
 /// The first of the jobs for SophOMR.
 pub(super) const IN_BATCHES: u8 = 100;
@@ -99,7 +99,7 @@ impl Scene {
         let server = start(settings).await;
         let mut client = server.client().await;
         let person = Person::new(1);
-        let board = messages(MESSAGES, &person, &HERS);
+        let board = messages(MESSAGES, &person, &OWN);
         client.fill(board.clone()).await;
         let keys = [
             client.register(&person.bulk).await,
@@ -192,8 +192,8 @@ impl Scene {
     /// Waits for a digest and checks its content.
     pub(super) async fn exact(&mut self, number: u8) {
         let digest = self.fetch(number).await;
-        let hers = HERS.into_iter().filter(|&index| index < end(number));
-        let expected: Vec<(u64, u8)> = hers.map(|index| (index, index as u8)).collect();
+        let own = OWN.into_iter().filter(|&index| index < end(number));
+        let expected: Vec<(u64, u8)> = own.map(|index| (index, index as u8)).collect();
         assert_eq!(self.person.decode(&digest), expected, "{number}");
     }
 

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 
 #[derive(Args)]
 pub(crate) struct BenchAll {
-    /// Insecure tiny sets and few messages: whether the measurements run, nothing else
+    /// Use insecure tiny sets and few messages: shows only whether the measurements run
     #[arg(long)]
     quick: bool,
     /// Folder on the disk to measure posting on; the system's temporary one unless given
@@ -28,19 +28,19 @@ struct Size {
     params: &'static str,
     /// A set for private queries.
     queries: &'static str,
-    /// Messages of a batch of SophOMR.
+    /// The number of messages in a batch of SophOMR.
     batch: u64,
-    /// Messages of the long digest, in batches.
+    /// The number of batches of the long digest.
     batches: u64,
-    /// Bytes of a payload.
+    /// The bytes of a payload.
     payload_bytes: usize,
-    /// Recipients whose digests are made together.
+    /// The number of recipients whose digests are made together.
     recipients: u16,
-    /// Messages of a digest of InstantOMR.
+    /// The number of messages in a digest of InstantOMR.
     messages: u64,
-    /// Decodings of each digest.
+    /// The number of decodings of each digest.
     rounds: usize,
-    /// Rows of a table.
+    /// The number of rows in a table.
     rows: usize,
 }
 
@@ -69,7 +69,7 @@ const QUICK: Size = Size {
 };
 
 impl Size {
-    /// The names of all measurements and what follows `omr-lab bench`.
+    /// Returns the name of each measurement, and its arguments after `omr-lab bench`.
     fn measurements(&self) -> Vec<(&'static str, String)> {
         let Self {
             params,
@@ -129,7 +129,7 @@ impl Size {
     }
 }
 
-/// A report as people read it.
+/// The report in the form for people.
 #[derive(Serialize)]
 struct Summary<'a> {
     build: &'a str,

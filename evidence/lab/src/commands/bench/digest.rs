@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::RangedI64ValueParser;
 use omr_protocol::EngineKind;
 
-/// Recipients of one board.
+/// Parses the number of recipients of one board.
 fn recipients() -> RangedI64ValueParser<u16> {
     RangedI64ValueParser::new().range(1..=1000)
 }

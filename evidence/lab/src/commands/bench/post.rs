@@ -30,7 +30,7 @@ pub(crate) struct BenchPost {
     /// Parameter set
     #[arg(long, value_name = "NAME", default_value = SOPHOMR)]
     params: String,
-    /// Bound clues: their one-time keys are listed, and their hashes taken and kept
+    /// Use bound clues: their one-time keys are listed, and their hashes computed and kept
     #[arg(long)]
     bound_clues: bool,
     /// Folder on the disk to measure; the system's temporary one unless given

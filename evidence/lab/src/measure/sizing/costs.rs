@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub const COSTS_FORMAT: &str = "omr measured costs 1";
 
 /// The number of messages that are processed at a time.
-const LOT: usize = 64;
+const CHUNK: usize = 64;
 /// The number of runs; the median counts.
 const RUNS: usize = 5;
 
@@ -62,12 +62,12 @@ impl MeasuredCosts {
         let (bulk, instant) = (set.sophomr()?, set.instantomr()?);
         let yardstick = Yardstick::start(true);
         // First, because a process's peak never decreases.
-        let mut units = InstantUnits::new(instant, LOT as u64, None, seed)?;
+        let mut units = InstantUnits::new(instant, CHUNK as u64, None, seed)?;
         let pushed = median_of_runs(RUNS, || {
             let before = process_seconds();
-            units.push(LOT).map(|()| process_seconds() - before)
+            units.push(CHUNK).map(|()| process_seconds() - before)
         });
-        let message_core_s = pushed? / LOT as f64;
+        let message_core_s = pushed? / CHUNK as f64;
         let instant_peak_bytes = peak_rss_bytes();
         let kernels = units.kernels();
         drop(units);
