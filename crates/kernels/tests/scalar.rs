@@ -5,7 +5,7 @@ mod common;
 use common::{Rng, SHAPES, moduli, prime_below, tables};
 use omr_kernels::{
     BlockPermutation, BlockRows, Gadget, KEY_ROWS, KernelError, Kernels, Modulus, Monomials,
-    NttTable, is_prime,
+    NttTable, SlidingRows, is_prime,
 };
 use proptest::prelude::*;
 
