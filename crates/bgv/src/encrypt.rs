@@ -57,7 +57,6 @@ pub struct PublicKey(Rlwe);
 
 impl PublicKey {
     /// Makes the public key of `secret` for ciphertexts at `level`.
-    #[allow(clippy::too_many_arguments)]
     pub fn generate(
         ring: &Ring,
         p: u64,

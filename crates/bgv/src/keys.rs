@@ -14,7 +14,6 @@ pub struct GaloisKey {
 impl GaloisKey {
     /// Generates the key of exponent `g` for `secret`, over the shape's primes, with masks derived from
     /// (`seed`, `index`).
-    #[allow(clippy::too_many_arguments)]
     pub fn generate(
         ring: &Ring,
         shape: &KeyShape,

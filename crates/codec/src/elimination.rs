@@ -58,9 +58,12 @@ mod tests {
 
     fn solved(rows: &[&[u32]], unknowns: usize) -> Result<Vec<u32>, DecodeError> {
         let field = Field::new(65_537).unwrap();
-        let mut rows: Vec<Vec<u32>> = rows.iter().map(|row| row.to_vec()).collect();
-        eliminate(&field, &mut rows, unknowns)?;
-        Ok(rows[..unknowns].iter().map(|row| row[unknowns]).collect())
+        let mut reduced: Vec<Vec<u32>> = rows.iter().map(|row| row.to_vec()).collect();
+        eliminate(&field, &mut reduced, unknowns)?;
+        Ok(reduced[..unknowns]
+            .iter()
+            .map(|row| row[unknowns])
+            .collect())
     }
 
     #[test]
@@ -77,10 +80,9 @@ mod tests {
     fn every_row_is_looked_at() {
         let rows: [&[u32]; 4] = [&[0, 3, 21], &[2, 1, 17], &[2, 3, 31], &[0, 0, 0]];
         for at in 0..4 {
-            let mut rows = rows.map(<[u32]>::to_vec);
-            rows[at][2] += 1;
-            let rows: Vec<&[u32]> = rows.iter().map(|row| &row[..]).collect();
-            let error = solved(&rows, 2).unwrap_err();
+            let mut changed = rows.map(<[u32]>::to_vec);
+            changed[at][2] += 1;
+            let error = solved(&changed.each_ref().map(Vec::as_slice), 2).unwrap_err();
             assert!(matches!(error, DecodeError::Inconsistent(_)), "{at}");
         }
     }

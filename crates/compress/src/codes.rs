@@ -162,8 +162,10 @@ impl CodeTables {
     ) -> Option<Vec<Codes>> {
         let (ring, p) = (setting.small, setting.p());
         let (classes, half) = (self.classes.classes(), round.shape.width() / 2);
-        let codes = |_| Codes::new(setting, round.shape.width() * classes);
-        let mut codes: Vec<Codes> = recipients.iter().map(codes).collect();
+        let mut codes: Vec<Codes> = recipients
+            .iter()
+            .map(|_| Codes::new(setting, round.shape.width() * classes))
+            .collect();
         let weights: Vec<ClassWeights> = (0..classes)
             .into_par_iter()
             .map(|u| self.weights(setting, round, u))
@@ -218,8 +220,10 @@ impl CodeTables {
             .iter()
             .map(|&z| setting.nodes.node(round.batch, z as usize).into())
             .collect();
-        let lead = |&x: &u64| p.mul(per_slot, p.pow(x, round.first_exponent as u64));
-        let lead: Vec<u64> = nodes.iter().map(lead).collect();
+        let lead: Vec<u64> = nodes
+            .iter()
+            .map(|&x| p.mul(per_slot, p.pow(x, round.first_exponent as u64)))
+            .collect();
         let top = |(&x, &lead): (&u64, &u64)| p.mul(lead, p.sub(p.neg(p.pow(x, width)), 1));
         ClassWeights {
             top: nodes.iter().zip(&lead).map(top).collect(),

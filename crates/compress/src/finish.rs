@@ -108,10 +108,14 @@ pub fn high(setting: Setting, packed: &Rlwe) -> SharedInput {
     let down = Switch::new(ring, packed.basis(), &Basis::new([0]), p);
     let q = ring.modulus(0).value();
     let scaled = |poly: &Poly<_>, to: u64| -> Vec<u64> {
-        let mut poly = ring.inverse(down.apply(ring, poly));
-        ring.scale_assign(&mut poly, |m| m.inv(m.reduce(p.value())));
+        let mut coefficients = ring.inverse(down.apply(ring, poly));
+        ring.scale_assign(&mut coefficients, |m| m.inv(m.reduce(p.value())));
         let rescale = Rescale::new(q, to);
-        poly.row(0).iter().map(|&x| rescale.round(x)).collect()
+        coefficients
+            .row(0)
+            .iter()
+            .map(|&x| rescale.round(x))
+            .collect()
     };
     SharedInput {
         body: scaled(&packed.c0, setting.final_ring.modulus(0).value()),

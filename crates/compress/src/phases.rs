@@ -107,8 +107,8 @@ impl Phases {
         let value = |(at, &body): (usize, &u64)| {
             // |mask * secret| < n 2^mask_bits: exact modulo the prime, then modulo 2^mask_bits.
             let product = products[at % components].row(0)[at / components];
-            let product = m.to_centered(product) as u64;
-            product.wrapping_add(body << (mask_bits - body_bits)) & ((1 << mask_bits) - 1)
+            let centred = m.to_centered(product) as u64;
+            centred.wrapping_add(body << (mask_bits - body_bits)) & ((1 << mask_bits) - 1)
         };
         let out = kept.zip(body).map(value).collect();
         products.iter_mut().for_each(Zeroize::zeroize);

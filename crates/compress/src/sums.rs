@@ -47,8 +47,8 @@ impl<'a> Sums<'a> {
             .into_par_iter()
             .enumerate()
             .for_each(|(index, sums)| {
-                let sums = &mut sums[to.start * size..to.end * size];
-                add_piece(setting, codes, plaintexts, cut, index, sums);
+                let of_range = &mut sums[to.start * size..to.end * size];
+                add_piece(setting, codes, plaintexts, cut, index, of_range);
             });
     }
 
@@ -66,8 +66,8 @@ impl<'a> Sums<'a> {
             .for_each(|(index, sums)| {
                 let (limb, ..) = cut.locate(index);
                 let (kernels, m) = (setting.small.kernels(), setting.small.modulus(limb));
-                let sums = sums[2 * symbol * len..][..2 * len].chunks_mut(len);
-                for (part, sum) in sums.enumerate() {
+                let of_symbol = sums[2 * symbol * len..][..2 * len].chunks_mut(len);
+                for (part, sum) in of_symbol.enumerate() {
                     for row in codes.rows(index, part, 0..codes.terms()) {
                         kernels.add_assign(m, sum, row);
                     }

@@ -50,9 +50,9 @@ fn interpolated(
     let positions = ev.plain.order().positions().chunks(half);
     for (positions, sources) in positions.zip(sources.chunks(columns)) {
         for (point, positions) in positions.chunks(columns).enumerate() {
-            let point = (point + ahead) % opening.spec().points;
+            let from = (point + ahead) % opening.spec().points;
             for (&position, source) in positions.iter().zip(sources) {
-                words[position as usize] = source.map_or(0, |values| values[point]);
+                words[position as usize] = source.map_or(0, |values| values[from]);
             }
         }
     }

@@ -29,12 +29,13 @@ fn diagonal(ev: &Evaluator, opening: &Opening, giant: usize, baby: usize) -> Vec
     let turned = giant * opening.spec().baby;
     let constants: Vec<u32> = (0..points)
         .map(|point| {
-            let point = (point + points - turned) % points;
-            constant(opening, point, turned + baby + 1) as u32
+            let before = (point + points - turned) % points;
+            constant(opening, before, turned + baby + 1) as u32
         })
         .collect();
-    let slot = |slot: usize| constants[slot / columns % points];
-    let slots: Vec<u32> = (0..opening.slots()).map(slot).collect();
+    let slots: Vec<u32> = (0..opening.slots())
+        .map(|slot| constants[slot / columns % points])
+        .collect();
     ev.plain.encode(&slots)
 }
 

@@ -74,9 +74,10 @@ pub struct Watch(Option<Arc<dyn Backend>>);
 
 impl Watch {
     pub(crate) fn new(backend: Option<&Arc<dyn Backend>>) -> Self {
-        let backend = backend.cloned();
-        backend.iter().for_each(|backend| backend.begin());
-        Self(backend)
+        if let Some(backend) = backend {
+            backend.begin();
+        }
+        Self(backend.cloned())
     }
 
     /// The first failure of the backend since someone watches it.

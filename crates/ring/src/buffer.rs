@@ -127,20 +127,20 @@ pub struct Reservation {
 /// after a [`release`].
 pub fn reserve(lengths: &[usize]) -> Reservation {
     // The longest first: shorter ones do not take the places of longer ones.
-    let mut lengths = lengths.to_vec();
-    lengths.sort_unstable_by(|a, b| b.cmp(a));
-    if Pool::lock().hold(&lengths) {
-        let mut taken: Vec<(Buffer, bool)> = lengths.iter().map(|&len| Buffer::told(len)).collect();
-        let fresh = taken.iter_mut().filter(|(_, fresh)| *fresh);
-        touch(fresh.map(|(buffer, _)| buffer));
+    let mut sorted = lengths.to_vec();
+    sorted.sort_unstable_by(|a, b| b.cmp(a));
+    if Pool::lock().hold(&sorted) {
+        let mut taken: Vec<(Buffer, bool)> = sorted.iter().map(|&len| Buffer::told(len)).collect();
+        let from_system = taken.iter_mut().filter(|(_, fresh)| *fresh);
+        touch(from_system.map(|(buffer, _)| buffer));
     }
-    Reservation { lengths }
+    Reservation { lengths: sorted }
 }
 
 /// Writes to every page. Not on threads of a pool: those could take up work that waits for this.
 fn touch<'a>(buffers: impl Iterator<Item = &'a mut Buffer> + Send) {
-    let next = Mutex::new(buffers);
-    let next = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let left = Mutex::new(buffers);
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = || {
         while let Some(buffer) = next() {
             buffer.chunks_mut(PAGE).for_each(|page| page[0] = 0);
@@ -177,7 +177,7 @@ pub fn release() -> usize {
     pool.plans.iter_mut().for_each(|plan| plan.taken = false);
     let unused = pool.unused();
     drop(pool);
-    let words: usize = unused.iter().map(|words| words.len()).sum();
+    let words: usize = unused.iter().map(|buffer| buffer.len()).sum();
     size_of::<u64>() * words
 }
 
@@ -209,10 +209,13 @@ impl Buffer {
 
     /// `len` words of any content, and whether they come from the system.
     fn told(len: usize) -> (Self, bool) {
-        let words = take(len, WASTE * len);
-        let fresh = words.is_none();
-        let words = words.unwrap_or_else(|| AlignedVec::zeroed(len));
-        (Self { words, len }, fresh)
+        match take(len, WASTE * len) {
+            Some(words) => (Self { words, len }, false),
+            None => {
+                let words = AlignedVec::zeroed(len);
+                (Self { words, len }, true)
+            }
+        }
     }
 
     /// `len` zeros.

@@ -1,9 +1,8 @@
 //! Conversion of residues between bases of primes, and modulus switching.
 
 use crate::parallel::*;
-use crate::{
-    Backend, Basis, Coeff, ConversionNumbers, Eval, Modulus, Poly, Ring, RowConversion, RowSum,
-};
+use crate::update::Update;
+use crate::{Backend, Basis, Coeff, ConversionNumbers, Eval, Modulus, Poly, Ring, RowConversion};
 
 /// Coefficients handled at a time, so that all source rows of the piece stay in the first-level
 /// cache.
@@ -98,6 +97,20 @@ impl Conversion {
     pub fn apply(&self, ring: &Ring, sources: &[&[u64]]) -> Poly<Coeff> {
         let mut out = Poly::scratch(ring, &self.to);
         self.apply_rows(ring, sources, out.rows_mut());
+        out
+    }
+
+    /// Converts a polynomial over the source primes, whose rows are multiplied by their weights.
+    fn apply_poly(&self, ring: &Ring, a: &Poly<Coeff>) -> Poly<Coeff> {
+        let Some(backend) = ring.backend() else {
+            return self.apply(ring, &a.rows().collect::<Vec<_>>());
+        };
+        let out = Poly::scratch(ring, &self.to);
+        let group = RowConversion {
+            from: self.from.ids().iter().map(|&id| a.at(id)).collect(),
+            to: self.to.ids().iter().map(|&id| out.at(id)).collect(),
+        };
+        self.apply_away(&**backend, &[group]);
         out
     }
 
@@ -209,89 +222,36 @@ impl Switch {
         if self.dropped.is_empty() {
             return self.extend(ring, a);
         }
-        if let Some(backend) = ring.backend() {
-            return self.apply_away(ring, &**backend, a);
-        }
         let mut rest = Poly::<Coeff>::scratch(ring, &self.dropped);
-        ring.each_row(&mut rest, |id, row| {
-            let (weight, a) = (self.conversion.weight(id), a.row_of(id));
-            ring.kernels()
-                .ntt_inverse_scaled_from(ring.table(id), row, a, weight);
+        ring.update(&mut rest, |id| {
+            Update::InverseOf(a.source(id), self.conversion.weight(id))
         });
-        let sources: Vec<&[u64]> = rest.rows().collect();
-        let mut out = ring.forward(self.conversion.apply(ring, &sources));
+        let mut out = ring.forward(self.conversion.apply_poly(ring, &rest));
         // (N x - d) / D as (d / N - x) (-N / D).
-        ring.each_row(&mut out, |id, row| {
-            if let Some(limb) = a.basis().position(id) {
+        ring.update(&mut out, |id| {
+            if a.basis().contains(id) {
                 let m = ring.modulus(id);
                 let unit = m.inv(ring.product_mod(&self.dropped, m));
                 let factor = m.mul(unit, ring.product_mod(&self.added, m));
-                ring.kernels()
-                    .sub_scale_assign(m, row, a.row(limb), m.neg(factor));
+                Update::SubScale(a.source(id), m.neg(factor))
+            } else {
+                Update::Keep
             }
         });
-        out
-    }
-
-    fn apply_away(&self, ring: &Ring, backend: &dyn Backend, a: &Poly<Eval>) -> Poly<Eval> {
-        let weight = |id| self.conversion.weight(id);
-        let rest = ring.inverse_away(backend, a, &self.dropped, weight);
-        let out = Poly::<Coeff>::scratch(ring, &self.to);
-        let group = RowConversion {
-            from: self.dropped.ids().iter().map(|&id| rest.at(id)).collect(),
-            to: self.to.ids().iter().map(|&id| out.at(id)).collect(),
-        };
-        self.conversion.apply_away(backend, &[group]);
-        let out = ring.forward(out);
-        let kept = self.to.intersection(a.basis());
-        let sum = |&id: &usize| {
-            let m = ring.modulus(id);
-            let unit = m.inv(ring.product_mod(&self.dropped, m));
-            let factor = m.mul(unit, ring.product_mod(&self.added, m));
-            RowSum {
-                prime: id,
-                to: out.at(id),
-                terms: vec![(factor, a.at(id)), (m.neg(factor), out.at(id))],
-                constant: 0,
-            }
-        };
-        backend.combine(&kept.ids().iter().map(sum).collect::<Vec<_>>());
         out
     }
 
     /// Switches where no prime is dropped, by a multiplication alone.
     fn extend(&self, ring: &Ring, a: &Poly<Eval>) -> Poly<Eval> {
-        if let Some(backend) = ring.backend() {
-            return self.extend_away(ring, &**backend, a);
-        }
         let mut out = Poly::scratch(ring, &self.to);
-        ring.each_row(&mut out, |id, row| match a.basis().position(id) {
-            Some(i) => {
-                let m = ring.modulus(id);
-                row.copy_from_slice(a.row(i));
-                ring.kernels()
-                    .scale_assign(m, row, ring.product_mod(&self.added, m));
+        ring.update(&mut out, |id| {
+            let mut terms = Vec::new();
+            if a.basis().contains(id) {
+                let factor = ring.product_mod(&self.added, ring.modulus(id));
+                terms.push((factor, a.source(id)));
             }
-            None => row.fill(0),
+            Update::Sum(terms)
         });
-        out
-    }
-}
-
-impl Switch {
-    fn extend_away(&self, ring: &Ring, backend: &dyn Backend, a: &Poly<Eval>) -> Poly<Eval> {
-        let out = Poly::zero(ring, &self.to);
-        let kept = self.to.intersection(a.basis());
-        let sum = |&id: &usize| {
-            let factor = ring.product_mod(&self.added, ring.modulus(id));
-            RowSum {
-                prime: id,
-                to: out.at(id),
-                terms: vec![(factor, a.at(id))],
-                constant: 0,
-            }
-        };
-        backend.combine(&kept.ids().iter().map(sum).collect::<Vec<_>>());
         out
     }
 }

@@ -21,6 +21,7 @@ mod primes;
 mod rescale;
 mod ring;
 mod sample;
+mod update;
 mod xof;
 
 pub use automorphism::{Automorphism, SlotOrder};

@@ -3,8 +3,10 @@
 use crate::backend::{At, Away};
 use crate::buffer::Buffer;
 use crate::parallel::*;
-use crate::{Basis, Ring};
+use crate::update::Source;
+use crate::{Backend, Basis, Ring};
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// Coefficient domain: `row[i]` belongs to `X^i`.
 #[derive(Clone, Copy, Debug)]
@@ -63,25 +65,29 @@ impl Data {
 impl<D> Poly<D> {
     /// The zero polynomial.
     pub fn zero(ring: &Ring, basis: &Basis) -> Self {
-        match ring.backend() {
-            Some(backend) => Self::away(ring.n(), basis, |words| Away::zeroed(backend, words)),
-            None => Self::new(ring.n(), basis, Buffer::zeroed),
-        }
+        Self::taken(ring, basis, Buffer::zeroed, Away::zeroed)
     }
 
     /// A polynomial of any content, to be overwritten.
     pub fn scratch(ring: &Ring, basis: &Basis) -> Self {
-        match ring.backend() {
-            Some(backend) => Self::away(ring.n(), basis, |words| Away::any(backend, words)),
-            None => Self::new(ring.n(), basis, Buffer::any),
-        }
+        Self::taken(ring, basis, Buffer::any, Away::any)
     }
 
     /// A polynomial of any content, to be overwritten, that stays: its memory is no larger than it needs.
     pub fn lasting(ring: &Ring, basis: &Basis) -> Self {
+        Self::taken(ring, basis, Buffer::lasting, Away::any)
+    }
+
+    /// Takes memory where the polynomials of `ring` lie.
+    fn taken(
+        ring: &Ring,
+        basis: &Basis,
+        here: impl FnOnce(usize) -> Buffer,
+        away: impl FnOnce(&Arc<dyn Backend>, usize) -> Away,
+    ) -> Self {
         match ring.backend() {
-            Some(_) => Self::scratch(ring, basis),
-            None => Self::new(ring.n(), basis, Buffer::lasting),
+            Some(backend) => Self::away(ring.n(), basis, |words| away(backend, words)),
+            None => Self::new(ring.n(), basis, here),
         }
     }
 
@@ -94,43 +100,50 @@ impl<D> Poly<D> {
     pub fn moved_to(&self, ring: &Ring) -> Self {
         let mut out = Self::scratch(ring, &self.basis);
         for limb in 0..self.basis.len() {
-            match (&self.data, &mut out.data) {
-                (Data::Here(from), Data::Away(to)) => {
-                    to.write(limb * out.stride, &from[limb * self.stride..][..self.n]);
-                }
-                (Data::Away(from), Data::Here(to)) => {
-                    from.read(limb * self.stride, &mut to[limb * out.stride..][..self.n]);
-                }
-                (Data::Here(_), Data::Here(_)) => out.row_mut(limb).copy_from_slice(self.row(limb)),
-                (Data::Away(from), Data::Away(to)) => {
-                    to.copy(limb * out.stride, from, limb * self.stride, self.n);
-                }
-            }
+            out.copy_row(limb, self, limb);
         }
         out
+    }
+
+    /// Copies a row of another polynomial, wherever both lie.
+    fn copy_row(&mut self, limb: usize, from: &Self, from_limb: usize) {
+        let (n, to_word, from_word) = (self.n, limb * self.stride, from_limb * from.stride);
+        match (&from.data, &mut self.data) {
+            (Data::Here(from), Data::Here(to)) => {
+                to[to_word..][..n].copy_from_slice(&from[from_word..][..n]);
+            }
+            (Data::Here(from), Data::Away(to)) => to.write(to_word, &from[from_word..][..n]),
+            (Data::Away(from), Data::Here(to)) => from.read(from_word, &mut to[to_word..][..n]),
+            (Data::Away(from), Data::Away(to)) => to.copy(to_word, from, from_word, n),
+        }
     }
 
     /// The polynomial in this process's memory; waits for what is under way in a backend's.
     #[must_use]
     pub fn here(self) -> Self {
-        let Data::Away(rows) = &self.data else {
+        if let Data::Here(_) = self.data {
             return self;
-        };
+        }
         let mut out = Self::new(self.n, &self.basis, Buffer::any);
-        for (limb, row) in out.rows_mut().enumerate() {
-            rows.read(limb * self.stride, row);
+        for limb in 0..self.basis.len() {
+            out.copy_row(limb, &self, limb);
         }
         out
+    }
+
+    /// The row of prime `id`, for updates of other rows. Panics: when the basis lacks it.
+    pub(crate) fn source(&self, id: usize) -> Source<'_> {
+        let i = self.basis.position(id).expect("prime belongs to the basis");
+        match &self.data {
+            Data::Here(buffer) => Source::Here(&buffer[i * self.stride..][..self.n]),
+            Data::Away(rows) => Source::Away(rows.at(i * self.stride)),
+        }
     }
 
     /// The place of the row of prime `id` in a backend's memory. Panics: when the basis lacks it, or the rows lie in
     /// this process's memory.
     pub fn at(&self, id: usize) -> At<'_> {
-        let i = self.basis.position(id).expect("prime belongs to the basis");
-        match &self.data {
-            Data::Away(rows) => rows.at(i * self.stride),
-            Data::Here(_) => panic!("rows that lie in a backend's memory"),
-        }
+        self.source(id).at()
     }
 
     fn away(n: usize, basis: &Basis, take: impl FnOnce(usize) -> Away) -> Self {
@@ -211,23 +224,15 @@ impl<D> Poly<D> {
 
     /// A copy of the rows of `basis`. Panics: when a prime is missing.
     pub fn restrict(&self, basis: &Basis) -> Self {
-        if let Data::Away(rows) = &self.data {
-            return self.restrict_away(rows, basis);
-        }
-        let mut out = Self::new(self.n, basis, Buffer::any);
-        for (row, &id) in out.rows_mut().zip(basis.ids()) {
-            row.copy_from_slice(self.row_of(id));
-        }
-        out
-    }
-
-    fn restrict_away(&self, rows: &Away, basis: &Basis) -> Self {
-        let mut words = Away::any(rows.backend(), self.n * basis.len());
+        let mut out = match &self.data {
+            Data::Here(_) => Self::new(self.n, basis, Buffer::any),
+            Data::Away(rows) => Self::away(self.n, basis, |n| Away::any(rows.backend(), n)),
+        };
         for (limb, &id) in basis.ids().iter().enumerate() {
             let from = self.basis.position(id).expect("prime belongs to the basis");
-            words.copy(limb * self.n, rows, from * self.stride, self.n);
+            out.copy_row(limb, self, from);
         }
-        Self::away(self.n, basis, |_| words)
+        out
     }
 
     /// The rows with their primes, several threads at a time.

@@ -1,6 +1,7 @@
 //! The ring `Z[X]/(X^n + 1)` over a universe of primes, and arithmetic in it.
 
 use crate::parallel::{self, *};
+use crate::update::{Source, Update};
 use crate::{Backend, Basis, Coeff, Eval, Poly, RingError, Watch, Wiper};
 use omr_kernels::{Kernels, Modulus, NttTable};
 use std::sync::Arc;
@@ -143,81 +144,41 @@ impl Ring {
         }
     }
 
-    fn each_pair<D: Sync>(
-        &self,
-        a: &mut Poly<D>,
-        b: &Poly<D>,
-        f: impl Fn(&Modulus, &mut [u64], &[u64]) + Send + Sync,
-    ) {
-        self.each_row(a, |id, row| f(self.modulus(id), row, b.row_of(id)));
-    }
-
     /// Transforms a polynomial to the evaluation domain.
     pub fn forward(&self, mut a: Poly<Coeff>) -> Poly<Eval> {
-        if let Some(backend) = self.backend() {
-            self.transform_away(&**backend, &a, false);
-            return a.into_domain();
-        }
-        self.each_row(&mut a, |id, row| {
-            self.kernels.ntt_forward(&self.tables[id], row)
-        });
+        self.update(&mut a, |_| Update::Forward);
         a.into_domain()
     }
 
     /// Transforms a polynomial to the coefficient domain.
     pub fn inverse(&self, mut a: Poly<Eval>) -> Poly<Coeff> {
-        if let Some(backend) = self.backend() {
-            self.transform_away(&**backend, &a, true);
-            return a.into_domain();
-        }
-        self.each_row(&mut a, |id, row| {
-            self.kernels.ntt_inverse(&self.tables[id], row)
-        });
+        self.update(&mut a, |_| Update::Inverse);
         a.into_domain()
     }
 
     /// `a += b`; `b` may have more primes. Panics: when it lacks one of `a`'s.
     pub fn add_assign<D: Sync>(&self, a: &mut Poly<D>, b: &Poly<D>) {
-        if let Some(backend) = self.backend() {
-            return self.combine_away(&**backend, a, |_| vec![(1, &*a), (1, b)]);
-        }
-        self.each_pair(a, b, |m, x, y| self.kernels.add_assign(m, x, y));
+        self.update(a, |id| Update::Add(b.source(id)));
     }
 
     /// `a -= b`; `b` may have more primes. Panics: when it lacks one of `a`'s.
     pub fn sub_assign<D: Sync>(&self, a: &mut Poly<D>, b: &Poly<D>) {
-        if let Some(backend) = self.backend() {
-            let terms = |m: &Modulus| vec![(1, &*a), (m.value() - 1, b)];
-            return self.combine_away(&**backend, a, terms);
-        }
-        self.each_pair(a, b, |m, x, y| self.kernels.sub_assign(m, x, y));
+        self.update(a, |id| Update::Sub(b.source(id)));
     }
 
     /// `a = -a`.
     pub fn neg_assign<D>(&self, a: &mut Poly<D>) {
-        if let Some(backend) = self.backend() {
-            return self.combine_away(&**backend, a, |m| vec![(m.value() - 1, &*a)]);
-        }
-        self.each_row(a, |id, row| self.kernels.neg_assign(self.modulus(id), row));
+        self.update(a, |_| Update::Neg);
     }
 
     /// `a *= b`, pointwise.
     pub fn mul_assign(&self, a: &mut Poly<Eval>, b: &Poly<Eval>) {
-        if let Some(backend) = self.backend() {
-            return self.multiply_away(&**backend, a, &[(a, b)], false);
-        }
-        self.each_pair(a, b, |m, x, y| self.kernels.mul_assign(m, x, y));
+        self.update(a, |id| Update::Mul(b.source(id)));
     }
 
     /// `acc += a * b`, pointwise.
     pub fn mul_add_assign(&self, acc: &mut Poly<Eval>, a: &Poly<Eval>, b: &Poly<Eval>) {
-        if let Some(backend) = self.backend() {
-            return self.multiply_away(&**backend, acc, &[(a, b)], true);
-        }
-        self.each_row(acc, |id, row| {
-            self.kernels
-                .mul_add_assign(self.modulus(id), row, a.row_of(id), b.row_of(id));
-        });
+        self.update(acc, |id| Update::AddProduct(a.source(id), b.source(id)));
     }
 
     /// `acc += sum_i a_i b_i`, pointwise.
@@ -226,59 +187,30 @@ impl Ring {
         acc: &mut Poly<Eval>,
         products: &[(&Poly<Eval>, &Poly<Eval>)],
     ) {
-        if let Some(backend) = self.backend() {
-            return self.multiply_away(&**backend, acc, products, true);
-        }
-        for (a, b) in products {
-            self.mul_add_assign(acc, a, b);
-        }
+        self.update(acc, |id| Update::AddProducts(sources(products, id)));
     }
 
     /// `sum_i a_i b_i`, pointwise. Panics: without a product.
     pub fn sum_of_products(&self, products: &[(&Poly<Eval>, &Poly<Eval>)]) -> Poly<Eval> {
         let mut out = Poly::scratch(self, products[0].0.basis());
-        if let Some(backend) = self.backend() {
-            self.multiply_away(&**backend, &out, products, false);
-            return out;
-        }
-        self.each_row(&mut out, |id, row| {
-            let (a, b): (Vec<&[u64]>, Vec<&[u64]>) = products
-                .iter()
-                .map(|(a, b)| (a.row_of(id), b.row_of(id)))
-                .unzip();
-            self.kernels.dot(self.modulus(id), row, &a, &b);
-        });
+        self.update(&mut out, |id| Update::Products(sources(products, id)));
         out
     }
 
     /// `sum_i c_i a_i`, `c_i` small signed integers. Panics: without a term.
     pub fn linear_combination<D: Sync>(&self, terms: &[(i64, &Poly<D>)]) -> Poly<D> {
         let mut out = Poly::scratch(self, terms[0].1.basis());
-        if let Some(backend) = self.backend() {
-            let terms = |m: &Modulus| terms.iter().map(|&(c, a)| (m.from_i64(c), a)).collect();
-            self.combine_away(&**backend, &out, terms);
-            return out;
-        }
-        self.each_row(&mut out, |id, row| {
+        self.update(&mut out, |id| {
             let m = self.modulus(id);
-            let (c, a): (Vec<u64>, Vec<&[u64]>) = terms
-                .iter()
-                .map(|&(c, a)| (m.from_i64(c), a.row_of(id)))
-                .unzip();
-            self.kernels.convert(m, row, &a, &c);
+            let terms = terms.iter().map(|(c, a)| (m.from_i64(*c), a.source(id)));
+            Update::Sum(terms.collect())
         });
         out
     }
 
     /// `a *= c`, `c` an integer given by its residue modulo each prime.
     pub fn scale_assign<D>(&self, a: &mut Poly<D>, c: impl Fn(&Modulus) -> u64 + Send + Sync) {
-        if let Some(backend) = self.backend() {
-            return self.combine_away(&**backend, a, |m| vec![(c(m), &*a)]);
-        }
-        self.each_row(a, |id, row| {
-            let m = self.modulus(id);
-            self.kernels.scale_assign(m, row, c(m));
-        });
+        self.update(a, |id| Update::Scale(c(self.modulus(id))));
     }
 
     /// `acc += c * a` modulo the primes that both have, `c` an integer given by its residue modulo each prime.
@@ -288,13 +220,11 @@ impl Ring {
         a: &Poly<D>,
         c: impl Fn(&Modulus) -> u64 + Send + Sync,
     ) {
-        if let Some(backend) = self.backend() {
-            return self.scale_add_common_away(&**backend, acc, a, c);
-        }
-        self.each_row(acc, |id, row| {
-            if let Some(limb) = a.basis().position(id) {
-                let m = self.modulus(id);
-                self.kernels.scale_add_assign(m, row, a.row(limb), c(m));
+        self.update(acc, |id| {
+            if a.basis().contains(id) {
+                Update::AddScaled(a.source(id), c(self.modulus(id)))
+            } else {
+                Update::Keep
             }
         });
     }
@@ -306,12 +236,8 @@ impl Ring {
         a: &Poly<D>,
         c: impl Fn(&Modulus) -> u64 + Send + Sync,
     ) {
-        if let Some(backend) = self.backend() {
-            return self.combine_away(&**backend, acc, |m| vec![(1, &*acc), (c(m), a)]);
-        }
-        self.each_row(acc, |id, row| {
-            let m = self.modulus(id);
-            self.kernels.scale_add_assign(m, row, a.row_of(id), c(m));
+        self.update(acc, |id| {
+            Update::AddScaled(a.source(id), c(self.modulus(id)))
         });
     }
 
@@ -321,14 +247,7 @@ impl Ring {
         a: &mut Poly<D>,
         c: impl Fn(&Modulus) -> u64 + Send + Sync,
     ) {
-        if let Some(backend) = self.backend() {
-            return self.add_constant_away(&**backend, a, c);
-        }
-        self.each_row(a, |id, row| {
-            let m = self.modulus(id);
-            let constant = c(m);
-            row.iter_mut().for_each(|x| *x = m.add(*x, constant));
-        });
+        self.update(a, |id| Update::AddConstant(c(self.modulus(id))));
     }
 
     /// The polynomial with these small signed coefficients. Time: constant.
@@ -347,28 +266,33 @@ impl Ring {
         }
     }
 
-    /// [`Ring::lift_plain`] of several polynomials.
-    pub fn lift_plains(&self, polys: &[&[u32]], p: u32, basis: &Basis) -> Vec<Poly<Eval>> {
-        match self.backend() {
-            Some(backend) => self.lift_away(&**backend, p, polys, basis),
-            None => polys
-                .iter()
-                .map(|coeffs| self.lift_plain(coeffs, p, basis))
-                .collect(),
-        }
-    }
-
     /// Residues modulo `p`, lifted to `(-p/2, p/2]`, in the evaluation domain.
     pub fn lift_plain(&self, coeffs: &[u32], p: u32, basis: &Basis) -> Poly<Eval> {
-        if let Some(backend) = self.backend() {
-            let mut lifted = self.lift_away(&**backend, p, &[coeffs], basis);
-            return lifted.remove(0);
-        }
-        let mut out = Poly::<Coeff>::scratch(self, basis);
-        self.each_row(&mut out, |id, row| {
-            self.kernels.lift_centered(self.modulus(id), row, coeffs, p);
-            self.kernels.ntt_forward(&self.tables[id], row);
-        });
-        out.into_domain()
+        self.lift_plains(&[coeffs], p, basis).remove(0)
     }
+
+    /// [`Ring::lift_plain`] of several polynomials.
+    pub fn lift_plains(&self, polys: &[&[u32]], p: u32, basis: &Basis) -> Vec<Poly<Eval>> {
+        if let Some(backend) = self.backend() {
+            return self.lift_away(&**backend, p, polys, basis);
+        }
+        let lift = |coeffs: &&[u32]| {
+            let mut out = Poly::<Coeff>::scratch(self, basis);
+            self.each_row(&mut out, |id, row| {
+                self.kernels.lift_centered(self.modulus(id), row, coeffs, p);
+                self.kernels.ntt_forward(&self.tables[id], row);
+            });
+            out.into_domain()
+        };
+        polys.iter().map(lift).collect()
+    }
+}
+
+/// The rows of products modulo a prime.
+fn sources<'a>(
+    products: &[(&'a Poly<Eval>, &'a Poly<Eval>)],
+    id: usize,
+) -> Vec<(Source<'a>, Source<'a>)> {
+    let rows = products.iter();
+    rows.map(|(a, b)| (a.source(id), b.source(id))).collect()
 }

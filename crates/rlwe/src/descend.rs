@@ -38,12 +38,12 @@ impl Descent<'_> {
 
     fn split(&self, a: Poly<Eval>, to: &Basis) -> Vec<Poly<Eval>> {
         let step = self.large.n() / self.small.n();
-        let a = self.large.inverse(a).here();
+        let coefficients = self.large.inverse(a).here();
         (0..step)
             .map(|j| {
                 let mut out = Poly::<Coeff>::zero(self.small, to);
                 for limb in 0..to.len() {
-                    let source = a.row(limb)[j..].iter().step_by(step);
+                    let source = coefficients.row(limb)[j..].iter().step_by(step);
                     out.row_mut(limb)
                         .iter_mut()
                         .zip(source)

@@ -228,13 +228,14 @@ impl Run<'_> {
         };
         for start in (0..ring.n()).step_by(piece) {
             let range = start..(start + piece).min(ring.n());
-            let keys = keys.each_ref().map(|key| pieces(key, &range));
-            for (digits, out) in factors.iter().zip(out.as_chunks_mut().0) {
-                let digits = pieces(digits, &range);
-                let out: [&mut [u64]; 2] = out.each_mut().map(|row| &mut row[range.clone()]);
-                let m = ring.modulus(id);
-                ring.kernels()
-                    .dot_pair(m, out, &digits, keys.each_ref().map(Vec::as_slice));
+            let of_keys = keys.each_ref().map(|key| pieces(key, &range));
+            for (digits, out) in factors.iter().zip(out.as_chunks_mut::<2>().0) {
+                ring.kernels().dot_pair(
+                    ring.modulus(id),
+                    out.each_mut().map(|row| &mut row[range.clone()]),
+                    &pieces(digits, &range),
+                    of_keys.each_ref().map(Vec::as_slice),
+                );
             }
         }
     }

@@ -99,8 +99,11 @@ impl Run<'_> {
         if let Some(backend) = self.ring.backend() {
             return self.results_away(&**backend, &digits, basis, special);
         }
-        let raised = |input: &SharedRlwe<Eval>| raised(self.ring, &input.mask, &digits);
-        let mut raised: Vec<Vec<Poly<Coeff>>> = self.inputs.iter().map(raised).collect();
+        let mut raised: Vec<Vec<Poly<Coeff>>> = self
+            .inputs
+            .iter()
+            .map(|input| raised(self.ring, &input.mask, &digits))
+            .collect();
         let mut targets = targets(&basis.union(special), &mut raised);
         let mut take = |basis: &Basis| -> Vec<Target> {
             let ids = basis.ids().iter();
@@ -235,8 +238,8 @@ impl Run<'_> {
         let mut masks = self.differences(rest, basis);
         each(ring, kept, rows(&mut masks), |target, rows| {
             let id = target.id;
-            let mut products = Buffer::any(parts * ring.n());
-            let mut products: Vec<&mut [u64]> = products.chunks_mut(ring.n()).collect();
+            let mut buffer = Buffer::any(parts * ring.n());
+            let mut products: Vec<&mut [u64]> = buffer.chunks_mut(ring.n()).collect();
             self.inner_products(target, &mut products);
             for (i, (product, row)) in products.into_iter().zip(rows).enumerate() {
                 let add = i.checked_sub(count).map(|i| self.body(i, id));
@@ -281,8 +284,8 @@ impl Run<'_> {
         let both = rows(&mut masks).into_iter().zip(of_basis).collect();
         each(ring, kept, both, |target, (masks, images): Both| {
             let id = target.id;
-            let mut products = Buffer::any((count + images.len()) * ring.n());
-            let mut products: Vec<&mut [u64]> = products.chunks_mut(ring.n()).collect();
+            let mut buffer = Buffer::any((count + images.len()) * ring.n());
+            let mut products: Vec<&mut [u64]> = buffer.chunks_mut(ring.n()).collect();
             self.inner_products(target, &mut products);
             let of_bodies = products.split_off(count);
             for (product, row) in products.into_iter().zip(masks) {
@@ -362,18 +365,18 @@ impl Run<'_> {
         let keys = self.keys_of(id);
         for start in (0..ring.n()).step_by(PIECE) {
             let range = start..(start + PIECE).min(ring.n());
-            let keys: Vec<Vec<&[u64]>> = keys.iter().map(|key| pieces(key, &range)).collect();
-            let bodies = bodies.chunks_mut(keys.len() - 1);
-            for ((digits, mask), bodies) in factors.iter().zip(masks.iter_mut()).zip(bodies) {
-                let digits = pieces(digits, &range);
-                let mut out: Vec<&mut [u64]> = std::iter::once(mask)
+            let of_keys: Vec<Vec<&[u64]>> = keys.iter().map(|key| pieces(key, &range)).collect();
+            let of_inputs = masks.iter_mut().zip(bodies.chunks_mut(keys.len() - 1));
+            for (digits, (mask, bodies)) in factors.iter().zip(of_inputs) {
+                let of_digits = pieces(digits, &range);
+                let mut sums: Vec<&mut [u64]> = std::iter::once(mask)
                     .chain(bodies)
                     .map(|row| &mut row[range.clone()])
                     .collect();
-                for (out, keys) in out.chunks_mut(2).zip(keys.chunks(2)) {
-                    match out {
-                        [x, y] => k.dot_pair(m, [x, y], &digits, [&keys[0], &keys[1]]),
-                        [x] => k.dot(m, x, &digits, &keys[0]),
+                for (two, key) in sums.chunks_mut(2).zip(of_keys.chunks(2)) {
+                    match two {
+                        [x, y] => k.dot_pair(m, [x, y], &of_digits, [&key[0], &key[1]]),
+                        [x] => k.dot(m, x, &of_digits, &key[0]),
                         _ => unreachable!("chunks of at most two"),
                     }
                 }

@@ -157,10 +157,7 @@ fn block_errors(block: usize) -> [Vec<f64>; 2] {
 
 /// The sum of `count` independent values.
 fn power(distribution: &[f64], count: usize) -> Vec<f64> {
-    (0..count).fold(vec![1.0], |sums, _| {
-        let sums = convolve(&sums, distribution);
-        trimmed(sums)
-    })
+    (0..count).fold(vec![1.0], |sums, _| trimmed(convolve(&sums, distribution)))
 }
 
 /// Without ends that no figure here depends on.

@@ -82,10 +82,10 @@ impl PlainSums {
         let sums = self.sums.par_iter_mut().enumerate();
         sums.for_each_init(scratch, |(plaintext, words), (j, sums)| {
             for (ct, values) in cts.iter().zip(values) {
-                let Some(values) = values.chunks(ring.n()).nth(j) else {
+                let Some(of_plaintext) = values.chunks(ring.n()).nth(j) else {
                     continue;
                 };
-                lift(ring, values, p, words, plaintext);
+                lift(ring, of_plaintext, p, words, plaintext);
                 let (k, m) = (ring.kernels(), ring.modulus(0));
                 for (sum, factor) in sums.iter_mut().zip([&ct.body, &ct.mask]) {
                     k.mul_add_assign(m, sum, factor, plaintext);
@@ -129,9 +129,9 @@ impl PlainSums {
     /// One ciphertext for each plaintext.
     pub fn ciphers(&self, ring: &RotationRing) -> Vec<RingCipher> {
         let back = |row: &AlignedVec| {
-            let mut row = row.clone();
-            ring.kernels().ntt_inverse(ring.table(0), &mut row);
-            row
+            let mut coefficients = row.clone();
+            ring.kernels().ntt_inverse(ring.table(0), &mut coefficients);
+            coefficients
         };
         let cipher = |[body, mask]: &[AlignedVec; 2]| RingCipher {
             body: back(body),

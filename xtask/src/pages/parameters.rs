@@ -1,7 +1,7 @@
 //! Parameters of functions that are tuple patterns: they have types without names, and calls do not show what is what.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -9,34 +9,12 @@ use syn::{FnArg, Pat, Signature};
 
 use super::Fault;
 
-/// Folders where such parameters are left. Remove a folder once it has none.
-const LEFT: [&str; 12] = [
-    "crates/cli",
-    "crates/client",
-    "crates/commands",
-    "crates/detector",
-    "crates/inbox",
-    "crates/mail",
-    "crates/protocol",
-    "crates/py",
-    "crates/runner",
-    "crates/wasm",
-    "evidence/e2e",
-    "evidence/lab",
-];
-
-/// Returns the faults of the functions in all folders but those that are left, a parameter at most one.
+/// Returns the faults of all functions, a parameter at most one.
 ///
 /// Closures and calls of macros, whose text is theirs, are not looked into.
 pub(super) fn faults(sources: &BTreeMap<PathBuf, String>) -> Vec<Fault> {
     let mut found = Vec::new();
     for (source, text) in sources {
-        if LEFT
-            .iter()
-            .any(|folder| source.starts_with(Path::new(folder)))
-        {
-            continue;
-        }
         match syn::parse_file(text) {
             Ok(file) => {
                 let mut tuples = Tuples::default();
@@ -87,8 +65,8 @@ fn is_tuple(pattern: &Pat) -> bool {
 mod tests {
     use super::*;
 
-    fn of(source: &str, text: &str) -> Vec<usize> {
-        let sources = BTreeMap::from([(PathBuf::from(source), text.to_owned())]);
+    fn of(text: &str) -> Vec<usize> {
+        let sources = BTreeMap::from([(PathBuf::from("crates/ring/src/a.rs"), text.to_owned())]);
         let line = |fault| match fault {
             Fault::Tuple { line, .. } => line,
             other => panic!("{other}"),
@@ -101,15 +79,14 @@ mod tests {
         let text = "fn a((x, y): (u8, u8), z: u8) {}\nimpl A {\n    fn b(\n        &self,\n        \
                     &(mut x, _): &(u8, u8),\n    ) {\n        fn c(((x, y)): (u8, u8)) {}\n    }\n}\n\
                     trait T {\n    fn d(&self, (x,): (u8,)) {}\n}\n";
-        assert_eq!(of("crates/ring/src/a.rs", text), [1, 5, 7, 11]);
-        assert!(of("crates/client/src/a.rs", text).is_empty());
+        assert_eq!(of(text), [1, 5, 7, 11]);
     }
 
     #[test]
     fn other_patterns_are_not() {
         let text = "fn a(x: (u8, u8), (): (), [y, z]: [u8; 2], Point { w, .. }: Point) {\n    \
                     let (b, c) = x;\n    let d = |(e, f): (u8, u8)| e + f;\n    type G = fn((u8, u8));\n}\n";
-        assert!(of("crates/ring/src/a.rs", text).is_empty());
+        assert!(of(text).is_empty());
     }
 
     #[test]
