@@ -23,7 +23,7 @@ struct Case {
 enum Expected {
     /// No faults.
     Nothing,
-    /// This many branches, in a library and its callers, on public data that the library computes from a secret.
+    /// This many branches of a library on public data that it computes from a secret.
     Public(u64, &'static str),
     /// At least one fault.
     Leak,
