@@ -271,7 +271,8 @@ impl Meta {
         // The old handle is closed first, since it holds the lock of the file.
         slot.database = None;
         slot.epoch += 1;
-        self.lengths.log_reopening(&self.source.path());
+        #[cfg(feature = "server")]
+        tracing::warn!(path = %self.source.path().display(), "opening the meta file again");
         let database = self.source.open(self.access)?;
         let Loaded { config, state, .. } = guarded(|| load(&self.source, database.get()?))?;
         if config != self.config {

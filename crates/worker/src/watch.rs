@@ -30,13 +30,15 @@ impl Watch {
 
     /// Returns the progress for the server.
     pub(crate) fn progress(&self) -> Vec<v1::UnitProgress> {
-        let progress_of = |(place, job): (usize, &Job)| v1::UnitProgress {
-            job: place as u32,
-            stage: (*job.stage.lock().unwrap_or_else(PoisonError::into_inner)).to_owned(),
-            stage_done: job.done.load(Ordering::Relaxed),
-            stage_total: job.total.load(Ordering::Relaxed),
-        };
-        self.jobs.iter().enumerate().map(progress_of).collect()
+        (0..)
+            .zip(&self.jobs)
+            .map(|(place, job)| v1::UnitProgress {
+                job: place,
+                stage: (*job.stage.lock().unwrap_or_else(PoisonError::into_inner)).to_owned(),
+                stage_done: job.done.load(Ordering::Relaxed),
+                stage_total: job.total.load(Ordering::Relaxed),
+            })
+            .collect()
     }
 
     /// Stops all jobs but these.

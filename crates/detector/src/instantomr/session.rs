@@ -159,8 +159,8 @@ impl Session {
     }
 
     /// Sets the running hash of the log at the next message, by which the board's history can be recognised later.
-    /// Adding messages makes the hash unknown, so the caller sets the one at [`Session::next`] afterwards. If `hash` is
-    /// None, a known hash remains.
+    /// Adding messages makes the hash unknown, so the caller sets the one at [`Session::next`] afterwards. If
+    /// `hash` is `None`, a known hash remains.
     pub fn note_log_hash(&mut self, hash: Option<[u8; 32]>) {
         self.log_hash = hash.or(self.log_hash);
         if self.header.plan.range().is_empty() {

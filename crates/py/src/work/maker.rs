@@ -154,15 +154,14 @@ impl Maker {
         let made = run(py, &None, None, |watch| {
             let given = given(keys, Vec::new(), watch, unit.unit.jobs.len());
             let worker = self.worker(&given);
-            let jobs = parts.iter().enumerate();
-            let finish = |(job, parts): (usize, &Vec<Vec<u8>>)| {
-                if parts.is_empty() {
+            let mut made = Vec::with_capacity(parts.len());
+            for (job, parts) in parts.iter().enumerate() {
+                made.push(if parts.is_empty() {
                     Err(Failure::Stopped)
                 } else {
                     worker.finish(&self.pool, &unit.unit, job, parts, &mut hot.keys)
-                }
-            };
-            let made: Vec<_> = jobs.map(finish).collect();
+                });
+            }
             watch.check()?;
             Ok(made)
         })?;

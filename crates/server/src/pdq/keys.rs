@@ -199,7 +199,7 @@ impl Keys {
         file.persist(self.path(&hash, owner))
             .map_err(|error| error.error)?;
         omr_disk::sync_folder(&self.dir)?;
-        // The key now belongs to its last sender, whoever sent it before.
+        // The key now belongs to its last sender, even if another client sent it before.
         let known = inner.files.iter().find(|(known, _)| *known == hash);
         if let Some((_, before)) = known.filter(|(_, before)| before.owner != owner) {
             let (old, new) = (self.path(&hash, before.owner), self.path(&hash, owner));

@@ -1,6 +1,5 @@
 //! The length of the log, for tasks that wait for it to change.
 
-use std::path::Path;
 use tokio::sync::watch;
 
 /// The length of the log, which tasks of a server follow.
@@ -24,10 +23,5 @@ impl Lengths {
             *known = len;
             changed
         });
-    }
-
-    /// Logs that the meta file is opened again.
-    pub(super) fn log_reopening(&self, path: &Path) {
-        tracing::warn!(path = %path.display(), "opening the meta file again");
     }
 }

@@ -1,7 +1,5 @@
 //! The length of the log in a build without servers, where no task waits for it to change.
 
-use std::path::Path;
-
 /// Nothing: nobody follows the length.
 #[derive(Debug)]
 pub(crate) struct Lengths;
@@ -13,7 +11,4 @@ impl Lengths {
 
     /// Does nothing.
     pub(super) fn publish(&self, _: u64) {}
-
-    /// Does nothing: commands report what fails themselves.
-    pub(super) fn log_reopening(&self, _: &Path) {}
 }

@@ -64,8 +64,8 @@ fn ring(n: usize, p: u64, coordinates: usize) -> ClueSpec {
 impl PaperSet {
     /// Returns this set's parameters for its detector.
     ///
-    /// Published sets have their authors' clue, codes, ring dimension and plaintext modulus, but our circuit.
-    /// Its modulus chain is longer than theirs, so its bits of security are lower (`reference/security.py`).
+    /// Published sets have their authors' clue, codes, ring dimension and plaintext modulus, but our circuit,
+    /// whose modulus chain is longer than theirs, so that the bits of security are lower (`reference/security.py`).
     pub fn detection(&self) -> Detection {
         let base = if self.is_tiny() {
             tiny_sophomr()

@@ -151,15 +151,12 @@ pub(super) fn run(args: &BenchAll, out: &Output<'_>) -> Result<(), LabError> {
     let measurements = size.measurements();
     report.measurements = out.under_bar(|bar| {
         bar.stage("measurements", measurements.len() as u64);
-        let measure = |(name, command): (&str, String)| {
-            let measured = measured(name, command, args);
+        let mut done = Vec::with_capacity(measurements.len());
+        for (name, command) in measurements {
+            done.push(measured(name, command, args)?);
             bar.advance(1);
-            measured
-        };
-        measurements
-            .into_iter()
-            .map(measure)
-            .collect::<Result<_, _>>()
+        }
+        Ok::<_, LabError>(done)
     })?;
     if out.json {
         return out.show(&report);
