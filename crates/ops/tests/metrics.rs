@@ -31,9 +31,9 @@ fn all_counted() -> (Metrics, [Held; 2]) {
     metrics.queue_wait(12.5);
     metrics.digest("sophomr", 11.4);
     metrics.run(3);
-    metrics.stage("affine", 5.25);
-    metrics.stage("affine", f64::NAN);
-    metrics.stage("affine", -1.0);
+    metrics.stage("opening", 5.25);
+    metrics.stage("opening", f64::NAN);
+    metrics.stage("opening", -1.0);
     metrics.ntts("sophomr", 46_062);
     metrics.engine("cuda", Some("a \"card\""));
     metrics.sessions(8, 9);
@@ -79,7 +79,7 @@ fn figures_come_out_as_counted() {
         "omr_run_recipients_bucket{le=\"2.0\"} 0",
         "omr_run_recipients_bucket{le=\"3.0\"} 1",
         "omr_run_recipients_sum 3.0",
-        "omr_stage_seconds_total{stage=\"affine\"} 5.25",
+        "omr_stage_seconds_total{stage=\"opening\"} 5.25",
         "omr_ntts_total{scheme=\"sophomr\"} 46062",
         "omr_sessions_open 8",
         "omr_session_lag_messages 9",

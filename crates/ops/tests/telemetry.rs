@@ -87,7 +87,7 @@ async fn spans_reach_the_collector_at_the_latest_at_shutdown() {
     assert!(matches!(init(&config), Err(OpsError::AlreadySetUp)));
     {
         let outer = tracing::info_span!("digest", scheme = "sophomr").entered();
-        tracing::info_span!("affine").in_scope(|| tracing::info!("working"));
+        tracing::info_span!("opening").in_scope(|| tracing::info!("working"));
         tracing::debug_span!("detail").in_scope(|| ());
         drop(outer);
     }
@@ -100,7 +100,7 @@ async fn spans_reach_the_collector_at_the_latest_at_shutdown() {
 
     let (mut spans, services) = collector.names();
     spans.sort();
-    assert_eq!(spans, ["affine", "digest"]);
+    assert_eq!(spans, ["digest", "opening"]);
     assert!(!services.is_empty());
     assert!(
         services.iter().all(|service| service.contains("omr-test")),

@@ -41,7 +41,7 @@ pub use output::{OutputError, Rows};
 pub use query::{
     Deriver, Filter, FilterShape, Fingerprints, Leaf, LeafShape, LikeShape, MAX_CONSTANTS,
     MAX_DEPTH, MAX_LEAVES, Pattern, Query, QueryError, Row, Segment, Shape, ShapeError, Test,
-    TestShape, derive, fingerprint,
+    TestShape, compares_null, derive, fingerprint,
 };
 pub use row_codec::{MAX_ROW_BYTES, RowCodec, RowError};
 pub use schema::{Column, ColumnType, Domain, MAX_TEXT_BYTES, Schema};

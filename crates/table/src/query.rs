@@ -13,6 +13,7 @@ mod walk;
 pub use derived::{Deriver, Fingerprints, derive, fingerprint};
 pub use error::QueryError;
 pub use matches::Row;
+pub use parse::compares_null;
 pub use shape::ShapeError;
 pub use walk::LeafShape;
 

@@ -144,7 +144,7 @@ fn reports_are_json() {
     let digest = scene.digest(7, &["--json"]).json();
     assert_eq!(digest["digest_bytes"], scene.read("digest").len());
     assert_eq!((&digest["start"], &digest["bound"]), (&0.into(), &7.into()));
-    assert!(digest["stages"]["affine"].as_f64().unwrap() > 0.0);
+    assert!(digest["stages"]["opening"].as_f64().unwrap() > 0.0);
     let stat = scene.run(&["board", "stat", "board", "--json"]).json();
     assert_eq!(
         (&stat["messages"], &stat["params"]),

@@ -321,7 +321,7 @@ impl<'a> Run<'a> {
                 detector.reserve_for_several_batches();
             }
         });
-        let mut turned = Some(stages.time("baby_steps", || turned_of(&detectors, progress))?);
+        let mut turned = Some(stages.time("secrets", || turned_of(&detectors, progress))?);
         let mut pertinent: Vec<Vec<Pertinency>> = detectors.iter().map(|_| Vec::new()).collect();
         for batch in batches.clone() {
             // For the last batch the memory of the secrets is used again after the transform.
@@ -360,7 +360,7 @@ impl<'a> Run<'a> {
         self.fingerprints.push(clues.fingerprints().clone());
         let (detectors, progress) = (&self.detectors, self.progress);
         let make = || distances(detectors, turned, &clues, progress);
-        self.stages.time("affine", make)
+        self.stages.time("opening", make)
     }
 
     /// Reads the clues of a batch and, for bound clues, their stored hashes or else their payloads.

@@ -12,6 +12,8 @@ mod ordinal;
 mod statement;
 mod truth;
 
+pub use lexer::compares_null;
+
 use sqlparser::ast::Expr;
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::{Parser, ParserError};

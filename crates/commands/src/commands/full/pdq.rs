@@ -115,24 +115,28 @@ pub(super) fn run(command: &Pdq, ui: &Ui) -> Result<(), CliError> {
     }
 }
 
-/// Returns a query and its bound: the given one, or its LIMIT, or 16.
-fn parse(sql: &str, schema: &Schema, bound: Option<u64>) -> Result<(Query, usize), PdqError> {
-    let (query, limit) = Query::parse(sql, schema)?;
-    Ok((query, omr_pdq::plan::bound(bound.or(limit))?))
+/// A query of a table, and the highest number of rows of its answer.
+struct Bounded {
+    query: Query,
+    bound: usize,
+}
+
+impl Bounded {
+    /// Parses a query. The bound is the given one, or the query's LIMIT, or 16.
+    fn parse(sql: &str, schema: &Schema, bound: Option<u64>) -> Result<Self, PdqError> {
+        let (query, limit) = Query::parse(sql, schema)?;
+        let bound = omr_pdq::plan::bound(bound.or(limit))?;
+        Ok(Self { query, bound })
+    }
 }
 
 /// Plans a query.
 ///
 /// Errors: those of the plan; where the set is not deep enough for a table in the clear, the error names the set that
 /// is.
-fn planned(
-    public: &Public,
-    params: &Params,
-    query: &Query,
-    bound: usize,
-) -> Result<Plan, PdqError> {
-    let shape = query.shape();
-    let plan = public.plan(params, &shape, bound);
+fn planned(public: &Public, params: &Params, asked: &Bounded) -> Result<Plan, PdqError> {
+    let shape = asked.query.shape();
+    let plan = public.plan(params, &shape, asked.bound);
     let Err(error @ PlanError::Depth(_)) = plan else {
         return Ok(plan?);
     };
@@ -142,7 +146,7 @@ fn planned(
         .filter(|set| is_clear && !params.two_sided() && set.insecure == params.spec().insecure);
     for set in sets {
         if public
-            .plan(&*files::params(set.name)?, &shape, bound)
+            .plan(&*files::params(set.name)?, &shape, asked.bound)
             .is_ok()
         {
             return Err(PdqError::Deeper(error, set.name));
@@ -153,24 +157,11 @@ fn planned(
 
 /// Warns of comparisons that hold for no row.
 fn warn_of_null(sql: &str, ui: &Ui) {
-    if compares_null(sql) {
+    if omr_table::compares_null(sql) {
         ui.warn(
             "nothing equals NULL, so that `= NULL` holds for no row: IS NULL finds absent values",
         );
     }
-}
-
-fn compares_null(sql: &str) -> bool {
-    // The text between quotes is left out.
-    let outside: Vec<&str> = sql.split('\'').step_by(2).collect();
-    let outside = outside.join("' '").to_ascii_uppercase();
-    let words: Vec<&str> = outside.split_whitespace().collect();
-    let joined = words.join(" ");
-    ["=", "<>", "!=", "<", ">"].iter().any(|operator| {
-        [format!("{operator} NULL"), format!("{operator}NULL")]
-            .iter()
-            .any(|comparison| joined.contains(comparison.as_str()))
-    })
 }
 
 /// Returns a random placement seed for rows.
@@ -178,27 +169,4 @@ fn placement() -> [u8; 32] {
     let mut seed = [0; 32];
     rand_core::Rng::fill_bytes(&mut omr_client::os_rng(), &mut seed);
     seed
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn comparisons_with_null_are_noticed() {
-        for sql in [
-            "WHERE age = NULL",
-            "where age<>null",
-            "WHERE a = 1 AND NOT b >=  null",
-        ] {
-            assert!(compares_null(sql), "{sql}");
-        }
-        for sql in [
-            "WHERE age IS NULL",
-            "WHERE a = 'x = NULL'",
-            "WHERE a IN (1, NULL)",
-        ] {
-            assert!(!compares_null(sql), "{sql}");
-        }
-    }
 }

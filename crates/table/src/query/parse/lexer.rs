@@ -1,6 +1,7 @@
 //! Tokens, counted before anything recursive is made of them.
 
 use omr_errors::Mismatch;
+use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::super::error::cut_message;
@@ -28,6 +29,24 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<Token>, QueryError> {
     count_words(&tokens)?;
     count_depth(&tokens)?;
     Ok(tokens)
+}
+
+/// Returns whether a text compares something with NULL by `=`, `<>`, `!=`, `<`, `<=`, `>` or `>=`, which holds for no
+/// row. A text that is no query does not.
+pub fn compares_null(sql: &str) -> bool {
+    let tokens = tokens(sql).unwrap_or_default();
+    tokens
+        .windows(2)
+        .any(|pair| is_comparison(&pair[0]) && is_null(&pair[1]))
+}
+
+fn is_comparison(token: &Token) -> bool {
+    use Token::{Eq, Gt, GtEq, Lt, LtEq, Neq};
+    matches!(token, Eq | Neq | Lt | LtEq | Gt | GtEq)
+}
+
+fn is_null(token: &Token) -> bool {
+    matches!(token, Token::Word(word) if word.keyword == Keyword::NULL && word.quote_style.is_none())
 }
 
 /// A list's constants are siblings: neither they nor the word or sign before one make a tree deeper.
@@ -72,5 +91,30 @@ fn known(token: &Token) -> Result<(), QueryError> {
             other,
             "= <> != < <= > >= AND OR NOT BETWEEN IN LIKE IS, names, numbers and 'strings' are",
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparisons_with_null_are_noticed() {
+        for sql in [
+            "WHERE age = NULL",
+            "where age<>null",
+            "WHERE a = 1 AND NOT b >=  null",
+            "WHERE a =-- a comment\nNULL",
+        ] {
+            assert!(compares_null(sql), "{sql}");
+        }
+        for sql in [
+            "WHERE age IS NULL",
+            "WHERE a = 'x = NULL'",
+            "WHERE a = \"null\"",
+            "WHERE a IN (1, NULL)",
+        ] {
+            assert!(!compares_null(sql), "{sql}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Both sides of a query, for single steps and for the trial in one process.
 
-use super::plan;
+use super::{Bounded, plan};
 use crate::commands::full::PdqError;
 use omr_client::os_rng;
 use omr_console::Ui;
@@ -26,19 +26,16 @@ impl Asker {
         params: Arc<Params>,
         secret: SecretKey,
         public: Public,
-        sql: &str,
-        bound: Option<u64>,
+        asked: Bounded,
         ui: &Ui,
     ) -> Result<Self, PdqError> {
-        let (query, rows) = super::parse(sql, public.schema(), bound)?;
-        super::warn_of_null(sql, ui);
-        let plan = super::planned(&public, &params, &query, rows)?;
+        let plan = super::planned(&public, &params, &asked)?;
         ui.announce(&plan::words(&params, public.schema(), &plan));
         Ok(Self {
             params,
             public,
             secret,
-            query,
+            query: asked.query,
             plan,
         })
     }

@@ -1,7 +1,7 @@
 //! Plans as text.
 
 use super::files;
-use crate::commands::full::pdq::SET;
+use crate::commands::full::pdq::{Bounded, SET};
 use crate::error::CliError;
 use crate::io;
 use omr_console::thousands;
@@ -69,8 +69,8 @@ pub(super) fn run(args: &PdqPlan) -> Result<(), CliError> {
     let public = files::public(&args.schema)?;
     let schema = public.schema();
     let params = files::params(&args.params)?;
-    let (query, bound) = super::parse(&args.sql, schema, args.bound)?;
-    let plan = super::planned(&public, &params, &query, bound)?;
+    let asked = Bounded::parse(&args.sql, schema, args.bound)?;
+    let plan = super::planned(&public, &params, &asked)?;
     if args.json {
         Ok(io::print_json(&report(&params, schema, &plan))?)
     } else {

@@ -4,7 +4,7 @@ use super::local::{self, Asker, Figures};
 use super::{files, remote, rows};
 use crate::commands::full::PdqError;
 use crate::commands::full::pdq::rows::RowsOut;
-use crate::commands::full::pdq::{PdqAccess, SET};
+use crate::commands::full::pdq::{Bounded, PdqAccess, SET};
 use crate::commands::passphrase::PassphraseArg;
 use crate::commands::report_beside;
 use crate::error::CliError;
@@ -127,6 +127,9 @@ pub(super) fn run(args: &PdqQuery, ui: &Ui) -> Result<(), CliError> {
 /// Runs all parties in this process.
 fn here(args: &PdqQuery, table: &Path, ui: &Ui) -> Result<(Asker, Rows, Figures), CliError> {
     let table = files::table(table)?;
+    let public = table.public();
+    let asked = Bounded::parse(&args.sql, public.schema(), args.bound)?;
+    super::warn_of_null(&args.sql, ui);
     let mut start = Instant::now();
     let keys = Keys::new(args)?;
     let key = match keys.server {
@@ -137,14 +140,7 @@ fn here(args: &PdqQuery, table: &Path, ui: &Ui) -> Result<(Asker, Rows, Figures)
         keys_s: lap(&mut start),
         ..Figures::default()
     };
-    let asker = Asker::new(
-        keys.params,
-        keys.secret,
-        table.public(),
-        &args.sql,
-        args.bound,
-        ui,
-    )?;
+    let asker = Asker::new(keys.params, keys.secret, public, asked, ui)?;
     lap(&mut start);
     let query = asker.encrypt()?;
     figures.encrypt_s = lap(&mut start);

@@ -5,15 +5,15 @@ use super::local::{Asker, Figures};
 use super::query::{Keys, ServerKey, decoded, lap};
 use crate::commands::full::PdqError;
 use crate::commands::full::network::connect;
-use crate::commands::full::pdq::PdqAccess;
 use crate::commands::full::pdq::query::PdqQuery;
+use crate::commands::full::pdq::{Bounded, PdqAccess};
 use crate::commands::full::{data, serve};
 use crate::error::CliError;
 use omr_console::Ui;
 use omr_disk::temporary::{Access, Unfinished, sweep, temporary};
 use omr_pdq::{EvaluationKey, Params, Public, Rows};
 use omr_remote::{Client, Endpoint, RemoteError, Stage};
-use omr_table::{Query, QueryError};
+use omr_table::QueryError;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -66,16 +66,14 @@ async fn fetch(client: &Client, name: &str) -> Result<Public, CliError> {
     Ok(Public::from_json(&json).map_err(PdqError::from)?)
 }
 
-/// Returns the schema of the table that a query names.
-async fn named(client: &Client, sql: &str) -> Result<Public, CliError> {
+/// Returns the table that a query names, and the query of it.
+async fn named(client: &Client, args: &PdqQuery) -> Result<(Public, Bounded), CliError> {
     let names = names(client).await?;
     for name in &names {
         let public = fetch(client, name).await?;
-        if !matches!(
-            Query::parse(sql, public.schema()),
-            Err(QueryError::Table(_))
-        ) {
-            return Ok(public);
+        let asked = Bounded::parse(&args.sql, public.schema(), args.bound);
+        if !matches!(asked, Err(PdqError::Query(QueryError::Table(_)))) {
+            return Ok((public, asked?));
         }
     }
     let known = names.join(", ");
@@ -90,12 +88,16 @@ pub(super) fn query(
 ) -> Result<(Asker, Rows, Figures), CliError> {
     let runtime = serve::runtime()?;
     let client = runtime.block_on(async { client(url, &args.access, ui) })?;
-    let public = match &args.schema {
-        Some(path) => files::public(path)?,
-        None => runtime.block_on(named(&client, &args.sql))?,
-    };
     // This precedes the making of keys: most mistakes are in the query.
-    super::parse(&args.sql, public.schema(), args.bound)?;
+    let (public, asked) = match &args.schema {
+        Some(path) => {
+            let public = files::public(path)?;
+            let asked = Bounded::parse(&args.sql, public.schema(), args.bound)?;
+            (public, asked)
+        }
+        None => runtime.block_on(named(&client, args))?,
+    };
+    super::warn_of_null(&args.sql, ui);
     let mut start = Instant::now();
     let mut figures = Figures::default();
     let Keys {
@@ -104,7 +106,7 @@ pub(super) fn query(
         server,
     } = Keys::new(args)?;
     let key = KeyFile::new(server, &params)?;
-    let asker = Asker::new(params, secret, public, &args.sql, args.bound, ui)?;
+    let asker = Asker::new(params, secret, public, asked, ui)?;
     let bar = ui.bar();
     bar.at("key".into(), 0, 1);
     let (hash, sent) = runtime.block_on(client.upload_evaluation_key(key.path()))?;

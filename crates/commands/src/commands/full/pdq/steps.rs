@@ -1,5 +1,6 @@
 //! A query in steps, with files between them.
 
+use super::Bounded;
 use super::local::{self, Asker};
 use super::{files, rows};
 use crate::commands::full::PdqError;
@@ -111,8 +112,10 @@ pub(super) fn encrypt(args: &PdqEncrypt, ui: &Ui) -> Result<(), CliError> {
         .apart_from([&args.schema])?
         .apart_from(files::keys(&args.keys.key))?;
     let public = files::public(&args.schema)?;
+    let asked = Bounded::parse(&args.sql, public.schema(), args.bound)?;
+    super::warn_of_null(&args.sql, ui);
     let (params, secret) = files::secret(&args.keys.key, &args.keys.passphrase)?;
-    let asker = Asker::new(params, secret, public, &args.sql, args.bound, ui)?;
+    let asker = Asker::new(params, secret, public, asked, ui)?;
     let start = Instant::now();
     let bytes = asker.encrypt()?;
     let step = Step {
