@@ -1,10 +1,11 @@
 //! Addresses that clients published, by their fingerprints.
 
-use crate::caller::{ANONYMOUS, Caller};
+use crate::caller::Caller;
 use crate::error::ServerError;
 use crate::records::{self, Id};
 use crate::refuse;
 use crate::share::{Full, Taken};
+use crate::strangers::ANONYMOUS;
 use omr_store::{Change, Store};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -153,7 +154,7 @@ impl Addresses {
 mod tests {
     use super::*;
     use crate::records::test_store as store;
-    use crate::share::of_strangers;
+    use crate::strangers::of_strangers;
 
     fn publish(addresses: &Addresses, caller: &Caller, number: u8) -> Result<(), Status> {
         addresses.publish(caller, [number; 16], vec![number])

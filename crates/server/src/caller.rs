@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::refuse;
-use crate::share::of_one_stranger;
+use crate::strangers::{ANONYMOUS, of_one_stranger};
 use crate::tokens::{Right, Token, Tokens};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use std::collections::HashMap;
@@ -11,9 +11,6 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tonic::{Request, Status};
-
-/// The account of all clients without a token.
-pub(crate) const ANONYMOUS: &str = "";
 
 /// A client and its limits.
 #[derive(Clone, Debug)]

@@ -36,6 +36,7 @@ mod share;
 mod shared;
 mod source;
 mod status;
+mod strangers;
 pub mod tokens;
 mod uploads;
 

@@ -5,7 +5,6 @@ use crate::config::{Config, Limits, MetricsAt};
 use crate::connections::{self, Doors};
 use crate::error::ServerError;
 use crate::requests::{Requests, bounded};
-use crate::routes::serve_metrics;
 use omr_ops::Metrics;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -196,6 +195,13 @@ fn fit_connections(limits: &mut Limits, files: u64) {
             limits.connections
         );
         limits.connections = most;
+    }
+}
+
+/// Serves metrics at an address of their own.
+async fn serve_metrics(listener: TcpListener, metrics: Metrics) {
+    if let Err(error) = axum::serve(listener, omr_ops::metrics_router(metrics)).await {
+        tracing::error!(%error, "metrics are no longer served");
     }
 }
 

@@ -10,9 +10,7 @@ use crate::services;
 use crate::shared::Shared;
 use crate::status::Watched;
 use omr_api::v1;
-use omr_ops::Metrics;
 use std::sync::Arc;
-use tokio::net::TcpListener;
 use tonic::service::Routes;
 
 /// The length in bytes of the longest request that contains only ids and numbers, which grow many times when decoded,
@@ -82,11 +80,4 @@ pub(crate) async fn routes(
         reporter,
         routes: Routes::from(guarded_router),
     })
-}
-
-/// Serves metrics at an address of their own.
-pub(crate) async fn serve_metrics(listener: TcpListener, metrics: Metrics) {
-    if let Err(error) = axum::serve(listener, omr_ops::metrics_router(metrics)).await {
-        tracing::error!(%error, "metrics are no longer served");
-    }
 }

@@ -6,7 +6,7 @@ mod runner;
 
 pub(crate) use record::SessionRecord;
 
-use crate::caller::{ANONYMOUS, Caller};
+use crate::caller::Caller;
 use crate::damage::Damage;
 use crate::error::ServerError;
 use crate::jobs::{ATTEMPTS, Id};
@@ -14,6 +14,7 @@ use crate::priority::Priority;
 use crate::refuse;
 use crate::room::Room;
 use crate::share::{Full, Taken};
+use crate::strangers::ANONYMOUS;
 use live::{Live, Place};
 use omr_cuda::Cards;
 use omr_ops::Metrics;

@@ -3,21 +3,10 @@
 //! There are three limits: one for each client, one for all clients without a token, one for all clients. A quarter is
 //! reserved for clients with tokens, because anybody can create any number of clients without one.
 
-use crate::caller::{ANONYMOUS, Caller};
+use crate::caller::Caller;
+use crate::strangers::{ANONYMOUS, of_one_stranger, of_strangers};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Returns the part of `all` that clients without a token may have together. At least one is reserved for clients with
-/// tokens, unless there is only one.
-pub(crate) fn of_strangers(all: usize) -> usize {
-    all - (all / 4).max(usize::from(all > 1))
-}
-
-/// Returns the part of `all` that one client without a token may have, where there is no other limit: half of the part
-/// of all such clients, so that a second one always has room.
-pub(crate) fn of_one_stranger(all: usize) -> usize {
-    of_strangers(all).div_ceil(2)
-}
 
 /// The use of a resource so far.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use crate::caller::Caller;
 use crate::refuse;
-use crate::share::of_strangers;
+use crate::strangers::of_strangers;
 use omr_store::{Store, Upload};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

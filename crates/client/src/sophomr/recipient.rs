@@ -9,6 +9,7 @@ use omr_marks::published;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::sophomr::{Digest, INDEX_SYMBOLS, RecipientParams, checksum, packing};
 use omr_protocol::{ClueKind, Mismatch};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A recipient with a secret that is prepared for decoding SophOMR's digests.
@@ -45,11 +46,10 @@ impl Recipient {
         let parts = self.decrypt(digest)?;
         let groups = parts.chunks(plan.parts() / plan.groups()).enumerate();
         let sums = plan.sums();
-        in_order(
-            groups
-                .map(|(group, own)| self.group(digest, group, &sums.by_symbol(own)))
-                .collect(),
-        )
+        let solved: Vec<Result<Unrevealed, DecodeError>> = groups
+            .map(|(group, own)| self.solve(digest, group, &sums.by_symbol(own)))
+            .collect();
+        in_order(solved.into_iter().map(|group| group?.reveal()).collect())
     }
 
     /// Returns the distance of each coefficient of a digest from a symbol, in steps of a symbol, for measurements of
@@ -93,27 +93,19 @@ impl Recipient {
             .phases(plan.sums(), plan.groups(), &digest.ciphertexts)?)
     }
 
-    fn group(
+    /// Solves for the messages of a group, in all places of the bound.
+    ///
+    /// Errors: sums of another shape.
+    fn solve(
         &self,
         digest: &Digest,
         group: usize,
         sums: &[Vec<u32>],
-    ) -> Result<Vec<Retrieved>, DecodeError> {
+    ) -> Result<Unrevealed, DecodeError> {
         let plan = &digest.header.plan;
         let batches = plan.group(group);
-        let (start, end) = (
-            plan.batch(batches.start).start,
-            plan.batch(batches.end - 1).end,
-        );
-        let failed = |e: omr_codec::DecodeError| match e {
-            omr_codec::DecodeError::Overflow { count, bound } => DecodeError::Overflow {
-                start,
-                end,
-                count,
-                bound,
-            },
-            other => DecodeError::Inconsistent(other.to_string()),
-        };
+        let messages = plan.batch(batches.start).start..plan.batch(batches.end - 1).end;
+        let failed = |error| of_code(&messages, error);
         let [count, shifted] = [&sums[0], &sums[1]];
         let powers: Vec<u32> = count.iter().chain(shifted.last()).copied().collect();
         let support = self.support(digest, group, &powers).map_err(failed)?;
@@ -121,40 +113,20 @@ impl Recipient {
             None => None,
             Some(bytes) => {
                 let code = packing(self.params.p().value(), bytes, plan.has_fingerprints())?;
-                let payloads = self.payloads(start, &support, &sums[INDEX_SYMBOLS..], &code);
+                let sums_of_payloads = &sums[INDEX_SYMBOLS..];
+                let payloads = self.payloads(messages.start, &support, sums_of_payloads, &code);
                 Some(payloads.map_err(failed)?)
             }
         };
-        // From here on, time depends on what was found.
-        if published(differ(&count[1..], &shifted[..shifted.len() - 1])) {
-            return Err(DecodeError::Inconsistent(format!(
-                "the two index sums of messages {start}..{end} differ; they count {} messages",
-                count[0]
-            )));
-        }
-        let found = support.count().map_err(failed)?;
-        let messages = |label: &u32| start + u64::from(*label);
-        let indices = support.labels()[..found].iter().map(messages);
-        let Some(found_payloads) = payloads else {
-            let retrieved = |index| Retrieved::new(index, None, None);
-            return Ok(indices.map(retrieved).collect());
-        };
-        found_payloads.unexplained.check().map_err(failed)?;
-        let key = plan
-            .has_fingerprints()
-            .then(|| FingerprintKey::new(&digest.header.seed));
-        let retrieved = |(index, found): (u64, Checked)| {
-            if !published(found.right) {
-                return Err(DecodeError::Checksum(index));
-            }
-            let value = found.fingerprint;
-            let fingerprint = key.map(|of_digest| Fingerprint {
-                key: of_digest,
-                value,
-            });
-            Ok(Retrieved::new(index, Some(found.payload), fingerprint))
-        };
-        indices.zip(found_payloads.checked).map(retrieved).collect()
+        let key = plan.has_fingerprints();
+        Ok(Unrevealed {
+            contradicts: differ(&count[1..], &shifted[..shifted.len() - 1]),
+            counted: count[0],
+            key: key.then(|| FingerprintKey::new(&digest.header.seed)),
+            messages,
+            support,
+            payloads,
+        })
     }
 
     /// Returns the pertinent messages of a group; labels count from its first message.
@@ -211,6 +183,64 @@ impl Recipient {
             checked: checked.collect(),
             unexplained,
         })
+    }
+}
+
+/// The messages of a group, in all places of the bound. Nothing that led here depends on how many there are.
+struct Unrevealed {
+    messages: Range<u64>,
+    support: Support<Field>,
+    payloads: Option<Payloads>,
+    /// Whether the two sums of indices differ.
+    contradicts: bool,
+    /// The number of messages by the first sum.
+    counted: u32,
+    key: Option<FingerprintKey>,
+}
+
+impl Unrevealed {
+    /// Returns the messages. The time of this function alone depends on what was found.
+    ///
+    /// Errors: `Overflow`; `Inconsistent`; `Checksum`.
+    fn reveal(self) -> Result<Vec<Retrieved>, DecodeError> {
+        let Range { start, end } = self.messages.clone();
+        let failed = |error| of_code(&self.messages, error);
+        if published(self.contradicts) {
+            return Err(DecodeError::Inconsistent(format!(
+                "the two index sums of messages {start}..{end} differ; they count {} messages",
+                self.counted
+            )));
+        }
+        let found = self.support.count().map_err(failed)?;
+        let index = |label: &u32| start + u64::from(*label);
+        let indices = self.support.labels()[..found].iter().map(index);
+        let Some(payloads) = self.payloads else {
+            let retrieved = |index| Retrieved::new(index, None, None);
+            return Ok(indices.map(retrieved).collect());
+        };
+        payloads.unexplained.check().map_err(failed)?;
+        let retrieved = |(index, found): (u64, Checked)| {
+            if !published(found.right) {
+                return Err(DecodeError::Checksum(index));
+            }
+            let value = found.fingerprint;
+            let fingerprint = self.key.map(|key| Fingerprint { key, value });
+            Ok(Retrieved::new(index, Some(found.payload), fingerprint))
+        };
+        indices.zip(payloads.checked).map(retrieved).collect()
+    }
+}
+
+/// Returns the error of decoding a group that contains these messages.
+fn of_code(messages: &Range<u64>, error: omr_codec::DecodeError) -> DecodeError {
+    match error {
+        omr_codec::DecodeError::Overflow { count, bound } => DecodeError::Overflow {
+            start: messages.start,
+            end: messages.end,
+            count,
+            bound,
+        },
+        other => DecodeError::Inconsistent(other.to_string()),
     }
 }
 

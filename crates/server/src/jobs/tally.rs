@@ -1,8 +1,9 @@
 //! Numbers of jobs by state and owner, kept up to date so that no call has to count jobs.
 
 use super::{Id, JobRecord, State};
-use crate::caller::{ANONYMOUS, Caller};
+use crate::caller::Caller;
 use crate::share::{Owned, Owner, Taken};
+use crate::strangers::ANONYMOUS;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The number of a finished job, which orders jobs by age, and its id.

@@ -6,7 +6,7 @@ use super::keys::{Hash, Keys};
 use super::run::AGAIN;
 use crate::caller::Caller;
 use crate::refuse;
-use crate::share::{of_one_stranger, of_strangers};
+use crate::strangers::{of_one_stranger, of_strangers};
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -3,7 +3,7 @@
 
 use super::tables::Sets;
 use crate::caller::Caller;
-use crate::share::of_strangers;
+use crate::strangers::of_strangers;
 use omr_pdq::{EvaluationKey, KeyError, Params};
 use omr_protocol::Mismatch;
 use omr_protocol::frame::{FrameError, Kind, Opened};
