@@ -107,7 +107,7 @@ impl Round {
         scale: u64,
     ) -> Self {
         let p = setting.p();
-        let gathered = p.mul(scale, gathered_scale(setting, shape.stride()));
+        let gathered = p.mul(scale, gathered_scale(setting.packing, shape.stride()));
         Self {
             shape,
             batch,
@@ -122,7 +122,7 @@ impl Round {
 
     /// `theta^stride` by small slot.
     pub(crate) fn theta(&self, setting: Setting) -> Vec<u64> {
-        let (plain, n) = (setting.small_plain, setting.small.n());
+        let (plain, n) = (setting.small_plain, setting.small().n());
         let exponent = |slot| plain.order().exponent(slot) * self.shape.stride() % (2 * n);
         (0..n).map(|slot| plain.root(exponent(slot))).collect()
     }
@@ -160,7 +160,7 @@ impl CodeTables {
         recipients: &[(Keys, &[Rlwe])],
         go_on: &dyn Fn() -> bool,
     ) -> Option<Vec<Codes>> {
-        let (ring, p) = (setting.small, setting.p());
+        let (ring, p) = (setting.small(), setting.p());
         let (classes, half) = (self.classes.classes(), round.shape.width() / 2);
         let mut codes: Vec<Codes> = recipients
             .iter()
@@ -256,8 +256,8 @@ pub(crate) struct Scratch<'a> {
 
 impl<'a> Scratch<'a> {
     pub(crate) fn new(setting: Setting<'a>) -> Self {
-        let n = setting.small.n();
-        let rows = setting.classes() * setting.limbs;
+        let n = setting.small().n();
+        let rows = setting.classes() * setting.limbs();
         let row = || AlignedVec::zeroed(n);
         Self {
             setting,
@@ -295,7 +295,7 @@ impl<'a> Scratch<'a> {
         g: Exponent,
     ) {
         let (setting, p) = (self.setting, self.setting.p());
-        let kernels = setting.small.kernels();
+        let kernels = setting.small().kernels();
         image(setting, &weights.nodes, g, &mut self.row);
         kernels.mul_assign(p, &mut self.row, theta);
         for (below, &ratio) in self.below.iter_mut().zip(&*self.row) {
@@ -315,8 +315,8 @@ impl<'a> Scratch<'a> {
     }
 
     fn encode(&mut self, images: usize) {
-        let (ring, p) = (self.setting.small, self.setting.p());
-        let limbs = self.setting.limbs;
+        let (ring, p) = (self.setting.small(), self.setting.p());
+        let limbs = self.setting.limbs();
         for j in 0..images {
             if j > 0 {
                 ring.kernels().mul_assign(p, &mut self.value, &self.step);
@@ -336,7 +336,7 @@ impl<'a> Scratch<'a> {
     }
 
     fn products(&mut self, images: &[Rlwe]) -> Vec<AlignedVec> {
-        let (ring, limbs) = (self.setting.small, self.setting.limbs);
+        let (ring, limbs) = (self.setting.small(), self.setting.limbs());
         let positions = self.setting.small_plain.order().positions();
         let mut out = Vec::with_capacity(2 * limbs);
         for part in 0..2 {

@@ -1,15 +1,15 @@
 //! The last step: packed ciphertexts switched to the ring of digests and rounded to few bits.
 
-use crate::{PackedCiphertext, Setting, SumsShape};
+use crate::{PackedCiphertext, Packing, SumsShape};
 use omr_ring::{Basis, Poly, Rescale, Switch};
 use omr_rlwe::{Rlwe, SharedInput, SharedKey};
 
 /// The factor that multiplies the sums between the codes and the digest, apart from the vector's
 /// own scale: packing, the last modulus switch, and the change of encoding.
-pub fn gathered_scale(setting: Setting, stride: usize) -> u64 {
-    let p = setting.p();
-    let reduce = |limb: usize| p.reduce(setting.small.modulus(limb).value());
-    let dropped = (1..setting.limbs).fold(1, |all, limb| p.mul(all, reduce(limb)));
+pub fn gathered_scale(packing: Packing, stride: usize) -> u64 {
+    let p = packing.p;
+    let reduce = |limb: usize| p.reduce(packing.small.modulus(limb).value());
+    let dropped = (1..packing.limbs).fold(1, |all, limb| p.mul(all, reduce(limb)));
     let encoding = p.neg(p.inv(reduce(0)));
     p.mul(p.mul(stride as u64, p.inv(dropped)), encoding)
 }
@@ -17,7 +17,7 @@ pub fn gathered_scale(setting: Setting, stride: usize) -> u64 {
 /// Takes packed ciphertexts in the order of the shape's parts, those of several groups one after another; as many as
 /// share a mask become one.
 pub struct Finisher<'a> {
-    setting: Setting<'a>,
+    packing: Packing<'a>,
     key: &'a SharedKey,
     shape: SumsShape,
     waiting: Vec<SharedInput>,
@@ -27,9 +27,9 @@ pub struct Finisher<'a> {
 
 impl<'a> Finisher<'a> {
     /// Builds the finisher of sums of this shape, with the key to the ring of digests.
-    pub fn new(setting: Setting<'a>, key: &'a SharedKey, shape: SumsShape) -> Self {
+    pub fn new(packing: Packing<'a>, key: &'a SharedKey, shape: SumsShape) -> Self {
         Self {
-            setting,
+            packing,
             key,
             shape,
             waiting: Vec::new(),
@@ -40,9 +40,9 @@ impl<'a> Finisher<'a> {
 
     /// Takes the next one.
     pub fn push(&mut self, packed: &Rlwe) {
-        self.waiting.push(high(self.setting, packed));
+        self.waiting.push(high(self.packing, packed));
         self.taken += 1;
-        if self.waiting.len() == self.setting.final_shape.parts {
+        if self.waiting.len() == self.packing.final_shape.parts {
             self.share();
         }
     }
@@ -58,8 +58,8 @@ impl<'a> Finisher<'a> {
     /// One ciphertext of all that wait, rounded, with the coefficients that hold sums.
     fn share(&mut self) {
         let inputs = std::mem::take(&mut self.waiting);
-        let (mask, bodies) = share(self.setting, self.key, &inputs);
-        let components = self.setting.final_shape.components;
+        let (mask, bodies) = share(self.packing, self.key, &inputs);
+        let components = self.packing.final_shape.components;
         let first = self.taken - inputs.len();
         let part = |(i, bodies): (usize, &[Vec<u64>])| {
             let (round, ct) = self.shape.position(first + i);
@@ -78,11 +78,11 @@ impl<'a> Finisher<'a> {
 ///
 /// Panics: when there are more inputs than share a mask.
 pub fn share(
-    setting: Setting,
+    packing: Packing,
     key: &SharedKey,
     inputs: &[SharedInput],
 ) -> (Vec<u64>, Vec<Vec<u64>>) {
-    let ring = setting.final_ring;
+    let ring = packing.final_ring;
     let shared = key.switch(ring, inputs);
     let q = ring.modulus(0).value();
     let rounded = |poly: &Poly<_>, bits: u32| -> Vec<u64> {
@@ -91,9 +91,9 @@ pub fn share(
     };
     let bodies = shared.bodies.iter();
     (
-        rounded(&shared.mask, setting.mask_bits),
+        rounded(&shared.mask, packing.mask_bits),
         bodies
-            .map(|body| rounded(body, setting.body_bits))
+            .map(|body| rounded(body, packing.body_bits))
             .collect(),
     )
 }
@@ -103,8 +103,8 @@ pub fn share(
 ///
 /// Multiplied by `p^-1 = (1 + q t) / p` modulo q, `m + p e` becomes `e + (t m mod p) q / p` up to
 /// half a unit: the encoding that may be scaled to any modulus.
-pub fn high(setting: Setting, packed: &Rlwe) -> SharedInput {
-    let (ring, p) = (setting.small, setting.p());
+pub fn high(packing: Packing, packed: &Rlwe) -> SharedInput {
+    let (ring, p) = (packing.small, packing.p);
     let down = Switch::new(ring, packed.basis(), &Basis::new([0]), p);
     let q = ring.modulus(0).value();
     let scaled = |poly: &Poly<_>, to: u64| -> Vec<u64> {
@@ -118,7 +118,7 @@ pub fn high(setting: Setting, packed: &Rlwe) -> SharedInput {
             .collect()
     };
     SharedInput {
-        body: scaled(&packed.c0, setting.final_ring.modulus(0).value()),
-        mask: scaled(&packed.c1, 1 << setting.final_shape.mask_bits()),
+        body: scaled(&packed.c0, packing.final_ring.modulus(0).value()),
+        mask: scaled(&packed.c1, 1 << packing.final_shape.mask_bits()),
     }
 }

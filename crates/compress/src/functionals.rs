@@ -59,8 +59,8 @@ impl CodeTables {
         theta: &[u64],
         scratch: &mut Scratch,
     ) -> Vec<Poly<Eval>> {
-        let (n, p) = (setting.small.n(), setting.p());
-        let kernels = setting.small.kernels();
+        let (n, p) = (setting.small().n(), setting.p());
+        let kernels = setting.small().kernels();
         let mut values = vec![vec![0; n]; weights.len()];
         let mut step = vec![0; n];
         for (u, weights) in weights.iter().enumerate() {
@@ -71,14 +71,14 @@ impl CodeTables {
                 kernels.mul_assign(p, &mut scratch.value, &step);
             }
         }
-        let basis = setting.small_basis();
+        let basis = setting.packing.small_basis();
         let mut coeffs = vec![0; n];
         let encoded = |mut values: Vec<u64>| {
             setting
                 .small_plain
                 .interpolate_into(&mut values, &mut coeffs);
             let p = p.value() as u32;
-            setting.small.lift_plain(&coeffs, p, &basis)
+            setting.small().lift_plain(&coeffs, p, &basis)
         };
         values.into_iter().map(encoded).collect()
     }
@@ -91,7 +91,7 @@ impl CodeTables {
 /// [`Setting::classes`] of them.
 /// Panics: without a batch, or when there are fewer or more of them.
 pub fn encrypted_sum(setting: Setting, keys: Keys, batches: &[(&Functionals, &[Rlwe])]) -> Rlwe {
-    let (ring, p) = (setting.small, setting.p());
+    let (ring, p) = (setting.small(), setting.p());
     let whole = |&(_, small): &(_, &[Rlwe])| small.len() == setting.classes();
     assert!(batches.iter().all(whole), "one ciphertext a class");
     let half = batches[0].0.constants.len() / 2;

@@ -12,18 +12,27 @@ pub struct Keys<'a> {
     pub turn: &'a GaloisKey,
     /// [`KeyUse::Swap`].
     pub swap: &'a GaloisKey,
-    /// [`KeyUse::Merge`], by level from `first_merge` up.
-    pub merge: &'a [GaloisKey],
-    /// The level of the first of `merge`.
-    pub first_merge: u32,
+    /// The keys that sums are packed with.
+    pub merge: MergeKeys<'a>,
     /// The key from the small ring to the ring of digests.
     pub last: &'a SharedKey,
 }
 
-impl<'a> Keys<'a> {
+/// The switching keys that ciphertexts of the small ring are packed with.
+#[derive(Clone, Copy)]
+pub struct MergeKeys<'a> {
+    /// The keys of [`KeyUse::Merge`], by level from `first_level` up.
+    pub keys: &'a [GaloisKey],
+    /// The level of the first key.
+    pub first_level: u32,
+}
+
+impl<'a> MergeKeys<'a> {
+    /// Returns the key of a level.
+    ///
     /// Panics: when there is none of this level.
-    pub(crate) fn merge(self, level: u32) -> &'a GaloisKey {
-        &self.merge[(level - self.first_merge) as usize]
+    pub(crate) fn key(self, level: u32) -> &'a GaloisKey {
+        &self.keys[(level - self.first_level) as usize]
     }
 }
 

@@ -1,7 +1,7 @@
 //! Packing: the ciphertexts of several symbols become one.
 
 use crate::keys::turn;
-use crate::{Keys, Setting, SumsShape};
+use crate::{MergeKeys, Packing, SumsShape};
 use omr_ring::{Basis, Coeff, Eval, Poly, Ring, parallel};
 use omr_rlwe::Rlwe;
 
@@ -9,12 +9,12 @@ use omr_rlwe::Rlwe;
 /// i + 2 stride, ...` of the one that comes out, multiplied by `stride`; the others are cancelled.
 ///
 /// Panics: when there are none, more than [`SumsShape::stride`], or keys of a level are missing.
-pub fn pack(setting: Setting, shape: SumsShape, keys: Keys, symbols: Vec<Rlwe>) -> Rlwe {
+pub fn pack(packing: Packing, shape: SumsShape, keys: MergeKeys, symbols: Vec<Rlwe>) -> Rlwe {
     let mut parts: Vec<Option<Rlwe>> = symbols.into_iter().map(Some).collect();
     assert!(parts.len() <= shape.stride(), "one ciphertext's symbols");
     parts.resize(shape.stride(), None);
     let merger = Merger {
-        setting,
+        packing,
         keys,
         first_level: shape.width().trailing_zeros() + 1,
     };
@@ -24,8 +24,8 @@ pub fn pack(setting: Setting, shape: SumsShape, keys: Keys, symbols: Vec<Rlwe>) 
 /// Merges ciphertexts whose wanted coefficients lie at multiples of the stride (Chen, Dai, Kim,
 /// Song 2021, stopped above the leaves): the automorphisms cancel all other coefficients.
 struct Merger<'a> {
-    setting: Setting<'a>,
-    keys: Keys<'a>,
+    packing: Packing<'a>,
+    keys: MergeKeys<'a>,
     /// The key level of the first joins, of two symbols each.
     first_level: u32,
 }
@@ -51,11 +51,11 @@ impl Merger<'_> {
 
     /// `E + X^k O + sigma(E - X^k O)`, `k = n' / 2^level`.
     fn join(&self, even: Rlwe, odd: Option<Rlwe>, level: u32) -> Option<Rlwe> {
-        let (ring, p) = (self.setting.small, self.setting.p());
-        let key = self.keys.merge(level);
+        let (ring, p) = (self.packing.small, self.packing.p);
+        let key = self.keys.key(level);
         let (mut sum, mut difference) = (even.clone(), even);
         if let Some(odd) = odd {
-            let monomial = monomial(ring, &self.setting.small_basis(), ring.n() >> level);
+            let monomial = monomial(ring, &self.packing.small_basis(), ring.n() >> level);
             for (part, sum, difference) in [
                 (odd.c0, &mut sum.c0, &mut difference.c0),
                 (odd.c1, &mut sum.c1, &mut difference.c1),

@@ -16,11 +16,11 @@ pub(crate) struct Pieces {
 
 impl Pieces {
     pub(crate) fn new(setting: Setting) -> Self {
-        let half = setting.small.n() / 2;
+        let half = setting.small().n() / 2;
         Self {
             half,
             len: PIECE.min(half),
-            limbs: setting.limbs,
+            limbs: setting.limbs(),
         }
     }
 

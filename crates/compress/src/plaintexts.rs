@@ -18,11 +18,11 @@ pub struct Plaintexts {
 impl Plaintexts {
     /// Room for `count` symbols of sums of this shape.
     pub fn new(setting: Setting, shape: SumsShape, count: usize) -> Self {
-        let (half, pad) = (setting.small.n() / 2, pad(shape));
+        let (half, pad) = (setting.small().n() / 2, pad(shape));
         let words = Self::words(setting, shape);
         Self {
             symbols: Blocks::any(count, words),
-            limbs: setting.limbs,
+            limbs: setting.limbs(),
             half,
             pad,
         }
@@ -30,8 +30,8 @@ impl Plaintexts {
 
     /// Words of one symbol.
     pub fn words(setting: Setting, shape: SumsShape) -> usize {
-        let half = setting.small.n() / 2;
-        setting.classes() * setting.limbs * 2 * (half + pad(shape))
+        let half = setting.small().n() / 2;
+        setting.classes() * setting.limbs() * 2 * (half + pad(shape))
     }
 
     /// Encodes symbols, as many as there is room for or fewer, in place of those that were here.
@@ -40,13 +40,13 @@ impl Plaintexts {
     /// there ([`SlotClasses::order`](crate::SlotClasses::order)); `columns` one symbol each.   Range: `[0, p)`.
     /// Panics: when a column lacks a place.
     pub fn encode(&mut self, setting: Setting, order: &[u32], columns: &[&[u32]]) {
-        let (n, half, pad) = (setting.small.n(), self.half, self.pad);
+        let (n, half, pad) = (setting.small().n(), self.half, self.pad);
         let scratch = || (AlignedVec::zeroed(n), AlignedVec::zeroed(n), vec![0u32; n]);
         let symbols: Vec<&mut [u64]> = self.symbols.iter_mut().collect();
         symbols.into_par_iter().zip(columns).for_each_init(
             scratch,
             |(values, row, coeffs), (out, column)| {
-                let (ring, plain) = (setting.small, setting.small_plain);
+                let (ring, plain) = (setting.small(), setting.small_plain);
                 let of_class = 2 * self.limbs * (half + pad);
                 for (order, out) in order.chunks(n).zip(out.chunks_mut(of_class)) {
                     for (value, &place) in values.iter_mut().zip(order) {

@@ -3,7 +3,7 @@
 use crate::merge::pack;
 use crate::pieces::Pieces;
 use crate::plaintexts::Place;
-use crate::{Codes, Keys, Plaintexts, Setting, SumsShape};
+use crate::{Codes, MergeKeys, Plaintexts, Setting, SumsShape};
 use omr_ring::parallel::*;
 use omr_ring::{AlignedVec, Blocks, Eval, Poly};
 use omr_rlwe::Rlwe;
@@ -65,7 +65,7 @@ impl<'a> Sums<'a> {
             .enumerate()
             .for_each(|(index, sums)| {
                 let (limb, ..) = cut.locate(index);
-                let (kernels, m) = (setting.small.kernels(), setting.small.modulus(limb));
+                let (kernels, m) = (setting.small().kernels(), setting.small().modulus(limb));
                 let of_symbol = sums[2 * symbol * len..][..2 * len].chunks_mut(len);
                 for (part, sum) in of_symbol.enumerate() {
                     for row in codes.rows(index, part, 0..codes.terms()) {
@@ -78,14 +78,14 @@ impl<'a> Sums<'a> {
     /// One ciphertext a symbol, to be packed.
     pub fn ciphertexts(self) -> Vec<Rlwe> {
         let setting = self.setting;
-        let basis = setting.small_basis();
+        let basis = setting.packing.small_basis();
         let positions = setting.small_plain.order().positions();
         let len = self.cut.len();
         (0..self.symbols)
             .into_par_iter()
             .map(|symbol| {
                 let part = |part: usize| -> Poly<Eval> {
-                    let mut poly = Poly::zero(setting.small, &basis);
+                    let mut poly = Poly::zero(setting.small(), &basis);
                     for (index, piece) in self.pieces.iter().enumerate() {
                         let (limb, start) = self.cut.slot(index);
                         let from = (2 * symbol + part) * len;
@@ -105,8 +105,8 @@ impl<'a> Sums<'a> {
     /// every sum is multiplied by `stride`.
     ///
     /// Panics: as [`pack`].
-    pub fn pack(self, shape: SumsShape, keys: Keys) -> Rlwe {
-        pack(self.setting, shape, keys, self.ciphertexts())
+    pub fn pack(self, shape: SumsShape, keys: MergeKeys) -> Rlwe {
+        pack(self.setting.packing, shape, keys, self.ciphertexts())
     }
 }
 
@@ -120,7 +120,7 @@ fn add_piece(
     sums: &mut [u64],
 ) {
     let (limb, row, start) = cut.locate(index);
-    let (ring, classes, len) = (setting.small, setting.classes(), cut.len());
+    let (ring, classes, len) = (setting.small(), setting.classes(), cut.len());
     let (kernels, m) = (ring.kernels(), ring.modulus(limb));
     let per_sign = codes.terms() / 2;
     let mut products = AlignedVec::zeroed(4 * len);

@@ -123,13 +123,13 @@ impl<'a> Compressor<'a> {
 
     /// The ciphertexts of the small ring that hold the sums of a group, in order.
     pub(crate) fn pack(&self, sums: Vec<Sums>) -> impl Iterator<Item = Rlwe> {
-        let pack = |sums: Sums| sums.pack(self.shape, self.keys);
+        let pack = |sums: Sums| sums.pack(self.shape, self.keys.merge);
         sums.into_iter().map(pack)
     }
 
     /// Returns the packed ciphertexts in the form that is sent.
     pub(crate) fn send(&self, packed: impl Iterator<Item = Rlwe>) -> Vec<PackedCiphertext> {
-        let mut finisher = Finisher::new(self.setting(), self.keys.last, self.shape);
+        let mut finisher = Finisher::new(self.setting().packing, self.keys.last, self.shape);
         packed.for_each(|packed| finisher.push(&packed));
         finisher.finish()
     }
@@ -161,7 +161,7 @@ pub fn decrypt(
     shape: SumsShape,
     packed: &[PackedCiphertext],
 ) -> Result<Vec<Vec<u32>>, PackedError> {
-    Phases::new(params.compression().last(), secret.last(params)).sums(shape, packed)
+    Phases::new(params.compression().packing.last(), secret.last(params)).sums(shape, packed)
 }
 
 /// A row that was marked.

@@ -8,7 +8,7 @@ pub use part::Part;
 use crate::Params;
 use crate::noise::EXPANSION_LEVELS;
 use omr_bgv::GaloisKey;
-use omr_compress::Keys;
+use omr_compress::{Keys, MergeKeys};
 use omr_marks::published;
 use omr_ring::{Eval, Poly, Ring, Xof};
 use omr_rlwe::{KeyShape, MaskSeed, Rlwe, Secret, SecretPoly, SharedKey, SwitchingKey, encrypt};
@@ -56,8 +56,10 @@ impl EvaluationKey {
         Keys {
             turn: &self.turn,
             swap: &self.swap,
-            merge: &self.merge,
-            first_merge: *part::merge_levels(params).start(),
+            merge: MergeKeys {
+                keys: &self.merge,
+                first_level: *part::merge_levels(params).start(),
+            },
             last: &self.last,
         }
     }

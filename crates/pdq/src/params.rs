@@ -8,7 +8,7 @@ pub use spec::Spec;
 use crate::{ParamsError, noise};
 use omr_bgv::{Chain, Evaluator, Plain};
 use omr_codec::Nodes;
-use omr_compress::Setting;
+use omr_compress::{Packing, Setting};
 use omr_protocol::params::largest_log_pq;
 use omr_ring::{Basis, Kernels, Modulus, Ring, primes_below};
 use omr_rlwe::noise::{NoiseModel, add, sum};
@@ -221,14 +221,17 @@ impl Params {
     pub fn compression(&self) -> Setting<'_> {
         Setting {
             plain: &self.plain,
-            small: &self.small,
             small_plain: &self.small_plain,
-            limbs: self.spec.base_primes,
             nodes: &self.nodes,
-            final_ring: &self.final_ring,
-            final_shape: self.final_shape,
-            mask_bits: MASK_BITS,
-            body_bits: BODY_BITS,
+            packing: Packing {
+                small: &self.small,
+                p: self.plain.p(),
+                limbs: self.spec.base_primes,
+                final_ring: &self.final_ring,
+                final_shape: self.final_shape,
+                mask_bits: MASK_BITS,
+                body_bits: BODY_BITS,
+            },
         }
     }
 

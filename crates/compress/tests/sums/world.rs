@@ -4,8 +4,8 @@ use chacha20::ChaCha20Rng;
 use omr_bgv::{Chain, GaloisKey, Plain, encrypt_symmetric};
 use omr_codec::Nodes;
 use omr_compress::{
-    CodeTables, Codes, Finisher, Functionals, KeyUse, Keys, PackedCiphertext, Phases, Plaintexts,
-    Round, Setting, Sums, SumsShape, encrypted_sum, merge_levels, pack,
+    CodeTables, Codes, Finisher, Functionals, KeyUse, Keys, MergeKeys, PackedCiphertext, Packing,
+    Phases, Plaintexts, Round, Setting, Sums, SumsShape, encrypted_sum, merge_levels, pack,
 };
 use omr_ring::{Basis, Kernels, Ring, primes_below};
 use omr_rlwe::{Descent, KeyShape, MaskSeed, Rlwe, Secret, SharedKey, SharedShape, SwitchingKey};
@@ -128,14 +128,17 @@ impl InsecureWorld {
         let nodes = Nodes::new(P as u32, INSECURE_LARGE).unwrap();
         let tables = CodeTables::new(Setting {
             plain: &plain,
-            small: &small,
             small_plain: &small_plain,
-            limbs,
             nodes: &nodes,
-            final_ring: &final_ring,
-            final_shape,
-            mask_bits: 29,
-            body_bits: 21,
+            packing: Packing {
+                small: &small,
+                p: plain.p(),
+                limbs,
+                final_ring: &final_ring,
+                final_shape,
+                mask_bits: 29,
+                body_bits: 21,
+            },
         });
         Self {
             large,
@@ -162,14 +165,17 @@ impl InsecureWorld {
     pub(crate) fn setting(&self) -> Setting<'_> {
         Setting {
             plain: &self.plain,
-            small: &self.small,
             small_plain: &self.small_plain,
-            limbs: self.limbs,
             nodes: &self.nodes,
-            final_ring: &self.final_ring,
-            final_shape: self.final_shape,
-            mask_bits: 29,
-            body_bits: 21,
+            packing: Packing {
+                small: &self.small,
+                p: self.plain.p(),
+                limbs: self.limbs,
+                final_ring: &self.final_ring,
+                final_shape: self.final_shape,
+                mask_bits: 29,
+                body_bits: 21,
+            },
         }
     }
 
@@ -177,8 +183,10 @@ impl InsecureWorld {
         Keys {
             turn: &self.turn,
             swap: &self.swap,
-            merge: &self.merge,
-            first_merge: self.first_merge,
+            merge: MergeKeys {
+                keys: &self.merge,
+                first_level: self.first_merge,
+            },
             last: &self.last,
         }
     }
@@ -245,7 +253,7 @@ impl InsecureWorld {
         products: &[Vec<Vec<Rlwe>>],
     ) -> Vec<PackedCiphertext> {
         let (setting, keys) = (self.setting(), self.keys());
-        let mut finisher = Finisher::new(setting, &self.last, shape);
+        let mut finisher = Finisher::new(setting.packing, &self.last, shape);
         for (round, ciphertext) in shape.positions() {
             let functionals = |batch| {
                 let round = Round::new(setting, shape, round, batch, 1);
@@ -259,7 +267,7 @@ impl InsecureWorld {
                 encrypted_sum(setting, keys, &batches)
             };
             let sums = shape.symbols_of(ciphertext).map(sum).collect();
-            finisher.push(&pack(setting, shape, keys, sums));
+            finisher.push(&pack(setting.packing, shape, keys.merge, sums));
         }
         finisher.finish()
     }
@@ -285,11 +293,11 @@ impl InsecureWorld {
         shape: SumsShape,
         mut fill: impl FnMut(usize, usize, &mut Sums),
     ) -> Vec<PackedCiphertext> {
-        let mut finisher = Finisher::new(self.setting(), &self.last, shape);
+        let mut finisher = Finisher::new(self.setting().packing, &self.last, shape);
         for (round, ciphertext) in shape.positions() {
             let mut sums = Sums::new(self.setting(), shape.symbols_of(ciphertext).len());
             fill(round, ciphertext, &mut sums);
-            finisher.push(&sums.pack(shape, self.keys()));
+            finisher.push(&sums.pack(shape, self.keys().merge));
         }
         finisher.finish()
     }
@@ -298,7 +306,7 @@ impl InsecureWorld {
         let everything = self.final_ring.everything();
         let secrets = self.last_secrets.iter();
         let secrets = secrets.map(|secret| secret.poly(&self.final_ring, &everything));
-        Phases::new(self.setting().last(), secrets.collect())
+        Phases::new(self.setting().packing.last(), secrets.collect())
     }
 
     /// `sum x^e v L` over the slots of all batches, for each symbol and exponent, in the clear.

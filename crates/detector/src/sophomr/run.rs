@@ -115,8 +115,8 @@ fn check_all(key: &[u8; 16], partial: &Partial) -> Result<(), DetectorError> {
 }
 
 fn finished(params: &Params, last: &SharedKey, partial: &Partial) -> Digest {
-    let (setting, header) = (params.compression(), partial.header());
-    let mut finisher = Finisher::new(setting, last, header.plan.sums());
+    let (packing, header) = (params.compression().packing, partial.header());
+    let mut finisher = Finisher::new(packing, last, header.plan.sums());
     let all = partial.sums().values().flatten();
     all.for_each(|packed| finisher.push(packed));
     Digest {

@@ -95,7 +95,10 @@ impl Client<'_> {
                 format!("{}", answer.groups.len()),
             )));
         }
-        let phases = Phases::new(params.compression().last(), self.secret.last(params));
+        let phases = Phases::new(
+            params.compression().packing.last(),
+            self.secret.last(params),
+        );
         let reader = Reader {
             client: self,
             plan,

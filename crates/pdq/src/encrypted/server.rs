@@ -305,7 +305,7 @@ impl Run<'_> {
         let shape = self.plan.sums(params);
         let tables = CodeTables::new(setting);
         let keys = self.key.compression(params);
-        let mut finisher = Finisher::new(setting, &self.key.last, shape);
+        let mut finisher = Finisher::new(setting.packing, &self.key.last, shape);
         let scale = params.scale(params.last_level());
         for round in 0..shape.rounds() {
             let functionals: Vec<Functionals> = (0..marked.len())
@@ -321,7 +321,7 @@ impl Run<'_> {
                     encrypted_sum(setting, keys, &batches)
                 };
                 let sums = shape.symbols_of(ct).map(sum).collect();
-                finisher.push(&pack(setting, shape, keys, sums));
+                finisher.push(&pack(setting.packing, shape, keys.merge, sums));
             }
         }
         finisher.finish()

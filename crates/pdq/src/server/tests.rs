@@ -186,11 +186,11 @@ fn the_modulus_has_room() {
 fn phases_deviate_as_predicted() {
     let params = &*WORLD.params;
     let packed = packed(&table(2500, |row| row), 3, 100, 30);
-    let setting = params.compression();
-    let phases = Phases::new(setting.last(), WORLD.secret.last(params));
+    let packing = params.compression().packing;
+    let phases = Phases::new(packing.last(), WORLD.secret.last(params));
     let shape = packed.plan.sums(params);
     let phases = phases.phases(shape, 1, &packed.answer.groups[0]).unwrap();
-    let (p, bits) = (params.p().value(), setting.mask_bits);
+    let (p, bits) = (params.p().value(), packing.mask_bits);
     let deviation = |&phase: &u64| {
         let part = (phase * p) & ((1 << bits) - 1);
         let centred = part as i64 - ((part >> (bits - 1)) << bits) as i64;
@@ -218,15 +218,15 @@ struct LastSteps {
 impl LastSteps {
     fn new(params: &Params) -> Self {
         let (n, q) = (params.final_ring.n(), params.final_ring.modulus(0).value());
-        let (setting, shape) = (params.compression(), params.final_shape);
+        let (packing, shape) = (params.compression().packing, params.final_shape);
         let half_steps = 2.0 * params.p().value() as f64;
         let modulus = params.small.log2(params.small_basis());
         let flooding = f64::from(params.flooding().unwrap()) - modulus;
-        let rounding = -f64::from(setting.body_bits) - 1.0;
+        let rounding = -f64::from(packing.body_bits) - 1.0;
         let normal = [
             shape.key_noise(n, q),
             shape.mask_noise(n),
-            rounding_noise(n, setting.mask_bits),
+            rounding_noise(n, packing.mask_bits),
         ];
         Self {
             uniform: [flooding, rounding].map(|bits| bits.exp2() * half_steps),
@@ -258,7 +258,10 @@ fn overflowing_sums_are_masked() {
     let table = table(2500, |_| 1);
     let sums = [40, 41].map(|draw| {
         let packed = packed(&table, 3, 16, draw);
-        let phases = Phases::new(params.compression().last(), WORLD.secret.last(params));
+        let phases = Phases::new(
+            params.compression().packing.last(),
+            WORLD.secret.last(params),
+        );
         let shape = packed.plan.sums(params);
         phases.sums(shape, &packed.answer.groups[0]).unwrap()
     });

@@ -136,7 +136,7 @@ use crate::frame::{FrameHeader, FrameWriter, Kind};
 use crate::key_file::{WriteBody, row_bytes, write_poly};
 use crate::{ClueKind, DetectionKeyError};
 use omr_bgv::{Ciphertext, GaloisKey};
-use omr_compress::{KeyUse, Keys};
+use omr_compress::{KeyUse, Keys, MergeKeys};
 use omr_opening::{NarrowKey, PackingKey};
 use omr_ring::{Automorphism, Basis, Eval, Poly, Ring};
 use omr_rlwe::{KeyShape, Masks, Rlwe, SharedKey, SharedRlwe, SwitchingKey};
@@ -437,8 +437,10 @@ impl DetectionKey {
         Keys {
             turn: &self.turn,
             swap: &self.swap,
-            merge: &self.merge,
-            first_merge: *merge_levels(params).start(),
+            merge: MergeKeys {
+                keys: &self.merge,
+                first_level: *merge_levels(params).start(),
+            },
             last: &self.last,
         }
     }

@@ -13,11 +13,11 @@ pub(crate) fn pack(
     sums: &[Rlwe],
     positions: usize,
 ) -> Vec<PackedCiphertext> {
-    let (setting, n) = (params.compression(), params.small.n());
+    let (packing, n) = (params.compression().packing, params.small.n());
     let (together, components) = (params.final_shape.parts, params.final_shape.components);
     let ciphertext = |(i, parts): (usize, &[Rlwe])| {
-        let inputs: Vec<_> = parts.iter().map(|sum| finish::high(setting, sum)).collect();
-        let (mask, bodies) = finish::share(setting, last, &inputs);
+        let inputs: Vec<_> = parts.iter().map(|sum| finish::high(packing, sum)).collect();
+        let (mask, bodies) = finish::share(packing, last, &inputs);
         let part = |(j, bodies): (usize, &[Vec<u64>])| {
             let kept = n.min(positions - (i * together + j) * n);
             (0..kept)

@@ -166,7 +166,7 @@ impl Run<'_> {
             for ((of_recipient, parts), detector) in sums.into_iter().zip(packed).zip(detectors) {
                 check_stopped(progress)?;
                 for (part, of_part) in (first_part..).zip(of_recipient) {
-                    let own = of_part.pack(plan.sums(), detector.compression_keys());
+                    let own = of_part.pack(plan.sums(), detector.compression_keys().merge);
                     match parts.get_mut(part) {
                         Some(all) => all.add_assign(ring, &own),
                         None => parts.push(own),

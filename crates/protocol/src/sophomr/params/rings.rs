@@ -5,7 +5,7 @@ use super::{FinalRingSpec, RecipientParams, tail_bits};
 use crate::params::{ParamsError, dimension, largest_log_pq};
 use crate::sophomr::{BODY_BITS, MASK_BITS};
 use omr_bgv::{Chain, Plain, RangePolynomial};
-use omr_compress::Setting;
+use omr_compress::{Packing, Setting};
 use omr_ring::{Basis, Kernels, Modulus, Ring};
 use omr_rlwe::KeyShape;
 use omr_rlwe::noise::NoiseModel;
@@ -232,14 +232,17 @@ impl Rings {
     pub fn compression(&self) -> Setting<'_> {
         Setting {
             plain: &self.plain,
-            small: &self.small,
             small_plain: &self.small_plain,
-            limbs: BASE_PRIMES,
             nodes: &self.nodes,
-            final_ring: &self.final_ring,
-            final_shape: self.final_shape,
-            mask_bits: MASK_BITS,
-            body_bits: BODY_BITS,
+            packing: Packing {
+                small: &self.small,
+                p: self.plain.p(),
+                limbs: BASE_PRIMES,
+                final_ring: &self.final_ring,
+                final_shape: self.final_shape,
+                mask_bits: MASK_BITS,
+                body_bits: BODY_BITS,
+            },
         }
     }
 
