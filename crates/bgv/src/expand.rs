@@ -96,19 +96,66 @@ impl<'a> Expander<'a> {
         let levels = count.next_power_of_two().ilog2() as usize;
         let mut nodes = vec![ct];
         for level in 0..levels {
-            // A node is dropped once its children are computed.
-            let pairs: Vec<[Rlwe; 2]> = nodes
-                .into_par_iter()
-                .map(|ct| self.children(&ct, level))
-                .collect();
             // Node k has the children k and k + 2^level.
-            let (even, odd): (Vec<_>, Vec<_>) = pairs.into_iter().map(|[a, b]| (a, b)).unzip();
+            let (even, odd) = self.split(nodes, level);
             nodes = even;
             nodes.extend(odd);
         }
         nodes.truncate(count);
         nodes
     }
+
+    /// Returns the first `count` coefficients as constants with `count - 1` key switches, coefficient j multiplied by
+    /// `2^doublings(j, count)`. A node is split only if a coefficient below `count` is among those of its odd child.
+    ///
+    /// Let `2^l` be the least power of two that is not below `count`. All coefficients whose number modulo `2^l` is
+    /// `count` or more must be 0. Coefficients `j + 2^l m` with `m > 0` need not be 0: each comes at position `2^l m`
+    /// of the result j, with the factor of the constant.
+    ///
+    /// Panics: if `count` is 0, or if there is no key for one of the first `l` levels.
+    pub fn first_constants(&self, ct: Rlwe, count: usize) -> Vec<Rlwe> {
+        assert!(count > 0, "at least one constant");
+        let mut nodes = vec![ct];
+        for level in 0..count.next_power_of_two().ilog2() as usize {
+            // Those whose child k + 2^level is not wanted stay as they are.
+            let wanted = nodes.len().min(count - nodes.len());
+            let unsplit = nodes.split_off(wanted);
+            let (even, odd) = self.split(nodes, level);
+            nodes = even;
+            nodes.extend(unsplit);
+            nodes.extend(odd);
+        }
+        nodes
+    }
+
+    /// Returns the even and the odd children of nodes of a level, in order. A node is dropped once its children are
+    /// computed.
+    fn split(&self, nodes: Vec<Rlwe>, level: usize) -> (Vec<Rlwe>, Vec<Rlwe>) {
+        let pairs: Vec<[Rlwe; 2]> = nodes
+            .into_par_iter()
+            .map(|ct| self.children(&ct, level))
+            .collect();
+        pairs.into_iter().map(|[even, odd]| (even, odd)).unzip()
+    }
+}
+
+/// Returns the number of times that [`Expander::first_constants`] doubles the constant `leaf` of `count`: the least `i`
+/// with `count <= 2^i`, or one less where the last level does not split the leaf's node.
+///
+/// ```
+/// use omr_bgv::doublings;
+///
+/// let of_five = [0, 1, 2, 3, 4].map(|leaf| doublings(leaf, 5));
+/// assert_eq!(of_five, [3, 2, 2, 2, 3]);
+/// assert_eq!(doublings(0, 1), 0);
+/// ```
+///
+/// Panics: if `leaf` is not below `count`.
+pub fn doublings(leaf: usize, count: usize) -> u32 {
+    assert!(leaf < count, "leaf {leaf} of {count}");
+    (0..count.next_power_of_two().ilog2())
+        .filter(|level| leaf % (1 << level) + (1 << level) < count)
+        .count() as u32
 }
 
 /// Returns `X^-k = -X^(n - k)`.

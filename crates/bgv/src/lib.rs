@@ -20,7 +20,7 @@ pub use ciphertext::Ciphertext;
 pub use encrypt::{Decryptor, PublicKey, encrypt_body, encrypt_symmetric};
 pub use error::EvalError;
 pub use evaluator::{Evaluator, Stop};
-pub use expand::Expander;
+pub use expand::{Expander, doublings};
 pub use keys::GaloisKey;
 pub use plain::Plain;
 pub use polynomial::{RangePolynomial, add_linear, fermat_depth, fermat_power};
