@@ -1,6 +1,6 @@
 //! Buffers of words, and the pool that those return to which nobody uses.
 
-use crate::parallel;
+use crate::{parallel, recent};
 use omr_kernels::AlignedVec;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use zeroize::Zeroize;
 /// this length at most ([`Blocks`](crate::Blocks)).
 pub const BUFFER_WORDS: usize = 1 << 21;
 
-/// Words below which the allocator serves as well.
+/// Words below which every thread keeps its own ([`recent`]).
 const POOLED_FROM: usize = 1 << 16;
 
 /// Most words that the pool keeps, 384 MiB, beside those reserved. Beyond, those unused for
@@ -171,14 +171,14 @@ impl Drop for Reservation {
 }
 
 /// Gives what the pool keeps, and nothing uses, back to the system: for a process that has nothing to do for a while.
-/// Later work waits for fresh pages once. Gives the bytes.
+/// Later work waits for fresh pages once. Gives the bytes. Short buffers stay, up to 4 MiB with each other thread.
 pub fn release() -> usize {
     let mut pool = Pool::lock();
     pool.plans.iter_mut().for_each(|plan| plan.taken = false);
     let unused = pool.unused();
     drop(pool);
     let words: usize = unused.iter().map(|buffer| buffer.len()).sum();
-    size_of::<u64>() * words
+    size_of::<u64>() * (words + recent::release())
 }
 
 /// Bytes that buffers took from the system since the process started, because nothing in the pool fitted: work whose
@@ -249,10 +249,10 @@ impl Buffer {
     }
 }
 
-/// A buffer of the pool of `len` to `most` words.
+/// A buffer of the pool of `len` to `most` words, or a shorter one of this thread.
 fn take(len: usize, most: usize) -> Option<AlignedVec> {
     if len < POOLED_FROM {
-        return None;
+        return recent::take(len, most);
     }
     let mut pool = Pool::lock();
     // The tightest fit, within limits: the longest are to be there when they are needed.
@@ -272,7 +272,7 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         let words = std::mem::replace(&mut self.words, AlignedVec::zeroed(0));
         if words.len() < POOLED_FROM {
-            return;
+            return recent::keep(words);
         }
         let mut pool = Pool::lock();
         pool.words += words.len();

@@ -18,6 +18,7 @@ mod narrow;
 pub mod parallel;
 mod poly;
 mod primes;
+mod recent;
 mod rescale;
 mod ring;
 mod sample;
