@@ -144,7 +144,7 @@ fn constant_factors() {
 fn dot_products() {
     let mut rng = Rng::new(4);
     for m in moduli() {
-        for (n, terms) in [(64, 0), (65, 1), (200, 9), (1031, 28), (72, 4096)] {
+        for (n, terms) in [(64, 0), (65, 1), (150, 8), (200, 9), (1031, 28), (72, 4096)] {
             let a: Vec<_> = (0..terms).map(|_| rng.row(n, m.value())).collect();
             let b: Vec<_> = (0..terms).map(|_| rng.row(n, m.value())).collect();
             let top = vec![vec![m.value() - 1; n]; terms];
@@ -163,7 +163,7 @@ fn conversions() {
     let mut rng = Rng::new(5);
     let limit = 1 << 50;
     for m in moduli() {
-        for (n, terms) in [(64, 0), (65, 1), (200, 12), (1031, 28), (72, 256)] {
+        for (n, terms) in [(64, 0), (65, 1), (150, 8), (200, 12), (1031, 28), (72, 256)] {
             let src: Vec<_> = (0..terms).map(|_| rng.row(n, limit)).collect();
             let top = vec![vec![limit - 1; n]; terms];
             for src in [&src, &top] {

@@ -94,8 +94,15 @@ fn limbs(x: __m256i) -> [__m256i; 2] {
 /// Vectors whose sums stay in registers.
 const TILE: usize = 2;
 
+/// Terms that are added as doubles, each at most `0.875 q` from zero: their sum is exact, and its reduction is a third
+/// of that of limbs.
+const FEW: usize = 8;
+
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn dot(m: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
+    if a.len() <= FEW {
+        return dot_few(m, out, a, b);
+    }
     let wide = Wide::new(m);
     let mut done = 0;
     for tile in out.as_chunks_mut().0.as_chunks_mut::<TILE>().0 {
@@ -115,8 +122,59 @@ pub(super) fn dot(m: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
     dot_from(m, out, a, b, done);
 }
 
+/// [`dot`] of at most [`FEW`] terms.
+#[target_feature(enable = "avx2,fma")]
+fn dot_few(m: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
+    let f = Field::new(m);
+    let mut done = 0;
+    for tile in out.as_chunks_mut().0.as_chunks_mut::<FLOAT_TILE>().0 {
+        let mut sums = [_mm256_setzero_pd(); FLOAT_TILE];
+        for (a, b) in a.iter().zip(b) {
+            let a = a[done..done + 4 * FLOAT_TILE].as_chunks().0;
+            let b = b[done..done + 4 * FLOAT_TILE].as_chunks().0;
+            for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+                let product = f.product(to_float(load(a)), to_float(load(b)));
+                *sum = _mm256_add_pd(*sum, product);
+            }
+        }
+        for (out, &sum) in tile.iter_mut().zip(&sums) {
+            store(out, to_int(f.canonical(f.reduce(sum))));
+        }
+        done += 4 * FLOAT_TILE;
+    }
+    dot_from(m, out, a, b, done);
+}
+
+/// [`convert`] of at most [`FEW`] terms.
+#[target_feature(enable = "avx2,fma")]
+fn convert_few(m: &Modulus, out: &mut [u64], src: &[&[u64]], coef: &[u64]) {
+    let f = Field::new(m);
+    let mut factors = [f.splat(0); FEW];
+    for (factor, &c) in factors.iter_mut().zip(coef) {
+        *factor = f.splat(c);
+    }
+    let mut done = 0;
+    for tile in out.as_chunks_mut().0.as_chunks_mut::<FLOAT_TILE>().0 {
+        let mut sums = [_mm256_setzero_pd(); FLOAT_TILE];
+        for (row, &factor) in src.iter().zip(&factors) {
+            let row = row[done..done + 4 * FLOAT_TILE].as_chunks().0;
+            for (sum, x) in sums.iter_mut().zip(row) {
+                *sum = _mm256_add_pd(*sum, f.mul(to_float(load(x)), factor));
+            }
+        }
+        for (out, &sum) in tile.iter_mut().zip(&sums) {
+            store(out, to_int(f.canonical(f.reduce(sum))));
+        }
+        done += 4 * FLOAT_TILE;
+    }
+    scalar::convert_from(m, out, src, coef, done);
+}
+
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn convert(m: &Modulus, out: &mut [u64], src: &[&[u64]], coef: &[u64]) {
+    if src.len() <= FEW {
+        return convert_few(m, out, src, coef);
+    }
     let wide = Wide::new(m);
     let mut done = 0;
     for tile in out.as_chunks_mut().0.as_chunks_mut::<TILE>().0 {

@@ -65,6 +65,18 @@ impl Field {
         _mm256_add_pd(_mm256_fnmadd_pd(quotient, self.q, high), low)
     }
 
+    /// `x y` modulo `q`, for `x` and `y` in `[0, 2^50)`, one of them below `q`: at most `0.875 q` from zero.
+    ///
+    /// Roundings are those of [`Field::mul`], and exact is what is exact there.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn product(&self, x: __m256d, y: __m256d) -> __m256d {
+        let high = _mm256_mul_pd(x, y);
+        let quotient = round(_mm256_mul_pd(high, self.inverse));
+        let low = _mm256_fmsub_pd(x, y, high);
+        _mm256_add_pd(_mm256_fnmadd_pd(quotient, self.q, high), low)
+    }
+
     /// Any integer below `2^53` to at most `0.51 q` from zero; needs it below `2^50 q`.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
