@@ -3,12 +3,14 @@
 //! The tree of blocks is that of the AVX-512 back end: the block at heap slot `s` (root 1) splits
 //! into slots `2s` and `2s + 1`, and its butterflies take twiddle `s`. Between the first and the
 //! last pass a row holds the bits of doubles, of either sign. Bounds on them are given as multiples of
-//! `q`; every integer below `8q < 2^53` is exact.
+//! `q`. Every integer below `2^53` is exact, so that passes reduce only where results may exceed it: never in a
+//! forward transform of a prime below `2^48`, at every second pass or so above.
 
 use std::arch::x86_64::*;
 
 use super::float::{Block, Factors, Field, load, store, to_float, to_int};
 use crate::{
+    Modulus,
     modulus::Factor,
     scalar,
     table::{NttTable, Twiddles},
@@ -16,6 +18,70 @@ use crate::{
 
 /// Residues of the last pass of the forward transform and the first of the inverse.
 const LEAF: usize = 16;
+
+/// Most residues of a block that is transformed pass by pass: half of the first-level cache, and its twiddles beside it.
+const NEAR: usize = 1024;
+
+/// The constants of a transform.
+struct Run<'a> {
+    f: Field,
+    tw: Twiddles<'a>,
+    /// By how much the product of a residue one `q` from zero may exceed `0.5 q`.
+    excess: f64,
+    /// Integers below this bound are exact.
+    exact: f64,
+}
+
+/// The levels of a pass, whether it reduces what it reads, and the bound of what it leaves.
+#[derive(Clone, Copy)]
+struct Step {
+    levels: u32,
+    reduces: bool,
+    bound: f64,
+}
+
+/// The bound of a residue that was reduced.
+const REDUCED: f64 = 0.51;
+
+impl<'a> Run<'a> {
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn new(m: &Modulus, tw: Twiddles<'a>) -> Self {
+        let q = m.value() as f64;
+        Self {
+            f: Field::new(m),
+            tw,
+            // `1.5 2^-52 |x|`, as Field::mul has it.
+            excess: 1.5 * q / (1u64 << 52) as f64,
+            // A percent is left for the roundings of bounds.
+            exact: 0.99 * (1u64 << 53) as f64 / q,
+        }
+    }
+
+    /// The next `levels` of a forward transform, of residues within `bound`.
+    fn forward(&self, bound: f64, levels: u32) -> Step {
+        let grown = |bound: f64| (0..levels).fold(bound, |a, _| a + 0.5 + self.excess * a);
+        self.step(bound, levels, grown)
+    }
+
+    /// The next `levels` of an inverse transform, of residues within `bound`.
+    fn inverse(&self, bound: f64, levels: u32) -> Step {
+        let level = |a: f64| f64::max(2.0 * a, 0.5 + self.excess * 2.0 * a);
+        self.step(bound, levels, |bound| {
+            (0..levels).fold(bound, |a, _| level(a))
+        })
+    }
+
+    fn step(&self, bound: f64, levels: u32, grown: impl Fn(f64) -> f64) -> Step {
+        let lazy = grown(bound);
+        let reduces = lazy > self.exact;
+        Step {
+            levels,
+            reduces,
+            bound: if reduces { grown(REDUCED) } else { lazy },
+        }
+    }
+}
 
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn forward(t: &NttTable, row: &mut [u64]) {
@@ -27,36 +93,89 @@ pub(super) fn forward(t: &NttTable, row: &mut [u64]) {
         let v = to_float(load(x));
         store_float(x, v);
     }
-    descend(&Field::new(t.modulus()), t.forward(), 1, blocks);
+    let run = Run::new(t.modulus(), t.forward());
+    descend(&run, 1, blocks, 1.0);
 }
 
-/// Transforms the block at heap slot `slot` down to the leaves.
+/// Transforms the block at heap slot `slot`, of residues within `bound`, down to the leaves.
 #[target_feature(enable = "avx2,fma")]
-fn descend(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
-    let levels = pass_levels((4 * block.len() / LEAF).trailing_zeros());
-    match levels {
-        0 => return forward_leaf(f, tw, slot, block),
-        1 => forward_pass_2(f, tw, slot, block),
-        _ => forward_pass_4(f, tw, slot, block),
+fn descend(run: &Run<'_>, slot: usize, block: &mut [Block], bound: f64) {
+    if 4 * block.len() <= NEAR {
+        return descend_near(run, slot, block, bound);
     }
-    let child_len = block.len() >> levels;
+    let step = run.forward(bound, pass_levels(block));
+    forward_pass(run, slot, block, step);
+    let child_len = block.len() >> step.levels;
     for (i, child) in block.chunks_exact_mut(child_len).enumerate() {
-        descend(f, tw, (slot << levels) + i, child);
+        descend(run, (slot << step.levels) + i, child, step.bound);
     }
 }
 
-/// Levels of the pass that is `left` levels above the leaves.
-fn pass_levels(left: u32) -> u32 {
-    if left == 0 { 0 } else { 2 - left % 2 }
+/// [`descend`] pass by pass: the processor works on several leaves at a time, each a chain of operations that wait for
+/// one another.
+#[target_feature(enable = "avx2,fma")]
+fn descend_near(run: &Run<'_>, slot: usize, block: &mut [Block], mut bound: f64) {
+    let (mut first, mut len) = (slot, block.len());
+    while 4 * len > LEAF {
+        let step = run.forward(bound, pass_levels(&block[..len]));
+        for (i, part) in block.chunks_exact_mut(len).enumerate() {
+            forward_pass(run, first + i, part, step);
+        }
+        (first, len) = (first << step.levels, len >> step.levels);
+        bound = step.bound;
+    }
+    let leaves = block.as_chunks_mut().0.iter_mut().enumerate();
+    if run.forward(bound, 4).reduces {
+        leaves.for_each(|(i, leaf)| forward_leaf::<true>(run, first + i, leaf));
+    } else {
+        leaves.for_each(|(i, leaf)| forward_leaf::<false>(run, first + i, leaf));
+    }
+}
+
+/// The next pass of the block at heap slot `slot`.
+#[target_feature(enable = "avx2,fma")]
+fn forward_pass(run: &Run<'_>, slot: usize, block: &mut [Block], step: Step) {
+    let Run { f, tw, .. } = run;
+    if step.levels == 1 {
+        let w = f.splat(tw.at(slot).w);
+        if step.reduces {
+            forward_pass_2::<true>(f, w, block);
+        } else {
+            forward_pass_2::<false>(f, w, block);
+        }
+    } else {
+        let w = PassFactors::new(f, &tw.heap(slot));
+        if step.reduces {
+            forward_pass_4::<true>(f, &w, block);
+        } else {
+            forward_pass_4::<false>(f, &w, block);
+        }
+    }
+}
+
+/// Levels of the next pass of a forward transform, or of the last one of an inverse transform, of a block above a leaf.
+fn pass_levels(block: &[Block]) -> u32 {
+    2 - (4 * block.len() / LEAF).trailing_zeros() % 2
+}
+
+/// A vector of a block, within [`REDUCED`] if it is to be.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn read<const REDUCES: bool>(f: &Field, x: &Block) -> __m256d {
+    if REDUCES {
+        f.reduce(load_float(x))
+    } else {
+        load_float(x)
+    }
 }
 
 /// One level.
+#[inline]
 #[target_feature(enable = "avx2,fma")]
-fn forward_pass_2(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
-    let w = f.splat(tw.at(slot).w);
+fn forward_pass_2<const REDUCES: bool>(f: &Field, w: Factors, block: &mut [Block]) {
     let (a, b) = block.split_at_mut(block.len() / 2);
     for (a, b) in a.iter_mut().zip(b) {
-        let (x, y) = (f.reduce(load_float(a)), f.reduce(load_float(b)));
+        let (x, y) = (read::<REDUCES>(f, a), read::<REDUCES>(f, b));
         let (x, y) = forward_butterfly(f, x, y, w);
         store_float(a, x);
         store_float(b, y);
@@ -64,20 +183,19 @@ fn forward_pass_2(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block])
 }
 
 /// Two levels.
+#[inline]
 #[target_feature(enable = "avx2,fma")]
-fn forward_pass_4(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
-    let w = PassFactors::new(f, &tw.heap(slot));
+fn forward_pass_4<const REDUCES: bool>(f: &Field, w: &PassFactors, block: &mut [Block]) {
     let [a, b, c, d] = quarters(block);
     for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
-        let x = [load_float(a), load_float(b), load_float(c), load_float(d)];
-        let x = forward_4(f, &w, x.map(|x| f.reduce(x)));
-        for (out, x) in [a, b, c, d].into_iter().zip(x) {
+        let x = [&*a, &*b, &*c, &*d].map(|x| read::<REDUCES>(f, x));
+        for (out, x) in [a, b, c, d].into_iter().zip(forward_4(f, w, x)) {
             store_float(out, x);
         }
     }
 }
 
-/// Two levels of four vectors within 0.51: within 2.16 after them.
+/// Two levels of four vectors.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn forward_4(f: &Field, w: &PassFactors, [a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
@@ -88,7 +206,7 @@ fn forward_4(f: &Field, w: &PassFactors, [a, b, c, d]: [__m256d; 4]) -> [__m256d
     [a, b, c, d]
 }
 
-/// `(x + w y, x - w y)`: within `a` in, `0.5 + 1.375 a` out.
+/// `(x + w y, x - w y)`: within `a` in, `a + 0.5 + excess a` out.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn forward_butterfly(f: &Field, x: __m256d, y: __m256d, w: Factors) -> (__m256d, __m256d) {
@@ -96,27 +214,20 @@ fn forward_butterfly(f: &Field, x: __m256d, y: __m256d, w: Factors) -> (__m256d,
     (_mm256_add_pd(x, t), _mm256_sub_pd(x, t))
 }
 
-/// The last four levels of 16 residues, then the canonical range. Within 5.3 before that.
+/// The last four levels of 16 residues, then the canonical range.
+#[inline]
 #[target_feature(enable = "avx2,fma")]
-fn forward_leaf(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
-    let Some((block, _)) = block.split_first_chunk_mut::<4>() else {
-        return;
-    };
-    let w = PassFactors::new(f, &tw.heap(slot));
-    let mut x = [_mm256_setzero_pd(); 4];
-    for i in 0..4 {
-        x[i] = f.reduce(load_float(&block[i]));
-    }
-    let x = forward_4(f, &w, x);
-    for (i, pair) in block.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-        let [twos, ones] = lane_factors(f, tw, 2 * slot + i);
-        let (x, y) = riffle(x[2 * i], x[2 * i + 1]);
-        let (x, y) = forward_butterfly(f, x, y, twos);
-        let (x, y) = riffle(x, y);
-        let (x, y) = forward_butterfly(f, x, y, ones);
-        let (x, y) = riffle(x, y);
-        store(&mut pair[0], to_int(f.canonical(f.reduce(x))));
-        store(&mut pair[1], to_int(f.canonical(f.reduce(y))));
+fn forward_leaf<const REDUCES: bool>(run: &Run<'_>, slot: usize, block: &mut [Block; 4]) {
+    let Run { f, tw, .. } = run;
+    let x = block.each_ref().map(|x| read::<REDUCES>(f, x));
+    let [a, b, c, d] = transpose(forward_4(f, &PassFactors::new(f, &tw.heap(slot)), x));
+    let w = LaneFactors::new(f, *tw, slot);
+    let (a, c) = forward_butterfly(f, a, c, w.twos);
+    let (b, d) = forward_butterfly(f, b, d, w.twos);
+    let (a, b) = forward_butterfly(f, a, b, w.ones[0]);
+    let (c, d) = forward_butterfly(f, c, d, w.ones[1]);
+    for (out, x) in block.iter_mut().zip(transpose_back([a, b, c, d])) {
+        store(out, to_int(f.canonical(f.reduce(x))));
     }
 }
 
@@ -125,41 +236,90 @@ pub(super) fn inverse(t: &NttTable, row: &mut [u64], last: [Factor; 2]) {
     if row.len() < LEAF {
         return scalar::ntt::inverse(t, row, last);
     }
-    let f = Field::new(t.modulus());
+    let run = Run::new(t.modulus(), t.inverse());
     let (blocks, _) = row.as_chunks_mut();
-    ascend(&f, t.inverse(), 1, blocks);
-    let n_inv = f.splat(last[0].w);
+    ascend(&run, 1, blocks);
+    let (f, n_inv) = (&run.f, run.f.splat(last[0].w));
     for x in blocks.iter_mut() {
-        // Within 2.1, so the product is within 1.29 and needs a reduction.
+        // Below `2^53`, so the product is within 3.5 and needs a reduction.
         let v = f.reduce(f.mul(load_float(x), n_inv));
         store(x, to_int(f.canonical(v)));
     }
 }
 
-/// Transforms the block at heap slot `slot` up from the leaves.
+/// Transforms the block at heap slot `slot` up from the leaves. Returns the bound of the results.
 #[target_feature(enable = "avx2,fma")]
-fn ascend(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
-    let levels = pass_levels((4 * block.len() / LEAF).trailing_zeros());
-    if levels == 0 {
-        return inverse_leaf(f, tw, slot, block);
+fn ascend(run: &Run<'_>, slot: usize, block: &mut [Block]) -> f64 {
+    if 4 * block.len() <= NEAR {
+        return ascend_near(run, slot, block);
     }
+    let levels = pass_levels(block);
     let child_len = block.len() >> levels;
+    let mut bound = 0.0;
     for (i, child) in block.chunks_exact_mut(child_len).enumerate() {
-        ascend(f, tw, (slot << levels) + i, child);
+        // All children have the same one.
+        bound = ascend(run, (slot << levels) + i, child);
     }
-    match levels {
-        1 => inverse_pass_2(f, tw, slot, block),
-        _ => inverse_pass_4(f, tw, slot, block),
+    let step = run.inverse(bound, levels);
+    inverse_pass(run, slot, block, step);
+    step.bound
+}
+
+/// [`ascend`] pass by pass, for the reason of [`descend_near`].
+#[target_feature(enable = "avx2,fma")]
+fn ascend_near(run: &Run<'_>, slot: usize, block: &mut [Block]) -> f64 {
+    let count = 4 * block.len() / LEAF;
+    let leaves = block.as_chunks_mut().0.iter_mut().enumerate();
+    let half = run.inverse(1.0, 2);
+    let other_half = run.inverse(half.bound, 2);
+    if other_half.reduces {
+        leaves.for_each(|(i, leaf)| inverse_leaf::<true>(run, slot * count + i, leaf));
+    } else {
+        leaves.for_each(|(i, leaf)| inverse_leaf::<false>(run, slot * count + i, leaf));
+    }
+    let (mut parts, mut bound) = (count, other_half.bound);
+    while parts > 1 {
+        // An odd level is the last one.
+        let levels = parts.trailing_zeros().min(2);
+        let step = run.inverse(bound, levels);
+        parts >>= levels;
+        let len = block.len() / parts;
+        for (i, part) in block.chunks_exact_mut(len).enumerate() {
+            inverse_pass(run, slot * parts + i, part, step);
+        }
+        bound = step.bound;
+    }
+    bound
+}
+
+/// The pass of the block at heap slot `slot`.
+#[target_feature(enable = "avx2,fma")]
+fn inverse_pass(run: &Run<'_>, slot: usize, block: &mut [Block], step: Step) {
+    let Run { f, tw, .. } = run;
+    if step.levels == 1 {
+        let w = f.splat(tw.at(slot).w);
+        if step.reduces {
+            inverse_pass_2::<true>(f, w, block);
+        } else {
+            inverse_pass_2::<false>(f, w, block);
+        }
+    } else {
+        let w = PassFactors::new(f, &tw.heap(slot));
+        if step.reduces {
+            inverse_pass_4::<true>(f, &w, block);
+        } else {
+            inverse_pass_4::<false>(f, &w, block);
+        }
     }
 }
 
 /// One level.
+#[inline]
 #[target_feature(enable = "avx2,fma")]
-fn inverse_pass_2(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
-    let w = f.splat(tw.at(slot).w);
+fn inverse_pass_2<const REDUCES: bool>(f: &Field, w: Factors, block: &mut [Block]) {
     let (a, b) = block.split_at_mut(block.len() / 2);
     for (a, b) in a.iter_mut().zip(b) {
-        let (x, y) = (f.reduce(load_float(a)), f.reduce(load_float(b)));
+        let (x, y) = (read::<REDUCES>(f, a), read::<REDUCES>(f, b));
         let (x, y) = inverse_butterfly(f, x, y, w);
         store_float(a, x);
         store_float(b, y);
@@ -167,20 +327,19 @@ fn inverse_pass_2(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block])
 }
 
 /// Two levels.
+#[inline]
 #[target_feature(enable = "avx2,fma")]
-fn inverse_pass_4(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
-    let w = PassFactors::new(f, &tw.heap(slot));
+fn inverse_pass_4<const REDUCES: bool>(f: &Field, w: &PassFactors, block: &mut [Block]) {
     let [a, b, c, d] = quarters(block);
     for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
-        let x = [load_float(a), load_float(b), load_float(c), load_float(d)];
-        let x = inverse_4(f, &w, x.map(|x| f.reduce(x)));
-        for (out, x) in [a, b, c, d].into_iter().zip(x) {
+        let x = [&*a, &*b, &*c, &*d].map(|x| read::<REDUCES>(f, x));
+        for (out, x) in [a, b, c, d].into_iter().zip(inverse_4(f, w, x)) {
             store_float(out, x);
         }
     }
 }
 
-/// Two levels of four vectors within 0.51: within 2.04 after them.
+/// Two levels of four vectors.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn inverse_4(f: &Field, w: &PassFactors, [a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
@@ -191,32 +350,27 @@ fn inverse_4(f: &Field, w: &PassFactors, [a, b, c, d]: [__m256d; 4]) -> [__m256d
     [a, b, c, d]
 }
 
-/// `(x + y, w (x - y))`: within `a` in, `max(2 a, 0.5 + 0.75 a)` out.
+/// `(x + y, w (x - y))`: within `a` in, `max(2 a, 0.5 + 2 excess a)` out.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn inverse_butterfly(f: &Field, x: __m256d, y: __m256d, w: Factors) -> (__m256d, __m256d) {
     (_mm256_add_pd(x, y), f.mul(_mm256_sub_pd(x, y), w))
 }
 
-/// The first four levels of 16 canonical residues, with a reduction in the middle.
+/// The first four levels of 16 canonical residues, with a reduction in the middle if there is to be one.
+#[inline]
 #[target_feature(enable = "avx2,fma")]
-fn inverse_leaf(f: &Field, tw: Twiddles<'_>, slot: usize, block: &mut [Block]) {
-    let Some((block, _)) = block.split_first_chunk_mut::<4>() else {
-        return;
-    };
-    let mut x = [_mm256_setzero_pd(); 4];
-    for i in 0..2 {
-        let [twos, ones] = lane_factors(f, tw, 2 * slot + i);
-        let (a, b) = (
-            to_float(load(&block[2 * i])),
-            to_float(load(&block[2 * i + 1])),
-        );
-        let (a, b) = unriffle(a, b);
-        let (a, b) = inverse_butterfly(f, a, b, ones);
-        let (a, b) = unriffle(a, b);
-        let (a, b) = inverse_butterfly(f, a, b, twos);
-        let (a, b) = unriffle(a, b);
-        (x[2 * i], x[2 * i + 1]) = (f.reduce(a), f.reduce(b));
+fn inverse_leaf<const REDUCES: bool>(run: &Run<'_>, slot: usize, block: &mut [Block; 4]) {
+    let Run { f, tw, .. } = run;
+    let [a, b, c, d] = transpose(block.each_ref().map(|x| to_float(load(x))));
+    let w = LaneFactors::new(f, *tw, slot);
+    let (a, b) = inverse_butterfly(f, a, b, w.ones[0]);
+    let (c, d) = inverse_butterfly(f, c, d, w.ones[1]);
+    let (a, c) = inverse_butterfly(f, a, c, w.twos);
+    let (b, d) = inverse_butterfly(f, b, d, w.twos);
+    let mut x = transpose_back([a, b, c, d]);
+    if REDUCES {
+        x = x.map(|x| f.reduce(x));
     }
     let x = inverse_4(f, &PassFactors::new(f, &tw.heap(slot)), x);
     for (out, x) in block.iter_mut().zip(x) {
@@ -241,34 +395,63 @@ impl PassFactors {
     }
 }
 
-/// Twiddles at distance 2 and 1 of the 8 residues at heap slot `slot`: two alternating, four.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn lane_factors(f: &Field, tw: Twiddles<'_>, slot: usize) -> [Factors; 2] {
-    let [a, b] = tw.w.as_chunks().0[slot];
-    let twos = to_float(load(&[a, b, a, b]));
-    let ones = to_float(load(&tw.w.as_chunks().0[slot]));
-    [f.factors(twos), f.factors(ones)]
+/// Twiddles of the last two levels of a leaf whose four vectors are [`transpose`]d.
+struct LaneFactors {
+    twos: Factors,
+    /// Of the first two vectors and of the others.
+    ones: [Factors; 2],
 }
 
-/// Interleaves: `a0 b0 a1 b1`, `a2 b2 a3 b3`.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn riffle(a: __m256d, b: __m256d) -> (__m256d, __m256d) {
-    let (even, odd) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
-    (
-        _mm256_permute2f128_pd::<0x20>(even, odd),
-        _mm256_permute2f128_pd::<0x31>(even, odd),
-    )
+impl LaneFactors {
+    /// Returns those of the leaf at heap slot `slot`.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn new(f: &Field, tw: Twiddles<'_>, slot: usize) -> Self {
+        let twos = to_float(load(&tw.w.as_chunks().0[slot]));
+        let [low, high]: &[Block; 2] = &tw.w.as_chunks().0.as_chunks().0[slot];
+        let (low, high) = (to_float(load(low)), to_float(load(high)));
+        Self {
+            twos: f.factors(_mm256_permute4x64_pd::<0b11_01_10_00>(twos)),
+            ones: [
+                f.factors(_mm256_unpacklo_pd(low, high)),
+                f.factors(_mm256_unpackhi_pd(low, high)),
+            ],
+        }
+    }
 }
 
-/// Even lanes of `a` and `b`, then odd lanes.
+/// Four vectors as the columns of a square whose rows they were, in the order 0, 2, 1, 3: vector i has lane i of all.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn unriffle(a: __m256d, b: __m256d) -> (__m256d, __m256d) {
-    let low = _mm256_permute2f128_pd::<0x20>(a, b);
-    let high = _mm256_permute2f128_pd::<0x31>(a, b);
-    (_mm256_unpacklo_pd(low, high), _mm256_unpackhi_pd(low, high))
+fn transpose([a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
+    let (ac_even, ac_odd) = (_mm256_unpacklo_pd(a, c), _mm256_unpackhi_pd(a, c));
+    let (bd_even, bd_odd) = (_mm256_unpacklo_pd(b, d), _mm256_unpackhi_pd(b, d));
+    [
+        _mm256_permute2f128_pd::<0x20>(ac_even, bd_even),
+        _mm256_permute2f128_pd::<0x20>(ac_odd, bd_odd),
+        _mm256_permute2f128_pd::<0x31>(ac_even, bd_even),
+        _mm256_permute2f128_pd::<0x31>(ac_odd, bd_odd),
+    ]
+}
+
+/// The inverse of [`transpose`].
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn transpose_back([a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
+    let (even_low, odd_low) = (
+        _mm256_permute2f128_pd::<0x20>(a, c),
+        _mm256_permute2f128_pd::<0x20>(b, d),
+    );
+    let (even_high, odd_high) = (
+        _mm256_permute2f128_pd::<0x31>(a, c),
+        _mm256_permute2f128_pd::<0x31>(b, d),
+    );
+    [
+        _mm256_unpacklo_pd(even_low, odd_low),
+        _mm256_unpacklo_pd(even_high, odd_high),
+        _mm256_unpackhi_pd(even_low, odd_low),
+        _mm256_unpackhi_pd(even_high, odd_high),
+    ]
 }
 
 /// Four equal parts of a block whose length is a multiple of 4.

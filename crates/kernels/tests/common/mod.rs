@@ -83,7 +83,7 @@ pub(crate) fn moduli() -> Vec<Modulus> {
     let widths: &[u32] = if cfg!(miri) {
         &[20, 50]
     } else {
-        &[20, 36, 45, 46, 47, 48, 49, 50]
+        &[20, 36, 40, 45, 46, 47, 48, 49, 50]
     };
     let large = widths.iter().copied().flat_map(ends);
     tiny.into_iter().chain(large).flatten().collect()
