@@ -64,6 +64,8 @@ fn main() {
     time("Galois switch, 2 primes, lowered to 1 special (9)", || {
         apply(&lowered, &small)
     });
+    let expander = Expander::new(&ring, &full, plain.p(), vec![&turn]);
+    time("children of a node, 3 primes", || expander.children(&ct, 0));
     let chain = Chain::new(vec![full.clone(), low]);
     let ev = Evaluator {
         ring: &ring,

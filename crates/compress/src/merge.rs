@@ -12,11 +12,15 @@ use omr_rlwe::Rlwe;
 pub fn pack(packing: Packing, shape: SumsShape, keys: MergeKeys, symbols: Vec<Rlwe>) -> Rlwe {
     let mut parts: Vec<Option<Rlwe>> = symbols.into_iter().map(Some).collect();
     assert!(parts.len() <= shape.stride(), "one ciphertext's symbols");
+    // A join with X^(2^i) has an odd part only if there are more than 2^i symbols.
+    let (ring, basis) = (packing.small, packing.small_basis());
+    let shifts = 0..parts.len().next_power_of_two().ilog2();
     parts.resize(shape.stride(), None);
     let merger = Merger {
         packing,
         keys,
         first_level: shape.width().trailing_zeros() + 1,
+        monomials: shifts.map(|i| monomial(ring, &basis, 1 << i)).collect(),
     };
     merger.merge(parts).expect("at least one symbol")
 }
@@ -28,6 +32,8 @@ struct Merger<'a> {
     keys: MergeKeys<'a>,
     /// The key level of the first joins, of two symbols each.
     first_level: u32,
+    /// `X^(2^i)`, as many as joins with an odd part need.
+    monomials: Vec<Poly<Eval>>,
 }
 
 impl Merger<'_> {
@@ -55,13 +61,14 @@ impl Merger<'_> {
         let key = self.keys.key(level);
         let (mut sum, mut difference) = (even.clone(), even);
         if let Some(odd) = odd {
-            let monomial = monomial(ring, &self.packing.small_basis(), ring.n() >> level);
+            let k = ring.n() >> level;
+            let monomial = &self.monomials[k.ilog2() as usize];
             for (part, sum, difference) in [
                 (odd.c0, &mut sum.c0, &mut difference.c0),
                 (odd.c1, &mut sum.c1, &mut difference.c1),
             ] {
                 let mut shifted = part;
-                ring.mul_assign(&mut shifted, &monomial);
+                ring.mul_assign(&mut shifted, monomial);
                 ring.add_assign(sum, &shifted);
                 ring.sub_assign(difference, &shifted);
             }

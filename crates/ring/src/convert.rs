@@ -8,6 +8,12 @@ use crate::{Backend, Basis, Coeff, ConversionNumbers, Eval, Modulus, Poly, Ring,
 /// cache.
 const CHUNK: usize = 256;
 
+/// Coefficients handled at a time where at most [`FEW`] rows are read and written.
+const LONG_CHUNK: usize = 512;
+
+/// Rows, as many as fit the first-level cache in long pieces.
+const FEW: usize = 6;
+
 /// Exact conversion of centred residues: from the primes of `from` (product D) to those of `to`.
 ///
 /// `x` in `[-D/2, D/2)` comes out as `out_scale * x` modulo each target prime. The multiple of D to
@@ -132,7 +138,8 @@ impl Conversion {
         out: impl Iterator<Item = &'a mut [u64]>,
     ) {
         debug_assert_eq!(sources.len(), self.from.len());
-        let chunk = CHUNK.min(ring.n());
+        let few = self.from.len() + self.to.len() <= FEW;
+        let chunk = ring.n().min(if few { LONG_CHUNK } else { CHUNK });
         let mut pieces: Vec<Vec<&mut [u64]>> = Vec::new();
         pieces.resize_with(ring.n() / chunk, || Vec::with_capacity(self.to.len()));
         for row in out {
@@ -143,7 +150,7 @@ impl Conversion {
         let moduli: Vec<&Modulus> = self.to.ids().iter().map(|&id| ring.modulus(id)).collect();
         let coefficient: Vec<&[u64]> = self.coefficient.iter().map(Vec::as_slice).collect();
         let convert = |(c, mut outs): (usize, Vec<&mut [u64]>)| {
-            let mut quotient = [0u64; CHUNK];
+            let mut quotient = [0u64; LONG_CHUNK];
             let quotient = &mut quotient[..chunk];
             let mut rows: Vec<&[u64]> = sources
                 .iter()

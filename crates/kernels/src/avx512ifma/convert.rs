@@ -25,7 +25,7 @@ pub(super) fn convert(m: &Modulus, out: &mut [u64], src: &[&[u64]], coef: &[u64]
     scalar::convert_from(m, out, src, coef, done);
 }
 
-/// Targets whose sums stay in registers, with two vectors each.
+/// Most targets whose sums stay in registers, with two vectors each.
 const TARGETS: usize = 4;
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
@@ -35,39 +35,39 @@ pub(super) fn convert_many(
     src: &[&[u64]],
     coef: &[&[u64]],
 ) {
-    let mut done = 0;
-    while out.len() - done >= TARGETS {
-        let range = done..done + TARGETS;
-        convert_targets(
-            &moduli[range.clone()],
-            &mut out[range.clone()],
-            src,
-            &coef[range],
-        );
-        done += TARGETS;
-    }
-    for i in done..out.len() {
-        convert(moduli[i], out[i], src, coef[i]);
+    let groups = moduli.chunks(TARGETS).zip(coef.chunks(TARGETS));
+    for (out, (moduli, coef)) in out.chunks_mut(TARGETS).zip(groups) {
+        match out.len() {
+            TARGETS => convert_targets::<TARGETS>(moduli, out, src, coef),
+            3 => convert_targets::<3>(moduli, out, src, coef),
+            2 => convert_targets::<2>(moduli, out, src, coef),
+            _ => convert(moduli[0], out[0], src, coef[0]),
+        }
     }
 }
 
-/// [`TARGETS`] outputs: every source is loaded once for all of them.
+/// `T` outputs: every source is loaded once for all of them.
 #[allow(unsafe_code)]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn convert_targets(moduli: &[&Modulus], out: &mut [&mut [u64]], src: &[&[u64]], coef: &[&[u64]]) {
-    let wide: [Wide; TARGETS] = std::array::from_fn(|t| Wide::new(moduli[t]));
-    let coef: &[&[u64]; TARGETS] = coef.try_into().expect("as many coefficient rows");
+fn convert_targets<const T: usize>(
+    moduli: &[&Modulus],
+    out: &mut [&mut [u64]],
+    src: &[&[u64]],
+    coef: &[&[u64]],
+) {
+    let wide: [Wide; T] = std::array::from_fn(|t| Wide::new(moduli[t]));
+    let coef: &[&[u64]; T] = coef.try_into().expect("as many coefficient rows");
     let short = src.len() <= SHORT_TERMS;
     let len = out[0].len();
     let pairs = len / 16;
     for x in 0..pairs {
-        let mut low = [[splat(0); 2]; TARGETS];
-        let mut high = [[splat(0); 2]; TARGETS];
+        let mut low = [[splat(0); 2]; T];
+        let mut high = [[splat(0); 2]; T];
         for (i, row) in src.iter().enumerate() {
             let row: &[Block] = row.as_chunks().0;
             // SAFETY: all rows have the length of the outputs, at least 16 (x + 1).
             let v = unsafe { [load_at(row, 2 * x), load_at(row, 2 * x + 1)] };
-            for t in 0..TARGETS {
+            for t in 0..T {
                 // SAFETY: every row of coefficients has one for each source.
                 let c = splat(unsafe { *coef[t].get_unchecked(i) });
                 for k in 0..2 {
@@ -76,7 +76,7 @@ fn convert_targets(moduli: &[&Modulus], out: &mut [&mut [u64]], src: &[&[u64]], 
                 }
             }
         }
-        for t in 0..TARGETS {
+        for t in 0..T {
             let row = out[t].as_chunks_mut::<8>().0;
             for k in 0..2 {
                 let sum = if short {
@@ -88,7 +88,7 @@ fn convert_targets(moduli: &[&Modulus], out: &mut [&mut [u64]], src: &[&[u64]], 
             }
         }
     }
-    for t in 0..TARGETS {
+    for t in 0..T {
         scalar::convert_from(moduli[t], out[t], src, coef[t], 16 * pairs);
     }
 }
