@@ -49,7 +49,7 @@ impl Field {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn splat(&self, w: u64) -> Factors {
-        self.factors(_mm256_set1_pd(w as f64))
+        self.factors(to_float(splat(w)))
     }
 
     /// `x w` modulo `q`, for `|x| <= a q`: at most `(0.5 + 0.375 a) q` from zero.

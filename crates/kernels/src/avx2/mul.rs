@@ -109,6 +109,15 @@ pub(super) fn sub_scale(m: &Modulus, a: &mut [u64], b: &[u64], c: u64) {
 
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn sub_scale_add(m: &Modulus, a: &mut [u64], b: &[u64], c: u64, d: &[u64], e: u64) {
-    sub_scale(m, a, b, c);
-    scale_add(m, a, d, e);
+    let f = Field::new(m);
+    let (unit, factor) = (f.splat(c), f.splat(e));
+    let ((a, a_tail), (b, b_tail)) = (a.as_chunks_mut(), b.as_chunks());
+    let (d, d_tail) = d.as_chunks();
+    for ((a, b), d) in a.iter_mut().zip(b).zip(d) {
+        let difference = _mm256_sub_pd(to_float(load(a)), to_float(load(b)));
+        let product = f.mul(to_float(load(d)), factor);
+        let sum = _mm256_add_pd(f.mul(difference, unit), product);
+        store(a, to_int(f.canonical(f.reduce(sum))));
+    }
+    scalar::sub_scale_add(m, a_tail, b_tail, c, d_tail, e);
 }

@@ -16,8 +16,11 @@ use crate::{
     table::{NttTable, Twiddles},
 };
 
-/// Residues of the last pass of the forward transform and the first of the inverse.
+/// Residues of a [`Leaf`].
 const LEAF: usize = 16;
+
+/// A block whose last four levels, two between its vectors and two within them, are done beside those of other leaves.
+type Leaf = [Block; 4];
 
 /// Most residues of a block that is transformed pass by pass: half of the first-level cache, and its twiddles beside it.
 const NEAR: usize = 1024;
@@ -111,7 +114,7 @@ fn descend(run: &Run<'_>, slot: usize, block: &mut [Block], bound: f64) {
     }
 }
 
-/// [`descend`] pass by pass: the processor works on several leaves at a time, each a chain of operations that wait for
+/// [`descend`] pass by pass: the processor works on several blocks at a time, each a chain of operations that wait for
 /// one another.
 #[target_feature(enable = "avx2,fma")]
 fn descend_near(run: &Run<'_>, slot: usize, block: &mut [Block], mut bound: f64) {
@@ -124,11 +127,21 @@ fn descend_near(run: &Run<'_>, slot: usize, block: &mut [Block], mut bound: f64)
         (first, len) = (first << step.levels, len >> step.levels);
         bound = step.bound;
     }
-    let leaves = block.as_chunks_mut().0.iter_mut().enumerate();
-    if run.forward(bound, 4).reduces {
-        leaves.for_each(|(i, leaf)| forward_leaf::<true>(run, first + i, leaf));
+    let (leaves, _) = block.as_chunks_mut();
+    let step = run.forward(bound, 2);
+    if step.reduces {
+        forward_quads::<true>(run, first, leaves);
     } else {
-        leaves.for_each(|(i, leaf)| forward_leaf::<false>(run, first + i, leaf));
+        forward_quads::<false>(run, first, leaves);
+    }
+    if run.forward(step.bound, 2).reduces {
+        forward_lanes::<true>(run, first, leaves);
+    } else {
+        forward_lanes::<false>(run, first, leaves);
+    }
+    for x in block {
+        let v = run.f.canonical(run.f.reduce(load_float(x)));
+        store(x, to_int(v));
     }
 }
 
@@ -214,20 +227,33 @@ fn forward_butterfly(f: &Field, x: __m256d, y: __m256d, w: Factors) -> (__m256d,
     (_mm256_add_pd(x, t), _mm256_sub_pd(x, t))
 }
 
-/// The last four levels of 16 residues, then the canonical range.
-#[inline]
+/// Two levels of leaves, the first of them at heap slot `first`.
 #[target_feature(enable = "avx2,fma")]
-fn forward_leaf<const REDUCES: bool>(run: &Run<'_>, slot: usize, block: &mut [Block; 4]) {
+fn forward_quads<const REDUCES: bool>(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
     let Run { f, tw, .. } = run;
-    let x = block.each_ref().map(|x| read::<REDUCES>(f, x));
-    let [a, b, c, d] = transpose(forward_4(f, &PassFactors::new(f, &tw.heap(slot)), x));
-    let w = LaneFactors::new(f, *tw, slot);
-    let (a, c) = forward_butterfly(f, a, c, w.twos);
-    let (b, d) = forward_butterfly(f, b, d, w.twos);
-    let (a, b) = forward_butterfly(f, a, b, w.ones[0]);
-    let (c, d) = forward_butterfly(f, c, d, w.ones[1]);
-    for (out, x) in block.iter_mut().zip(transpose_back([a, b, c, d])) {
-        store(out, to_int(f.canonical(f.reduce(x))));
+    for (slot, leaf) in (first..).zip(leaves) {
+        let x = leaf.each_ref().map(|x| read::<REDUCES>(f, x));
+        let x = forward_4(f, &PassFactors::new(f, &tw.heap(slot)), x);
+        for (out, x) in leaf.iter_mut().zip(x) {
+            store_float(out, x);
+        }
+    }
+}
+
+/// The last two levels of leaves, the first of them at heap slot `first`.
+#[target_feature(enable = "avx2,fma")]
+fn forward_lanes<const REDUCES: bool>(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
+    let Run { f, tw, .. } = run;
+    for (slot, leaf) in (first..).zip(leaves) {
+        let [a, b, c, d] = transpose(leaf.each_ref().map(|x| read::<REDUCES>(f, x)));
+        let w = LaneFactors::new(f, *tw, slot);
+        let (a, c) = forward_butterfly(f, a, c, w.twos);
+        let (b, d) = forward_butterfly(f, b, d, w.twos);
+        let (a, b) = forward_butterfly(f, a, b, w.ones[0]);
+        let (c, d) = forward_butterfly(f, c, d, w.ones[1]);
+        for (out, x) in leaf.iter_mut().zip(transpose_back([a, b, c, d])) {
+            store_float(out, x);
+        }
     }
 }
 
@@ -268,16 +294,16 @@ fn ascend(run: &Run<'_>, slot: usize, block: &mut [Block]) -> f64 {
 /// [`ascend`] pass by pass, for the reason of [`descend_near`].
 #[target_feature(enable = "avx2,fma")]
 fn ascend_near(run: &Run<'_>, slot: usize, block: &mut [Block]) -> f64 {
-    let count = 4 * block.len() / LEAF;
-    let leaves = block.as_chunks_mut().0.iter_mut().enumerate();
-    let half = run.inverse(1.0, 2);
-    let other_half = run.inverse(half.bound, 2);
-    if other_half.reduces {
-        leaves.for_each(|(i, leaf)| inverse_leaf::<true>(run, slot * count + i, leaf));
+    let (leaves, _) = block.as_chunks_mut();
+    let count = leaves.len();
+    inverse_lanes(run, slot * count, leaves);
+    let step = run.inverse(run.inverse(1.0, 2).bound, 2);
+    if step.reduces {
+        inverse_quads::<true>(run, slot * count, leaves);
     } else {
-        leaves.for_each(|(i, leaf)| inverse_leaf::<false>(run, slot * count + i, leaf));
+        inverse_quads::<false>(run, slot * count, leaves);
     }
-    let (mut parts, mut bound) = (count, other_half.bound);
+    let (mut parts, mut bound) = (count, step.bound);
     while parts > 1 {
         // An odd level is the last one.
         let levels = parts.trailing_zeros().min(2);
@@ -357,24 +383,33 @@ fn inverse_butterfly(f: &Field, x: __m256d, y: __m256d, w: Factors) -> (__m256d,
     (_mm256_add_pd(x, y), f.mul(_mm256_sub_pd(x, y), w))
 }
 
-/// The first four levels of 16 canonical residues, with a reduction in the middle if there is to be one.
-#[inline]
+/// The first two levels of leaves of canonical residues, the first of them at heap slot `first`.
 #[target_feature(enable = "avx2,fma")]
-fn inverse_leaf<const REDUCES: bool>(run: &Run<'_>, slot: usize, block: &mut [Block; 4]) {
+fn inverse_lanes(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
     let Run { f, tw, .. } = run;
-    let [a, b, c, d] = transpose(block.each_ref().map(|x| to_float(load(x))));
-    let w = LaneFactors::new(f, *tw, slot);
-    let (a, b) = inverse_butterfly(f, a, b, w.ones[0]);
-    let (c, d) = inverse_butterfly(f, c, d, w.ones[1]);
-    let (a, c) = inverse_butterfly(f, a, c, w.twos);
-    let (b, d) = inverse_butterfly(f, b, d, w.twos);
-    let mut x = transpose_back([a, b, c, d]);
-    if REDUCES {
-        x = x.map(|x| f.reduce(x));
+    for (slot, leaf) in (first..).zip(leaves) {
+        let [a, b, c, d] = transpose(leaf.each_ref().map(|x| to_float(load(x))));
+        let w = LaneFactors::new(f, *tw, slot);
+        let (a, b) = inverse_butterfly(f, a, b, w.ones[0]);
+        let (c, d) = inverse_butterfly(f, c, d, w.ones[1]);
+        let (a, c) = inverse_butterfly(f, a, c, w.twos);
+        let (b, d) = inverse_butterfly(f, b, d, w.twos);
+        for (out, x) in leaf.iter_mut().zip(transpose_back([a, b, c, d])) {
+            store_float(out, x);
+        }
     }
-    let x = inverse_4(f, &PassFactors::new(f, &tw.heap(slot)), x);
-    for (out, x) in block.iter_mut().zip(x) {
-        store_float(out, x);
+}
+
+/// Two levels of leaves, the first of them at heap slot `first`.
+#[target_feature(enable = "avx2,fma")]
+fn inverse_quads<const REDUCES: bool>(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
+    let Run { f, tw, .. } = run;
+    for (slot, leaf) in (first..).zip(leaves) {
+        let x = leaf.each_ref().map(|x| read::<REDUCES>(f, x));
+        let x = inverse_4(f, &PassFactors::new(f, &tw.heap(slot)), x);
+        for (out, x) in leaf.iter_mut().zip(x) {
+            store_float(out, x);
+        }
     }
 }
 
