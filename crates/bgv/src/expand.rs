@@ -117,7 +117,7 @@ impl<'a> Expander<'a> {
         assert!(count > 0, "at least one constant");
         let mut nodes = vec![ct];
         for level in 0..count.next_power_of_two().ilog2() as usize {
-            // Those whose child k + 2^level is not wanted stay as they are.
+            // Nodes whose child k + 2^level is not wanted stay as they are.
             let wanted = nodes.len().min(count - nodes.len());
             let unsplit = nodes.split_off(wanted);
             let (even, odd) = self.split(nodes, level);

@@ -171,7 +171,7 @@ impl Drop for Reservation {
 }
 
 /// Gives what the pool keeps, and nothing uses, back to the system: for a process that has nothing to do for a while.
-/// Later work waits for fresh pages once. Gives the bytes. Short buffers stay, up to 4 MiB with each other thread.
+/// Later work waits for fresh pages once. Gives the bytes. Short buffers stay, up to 2 MiB with each other thread.
 pub fn release() -> usize {
     let mut pool = Pool::lock();
     pool.plans.iter_mut().for_each(|plan| plan.taken = false);

@@ -4,15 +4,15 @@ use omr_kernels::AlignedVec;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-/// Words below which the allocator serves as well.
-const KEPT_FROM: usize = 1 << 12;
+/// Words below which the allocator serves as well, 64 KiB.
+const KEPT_FROM: usize = 1 << 13;
 
-/// Most words that a thread keeps, 4 MiB: what some key switches of a ring of dimension 8,192 work in. Beyond, those
-/// unused for longest go.
-const KEPT_WORDS: usize = 1 << 19;
+/// Most words that a thread keeps, 2 MiB: a key switch of a ring of dimension 8,192 works in as many. Beyond, the
+/// buffers that were unused for longest go.
+const KEPT_WORDS: usize = 1 << 18;
 
-/// A buffer serves down to this fraction of its length.
-const WASTE: usize = 2;
+/// A buffer exceeds what is asked for at most by this fraction: it may stay in use for long.
+const SNUG: usize = 16;
 
 thread_local! {
     /// Memory of a key switch comes and goes many times a second. The allocator gives buffers of this length back to
@@ -20,10 +20,12 @@ thread_local! {
     static RECENT: RefCell<Recent> = const { RefCell::new(Recent::new()) };
 }
 
+/// The buffers that one thread keeps.
 #[derive(Default)]
 struct Recent {
-    /// The one unused for longest first.
+    /// The buffer that was unused for longest comes first.
     buffers: VecDeque<AlignedVec>,
+    /// The words of all of them.
     words: usize,
 }
 
@@ -37,7 +39,7 @@ impl Recent {
 
     /// Takes the buffer that was used last among those that fit: its words may still be in a cache.
     fn take(&mut self, len: usize, most: usize) -> Option<AlignedVec> {
-        let most = most.min(WASTE * len);
+        let most = most.min(len + len / SNUG);
         let fits = |words: &AlignedVec| (len..=most).contains(&words.len());
         let found = self.buffers.iter().rposition(fits)?;
         let words = self.buffers.remove(found)?;
@@ -45,6 +47,7 @@ impl Recent {
         Some(words)
     }
 
+    /// Keeps a buffer, and drops the oldest ones beyond the limit.
     fn keep(&mut self, words: AlignedVec) {
         self.words += words.len();
         self.buffers.push_back(words);
@@ -67,7 +70,7 @@ pub(crate) fn take(len: usize, most: usize) -> Option<AlignedVec> {
     taken.ok().flatten()
 }
 
-/// Keeps a buffer for this thread. Those of a thread that ends go back to the allocator.
+/// Keeps a buffer for this thread. All that a thread keeps goes back to the allocator when it ends.
 pub(crate) fn keep(words: AlignedVec) {
     if words.len() >= KEPT_FROM {
         let _ = RECENT.try_with(|recent| recent.borrow_mut().keep(words));
@@ -86,25 +89,25 @@ mod tests {
     #[test]
     fn the_last_buffer_that_fits_is_taken_and_the_oldest_goes() {
         let mut recent = Recent::new();
-        for (i, len) in [5000, 5000, 9000].into_iter().enumerate() {
+        for (i, len) in [20000, 20000, 36000].into_iter().enumerate() {
             let mut words = AlignedVec::zeroed(len);
             words[0] = i as u64;
             recent.keep(words);
         }
-        assert!(recent.take(9001, 20000).is_none());
-        assert!(recent.take(2499, 5000).is_none());
-        assert!(recent.take(4800, 4999).is_none());
-        let taken = recent.take(4999, 10000).unwrap();
-        assert_eq!((taken.len(), taken[0]), (9000, 2));
-        let taken = recent.take(4999, 10000).unwrap();
-        assert_eq!((taken.len(), taken[0]), (5000, 1));
-        assert_eq!(recent.words, 5000);
+        assert!(recent.take(36001, 80000).is_none());
+        assert!(recent.take(18400, 40000).is_none());
+        assert!(recent.take(19600, 19999).is_none());
+        let taken = recent.take(19600, 40000).unwrap();
+        assert_eq!((taken.len(), taken[0]), (20000, 1));
+        let taken = recent.take(34000, 36000).unwrap();
+        assert_eq!((taken.len(), taken[0]), (36000, 2));
+        assert_eq!(recent.words, 20000);
 
-        for _ in 0..KEPT_WORDS / 6000 {
-            recent.keep(AlignedVec::zeroed(6000));
+        for _ in 0..=KEPT_WORDS / 24000 {
+            recent.keep(AlignedVec::zeroed(24000));
         }
         assert!(recent.words <= KEPT_WORDS);
-        assert!(recent.buffers.iter().all(|words| words.len() == 6000));
+        assert!(recent.buffers.iter().all(|words| words.len() == 24000));
     }
 
     #[test]

@@ -122,7 +122,7 @@ pub(super) fn dot(m: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
     dot_from(m, out, a, b, done);
 }
 
-/// [`dot`] of at most [`FEW`] terms.
+/// Does [`dot`] for at most [`FEW`] terms.
 #[target_feature(enable = "avx2,fma")]
 fn dot_few(m: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
     let f = Field::new(m);
@@ -145,7 +145,7 @@ fn dot_few(m: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
     dot_from(m, out, a, b, done);
 }
 
-/// [`convert`] of at most [`FEW`] terms.
+/// Does [`convert`] for at most [`FEW`] terms.
 #[target_feature(enable = "avx2,fma")]
 fn convert_few(m: &Modulus, out: &mut [u64], src: &[&[u64]], coef: &[u64]) {
     let f = Field::new(m);

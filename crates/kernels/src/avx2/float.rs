@@ -52,7 +52,8 @@ impl Field {
         self.factors(to_float(splat(w)))
     }
 
-    /// `x w` modulo `q`, for `|x| <= a q`: at most `(0.5 + 0.375 a) q` from zero.
+    /// `x w` modulo `q`, for `|x| <= a q`: at most `(0.5 + 0.375 a) q` from zero, and at most `0.875 q` for
+    /// `|x| < 2^50`, however small `q` is.
     ///
     /// Three roundings put the quotient off by `1.5 2^-52 |x|`, at most `0.375 a` as `q < 2^50`.
     /// The rest is exact: product and remainder are integers, the remainder below `2^53`.
@@ -65,9 +66,9 @@ impl Field {
         _mm256_add_pd(_mm256_fnmadd_pd(quotient, self.q, high), low)
     }
 
-    /// `x y` modulo `q`, for `x` and `y` in `[0, 2^50)`, one of them below `q`: at most `0.875 q` from zero.
+    /// Returns `x y` modulo `q`, for `x` and `y` in `[0, 2^50)`, one of them below `q`: at most `0.875 q` from zero.
     ///
-    /// Roundings are those of [`Field::mul`], and exact is what is exact there.
+    /// The quotient is rounded three times, as that of [`Field::mul`], and all else is exact as there.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn product(&self, x: __m256d, y: __m256d) -> __m256d {

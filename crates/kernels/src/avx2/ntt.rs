@@ -61,13 +61,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The next `levels` of a forward transform, of residues within `bound`.
+    /// Plans the next `levels` of a forward transform, of residues within `bound`.
     fn forward(&self, bound: f64, levels: u32) -> Step {
         let grown = |bound: f64| (0..levels).fold(bound, |a, _| a + 0.5 + self.excess * a);
         self.step(bound, levels, grown)
     }
 
-    /// The next `levels` of an inverse transform, of residues within `bound`.
+    /// Plans the next `levels` of an inverse transform, of residues within `bound`.
     fn inverse(&self, bound: f64, levels: u32) -> Step {
         let level = |a: f64| f64::max(2.0 * a, 0.5 + self.excess * 2.0 * a);
         self.step(bound, levels, |bound| {
@@ -75,6 +75,7 @@ impl<'a> Run<'a> {
         })
     }
 
+    /// Plans a pass: it reduces what it reads if `grown`, the bound of its results, is not exact otherwise.
     fn step(&self, bound: f64, levels: u32, grown: impl Fn(f64) -> f64) -> Step {
         let lazy = grown(bound);
         let reduces = lazy > self.exact;
@@ -114,8 +115,8 @@ fn descend(run: &Run<'_>, slot: usize, block: &mut [Block], bound: f64) {
     }
 }
 
-/// [`descend`] pass by pass: the processor works on several blocks at a time, each a chain of operations that wait for
-/// one another.
+/// Does the work of [`descend`] pass by pass: the processor works on several blocks at a time, each a chain of operations
+/// that wait for one another.
 #[target_feature(enable = "avx2,fma")]
 fn descend_near(run: &Run<'_>, slot: usize, block: &mut [Block], mut bound: f64) {
     let (mut first, mut len) = (slot, block.len());
@@ -145,7 +146,7 @@ fn descend_near(run: &Run<'_>, slot: usize, block: &mut [Block], mut bound: f64)
     }
 }
 
-/// The next pass of the block at heap slot `slot`.
+/// Does the next pass of the block at heap slot `slot`.
 #[target_feature(enable = "avx2,fma")]
 fn forward_pass(run: &Run<'_>, slot: usize, block: &mut [Block], step: Step) {
     let Run { f, tw, .. } = run;
@@ -166,12 +167,13 @@ fn forward_pass(run: &Run<'_>, slot: usize, block: &mut [Block], step: Step) {
     }
 }
 
-/// Levels of the next pass of a forward transform, or of the last one of an inverse transform, of a block above a leaf.
+/// Returns the levels of the first pass of a forward transform, or of the last one of an inverse transform, of a block
+/// that is longer than a leaf.
 fn pass_levels(block: &[Block]) -> u32 {
     2 - (4 * block.len() / LEAF).trailing_zeros() % 2
 }
 
-/// A vector of a block, within [`REDUCED`] if it is to be.
+/// Reads a vector of a block, and reduces it if that is asked for.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn read<const REDUCES: bool>(f: &Field, x: &Block) -> __m256d {
@@ -227,7 +229,7 @@ fn forward_butterfly(f: &Field, x: __m256d, y: __m256d, w: Factors) -> (__m256d,
     (_mm256_add_pd(x, t), _mm256_sub_pd(x, t))
 }
 
-/// Two levels of leaves, the first of them at heap slot `first`.
+/// Does two levels of leaves, the first leaf at heap slot `first`.
 #[target_feature(enable = "avx2,fma")]
 fn forward_quads<const REDUCES: bool>(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
     let Run { f, tw, .. } = run;
@@ -240,7 +242,7 @@ fn forward_quads<const REDUCES: bool>(run: &Run<'_>, first: usize, leaves: &mut 
     }
 }
 
-/// The last two levels of leaves, the first of them at heap slot `first`.
+/// Does the last two levels of leaves, the first leaf at heap slot `first`.
 #[target_feature(enable = "avx2,fma")]
 fn forward_lanes<const REDUCES: bool>(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
     let Run { f, tw, .. } = run;
@@ -291,7 +293,7 @@ fn ascend(run: &Run<'_>, slot: usize, block: &mut [Block]) -> f64 {
     step.bound
 }
 
-/// [`ascend`] pass by pass, for the reason of [`descend_near`].
+/// Does the work of [`ascend`] pass by pass, for the reason of [`descend_near`].
 #[target_feature(enable = "avx2,fma")]
 fn ascend_near(run: &Run<'_>, slot: usize, block: &mut [Block]) -> f64 {
     let (leaves, _) = block.as_chunks_mut();
@@ -318,7 +320,7 @@ fn ascend_near(run: &Run<'_>, slot: usize, block: &mut [Block]) -> f64 {
     bound
 }
 
-/// The pass of the block at heap slot `slot`.
+/// Does the last pass of the block at heap slot `slot`.
 #[target_feature(enable = "avx2,fma")]
 fn inverse_pass(run: &Run<'_>, slot: usize, block: &mut [Block], step: Step) {
     let Run { f, tw, .. } = run;
@@ -383,7 +385,7 @@ fn inverse_butterfly(f: &Field, x: __m256d, y: __m256d, w: Factors) -> (__m256d,
     (_mm256_add_pd(x, y), f.mul(_mm256_sub_pd(x, y), w))
 }
 
-/// The first two levels of leaves of canonical residues, the first of them at heap slot `first`.
+/// Does the first two levels of leaves of canonical residues, the first leaf at heap slot `first`.
 #[target_feature(enable = "avx2,fma")]
 fn inverse_lanes(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
     let Run { f, tw, .. } = run;
@@ -400,7 +402,7 @@ fn inverse_lanes(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
     }
 }
 
-/// Two levels of leaves, the first of them at heap slot `first`.
+/// Does two levels of leaves, the first leaf at heap slot `first`.
 #[target_feature(enable = "avx2,fma")]
 fn inverse_quads<const REDUCES: bool>(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
     let Run { f, tw, .. } = run;
@@ -433,7 +435,7 @@ impl PassFactors {
 /// Twiddles of the last two levels of a leaf whose four vectors are [`transpose`]d.
 struct LaneFactors {
     twos: Factors,
-    /// Of the first two vectors and of the others.
+    /// The factors of the first two vectors, then of the others.
     ones: [Factors; 2],
 }
 
@@ -455,7 +457,7 @@ impl LaneFactors {
     }
 }
 
-/// Four vectors as the columns of a square whose rows they were, in the order 0, 2, 1, 3: vector i has lane i of all.
+/// Turns four vectors, the rows of a square, into its columns: vector i has lane i of all, in the order 0, 2, 1, 3.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn transpose([a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
@@ -469,7 +471,7 @@ fn transpose([a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
     ]
 }
 
-/// The inverse of [`transpose`].
+/// Undoes [`transpose`].
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn transpose_back([a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {

@@ -46,7 +46,7 @@ pub(super) fn convert_many(
     }
 }
 
-/// `T` outputs: every source is loaded once for all of them.
+/// Converts to `T` outputs: every source is loaded once for all of them.
 #[allow(unsafe_code)]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn convert_targets<const T: usize>(
