@@ -62,6 +62,18 @@ impl AlignedVec {
     }
 }
 
+impl AlignedVec {
+    /// The words read as two 32-bit words each.
+    pub fn halves(&self) -> &[u32] {
+        bytemuck::cast_slice(self)
+    }
+
+    /// The words as two 32-bit words each, to write.
+    pub fn halves_mut(&mut self) -> &mut [u32] {
+        bytemuck::cast_slice_mut(self)
+    }
+}
+
 impl Default for AlignedVec {
     fn default() -> Self {
         Self(heap(0))

@@ -4,10 +4,11 @@ use std::sync::OnceLock;
 
 use crate::block::{BlockRows, Cut, Gadget};
 use crate::{
-    BlockPermutation, Modulus, Monomials, NttTable, double, fourier, modulus::Factor, scalar,
+    BlockPermutation, Modulus, Monomials, NttTable, WordRows, double, fourier, modulus::Factor,
+    scalar,
 };
 
-/// [`Kernels::dot`] adds at most this many products.
+/// [`Kernels::dot`] and [`Kernels::dot_words`] add at most this many products.
 pub const MAX_DOT_TERMS: usize = 4096;
 /// [`Kernels::convert`] takes at most this many sources.
 pub const MAX_CONVERT_TERMS: usize = 256;
@@ -25,6 +26,7 @@ pub(crate) type SubScaleAdd = unsafe fn(&Modulus, &mut [u64], &[u64], u64, &[u64
 pub(crate) type Dot = unsafe fn(&Modulus, &mut [u64], &[&[u64]], &[&[u64]]);
 pub(crate) type DotPair = unsafe fn(&Modulus, [&mut [u64]; 2], &[&[u64]], [&[&[u64]]; 2]);
 pub(crate) type DotSquare = unsafe fn(&Modulus, [&mut [u64]; 4], [&[&[u64]]; 2], [&[&[u64]]; 2]);
+pub(crate) type DotWords = unsafe fn(&Modulus, &mut [&mut [u64]], &WordRows<'_>);
 pub(crate) type Convert = unsafe fn(&Modulus, &mut [u64], &[&[u64]], &[u64]);
 pub(crate) type ConvertMany = unsafe fn(&[&Modulus], &mut [&mut [u64]], &[&[u64]], &[&[u64]]);
 pub(crate) type SlidingDots = unsafe fn(&Modulus, &mut [&mut [u64]], &SlidingRows<'_>);
@@ -65,6 +67,7 @@ pub struct Kernels {
     pub(crate) dot_square: Option<DotSquare>,
     /// Optional: [`Kernels::dot`] takes its place.
     pub(crate) sliding_dots: Option<SlidingDots>,
+    pub(crate) dot_words: DotWords,
     pub(crate) convert: Convert,
     /// Optional: [`Kernels::convert`] takes its place.
     pub(crate) convert_many: Option<ConvertMany>,
@@ -660,7 +663,7 @@ fn holds(words: &[u64], rows: usize, stride: usize, len: usize) -> bool {
 }
 
 /// The product, unless it is too large: unsafe code relies on it.
-fn product<const N: usize>(factors: [usize; N]) -> Option<usize> {
+pub(crate) fn product<const N: usize>(factors: [usize; N]) -> Option<usize> {
     let mut factors = factors.into_iter();
     factors.try_fold(1, usize::checked_mul)
 }

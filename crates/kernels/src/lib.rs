@@ -27,6 +27,7 @@ mod neon;
 mod permutation;
 mod scalar;
 mod table;
+mod words;
 
 pub use aligned::AlignedVec;
 pub use block::{BlockRows, Cut, Gadget, KEY_ROWS, MAX_BLOCK};
@@ -38,3 +39,4 @@ pub use modulus::{MAX_MODULUS_BITS, Modulus, is_prime};
 pub use monomials::Monomials;
 pub use permutation::BlockPermutation;
 pub use table::{MAX_LOG_N, NttTable};
+pub use words::{WORD_LINE, WordRows, place_words};

@@ -7,6 +7,7 @@ mod fourier;
 mod fourier_product;
 mod mul;
 mod ntt;
+mod words;
 
 use crate::{Kernels, scalar};
 
@@ -30,6 +31,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     dot_pair: None,
     dot_square: None,
     sliding_dots: None,
+    dot_words: words::dot_words,
     convert: convert::convert,
     convert_many: None,
     quotient: convert::quotient,

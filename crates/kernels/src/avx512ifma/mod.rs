@@ -9,6 +9,7 @@ mod mul;
 mod ntt;
 mod ntt_inverse;
 mod sliding;
+mod words;
 
 use crate::Kernels;
 
@@ -32,6 +33,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     dot_pair: Some(mul::dot_pair),
     dot_square: Some(mul::dot_square),
     sliding_dots: Some(sliding::sliding_dots),
+    dot_words: words::dot_words,
     convert: convert::convert,
     convert_many: Some(convert::convert_many),
     quotient: convert::quotient,

@@ -10,6 +10,7 @@ mod fourier_product;
 mod mul;
 mod ntt;
 mod ntt_inverse;
+mod words;
 
 use crate::{Kernels, scalar};
 
@@ -33,6 +34,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     dot_pair: None,
     dot_square: None,
     sliding_dots: None,
+    dot_words: words::dot_words,
     convert: convert::convert,
     convert_many: None,
     quotient: convert::quotient,

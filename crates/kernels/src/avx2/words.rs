@@ -1,0 +1,151 @@
+//! Sums of products of 32-bit words. Ranges and shapes: see [`WordRows`].
+
+use std::arch::x86_64::*;
+
+use super::float::{Factors, Field, splat, store, to_float, to_int};
+use crate::words::{Line, WORD_LINE, put};
+use crate::{Modulus, WordRows};
+
+/// Lists of `b` whose sums stay in registers, for [`OCTET`] places.
+const PARTS: usize = 2;
+
+/// Places that are read together.
+const OCTET: usize = 8;
+
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn dot_words(m: &Modulus, out: &mut [&mut [u64]], rows: &WordRows<'_>) {
+    let halves = Halves::new(m);
+    let parts = rows.b.len();
+    let lists = out.len().checked_div(parts).unwrap_or(0);
+    for line in 0..WordRows::lines(out) {
+        for list in 0..lists {
+            let a = rows.a(line, lists, list);
+            let out = &mut out[list * parts..(list + 1) * parts];
+            let mut part = 0;
+            while part + PARTS <= parts {
+                add_up::<PARTS>(&halves, &mut out[part..], line, a, rows, part);
+                part += PARTS;
+            }
+            if part < parts {
+                add_up::<1>(&halves, &mut out[part..], line, a, rows, part);
+            }
+        }
+    }
+}
+
+/// Writes one line of the first `P` outputs: the sums of `a` with the lists of `b` from `part` on.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn add_up<const P: usize>(
+    halves: &Halves,
+    out: &mut [&mut [u64]],
+    line: usize,
+    a: &[Line],
+    rows: &WordRows<'_>,
+    part: usize,
+) {
+    let b: [&[Line]; P] = std::array::from_fn(|i| &rows.b(line, part + i)[..a.len()]);
+    let mut results = [[0; WORD_LINE]; P];
+    for octet in 0..WORD_LINE / OCTET {
+        let mut sums = [[Sums::zero(); 2]; P];
+        for (i, a) in a.iter().enumerate() {
+            let x = load_words(&a.as_chunks().0[octet]);
+            for (sums, b) in sums.iter_mut().zip(b) {
+                let y = load_words(&b[i].as_chunks().0[octet]);
+                sums[0].add(x[0], y[0]);
+                sums[1].add(x[1], y[1]);
+            }
+        }
+        for (result, sums) in results.iter_mut().zip(&sums) {
+            let places = &mut result.as_chunks_mut::<OCTET>().0[octet];
+            halves.store_octet(places, sums);
+        }
+    }
+    for (out, result) in out.iter_mut().zip(&results) {
+        put(out, line, result);
+    }
+}
+
+/// A sum of at most 4096 products, modulo `2^64`, and the sum of the high halves of the products. The sum of
+/// their low halves, below `2^44`, is the difference.
+#[derive(Clone, Copy)]
+struct Sums {
+    whole: __m256i,
+    high: __m256i,
+}
+
+impl Sums {
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn zero() -> Self {
+        Self {
+            whole: splat(0),
+            high: splat(0),
+        }
+    }
+
+    /// Adds the products of the low halves of lanes.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn add(&mut self, x: __m256i, y: __m256i) {
+        let product = _mm256_mul_epu32(x, y);
+        self.whole = _mm256_add_epi64(self.whole, product);
+        self.high = _mm256_add_epi64(self.high, _mm256_srli_epi64::<32>(product));
+    }
+}
+
+/// The constants that reduce [`Sums`].
+struct Halves {
+    f: Field,
+    /// `2^32 mod q`.
+    r32: Factors,
+}
+
+impl Halves {
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn new(m: &Modulus) -> Self {
+        let f = Field::new(m);
+        let r32 = f.splat(m.reduce(1 << 32));
+        Self { f, r32 }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn reduce(&self, sums: &Sums) -> __m256i {
+        let low = _mm256_sub_epi64(sums.whole, _mm256_slli_epi64::<32>(sums.high));
+        // Each is at most 0.51 q from zero: both words are below 2^44, so quotients are off by less than 0.01.
+        let low = self.f.reduce(to_float(low));
+        let high = self.f.mul(to_float(sums.high), self.r32);
+        let sum = self.f.reduce(_mm256_add_pd(low, high));
+        to_int(self.f.canonical(sum))
+    }
+
+    /// Stores sums of even and of odd places in the order of places.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn store_octet(&self, out: &mut [u64; OCTET], sums: &[Sums; 2]) {
+        let [even, odd] = [self.reduce(&sums[0]), self.reduce(&sums[1])];
+        let first = _mm256_unpacklo_epi64(even, odd);
+        let second = _mm256_unpackhi_epi64(even, odd);
+        let blocks = out.as_chunks_mut().0;
+        store(
+            &mut blocks[0],
+            _mm256_permute2x128_si256::<0x20>(first, second),
+        );
+        store(
+            &mut blocks[1],
+            _mm256_permute2x128_si256::<0x31>(first, second),
+        );
+    }
+}
+
+/// Eight words: those of even and of odd places, each in the low half of a lane.
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn load_words(x: &[u32; OCTET]) -> [__m256i; 2] {
+    // SAFETY: reads the 32 bytes of `x`.
+    let words = unsafe { _mm256_loadu_si256(x.as_ptr().cast()) };
+    [words, _mm256_srli_epi64::<32>(words)]
+}

@@ -1,0 +1,136 @@
+//! Sums of products of 32-bit words. Ranges and shapes: see [`WordRows`].
+
+use std::arch::aarch64::*;
+
+use super::float::{Factor, Field, store};
+use crate::words::{Line, WORD_LINE, put};
+use crate::{Modulus, WordRows};
+
+/// Lists of `b` whose sums stay in registers, for [`OCTET`] places.
+const PARTS: usize = 2;
+
+/// Places that are read together.
+const OCTET: usize = 8;
+
+#[target_feature(enable = "neon")]
+pub(super) fn dot_words(m: &Modulus, out: &mut [&mut [u64]], rows: &WordRows<'_>) {
+    let halves = Halves::new(m);
+    let parts = rows.b.len();
+    let lists = out.len().checked_div(parts).unwrap_or(0);
+    for line in 0..WordRows::lines(out) {
+        for list in 0..lists {
+            let a = rows.a(line, lists, list);
+            let out = &mut out[list * parts..(list + 1) * parts];
+            let mut part = 0;
+            while part + PARTS <= parts {
+                add_up::<PARTS>(&halves, &mut out[part..], line, a, rows, part);
+                part += PARTS;
+            }
+            if part < parts {
+                add_up::<1>(&halves, &mut out[part..], line, a, rows, part);
+            }
+        }
+    }
+}
+
+/// Writes one line of the first `P` outputs: the sums of `a` with the lists of `b` from `part` on.
+#[inline]
+#[target_feature(enable = "neon")]
+fn add_up<const P: usize>(
+    halves: &Halves,
+    out: &mut [&mut [u64]],
+    line: usize,
+    a: &[Line],
+    rows: &WordRows<'_>,
+    part: usize,
+) {
+    let b: [&[Line]; P] = std::array::from_fn(|i| &rows.b(line, part + i)[..a.len()]);
+    let mut results = [[0; WORD_LINE]; P];
+    for octet in 0..WORD_LINE / OCTET {
+        let mut sums = [[Sums::zero(); OCTET / 2]; P];
+        for (i, a) in a.iter().enumerate() {
+            let x = load_words(&a.as_chunks().0[octet]);
+            for (sums, b) in sums.iter_mut().zip(b) {
+                let y = load_words(&b[i].as_chunks().0[octet]);
+                for quad in 0..2 {
+                    let (x, y) = (x[quad], y[quad]);
+                    sums[2 * quad].add(vmull_u32(vget_low_u32(x), vget_low_u32(y)));
+                    sums[2 * quad + 1].add(vmull_high_u32(x, y));
+                }
+            }
+        }
+        for (result, sums) in results.iter_mut().zip(&sums) {
+            let places = &mut result.as_chunks_mut::<OCTET>().0[octet];
+            for (block, sums) in places.as_chunks_mut().0.iter_mut().zip(sums) {
+                store(block, halves.reduce(sums));
+            }
+        }
+    }
+    for (out, result) in out.iter_mut().zip(&results) {
+        put(out, line, result);
+    }
+}
+
+/// A sum of at most 4096 products, modulo `2^64`, and the sum of the high halves of the products. The sum of
+/// their low halves, below `2^44`, is the difference.
+#[derive(Clone, Copy)]
+struct Sums {
+    whole: uint64x2_t,
+    high: uint64x2_t,
+}
+
+impl Sums {
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn zero() -> Self {
+        let zero = vdupq_n_u64(0);
+        Self {
+            whole: zero,
+            high: zero,
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn add(&mut self, product: uint64x2_t) {
+        self.whole = vaddq_u64(self.whole, product);
+        self.high = vsraq_n_u64::<32>(self.high, product);
+    }
+}
+
+/// The constants that reduce [`Sums`].
+struct Halves {
+    f: Field,
+    /// `2^32 mod q`.
+    r32: Factor,
+}
+
+impl Halves {
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn new(m: &Modulus) -> Self {
+        let f = Field::new(m);
+        let r32 = f.factor(m.reduce(1 << 32));
+        Self { f, r32 }
+    }
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn reduce(&self, sums: &Sums) -> uint64x2_t {
+        let low = vsubq_u64(sums.whole, vshlq_n_u64::<32>(sums.high));
+        // Each is at most 0.51 q from zero: both words are below 2^44, so quotients are off by less than 0.01.
+        let low = self.f.reduce(vcvtq_f64_u64(low));
+        let high = self.f.mul(vcvtq_f64_u64(sums.high), self.r32);
+        self.f.residues(self.f.reduce(vaddq_f64(low, high)))
+    }
+}
+
+/// Eight words, four in a vector.
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "neon")]
+fn load_words(x: &[u32; OCTET]) -> [uint32x4_t; 2] {
+    let halves: &[[u32; 4]] = x.as_chunks().0;
+    // SAFETY: reads the 16 bytes of each half of `x`.
+    unsafe { [vld1q_u32(halves[0].as_ptr()), vld1q_u32(halves[1].as_ptr())] }
+}

@@ -1,0 +1,27 @@
+//! Sums of products of 32-bit words. Ranges and shapes: see [`WordRows`].
+
+use crate::words::{Line, WORD_LINE, put};
+use crate::{Modulus, WordRows};
+
+pub(crate) fn dot_words(m: &Modulus, out: &mut [&mut [u64]], rows: &WordRows<'_>) {
+    let parts = rows.b.len();
+    for line in 0..WordRows::lines(out) {
+        for i in 0..out.len() {
+            let a = rows.a(line, out.len() / parts, i / parts);
+            put(out[i], line, &sums(m, a, rows.b(line, i % parts)));
+        }
+    }
+}
+
+fn sums(m: &Modulus, a: &[Line], b: &[Line]) -> [u64; WORD_LINE] {
+    // Products fill a word, so their halves are added apart: at most 4096 of them stay below 2^44.
+    let (mut low, mut high) = ([0; WORD_LINE], [0; WORD_LINE]);
+    for (a, b) in a.iter().zip(b) {
+        for x in 0..WORD_LINE {
+            let product = u64::from(a[x]) * u64::from(b[x]);
+            low[x] += product & u64::from(u32::MAX);
+            high[x] += product >> 32;
+        }
+    }
+    std::array::from_fn(|x| m.reduce_u128((u128::from(high[x]) << 32) + u128::from(low[x])))
+}
