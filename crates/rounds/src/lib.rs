@@ -12,7 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
-//pub mod fetch;
+pub mod fetch;
 pub mod scan;
 
 pub use error::RoundsError;

@@ -14,7 +14,11 @@ impl ScanSecret {
     ///
     /// Panics: unless there is one for each group of a section.
     pub fn new(scan: &Scan, secrets: Vec<SecretPoly>) -> Self {
-        assert_eq!(secrets.len(), scan.spec().parts, "one secret for each group");
+        assert_eq!(
+            secrets.len(),
+            scan.spec().parts,
+            "one secret for each group"
+        );
         Self(secrets)
     }
 
