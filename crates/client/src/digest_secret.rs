@@ -33,6 +33,27 @@ impl DigestSecret {
         self.draw("omr instant digest secret v1", ring, bodies)
     }
 
+    /// Returns the secrets of scans, one for each group of a section.
+    pub(crate) fn scan_polys(&self, ring: &Ring, groups: usize) -> Vec<SecretPoly> {
+        self.draw("omr scan secret v1", ring, groups)
+    }
+
+    /// Returns the secrets of answers to queries, one for each body that shares a mask.
+    pub(crate) fn answer_polys(&self, ring: &Ring, bodies: usize) -> Vec<SecretPoly> {
+        self.draw("omr answer secret v1", ring, bodies)
+    }
+
+    /// Returns the secret of queries, in the dimension of their ring.
+    pub(crate) fn query_secret(&self, ring: &Ring) -> Secret {
+        let mut stream = Xof::stream("omr query secret v1", &self.0, &[]);
+        Secret::uniform_ternary(&mut stream, ring.n())
+    }
+
+    /// Returns the name of the detector's key for two rounds.
+    pub(crate) fn rounds_id(&self) -> [u8; 16] {
+        self.name("omr rounds key id v1")
+    }
+
     fn draw(&self, domain: &'static str, ring: &Ring, bodies: usize) -> Vec<SecretPoly> {
         let secret = |i| {
             let mut stream = Xof::stream(domain, &self.0, &[i as u64]);

@@ -2,15 +2,14 @@
 
 use crate::digest_secret::DigestSecret;
 use chacha20::ChaCha20Rng;
-use omr_protocol::EngineKind;
 use omr_protocol::clue::OFFSET_LEN;
 use rand_core::{CryptoRng, SeedableRng};
 use zeroize::{Zeroize, Zeroizing};
 
 /// The data that determines the content of a detection key and its public masks.
 pub(crate) struct KeyContent<'a> {
-    /// The engine that the key is for.
-    pub(crate) engine: EngineKind,
+    /// The name of the key's file in a recipient's folder, which differs between kinds of keys.
+    pub(crate) file: &'a str,
     /// The name of the parameter set.
     pub(crate) set: &'a str,
     /// The seed of the masks of an epoch; `None` if the generator draws the masks as well.
@@ -40,11 +39,7 @@ impl KeyContent<'_> {
         let residues = self.offset.iter().flatten();
         let offset: Vec<u8> = residues.flat_map(|w| w.to_le_bytes()).collect();
         // Parts of any length, each preceded by its length.
-        for part in [
-            self.engine.key_name().as_bytes(),
-            self.set.as_bytes(),
-            &offset[..],
-        ] {
+        for part in [self.file.as_bytes(), self.set.as_bytes(), &offset[..]] {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         }

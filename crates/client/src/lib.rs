@@ -52,6 +52,7 @@ mod key_rng;
 pub mod letter;
 pub mod letters;
 pub mod locked;
+pub mod rounds;
 pub mod seal;
 mod secret_key;
 mod sender;

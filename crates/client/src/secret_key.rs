@@ -78,6 +78,11 @@ impl SecretKey {
         self.digest.instant_id()
     }
 
+    /// Returns the name of the recipient's detection key for two rounds.
+    pub fn rounds_id(&self) -> [u8; 16] {
+        self.digest.rounds_id()
+    }
+
     /// Returns the recipient's address if clues are bound to it. An address for plain clues cannot be derived from the
     /// secret.
     pub fn address(&self) -> Option<&ClueKey> {

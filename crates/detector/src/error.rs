@@ -45,6 +45,17 @@ pub enum DetectorError {
     /// The parts do not add up to a digest.
     #[error(transparent)]
     Partial(#[from] omr_protocol::sophomr::PartialError),
+    /// A file of one of the two rounds was refused.
+    #[error(transparent)]
+    Rounds(#[from] omr_protocol::rounds::RoundsError),
+    /// The payloads of a query's range are not prepared.
+    #[error("expected prepared payloads of messages {start}..{end}, found those of other sections")]
+    NotPrepared {
+        /// First message.
+        start: u64,
+        /// One past the last.
+        end: u64,
+    },
     /// A step of the evaluation was refused: the parameters do not fit the circuit.
     #[error(transparent)]
     Eval(EvalError),

@@ -20,6 +20,7 @@ pub mod instantomr;
 pub mod memory;
 mod messages;
 mod progress;
+pub mod rounds;
 pub mod sophomr;
 mod source;
 mod strided;

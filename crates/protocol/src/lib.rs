@@ -14,6 +14,7 @@ pub mod params;
 pub mod placement;
 pub mod request;
 pub mod response;
+pub mod rounds;
 pub mod scheme;
 pub mod sealing;
 pub mod sophomr;

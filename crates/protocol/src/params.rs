@@ -60,6 +60,9 @@ pub enum ParamsError {
     /// Parameters of packing and opening do not fit each other.
     #[error(transparent)]
     Opening(#[from] omr_opening::OpeningError),
+    /// Parameters of two rounds do not fit each other.
+    #[error(transparent)]
+    Rounds(#[from] omr_rounds::RoundsError),
     /// The sparse-recovery code does not fit the plaintext modulus.
     #[error(transparent)]
     Codec(#[from] omr_codec::CodecError),

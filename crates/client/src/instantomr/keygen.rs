@@ -82,7 +82,7 @@ impl<'a> Maker<'a> {
         let clue = block_secret(secret.instant_secret(), block);
         let ring = &params.ring;
         let content = KeyContent {
-            engine: EngineKind::Instantomr,
+            file: EngineKind::Instantomr.key_name(),
             set: params.name(),
             masks: None,
             clue: &[secret.instant_secret().coeffs()],

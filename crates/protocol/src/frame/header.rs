@@ -53,10 +53,18 @@ pub enum Kind {
     Identity = 15,
     /// The sums of some batches of a digest.
     Partial = 16,
+    /// The public key with which a detector serves two rounds.
+    RoundsKey = 17,
+    /// The first round: the encrypted distances of a range's messages.
+    Scan = 18,
+    /// The query of the second round.
+    FetchQuery = 19,
+    /// The answer of the second round.
+    FetchAnswer = 20,
 }
 
 impl Kind {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 20] = [
         Self::SecretKey,
         Self::ClueKey,
         Self::DetectionKey,
@@ -73,6 +81,10 @@ impl Kind {
         Self::Locked,
         Self::Identity,
         Self::Partial,
+        Self::RoundsKey,
+        Self::Scan,
+        Self::FetchQuery,
+        Self::FetchAnswer,
     ];
 
     /// Returns the kind with this number, if there is one.
@@ -101,6 +113,10 @@ impl fmt::Display for Kind {
             Self::Locked => "a file under a passphrase",
             Self::Identity => "an exported identity",
             Self::Partial => "a part of a digest",
+            Self::RoundsKey => "a detection key for two rounds",
+            Self::Scan => "a scan",
+            Self::FetchQuery => "a query for payloads",
+            Self::FetchAnswer => "an answer with payloads",
         })
     }
 }

@@ -4,9 +4,12 @@ use super::{
     ClueSpec, PACKING_KEY_BITS, Posting, ROTATION_KEY_BITS, SecondSecret, SecretSpec, SetSpec,
 };
 use crate::instantomr::InstantSpec;
+use crate::rounds::RoundsSpec;
 use crate::sophomr::{FinalRingSpec, ParamsSpec};
 use omr_opening::OpeningSpec;
 use omr_ring::Gadget;
+use omr_rounds::fetch::FetchSpec;
+use omr_rounds::scan::ScanSpec;
 
 /// The set of SophOMR alone. Clues are posted without the lowest bits of their residues; this rounding is their only
 /// error.
@@ -55,6 +58,39 @@ pub(crate) const SOPHOMR_V5: ParamsSpec = ParamsSpec {
     block: 8,
     rotation_digits: 2,
     product_digits: 2,
+};
+
+/// Two rounds of the clues of [`SOPHOMR_V5`]. Limits are those of blocks full of hostile clues.
+const ROUNDS: RoundsSpec = RoundsSpec {
+    scan: ScanSpec {
+        n: 2048,
+        modulus_bits: 50,
+        parts: 8,
+        digits: 2,
+        digit_bits: 16,
+        body_bits: [15, 9],
+        mask_bits: [22, 16],
+        limits: [1.31, 0.96],
+    },
+    fetch: FetchSpec {
+        p: 786_433,
+        n: 8192,
+        buckets: 64,
+        choices: 4,
+        rows: 9,
+        fetched: 56,
+        sum_bits: 32,
+        level_bits: 36,
+        special_bits: 50,
+        final_n: 2048,
+        final_bits: 50,
+        digits: 2,
+        digit_bits: 16,
+        parts: 2,
+        mask_bits: 29,
+        body_bits: [21, 23],
+        short: 72,
+    },
 };
 
 /// The set of both engines: one address and one clue, with a secret and coordinates for each engine. Four coordinates
@@ -111,6 +147,7 @@ const INSTANTOMR_V2: SetSpec = SetSpec {
         posting: Posting::Rounded(1 << 10),
     },
     sophomr: None,
+    rounds: None,
     instantomr: Some(InstantSpec {
         digit_bits: 17,
         half: 4 * 24,
@@ -151,6 +188,22 @@ const INSECURE_TINY_V4: ParamsSpec = ParamsSpec {
     ..SOPHOMR_V5
 };
 
+/// Two rounds of the clues of [`INSECURE_TINY_V4`].
+const INSECURE_TINY_ROUNDS: RoundsSpec = RoundsSpec {
+    scan: ScanSpec {
+        n: 256,
+        ..ROUNDS.scan
+    },
+    fetch: FetchSpec {
+        n: 256,
+        buckets: 16,
+        rows: 36,
+        fetched: 14,
+        final_n: 64,
+        ..ROUNDS.fetch
+    },
+};
+
 /// A small set for tests of both engines, with the clues of [`HYBRID_V4`].
 const INSECURE_TINY_HYBRID_V4: ParamsSpec = ParamsSpec {
     name: "insecure-tiny-hybrid-v4",
@@ -180,11 +233,15 @@ impl SetSpec {
     /// Returns every published set, the default first.
     pub fn published() -> Vec<Self> {
         vec![
-            Self::of(SOPHOMR_V5, None),
-            Self::of(HYBRID_V4, Some(HYBRID_V4_INSTANT)),
+            Self::of(SOPHOMR_V5, None, ROUNDS),
+            Self::of(HYBRID_V4, Some(HYBRID_V4_INSTANT), ROUNDS),
             INSTANTOMR_V2,
-            Self::of(INSECURE_TINY_V4, None),
-            Self::of(INSECURE_TINY_HYBRID_V4, Some(INSECURE_TINY_INSTANT_V4)),
+            Self::of(INSECURE_TINY_V4, None, INSECURE_TINY_ROUNDS),
+            Self::of(
+                INSECURE_TINY_HYBRID_V4,
+                Some(INSECURE_TINY_INSTANT_V4),
+                INSECURE_TINY_ROUNDS,
+            ),
         ]
     }
 }

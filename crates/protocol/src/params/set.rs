@@ -3,6 +3,7 @@
 use super::{ClueParams, ClueSpec, ParamsError, ROTATION_KEY_BITS, Security};
 use crate::instantomr::{InstantKey, InstantParams, InstantSpec};
 use crate::request::MAX_BOUND;
+use crate::rounds::{RoundsParams, RoundsSpec};
 use crate::sophomr::{DetectionKey, Params, ParamsSpec, RecipientParams};
 use crate::{ClueKind, DetectionKeyError, EngineKind, Scheme};
 use omr_errors::Mismatch;
@@ -25,10 +26,16 @@ pub struct SetSpec {
     pub sophomr: Option<ParamsSpec>,
     /// The part of InstantOMR and InstantOMD, if the set has it.
     pub instantomr: Option<InstantSpec>,
+    /// The part of retrieval in two rounds, if the set has it.
+    pub rounds: Option<RoundsSpec>,
 }
 
 impl SetSpec {
-    pub(super) fn of(sophomr: ParamsSpec, instantomr: Option<InstantSpec>) -> Self {
+    pub(super) fn of(
+        sophomr: ParamsSpec,
+        instantomr: Option<InstantSpec>,
+        rounds: RoundsSpec,
+    ) -> Self {
         let rotation = match instantomr {
             Some(_) => ROTATION_KEY_BITS,
             None => f64::INFINITY,
@@ -40,6 +47,7 @@ impl SetSpec {
             clue: sophomr.clue.clone(),
             sophomr: Some(sophomr),
             instantomr,
+            rounds: Some(rounds),
         }
     }
 
@@ -157,6 +165,7 @@ pub struct ParamSet {
     sophomr: OnceLock<Arc<Params>>,
     recipient: OnceLock<Arc<RecipientParams>>,
     instantomr: OnceLock<Arc<InstantParams>>,
+    rounds: OnceLock<Arc<RoundsParams>>,
 }
 
 impl ParamSet {
@@ -175,6 +184,7 @@ impl ParamSet {
             sophomr: OnceLock::new(),
             recipient: OnceLock::new(),
             instantomr: OnceLock::new(),
+            rounds: OnceLock::new(),
         })
     }
 
@@ -240,6 +250,17 @@ impl ParamSet {
             EngineKind::Sophomr => DetectionKey::check(self.sophomr()?, file),
             EngineKind::Instantomr => InstantKey::read(self.instantomr()?, file).map(drop),
         }
+    }
+
+    /// Returns the parameters of retrieval in two rounds.
+    ///
+    /// Errors: `NoEngine`.
+    pub fn rounds(&self) -> Result<&Arc<RoundsParams>, ParamsError> {
+        if self.rounds.get().is_none() {
+            let made = RoundsParams::named(self.spec.name)?;
+            return Ok(self.rounds.get_or_init(|| made));
+        }
+        Ok(self.rounds.get().expect("just seen"))
     }
 
     /// Returns InstantOMR's parameters.

@@ -115,7 +115,7 @@ impl Selected {
         let piece = PIECE.min(n);
         let part = |limb: usize, at: usize, of: &dyn Fn(&Rlwe) -> &Poly<Eval>| {
             let residues = |row| of(row).row(limb)[at * piece..][..piece].iter();
-            let words = rows.iter().flat_map(|row| residues(row));
+            let words = rows.iter().flat_map(residues);
             words.map(|&x| x as u32).collect()
         };
         let pieces =

@@ -165,9 +165,9 @@ fn pertinent_messages_of_both_recipients_are_found() {
         .map(|r| share(&world.scan, &world.keys[r], r, &blocks))
         .into();
     // One seed, so one mask; the secrets differ.
-    for c in 0..COORDINATES {
-        assert_eq!(parts[0][c].mask, parts[1][c].mask);
-        assert_ne!(parts[0][c].bodies, parts[1][c].bodies);
+    for (first, second) in parts[0].iter().zip(&parts[1]) {
+        assert_eq!(first.mask, second.mask);
+        assert_ne!(first.bodies, second.bodies);
     }
     for (secret, own) in world.secrets.iter().zip(&parts) {
         let found = secret.inside(&world.scan, &groups, own).unwrap().concat();

@@ -56,7 +56,7 @@ impl<'a> Maker<'a> {
         rng: &mut impl CryptoRng,
     ) -> Self {
         let content = KeyContent {
-            engine: EngineKind::Sophomr,
+            file: EngineKind::Sophomr.key_name(),
             set: params.name(),
             masks: masks.as_ref(),
             clue: &[hidden.clue],

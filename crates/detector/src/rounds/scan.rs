@@ -1,0 +1,284 @@
+//! The first round.
+
+use super::messages::{Of, Read};
+use crate::progress::check_stopped;
+use crate::rounds::{RoundsDetector, served_together};
+use crate::{DetectorError, MessageSource, Progress, Stages};
+use omr_opening::{BlockOfClues, PackingKey, pack};
+use omr_protocol::clue::OFFSET_LEN;
+use omr_protocol::rounds::{RoundsHeader, RoundsPlan, Scanned, SectionGroups};
+use omr_protocol::{ClueKind, SEED_BYTES, Sealing};
+use omr_rounds::scan::{COORDINATES, Packed, ScanPart, share};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// The messages of a scan.
+#[derive(Clone, Debug)]
+pub struct ScanRequest {
+    /// The range of messages.
+    pub range: Range<u64>,
+    /// The length of payloads in bytes.
+    pub payload_bytes: usize,
+    /// The board.
+    pub board_id: [u8; 16],
+    /// The sealing of payloads.
+    pub sealing: Sealing,
+    /// A random seed, drawn after the messages were posted. Payloads are prepared with it for the second round.
+    pub seed: [u8; SEED_BYTES],
+}
+
+/// A scan with statistics.
+pub struct ScanOutput {
+    /// The scan.
+    pub scanned: Scanned,
+    /// Seconds of each stage, of all recipients of the run.
+    pub stages: Stages,
+    /// Number of clues that did not parse and counted as impertinent.
+    pub unusable_clues: usize,
+}
+
+/// Scans a range for several recipients, in their order. One run scans for those whose keys
+/// [share masks](RoundsDetector::is_served_with) and does the work that does not depend on the recipient once.
+///
+/// Errors: those of the source; `Plan`; `ClueKind`; `Stopped`.
+pub fn scan(
+    detectors: &[&RoundsDetector],
+    source: &mut dyn MessageSource,
+    request: &ScanRequest,
+    progress: &dyn Progress,
+) -> Result<Vec<ScanOutput>, DetectorError> {
+    let mut outputs: Vec<Option<ScanOutput>> = detectors.iter().map(|_| None).collect();
+    for group in served_together(detectors) {
+        let served: Vec<&RoundsDetector> = group.iter().map(|&i| detectors[i]).collect();
+        let run = Run::new(served, request)?;
+        for (i, output) in group.into_iter().zip(run.scan(source, progress)?) {
+            outputs[i] = Some(output);
+        }
+    }
+    Ok(outputs.into_iter().flatten().collect())
+}
+
+/// A scan for recipients whose keys share masks.
+struct Run<'a> {
+    detectors: Vec<&'a RoundsDetector>,
+    request: &'a ScanRequest,
+    clues: ClueKind,
+    plan: RoundsPlan,
+    stages: Stages,
+    unusable: usize,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        detectors: Vec<&'a RoundsDetector>,
+        request: &'a ScanRequest,
+    ) -> Result<Self, DetectorError> {
+        let (params, clues) = (detectors[0].params(), detectors[0].key().clues);
+        let (range, bytes) = (request.range.clone(), request.payload_bytes);
+        Ok(Self {
+            plan: RoundsPlan::new(params, range, bytes, clues)?,
+            detectors,
+            request,
+            clues,
+            stages: Stages::default(),
+            unusable: 0,
+        })
+    }
+
+    fn of(&self) -> Of<'a> {
+        Of {
+            params: self.detectors[0].params(),
+            board_id: &self.request.board_id,
+            clues: self.clues,
+            payload_bytes: self.request.payload_bytes,
+            seed: &self.request.seed,
+        }
+    }
+
+    fn scan(
+        mut self,
+        source: &mut dyn MessageSource,
+        progress: &dyn Progress,
+    ) -> Result<Vec<ScanOutput>, DetectorError> {
+        let sections = self.plan.sections().to_vec();
+        progress.stage("scan", sections.len() as u64);
+        // By recipient and section.
+        let mut parts: Vec<Vec<Vec<ScanPart>>> =
+            self.detectors.iter().map(|_| Vec::new()).collect();
+        let (mut payloads, mut fingerprints) = (Vec::new(), Vec::new());
+        for section in &sections {
+            check_stopped(progress)?;
+            let (blocks, read, marks) = self.packed(source, section, progress)?;
+            if self.plan.sends_all() {
+                payloads.extend(read.payloads);
+                if self.clues == ClueKind::Bound {
+                    fingerprints.extend(marks);
+                }
+            }
+            for (recipient, detector) in self.detectors.iter().enumerate() {
+                let (params, key) = (detector.params(), &detector.key().scan);
+                let shared = || share(&params.scan, key, recipient, &blocks);
+                parts[recipient].push(self.stages.time("sharing", shared));
+            }
+            progress.advance(1);
+        }
+        let output = |(detector, sections): (&&RoundsDetector, Vec<Vec<ScanPart>>)| ScanOutput {
+            scanned: Scanned {
+                header: RoundsHeader {
+                    key_id: detector.key().id,
+                    board_id: self.request.board_id,
+                    range: self.request.range.clone(),
+                    payload_bytes: self.request.payload_bytes,
+                    sealing: self.request.sealing,
+                    clues: self.clues,
+                    seed: self.request.seed,
+                },
+                sections,
+                payloads: payloads.clone(),
+                fingerprints: fingerprints.clone(),
+            },
+            stages: self.stages.clone(),
+            unusable_clues: self.unusable,
+        };
+        Ok(self.detectors.iter().zip(parts).map(output).collect())
+    }
+
+    /// Reads the messages of a section and packs their clues; also returns the fingerprints of bound clues.
+    fn packed(
+        &mut self,
+        source: &mut dyn MessageSource,
+        section: &SectionGroups,
+        progress: &dyn Progress,
+    ) -> Result<(Vec<Packed>, Read, Vec<u32>), DetectorError> {
+        let of = self.of();
+        let scan = &of.params.scan;
+        let first = section.section * scan.section() as u64;
+        let range = self.plan.range();
+        let (start, end) = (
+            range.start.max(first),
+            range.end.min(first + scan.section() as u64),
+        );
+        let with_payloads = self.plan.sends_all();
+        let read = || Read::new(of, source, start..end, with_payloads);
+        let read = self.stages.time("read", read)?;
+        let bound = read.bound_to(of)?;
+        let keys: Vec<&PackingKey> = self
+            .detectors
+            .iter()
+            .map(|detector| &detector.key().scan.packing)
+            .collect();
+        let block_size = scan.block() as u64;
+        let pack_all = || -> Result<Vec<Option<Block>>, DetectorError> {
+            (0..scan.blocks())
+                .into_par_iter()
+                .with_max_len(1)
+                .map(|number| {
+                    let at = first + number as u64 * block_size;
+                    let (from, to) = (start.max(at), end.min(at + block_size));
+                    if from >= to {
+                        return Ok(None);
+                    }
+                    check_stopped(progress)?;
+                    let mut block = Block::new(of);
+                    for index in from..to {
+                        let message = (index - start) as usize;
+                        block.set(of, &read, bound.as_ref(), message, (index - at) as usize);
+                    }
+                    block.pack(of, &keys);
+                    Ok(Some(block))
+                })
+                .collect()
+        };
+        let blocks = self.stages.time("packing", pack_all)?;
+        let mut fingerprints = Vec::with_capacity(read.messages());
+        let mut packed = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let Some(block) = block else {
+                packed.push(None);
+                continue;
+            };
+            self.unusable += block.unusable;
+            fingerprints.extend(block.fingerprints);
+            packed.push(Some(block.packed));
+        }
+        drop(bound);
+        Ok((packed, read, fingerprints))
+    }
+}
+
+/// The residues of the clues of a block, then its packed clues. A message without a usable clue has `a = 0` and a b far
+/// from the window, so it is impertinent.
+struct Block {
+    a: Vec<u32>,
+    b: [Vec<u32>; COORDINATES],
+    extra: [Vec<u32>; COORDINATES],
+    fingerprints: Vec<u32>,
+    unusable: usize,
+    packed: Vec<omr_opening::ModuleCipher>,
+}
+
+impl Block {
+    fn new(of: Of<'_>) -> Self {
+        let (messages, width) = (of.params.scan.block(), of.params.clue.spec().n);
+        let extra = match of.clues {
+            ClueKind::Plain => 0,
+            ClueKind::Bound => OFFSET_LEN,
+        };
+        let nobody = of.params.nobody();
+        Self {
+            a: vec![0; messages * width],
+            b: [0, 1].map(|_| vec![nobody; messages]),
+            extra: [0, 1].map(|_| vec![0; messages * extra]),
+            fingerprints: Vec::new(),
+            unusable: 0,
+            packed: Vec::new(),
+        }
+    }
+
+    /// Sets the clue of a coefficient.
+    fn set(
+        &mut self,
+        of: Of<'_>,
+        read: &Read,
+        bound: Option<&crate::BoundTo<'_>>,
+        message: usize,
+        coefficient: usize,
+    ) {
+        let width = of.params.clue.spec().n;
+        let parser = Read::parser(of);
+        let mut residues = vec![0; parser.residues()];
+        if parser
+            .parse_into(read.clue(message), &mut residues)
+            .is_err()
+        {
+            self.unusable += 1;
+            self.fingerprints.push(0);
+            return;
+        }
+        self.a[coefficient * width..][..width].copy_from_slice(&residues[..width]);
+        let tail = read.tail(of, bound, message);
+        for c in 0..COORDINATES {
+            self.b[c][coefficient] = residues[width + c];
+            if bound.is_some() {
+                let row = &mut self.extra[c][coefficient * OFFSET_LEN..][..OFFSET_LEN];
+                row.copy_from_slice(&tail.rows[c]);
+            }
+        }
+        self.fingerprints.push(tail.fingerprint);
+    }
+
+    /// Packs the clues and drops their residues.
+    fn pack(&mut self, of: Of<'_>, keys: &[&PackingKey]) {
+        let b: Vec<&[u32]> = self.b.iter().map(Vec::as_slice).collect();
+        let bound = of.clues == ClueKind::Bound;
+        let extra = self.extra.iter().filter(|_| bound).map(Vec::as_slice);
+        let extra: Vec<&[u32]> = extra.collect();
+        let clues = BlockOfClues {
+            a: &self.a,
+            b: &b,
+            extra: &extra,
+        };
+        self.packed = pack(of.params.scan.opening(), keys, &clues);
+        self.a = Vec::new();
+    }
+}

@@ -1,0 +1,201 @@
+//! The files of the second round.
+
+use super::header::{HEADER_BYTES, check_rest};
+use crate::frame::{self, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
+use crate::key_file::row_bytes;
+use crate::rounds::{RoundsError, RoundsHeader, RoundsParams, RoundsPlan};
+use omr_compress::PackedCiphertext;
+use omr_errors::Mismatch;
+use omr_ring::{Eval, Poly};
+use omr_rounds::fetch::Query;
+
+const QUERY: &str = "a query";
+const ANSWER: &str = "an answer";
+/// The length in bytes of the seed of a query's masks.
+const MASKS_BYTES: usize = 32;
+/// The length in bytes of the hash of a query.
+const HASH_BYTES: usize = 32;
+
+/// A recipient's query for payloads of a range that was scanned.
+#[derive(Clone, Debug)]
+pub struct FetchQuery {
+    /// The subject, which is that of the scan.
+    pub header: RoundsHeader,
+    /// The encrypted choices.
+    pub query: Query,
+}
+
+impl FetchQuery {
+    /// Returns the length in bytes of the file of a query.
+    ///
+    /// Errors: those of [`RoundsPlan::new`].
+    pub fn file_bytes(params: &RoundsParams, header: &RoundsHeader) -> Result<u64, RoundsError> {
+        let rest = query_bytes(params, &header.plan(params)?);
+        let frame = FrameHeader::new(Kind::FetchQuery, params.name(), header.key_id);
+        Ok(frame.file_len(HEADER_BYTES as u64 + rest))
+    }
+
+    /// Returns the file. A query must not be encrypted again to be sent again: its bytes are kept.
+    ///
+    /// Errors: `Frame`.
+    pub fn to_bytes(&self, params: &RoundsParams) -> Result<Vec<u8>, RoundsError> {
+        let ring = &params.fetch.ring;
+        let mut body = self.header.encode();
+        body.extend(self.query.seed);
+        for poly in &self.query.bodies {
+            for (i, &id) in poly.basis().ids().iter().enumerate() {
+                pack_bits(poly.row(i), ring.modulus(id).bits(), &mut body);
+            }
+        }
+        let frame = FrameHeader::new(Kind::FetchQuery, params.name(), self.header.key_id);
+        Ok(frame::write_frame_vec(&frame, &body)?)
+    }
+
+    /// Reads a query's file.
+    ///
+    /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Sealing`, `Clues`, `Plan`,
+    /// `Residue`.
+    pub fn from_bytes(params: &RoundsParams, bytes: &[u8]) -> Result<Self, RoundsError> {
+        let (file, body) = frame::read_frame(&mut &bytes[..], Kind::FetchQuery, 1 << 33)?;
+        file.expect_params(params.name())?;
+        let (header, rest) = RoundsHeader::decode(QUERY, file.key_id, &body)?;
+        let plan = header.plan(params)?;
+        check_rest(QUERY, query_bytes(params, &plan), rest.len() as u64)?;
+        let (seed, mut left) = rest.split_at(MASKS_BYTES);
+        let (ring, basis) = (&params.fetch.ring, params.fetch.chain.basis(0));
+        let mut bodies = Vec::new();
+        for _ in 0..params.fetch.query_ciphertexts(plan.rows()) {
+            let mut poly = Poly::<Eval>::zero(ring, basis);
+            for (row, &id) in poly.rows_mut().zip(basis.ids()) {
+                let (packed, after) = left.split_at(row_bytes(ring, id));
+                left = after;
+                let modulus = ring.modulus(id);
+                unpack_bits(packed, modulus.bits(), row)?;
+                if let Some(&found) = row.iter().find(|&&x| x >= modulus.value()) {
+                    return Err(RoundsError::Residue(Mismatch::new(modulus.value(), found)));
+                }
+            }
+            bodies.push(poly);
+        }
+        let query = Query {
+            rows: plan.rows(),
+            seed: seed.try_into().expect("split so"),
+            bodies,
+        };
+        Ok(Self { header, query })
+    }
+
+    /// Returns the hash of a query's file, which its answer names.
+    pub fn hash(file: &[u8]) -> [u8; HASH_BYTES] {
+        *blake3::hash(file).as_bytes()
+    }
+}
+
+/// Returns the length in bytes of a query behind its header.
+fn query_bytes(params: &RoundsParams, plan: &RoundsPlan) -> u64 {
+    let (ring, basis) = (&params.fetch.ring, params.fetch.chain.basis(0));
+    let body: usize = basis.ids().iter().map(|&id| row_bytes(ring, id)).sum();
+    (MASKS_BYTES + params.fetch.query_ciphertexts(plan.rows()) * body) as u64
+}
+
+/// A detector's answer to a query: one payload from each bucket.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FetchAnswer {
+    /// The subject, which is that of the query.
+    pub header: RoundsHeader,
+    /// The hash of the query's file.
+    pub query: [u8; HASH_BYTES],
+    /// The ciphertexts.
+    pub ciphertexts: Vec<PackedCiphertext>,
+}
+
+impl FetchAnswer {
+    /// Returns the length in bytes of the file of an answer.
+    ///
+    /// Errors: those of [`RoundsPlan::new`].
+    pub fn file_bytes(params: &RoundsParams, header: &RoundsHeader) -> Result<u64, RoundsError> {
+        let rest = answer_bytes(params, &header.plan(params)?);
+        let frame = FrameHeader::new(Kind::FetchAnswer, params.name(), header.key_id);
+        Ok(frame.file_len(HEADER_BYTES as u64 + rest))
+    }
+
+    /// Returns the file.
+    ///
+    /// Errors: `Plan`; `Frame`.
+    pub fn to_bytes(&self, params: &RoundsParams) -> Result<Vec<u8>, RoundsError> {
+        let plan = self.header.plan(params)?;
+        let (mask_bits, body_bits) = bits(params, &plan);
+        let mut body = self.header.encode();
+        body.extend(self.query);
+        for ct in &self.ciphertexts {
+            pack_bits(&ct.mask, mask_bits, &mut body);
+            for part in &ct.parts {
+                pack_bits(part, body_bits, &mut body);
+            }
+        }
+        let frame = FrameHeader::new(Kind::FetchAnswer, params.name(), self.header.key_id);
+        Ok(frame::write_frame_vec(&frame, &body)?)
+    }
+
+    /// Reads an answer's file.
+    ///
+    /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Sealing`, `Clues`, `Plan`.
+    pub fn from_bytes(params: &RoundsParams, bytes: &[u8]) -> Result<Self, RoundsError> {
+        let (file, body) = frame::read_frame(&mut &bytes[..], Kind::FetchAnswer, 1 << 33)?;
+        file.expect_params(params.name())?;
+        let (header, rest) = RoundsHeader::decode(ANSWER, file.key_id, &body)?;
+        let plan = header.plan(params)?;
+        check_rest(ANSWER, answer_bytes(params, &plan), rest.len() as u64)?;
+        let (query, mut left) = rest.split_at(HASH_BYTES);
+        let (mask_bits, body_bits) = bits(params, &plan);
+        let mut take = |count: usize, bits: u32| -> Result<Vec<u64>, RoundsError> {
+            let (packed, after) = left.split_at(packed_len(count, bits).expect("checked"));
+            left = after;
+            let mut out = vec![0; count];
+            unpack_bits(packed, bits, &mut out)?;
+            Ok(out)
+        };
+        let mut ciphertexts: Vec<PackedCiphertext> = Vec::new();
+        for (part, len) in part_lengths(params, &plan).into_iter().enumerate() {
+            if part % params.fetch.spec().parts == 0 {
+                let mask = take(params.fetch.spec().final_n, mask_bits)?;
+                let parts = Vec::new();
+                ciphertexts.push(PackedCiphertext { mask, parts });
+            }
+            let body = take(len, body_bits)?;
+            let last = ciphertexts.last_mut();
+            last.expect("pushed before the first part").parts.push(body);
+        }
+        Ok(Self {
+            header,
+            query: query.try_into().expect("split so"),
+            ciphertexts,
+        })
+    }
+}
+
+/// Returns the bits of a mask coefficient and of a body coefficient of an answer.
+fn bits(params: &RoundsParams, plan: &RoundsPlan) -> (u32, u32) {
+    let body = params.fetch.body_bits(plan.rows());
+    (params.fetch.spec().mask_bits, body)
+}
+
+/// Returns the number of coefficients of each part of an answer.
+fn part_lengths(params: &RoundsParams, plan: &RoundsPlan) -> Vec<usize> {
+    let shape = params.fetch.answer_shape(plan.symbols());
+    let sums = shape.expect("a payload has symbols");
+    let positions = sums.positions();
+    positions
+        .map(|(round, ciphertext)| sums.kept_len(round, ciphertext))
+        .collect()
+}
+
+/// Returns the length in bytes of an answer behind its header.
+fn answer_bytes(params: &RoundsParams, plan: &RoundsPlan) -> u64 {
+    let (mask_bits, body_bits) = bits(params, plan);
+    let bytes = |count, bits| packed_len(count, bits).expect("rows fit memory");
+    let parts = part_lengths(params, plan);
+    let masks = parts.len().div_ceil(params.fetch.spec().parts);
+    let bodies: usize = parts.iter().map(|&len| bytes(len, body_bits)).sum();
+    (HASH_BYTES + masks * bytes(params.fetch.spec().final_n, mask_bits) + bodies) as u64
+}
