@@ -20,6 +20,14 @@ log2 of what is missed, two coordinates:
     sophomr-v5, hybrid-v4               -30.14  -30.01  -28.12
     sophomr-v4, hybrid-v3               -30.97  -30.93  -30.40
     sophomr-v5 with a window of 25      -32.57  -32.43  -30.38
+
+A scan of two rounds packs in the same way. Its distances have other roundings: masks are switched in digits and
+rounded, which meets a uniform ternary secret of 2,048 coefficients, and a body is rounded to steps, the unit here. The
+limits of both coordinates are whole numbers of a mask's units.
+
+    mean square of the others' residues      1    1.12       3    a stranger passes
+    scan, limits 1.31 and 0.96          -30.60  -30.59  -30.32   -21.68
+    scan, limits 1.25 and 0.96          -30.13  -30.08  -28.80   -21.74
 """
 
 import cmath
@@ -33,6 +41,9 @@ RANK, DIGITS, DIGIT_BITS = 4, 13, 2
 PACKING_LOG_Q, NARROW_LOG_Q = 50, 29.5
 ERROR = 3.24037034920393  # centred binomial, 21 coin pairs
 ROUNDINGS = 1 + 3 * 36
+SCAN_N, GROUPS, SCAN_DIGITS, SCAN_DIGIT_BITS = 2048, 8, 2, 16
+# Bits of a body and of a mask, limit in steps of a body, by coordinate.
+SCAN = [(15, 22, 1.31), (9, 16, 0.96)]
 
 
 def uniform(width):
@@ -53,8 +64,32 @@ def terms(weight, halved, norm):
     return packing**2 + narrowing**2 + lost**2, [(beta, weight), (sender, weight + 1)]
 
 
-def log_generating(s, normal, sums):
-    total = normal * s * s / 2 + ROUNDINGS * cmath.log(2 * cmath.sinh(s / 2) / s)
+def rounded(s):
+    """The moment generating function of a uniform variable around 0, one unit wide."""
+    return 2 * cmath.sinh(s / 2) / s
+
+
+def roundings_of_digest(s):
+    return ROUNDINGS * cmath.log(rounded(s))
+
+
+def terms_of_scan(weight, halved, norm, body_bits):
+    """As `terms`, in steps of a body."""
+    unit, modulus = 2**body_bits / Q, 2 * Q if halved else Q
+    packing = math.sqrt(N * BLOCK * norm) * uniform(modulus) * spread(narrow(0.62)) / 2**PACKING_LOG_Q
+    masks = RANK * BLOCK
+    # A coefficient of a body meets each digit of the masks of all groups of a section.
+    products = RANK * GROUPS * SCAN_DIGITS * SCAN_N
+    switch = math.sqrt(products) * uniform(2**SCAN_DIGIT_BITS) * ERROR / 2**PACKING_LOG_Q
+    lost = uniform(1) * math.sqrt(masks * 2 / 3) / 2 ** (SCAN_DIGITS * SCAN_DIGIT_BITS)
+    normal = (packing**2 + switch**2 + lost**2) * 4**body_bits
+    _, (beta, sender) = terms(weight, halved, norm)
+    scaled = [([(x * unit * Q / P, w) for x, w in values], count) for values, count in (beta, sender)]
+    return normal, scaled
+
+
+def log_generating(s, normal, sums, roundings):
+    total = normal * s * s / 2 + roundings(s)
     for distribution, count in sums:
         total += count * cmath.log(sum(w * cmath.exp(s * x) for x, w in distribution))
     return total
@@ -63,12 +98,39 @@ def log_generating(s, normal, sums):
 def missed(weight, halved, window, norm):
     """log2 of the probability that one of two coordinates leaves the window."""
     normal, sums = terms(weight, halved, norm)
-    beyond, step = window + 0.5, 1e-4
+    return 1 + log2_outside(normal, sums, roundings_of_digest, window + 0.5)
+
+
+def missed_by_scan(weight, halved, norm, coordinates=SCAN):
+    """log2 of the probability that one of the coordinates lies beyond its limit."""
+    total = 0
+    for body_bits, mask_bits, limit in coordinates:
+        unit = 2 ** (body_bits - mask_bits)
+        normal, sums = terms_of_scan(weight, halved, norm, body_bits)
+
+        def roundings(s):
+            # A coefficient of the secret is 0 with probability 1/3.
+            masks = SCAN_N * cmath.log(1 / 3 + 2 / 3 * rounded(s * unit))
+            return masks + cmath.log(rounded(s))
+
+        total += 2 ** log2_outside(normal, sums, roundings, (math.floor(limit / unit) + 0.5) * unit)
+    return math.log2(total)
+
+
+def passed_by_scan(coordinates=SCAN):
+    """log2 of the probability that uniform distances lie within all limits."""
+    units = [(math.floor(limit * 2 ** (mask - body)), mask) for body, mask, limit in coordinates]
+    return sum(math.log2((2 * most + 1) / 2**mask) for most, mask in units)
+
+
+def log2_outside(normal, sums, roundings, beyond):
+    """log2 of the probability that noise is larger than `beyond` to either side."""
+    step = 1e-4
 
     def exponent(s):
-        return log_generating(s, normal, sums) - s * beyond
+        return log_generating(s, normal, sums, roundings) - s * beyond
 
-    low, high = 1e-3, 8.0
+    low, high = 1e-3, 128.0
     for _ in range(60):
         middle = (low + high) / 2
         slope = (exponent(middle + step) - exponent(middle - step)).real
@@ -80,7 +142,7 @@ def missed(weight, halved, window, norm):
     points = (complex(low, i * width) for i in range(1500))
     heights = [(cmath.exp(exponent(s) - top) / s).real for s in points]
     tail = (sum(heights) - heights[0] / 2) * width / math.pi
-    return math.log2(2 * 2 * tail) + top / math.log(2)
+    return math.log2(2 * tail) + top / math.log(2)
 
 
 def main():
@@ -92,6 +154,11 @@ def main():
         ("sophomr-v5 with a window of 25", 316, True, 25),
     ]:
         print(f"{name:36}" + "".join(f"{missed(*clue, x):8.2f}" for x in norms))
+    for limits in ([1.31, 0.96], [1.25, 0.96], [0.9, 0.8]):
+        coordinates = [(body, mask, limit) for (body, mask, _), limit in zip(SCAN, limits)]
+        row = "".join(f"{missed_by_scan(316, True, x, coordinates):8.2f}" for x in norms)
+        passed = passed_by_scan(coordinates)
+        print(f"{f'scan, sophomr-v5, limits {limits}':36}{row}   false positives {passed:.2f}")
 
 
 if __name__ == "__main__":

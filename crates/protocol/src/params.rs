@@ -2,6 +2,7 @@
 //! [`crate::sophomr::Params`], [`crate::instantomr::InstantParams`].
 
 mod clue;
+pub(crate) mod miss;
 mod published;
 mod security;
 mod set;

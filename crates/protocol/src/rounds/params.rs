@@ -1,11 +1,13 @@
 //! The part of a parameter set for retrieval in two rounds.
 
-use crate::params::{ClueParams, ParamsError, SetSpec, dimension};
+use crate::clue::norms;
+use crate::params::{ClueParams, ParamsError, SetSpec, dimension, largest_log_pq, miss};
 use crate::sophomr::ParamsSpec;
 use omr_bgv::Plain;
+use omr_opening::ClueNoise;
 use omr_ring::Kernels;
 use omr_rounds::fetch::{Fetch, FetchSpec};
-use omr_rounds::scan::{Scan, ScanSpec};
+use omr_rounds::scan::{COORDINATES, Scan, ScanSpec};
 use std::sync::Arc;
 
 /// The part of a parameter set for retrieval in two rounds, unchecked.
@@ -45,7 +47,7 @@ impl RoundsParams {
     /// Checks a specification; clues and packing are those of `sophomr`.
     ///
     /// Errors: dimensions that do not fit each other; clues below 128 bits of security, unless the set is marked
-    /// insecure.
+    /// insecure; keys, queries or responses below that, with the same exception.
     pub fn new(
         sophomr: &ParamsSpec,
         rounds: RoundsSpec,
@@ -62,12 +64,77 @@ impl RoundsParams {
             fetch.spec().rows,
         )?;
         let clue = ClueParams::new(sophomr.name, sophomr.clue.clone(), kernels)?;
-        Ok(Self {
+        let params = Self {
             name: sophomr.name,
             clue: Arc::new(clue),
             scan,
             fetch,
-        })
+        };
+        if !sophomr.insecure {
+            params.check_keys()?;
+        }
+        Ok(params)
+    }
+
+    /// Checks the security of keys, queries and responses.
+    ///
+    /// Errors: `Insecure`.
+    fn check_keys(&self) -> Result<(), ParamsError> {
+        for (n, found) in self.key_moduli() {
+            let limit = largest_log_pq(n, None);
+            if found > limit {
+                return Err(ParamsError::Insecure { n, limit, found });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the dimension and log2 of the largest modulus for each secret of two rounds besides that of packing: scans,
+    /// queries and answers. The secrets are uniform ternary.
+    pub fn key_moduli(&self) -> [(usize, f64); 3] {
+        let (scan, fetch) = (self.scan.ring(), &self.fetch);
+        let last = &fetch.final_ring;
+        let queries = fetch.ring.log2(&fetch.shape.extended());
+        [
+            (scan.n(), scan.log2(&scan.everything())),
+            (fetch.ring.n(), queries),
+            (last.n(), last.log2(&last.everything())),
+        ]
+    }
+
+    /// Returns log2 of the probability that a scan misses a pertinent message (union bound over both coordinates; saddle
+    /// point of the noise of distances).
+    pub fn miss_log2(&self) -> f64 {
+        self.miss_log2_among(1.0)
+    }
+
+    /// Returns log2 of the probability that a scan misses a pertinent message if strangers fill the board with clues that
+    /// have the longest accepted vectors.
+    pub fn hostile_miss_log2(&self) -> f64 {
+        let [_, longest] = norms(self.clue.spec().n);
+        self.miss_log2_among(longest)
+    }
+
+    /// Returns log2 of the probability that the distance of an impertinent message lies within the limits of a scan.
+    pub fn false_positive_log2(&self) -> f64 {
+        let window = |c: usize| self.scan.window_log2(c);
+        (0..COORDINATES).map(window).sum()
+    }
+
+    /// Returns log2 of the probability that a scan misses a pertinent message, where `norm` is the mean square of the
+    /// block's residues relative to that of uniform ones.
+    fn miss_log2_among(&self, norm: f64) -> f64 {
+        let noise = self.scan.noise(0.0, norm);
+        let missed = |c: usize| {
+            let added = ClueNoise {
+                normal: noise[c],
+                // That of the body.
+                roundings: 1,
+            };
+            let steps = f64::from(self.scan.spec().body_bits[c]).exp2();
+            miss::packed(self.clue.spec(), &added, steps, self.scan.beyond(c)).exp2()
+        };
+        (0..COORDINATES).map(missed).sum::<f64>().log2()
     }
 
     /// Returns the set's versioned name.

@@ -3,7 +3,6 @@
 mod chain;
 mod final_ring;
 mod lower;
-mod miss;
 mod outline;
 mod recipient;
 mod rings;

@@ -5,3 +5,4 @@ mod hostile;
 mod levels;
 mod params;
 mod plan;
+mod rounds;

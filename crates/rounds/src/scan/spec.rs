@@ -153,6 +153,13 @@ impl Scan {
         inside.log2() - f64::from(self.spec.mask_bits[coordinate])
     }
 
+    /// Returns the noise from which on a pertinent message is missed, in steps of a rounded body: distances are whole
+    /// numbers of units of `2^-mask_bits`, so that it is half a unit above the largest.
+    pub fn beyond(&self, coordinate: usize) -> f64 {
+        let bits = self.spec.mask_bits[coordinate] - self.spec.body_bits[coordinate];
+        (self.limit(coordinate) as f64 + 0.5) / f64::from(1u32 << bits)
+    }
+
     /// Returns the largest distance of a pertinent message, in units of `2^-mask_bits`.
     pub(crate) fn limit(&self, coordinate: usize) -> i64 {
         let bits = self.spec.mask_bits[coordinate] - self.spec.body_bits[coordinate];

@@ -2,7 +2,7 @@
 
 use super::{FinalRingSpec, FrontEnd, RingsSpec};
 use crate::clue::norms;
-use crate::params::{Bits, ClueSpec, ParamsError, Posting, SetSpec, dimension};
+use crate::params::{Bits, ClueSpec, ParamsError, Posting, SetSpec, dimension, miss};
 use omr_opening::{ClueNoise, ClueShape, OpeningSpec};
 use omr_rlwe::noise::{self, NoiseModel};
 
@@ -164,7 +164,7 @@ impl ParamsSpec {
     /// block's residues relative to that of uniform ones.
     fn miss_log2_among(&self, norm: f64) -> f64 {
         let added = ClueNoise::new(&self.opening, &self.clue_shape(), self.p, norm);
-        super::miss::packed(&self.clue, &added, self.p, self.range)
-            + (Self::COORDINATES as f64).log2()
+        let beyond = self.range as f64 + 0.5;
+        miss::packed(&self.clue, &added, self.p as f64, beyond) + (Self::COORDINATES as f64).log2()
     }
 }

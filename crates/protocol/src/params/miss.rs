@@ -51,10 +51,11 @@ fn both(weights: &[f64], unit: f64) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Returns log2 of the probability that the noise of one coordinate of a packed clue, in units of p, leaves the window
-/// on either side: the saddle point of the sum of all errors and roundings.
-pub(super) fn packed(clue: &ClueSpec, added: &ClueNoise, p: u64, range: u64) -> f64 {
-    let unit = p as f64 / clue.q as f64;
+/// Returns log2 of the probability that the noise of one coordinate of a packed clue is larger than `beyond` to either
+/// side: the saddle point of the sum of all errors and roundings. The modulus has `units` units, in which `beyond` and
+/// `added` are.
+pub(crate) fn packed(clue: &ClueSpec, added: &ClueNoise, units: f64, beyond: f64) -> f64 {
+    let unit = units / clue.q as f64;
     let of_beta = both(NarrowGaussian::new(clue.sigma).probabilities(), unit);
     let of_sender = both(&clue.sender_errors(), unit / 2.0);
     let secret = clue.secret.most();
@@ -65,8 +66,7 @@ pub(super) fn packed(clue: &ClueSpec, added: &ClueNoise, p: u64, range: u64) -> 
             .plus(Cumulants::of(of_sender.iter().copied(), t).times(secret + 1))
             .plus(Cumulants::rounding(t).times(added.roundings))
     };
-    let beyond = range as f64 + 0.5;
-    let (mut low, mut high) = (0.0, 64.0);
+    let (mut low, mut high) = (0.0, 256.0);
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
         if cumulants(middle).0[1] < beyond {

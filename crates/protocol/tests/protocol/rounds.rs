@@ -1,0 +1,92 @@
+//! Tests that published sets for two rounds have the stated properties, and that weaker sets are refused.
+
+use omr_protocol::ParamsError;
+use omr_protocol::params::{SOPHOMR, SetSpec, largest_log_pq};
+use omr_protocol::rounds::{RoundsParams, RoundsSpec};
+use omr_protocol::sophomr::ParamsSpec;
+use omr_ring::Kernels;
+
+fn published() -> (ParamsSpec, RoundsSpec) {
+    let set = SetSpec::named(SOPHOMR).unwrap();
+    (set.sophomr.unwrap(), set.rounds.unwrap())
+}
+
+fn with(change: impl Fn(&mut RoundsSpec)) -> Result<RoundsParams, ParamsError> {
+    let (sophomr, mut rounds) = published();
+    change(&mut rounds);
+    RoundsParams::new(&sophomr, rounds, Kernels::detect())
+}
+
+#[test]
+fn secrets_of_two_rounds_are_secure() {
+    let params = with(|_| {}).unwrap();
+    let stated = [(2048, 50.0), (8192, 200.0), (2048, 50.0)];
+    for ((n, found), (expected, bits)) in params.key_moduli().into_iter().zip(stated) {
+        assert_eq!(n, expected);
+        assert!((found - bits).abs() < 0.01, "{n}: {found}");
+        assert!(found <= largest_log_pq(n, None), "{n}: {found}");
+    }
+}
+
+/// A ring of half the dimension has about half the room for its modulus.
+#[test]
+fn smaller_rings_are_refused() {
+    let refused = |change: &dyn Fn(&mut RoundsSpec)| with(change).err().unwrap().to_string();
+    let scan = refused(&|rounds| rounds.scan.n = 1024);
+    assert_eq!(
+        scan,
+        "expected log2(PQ) of at most 26 bits in dimension 1024 for 128-bit security, found 50.0"
+    );
+    let queries = refused(&|rounds| {
+        rounds.fetch.n = 4096;
+        rounds.fetch.rows = 18;
+    });
+    assert!(queries.contains("106 bits in dimension 4096"), "{queries}");
+    let answers = refused(&|rounds| rounds.fetch.final_n = 1024);
+    assert!(answers.contains("26 bits in dimension 1024"), "{answers}");
+    // A set that is marked insecure is for tests, and may have them.
+    let (mut sophomr, mut rounds) = published();
+    sophomr.insecure = true;
+    rounds.scan.n = 1024;
+    assert!(RoundsParams::new(&sophomr, rounds, Kernels::detect()).is_ok());
+}
+
+/// The rates of `reference/miss.py`, which inverts the moment generating function.
+#[test]
+fn rates_are_those_of_the_exact_sums() {
+    let cases = [
+        ([1.31, 0.96], [-30.60, -30.59, -21.68]),
+        ([1.25, 0.96], [-30.13, -30.08, -21.74]),
+        ([0.9, 0.8], [-13.40, -13.34, -22.47]),
+    ];
+    for (limits, expected) in cases {
+        let params = with(|rounds| rounds.scan.limits = limits).unwrap();
+        let found = [
+            params.miss_log2(),
+            params.hostile_miss_log2(),
+            params.false_positive_log2(),
+        ];
+        for (found, exact) in found.into_iter().zip(expected) {
+            // The first term of the expansion is a little too large.
+            let above = found - exact;
+            assert!(
+                (-0.01..0.1).contains(&above),
+                "{limits:?}: {found}, {exact}"
+            );
+        }
+    }
+}
+
+#[test]
+fn published_sets_miss_and_mistake_rarely() {
+    for set in SetSpec::published().into_iter().filter(|set| !set.insecure) {
+        let Some(rounds) = set.rounds.clone() else {
+            continue;
+        };
+        let sophomr = set.sophomr.unwrap();
+        let params = RoundsParams::new(&sophomr, rounds, Kernels::detect()).unwrap();
+        assert!(params.miss_log2() <= -30.0, "{}", set.name);
+        assert!(params.hostile_miss_log2() <= -30.0, "{}", set.name);
+        assert!(params.false_positive_log2() <= -21.0, "{}", set.name);
+    }
+}
