@@ -627,6 +627,17 @@ PACKED = [
 ]
 
 
+# name, dimension, log2 of the modulus with special primes, samples; uniform ternary secrets. The key of scans has rows
+# for 4 ranks of packing, 8 groups and 2 digits; that of answers for 2 parts, 4 components and 2 digits; for queries there
+# are 8 keys, and some ciphertexts a query. Keys of scans and answers have one mask for 8 secrets, which loses at most 3
+# bits of advantage.
+ROUNDS_KEYS = [
+    ("scans: 2048, 50 bits", 2048, 50, 64 * 2048),
+    ("queries and their keys: 8192, 200 bits", 8192, 32 + 32 + 36 + 2 * 50, 16 * 8192),
+    ("answers: 2048, 50 bits", 2048, 50, 16 * 2048),
+]
+
+
 def attacked(secret, parameter, log_q):
     """What an attacker may guess, each with the instance that is left."""
     error = spread(narrow(parameter))
@@ -729,6 +740,15 @@ def packed_keys():
         print(f"{name:44}{''.join(cells)}{' ' * (28 if dense else 12)}{''.join(rotated)}", flush=True)
 
 
+def rounds_keys():
+    """Secrets of retrieval in two rounds; that of packing is among the keys of packed clues."""
+    print(f"\n{'two rounds, uniform ternary, error 3.19':44}    usvp     bdd  matzov")
+    for name, n, log_q, samples in ROUNDS_KEYS:
+        row = [bits(attack, n, log_q, TERNARY) for attack in ("usvp", "bdd")]
+        row.append(hybrid("matzov", Dense(n, UNIFORM_TERNARY, samples), (log_q, ERROR))[0])
+        print(f"{name:44}{''.join(f'{x:8.1f}' for x in row)}", flush=True)
+
+
 def scale_json():
     rows = []
     for _, secret, parameter, own, figures in scale():
@@ -794,6 +814,7 @@ def main():
     large_keys()
     rotated_keys()
     packed_keys()
+    rounds_keys()
     print_scale()
     sparse_secrets()
     print()

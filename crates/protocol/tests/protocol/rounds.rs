@@ -2,9 +2,10 @@
 
 use omr_protocol::ParamsError;
 use omr_protocol::params::{SOPHOMR, SetSpec, largest_log_pq};
-use omr_protocol::rounds::{RoundsParams, RoundsSpec};
+use omr_protocol::rounds::{RoundsParams, RoundsSpec, units};
 use omr_protocol::sophomr::ParamsSpec;
 use omr_ring::Kernels;
+use serde_json::Value;
 
 fn published() -> (ParamsSpec, RoundsSpec) {
     let set = SetSpec::named(SOPHOMR).unwrap();
@@ -88,5 +89,25 @@ fn published_sets_miss_and_mistake_rarely() {
         assert!(params.miss_log2() <= -30.0, "{}", set.name);
         assert!(params.hostile_miss_log2() <= -30.0, "{}", set.name);
         assert!(params.false_positive_log2() <= -21.0, "{}", set.name);
+    }
+}
+
+/// The units of `reference/rounds.py`; a word of one of the streams is refused.
+#[test]
+fn units_are_the_known_ones() {
+    let text = include_str!("../../../../testdata/rounds/units.json");
+    let all: Value = serde_json::from_str(text).unwrap();
+    let numbers = |list: &Value| -> Vec<u64> {
+        let list = list.as_array().unwrap();
+        list.iter().map(|x| x.as_u64().unwrap()).collect()
+    };
+    let bytes: Vec<u8> = numbers(&all["seed"]).iter().map(|&x| x as u8).collect();
+    let (seed, p) = (bytes.try_into().unwrap(), all["p"].as_u64().unwrap());
+    for case in all["cases"].as_array().unwrap() {
+        let expected = numbers(&case["units"]);
+        let section = case["section"].as_u64().unwrap();
+        let found = units(p, &seed, section, expected.len());
+        let found: Vec<u64> = found.into_iter().map(u64::from).collect();
+        assert_eq!(found, expected, "section {section}");
     }
 }

@@ -2,5 +2,6 @@
 #![allow(missing_docs)]
 
 mod fetch;
+mod known;
 mod scan;
 mod world;
