@@ -100,6 +100,8 @@ fn emulate(root: &Path) -> Result<(), XtaskError> {
         "fourier",
         "--test",
         "shapes",
+        "--test",
+        "words",
     ];
     let mut command = cargo_command(root, &[&args[..], &suites].concat());
     let [linker, emulator] = TOOLS;

@@ -1,24 +1,20 @@
-//! Times sums of products of 32-bit words in cache and from memory, for 1 to 8 recipients:
+//! Times sums of products of 32-bit words for 1 to 8 recipients, in cache and from memory:
 //! `cargo run --release -p omr-kernels --example words [TERMS [LISTS]]`. `OMR_KERNELS` chooses the back end.
 
-use std::time::Instant;
+use std::{hint::black_box, time::Instant};
 
 use omr_kernels::{AlignedVec, Kernels, Modulus, WORD_LINE, WordRows};
 
 /// The largest prime of 32 bits.
 const PRIME: u64 = 4_294_967_291;
 
-/// Calls of which the fastest counts.
-const CALLS: usize = 9;
-
-/// The shape of a measurement.
+/// A database: lists of rows modulo each of several primes.
 struct Shape {
     n: usize,
     terms: usize,
     lists: usize,
-    /// Lists of `a` are read from as many copies in turn, so that none is in a cache.
-    copies: usize,
-    /// Calls that are timed together.
+    primes: usize,
+    /// How often the database is read in one measurement.
     repeats: usize,
 }
 
@@ -30,12 +26,11 @@ fn words(len: usize) -> AlignedVec {
     words
 }
 
+/// Prints the least time of nine measurements.
 fn measure(k: &Kernels, what: &str, shape: &Shape) {
     let m = Modulus::new(PRIME).expect("a prime");
     let list = shape.n.next_multiple_of(WORD_LINE) * shape.terms;
-    let copies: Vec<_> = (0..shape.copies)
-        .map(|_| words(list * shape.lists))
-        .collect();
+    let database = words(shape.primes * shape.lists * list);
     for recipients in [1, 2, 4, 8] {
         let b: Vec<_> = (0..2 * recipients).map(|_| words(list)).collect();
         let b: Vec<&[u32]> = b.iter().map(AlignedVec::halves).collect();
@@ -43,44 +38,39 @@ fn measure(k: &Kernels, what: &str, shape: &Shape) {
         let mut out = AlignedVec::zeroed(outputs * shape.n);
         let mut out: Vec<_> = out.chunks_mut(shape.n).collect();
         let mut best = f64::MAX;
-        for call in 0..CALLS {
-            let a = copies[call % shape.copies].halves();
-            let rows = WordRows {
-                a,
-                b: &b,
-                terms: shape.terms,
-            };
+        for _ in 0..9 {
             let start = Instant::now();
             for _ in 0..shape.repeats {
-                k.dot_words(&m, &mut out, std::hint::black_box(&rows));
+                for a in database.halves().chunks(shape.lists * list) {
+                    let (b, terms) = (&b, shape.terms);
+                    k.dot_words(&m, &mut out, black_box(&WordRows { a, b, terms }));
+                }
             }
             best = best.min(start.elapsed().as_secs_f64() / shape.repeats as f64);
         }
-        let products = (outputs * shape.n * shape.terms) as f64;
+        let products = shape.primes * outputs * shape.n * shape.terms;
         println!(
-            "{}, {what}, {recipients} recipients: {best:.5} s, {:.3} ns a multiply-add, {:.1} GB/s of a",
+            "{}, {what}, {recipients} recipients: {:.3} ms, {:.3} ns a multiply-add, {:.1} GB/s",
             k.name(),
-            best * 1e9 / products,
-            4e-9 * (list * shape.lists) as f64 / best,
+            best * 1e3,
+            best * 1e9 / products as f64,
+            8e-9 * database.len() as f64 / best,
         );
     }
 }
 
 fn main() {
     let mut numbers = std::env::args().skip(1).flat_map(|arg| arg.parse().ok());
-    let (terms, lists) = (numbers.next().unwrap_or(36), numbers.next().unwrap_or(250));
-    let (n, copies, repeats) = (8192, 2, 1);
     let memory = Shape {
-        n,
-        terms,
-        lists,
-        copies,
-        repeats,
+        n: 8192,
+        terms: numbers.next().unwrap_or(36),
+        lists: numbers.next().unwrap_or(250),
+        primes: 2,
+        repeats: 1,
     };
     let cache = Shape {
         n: WORD_LINE,
-        lists: 8,
-        copies: 1,
+        lists: 4,
         repeats: 1000,
         ..memory
     };

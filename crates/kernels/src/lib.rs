@@ -4,6 +4,8 @@
 //! is in `[0, q)`, at each public boundary; lazy ranges stay inside a kernel. [`Kernels`] is a plain
 //! struct of row operations; all back ends give the same bits as [`Kernels::scalar`], but for the
 //! products in double precision ([`FourierTable`]), which differ in rounding errors.
+//! Residues below `2^32` that are read from memory more often than written may be stored as 32-bit words
+//! ([`WordRows`]).
 //!
 //! A row that breaks its stated range gives an unspecified row, never undefined behaviour.
 #![deny(unsafe_code)]

@@ -40,6 +40,16 @@ impl<'a> WordRows<'a> {
         &self.b[list].as_chunks().0[from..from + self.terms]
     }
 
+    /// [`WordRows::b`] of `P` lists from `first` on. All have `terms` lines, as [`WordRows::a`] has.
+    #[inline]
+    pub(crate) fn b_lists<const P: usize>(&self, line: usize, first: usize) -> [&'a [Line]; P] {
+        let mut lists: [&[Line]; P] = [&[]; P];
+        for (i, list) in lists.iter_mut().enumerate() {
+            *list = self.b(line, first + i);
+        }
+        lists
+    }
+
     /// Returns the number of lines in a row.
     pub(crate) fn lines(out: &[&mut [u64]]) -> usize {
         out.first().map_or(0, |row| row.len().div_ceil(WORD_LINE))
@@ -127,8 +137,8 @@ impl Kernels {
     /// lists of `b` and the outputs at the same lines.
     /// Panics: when the modulus has more than 32 bits; when words and outputs do not fit each other; on more
     /// than [`MAX_DOT_TERMS`] terms.
-    /// Speed: bound by the memory for two lists of `b`, by the arithmetic for more, as long as a line of all
-    /// lists of `b`, `64 terms L` bytes, fits the first-level cache.
+    /// Speed: bound by the memory for two lists of `b`, by the arithmetic for more. Lines of outputs that start on
+    /// a cache line are written past the caches.
     pub fn dot_words(&self, m: &Modulus, out: &mut [&mut [u64]], rows: &WordRows<'_>) {
         assert!(m.bits() <= 32, "modulus {} has over 32 bits", m.value());
         rows.check(out);

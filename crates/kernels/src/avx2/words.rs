@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::float::{Factors, Field, splat, store, to_float, to_int};
+use super::float::{Block, Factors, Field, load, splat, store, to_float, to_int};
 use crate::words::{Line, WORD_LINE, put};
 use crate::{Modulus, WordRows};
 
@@ -20,20 +20,23 @@ pub(super) fn dot_words(m: &Modulus, out: &mut [&mut [u64]], rows: &WordRows<'_>
     for line in 0..WordRows::lines(out) {
         for list in 0..lists {
             let a = rows.a(line, lists, list);
-            let out = &mut out[list * parts..(list + 1) * parts];
+            let sums = &mut out[list * parts..(list + 1) * parts];
             let mut part = 0;
             while part + PARTS <= parts {
-                add_up::<PARTS>(&halves, &mut out[part..], line, a, rows, part);
+                add_up::<PARTS>(&halves, &mut sums[part..], line, a, rows, part);
                 part += PARTS;
             }
             if part < parts {
-                add_up::<1>(&halves, &mut out[part..], line, a, rows, part);
+                add_up::<1>(&halves, &mut sums[part..], line, a, rows, part);
             }
         }
     }
+    // Streaming stores are ordered with later ones only behind a fence.
+    _mm_sfence();
 }
 
 /// Writes one line of the first `P` outputs: the sums of `a` with the lists of `b` from `part` on.
+#[allow(unsafe_code)]
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn add_up<const P: usize>(
@@ -44,14 +47,16 @@ fn add_up<const P: usize>(
     rows: &WordRows<'_>,
     part: usize,
 ) {
-    let b: [&[Line]; P] = std::array::from_fn(|i| &rows.b(line, part + i)[..a.len()]);
+    let b = rows.b_lists::<P>(line, part);
     let mut results = [[0; WORD_LINE]; P];
     for octet in 0..WORD_LINE / OCTET {
         let mut sums = [[Sums::zero(); 2]; P];
-        for (i, a) in a.iter().enumerate() {
-            let x = load_words(&a.as_chunks().0[octet]);
-            for (sums, b) in sums.iter_mut().zip(b) {
-                let y = load_words(&b[i].as_chunks().0[octet]);
+        for (i, a_line) in a.iter().enumerate() {
+            let x = load_words(&a_line.as_chunks().0[octet]);
+            for (sums, list) in sums.iter_mut().zip(b) {
+                // SAFETY: `a` and each list of `b` have `terms` lines.
+                let b_line: &Line = unsafe { list.get_unchecked(i) };
+                let y = load_words(&b_line.as_chunks().0[octet]);
                 sums[0].add(x[0], y[0]);
                 sums[1].add(x[1], y[1]);
             }
@@ -61,8 +66,26 @@ fn add_up<const P: usize>(
             halves.store_octet(places, sums);
         }
     }
-    for (out, result) in out.iter_mut().zip(&results) {
-        put(out, line, result);
+    for (row, result) in out.iter_mut().zip(&results) {
+        write(row, line, result);
+    }
+}
+
+/// Writes sums to line `line` of a row: past the caches where the line is whole and starts on a cache line, as it
+/// is not read soon, and rows that lie a power of two apart would push each other out.
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn write(row: &mut [u64], line: usize, sums: &[u64; WORD_LINE]) {
+    match row[line * WORD_LINE..].first_chunk_mut::<WORD_LINE>() {
+        Some(places) if places.as_ptr().addr().is_multiple_of(64) => {
+            let places: &mut [Block] = places.as_chunks_mut().0;
+            for (to, from) in places.iter_mut().zip(sums.as_chunks().0) {
+                // SAFETY: writes the 32 bytes of `to`, which are aligned to as many.
+                unsafe { _mm256_stream_si256(to.as_mut_ptr().cast(), load(from)) };
+            }
+        }
+        _ => put(row, line, sums),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::field::{Wide, load_u32, splat, store};
+use super::field::{Block, Wide, load, load_u32, splat, store};
 use crate::words::{Line, WORD_LINE, put};
 use crate::{Modulus, WordRows};
 
@@ -17,25 +17,28 @@ pub(super) fn dot_words(m: &Modulus, out: &mut [&mut [u64]], rows: &WordRows<'_>
     for line in 0..WordRows::lines(out) {
         for list in 0..lists {
             let a = rows.a(line, lists, list);
-            let out = &mut out[list * parts..(list + 1) * parts];
+            let sums = &mut out[list * parts..(list + 1) * parts];
             // A line of `a` comes from memory once; four sums a place fill half of the registers.
             let mut part = 0;
             while part + 4 <= parts {
-                add_up::<4>(&wide, &mut out[part..], line, a, rows, part);
+                add_up::<4>(&wide, &mut sums[part..], line, a, rows, part);
                 part += 4;
             }
             if part + 2 <= parts {
-                add_up::<2>(&wide, &mut out[part..], line, a, rows, part);
+                add_up::<2>(&wide, &mut sums[part..], line, a, rows, part);
                 part += 2;
             }
             if part < parts {
-                add_up::<1>(&wide, &mut out[part..], line, a, rows, part);
+                add_up::<1>(&wide, &mut sums[part..], line, a, rows, part);
             }
         }
     }
+    // Streaming stores are ordered with later ones only behind a fence.
+    _mm_sfence();
 }
 
 /// Writes one line of the first `P` outputs: the sums of `a` with the lists of `b` from `part` on.
+#[allow(unsafe_code)]
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn add_up<const P: usize>(
@@ -46,26 +49,45 @@ fn add_up<const P: usize>(
     rows: &WordRows<'_>,
     part: usize,
 ) {
-    let b: [&[Line]; P] = std::array::from_fn(|i| &rows.b(line, part + i)[..a.len()]);
+    let b = rows.b_lists::<P>(line, part);
     // At most 4096 products of 64 bits: low words below 2^64, high ones below 2^24.
     let mut low = [[splat(0); VECTORS]; P];
     let mut high = [[splat(0); VECTORS]; P];
-    for (i, a) in a.iter().enumerate() {
-        let x = load_line(a);
+    for (i, a_line) in a.iter().enumerate() {
+        let x = load_line(a_line);
         for p in 0..P {
-            let y = load_line(&b[p][i]);
+            // SAFETY: `a` and each list of `b` have `terms` lines.
+            let y = load_line(unsafe { b[p].get_unchecked(i) });
             for v in 0..VECTORS {
                 low[p][v] = _mm512_madd52lo_epu64(low[p][v], x[v], y[v]);
                 high[p][v] = _mm512_madd52hi_epu64(high[p][v], x[v], y[v]);
             }
         }
     }
-    for (p, out) in out.iter_mut().take(P).enumerate() {
+    for (p, row) in out.iter_mut().take(P).enumerate() {
         let mut result = [0; WORD_LINE];
         for (v, block) in result.as_chunks_mut().0.iter_mut().enumerate() {
             store(block, wide.reduce(low[p][v], high[p][v]));
         }
-        put(out, line, &result);
+        write(row, line, &result);
+    }
+}
+
+/// Writes sums to line `line` of a row: past the caches where the line is whole and starts on a cache line, as it
+/// is not read soon, and rows that lie a power of two apart would push each other out.
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn write(row: &mut [u64], line: usize, sums: &[u64; WORD_LINE]) {
+    match row[line * WORD_LINE..].first_chunk_mut::<WORD_LINE>() {
+        Some(places) if places.as_ptr().addr().is_multiple_of(64) => {
+            let places: &mut [Block] = places.as_chunks_mut().0;
+            for (to, from) in places.iter_mut().zip(sums.as_chunks().0) {
+                // SAFETY: writes the 64 bytes of `to`, which start on a cache line.
+                unsafe { _mm512_stream_si512(to.as_mut_ptr().cast(), load(from)) };
+            }
+        }
+        _ => put(row, line, sums),
     }
 }
 

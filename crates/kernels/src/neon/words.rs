@@ -20,20 +20,21 @@ pub(super) fn dot_words(m: &Modulus, out: &mut [&mut [u64]], rows: &WordRows<'_>
     for line in 0..WordRows::lines(out) {
         for list in 0..lists {
             let a = rows.a(line, lists, list);
-            let out = &mut out[list * parts..(list + 1) * parts];
+            let sums = &mut out[list * parts..(list + 1) * parts];
             let mut part = 0;
             while part + PARTS <= parts {
-                add_up::<PARTS>(&halves, &mut out[part..], line, a, rows, part);
+                add_up::<PARTS>(&halves, &mut sums[part..], line, a, rows, part);
                 part += PARTS;
             }
             if part < parts {
-                add_up::<1>(&halves, &mut out[part..], line, a, rows, part);
+                add_up::<1>(&halves, &mut sums[part..], line, a, rows, part);
             }
         }
     }
 }
 
 /// Writes one line of the first `P` outputs: the sums of `a` with the lists of `b` from `part` on.
+#[allow(unsafe_code)]
 #[inline]
 #[target_feature(enable = "neon")]
 fn add_up<const P: usize>(
@@ -44,14 +45,16 @@ fn add_up<const P: usize>(
     rows: &WordRows<'_>,
     part: usize,
 ) {
-    let b: [&[Line]; P] = std::array::from_fn(|i| &rows.b(line, part + i)[..a.len()]);
+    let b = rows.b_lists::<P>(line, part);
     let mut results = [[0; WORD_LINE]; P];
     for octet in 0..WORD_LINE / OCTET {
         let mut sums = [[Sums::zero(); OCTET / 2]; P];
-        for (i, a) in a.iter().enumerate() {
-            let x = load_words(&a.as_chunks().0[octet]);
-            for (sums, b) in sums.iter_mut().zip(b) {
-                let y = load_words(&b[i].as_chunks().0[octet]);
+        for (i, a_line) in a.iter().enumerate() {
+            let x = load_words(&a_line.as_chunks().0[octet]);
+            for (sums, list) in sums.iter_mut().zip(b) {
+                // SAFETY: `a` and each list of `b` have `terms` lines.
+                let b_line: &Line = unsafe { list.get_unchecked(i) };
+                let y = load_words(&b_line.as_chunks().0[octet]);
                 for quad in 0..2 {
                     let (x, y) = (x[quad], y[quad]);
                     sums[2 * quad].add(vmull_u32(vget_low_u32(x), vget_low_u32(y)));
@@ -66,8 +69,8 @@ fn add_up<const P: usize>(
             }
         }
     }
-    for (out, result) in out.iter_mut().zip(&results) {
-        put(out, line, result);
+    for (row, result) in out.iter_mut().zip(&results) {
+        put(row, line, result);
     }
 }
 
