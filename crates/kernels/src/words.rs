@@ -137,8 +137,8 @@ impl Kernels {
     /// lists of `b` and the outputs at the same lines.
     /// Panics: when the modulus has more than 32 bits; when words and outputs do not fit each other; on more
     /// than [`MAX_DOT_TERMS`] terms.
-    /// Speed: bound by the memory for two lists of `b`, by the arithmetic for more. Lines of outputs that start on
-    /// a cache line are written past the caches.
+    /// Speed: bound by the memory for two lists of `b`, by the arithmetic for more. Outputs that start on
+    /// a cache line are written past the caches where that is faster.
     pub fn dot_words(&self, m: &Modulus, out: &mut [&mut [u64]], rows: &WordRows<'_>) {
         assert!(m.bits() <= 32, "modulus {} has over 32 bits", m.value());
         rows.check(out);

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::float::{Block, Factors, Field, load, splat, store, to_float, to_int};
+use super::float::{Factors, Field, splat, store, to_float, to_int};
 use crate::words::{Line, WORD_LINE, put};
 use crate::{Modulus, WordRows};
 
@@ -31,8 +31,6 @@ pub(super) fn dot_words(m: &Modulus, out: &mut [&mut [u64]], rows: &WordRows<'_>
             }
         }
     }
-    // Streaming stores are ordered with later ones only behind a fence.
-    _mm_sfence();
 }
 
 /// Writes one line of the first `P` outputs: the sums of `a` with the lists of `b` from `part` on.
@@ -67,25 +65,7 @@ fn add_up<const P: usize>(
         }
     }
     for (row, result) in out.iter_mut().zip(&results) {
-        write(row, line, result);
-    }
-}
-
-/// Writes sums to line `line` of a row: past the caches where the line is whole and starts on a cache line, as it
-/// is not read soon, and rows that lie a power of two apart would push each other out.
-#[allow(unsafe_code)]
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn write(row: &mut [u64], line: usize, sums: &[u64; WORD_LINE]) {
-    match row[line * WORD_LINE..].first_chunk_mut::<WORD_LINE>() {
-        Some(places) if places.as_ptr().addr().is_multiple_of(64) => {
-            let places: &mut [Block] = places.as_chunks_mut().0;
-            for (to, from) in places.iter_mut().zip(sums.as_chunks().0) {
-                // SAFETY: writes the 32 bytes of `to`, which are aligned to as many.
-                unsafe { _mm256_stream_si256(to.as_mut_ptr().cast(), load(from)) };
-            }
-        }
-        _ => put(row, line, sums),
+        put(row, line, result);
     }
 }
 
