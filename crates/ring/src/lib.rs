@@ -39,7 +39,8 @@ pub use error::RingError;
 pub use narrow::NarrowGaussian;
 pub use omr_kernels::{
     AlignedVec, BlockPermutation, BlockRows, Cut, Encoding, FourierRows, FourierTable, Gadget,
-    KEY_ROWS, Kernels, MAX_BLOCK, Modulus, Monomials, NttTable, SlidingRows,
+    KEY_ROWS, Kernels, MAX_BLOCK, Modulus, Monomials, NttTable, SlidingRows, WORD_LINE, WordRows,
+    place_words,
 };
 pub use poly::{Coeff, Eval, Poly};
 pub use primes::{primes_below, primes_near};

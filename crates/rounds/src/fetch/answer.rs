@@ -1,13 +1,15 @@
 //! The detector's part of the second round.
 
 use crate::RoundsError;
-use crate::fetch::prepared::PIECE;
 use crate::fetch::{Fetch, Prepared, Query};
 use omr_bgv::{Ciphertext, Evaluator, Expander, GaloisKey};
 use omr_compress::{Finisher, MergeKeys, PackedCiphertext, pack};
 use omr_ring::parallel::*;
-use omr_ring::{Eval, Poly};
+use omr_ring::{Eval, Poly, WORD_LINE, WordRows, place_words};
 use omr_rlwe::{Rlwe, SharedKey, SwitchingKey};
+
+/// The lines of words whose sums are made together: with those of all symbols they stay in the second-level cache.
+const LINES: usize = 4;
 
 /// A detector's key of the second round.
 pub struct FetchKey {
@@ -66,10 +68,11 @@ pub fn answer(
         first_level: *fetch.levels().start(),
     };
     let mut finisher = Finisher::new(packing, &key.last, shape);
+    let mut sums = selected.sums(fetch, sections);
     for ciphertext in 0..shape.ciphertexts() {
-        let of = shape.symbols_of(ciphertext);
-        let sums = selected.sums(fetch, sections, of.collect());
+        let rest = sums.split_off(shape.symbols_of(ciphertext).len());
         finisher.push(&pack(packing, shape, merge, sums));
+        sums = rest;
     }
     Ok(finisher.finish())
 }
@@ -101,87 +104,84 @@ fn select(fetch: &Fetch, key: &FetchKey, query: &Query) -> Result<Vec<Rlwe>, Rou
     Ok(selected.collect())
 }
 
-/// Selections as words of 32 bits, piece by piece.
+/// Selections as words of 32 bits.
 struct Selected {
-    /// The residues of a piece.
-    piece: usize,
-    /// By prime and piece: for each of body and mask, row by row.
-    words: Vec<[Vec<u32>; 2]>,
+    /// For each section and prime, the rows of bodies and those of masks, interleaved as [`WordRows`] takes them.
+    words: Vec<Vec<[Vec<u32>; 2]>>,
 }
 
 impl Selected {
     fn new(fetch: &Fetch, rows: &[Rlwe]) -> Self {
         let n = fetch.ring.n();
-        let piece = PIECE.min(n);
-        let part = |limb: usize, at: usize, of: &dyn Fn(&Rlwe) -> &Poly<Eval>| {
-            let residues = |row| of(row).row(limb)[at * piece..][..piece].iter();
-            let words = rows.iter().flat_map(residues);
-            words.map(|&x| x as u32).collect()
+        let words = |section: &[Rlwe], limb: usize, of: fn(&Rlwe) -> &Poly<Eval>| {
+            let rows: Vec<&[u64]> = section.iter().map(|row| of(row).row(limb)).collect();
+            let mut words = vec![0; n * rows.len()];
+            place_words(&mut words, 1, 0, &rows);
+            words
         };
-        let pieces =
-            (0..fetch.sums().len()).flat_map(|limb| (0..n / piece).map(move |at| (limb, at)));
+        let limbs = fetch.sums().len();
+        let section = |own: &[Rlwe]| {
+            let both = |limb| {
+                [
+                    words(own, limb, |row| &row.c0),
+                    words(own, limb, |row| &row.c1),
+                ]
+            };
+            (0..limbs).map(both).collect()
+        };
         Self {
-            words: pieces
-                .map(|(limb, at)| {
-                    [
-                        part(limb, at, &|row| &row.c0),
-                        part(limb, at, &|row| &row.c1),
-                    ]
-                })
-                .collect(),
-            piece,
+            words: rows.chunks(fetch.spec().rows).map(section).collect(),
         }
     }
 
-    /// Returns the sums of some symbols, one ciphertext each.
-    fn sums(&self, fetch: &Fetch, sections: &[&Prepared], symbols: Vec<usize>) -> Vec<Rlwe> {
-        let (ring, piece) = (&fetch.ring, self.piece);
-        let pieces = ring.n() / piece;
+    /// Returns the sums of all symbols, one ciphertext each.
+    fn sums(&self, fetch: &Fetch, sections: &[&Prepared]) -> Vec<Rlwe> {
+        let (ring, rows) = (&fetch.ring, fetch.spec().rows);
+        let symbols = sections[0].symbols();
+        let lines = LINES.min(ring.n() / WORD_LINE);
+        let places = lines * WORD_LINE;
+        let pieces = ring.n() / places;
         // For each prime and piece, symbol by symbol: body and mask.
-        let products: Vec<Vec<u64>> = self
-            .words
-            .par_iter()
-            .enumerate()
-            .map(|(index, words)| {
-                let (limb, at) = (index / pieces, index % pieces);
-                let selections = words
-                    .each_ref()
-                    .map(|part| part.chunks(piece).collect::<Vec<_>>());
-                let mut out = vec![0; symbols.len() * 2 * piece];
-                for (&symbol, both) in symbols.iter().zip(out.chunks_mut(2 * piece)) {
-                    let mut rows: Vec<&[u32]> = Vec::new();
-                    for section in sections {
-                        rows.extend(section.rows(symbol, limb, at));
-                    }
-                    for (sum, selection) in both.chunks_mut(piece).zip(&selections) {
-                        dot(ring.modulus(limb).value(), sum, &rows, selection);
+        let products: Vec<Vec<u64>> = (0..fetch.sums().len() * pieces)
+            .into_par_iter()
+            .map(|index| {
+                let (limb, piece) = (index / pieces, index % pieces);
+                let (kernels, m) = (ring.kernels(), ring.modulus(limb));
+                let range = piece * lines..(piece + 1) * lines;
+                let mut sums = vec![0; 2 * symbols * places];
+                let mut own = vec![0; if sections.len() > 1 { sums.len() } else { 0 }];
+                for (number, section) in sections.iter().enumerate() {
+                    let line = rows * WORD_LINE;
+                    let b = self.words[number][limb]
+                        .each_ref()
+                        .map(|part| &part[range.start * line..range.end * line]);
+                    let words = WordRows {
+                        a: section.lines(limb, range.clone()),
+                        b: &b,
+                        terms: rows,
+                    };
+                    let to = if number == 0 { &mut sums } else { &mut own };
+                    let mut outputs: Vec<&mut [u64]> = to.chunks_mut(places).collect();
+                    kernels.dot_words(m, &mut outputs, &words);
+                    if number > 0 {
+                        kernels.add_assign(m, &mut sums, &own);
                     }
                 }
-                out
+                sums
             })
             .collect();
-        let ciphertext = |number: usize| {
+        let ciphertext = |symbol: usize| {
             let part = |part: usize| {
                 let mut poly = Poly::<Eval>::zero(ring, fetch.sums());
                 for (index, of_piece) in products.iter().enumerate() {
-                    let (limb, at) = (index / pieces, index % pieces);
-                    let to = &mut poly.row_mut(limb)[at * piece..][..piece];
-                    to.copy_from_slice(&of_piece[(2 * number + part) * piece..][..piece]);
+                    let (limb, piece) = (index / pieces, index % pieces);
+                    let to = &mut poly.row_mut(limb)[piece * places..][..places];
+                    to.copy_from_slice(&of_piece[(2 * symbol + part) * places..][..places]);
                 }
                 poly
             };
             Rlwe::new(part(0), part(1))
         };
-        (0..symbols.len()).into_par_iter().map(ciphertext).collect()
-    }
-}
-
-fn dot(q: u64, out: &mut [u64], a: &[&[u32]], b: &[&[u32]]) {
-    for (i, sum) in out.iter_mut().enumerate() {
-        let mut all = 0_u128;
-        for (x, y) in a.iter().zip(b) {
-            all += u128::from(u64::from(x[i]) * u64::from(y[i]));
-        }
-        *sum = (all % u128::from(q)) as u64;
+        (0..symbols).into_par_iter().map(ciphertext).collect()
     }
 }

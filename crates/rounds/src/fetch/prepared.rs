@@ -1,25 +1,50 @@
 //! The payloads of a section as plaintexts, prepared for all recipients.
 
 use crate::fetch::{Fetch, Places};
-use omr_ring::AlignedVec;
 use omr_ring::parallel::*;
-
-/// The number of residues of a plaintext that are read together.
-pub(crate) const PIECE: usize = 512;
+use omr_ring::{AlignedVec, WORD_LINE, place_words};
 
 /// Stands for a place without a message.
 const NONE: u32 = u32::MAX;
+
+/// The number of symbols that are encoded before they are written to their places.
+const SYMBOLS_TOGETHER: usize = 16;
+
+/// The number of lines that are written together.
+const LINES_TOGETHER: usize = 16;
+
+/// The bytes of a cache line, on which words begin.
+const CACHE_LINE: usize = 64;
 
 /// The encoded symbols of a section's messages: for each symbol and row a plaintext, as residues modulo the primes of
 /// sums, in 4 bytes each.
 pub struct Prepared {
     symbols: usize,
     rows: usize,
-    /// The residues of a piece, and the pieces of a plaintext.
-    piece: usize,
-    pieces: usize,
-    /// Symbol by symbol: by prime, piece and row.
-    words: Vec<Vec<u32>>,
+    /// For each prime the rows of all symbols, interleaved as [`omr_ring::WordRows`] takes them.
+    words: Vec<Words>,
+}
+
+/// Words that begin on a cache line.
+struct Words {
+    all: Vec<u32>,
+    start: usize,
+}
+
+impl Words {
+    fn zeroed(count: usize) -> Self {
+        let all = vec![0; count + CACHE_LINE / 4];
+        let start = all.as_ptr().align_offset(CACHE_LINE);
+        Self {
+            // Without an aligned word there is room for all of them from the first one on.
+            start: start.min(CACHE_LINE / 4),
+            all,
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.all.len() - CACHE_LINE / 4
+    }
 }
 
 impl Prepared {
@@ -31,46 +56,43 @@ impl Prepared {
         let messages = values.len() / symbols;
         assert_eq!(values.len(), messages * symbols, "symbols of each message");
         assert!(messages <= places.messages(), "messages with places");
-        let (ring, sums, rows) = (&fetch.ring, fetch.sums(), fetch.spec().rows);
+        let (n, rows) = (fetch.ring.n(), fetch.spec().rows);
         let at_slots = message_at_slots(fetch, places, messages);
-        let n = ring.n();
-        let piece = PIECE.min(n);
-        let p = fetch.p().value() as u32;
-        let encode = |symbol: usize| {
-            let mut words = vec![0; sums.len() * n * rows];
-            let (mut slots, mut coefficients) = (vec![0; n], vec![0; n]);
-            let (mut scratch, mut residues) = (AlignedVec::zeroed(n), AlignedVec::zeroed(n));
-            for (row, of_row) in at_slots.chunks(n).enumerate() {
-                for (slot, &message) in slots.iter_mut().zip(of_row) {
-                    let value = values.get(message as usize * symbols + symbol);
-                    *slot = if message == NONE {
-                        0
-                    } else {
-                        value.copied().unwrap_or(0)
-                    };
-                }
-                fetch
-                    .plain
-                    .encode_into(&slots, &mut scratch, &mut coefficients);
-                for (limb, &id) in sums.ids().iter().enumerate() {
-                    let kernels = ring.kernels();
-                    kernels.lift_centered(ring.modulus(id), &mut residues, &coefficients, p);
-                    kernels.ntt_forward(ring.table(id), &mut residues);
-                    for (at, part) in residues.chunks(piece).enumerate() {
-                        let first = ((limb * (n / piece) + at) * rows + row) * piece;
-                        let to = words[first..first + piece].iter_mut();
-                        to.zip(part).for_each(|(word, &x)| *word = x as u32);
-                    }
-                }
+        let limbs = fetch.sums().len();
+        let mut words: Vec<Words> = (0..limbs)
+            .map(|_| Words::zeroed(n * symbols * rows))
+            .collect();
+        for first in (0..symbols).step_by(SYMBOLS_TOGETHER) {
+            let together = first..symbols.min(first + SYMBOLS_TOGETHER);
+            let encoded: Vec<Vec<AlignedVec>> = together
+                .clone()
+                .into_par_iter()
+                .map(|symbol| encode(fetch, &at_slots, symbols, symbol, values))
+                .collect();
+            for (limb, to) in words.iter_mut().enumerate() {
+                let (start, count) = (to.start, to.count());
+                let lines = LINES_TOGETHER.min(n / WORD_LINE);
+                to.all[start..start + count]
+                    .par_chunks_mut(lines * symbols * rows * WORD_LINE)
+                    .enumerate()
+                    .for_each(|(chunk, out)| {
+                        let from = chunk * lines * WORD_LINE;
+                        for (symbol, of_symbol) in together.clone().zip(&encoded) {
+                            let of_limb = &of_symbol[limb * rows..][..rows];
+                            let part = |row: &AlignedVec| -> Vec<u64> {
+                                row[from..from + lines * WORD_LINE].to_vec()
+                            };
+                            let parts: Vec<Vec<u64>> = of_limb.iter().map(part).collect();
+                            let slices: Vec<&[u64]> = parts.iter().map(Vec::as_slice).collect();
+                            place_words(out, symbols, symbol, &slices);
+                        }
+                    });
             }
-            words
-        };
+        }
         Self {
-            words: (0..symbols).into_par_iter().map(encode).collect(),
             symbols,
             rows,
-            piece,
-            pieces: n / piece,
+            words,
         }
     }
 
@@ -84,17 +106,49 @@ impl Prepared {
         4 * symbols * fetch.spec().rows * fetch.sums().len() * fetch.spec().n
     }
 
-    /// Iterates over the rows of a piece of a symbol.
-    pub(crate) fn rows(
-        &self,
-        symbol: usize,
-        limb: usize,
-        piece: usize,
-    ) -> impl Iterator<Item = &[u32]> {
-        let size = self.rows * self.piece;
-        let first = (limb * self.pieces + piece) * size;
-        self.words[symbol][first..first + size].chunks(self.piece)
+    /// Returns the words of some lines modulo one prime.
+    pub(crate) fn lines(&self, limb: usize, lines: std::ops::Range<usize>) -> &[u32] {
+        let own = &self.words[limb];
+        let line = self.symbols * self.rows * WORD_LINE;
+        &own.all[own.start + lines.start * line..own.start + lines.end * line]
     }
+}
+
+/// Returns the plaintexts of a symbol: by prime, row by row.
+fn encode(
+    fetch: &Fetch,
+    at_slots: &[u32],
+    symbols: usize,
+    symbol: usize,
+    values: &[u32],
+) -> Vec<AlignedVec> {
+    let (ring, sums, rows) = (&fetch.ring, fetch.sums(), fetch.spec().rows);
+    let (n, p) = (ring.n(), fetch.p().value() as u32);
+    let mut out: Vec<AlignedVec> = (0..sums.len() * rows)
+        .map(|_| AlignedVec::zeroed(n))
+        .collect();
+    let (mut slots, mut coefficients) = (vec![0; n], vec![0; n]);
+    let mut scratch = AlignedVec::zeroed(n);
+    for (row, of_row) in at_slots.chunks(n).enumerate() {
+        for (slot, &message) in slots.iter_mut().zip(of_row) {
+            let value = values.get(message as usize * symbols + symbol);
+            *slot = if message == NONE {
+                0
+            } else {
+                value.copied().unwrap_or(0)
+            };
+        }
+        fetch
+            .plain
+            .encode_into(&slots, &mut scratch, &mut coefficients);
+        for (limb, &id) in sums.ids().iter().enumerate() {
+            let residues = &mut out[limb * rows + row];
+            let kernels = ring.kernels();
+            kernels.lift_centered(ring.modulus(id), residues, &coefficients, p);
+            kernels.ntt_forward(ring.table(id), residues);
+        }
+    }
+    out
 }
 
 /// Returns for each row and slot the number of the message there, or [`NONE`].

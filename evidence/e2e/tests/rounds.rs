@@ -1,0 +1,400 @@
+//! Retrieval in two rounds, from posted messages to payloads, with small parameters.
+
+use chacha20::ChaCha20Rng;
+use omr_client::rounds::{RoundsRecipient, key, write_key};
+use omr_client::{BoundSender, ClueSeed, DecodeError, SecretKey, Sender, identity};
+use omr_detector::rounds::{PreparedSection, RoundsDetector, ScanRequest, scan};
+use omr_detector::{DetectorError, Messages, Quiet};
+use omr_protocol::rounds::{
+    FetchAnswer, FetchQuery, RoundsError, RoundsHeader, RoundsKey, RoundsParams, Scanned,
+};
+use omr_protocol::sophomr::Epoch;
+use omr_protocol::{ClueKind, ParamSet, Sealing};
+use rand_core::{Rng, SeedableRng};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+const SET: &str = "insecure-tiny-v4";
+const BOARD: [u8; 16] = [7; 16];
+const PAYLOAD: usize = 40;
+/// Two sections and a part of a third one.
+const MESSAGES: u64 = 4_500;
+
+struct World {
+    set: ParamSet,
+    clues: ClueKind,
+    people: Vec<Person>,
+    messages: Messages,
+    payloads: Vec<Vec<u8>>,
+    /// The owner of each message of a person.
+    owner: BTreeMap<u64, usize>,
+    rng: ChaCha20Rng,
+}
+
+struct Person {
+    secret: SecretKey,
+    recipient: RoundsRecipient,
+    detector: RoundsDetector,
+}
+
+impl World {
+    /// Two people whose keys share masks and one with masks of their own; every 150th message is for each of them.
+    fn new(set: &str, clues: ClueKind, seed: u64) -> Self {
+        let set = ParamSet::named(set).unwrap();
+        let params = set.rounds().unwrap().clone();
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let epoch = Epoch {
+            board: BOARD,
+            number: 3,
+        };
+        let (mut people, mut addresses) = (Vec::new(), Vec::new());
+        for number in 0..3 {
+            let (secret, address) = identity(set.clue(), clues, &mut rng);
+            let masks = (number < 2).then_some(&epoch);
+            let made = key(&params, &secret, masks, &mut rng);
+            people.push(Person {
+                recipient: RoundsRecipient::new(&params, &secret),
+                detector: RoundsDetector::new(params.clone(), made),
+                secret,
+            });
+            addresses.push(address);
+        }
+        let (_, stranger) = identity(set.clue(), clues, &mut rng);
+        addresses.push(stranger);
+        let mut owner = BTreeMap::new();
+        let (mut bytes, mut payloads) = (Vec::new(), Vec::new());
+        for index in 0..MESSAGES {
+            let person = match index % 150 {
+                17 => Some(0),
+                90 => Some(1),
+                91 => Some(2),
+                _ => None,
+            };
+            owner.extend(person.map(|own| (index, own)));
+            let address = &addresses[person.unwrap_or(3)];
+            let mut payload = vec![0; PAYLOAD];
+            rng.fill_bytes(&mut payload);
+            let clue = match clues {
+                ClueKind::Plain => {
+                    let sender = Sender::new(set.clue(), address);
+                    sender.gen_clue(&mut rng).to_bytes(set.clue())
+                }
+                ClueKind::Bound => {
+                    let sender = BoundSender::new(set.clue(), address, BOARD);
+                    let clue_seed = ClueSeed::generate(&mut rng);
+                    sender.clue(&clue_seed, &payload).to_bytes(set.clue())
+                }
+            };
+            bytes.extend(clue);
+            payloads.push(payload);
+        }
+        Self {
+            messages: Messages::new(0..MESSAGES, bytes, payloads.concat()).unwrap(),
+            set,
+            clues,
+            people,
+            payloads,
+            owner,
+            rng,
+        }
+    }
+
+    fn params(&self) -> Arc<RoundsParams> {
+        self.set.rounds().unwrap().clone()
+    }
+
+    fn request(&self, range: Range<u64>) -> ScanRequest {
+        ScanRequest {
+            range,
+            payload_bytes: PAYLOAD,
+            board_id: BOARD,
+            sealing: Sealing::None,
+            seed: [5; 32],
+        }
+    }
+
+    fn scans(&mut self, range: Range<u64>) -> Vec<Scanned> {
+        let request = self.request(range);
+        let detectors: Vec<&RoundsDetector> =
+            self.people.iter().map(|person| &person.detector).collect();
+        let outputs = scan(&detectors, &mut self.messages, &request, &Quiet).unwrap();
+        outputs.into_iter().map(|output| output.scanned).collect()
+    }
+
+    fn prepared(&mut self, range: Range<u64>) -> Vec<PreparedSection> {
+        let params = self.params();
+        let size = params.scan.section() as u64;
+        let clues = self.clues;
+        let source = &mut self.messages;
+        (range.start / size..range.end.div_ceil(size))
+            .map(|section| {
+                let own = section * size..((section + 1) * size).min(MESSAGES);
+                PreparedSection::new(&params, source, own, BOARD, PAYLOAD, clues, [5; 32]).unwrap()
+            })
+            .collect()
+    }
+
+    fn own(&self, person: usize, range: &Range<u64>) -> Vec<u64> {
+        let own = self.owner.iter().filter(|(_, owner)| **owner == person);
+        own.map(|(index, _)| *index)
+            .filter(|index| range.contains(index))
+            .collect()
+    }
+}
+
+/// Every person's messages of a range come back, in as many fetches as they take.
+fn retrieves(set: &str, clues: ClueKind, range: Range<u64>) {
+    let mut world = World::new(set, clues, 1);
+    let params = world.params();
+    let scans = world.scans(range.clone());
+    let sections = world.prepared(range.clone());
+    let sections: Vec<&PreparedSection> = sections.iter().collect();
+    for (number, scanned) in scans.into_iter().enumerate() {
+        let file = scanned.to_bytes(&params).unwrap();
+        assert_eq!(
+            file.len() as u64,
+            Scanned::file_bytes(&params, &scanned.header).unwrap()
+        );
+        let read = Scanned::from_bytes(&params, &file).unwrap();
+        assert_eq!(read, scanned);
+        let own = world.own(number, &range);
+        assert!(!own.is_empty());
+        let person = &world.people[number];
+        let mut waiting = person.recipient.indices(&read).unwrap();
+        assert_eq!(waiting, own);
+        let mut found = Vec::new();
+        let mut fetches = 0;
+        while !waiting.is_empty() {
+            let asked = person
+                .recipient
+                .ask(&read.header, &waiting, &mut world.rng)
+                .unwrap();
+            assert_eq!(
+                asked.query.len() as u64,
+                FetchQuery::file_bytes(&params, &read.header).unwrap()
+            );
+            let answer = person.detector.answer(&sections, &asked.query).unwrap();
+            let answer = answer.to_bytes(&params).unwrap();
+            assert_eq!(
+                answer.len() as u64,
+                FetchAnswer::file_bytes(&params, &read.header).unwrap()
+            );
+            let fetched = person.recipient.fetched(&asked, &answer).unwrap();
+            assert!(fetched.unreadable.is_empty());
+            let indices: Vec<u64> = fetched.messages.iter().map(|one| one.index).collect();
+            assert_eq!(indices, asked.indices());
+            waiting.retain(|index| !indices.contains(index));
+            found.extend(fetched.messages);
+            fetches += 1;
+            assert!(fetches < 9, "a fetch brings some messages");
+        }
+        found.sort_by_key(|message| message.index);
+        for (message, index) in found.iter().zip(&own) {
+            assert_eq!(message.index, *index);
+            assert_eq!(
+                message.payload.as_deref(),
+                Some(&world.payloads[*index as usize][..])
+            );
+            assert_eq!(message.fingerprint.is_some(), clues == ClueKind::Bound);
+        }
+        assert_eq!(found.len(), own.len());
+    }
+}
+
+#[test]
+fn payloads_come_back_in_two_rounds() {
+    for set in [SET, "insecure-tiny-hybrid-v4"] {
+        retrieves(set, ClueKind::Bound, 0..MESSAGES);
+    }
+    retrieves(SET, ClueKind::Plain, 0..MESSAGES);
+    // From the middle of a block to the middle of another one.
+    retrieves(SET, ClueKind::Bound, 1_900..4_001);
+}
+
+#[test]
+fn a_short_range_needs_no_second_round() {
+    let mut world = World::new(SET, ClueKind::Bound, 2);
+    let params = world.params();
+    let range = 2_026..2_085;
+    assert!(params.scan.block() >= 59);
+    let scans = world.scans(range.clone());
+    // Message 2,041 is for the second person, who shares the masks of the first.
+    for (number, expected) in [vec![], vec![2_040], vec![2_041]].iter().enumerate() {
+        assert_eq!(&world.own(number, &range), expected);
+        let recipient = &world.people[number].recipient;
+        let read = Scanned::from_bytes(&params, &scans[number].to_bytes(&params).unwrap()).unwrap();
+        let found = recipient.indices(&read).unwrap();
+        assert_eq!(&found, expected);
+        let messages = recipient.payloads(&read, &found).unwrap().unwrap();
+        for message in &messages {
+            let own = &world.payloads[message.index as usize];
+            assert_eq!(message.payload.as_ref(), Some(own));
+            assert!(message.fingerprint.is_some());
+        }
+        assert_eq!(messages.len(), expected.len());
+    }
+    let long = world.scans(0..1_000).remove(0);
+    let recipient = &world.people[0].recipient;
+    assert!(recipient.payloads(&long, &[17]).unwrap().is_none());
+}
+
+#[test]
+fn recipients_together_get_the_bytes_of_recipients_alone() {
+    let mut world = World::new(SET, ClueKind::Bound, 3);
+    let together = world.scans(100..2_500);
+    let request = world.request(100..2_500);
+    for (person, scanned) in world.people.iter().zip(together) {
+        let alone = scan(&[&person.detector], &mut world.messages, &request, &Quiet);
+        assert!(alone.unwrap().remove(0).scanned == scanned);
+    }
+}
+
+#[test]
+fn a_key_is_written_as_it_is_made_and_read_back() {
+    let mut world = World::new(SET, ClueKind::Bound, 4);
+    let params = world.params();
+    for clues in ClueKind::ALL {
+        let (secret, _) = identity(world.set.clue(), clues, &mut world.rng);
+        let mut file = Vec::new();
+        write_key(&params, &secret, None, &mut world.rng, &mut file).unwrap();
+        assert_eq!(file.len() as u64, RoundsKey::file_bytes_of(&params, clues));
+        RoundsKey::check(&params, &file[..]).unwrap();
+        let read = RoundsKey::read(&params, &file[..]).unwrap();
+        assert_eq!((read.id, read.clues), (secret.rounds_id(), clues));
+    }
+    // A key from its file scans as the key itself does.
+    let seed = || ChaCha20Rng::seed_from_u64(9);
+    let secret = &world.people[0].secret;
+    let mut file = Vec::new();
+    write_key(&params, secret, None, &mut seed(), &mut file).unwrap();
+    let read = RoundsDetector::load(&params, &file[..]).unwrap();
+    let made = RoundsDetector::new(params.clone(), key(&params, secret, None, &mut seed()));
+    let request = world.request(0..300);
+    let both = scan(&[&read, &made], &mut world.messages, &request, &Quiet).unwrap();
+    assert!(both[0].scanned == both[1].scanned);
+    // Damage and truncation are noticed.
+    for at in [0, 40, 500, file.len() - 1] {
+        let mut damaged = file.clone();
+        damaged[at] ^= 4;
+        assert!(RoundsKey::read(&params, &damaged[..]).is_err(), "byte {at}");
+    }
+    assert!(RoundsKey::read(&params, &file[..file.len() - 1]).is_err());
+}
+
+#[test]
+fn files_of_others_are_refused() {
+    let mut world = World::new(SET, ClueKind::Bound, 5);
+    let params = world.params();
+    let range = 0..3_000;
+    let scans = world.scans(range.clone());
+    let sections = world.prepared(range);
+    let all: Vec<&PreparedSection> = sections.iter().collect();
+    let [first, second] = [&world.people[0], &world.people[1]];
+    let error = second.recipient.indices(&scans[0]).unwrap_err();
+    assert!(matches!(error, DecodeError::OtherKey(_)), "{error}");
+    let rng = &mut world.rng;
+    let asked = first.recipient.ask(&scans[0].header, &[17], rng).unwrap();
+    let again = first.recipient.ask(&scans[0].header, &[17], rng).unwrap();
+    assert_ne!(asked.query, again.query);
+    // Another recipient's detector, and sections of another range or seed.
+    let refused = |error: DetectorError| error.to_string();
+    let error = refused(second.detector.answer(&all, &asked.query).unwrap_err());
+    assert!(
+        error.starts_with("expected a file about messages 0..3000"),
+        "{error}"
+    );
+    let error = refused(first.detector.answer(&all[..1], &asked.query).unwrap_err());
+    assert_eq!(
+        error,
+        "expected prepared payloads of messages 0..3000, found those of other sections"
+    );
+    let answer = first.detector.answer(&all, &asked.query).unwrap();
+    let file = answer.to_bytes(&params).unwrap();
+    // The answer to another query of the same scan.
+    let error = first.recipient.fetched(&again, &file).unwrap_err();
+    assert!(matches!(error, RoundsError::OtherQuery(_)), "{error}");
+    let error = second.recipient.fetched(
+        &second.recipient.ask(&scans[1].header, &[90], rng).unwrap(),
+        &file,
+    );
+    assert!(matches!(error, Err(RoundsError::OtherScan(_))));
+    let fetched = first.recipient.fetched(&asked, &file).unwrap();
+    assert_eq!(
+        fetched.messages[0].payload,
+        Some(world.payloads[17].clone())
+    );
+    // An index outside the range.
+    let error = first
+        .recipient
+        .ask(&scans[0].header, &[3_000], rng)
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("expected indices of messages 0..3000, found 3000")
+    );
+    // A damaged symbol is no payload.
+    let mut damaged = answer.clone();
+    for ciphertext in &mut damaged.ciphertexts {
+        for part in &mut ciphertext.parts {
+            for x in part {
+                *x ^= 1 << 20;
+            }
+        }
+    }
+    let file = damaged.to_bytes(&params).unwrap();
+    let fetched = first.recipient.fetched(&asked, &file).unwrap();
+    assert_eq!((fetched.messages.len(), fetched.unreadable), (0, vec![17]));
+}
+
+#[test]
+fn sizes_depend_on_the_range_alone() {
+    let mut world = World::new(SET, ClueKind::Bound, 6);
+    let params = world.params();
+    let scanned = world.scans(0..MESSAGES).remove(0);
+    let recipient = &world.people[0].recipient;
+    let own = world.own(0, &(0..MESSAGES));
+    let every: Vec<u64> = (0..MESSAGES).collect();
+    let nothing: &[u64] = &[];
+    let rng = &mut world.rng;
+    let mut lengths = Vec::new();
+    for wanted in [nothing, &own[..1], &own, &every] {
+        let asked = recipient.ask(&scanned.header, wanted, rng).unwrap();
+        let fetched = params.fetch.spec().fetched;
+        assert!(asked.indices().len() <= fetched);
+        assert_eq!(asked.buckets.len(), params.fetch.spec().buckets);
+        lengths.push(asked.query.len());
+    }
+    lengths.dedup();
+    assert_eq!(lengths.len(), 1);
+}
+
+#[test]
+fn impossible_headers_are_refused() {
+    let mut world = World::new(SET, ClueKind::Bound, 7);
+    let params = world.params();
+    let header = world.scans(0..100).remove(0).header;
+    let refused = |other: RoundsHeader| {
+        let error = Scanned::file_bytes(&params, &other).unwrap_err();
+        error.to_string()
+    };
+    let empty = RoundsHeader {
+        range: 5..5,
+        ..header.clone()
+    };
+    assert_eq!(
+        refused(empty),
+        "expected a range with at least one message, found 5..5"
+    );
+    let long = RoundsHeader {
+        range: 0..u64::MAX,
+        ..header.clone()
+    };
+    assert!(refused(long).starts_with("expected a range of at most 1048576 messages"));
+    let payloads = RoundsHeader {
+        payload_bytes: 0,
+        ..header
+    };
+    assert!(refused(payloads).starts_with("expected payloads of 1 to"));
+}
