@@ -18,7 +18,15 @@ beside this program. Keys are derived from --seed: never use these.";
 pub(crate) const GROUPS: &Groups = &[
     (
         "Digests",
-        &["digest", "decode", "stream", "crossover", "soak", "card"],
+        &[
+            "digest",
+            "rounds",
+            "decode",
+            "stream",
+            "crossover",
+            "soak",
+            "card",
+        ],
     ),
     ("Clues", &["clues", "windows"]),
     (

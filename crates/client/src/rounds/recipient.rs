@@ -268,6 +268,21 @@ impl RoundsRecipient {
         Ok(fetched)
     }
 
+    /// Returns the distance of each coefficient of an answer from a symbol, in steps of a symbol, for measurements of
+    /// noise: 0 is exact, 0.5 is wrong.
+    ///
+    /// Errors: `Inconsistent` if the answer has another shape.
+    #[cfg(feature = "measure")]
+    pub fn roundings(&self, answer: &FetchAnswer) -> Result<Vec<f64>, DecodeError> {
+        let plan = self.plan(&answer.header)?;
+        let (rows, symbols) = (plan.rows(), plan.symbols());
+        let fetch = &self.params.fetch;
+        let roundings = self
+            .fetch
+            .roundings(fetch, rows, symbols, &answer.ciphertexts);
+        roundings.map_err(|error| DecodeError::Inconsistent(error.to_string()))
+    }
+
     /// Returns the plan of a scan that was made for this recipient.
     ///
     /// Errors: `OtherKey`; `Clues`; `Inconsistent`.

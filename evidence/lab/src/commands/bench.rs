@@ -10,6 +10,7 @@ mod digest;
 mod pdq;
 mod plain;
 mod post;
+mod rounds;
 mod sizing;
 mod soak;
 mod trial;
@@ -17,7 +18,7 @@ mod trial;
 use super::output::Output;
 use crate::error::LabError;
 use crate::help;
-use crate::measure::{CardBench, DecodeBench, Soak, StreamBench};
+use crate::measure::{CardBench, DecodeBench, RoundsBench, Soak, StreamBench};
 use crate::trials::{Chaos, Hostile, load, mail};
 use clap::{Args, Subcommand};
 use omr_protocol::Mismatch;
@@ -53,6 +54,9 @@ pub(crate) enum BenchCommand {
     /// How often the windows miss and let strangers pass, in the clear
     #[command(after_help = help::BENCH_STREAM)]
     Windows(plain::BenchWindows),
+    /// Both rounds of retrieval in two rounds, beside a digest of SophOMR of the same board
+    #[command(after_help = help::BENCH)]
+    Rounds(RoundsBench),
     /// Durable posting, 1,000 messages a transaction
     #[command(after_help = help::BENCH)]
     Post(post::BenchPost),
@@ -101,6 +105,7 @@ pub(super) fn run(command: &BenchCommand, out: &Output<'_>) -> Result<(), LabErr
         BenchCommand::Stream(bench) => plain::stream(bench, out),
         BenchCommand::Crossover(args) => crossover::run(args, out),
         BenchCommand::Windows(args) => plain::windows(args, out),
+        BenchCommand::Rounds(bench) => rounds::run(bench, out),
         BenchCommand::Post(args) => post::run(args, out),
         BenchCommand::Sizing(args) => sizing::run(args, out),
         BenchCommand::Cluster(command) => cluster::run(command, out),

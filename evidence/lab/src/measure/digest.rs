@@ -171,6 +171,9 @@ pub enum BenchError {
     /// Sums do not form a digest.
     #[error(transparent)]
     Partial(#[from] omr_protocol::sophomr::PartialError),
+    /// A file of one of two rounds is invalid.
+    #[error(transparent)]
+    Rounds(#[from] omr_protocol::rounds::RoundsError),
     /// Reading or writing a file failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),

@@ -1,0 +1,403 @@
+//! Retrieval in two rounds of a synthetic board, beside a digest of SophOMR of the same board.
+
+use crate::measure::digest::{BenchError, stages_without_reading, timed};
+use crate::measure::{DigestBench, Setting, Subject, Workload, failure_log2};
+use chacha20::ChaCha20Rng;
+use clap::Args;
+use omr_client::identity;
+use omr_client::rounds::{RoundsRecipient, key, write_key};
+use omr_client::{Retrieved, SecretKey};
+use omr_console::peak_rss_bytes;
+use omr_detector::Progress;
+use omr_detector::rounds::{PreparedSection, RoundsDetector, ScanOutput, ScanRequest, scan};
+use omr_protocol::rounds::{FetchAnswer, RoundsParams, Scanned};
+use omr_protocol::sophomr::Epoch;
+use omr_protocol::{ClueKey, ClueKind, SEED_BYTES, Sealing};
+use rand_core::{Rng, SeedableRng};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The board.
+const BOARD: [u8; 16] = [0; 16];
+
+/// Both rounds for several recipients of a board, and a lone digest of SophOMR.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct RoundsBench {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "clap would take it for the command's")]
+    pub setting: Setting,
+    /// Pertinent messages of each recipient
+    #[arg(long, value_name = "P", default_value_t = 50)]
+    pub pertinent: usize,
+    /// Recipients of the board, served together
+    #[arg(long, value_name = "R", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub recipients: u16,
+    /// Leave out the digest of SophOMR
+    #[arg(long)]
+    pub no_digest: bool,
+}
+
+/// The results of a run. Seconds of a detector run from clues and payloads in memory.
+#[derive(Clone, Debug, Serialize)]
+pub struct RoundsFigures {
+    /// The board.
+    #[serde(flatten)]
+    pub subject: Subject,
+    /// The row operations in use.
+    pub kernels: &'static str,
+    /// The number of recipients.
+    pub recipients: usize,
+    /// Seconds of a digest of SophOMR of the same board, for one recipient.
+    pub digest_s: Option<f64>,
+    /// Seconds of a scan for one recipient.
+    pub scan_s: f64,
+    /// Seconds of each stage of `scan_s`.
+    pub stages: BTreeMap<&'static str, f64>,
+    /// Seconds that each further recipient adds to a scan.
+    pub scan_further_s: Option<f64>,
+    /// Seconds of an answer to a query.
+    pub answer_s: f64,
+    /// Seconds of both rounds for one recipient.
+    pub rounds_s: f64,
+    /// The ratio of `rounds_s` to `digest_s`.
+    pub share: Option<f64>,
+    /// The ratio of both rounds of a further recipient to `digest_s`.
+    pub further_share: Option<f64>,
+    /// Seconds of a scan of the newest block, with its payloads.
+    pub newest_s: f64,
+    /// Seconds of preparing all payloads, once for all recipients.
+    pub prepare_s: f64,
+    /// Bytes of the prepared payloads.
+    pub prepared_bytes: usize,
+    /// Seconds of making a key.
+    pub keygen_s: f64,
+    /// Bytes of the key's file.
+    pub key_bytes: usize,
+    /// Bytes of the scan's file.
+    pub scan_bytes: usize,
+    /// Bytes of the query's file.
+    pub query_bytes: usize,
+    /// Bytes of the answer's file.
+    pub answer_bytes: usize,
+    /// Milliseconds of a recipient from the scan's bytes to indices.
+    pub find_ms: f64,
+    /// Milliseconds of a recipient from indices to the query's bytes.
+    pub ask_ms: f64,
+    /// Milliseconds of a recipient from the answer's bytes to payloads.
+    pub read_ms: f64,
+    /// The number of pertinent messages that were not found, of all recipients.
+    pub missed: usize,
+    /// The number of other messages that were found, of all recipients.
+    pub false_positives: usize,
+    /// The number of payloads that came back bit for bit, of all recipients and fetches.
+    pub exact: usize,
+    /// The largest number of queries that a recipient made.
+    pub fetches: usize,
+    /// Root mean square of the distances of an answer's coefficients from symbols; 0.5 is wrong.
+    pub rms_rounding: f64,
+    /// The largest of these distances.
+    pub worst_rounding: f64,
+    /// log2 of the chance that an answer has a wrong coefficient, extrapolated from `rms_rounding`; absent if the rounding
+    /// of bodies accounts for all of it.
+    pub failure_log2: Option<f64>,
+    /// The peak memory of the process, in bytes.
+    pub peak_rss_bytes: u64,
+}
+
+impl RoundsFigures {
+    /// Returns the number of messages that should have come back.
+    #[must_use]
+    pub fn expected(&self, pertinent: usize) -> usize {
+        self.recipients * pertinent
+    }
+}
+
+struct Person {
+    secret: SecretKey,
+    address: ClueKey,
+    detector: RoundsDetector,
+    recipient: RoundsRecipient,
+}
+
+/// What a recipient got.
+#[derive(Default)]
+struct Got {
+    messages: Vec<Retrieved>,
+    fetches: usize,
+    find_ms: f64,
+    ask_ms: f64,
+    read_ms: f64,
+    answer_s: f64,
+    query_bytes: usize,
+    answer_bytes: usize,
+    roundings: Vec<f64>,
+}
+
+impl RoundsBench {
+    /// Runs the benchmark.
+    ///
+    /// Errors: those of all steps.
+    pub fn run(&self, progress: &dyn Progress) -> Result<RoundsFigures, BenchError> {
+        let set = self.setting.set()?;
+        let params = set.rounds()?.clone();
+        let mut rng = ChaCha20Rng::seed_from_u64(self.setting.start.seed);
+        let clues = if self.setting.plain_clues {
+            ClueKind::Plain
+        } else {
+            ClueKind::Bound
+        };
+        let mut people = Vec::new();
+        for _ in 0..self.recipients {
+            people.push(Person::new(&params, clues, &mut rng));
+        }
+        let mut file = Vec::new();
+        let secret = &people[0].secret;
+        let (made, keygen_s) = timed(|| write_key(&params, secret, None, &mut rng, &mut file));
+        made?;
+        let digest_s = if self.no_digest {
+            None
+        } else {
+            Some(self.digest()?.run(progress)?.cost.digest_s)
+        };
+        let keys = people.iter().map(|person| person.address.clone());
+        let mut board = self.board(&params, keys.collect());
+        let mut seed = [0; SEED_BYTES];
+        rng.fill_bytes(&mut seed);
+        let all = 0..self.setting.messages;
+        let request = self.request(all.clone(), seed);
+        let detectors: Vec<&RoundsDetector> = people.iter().map(|one| &one.detector).collect();
+        let alone = scan(&detectors[..1], &mut board, &request, progress)?.remove(0);
+        let stages = stages_without_reading(&alone.stages);
+        let scan_s: f64 = stages.values().sum();
+        let outputs = scan(&detectors, &mut board, &request, progress)?;
+        let scan_further_s = (self.recipients > 1).then(|| {
+            let together: f64 = runs(&outputs).iter().sum();
+            (together - scan_s) / f64::from(self.recipients - 1)
+        });
+        let newest_s = self.newest(&detectors, &mut board, seed, &params, progress)?;
+        let bytes = self.setting.shape.payload_bytes;
+        let (sections, prepare_s) = timed(|| -> Result<Vec<PreparedSection>, BenchError> {
+            let mut sections = Vec::new();
+            for range in sections_of(&params, &all) {
+                let source = &mut board;
+                let section =
+                    PreparedSection::new(&params, source, range, BOARD, bytes, clues, seed)?;
+                sections.push(section);
+            }
+            Ok(sections)
+        });
+        let sections = sections?;
+        let mut figures = RoundsFigures {
+            subject: Subject::new(params.name(), &self.setting, self.pertinent),
+            kernels: params.scan.ring().kernels().name(),
+            recipients: people.len(),
+            digest_s,
+            scan_s,
+            stages,
+            scan_further_s,
+            answer_s: f64::INFINITY,
+            rounds_s: 0.0,
+            share: None,
+            further_share: None,
+            newest_s,
+            prepare_s,
+            prepared_bytes: sections.len() * PreparedSection::bytes_of(&params, bytes, clues)?,
+            keygen_s,
+            key_bytes: file.len(),
+            scan_bytes: outputs[0].scanned.to_bytes(&params)?.len(),
+            query_bytes: 0,
+            answer_bytes: 0,
+            find_ms: f64::INFINITY,
+            ask_ms: f64::INFINITY,
+            read_ms: f64::INFINITY,
+            missed: 0,
+            false_positives: 0,
+            exact: 0,
+            fetches: 0,
+            rms_rounding: 0.0,
+            worst_rounding: 0.0,
+            failure_log2: None,
+            peak_rss_bytes: 0,
+        };
+        let (mut roundings, mut answers) = (Vec::new(), 0);
+        for (number, (person, output)) in people.iter().zip(&outputs).enumerate() {
+            let scanned = &output.scanned;
+            let got = person.retrieve(&params, scanned, &sections, &mut rng)?;
+            let own = board.pertinent_to(number);
+            let is_own = |message: &&Retrieved| own.contains(&message.index);
+            let found = got.messages.iter().filter(is_own).count();
+            figures.missed += own.len() - found;
+            figures.false_positives += got.messages.len() - found;
+            let exact = got.messages.iter().filter(is_own).filter(|message| {
+                message.payload.as_deref() == Some(&board.payload(message.index)[..])
+            });
+            figures.exact += exact.count();
+            answers += got.fetches;
+            figures.fetches = figures.fetches.max(got.fetches);
+            figures.answer_s = figures.answer_s.min(got.answer_s);
+            figures.find_ms = figures.find_ms.min(got.find_ms);
+            figures.ask_ms = figures.ask_ms.min(got.ask_ms);
+            figures.read_ms = figures.read_ms.min(got.read_ms);
+            figures.query_bytes = got.query_bytes;
+            figures.answer_bytes = got.answer_bytes;
+            roundings.extend(got.roundings);
+        }
+        figures.rounds_s = scan_s + figures.answer_s;
+        figures.share = digest_s.map(|digest| figures.rounds_s / digest);
+        figures.further_share = digest_s
+            .zip(scan_further_s)
+            .map(|(digest, further)| (further + figures.answer_s) / digest);
+        let squares: f64 = roundings.iter().map(|x| x * x).sum();
+        figures.rms_rounding = (squares / roundings.len() as f64).sqrt();
+        figures.worst_rounding = roundings.iter().map(|x| x.abs()).fold(0.0, f64::max);
+        let coefficients = roundings.len() as f64 / answers as f64;
+        let rows = sections.len() * params.fetch.spec().rows;
+        let bits = params.fetch.body_bits(rows);
+        let step = params.fetch.p().value() as f64 / f64::from(bits).exp2();
+        figures.failure_log2 =
+            failure_log2(figures.rms_rounding, step).map(|one| one + coefficients.log2());
+        figures.peak_rss_bytes = peak_rss_bytes();
+        Ok(figures)
+    }
+
+    /// Returns the lone digest of SophOMR.
+    fn digest(&self) -> Result<DigestBench, BenchError> {
+        Ok(DigestBench {
+            pertinent: self.pertinent,
+            ..DigestBench::new(self.setting.clone())
+        })
+    }
+
+    fn board(&self, params: &RoundsParams, keys: Vec<ClueKey>) -> Workload {
+        let Setting {
+            messages,
+            shape,
+            start,
+            ..
+        } = &self.setting;
+        let clue = params.clue.clone();
+        let (pertinent, bytes) = (self.pertinent, shape.payload_bytes);
+        let board = Workload::for_recipients(clue, keys, *messages, pertinent, bytes, start.seed);
+        if self.setting.plain_clues {
+            board
+        } else {
+            board.bound_to(BOARD)
+        }
+    }
+
+    fn request(&self, range: Range<u64>, seed: [u8; SEED_BYTES]) -> ScanRequest {
+        ScanRequest {
+            range,
+            payload_bytes: self.setting.shape.payload_bytes,
+            board_id: BOARD,
+            sealing: Sealing::None,
+            seed,
+        }
+    }
+
+    /// Returns the least seconds of five scans of the newest block for one recipient.
+    fn newest(
+        &self,
+        detectors: &[&RoundsDetector],
+        board: &mut Workload,
+        seed: [u8; SEED_BYTES],
+        params: &RoundsParams,
+        progress: &dyn Progress,
+    ) -> Result<f64, BenchError> {
+        let end = self.setting.messages;
+        let start = (end - 1) / params.scan.block() as u64 * params.scan.block() as u64;
+        let mut least = f64::INFINITY;
+        for _ in 0..5 {
+            let request = self.request(start..end, seed);
+            let output = scan(&detectors[..1], board, &request, progress)?.remove(0);
+            let seconds: f64 = stages_without_reading(&output.stages).values().sum();
+            least = least.min(seconds);
+        }
+        Ok(least)
+    }
+}
+
+/// Returns the messages of each section of a range.
+fn sections_of(params: &RoundsParams, range: &Range<u64>) -> Vec<Range<u64>> {
+    let size = params.scan.section() as u64;
+    (range.start / size..range.end.div_ceil(size))
+        .map(|section| section * size..((section + 1) * size).min(range.end))
+        .collect()
+}
+
+/// Returns the seconds of each run of a scan. All outputs of a run have its seconds.
+fn runs(outputs: &[ScanOutput]) -> Vec<f64> {
+    let together = omr_detector::sophomr::TOGETHER;
+    let first = outputs.iter().step_by(together);
+    first
+        .map(|output| stages_without_reading(&output.stages).values().sum())
+        .collect()
+}
+
+impl Person {
+    fn new(params: &Arc<RoundsParams>, clues: ClueKind, rng: &mut ChaCha20Rng) -> Self {
+        let epoch = Epoch {
+            board: BOARD,
+            number: 0,
+        };
+        let (secret, address) = identity(&params.clue, clues, rng);
+        let made = key(params, &secret, Some(&epoch), rng);
+        Self {
+            recipient: RoundsRecipient::new(params, &secret),
+            detector: RoundsDetector::new(params.clone(), made),
+            secret,
+            address,
+        }
+    }
+
+    /// Reads a scan and fetches until nothing waits.
+    fn retrieve(
+        &self,
+        params: &RoundsParams,
+        scanned: &Scanned,
+        sections: &[PreparedSection],
+        rng: &mut ChaCha20Rng,
+    ) -> Result<Got, BenchError> {
+        let bytes = scanned.to_bytes(params)?;
+        let (found, find_s) = timed(|| -> Result<_, BenchError> {
+            let read = Scanned::from_bytes(params, &bytes)?;
+            Ok((self.recipient.indices(&read)?, read.header))
+        });
+        let (mut waiting, header) = found?;
+        let sections: Vec<&PreparedSection> = sections.iter().collect();
+        let mut got = Got {
+            find_ms: 1e3 * find_s,
+            ask_ms: f64::INFINITY,
+            read_ms: f64::INFINITY,
+            answer_s: f64::INFINITY,
+            ..Got::default()
+        };
+        loop {
+            let (asked, ask_s) = timed(|| self.recipient.ask(&header, &waiting, rng));
+            let asked = asked?;
+            let (answer, answer_s) = timed(|| self.detector.answer(&sections, &asked.query));
+            let answer = answer?;
+            let file = answer.to_bytes(params)?;
+            let (fetched, read_s) = timed(|| self.recipient.fetched(&asked, &file));
+            let fetched = fetched?;
+            got.ask_ms = got.ask_ms.min(1e3 * ask_s);
+            got.read_ms = got.read_ms.min(1e3 * read_s);
+            got.answer_s = got.answer_s.min(answer_s);
+            got.query_bytes = asked.query.len();
+            got.answer_bytes = file.len();
+            got.fetches += 1;
+            got.roundings.extend(
+                self.recipient
+                    .roundings(&FetchAnswer::from_bytes(params, &file)?)?,
+            );
+            let before = waiting.len();
+            waiting.retain(|index| fetched.messages.iter().all(|one| one.index != *index));
+            got.messages.extend(fetched.messages);
+            if waiting.is_empty() || waiting.len() == before {
+                return Ok(got);
+            }
+        }
+    }
+}
