@@ -80,7 +80,7 @@ fn a_power_of_two_of_first_constants_is_expanded_to_the_last_level() {
     );
 }
 
-/// A binary tree of `count` leaves, the depths of which are their doublings, has `count - 1` inner nodes: the switches.
+/// A binary tree of `count` leaves, whose depths are their doublings, has `count - 1` inner nodes: the switches.
 #[test]
 fn doublings_are_the_depths_of_a_tree() {
     for count in 1..300 {

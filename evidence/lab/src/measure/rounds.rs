@@ -8,8 +8,8 @@ use omr_client::identity;
 use omr_client::rounds::{RoundsRecipient, key, write_key};
 use omr_client::{Retrieved, SecretKey};
 use omr_console::peak_rss_bytes;
-use omr_detector::Progress;
 use omr_detector::rounds::{PreparedSection, RoundsDetector, ScanOutput, ScanRequest, scan};
+use omr_detector::{DetectorError, MessageSource, Messages, Progress};
 use omr_protocol::rounds::{FetchAnswer, RoundsParams, Scanned};
 use omr_protocol::sophomr::Epoch;
 use omr_protocol::{ClueKey, ClueKind, SEED_BYTES, Sealing};
@@ -121,7 +121,7 @@ struct Person {
     recipient: RoundsRecipient,
 }
 
-/// What a recipient got.
+/// The messages and figures of a recipient.
 #[derive(Default)]
 struct Got {
     messages: Vec<Retrieved>,
@@ -178,17 +178,15 @@ impl RoundsBench {
         });
         let newest_s = self.newest(&detectors, &mut board, seed, &params, progress)?;
         let bytes = self.setting.shape.payload_bytes;
-        let (sections, prepare_s) = timed(|| -> Result<Vec<PreparedSection>, BenchError> {
-            let mut sections = Vec::new();
-            for range in sections_of(&params, &all) {
-                let source = &mut board;
-                let section =
-                    PreparedSection::new(&params, source, range, BOARD, bytes, clues, seed)?;
-                sections.push(section);
-            }
-            Ok(sections)
-        });
-        let sections = sections?;
+        let (mut sections, mut prepare_s) = (Vec::new(), 0.0);
+        for range in sections_of(&params, &all) {
+            let mut messages = in_memory(&mut board, range.clone())?;
+            let (section, seconds) = timed(|| {
+                PreparedSection::new(&params, &mut messages, range, BOARD, bytes, clues, seed)
+            });
+            sections.push(section?);
+            prepare_s += seconds;
+        }
         let mut figures = RoundsFigures {
             subject: Subject::new(params.name(), &self.setting, self.pertinent),
             kernels: params.scan.ring().kernels().name(),
@@ -325,6 +323,20 @@ fn sections_of(params: &RoundsParams, range: &Range<u64>) -> Vec<Range<u64>> {
     (range.start / size..range.end.div_ceil(size))
         .map(|section| section * size..((section + 1) * size).min(range.end))
         .collect()
+}
+
+/// Returns messages of a board, made beforehand.
+fn in_memory(board: &mut Workload, range: Range<u64>) -> Result<Messages, BenchError> {
+    let clues = board.clues(range.clone()).map_err(DetectorError::Source)?;
+    let payloads = board
+        .payloads(range.clone())
+        .map_err(DetectorError::Source)?;
+    let hashes = board.hashes(range.clone()).map_err(DetectorError::Source)?;
+    let messages = Messages::new(range, clues, payloads)?;
+    Ok(match hashes {
+        Some(kept) => messages.with_hashes(kept)?,
+        None => messages,
+    })
 }
 
 /// Returns the seconds of each run of a scan. All outputs of a run have its seconds.
