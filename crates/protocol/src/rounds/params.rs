@@ -117,24 +117,23 @@ impl RoundsParams {
 
     /// Returns log2 of the probability that the distance of an impertinent message lies within the limits of a scan.
     pub fn false_positive_log2(&self) -> f64 {
-        let window = |c: usize| self.scan.window_log2(c);
-        (0..COORDINATES).map(window).sum()
+        (0..COORDINATES).map(|c| self.scan.window_log2(c)).sum()
     }
 
     /// Returns log2 of the probability that a scan misses a pertinent message, where `norm` is the mean square of the
     /// block's residues relative to that of uniform ones.
     fn miss_log2_among(&self, norm: f64) -> f64 {
         let noise = self.scan.noise(0.0, norm);
-        let missed = |c: usize| {
-            let added = ClueNoise {
-                normal: noise[c],
-                // That of the body.
-                roundings: 1,
-            };
+        let mut missed = 0.0;
+        for (c, normal) in noise.into_iter().enumerate() {
+            // The one rounding is that of the body.
+            let roundings = 1;
+            let added = ClueNoise { normal, roundings };
             let steps = f64::from(self.scan.spec().body_bits[c]).exp2();
-            miss::packed(self.clue.spec(), &added, steps, self.scan.beyond(c)).exp2()
-        };
-        (0..COORDINATES).map(missed).sum::<f64>().log2()
+            let beyond = self.scan.beyond(c);
+            missed += miss::packed(self.clue.spec(), &added, steps, beyond).exp2();
+        }
+        missed.log2()
     }
 
     /// Returns the set's versioned name.

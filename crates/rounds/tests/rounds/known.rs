@@ -281,6 +281,27 @@ fn fetch(spec: FetchSpec) -> Fetch {
     Fetch::new(spec, Kernels::detect()).unwrap()
 }
 
+/// Reads a place from a bucket, a row and a position.
+fn place(value: &Value) -> Place {
+    let numbers = indices(value);
+    assert_eq!(numbers.len(), 3);
+    Place {
+        bucket: numbers[0],
+        row: numbers[1],
+        position: numbers[2],
+    }
+}
+
+/// Reads a choice from a row and a position.
+fn choice(value: &Value) -> Choice {
+    let numbers = indices(value);
+    assert_eq!(numbers.len(), 2);
+    Choice {
+        row: numbers[0],
+        position: numbers[1],
+    }
+}
+
 #[test]
 fn places_of_messages() {
     let text = include_str!("../../../../testdata/rounds/places.json");
@@ -301,16 +322,6 @@ fn places_of_messages() {
         let places = Places::new(&fetch, &seed, section, expected.len());
         for (message, own) in expected.iter().enumerate() {
             let found: Vec<Place> = places.of(message).collect();
-            let place = |triple: &Value| {
-                let [bucket, row, position] = indices(triple)[..] else {
-                    panic!("three numbers")
-                };
-                Place {
-                    bucket,
-                    row,
-                    position,
-                }
-            };
             let expected: Vec<Place> = list(own).iter().map(place).collect();
             assert_eq!(found, expected, "message {message} of section {section}");
         }
@@ -396,12 +407,6 @@ impl FetchCase {
     }
 
     fn choices(&self) -> Vec<Choice> {
-        let choice = |pair: &Value| {
-            let [row, position] = indices(pair)[..] else {
-                panic!("two numbers")
-            };
-            Choice { row, position }
-        };
         list(&self.case["choices"]).iter().map(choice).collect()
     }
 
@@ -479,12 +484,14 @@ fn plaintexts_of_a_query() {
 fn an_answer() {
     let case = FetchCase::new();
     let (fetch, own) = (&case.fetch, &case.case);
-    let (at, messages) = (seed(&own["places_seed"]), number(&own["messages"]) as usize);
-    let section = |(number, values): (u64, &Value)| {
-        let places = Places::new(fetch, &at, number, messages);
-        Prepared::new(fetch, &places, case.symbols(), &residues(values))
-    };
-    let sections: Vec<Prepared> = (0..).zip(list(&own["sections"])).map(section).collect();
+    let at = seed(&own["places_seed"]);
+    let messages = number(&own["messages"]) as usize;
+    let mut sections = Vec::new();
+    for (section, values) in (0..).zip(list(&own["sections"])) {
+        let places = Places::new(fetch, &at, section, messages);
+        let values = residues(values);
+        sections.push(Prepared::new(fetch, &places, case.symbols(), &values));
+    }
     let sections: Vec<&Prepared> = sections.iter().collect();
     let found = answer(fetch, &case.key(), &case.query(), &sections).unwrap();
     let expected = case.answer();
