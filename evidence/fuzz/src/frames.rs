@@ -10,7 +10,7 @@ use omr_protocol::frame::{
 /// The fuzz target.
 pub const TARGET: Target = Target::new("frames", run, seeds);
 
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 17] = [
     Kind::SecretKey,
     Kind::ClueKey,
     Kind::DetectionKey,
@@ -24,6 +24,10 @@ const KINDS: [Kind; 13] = [
     Kind::PdqAnswer,
     Kind::PdqTable,
     Kind::KeptParts,
+    Kind::RoundsKey,
+    Kind::Scan,
+    Kind::FetchQuery,
+    Kind::FetchAnswer,
 ];
 /// A number that is added to the choice of a kind: checksums are then corrected first.
 const REPAIRED: usize = 64;

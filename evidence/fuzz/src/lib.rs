@@ -23,6 +23,7 @@ pub mod locked;
 pub mod parquet;
 pub mod partials;
 pub mod queries;
+pub mod rounds;
 pub mod sealed;
 pub mod secrets;
 pub mod service;
@@ -86,7 +87,7 @@ impl Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 23] = [
+pub const TARGETS: [Target; 24] = [
     addresses::TARGET,
     boards::TARGET,
     clues::TARGET,
@@ -102,6 +103,7 @@ pub const TARGETS: [Target; 23] = [
     parquet::TARGET,
     partials::TARGET,
     queries::TARGET,
+    rounds::TARGET,
     sealed::TARGET,
     secrets::TARGET,
     sessions::TARGET,

@@ -79,7 +79,6 @@ impl PreparedSection {
                 }
                 Ok(())
             })?;
-        drop(bound);
         let places = Places::new(&params.fetch, &seed, section, size);
         Ok(Self {
             plaintexts: Prepared::new(&params.fetch, &places, symbols, &values),

@@ -201,7 +201,6 @@ impl<'a> Run<'a> {
             fingerprints.extend(block.fingerprints);
             packed.push(Some(block.packed));
         }
-        drop(bound);
         Ok((packed, read, fingerprints))
     }
 }

@@ -97,7 +97,9 @@ impl RoundsHeader {
         Err(RoundsError::OtherScan(of))
     }
 
-    pub(super) fn encode(&self) -> Vec<u8> {
+    /// Returns the bytes of the header, which begin the body of each file.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(HEADER_BYTES);
         out.extend(self.board_id);
         out.extend(self.range.start.to_le_bytes());
