@@ -40,7 +40,6 @@ impl Costs {
     /// remaining messages are, if that costs less than another batch. The result depends on the range only.
     ///
     /// Panics: if `slots` is 0.
-    /// Panics: when `slots` is 0.
     pub fn split(&self, range: &Range<u64>, slots: u64) -> u64 {
         let rest = (range.end - range.start) % slots;
         if rest < self.crossover() {

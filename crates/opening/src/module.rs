@@ -161,7 +161,7 @@ impl<'a> Rows<'a> {
         self.bodies[0].len()
     }
 
-    /// Masks and bodies.
+    /// Returns the number of masks and bodies.
     pub(crate) fn parts(&self) -> usize {
         self.rank + self.bodies.len()
     }
@@ -186,12 +186,12 @@ pub(crate) fn add_products(
     sums: &mut [AlignedVec],
     a: &[&[u64]],
     rows: &Rows<'_>,
-    scratch: &mut [AlignedVec; 2],
+    scratch: [&mut AlignedVec; 2],
 ) {
     let (k, m) = (ring.kernels(), ring.modulus(0));
     let mut first = 0;
+    let [x, y] = scratch;
     for sums in sums.chunks_mut(2) {
-        let [x, y] = scratch;
         match sums {
             [sum] => {
                 k.dot(m, x, a, &rows.part(first));
@@ -206,5 +206,40 @@ pub(crate) fn add_products(
             _ => unreachable!("chunks of at most two"),
         }
         first += 2;
+    }
+}
+
+/// [`add_products`] for two lists of sums at once: `sum_j a_j row_j` is added to `next`, `sum_j a_j row_(j + 1)` to
+/// `sums`. Every row is read once for both.
+///
+/// Shape: one row more than there are factors; `zero` is a row of zeros. Range: `a` holds factors. Scratch: four rows.
+pub(crate) fn add_shifted_products(
+    ring: &Ring,
+    sums: &mut [AlignedVec],
+    next: &mut [AlignedVec],
+    a: &[&[u64]],
+    zero: &[u64],
+    rows: &Rows<'_>,
+    scratch: &mut [AlignedVec; 4],
+) {
+    let (k, m) = (ring.kernels(), ring.modulus(0));
+    let shifted: Vec<&[u64]> = std::iter::once(zero).chain(a.iter().copied()).collect();
+    let own: Vec<&[u64]> = a.iter().copied().chain([zero]).collect();
+    for first in (0..sums.len()).step_by(2) {
+        let [w, x, y, z] = scratch;
+        let list = rows.part(first);
+        if first + 1 == sums.len() {
+            k.dot(m, w, &shifted, &list);
+            k.dot(m, x, &own, &list);
+            k.add_assign(m, &mut sums[first], w);
+            k.add_assign(m, &mut next[first], x);
+            continue;
+        }
+        let lists = [&list[..], &rows.part(first + 1)];
+        k.dot_square(m, [w, x, y, z], [&shifted, &own], lists);
+        k.add_assign(m, &mut sums[first], w);
+        k.add_assign(m, &mut sums[first + 1], x);
+        k.add_assign(m, &mut next[first], y);
+        k.add_assign(m, &mut next[first + 1], z);
     }
 }

@@ -87,7 +87,7 @@ pub fn narrow(opening: &Opening, keys: &[&NarrowKey], packed: &ModuleCipher) -> 
     }
     let a: Vec<&[u64]> = digits.iter().map(|digit| &digit[..]).collect();
     let mut masks: Vec<AlignedVec> = (0..rows.parts()).map(|_| row()).collect();
-    add_products(ring, &mut masks, &a, &rows, &mut [row(), row()]);
+    add_products(ring, &mut masks, &a, &rows, [&mut row(), &mut row()]);
     for sum in &mut masks {
         k.ntt_inverse(ring.table(0), sum);
     }

@@ -1,7 +1,9 @@
 //! Clues of a block of messages as module ciphertexts, one for each coordinate.
 
 use crate::Opening;
-use crate::module::{KeyRows, ModuleCipher, ModuleSecret, Rows, add_products};
+use crate::module::{
+    KeyRows, ModuleCipher, ModuleSecret, Rows, add_products, add_shifted_products,
+};
 use omr_ring::{AlignedVec, Eval, NarrowGaussian, Poly, Ring};
 use omr_rlwe::{MaskSeed, Masks};
 use rand_core::CryptoRng;
@@ -148,9 +150,15 @@ pub fn pack(
     for first in (0..shape.n).step_by(TOGETHER) {
         let count = TOGETHER.min(shape.n - first);
         let a = columns.of(clues.a, shape.n, first, count);
-        for (c, sums) in sums.chunks_mut(parts).enumerate() {
-            let from = shape.coordinates - 1 - c + first;
-            a.add_products(sums, &rows.range(from, count));
+        for (pair, sums) in sums.chunks_mut(2 * parts).enumerate() {
+            // Coordinate c meets the rows from this one on for c = 0, from one row before for each further one.
+            let from = first + shape.coordinates - 1 - 2 * pair;
+            match sums.split_at_mut(parts) {
+                (sums, []) => a.add_products(sums, &rows.range(from, count)),
+                (sums, next) => {
+                    a.add_shifted_products(sums, next, &rows.range(from - 1, count + 1));
+                }
+            }
         }
     }
     let extra = keys[0].extra;
@@ -192,7 +200,8 @@ struct Columns<'a> {
     ring: &'a Ring,
     clue_q: u64,
     rows: Vec<AlignedVec>,
-    scratch: [AlignedVec; 2],
+    zero: AlignedVec,
+    scratch: [AlignedVec; 4],
     count: usize,
 }
 
@@ -204,7 +213,8 @@ impl<'a> Columns<'a> {
             ring,
             clue_q: opening.clue().q,
             rows: (0..TOGETHER).map(|_| row()).collect(),
-            scratch: [row(), row()],
+            zero: row(),
+            scratch: [row(), row(), row(), row()],
             count: 0,
         }
     }
@@ -228,6 +238,19 @@ impl<'a> Columns<'a> {
 
     fn add_products(&mut self, sums: &mut [AlignedVec], rows: &Rows<'_>) {
         let a: Vec<&[u64]> = self.rows[..self.count].iter().map(|row| &row[..]).collect();
-        add_products(self.ring, sums, &a, rows, &mut self.scratch);
+        let [x, y, ..] = &mut self.scratch;
+        add_products(self.ring, sums, &a, rows, [x, y]);
+    }
+
+    /// Adds products with the rows from the second one on to `sums`, and with those from the first one on to `next`.
+    fn add_shifted_products(
+        &mut self,
+        sums: &mut [AlignedVec],
+        next: &mut [AlignedVec],
+        rows: &Rows<'_>,
+    ) {
+        let a: Vec<&[u64]> = self.rows[..self.count].iter().map(|row| &row[..]).collect();
+        let (ring, zero, scratch) = (self.ring, &self.zero[..], &mut self.scratch);
+        add_shifted_products(ring, sums, next, &a, zero, rows, scratch);
     }
 }

@@ -1,6 +1,6 @@
 //! The first round.
 
-use super::messages::{Of, Read};
+use super::messages::{Of, Read, Tail};
 use crate::progress::check_stopped;
 use crate::rounds::{RoundsDetector, served_together};
 use crate::{DetectorError, MessageSource, Progress, Stages};
@@ -180,9 +180,18 @@ impl<'a> Run<'a> {
                     }
                     check_stopped(progress)?;
                     let mut block = Block::new(of);
+                    let parser = Read::parser(of);
+                    let mut residues = vec![0; parser.residues()];
                     for index in from..to {
-                        let message = (index - start) as usize;
-                        block.set(of, &read, bound.as_ref(), message, (index - at) as usize);
+                        let (message, coefficient) =
+                            ((index - start) as usize, (index - at) as usize);
+                        if parser.parse_into(read.clue(message), &mut residues).is_ok() {
+                            let tail = read.tail(of, bound.as_ref(), message);
+                            block.set(coefficient, &residues, tail);
+                        } else {
+                            block.unusable += 1;
+                            block.fingerprints.push(0);
+                        }
                     }
                     block.pack(of, &keys);
                     Ok(Some(block))
@@ -234,31 +243,14 @@ impl Block {
         }
     }
 
-    /// Sets the clue of a coefficient.
-    fn set(
-        &mut self,
-        of: Of<'_>,
-        read: &Read,
-        bound: Option<&crate::BoundTo<'_>>,
-        message: usize,
-        coefficient: usize,
-    ) {
-        let width = of.params.clue.spec().n;
-        let parser = Read::parser(of);
-        let mut residues = vec![0; parser.residues()];
-        if parser
-            .parse_into(read.clue(message), &mut residues)
-            .is_err()
-        {
-            self.unusable += 1;
-            self.fingerprints.push(0);
-            return;
-        }
-        self.a[coefficient * width..][..width].copy_from_slice(&residues[..width]);
-        let tail = read.tail(of, bound, message);
+    /// Sets the clue of a coefficient: its residues a and b, and its tail.
+    fn set(&mut self, coefficient: usize, residues: &[u32], tail: Tail) {
+        let width = self.a.len() / self.b[0].len();
+        let (a, b) = residues.split_at(width);
+        self.a[coefficient * width..][..width].copy_from_slice(a);
         for c in 0..COORDINATES {
-            self.b[c][coefficient] = residues[width + c];
-            if bound.is_some() {
+            self.b[c][coefficient] = b[c];
+            if !self.extra[c].is_empty() {
                 let row = &mut self.extra[c][coefficient * OFFSET_LEN..][..OFFSET_LEN];
                 row.copy_from_slice(&tail.rows[c]);
             }
