@@ -166,7 +166,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     b: &[&b[0][places.clone()], &b[1][places]],
                     extra: &[],
                 };
-                pack(&opening, &[&packing], &clues)
+                pack(&opening, &[&packing], &[clues]).remove(0)
             })
             .collect();
         clock.lap("pack");

@@ -9,7 +9,10 @@ use omr_rlwe::{MaskSeed, Masks};
 use rand_core::CryptoRng;
 
 /// Columns of clues that are transformed together: with their keys they stay in the second-level cache.
-const TOGETHER: usize = 64;
+const TOGETHER: usize = 32;
+
+/// The number of blocks that are best packed together: they share the reading of keys, and many threads still have work.
+pub const BLOCKS_TOGETHER: usize = 8;
 
 /// Encryptions of the clue secret's coefficients, and of what bound clues take off besides.
 ///
@@ -129,60 +132,73 @@ fn messages(
     })
 }
 
-/// One ciphertext for each coordinate: coefficient y of its phase is `b - (a s) - <extra>` of message y, times the
-/// packing modulus over the clue modulus, under the secret of each key.
+/// Returns, for each block, one ciphertext for each coordinate: coefficient y of its phase is `b - (a s) - <extra>` of
+/// message y, times the packing modulus over the clue modulus, under the secret of each key. Several blocks meet a part of
+/// the keys' rows while it is in the second-level cache.
 ///
 /// Shape: `keys` are those of one or more recipients, made with one seed; all have as many extra values.
 /// Panics: without a key; when the clues are not those of a block.
 pub fn pack(
     opening: &Opening,
     keys: &[&PackingKey],
-    clues: &BlockOfClues<'_>,
-) -> Vec<ModuleCipher> {
+    blocks: &[BlockOfClues<'_>],
+) -> Vec<Vec<ModuleCipher>> {
     let (ring, spec, shape) = (&opening.packing, opening.spec(), opening.clue());
-    assert_eq!(clues.a.len(), spec.n * shape.n, "a block of clues");
-    assert_eq!(clues.b.len(), shape.coordinates, "coordinates");
+    for clues in blocks {
+        assert_eq!(clues.a.len(), spec.n * shape.n, "a block of clues");
+        assert_eq!(clues.b.len(), shape.coordinates, "coordinates");
+    }
     let rows = Rows::new(keys.iter().map(|key| &key.rows), spec.packing_rank);
     let parts = rows.parts();
-    let zero = || AlignedVec::zeroed(spec.n);
-    let mut sums: Vec<AlignedVec> = (0..parts * shape.coordinates).map(|_| zero()).collect();
+    // Block by block, for each coordinate the sums of masks, then of each key's bodies.
+    let of_block = |_| -> Vec<AlignedVec> {
+        let zero = |_| AlignedVec::zeroed(spec.n);
+        (0..parts * shape.coordinates).map(zero).collect()
+    };
+    let mut all: Vec<Vec<AlignedVec>> = (0..blocks.len()).map(of_block).collect();
     let mut columns = Columns::new(opening);
     for first in (0..shape.n).step_by(TOGETHER) {
         let count = TOGETHER.min(shape.n - first);
-        let a = columns.of(clues.a, shape.n, first, count);
-        for (pair, sums) in sums.chunks_mut(2 * parts).enumerate() {
-            // Coordinate c meets the rows from this one on for c = 0, from one row before for each further one.
-            let from = first + shape.coordinates - 1 - 2 * pair;
-            match sums.split_at_mut(parts) {
-                (sums, []) => a.add_products(sums, &rows.range(from, count)),
-                (sums, next) => {
-                    a.add_shifted_products(sums, next, &rows.range(from - 1, count + 1));
+        for (clues, sums) in blocks.iter().zip(&mut all) {
+            let a = columns.of(clues.a, shape.n, first, count);
+            for (pair, of_pair) in sums.chunks_mut(2 * parts).enumerate() {
+                // Coordinate c meets the rows from this one on for c = 0, from one row before for each further one.
+                let from = first + shape.coordinates - 1 - 2 * pair;
+                match of_pair.split_at_mut(parts) {
+                    (one, []) => a.add_products(one, &rows.range(from, count)),
+                    (one, next) => {
+                        a.add_shifted_products(one, next, &rows.range(from - 1, count + 1));
+                    }
                 }
             }
         }
     }
     let extra = keys[0].extra;
     let own = rows.range(rows.len() - extra, extra);
-    for (sums, extra) in sums.chunks_mut(parts).zip(clues.extra) {
-        if !own.is_empty() {
-            columns
-                .of(extra, own.len(), 0, own.len())
-                .add_products(sums, &own);
+    let mut out = Vec::with_capacity(blocks.len());
+    for (clues, mut sums) in blocks.iter().zip(all) {
+        for (of_coordinate, residues) in sums.chunks_mut(parts).zip(clues.extra) {
+            if !own.is_empty() {
+                columns
+                    .of(residues, own.len(), 0, own.len())
+                    .add_products(of_coordinate, &own);
+            }
         }
-    }
-    for sum in &mut sums {
-        ring.kernels().ntt_inverse(ring.table(0), sum);
-    }
-    let mut sums = sums.into_iter();
-    let mut cipher = |b: &&[u32]| {
-        let masks = sums.by_ref().take(spec.packing_rank).collect();
-        let mut bodies: Vec<AlignedVec> = sums.by_ref().take(keys.len()).collect();
-        for body in &mut bodies {
-            add_scaled(opening, body, b);
+        for sum in &mut sums {
+            ring.kernels().ntt_inverse(ring.table(0), sum);
         }
-        ModuleCipher { masks, bodies }
-    };
-    clues.b.iter().map(&mut cipher).collect()
+        let mut sums = sums.into_iter();
+        let cipher = |b: &&[u32]| {
+            let masks = sums.by_ref().take(spec.packing_rank).collect();
+            let mut bodies: Vec<AlignedVec> = sums.by_ref().take(keys.len()).collect();
+            for body in &mut bodies {
+                add_scaled(opening, body, b);
+            }
+            ModuleCipher { masks, bodies }
+        };
+        out.push(clues.b.iter().map(cipher).collect());
+    }
+    out
 }
 
 /// `body += b q / clue_q`, rounded.

@@ -151,7 +151,7 @@ impl Keys {
         };
         let key = self.packing(extra);
         assert_eq!(key.extra(), extra);
-        let packed = pack(&self.opening, &[&key], &block);
+        let packed = pack(&self.opening, &[&key], &[block]).remove(0);
         let (narrow_key, case) = (self.narrow(), &self.case[kind]);
         assert_eq!(packed.len(), list(&case["packed"]).len());
         for (i, ct) in packed.iter().enumerate() {

@@ -4,7 +4,7 @@ use super::messages::{Of, Read, Tail};
 use crate::progress::check_stopped;
 use crate::rounds::{RoundsDetector, served_together};
 use crate::{DetectorError, MessageSource, Progress, Stages};
-use omr_opening::{BlockOfClues, PackingKey, pack};
+use omr_opening::{BLOCKS_TOGETHER, BlockOfClues, ModuleCipher, PackingKey, pack};
 use omr_protocol::clue::OFFSET_LEN;
 use omr_protocol::rounds::{RoundsHeader, RoundsPlan, Scanned, SectionGroups};
 use omr_protocol::{ClueKind, SEED_BYTES, Sealing};
@@ -168,47 +168,47 @@ impl<'a> Run<'a> {
             .map(|detector| &detector.key().scan.packing)
             .collect();
         let block_size = scan.block() as u64;
-        let pack_all = || -> Result<Vec<Option<Block>>, DetectorError> {
-            (0..scan.blocks())
-                .into_par_iter()
+        let block_at = |number: usize| {
+            let at = first + number as u64 * block_size;
+            let (from, to) = (start.max(at), end.min(at + block_size));
+            let mut block = Block::new(of, number);
+            let parser = Read::parser(of);
+            let mut residues = vec![0; parser.residues()];
+            for index in from..to {
+                let (message, coefficient) = ((index - start) as usize, (index - at) as usize);
+                if parser.parse_into(read.clue(message), &mut residues).is_ok() {
+                    let tail = read.tail(of, bound.as_ref(), message);
+                    block.set(coefficient, &residues, tail);
+                } else {
+                    block.unusable += 1;
+                    block.fingerprints.push(0);
+                }
+            }
+            block
+        };
+        let numbers: Vec<usize> = ((start - first) / block_size
+            ..(end - first).div_ceil(block_size))
+            .map(|number| number as usize)
+            .collect();
+        let pack_all = || -> Result<Vec<Vec<Block>>, DetectorError> {
+            numbers
+                .par_chunks(BLOCKS_TOGETHER)
                 .with_max_len(1)
-                .map(|number| {
-                    let at = first + number as u64 * block_size;
-                    let (from, to) = (start.max(at), end.min(at + block_size));
-                    if from >= to {
-                        return Ok(None);
-                    }
+                .map(|together| {
                     check_stopped(progress)?;
-                    let mut block = Block::new(of);
-                    let parser = Read::parser(of);
-                    let mut residues = vec![0; parser.residues()];
-                    for index in from..to {
-                        let (message, coefficient) =
-                            ((index - start) as usize, (index - at) as usize);
-                        if parser.parse_into(read.clue(message), &mut residues).is_ok() {
-                            let tail = read.tail(of, bound.as_ref(), message);
-                            block.set(coefficient, &residues, tail);
-                        } else {
-                            block.unusable += 1;
-                            block.fingerprints.push(0);
-                        }
-                    }
-                    block.pack(of, &keys);
-                    Ok(Some(block))
+                    let mut blocks: Vec<Block> = together.iter().copied().map(block_at).collect();
+                    pack_together(of, &keys, &mut blocks);
+                    Ok(blocks)
                 })
                 .collect()
         };
         let blocks = self.stages.time("packing", pack_all)?;
         let mut fingerprints = Vec::with_capacity(read.messages());
-        let mut packed = Vec::with_capacity(blocks.len());
-        for block in blocks {
-            let Some(block) = block else {
-                packed.push(None);
-                continue;
-            };
+        let mut packed: Vec<Packed> = (0..scan.blocks()).map(|_| None).collect();
+        for block in blocks.into_iter().flatten() {
             self.unusable += block.unusable;
             fingerprints.extend(block.fingerprints);
-            packed.push(Some(block.packed));
+            packed[block.number] = Some(block.packed);
         }
         Ok((packed, read, fingerprints))
     }
@@ -217,16 +217,18 @@ impl<'a> Run<'a> {
 /// The residues of the clues of a block, then its packed clues. A message without a usable clue has `a = 0` and a b far
 /// from the window, so it is impertinent.
 struct Block {
+    /// The number in the section.
+    number: usize,
     a: Vec<u32>,
     b: [Vec<u32>; COORDINATES],
     extra: [Vec<u32>; COORDINATES],
     fingerprints: Vec<u32>,
     unusable: usize,
-    packed: Vec<omr_opening::ModuleCipher>,
+    packed: Vec<ModuleCipher>,
 }
 
 impl Block {
-    fn new(of: Of<'_>) -> Self {
+    fn new(of: Of<'_>, number: usize) -> Self {
         let (messages, width) = (of.params.scan.block(), of.params.clue.spec().n);
         let extra = match of.clues {
             ClueKind::Plain => 0,
@@ -234,6 +236,7 @@ impl Block {
         };
         let nobody = of.params.nobody();
         Self {
+            number,
             a: vec![0; messages * width],
             b: [0, 1].map(|_| vec![nobody; messages]),
             extra: [0, 1].map(|_| vec![0; messages * extra]),
@@ -257,19 +260,34 @@ impl Block {
         }
         self.fingerprints.push(tail.fingerprint);
     }
+}
 
-    /// Packs the clues and drops their residues.
-    fn pack(&mut self, of: Of<'_>, keys: &[&PackingKey]) {
-        let b: Vec<&[u32]> = self.b.iter().map(Vec::as_slice).collect();
-        let bound = of.clues == ClueKind::Bound;
-        let extra = self.extra.iter().filter(|_| bound).map(Vec::as_slice);
-        let extra: Vec<&[u32]> = extra.collect();
-        let clues = BlockOfClues {
-            a: &self.a,
-            b: &b,
-            extra: &extra,
-        };
-        self.packed = pack(of.params.scan.opening(), keys, &clues);
-        self.a = Vec::new();
+/// Packs the clues of blocks and drops their residues.
+fn pack_together(of: Of<'_>, keys: &[&PackingKey], blocks: &mut [Block]) {
+    let is_bound = of.clues == ClueKind::Bound;
+    let b: Vec<[&[u32]; COORDINATES]> = blocks
+        .iter()
+        .map(|block| block.b.each_ref().map(Vec::as_slice))
+        .collect();
+    let extra: Vec<Vec<&[u32]>> = blocks
+        .iter()
+        .map(|block| {
+            let rows = block.extra.iter().filter(|_| is_bound);
+            rows.map(Vec::as_slice).collect()
+        })
+        .collect();
+    let clues: Vec<BlockOfClues<'_>> = blocks
+        .iter()
+        .zip(b.iter().zip(&extra))
+        .map(|(block, (b, extra))| BlockOfClues {
+            a: &block.a,
+            b,
+            extra,
+        })
+        .collect();
+    let packed = pack(of.params.scan.opening(), keys, &clues);
+    for (block, own) in blocks.iter_mut().zip(packed) {
+        block.packed = own;
+        block.a = Vec::new();
     }
 }

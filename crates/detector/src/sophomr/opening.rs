@@ -5,8 +5,8 @@ use crate::progress::check_stopped;
 use crate::{DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator, GaloisKey};
 use omr_opening::{
-    BlockOfClues, NarrowKey, Narrowed, Opening, OpeningKeys, PackingKey, PhaseValues, Place,
-    Turned, narrow, open, pack,
+    BLOCKS_TOGETHER, BlockOfClues, ModuleCipher, NarrowKey, Narrowed, Opening, OpeningKeys,
+    PackingKey, PhaseValues, Place, Turned, narrow, open, pack,
 };
 use omr_protocol::clue::OFFSET_LEN;
 use omr_protocol::sophomr::{DetectionKey, EncryptedSecret, OpeningKey, Params, ParamsSpec};
@@ -99,18 +99,22 @@ fn packed(
     clues: &ClueBatch,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<Narrowed>>, DetectorError> {
-    let blocks: Vec<Vec<Narrowed>> = (0..opening.blocks())
-        .into_par_iter()
+    let blocks: Vec<usize> = (0..opening.blocks()).collect();
+    let packed_blocks: Vec<Vec<Vec<Narrowed>>> = blocks
+        .par_chunks(BLOCKS_TOGETHER)
         .with_max_len(1)
-        .map(|block| {
+        .map(|numbers| {
             check_stopped(progress)?;
-            let packed = Block::new(params, opening, clues, block).packed(opening, keys);
-            progress.advance(1);
+            let own = numbers
+                .iter()
+                .map(|&number| Block::new(params, opening, clues, number));
+            let packed = packed_together(&own.collect::<Vec<_>>(), opening, keys);
+            progress.advance(numbers.len() as u64);
             Ok(packed)
         })
         .collect::<Result<_, DetectorError>>()?;
     let mut coordinates = vec![Vec::new(); ParamsSpec::COORDINATES];
-    for block in blocks {
+    for block in packed_blocks.into_iter().flatten() {
         for (coordinate, ct) in coordinates.iter_mut().zip(block) {
             coordinate.push(ct);
         }
@@ -162,21 +166,39 @@ impl Block {
         residues.for_each(|rows| negate(modulus, rows));
         self.extra.iter_mut().for_each(|rows| negate(q, rows));
     }
+}
 
-    fn packed(&self, opening: &Opening, keys: &[&OpeningKey]) -> Vec<Narrowed> {
-        let b: Vec<&[u32]> = self.b.iter().map(Vec::as_slice).collect();
-        let extra: Vec<&[u32]> = self.extra.iter().map(Vec::as_slice).collect();
-        let clues = BlockOfClues {
-            a: &self.a,
-            b: &b,
-            extra: &extra,
-        };
-        let (packing, narrowing): (Vec<&PackingKey>, Vec<&NarrowKey>) =
-            keys.iter().map(|key| (&key.packing, &key.narrow)).unzip();
-        let packed = pack(opening, &packing, &clues);
-        let narrow = |ct| narrow(opening, &narrowing, ct);
-        packed.iter().map(narrow).collect()
-    }
+fn rows_of(rows: &[Vec<u32>]) -> Vec<&[u32]> {
+    rows.iter().map(Vec::as_slice).collect()
+}
+
+/// Returns the packed and narrowed clues of blocks, coordinate by coordinate.
+fn packed_together(
+    blocks: &[Block],
+    opening: &Opening,
+    keys: &[&OpeningKey],
+) -> Vec<Vec<Narrowed>> {
+    let b: Vec<Vec<&[u32]>> = blocks.iter().map(|block| rows_of(&block.b)).collect();
+    let extra: Vec<Vec<&[u32]>> = blocks.iter().map(|block| rows_of(&block.extra)).collect();
+    let clues: Vec<BlockOfClues<'_>> = blocks
+        .iter()
+        .zip(b.iter().zip(&extra))
+        .map(|(block, (b, extra))| BlockOfClues {
+            a: &block.a,
+            b,
+            extra,
+        })
+        .collect();
+    let (packing, narrowing): (Vec<&PackingKey>, Vec<&NarrowKey>) =
+        keys.iter().map(|key| (&key.packing, &key.narrow)).unzip();
+    let packed = pack(opening, &packing, &clues);
+    let narrowed = |block: &Vec<ModuleCipher>| {
+        let coordinates = block.iter();
+        coordinates
+            .map(|ct| narrow(opening, &narrowing, ct))
+            .collect()
+    };
+    packed.iter().map(narrowed).collect()
 }
 
 #[cfg(test)]

@@ -201,7 +201,10 @@ impl Insecure {
                 b: &b.iter().map(Vec::as_slice).collect::<Vec<_>>(),
                 extra: &extra.iter().map(Vec::as_slice).collect::<Vec<_>>(),
             };
-            for (out, ct) in out.iter_mut().zip(pack(&self.opening, &packing, &clues)) {
+            for (out, ct) in out
+                .iter_mut()
+                .zip(pack(&self.opening, &packing, &[clues]).remove(0))
+            {
                 out.push(narrow(&self.opening, &narrowing, &ct));
             }
         }

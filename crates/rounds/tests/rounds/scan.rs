@@ -143,7 +143,7 @@ impl World {
                 b: &[&b[0], &b[1]],
                 extra: &[],
             };
-            packed[number] = Some(pack(self.scan.opening(), &keys, &clues));
+            packed[number] = Some(pack(self.scan.opening(), &keys, &[clues]).remove(0));
         }
         packed
     }
