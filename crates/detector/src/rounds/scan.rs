@@ -251,11 +251,11 @@ impl Block {
         let width = self.a.len() / self.b[0].len();
         let (a, b) = residues.split_at(width);
         self.a[coefficient * width..][..width].copy_from_slice(a);
-        for c in 0..COORDINATES {
-            self.b[c][coefficient] = b[c];
-            if !self.extra[c].is_empty() {
-                let row = &mut self.extra[c][coefficient * OFFSET_LEN..][..OFFSET_LEN];
-                row.copy_from_slice(&tail.rows[c]);
+        let coordinates = self.b.iter_mut().zip(&mut self.extra);
+        for ((to, rows), (&own, row)) in coordinates.zip(b.iter().zip(&tail.rows)) {
+            to[coefficient] = own;
+            if !rows.is_empty() {
+                rows[coefficient * OFFSET_LEN..][..OFFSET_LEN].copy_from_slice(row);
             }
         }
         self.fingerprints.push(tail.fingerprint);
