@@ -9,8 +9,8 @@ pub use scan::{ScanOutput, ScanRequest, scan};
 
 use crate::DetectorError;
 use crate::sophomr::TOGETHER;
+use omr_protocol::DetectionKeyError;
 use omr_protocol::rounds::{FetchAnswer, FetchQuery, RoundsHeader, RoundsKey, RoundsParams};
-use omr_protocol::{ClueKind, DetectionKeyError};
 use omr_rounds::fetch::{Prepared, answer};
 use std::io::Read;
 use std::sync::Arc;
@@ -95,17 +95,6 @@ impl RoundsDetector {
             ciphertexts,
         })
     }
-}
-
-/// Checks by the length of a board's clues that they are of the kind that keys accept.
-///
-/// Errors: `ClueKind`.
-fn check_board(
-    params: &RoundsParams,
-    expected: ClueKind,
-    clue_bytes: usize,
-) -> Result<(), DetectorError> {
-    crate::bound_to::check_kind(&params.clue, expected, clue_bytes)
 }
 
 /// Returns the numbers of the detectors of each run, at most [`TOGETHER`] each.

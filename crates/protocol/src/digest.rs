@@ -182,8 +182,8 @@ impl Packing {
         &self,
         parts: impl Iterator<Item = usize>,
         mut rest: &[u8],
-    ) -> Result<Vec<PackedCiphertext>, DigestError> {
-        let mut take = |count: usize, bits: u32| -> Result<Vec<u64>, DigestError> {
+    ) -> Result<Vec<PackedCiphertext>, FrameError> {
+        let mut take = |count: usize, bits: u32| -> Result<Vec<u64>, FrameError> {
             let (bytes, after) = rest.split_at(packed_len(count, bits).expect("checked"));
             rest = after;
             let mut out = vec![0; count];

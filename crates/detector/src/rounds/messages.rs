@@ -1,7 +1,7 @@
 //! Clues and payloads of consecutive messages, as both rounds read them.
 
+use crate::bound_to::check_kind;
 use crate::error::check_len;
-use crate::rounds::check_board;
 use crate::source::kept_hashes;
 use crate::{BoundTo, DetectorError, MessageSource};
 use omr_protocol::clue::{ClueParser, Hashed, HashesOf, OFFSET_LEN};
@@ -49,7 +49,7 @@ impl Read {
         with_payloads: bool,
     ) -> Result<Self, DetectorError> {
         let clue_bytes = source.clue_bytes().max(1);
-        check_board(of.params, of.clues, clue_bytes)?;
+        check_kind(&of.params.clue, of.clues, clue_bytes)?;
         let messages = (range.end - range.start) as usize;
         let clues = source.clues(range.clone()).map_err(DetectorError::Source)?;
         check_len("clues", clue_bytes * messages, clues.len())?;

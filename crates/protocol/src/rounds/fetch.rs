@@ -1,7 +1,8 @@
 //! The files of the second round.
 
 use super::header::{HEADER_BYTES, check_rest};
-use crate::frame::{self, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
+use crate::digest::Packing;
+use crate::frame::{self, FrameHeader, Kind, pack_bits, unpack_bits};
 use crate::key_file::row_bytes;
 use crate::rounds::{RoundsError, RoundsHeader, RoundsParams, RoundsPlan};
 use omr_compress::PackedCiphertext;
@@ -124,15 +125,9 @@ impl FetchAnswer {
     /// Errors: `Plan`; `Frame`.
     pub fn to_bytes(&self, params: &RoundsParams) -> Result<Vec<u8>, RoundsError> {
         let plan = self.header.plan(params)?;
-        let (mask_bits, body_bits) = bits(params, &plan);
         let mut body = self.header.encode();
         body.extend(self.query);
-        for ct in &self.ciphertexts {
-            pack_bits(&ct.mask, mask_bits, &mut body);
-            for part in &ct.parts {
-                pack_bits(part, body_bits, &mut body);
-            }
-        }
+        packing(params, &plan).write(&self.ciphertexts, &mut body);
         let frame = FrameHeader::new(Kind::FetchAnswer, params.name(), self.header.key_id);
         Ok(frame::write_frame_vec(&frame, &body)?)
     }
@@ -146,26 +141,9 @@ impl FetchAnswer {
         let (header, rest) = RoundsHeader::decode(ANSWER, file.key_id, &body)?;
         let plan = header.plan(params)?;
         check_rest(ANSWER, answer_bytes(params, &plan), rest.len() as u64)?;
-        let (query, mut left) = rest.split_at(HASH_BYTES);
-        let (mask_bits, body_bits) = bits(params, &plan);
-        let mut take = |count: usize, bits: u32| -> Result<Vec<u64>, RoundsError> {
-            let (packed, after) = left.split_at(packed_len(count, bits).expect("checked"));
-            left = after;
-            let mut out = vec![0; count];
-            unpack_bits(packed, bits, &mut out)?;
-            Ok(out)
-        };
-        let mut ciphertexts: Vec<PackedCiphertext> = Vec::new();
-        for (part, len) in part_lengths(params, &plan).into_iter().enumerate() {
-            if part % params.fetch.spec().parts == 0 {
-                let mask = take(params.fetch.spec().final_n, mask_bits)?;
-                let parts = Vec::new();
-                ciphertexts.push(PackedCiphertext { mask, parts });
-            }
-            let body = take(len, body_bits)?;
-            let last = ciphertexts.last_mut();
-            last.expect("pushed before the first part").parts.push(body);
-        }
+        let (query, packed) = rest.split_at(HASH_BYTES);
+        let lengths = part_lengths(params, &plan).into_iter();
+        let ciphertexts = packing(params, &plan).read(lengths, packed)?;
         Ok(Self {
             header,
             query: query.try_into().expect("split so"),
@@ -174,10 +152,15 @@ impl FetchAnswer {
     }
 }
 
-/// Returns the bits of a mask coefficient and of a body coefficient of an answer.
-fn bits(params: &RoundsParams, plan: &RoundsPlan) -> (u32, u32) {
-    let body = params.fetch.body_bits(plan.rows());
-    (params.fetch.spec().mask_bits, body)
+/// Returns the packing of an answer's ciphertexts.
+fn packing(params: &RoundsParams, plan: &RoundsPlan) -> Packing {
+    let spec = params.fetch.spec();
+    Packing {
+        n: spec.final_n,
+        together: spec.parts,
+        mask_bits: spec.mask_bits,
+        body_bits: params.fetch.body_bits(plan.rows()),
+    }
 }
 
 /// Returns the number of coefficients of each part of an answer.
@@ -192,10 +175,7 @@ fn part_lengths(params: &RoundsParams, plan: &RoundsPlan) -> Vec<usize> {
 
 /// Returns the length in bytes of an answer behind its header.
 fn answer_bytes(params: &RoundsParams, plan: &RoundsPlan) -> u64 {
-    let (mask_bits, body_bits) = bits(params, plan);
-    let bytes = |count, bits| packed_len(count, bits).expect("rows fit memory");
-    let parts = part_lengths(params, plan);
-    let masks = parts.len().div_ceil(params.fetch.spec().parts);
-    let bodies: usize = parts.iter().map(|&len| bytes(len, body_bits)).sum();
-    (HASH_BYTES + masks * bytes(params.fetch.spec().final_n, mask_bits) + bodies) as u64
+    let (format, parts) = (packing(params, plan), part_lengths(params, plan));
+    let bodies: u64 = parts.iter().map(|&len| format.part_bytes(len)).sum();
+    HASH_BYTES as u64 + format.mask_bytes(parts.len()) + bodies
 }

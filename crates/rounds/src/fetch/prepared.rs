@@ -13,38 +13,13 @@ const SYMBOLS_TOGETHER: usize = 16;
 /// The number of lines that are written together.
 const LINES_TOGETHER: usize = 16;
 
-/// The bytes of a cache line, on which words begin.
-const CACHE_LINE: usize = 64;
-
 /// The encoded symbols of a section's messages: for each symbol and row a plaintext, as residues modulo the primes of
 /// sums, in 4 bytes each.
 pub struct Prepared {
     symbols: usize,
     rows: usize,
     /// For each prime the rows of all symbols, interleaved as [`omr_ring::WordRows`] takes them.
-    words: Vec<Words>,
-}
-
-/// Words that begin on a cache line.
-struct Words {
-    all: Vec<u32>,
-    start: usize,
-}
-
-impl Words {
-    fn zeroed(count: usize) -> Self {
-        let all = vec![0; count + CACHE_LINE / 4];
-        let start = all.as_ptr().align_offset(CACHE_LINE);
-        Self {
-            // Without an aligned word there is room for all of them from the first one on.
-            start: start.min(CACHE_LINE / 4),
-            all,
-        }
-    }
-
-    fn count(&self) -> usize {
-        self.all.len() - CACHE_LINE / 4
-    }
+    words: Vec<AlignedVec>,
 }
 
 impl Prepared {
@@ -59,8 +34,8 @@ impl Prepared {
         let (n, rows) = (fetch.ring.n(), fetch.spec().rows);
         let at_slots = message_at_slots(fetch, places, messages);
         let limbs = fetch.sums().len();
-        let mut words: Vec<Words> = (0..limbs)
-            .map(|_| Words::zeroed(n * symbols * rows))
+        let mut words: Vec<AlignedVec> = (0..limbs)
+            .map(|_| AlignedVec::zeroed(n * symbols * rows / 2))
             .collect();
         for first in (0..symbols).step_by(SYMBOLS_TOGETHER) {
             let together = first..symbols.min(first + SYMBOLS_TOGETHER);
@@ -70,21 +45,18 @@ impl Prepared {
                 .map(|symbol| encode(fetch, &at_slots, symbols, symbol, values))
                 .collect();
             for (limb, to) in words.iter_mut().enumerate() {
-                let (start, count) = (to.start, to.count());
                 let lines = LINES_TOGETHER.min(n / WORD_LINE);
-                to.all[start..start + count]
+                to.halves_mut()
                     .par_chunks_mut(lines * symbols * rows * WORD_LINE)
                     .enumerate()
                     .for_each(|(chunk, out)| {
                         let from = chunk * lines * WORD_LINE;
                         for (symbol, of_symbol) in together.clone().zip(&encoded) {
                             let of_limb = &of_symbol[limb * rows..][..rows];
-                            let part = |row: &AlignedVec| -> Vec<u64> {
-                                row[from..from + lines * WORD_LINE].to_vec()
-                            };
-                            let parts: Vec<Vec<u64>> = of_limb.iter().map(part).collect();
-                            let slices: Vec<&[u64]> = parts.iter().map(Vec::as_slice).collect();
-                            place_words(out, symbols, symbol, &slices);
+                            let range = from..from + lines * WORD_LINE;
+                            let parts: Vec<&[u64]> =
+                                of_limb.iter().map(|row| &row[range.clone()]).collect();
+                            place_words(out, symbols, symbol, &parts);
                         }
                     });
             }
@@ -108,9 +80,8 @@ impl Prepared {
 
     /// Returns the words of some lines modulo one prime.
     pub(crate) fn lines(&self, limb: usize, lines: std::ops::Range<usize>) -> &[u32] {
-        let own = &self.words[limb];
         let line = self.symbols * self.rows * WORD_LINE;
-        &own.all[own.start + lines.start * line..own.start + lines.end * line]
+        &self.words[limb].halves()[lines.start * line..lines.end * line]
     }
 }
 

@@ -65,12 +65,12 @@ fn switched(
     let mut sum: Option<SharedRlwe<Coeff>> = None;
     for (rank, switch) in key.switch.iter().enumerate() {
         let input = |group: &&[Packed]| {
-            let of = |block: &ModuleCipher| block.masks[rank].to_vec();
-            let mask = interleaved(scan, group, coordinate, to_mask, of);
+            let mask = interleaved(scan, group, coordinate, to_mask, |block| &block.masks[rank]);
             // A ciphertext has one body, and a mask for each rank.
             let body = if rank == 0 {
-                let of = |block: &ModuleCipher| block.bodies[recipient].to_vec();
-                interleaved(scan, group, coordinate, to_body, of)
+                interleaved(scan, group, coordinate, to_body, |block| {
+                    &block.bodies[recipient]
+                })
             } else {
                 vec![0; ring.n()]
             };
@@ -96,13 +96,13 @@ fn interleaved(
     group: &[Packed],
     coordinate: usize,
     rescale: Rescale,
-    row: impl Fn(&ModuleCipher) -> Vec<u64>,
+    row: impl Fn(&ModuleCipher) -> &[u64],
 ) -> Vec<u64> {
     let mut out = vec![0; scan.ring().n()];
     for (i, block) in group.iter().enumerate() {
         let Some(packed) = block else { continue };
         let places = out[i..].iter_mut().step_by(scan.step());
-        for (place, x) in places.zip(row(&packed[coordinate])) {
+        for (place, &x) in places.zip(row(&packed[coordinate])) {
             *place = rescale.round(x);
         }
     }

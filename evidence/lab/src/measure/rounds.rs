@@ -143,11 +143,8 @@ impl RoundsBench {
         let set = self.setting.set()?;
         let params = set.rounds()?.clone();
         let mut rng = ChaCha20Rng::seed_from_u64(self.setting.start.seed);
-        let clues = if self.setting.plain_clues {
-            ClueKind::Plain
-        } else {
-            ClueKind::Bound
-        };
+        let digest = self.digest();
+        let clues = digest.kind();
         let mut people = Vec::new();
         for _ in 0..self.recipients {
             people.push(Person::new(&params, clues, &mut rng));
@@ -159,10 +156,10 @@ impl RoundsBench {
         let digest_s = if self.no_digest {
             None
         } else {
-            Some(self.digest()?.run(progress)?.cost.digest_s)
+            Some(digest.run(progress)?.cost.digest_s)
         };
         let keys = people.iter().map(|person| person.address.clone());
-        let mut board = self.board(&params, keys.collect());
+        let mut board = digest.board(&params.clue, keys.collect());
         let mut seed = [0; SEED_BYTES];
         rng.fill_bytes(&mut seed);
         let all = 0..self.setting.messages;
@@ -261,27 +258,10 @@ impl RoundsBench {
     }
 
     /// Returns the lone digest of SophOMR.
-    fn digest(&self) -> Result<DigestBench, BenchError> {
-        Ok(DigestBench {
+    fn digest(&self) -> DigestBench {
+        DigestBench {
             pertinent: self.pertinent,
             ..DigestBench::new(self.setting.clone())
-        })
-    }
-
-    fn board(&self, params: &RoundsParams, keys: Vec<ClueKey>) -> Workload {
-        let Setting {
-            messages,
-            shape,
-            start,
-            ..
-        } = &self.setting;
-        let clue = params.clue.clone();
-        let (pertinent, bytes) = (self.pertinent, shape.payload_bytes);
-        let board = Workload::for_recipients(clue, keys, *messages, pertinent, bytes, start.seed);
-        if self.setting.plain_clues {
-            board
-        } else {
-            board.bound_to(BOARD)
         }
     }
 
