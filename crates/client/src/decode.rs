@@ -5,6 +5,7 @@ use omr_compress::PackedError;
 use omr_protocol::Mismatch;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::request::MAX_BOUND;
+use omr_protocol::rounds::RoundsError;
 use omr_protocol::{ClueKind, ParamsError, hex};
 
 /// Returns advice about a number of messages above the bound.
@@ -53,6 +54,9 @@ pub enum DecodeError {
         "the payload of message {0} does not match its checksum: the digest is damaged or its detector is faulty"
     )]
     Checksum(u64),
+    /// The answer to a query belongs to another query, or cannot be read.
+    #[error(transparent)]
+    Rounds(#[from] RoundsError),
     /// The digest's shape does not fit the code.
     #[error(transparent)]
     Codec(#[from] CodecError),

@@ -1,10 +1,12 @@
 //! A recipient's operations for any engine: making its key and decoding its digests.
 
 use crate::instantomr::{self, InstantRecipient};
+use crate::rounds::{self, RoundsRecipient};
 use crate::sophomr::{self, Recipient};
 use crate::{DecodeError, Retrieved, SecretKey, SecretKeyError};
+use omr_protocol::rounds::Scanned;
 use omr_protocol::sophomr::{Digest, Epoch};
-use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, Response};
+use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, ParamsError, Response};
 use rand_core::CryptoRng;
 use std::io::Write;
 use std::sync::OnceLock;
@@ -28,6 +30,7 @@ impl SecretKey {
         match engine {
             EngineKind::Sophomr => self.detection_id,
             EngineKind::Instantomr => self.instant_id(),
+            EngineKind::Rounds => self.rounds_id(),
         }
     }
 }
@@ -54,14 +57,19 @@ pub fn write_detection_key(
             let params = set.instantomr().map_err(DetectionKeyError::from)?;
             instantomr::write_detection_key(params, secret, rng, out)?;
         }
+        EngineKind::Rounds => {
+            let params = set.rounds().map_err(DetectionKeyError::from)?;
+            rounds::write_key(params, secret, epoch, rng, out)?;
+        }
     }
     Ok(())
 }
 
-/// Returns the recipient's pertinent messages in the range of a digest of any scheme, in the order of the board.
+/// Returns the recipient's pertinent messages in the range of a digest of any scheme or of a scan, in the order of the
+/// board. The messages of a scan have payloads if it contains them.
 ///
-/// Errors: those of [`Recipient::decode`] and [`InstantRecipient::decode`]; `Params` if the set lacks the digest's
-/// engine.
+/// Errors: those of [`Recipient::decode`], [`InstantRecipient::decode`] and [`RoundsRecipient::indices`]; `Params` if
+/// the set lacks the digest's engine.
 pub fn decode(
     set: &ParamSet,
     secret: &SecretKey,
@@ -75,6 +83,7 @@ pub fn decode(
 pub struct Decoder {
     sophomr: OnceLock<Recipient>,
     instantomr: OnceLock<InstantRecipient>,
+    rounds: OnceLock<RoundsRecipient>,
 }
 
 impl Decoder {
@@ -108,6 +117,36 @@ impl Decoder {
                 found.extend(in_rest?);
                 Ok(found)
             }
+            Response::Scan(scan) => self.scanned(set, secret, scan),
         }
+    }
+
+    /// Returns the recipient of two rounds, which also asks for payloads and reads answers.
+    ///
+    /// Errors: `Params` if the set does not serve two rounds.
+    pub fn rounds(
+        &self,
+        set: &ParamSet,
+        secret: &SecretKey,
+    ) -> Result<&RoundsRecipient, ParamsError> {
+        let params = set.rounds()?;
+        let recipient = || RoundsRecipient::new(params, secret);
+        Ok(self.rounds.get_or_init(recipient))
+    }
+
+    /// Returns the messages of a scan.
+    fn scanned(
+        &self,
+        set: &ParamSet,
+        secret: &SecretKey,
+        scan: &Scanned,
+    ) -> Result<Vec<Retrieved>, DecodeError> {
+        let recipient = self.rounds(set, secret)?;
+        let indices = recipient.indices(scan)?;
+        if let Some(messages) = recipient.payloads(scan, &indices)? {
+            return Ok(messages);
+        }
+        let without = |index| Retrieved::new(index, None, None);
+        Ok(indices.into_iter().map(without).collect())
     }
 }

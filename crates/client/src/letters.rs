@@ -97,8 +97,20 @@ impl Letters {
             sealing: digest.sealing(),
             payload_bytes: digest.request().payload_bytes.unwrap_or(0),
         };
-        let reader = Reader::new(set.clue(), secret, &place);
-        for (index, piece) in reader.open(retrieved, digest.places()) {
+        self.open_at(set, secret, &place, digest.places(), retrieved);
+    }
+
+    /// Opens payloads of a place and adds them, in a time that is the same for up to `places` of them.
+    pub fn open_at(
+        &mut self,
+        set: &ParamSet,
+        secret: &SecretKey,
+        place: &Place,
+        places: usize,
+        retrieved: &[Retrieved],
+    ) {
+        let reader = Reader::new(set.clue(), secret, place);
+        for (index, piece) in reader.open(retrieved, places) {
             self.opened.pertinent.insert(index);
             match piece {
                 Err(error) => {

@@ -1,11 +1,13 @@
 //! The commands, one module each.
 
+mod ask;
 mod board;
 mod clues;
 mod decode;
 mod demo;
 mod digest;
 mod engines;
+mod fetch;
 #[cfg(feature = "full")]
 pub(crate) mod full;
 mod keygen;
@@ -13,6 +15,7 @@ mod lab;
 mod params;
 mod passphrase;
 mod post;
+mod scan;
 mod shell;
 mod source;
 mod stream;
@@ -42,10 +45,19 @@ pub(crate) enum Command {
     /// Scan a board with a detection key
     #[command(after_help = digest::DIGEST)]
     Digest(digest::Digest),
+    /// Scan a board in the first of two rounds
+    #[command(after_help = scan::SCAN)]
+    Scan(scan::Scan),
+    /// Ask for the messages of a scan
+    #[command(after_help = ask::ASK)]
+    Ask(ask::Ask),
+    /// Answer a query in the second of two rounds
+    #[command(after_help = fetch::FETCH)]
+    Fetch(fetch::Fetch),
     /// Process messages one by one as they come, and make digests at any time
     #[command(subcommand, after_help = stream::STREAM)]
     Stream(stream::Stream),
-    /// Decode a digest into messages
+    /// Decode a digest, or the answer to a query, into messages
     #[command(after_help = decode::DECODE)]
     Decode(decode::Decode),
     /// Play every part on real transactions and check the outcome
@@ -70,10 +82,10 @@ pub(crate) enum Command {
 
 /// The commands by the people who need them, as `--help` lists them; each once.
 pub(crate) const GROUPS: &Groups = &[
-    ("Recipient", &["keygen", "decode"]),
+    ("Recipient", &["keygen", "ask", "decode"]),
     ("Sender", &["post"]),
     ("Board", &["board"]),
-    ("Detector", &["digest", "stream"]),
+    ("Detector", &["digest", "scan", "fetch", "stream"]),
     (
         "Mail over a server",
         &["id", "address", "contact", "send", "inbox", "watch"],
@@ -94,6 +106,9 @@ pub(crate) fn run(cli: &Cli, ui: &Ui) -> Result<(), CliError> {
         Command::Board(command) => board::run(command, ui),
         Command::Post(args) => post::run(args, ui),
         Command::Digest(args) => digest::run(args, ui),
+        Command::Scan(args) => scan::run(args, ui),
+        Command::Ask(args) => ask::run(args, ui),
+        Command::Fetch(args) => fetch::run(args, ui),
         Command::Stream(command) => stream::run(command, ui),
         Command::Decode(args) => decode::run(args, ui),
         Command::Demo(args) => demo::run(args, ui),

@@ -94,7 +94,6 @@ impl Framed {
     }
 
     /// Returns a reader of the whole file, including its header.
-    #[cfg_attr(not(feature = "full"), expect(dead_code, reason = "for tables"))]
     pub(crate) fn into_reader(self) -> impl Read {
         self.reader
     }

@@ -177,6 +177,7 @@ impl Cards {
             let on_card = match kind {
                 EngineKind::Sophomr => self.batches(card, set).map(|e| Box::new(e) as Box<_>),
                 EngineKind::Instantomr => self.messages(card, set).map(|e| Box::new(e) as Box<_>),
+                EngineKind::Rounds => on_cpu(set, kind).map_err(CardsError::from),
             };
             match on_card {
                 Ok(engine) => return Ok(engine),

@@ -3,7 +3,7 @@
 //! Calls exchange whole keys, ranges and digests, never single operations, so that an engine on a device can keep keys
 //! and intermediate values there. [`on_cpu`] returns the engines of the processor.
 
-use crate::{DetectorError, MessageSource, Progress, Stages, instantomr, sophomr};
+use crate::{DetectorError, MessageSource, Progress, Stages, instantomr, rounds, sophomr};
 use omr_protocol::{
     DetectionKeyError, EngineKind, ParamSet, ParamsError, Request, Response, SEED_BYTES, Sealing,
 };
@@ -41,7 +41,7 @@ pub trait Loaded: Any + Send + Sync {
     /// Errors: `Plan`.
     fn check(&self, request: &Request) -> Result<(), DetectorError>;
 
-    /// Answers a request with one digest.
+    /// Answers a request with one digest or one scan.
     ///
     /// Errors: those of the source; `Plan`; `ClueKind`; `Stopped`.
     fn answer(
@@ -86,7 +86,8 @@ pub struct Task<'a> {
     pub board_id: [u8; 16],
     /// The sealing of payloads.
     pub sealing: Sealing,
-    /// The random seed, drawn after the messages were posted.
+    /// The random seed, drawn after the messages were posted. For a scan it is the secret from which the seeds of pages
+    /// are derived.
     pub seed: [u8; SEED_BYTES],
 }
 
@@ -118,5 +119,6 @@ pub fn on_cpu(set: &ParamSet, kind: EngineKind) -> Result<Box<dyn Engine>, Param
     Ok(match kind {
         EngineKind::Sophomr => Box::new(sophomr::CpuEngine::new(set.sophomr()?)),
         EngineKind::Instantomr => Box::new(instantomr::CpuEngine::new(set.instantomr()?)),
+        EngineKind::Rounds => Box::new(rounds::CpuEngine::new(set.rounds()?)),
     })
 }

@@ -6,6 +6,7 @@ mod together;
 pub use together::{Answers, respond_together};
 
 use crate::engine::{Answer, Loaded, Task};
+use crate::rounds::RoundsDetector;
 use crate::{DetectorError, MessageSource, Progress};
 use omr_protocol::{EngineKind, Request, SEED_BYTES, Scheme, Sealing};
 use std::ops::Range;
@@ -157,6 +158,14 @@ impl Engines {
         respond_together(&[(self, progress)], scheme, job)?
             .answers
             .remove(0)
+    }
+
+    /// Returns the key for two rounds.
+    ///
+    /// Errors: `NoKey`.
+    pub fn rounds(&self) -> Result<&RoundsDetector, DetectorError> {
+        let key = self.key(EngineKind::Rounds)?;
+        RoundsDetector::of(&**key).ok_or(DetectorError::NoKey(EngineKind::Rounds))
     }
 
     /// Checks by the length of a board's clues that they are of the kind that all keys accept.

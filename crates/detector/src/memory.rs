@@ -1,6 +1,7 @@
 //! Prediction of the memory of keys and runs from the parameter set, so that a process can check before a run whether
 //! it has enough. Figures are for the processor's engines; tests of omr-runner compare them with measured peaks.
 
+use crate::rounds::run_memory as run_bytes_of_scan;
 use crate::sophomr::run_memory;
 use omr_protocol::params::SetSpec;
 use omr_protocol::sophomr::Outline;
@@ -40,6 +41,8 @@ pub fn key_bytes(engine: EngineKind, file_bytes: u64) -> u64 {
         EngineKind::Sophomr => file_bytes * 2 * 64 / 48,
         // Residues of 50 bits. Both digits are stored in double precision as well, for ranges of known length.
         EngineKind::Instantomr => file_bytes * 2 * 64 / 50 * 2,
+        // Residues of 50 bits.
+        EngineKind::Rounds => file_bytes * 2 * 64 / 50,
     }
 }
 
@@ -57,5 +60,6 @@ pub fn run_bytes(
         EngineKind::Instantomr => {
             WEIGHTS + key_bytes(engine, set.key_file_bytes(engine, clues)?) / OF_INSTANT_KEY
         }
+        EngineKind::Rounds => run_bytes_of_scan(set.rounds()?, clues, shape),
     })
 }

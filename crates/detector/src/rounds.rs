@@ -1,9 +1,13 @@
 //! The detector of retrieval in two rounds: scans of ranges, prepared payloads, and answers to queries.
 
+mod cpu;
+mod memory;
 mod messages;
 mod prepare;
 mod scan;
 
+pub use cpu::CpuEngine;
+pub(crate) use memory::run_memory;
 pub use prepare::PreparedPage;
 pub use scan::{ScanOutput, ScanRequest, scan};
 
@@ -125,4 +129,17 @@ fn served_together(detectors: &[&RoundsDetector]) -> Vec<Vec<usize>> {
         }
     }
     groups
+}
+
+/// Answers several recipients' queries of one range, whose pages were prepared, in their order.
+///
+/// Errors: those of [`RoundsDetector::answer`], for each recipient alone.
+pub fn answer_together(
+    detectors: &[&RoundsDetector],
+    pages: &[&PreparedPage],
+    queries: &[&[u8]],
+) -> Vec<Result<FetchAnswer, DetectorError>> {
+    let both = detectors.iter().zip(queries);
+    both.map(|(detector, query)| detector.answer(pages, query))
+        .collect()
 }

@@ -134,6 +134,7 @@ fn create_job(job: &JobRequest) -> v1::CreateJobRequest {
         indices_only: false,
         scheme: job.scheme.into(),
         step: job.step,
+        query: Vec::new().into(),
     }
 }
 

@@ -17,7 +17,7 @@ pub enum DigestError {
     #[error(transparent)]
     Sealing(#[from] crate::sealing::SealingError),
     /// The header has the number of a scheme that this version does not know.
-    #[error("expected a scheme's number, 1 to 7, found {0}")]
+    #[error("expected the number of a digest's scheme, 1 to 5, found {0}")]
     UnknownScheme(u8),
     /// The digest is of another scheme.
     #[error("expected a digest of {}, found one of {}", .0.expected, .0.found)]
@@ -31,6 +31,9 @@ pub enum DigestError {
     /// Two digests that are not parts of one response.
     #[error("expected two digests of one board, the second where the first one ends, found others")]
     Parts,
+    /// The file is a scan that was refused.
+    #[error(transparent)]
+    Scan(#[from] crate::rounds::RoundsError),
     /// The length of the file differs from what its header announces.
     #[error("expected a digest of {} bytes, found {}", .0.expected, .0.found)]
     Length(Mismatch<u64>),

@@ -1,7 +1,8 @@
-//! A response of any scheme, which is one file with one or two digests.
+//! A response of any scheme: a file with one or two digests, or a scan.
 
-use crate::frame::{self, FrameHeader, Kind};
+use crate::frame::{self, FrameError, FrameHeader, Kind, Opened};
 use crate::instantomr::InstantDigest;
+use crate::rounds::Scanned;
 use crate::sophomr::Digest;
 use crate::{DigestError, ParamSet, Request, Scheme, Sealing};
 use omr_errors::Mismatch;
@@ -15,7 +16,12 @@ pub enum Response {
     Instantomr(InstantDigest),
     /// A digest of full batches by SophOMR, and one of the remaining messages by InstantOMR.
     Hybrid(Digest, InstantDigest),
+    /// The first of two rounds.
+    Scan(Scanned),
 }
+
+/// The number of payloads in a scan whose opening takes the same time as fewer.
+const SCAN_PLACES: usize = 64;
 
 impl Response {
     /// Joins digests of consecutive ranges, in the order of the board, to one response. Returns `None` if no scheme has
@@ -38,10 +44,12 @@ impl Response {
             Self::Sophomr(digest) => Scheme::sophomr(digest.header.plan.payload_bytes().is_some()),
             Self::Instantomr(digest) => digest.header.plan.scheme(),
             Self::Hybrid(..) => Scheme::Hybrid,
+            Self::Scan(_) => Scheme::TwoRounds,
         }
     }
 
-    /// Returns the range of messages, the bound and the payload size, over both digests if there are two.
+    /// Returns the range of messages, the bound and the payload size, over both digests if there are two. A scan has no
+    /// bound, which is 0.
     pub fn request(&self) -> Request {
         match self {
             Self::Sophomr(digest) => digest.header.plan.request().clone(),
@@ -50,6 +58,10 @@ impl Response {
                 let mut request = sophomr.header.plan.request().clone();
                 request.range.end = instantomr.header.plan.range().end;
                 request
+            }
+            Self::Scan(scan) => {
+                let header = &scan.header;
+                Request::new(header.range.clone(), 0, Some(header.payload_bytes))
             }
         }
     }
@@ -61,10 +73,12 @@ impl Response {
                 digest.header.plan.has_fingerprints()
             }
             Self::Instantomr(digest) => digest.header.plan.has_fingerprints(),
+            Self::Scan(scan) => !scan.fingerprints.is_empty(),
         }
     }
 
-    /// Returns the largest number of messages that the response can contain: the sum of the bounds of all groups.
+    /// Returns the number of messages whose opening takes as long as that of fewer: the sum of the bounds of all
+    /// groups. A scan with payloads has room for more than that.
     pub fn places(&self) -> usize {
         let sophomr = |digest: &Digest| digest.header.plan.groups() * digest.header.plan.bound();
         let instantomr =
@@ -73,6 +87,8 @@ impl Response {
             Self::Sophomr(digest) => sophomr(digest),
             Self::Instantomr(digest) => instantomr(digest),
             Self::Hybrid(first, second) => sophomr(first) + instantomr(second),
+            Self::Scan(scan) if scan.payloads.is_empty() => 0,
+            Self::Scan(_) => SCAN_PLACES,
         }
     }
 
@@ -81,6 +97,7 @@ impl Response {
         match self {
             Self::Sophomr(digest) | Self::Hybrid(digest, _) => digest.header.board_id,
             Self::Instantomr(digest) => digest.header.board_id,
+            Self::Scan(scan) => scan.header.board_id,
         }
     }
 
@@ -89,15 +106,17 @@ impl Response {
         match self {
             Self::Sophomr(digest) | Self::Hybrid(digest, _) => digest.header.sealing,
             Self::Instantomr(digest) => digest.header.sealing,
+            Self::Scan(scan) => scan.header.sealing,
         }
     }
 
-    /// Returns the file: that of the digest, or, for two digests, a frame with the scheme's number, the length of the
-    /// first file and both files.
+    /// Returns the file: that of the digest or of the scan, or, for two digests, a frame with the scheme's number, the
+    /// length of the first file and both files.
     pub fn to_bytes(&self, set: &ParamSet) -> Result<Vec<u8>, DigestError> {
         let (sophomr, instantomr) = match self {
             Self::Sophomr(digest) => return digest.to_bytes(set.sophomr_recipient()?),
             Self::Instantomr(digest) => return digest.to_bytes(set.instantomr()?),
+            Self::Scan(scan) => return Ok(scan.to_bytes(set.rounds()?)?),
             Self::Hybrid(sophomr, instantomr) => (sophomr, instantomr),
         };
         let first = sophomr.to_bytes(set.sophomr_recipient()?)?;
@@ -111,9 +130,13 @@ impl Response {
 
     /// Reads a response's file.
     ///
-    /// Errors: those of the digests; `Params` if the set lacks an engine; `Parts` if two digests do not follow one
-    /// another.
+    /// Errors: those of the digests and of the scan; `Params` if the set lacks an engine; `Parts` if two digests do not
+    /// follow one another.
     pub fn from_bytes(set: &ParamSet, bytes: &[u8]) -> Result<Self, DigestError> {
+        let opened = Opened::new::<FrameError>(bytes, &[Kind::Digest, Kind::Scan])?;
+        if opened.header.kind == Kind::Scan {
+            return Ok(Self::Scan(Scanned::from_bytes(set.rounds()?, bytes)?));
+        }
         let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Digest, 1 << 33)?;
         file.expect_params(set.name())?;
         match crate::digest::scheme_of(*body.first().unwrap_or(&0))?.0 {

@@ -14,6 +14,8 @@ pub enum EngineKind {
     Sophomr = 1,
     /// InstantOMR, which processes one message at a time.
     Instantomr = 2,
+    /// Retrieval in two rounds, which scans a range and then fetches payloads.
+    Rounds = 3,
 }
 
 /// The constants of a kind of engine.
@@ -25,7 +27,7 @@ struct EngineRow {
 }
 
 /// The rows by number, from 1. A range is divided between engines in this order.
-const ENGINES: [EngineRow; 2] = [
+const ENGINES: [EngineRow; 3] = [
     EngineRow {
         engine: EngineKind::Sophomr,
         title: "SophOMR",
@@ -37,6 +39,12 @@ const ENGINES: [EngineRow; 2] = [
         title: "InstantOMR",
         key_file: Kind::InstantKey,
         key_name: "instant.key",
+    },
+    EngineRow {
+        engine: EngineKind::Rounds,
+        title: "two rounds",
+        key_file: Kind::RoundsKey,
+        key_name: "rounds.key",
     },
 ];
 
@@ -124,6 +132,8 @@ pub enum Scheme {
     Instantomd = 4,
     /// Full batches by SophOMR and the remaining messages by InstantOMR: two digests in one file.
     Hybrid = 5,
+    /// Payloads in two rounds: a scan of a range, and a fetch of payloads.
+    TwoRounds = 6,
 }
 
 /// The contents of a scheme's digests.
@@ -145,8 +155,8 @@ struct Row {
 }
 
 /// The rows by number, from 1.
-const ROWS: [Row; 5] = {
-    use EngineKind::{Instantomr, Sophomr};
+const ROWS: [Row; 6] = {
+    use EngineKind::{Instantomr, Rounds, Sophomr};
     use Holds::{Either, Indices, Payloads};
     [
         row(Scheme::Sophomr, "sophomr", &[Sophomr], Payloads),
@@ -154,6 +164,7 @@ const ROWS: [Row; 5] = {
         row(Scheme::Instantomr, "instantomr", &[Instantomr], Payloads),
         row(Scheme::Instantomd, "instantomd", &[Instantomr], Indices),
         row(Scheme::Hybrid, "hybrid", &[Sophomr, Instantomr], Either),
+        row(Scheme::TwoRounds, "two-rounds", &[Rounds], Payloads),
     ]
 };
 
@@ -322,7 +333,7 @@ mod tests {
             let payloads = !scheme.is_for_indices();
             assert_eq!(Scheme::of_engines(scheme.engines(), payloads), Some(scheme));
         }
-        assert_eq!((Scheme::from_tag(0), Scheme::from_tag(6)), (None, None));
+        assert_eq!((Scheme::from_tag(0), Scheme::from_tag(7)), (None, None));
         let both = [EngineKind::Instantomr, EngineKind::Sophomr];
         assert_eq!(
             [true, false].map(|payloads| Scheme::of_engines(&both, payloads)),
@@ -334,8 +345,7 @@ mod tests {
     #[test]
     fn an_unknown_name_is_answered_with_all_names() {
         let error = "omr".parse::<Scheme>().unwrap_err().to_string();
-        let expected =
-            "expected scheme sophomr, sophomd, instantomr, instantomd or hybrid, found \"omr\"";
+        let expected = "expected scheme sophomr, sophomd, instantomr, instantomd, hybrid or two-rounds, found \"omr\"";
         assert_eq!(error, expected);
     }
 
@@ -348,6 +358,6 @@ mod tests {
         }
         assert_eq!(EngineKind::of_key_file(Kind::Digest), None);
         assert_eq!(EngineKind::of_key_name("secret.key"), None);
-        assert_eq!([0, 3].map(EngineKind::from_tag), [None; 2]);
+        assert_eq!([0, 4].map(EngineKind::from_tag), [None; 2]);
     }
 }

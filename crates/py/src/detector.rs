@@ -24,6 +24,7 @@ pub(crate) fn name(engine: EngineKind) -> &'static str {
     match engine {
         EngineKind::Sophomr => "sophomr",
         EngineKind::Instantomr => "instantomr",
+        EngineKind::Rounds => "two-rounds",
     }
 }
 
@@ -200,7 +201,7 @@ impl Keys {
             return Err(Fault::TwoKeys(kind));
         }
         match kind {
-            EngineKind::Sophomr => {
+            EngineKind::Sophomr | EngineKind::Rounds => {
                 let engine = on_cpu(&self.set, kind)?;
                 self.engines.add(engine.load(&mut file)?);
             }

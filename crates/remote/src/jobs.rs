@@ -5,8 +5,9 @@ use crate::{Client, RemoteError};
 use bytes::Bytes;
 use omr_api::v1::{
     CancelJobRequest, CreateJobRequest, FetchDigestRequest, FetchDigestResponse, GetJobRequest,
-    Job, JobState, WatchJobRequest,
+    GetSeedsRequest, Job, JobState, WatchJobRequest,
 };
+use std::ops::Range;
 use tonic::{Status, Streaming};
 
 /// Largest digest taken: nothing is allocated on a server's word beyond what it sends.
@@ -23,6 +24,26 @@ impl Client {
         let create = || async { self.detection().create_job(request.clone()).await };
         let job = self.unary("CreateJob", create).await?.job;
         job.ok_or_else(|| RemoteError::answer("CreateJob", "a job", "none"))
+    }
+
+    /// The seeds of the pages of a range, with which a query is made.
+    ///
+    /// Errors: the server's; `Answer`.
+    pub async fn seeds(&self, range: Range<u64>) -> Result<Vec<[u8; 32]>, RemoteError> {
+        let get = || async {
+            let request = GetSeedsRequest {
+                start: range.start,
+                end: range.end,
+            };
+            self.detection().get_seeds(request).await
+        };
+        let seeds = self.unary("GetSeeds", get).await?.seeds;
+        let seed = |bytes: Bytes| {
+            <[u8; 32]>::try_from(&bytes[..]).map_err(|_| {
+                RemoteError::answer("GetSeeds", "seeds of 32 bytes", bytes.len().to_string())
+            })
+        };
+        seeds.into_iter().map(seed).collect()
     }
 
     /// A job as it is now.

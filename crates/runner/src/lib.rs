@@ -6,9 +6,11 @@
 //! makes it.
 #![forbid(unsafe_code)]
 
+mod fetch;
 mod keys;
 mod leases;
 mod needs;
+mod pages;
 mod parts;
 mod run;
 mod unit;
@@ -17,6 +19,7 @@ mod version;
 pub use keys::{KeyError, Keys};
 pub use leases::{Failure, Leased, Leases, Made, Supplies};
 pub use needs::{Needs, in_words, room, works_here};
+pub use pages::Pages;
 pub use parts::batches;
 pub use run::{IDLE, Worker};
 pub use unit::{KeyRef, Misfit, Seed, Unit, UnitId};

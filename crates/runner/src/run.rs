@@ -1,7 +1,7 @@
 //! The loop that runs units, one after another, on all cores.
 
 use crate::keys::Keys;
-use crate::{Failure, KeyError, Leased, Leases, Made, Supplies, Unit};
+use crate::{Failure, KeyError, Leased, Leases, Made, Pages, Supplies, Unit};
 use omr_cuda::Cards;
 use omr_detector::engine::Answer;
 use omr_detector::engines::{Answers, Engines, Job, respond_together};
@@ -27,15 +27,17 @@ pub struct Worker<'a> {
     pub cards: &'a Cards,
     /// Number of keys that stay in memory between runs.
     pub keys: usize,
+    /// The prepared payloads that stay in memory.
+    pub pages: &'a Pages,
 }
 
 /// A job whose keys are in memory.
-struct Ready {
-    job: usize,
-    engines: Engines,
+pub(crate) struct Ready {
+    pub(crate) job: usize,
+    pub(crate) engines: Engines,
 }
 
-type Outcome = Result<Made, Failure>;
+pub(crate) type Outcome = Result<Made, Failure>;
 
 impl Worker<'_> {
     /// Runs units until there are no more. Calls `rest` once whenever there was no work for [`IDLE`] or for a whole
@@ -134,11 +136,14 @@ impl Worker<'_> {
         }
     }
 
-    /// Makes the digests of jobs of a unit, in one run.
+    /// Makes the digests of jobs of a unit, or answers their queries, in one run.
     fn digests(&self, unit: &Unit, ready: &[Ready]) -> Result<Vec<Outcome>, Failure> {
         let messages = unit.stride.count();
         let span = tracing::info_span!("digests", messages, jobs = ready.len());
         let _entered = span.enter();
+        if !unit.queries.is_empty() {
+            return self.fetched(unit, ready);
+        }
         let start = Instant::now();
         let answers = self.answers(unit, ready)?;
         let seconds = start.elapsed().as_secs_f64();

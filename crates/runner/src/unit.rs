@@ -2,6 +2,9 @@
 
 use omr_detector::engines::Costs;
 use omr_protocol::instantomr::{InstantDigest, InstantPlan};
+use omr_protocol::rounds::{
+    FetchAnswer, FetchQuery, RoundsError, RoundsHeader, RoundsPlan, Scanned, page_seeds,
+};
 use omr_protocol::sophomr::{Digest, DigestPlan};
 use omr_protocol::{
     ClueKind, DigestError, EngineKind, Mismatch, ParamSet, PlanError, Request, Response,
@@ -61,6 +64,8 @@ pub struct Unit {
     pub costs: Costs,
     /// The keys of each job.
     pub jobs: Vec<Vec<KeyRef>>,
+    /// For a fetch the file of each job's query; empty for other units.
+    pub queries: Vec<Vec<u8>>,
     /// The time for which the lease lasts after each renewal.
     pub lease: Duration,
 }
@@ -78,6 +83,9 @@ pub enum Misfit {
     /// The set lacks the engine.
     #[error(transparent)]
     Params(#[from] omr_protocol::ParamsError),
+    /// The file is no scan or answer, or one about other messages.
+    #[error(transparent)]
+    Rounds(#[from] RoundsError),
     /// The digest is of another scheme.
     #[error("expected a digest by {}, found one by {}", .0.expected, .0.found)]
     Scheme(Mismatch<Scheme>),
@@ -99,6 +107,7 @@ pub enum Misfit {
 enum Part {
     Sophomr(DigestPlan),
     Instantomr(InstantPlan),
+    Scan(RoundsHeader),
 }
 
 impl Unit {
@@ -139,18 +148,44 @@ impl Unit {
                     let plan = InstantPlan::new(set.instantomr()?, of_range);
                     Part::Instantomr(plan?.for_clues(clues))
                 }
+                EngineKind::Rounds => Part::Scan(self.subject(set, clues, range)?),
             })
         };
         parts.into_iter().map(part).collect()
     }
 
+    /// Returns the subject of scans and answers, for a key without a name.
+    fn subject(
+        &self,
+        set: &ParamSet,
+        clues: ClueKind,
+        range: Range<u64>,
+    ) -> Result<RoundsHeader, Misfit> {
+        let params = set.rounds()?;
+        let plan = RoundsPlan::new(params, range.clone(), self.payload_bytes, clues)?;
+        let secret = self.seed(EngineKind::Rounds, 0);
+        Ok(RoundsHeader {
+            key_id: [0; 16],
+            board_id: self.board_id,
+            range,
+            payload_bytes: self.payload_bytes,
+            sealing: self.sealing,
+            clues,
+            seeds: page_seeds(&secret.ok_or(Misfit::Seed(EngineKind::Rounds))?, &plan),
+        })
+    }
+
     /// Returns the largest length in bytes of a digest of the unit.
     ///
-    /// Errors: `Plan`, `Params`.
+    /// Errors: `Plan`, `Params`, `Rounds`, `Seed`.
     pub fn digest_bytes(&self, set: &ParamSet, clues: ClueKind) -> Result<u64, Misfit> {
         let mut bytes = AROUND;
         for part in self.parts(set, clues)? {
             bytes += match part {
+                Part::Scan(subject) if self.queries.is_empty() => {
+                    Scanned::file_bytes(set.rounds()?, &subject)?
+                }
+                Part::Scan(subject) => FetchAnswer::file_bytes(set.rounds()?, &subject)?,
                 Part::Sophomr(plan) => Digest::file_bytes(&plan, set.sophomr()?),
                 Part::Instantomr(plan) => InstantDigest::file_bytes(&plan, set.instantomr()?),
             };
@@ -170,6 +205,9 @@ impl Unit {
         key_ids: &[(EngineKind, [u8; 16])],
         digest: &[u8],
     ) -> Result<(), Misfit> {
+        if let Some(query) = self.queries.get(job) {
+            return self.check_answer(set, clues, key_ids, query, digest);
+        }
         let response = Response::from_bytes(set, digest)?;
         if response.scheme() != self.scheme {
             return Err(Misfit::Scheme(Mismatch::new(
@@ -184,10 +222,14 @@ impl Unit {
             Response::Sophomr(digest) => (Some(&digest.header), None),
             Response::Instantomr(digest) => (None, Some(&digest.header)),
             Response::Hybrid(first, second) => (Some(&first.header), Some(&second.header)),
+            Response::Scan(scan) => {
+                return self.check_subject(set, clues, key_ids, &scan.header);
+            }
         };
         let fits = self.parts(set, clues)?.iter().all(|part| match part {
             Part::Sophomr(plan) => batches.is_some_and(|header| header.plan == *plan),
             Part::Instantomr(plan) => messages.is_some_and(|header| header.plan == *plan),
+            Part::Scan(_) => false,
         });
         if !fits {
             let found = format!("{:?}", response.request());
@@ -207,5 +249,44 @@ impl Unit {
             }
         }
         Ok(())
+    }
+
+    /// Checks that an answer is one to a query of the unit.
+    ///
+    /// Errors: any `Misfit`.
+    fn check_answer(
+        &self,
+        set: &ParamSet,
+        clues: ClueKind,
+        key_ids: &[(EngineKind, [u8; 16])],
+        query: &[u8],
+        digest: &[u8],
+    ) -> Result<(), Misfit> {
+        let answer = FetchAnswer::from_bytes(set.rounds()?, digest)?;
+        let (expected, found) = (FetchQuery::hash(query), answer.query);
+        if expected != found {
+            let other = RoundsError::OtherQuery(Mismatch::new(expected, found));
+            return Err(other.into());
+        }
+        self.check_subject(set, clues, key_ids, &answer.header)
+    }
+
+    /// Checks that a scan or an answer is about the messages of the unit.
+    ///
+    /// Errors: `Key`, `Rounds`, `Plan`, `Seed`.
+    fn check_subject(
+        &self,
+        set: &ParamSet,
+        clues: ClueKind,
+        key_ids: &[(EngineKind, [u8; 16])],
+        found: &RoundsHeader,
+    ) -> Result<(), Misfit> {
+        let key_id = found.key_id;
+        if !key_ids.contains(&(EngineKind::Rounds, key_id)) {
+            return Err(Misfit::Key(EngineKind::Rounds));
+        }
+        let subject = self.subject(set, clues, self.stride.range())?;
+        let expected = RoundsHeader { key_id, ..subject };
+        Ok(expected.expect(found)?)
     }
 }

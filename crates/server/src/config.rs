@@ -177,8 +177,11 @@ pub struct Detector {
     pub threads: usize,
     /// The number of threads for sessions; 0 for half of the cores.
     pub session_threads: usize,
-    /// The number of SophOMR keys in memory, of 0.3 GB each at full size.
+    /// The number of keys of SophOMR and for two rounds in memory; one of SophOMR takes 0.3 GB at full size.
     pub keys_in_memory: usize,
+    /// The bytes of payloads that stay prepared for fetches, the second of two rounds. They determine the longest range
+    /// of a fetch: 65,536 messages of 612 bytes take 0.6 GB.
+    pub prepared_bytes: u64,
     /// The greatest number of recipients with the masks of one epoch in a run.
     pub together: usize,
     /// The number of seconds for which a digest waits for others of its epoch.

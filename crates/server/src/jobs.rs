@@ -21,11 +21,12 @@ pub(crate) use leases::{Refusal, WorkerId};
 pub(crate) use lend::{Asking, Lent};
 pub(crate) use local::Local;
 pub(crate) use queue::Kinds;
-pub(crate) use record::{DIGESTS, Id, JOBS, JobRecord, State, derived};
+pub(crate) use record::{DIGESTS, Id, JOBS, JobRecord, QUERIES, State, derived};
 pub use stored::{StoredJob, drop_jobs, stored_jobs};
 
 use crate::caller::Caller;
 use crate::error::ServerError;
+use crate::records;
 use crate::refuse;
 use crate::registrations::Registrations;
 use crate::room::Room;
@@ -148,6 +149,8 @@ pub(crate) struct Jobs {
     keep: Keep,
     together: Together,
     sealing: Sealing,
+    /// The secret from which the seeds of pages are derived.
+    pages: [u8; 32],
     lease: Duration,
     room: Arc<Room>,
     /// The time at which the log last mentioned that memory is short.
@@ -189,6 +192,8 @@ pub(crate) struct Bounds {
     pub(crate) costs: Costs,
     pub(crate) together: Together,
     pub(crate) sealing: Sealing,
+    /// The secret from which the seeds of pages are derived.
+    pub(crate) pages: [u8; 32],
     /// The time for which a worker elsewhere may be silent.
     pub(crate) lease: Duration,
     /// The memory for digests.
@@ -220,6 +225,7 @@ impl Jobs {
             costs: bounds.costs,
             together: bounds.together,
             sealing: bounds.sealing,
+            pages: bounds.pages,
             lease: bounds.lease,
             room: bounds.room,
             shortage_logged: Mutex::default(),
@@ -313,7 +319,8 @@ impl Jobs {
         self.metrics.leases(remote.count() as u64);
     }
 
-    /// Queues a job, or finds it if it was requested before.
+    /// Queues a job, or finds it if it was requested before. `query` is the file of the query, empty unless the job is a
+    /// fetch.
     ///
     /// Errors: ALREADY_EXISTS for another request under this id; FAILED_PRECONDITION and RESOURCE_EXHAUSTED for too
     /// many jobs; FAILED_PRECONDITION where neither this process nor a worker has the memory for it; those of the
@@ -322,6 +329,7 @@ impl Jobs {
         &self,
         id: Id,
         mut record: JobRecord,
+        query: &[u8],
         caller: &Caller,
     ) -> Result<(), Status> {
         let group = self.group(&record);
@@ -348,6 +356,9 @@ impl Jobs {
         record.number = inner.next_number;
         inner.next_number += 1;
         let mut changes = vec![record.change(&id)];
+        if record.query.is_some() {
+            changes.push(records::put(QUERIES, &id, query.to_vec()));
+        }
         let old = oldest_finished(&inner, caller);
         changes.extend(old.iter().flat_map(|(_, id)| record::forget(id)));
         self.store

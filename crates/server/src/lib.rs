@@ -17,6 +17,7 @@ mod jobs;
 mod listening;
 mod mail;
 mod orders;
+mod pages;
 mod parts;
 mod pdq;
 mod peer;

@@ -7,6 +7,7 @@ use crate::error::ServerError;
 use crate::file_modes;
 use crate::jobs::{Asking, Bounds, Jobs, Keep, Local, Together};
 use crate::orders::Orders;
+use crate::pages;
 use crate::priority::Priority;
 use crate::registrations::Registrations;
 use crate::room::Room;
@@ -18,7 +19,7 @@ use omr_memory::Memory;
 use omr_ops::Metrics;
 use omr_protocol::Mismatch;
 use omr_protocol::{ClueKind, EngineKind, ParamSet, Sealing};
-use omr_runner::{IDLE, Worker, works_here};
+use omr_runner::{IDLE, Pages, Worker, works_here};
 use omr_store::{BoardConfig, Clues, Objects, Store, StoreConfig};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -147,6 +148,8 @@ pub(crate) struct Parts {
     pub(crate) store: Store,
     pub(crate) registrations: Arc<Registrations>,
     pub(crate) sealing: Sealing,
+    /// The secret from which the seeds of pages are derived.
+    pub(crate) pages: [u8; 32],
     pub(crate) metrics: Metrics,
     pub(crate) damage: Arc<Damage>,
     pub(crate) priority: Arc<Priority>,
@@ -193,6 +196,7 @@ impl Parts {
                 config.limits.all_keys as usize,
             )?),
             config: Arc::new(config),
+            pages: pages::secret(&store)?,
             set,
             store,
             sealing,
@@ -216,6 +220,7 @@ impl Parts {
                 wait: Duration::from_secs_f64(self.config.detector.together_seconds),
             },
             sealing: self.sealing,
+            pages: self.pages,
             lease: Duration::from_secs(self.config.detector.lease_seconds),
             room: self.room.clone(),
         };
@@ -255,7 +260,7 @@ impl Parts {
             asking: Asking::local(engines),
         };
         let keys = detector.keys_in_memory;
-        let cards = self.cards.clone();
+        let (cards, pages) = (self.cards.clone(), Pages::new(detector.prepared_bytes));
         let work = move || {
             let worker = Worker {
                 leases: &local,
@@ -263,6 +268,7 @@ impl Parts {
                 set: &local.set,
                 cards: &cards,
                 keys,
+                pages: &pages,
             };
             worker.run(&pool, IDLE, release);
         };

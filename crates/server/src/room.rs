@@ -7,6 +7,7 @@ use crate::jobs::Kinds;
 use crate::refuse;
 use crate::requests;
 use omr_detector::memory::{key_bytes, table_bytes};
+use omr_detector::rounds::PreparedPage;
 use omr_memory::Memory;
 use omr_protocol::{ClueKind, EngineKind, ParamSet};
 use omr_runner::{Needs, in_words, room};
@@ -105,6 +106,8 @@ pub(crate) struct Room {
     sessions: AtomicU64,
     /// The engines whose runs fit.
     engines: Kinds,
+    /// The number of messages of the longest range of a fetch; 0 if no payloads are prepared.
+    fetch_messages: u64,
     /// Whether runs use this machine's memory.
     counts: bool,
     /// A description of what does not fit, if anything.
@@ -130,9 +133,24 @@ impl Demand<'_> {
             .div_ceil(slots(&self.needs.set))
     }
 
+    /// Returns the bytes of the larger of two runs: one by all engines that make digests, and one for two rounds.
     fn run(&self) -> u64 {
         let together = self.config.detector.together;
-        self.needs.run(self.engines, together, self.batches())
+        let (rounds, digests): (Vec<EngineKind>, Vec<EngineKind>) = self
+            .engines
+            .iter()
+            .partition(|&&engine| engine == EngineKind::Rounds);
+        let run = |engines: &[EngineKind]| self.needs.run(engines, together, self.batches());
+        run(&digests).max(run(&rounds))
+    }
+
+    /// Returns the bytes of prepared payloads.
+    fn prepared(&self) -> u64 {
+        if self.engines.contains(&EngineKind::Rounds) {
+            self.config.detector.prepared_bytes
+        } else {
+            0
+        }
     }
 
     fn sessions(&self) -> u64 {
@@ -141,13 +159,14 @@ impl Demand<'_> {
     }
 
     fn total(&self) -> u64 {
-        self.beside + self.sessions() + self.run()
+        self.beside + self.sessions() + self.prepared() + self.run()
     }
 }
 
 impl Room {
     /// Compares the needs of a configuration with the memory of the process, and lowers settings that are too large:
-    /// waiting posts, recipients in a run, keys of sessions, keys between runs, and finally the messages of a digest.
+    /// waiting posts, recipients in a run, prepared payloads, keys of sessions, keys between runs, and finally the
+    /// messages of a digest.
     /// Logs the figures.
     ///
     /// Errors: `Memory` where not even posting and reading fit.
@@ -188,6 +207,7 @@ impl Room {
             u64::MAX
         };
         let mut shortage = None;
+        let page = page_bytes(set, config.board.payload_bytes, clues);
         loop {
             let demand = Demand {
                 config,
@@ -196,12 +216,15 @@ impl Room {
                 engines: &engines,
             };
             let (total, run, several) = (demand.total(), demand.run(), demand.batches() > 1);
+            let prepared = demand.prepared();
             if total <= limit {
                 break;
             }
             let detector = &mut config.detector;
             if !engines.is_empty() && detector.together > 1 {
                 detector.together -= 1;
+            } else if prepared > page {
+                detector.prepared_bytes -= page.min(prepared);
             } else if set.spec().instantomr.is_some() && detector.session_keys_in_memory > 1 {
                 detector.session_keys_in_memory -= 1;
             } else if !engines.is_empty() && detector.keys_in_memory > 1 {
@@ -215,13 +238,12 @@ impl Room {
                 shortage = Some(format!(
                     "digests by {what} are not made here: one takes {needed} of memory, there is {has}"
                 ));
-                engines = match engines.len() {
-                    2 => vec![EngineKind::Instantomr],
-                    _ => Vec::new(),
-                };
+                // The first engine needs the most.
+                engines.remove(0);
                 // The settings are lowered again from their original values for the remaining engine. Workers elsewhere
                 // do not depend on them.
                 detector.together = before.detector.together;
+                detector.prepared_bytes = before.detector.prepared_bytes;
                 detector.keys_in_memory = before.detector.keys_in_memory;
                 config.limits.digest_messages = before.limits.digest_messages;
                 needs.keys = config.detector.keys_in_memory;
@@ -233,6 +255,7 @@ impl Room {
             session_key: needs.key(EngineKind::Instantomr),
             sessions: AtomicU64::new(0),
             engines: Kinds::of(engines.iter().copied()),
+            fetch_messages: fetch_messages(set, page, config.detector.prepared_bytes),
             counts,
             shortage,
             look,
@@ -280,6 +303,11 @@ impl Room {
     /// Returns the engines whose digests this process can make.
     pub(crate) fn engines(&self) -> Kinds {
         self.engines
+    }
+
+    /// Returns the number of messages of the longest range of a fetch; 0 if no payloads are prepared.
+    pub(crate) fn fetch_messages(&self) -> u64 {
+        self.fetch_messages
     }
 
     /// Returns a description of what does not fit, if anything.
@@ -371,11 +399,12 @@ impl Room {
 }
 
 /// Returns the settings that are lowered where memory is short.
-fn lowerable(config: &Config) -> [(&'static str, u64); 5] {
+fn lowerable(config: &Config) -> [(&'static str, u64); 6] {
     let (detector, limits) = (&config.detector, &config.limits);
     [
         ("limits.posting_bytes", limits.posting_bytes as u64),
         ("detector.together", detector.together as u64),
+        ("detector.prepared_bytes", detector.prepared_bytes),
         (
             "detector.session_keys_in_memory",
             detector.session_keys_in_memory as u64,
@@ -389,6 +418,22 @@ fn lowerable(config: &Config) -> [(&'static str, u64); 5] {
 /// tables would need memory.
 fn slots(set: &ParamSet) -> u64 {
     set.spec().sophomr.as_ref().map_or(1, |spec| spec.n as u64)
+}
+
+/// Returns the bytes of a prepared page; 0 if the set does not serve two rounds.
+fn page_bytes(set: &ParamSet, payload_bytes: u32, clues: ClueKind) -> u64 {
+    let bytes = |params| PreparedPage::bytes_of(params, payload_bytes as usize, clues).ok();
+    let found = set.rounds().ok().and_then(|params| bytes(params));
+    found.map_or(0, |bytes| bytes as u64)
+}
+
+/// Returns the number of messages of the longest range whose pages always fit into `prepared` bytes, wherever it begins.
+fn fetch_messages(set: &ParamSet, page: u64, prepared: u64) -> u64 {
+    let of_page = set
+        .rounds()
+        .map_or(0, |params| params.fetch.spec().page as u64);
+    let pages = prepared.checked_div(page).unwrap_or(0);
+    pages.checked_sub(1).map_or(0, |whole| whole * of_page + 1)
 }
 
 fn titles(engines: &[EngineKind]) -> String {

@@ -67,6 +67,8 @@ impl Server {
             config: parts.config,
             store: parts.store,
             set: parts.set,
+            sealing: parts.sealing,
+            pages: parts.pages,
             room: parts.room,
             posting,
             jobs,

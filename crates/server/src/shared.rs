@@ -15,7 +15,7 @@ use crate::share::{Place, Places};
 use crate::tokens::Right;
 use crate::uploads::Uploads;
 use omr_ops::Metrics;
-use omr_protocol::{ParamSet, Scheme};
+use omr_protocol::{ParamSet, Scheme, Sealing};
 use omr_store::{Store, StoreError};
 use std::future::Future;
 use std::sync::Arc;
@@ -27,6 +27,10 @@ pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
     pub(crate) store: Store,
     pub(crate) set: Arc<ParamSet>,
+    /// The sealing of payloads.
+    pub(crate) sealing: Sealing,
+    /// The secret from which the seeds of pages are derived.
+    pub(crate) pages: [u8; 32],
     pub(crate) callers: Arc<Callers>,
     pub(crate) posting: Posting,
     pub(crate) jobs: Arc<Jobs>,

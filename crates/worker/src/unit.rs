@@ -98,6 +98,11 @@ fn parse(work: &v1::WorkUnit, set: &ParamSet, longest: u64) -> Result<LeasedUnit
     if !(1..=MOST_JOBS).contains(&work.jobs.len()) {
         return Err(wrong("1 to 64 jobs", work.jobs.len()));
     }
+    let with_query = work.jobs.iter().filter(|job| !job.query.is_empty());
+    let queries: Vec<Vec<u8>> = with_query.map(|job| job.query.to_vec()).collect();
+    if !queries.is_empty() && queries.len() != work.jobs.len() {
+        return Err(wrong("a query for each job or for none", queries.len()));
+    }
     let keys = |job: &v1::UnitJob| job.keys.iter().map(|one| key(one, longest)).collect();
     let unit = Unit {
         id: fixed("an id", &work.unit_id)?,
@@ -114,6 +119,7 @@ fn parse(work: &v1::WorkUnit, set: &ParamSet, longest: u64) -> Result<LeasedUnit
         seeds: work.seeds.iter().map(seed).collect::<Result<_, _>>()?,
         costs,
         jobs: work.jobs.iter().map(keys).collect::<Result<_, _>>()?,
+        queries,
         lease: Duration::from_secs(work.lease_seconds.max(1).into()),
     };
     for &engine in unit.scheme.engines() {
@@ -157,6 +163,7 @@ mod tests {
                     kind: 1,
                     total_bytes: 1000,
                 }],
+                ..v1::UnitJob::default()
             }],
             lease_seconds: 60,
             ..v1::WorkUnit::default()
@@ -169,7 +176,11 @@ mod tests {
         let work = work();
         let parsed = parse(&work, &set, 1000).unwrap();
         assert_eq!((parsed.unit.jobs.len(), parsed.clue_bytes), (1, 100));
-        let changes: [&dyn Fn(&mut v1::WorkUnit); 12] = [
+        let changes: [&dyn Fn(&mut v1::WorkUnit); 13] = [
+            &|unit| {
+                unit.jobs.push(unit.jobs[0].clone());
+                unit.jobs[1].query = vec![1].into();
+            },
             &|unit| unit.unit_id = vec![1; 15].into(),
             &|unit| unit.board_id = vec![1; 17].into(),
             &|unit| unit.scheme = 99,

@@ -9,7 +9,7 @@ use omr_detector::sophomr::TOGETHER;
 use omr_memory::Memory;
 use omr_protocol::{ClueKind, EngineKind, ParamSet};
 use omr_remote::{Client, Endpoint, v1};
-use omr_runner::{Needs, in_words, works_here};
+use omr_runner::{Needs, Pages, in_words, works_here};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -34,6 +34,8 @@ pub struct Settings {
     pub keys: usize,
     /// Size in bytes of the cache of messages.
     pub messages_bytes: usize,
+    /// Size in bytes of the payloads that stay prepared for fetches.
+    pub prepared_bytes: u64,
     /// Largest number of recipients of a run; 0 stands for the server's limit.
     pub together: u32,
     /// The engines of the worker; empty for all engines of the board's set.
@@ -138,6 +140,7 @@ impl Worker {
         if works_here(&cards) {
             self.leases.memory = Some(self.memory(pool.current_num_threads())?);
         }
+        let pages = Pages::new(self.settings.prepared_bytes);
         let work = move || {
             let worker = omr_runner::Worker {
                 leases: &self.leases,
@@ -145,6 +148,7 @@ impl Worker {
                 set: &self.leases.set,
                 cards: &cards,
                 keys: self.settings.keys,
+                pages: &pages,
             };
             worker.run(&pool, WAIT, || {
                 let bytes = omr_detector::release_memory();
@@ -176,7 +180,12 @@ impl Worker {
             keys: settings.keys,
         };
         let memory = Memory::now();
-        let beside = memory.used.unwrap_or(0) + settings.messages_bytes as u64;
+        let prepared = if engines.contains(&EngineKind::Rounds) {
+            settings.prepared_bytes
+        } else {
+            0
+        };
+        let beside = memory.used.unwrap_or(0) + settings.messages_bytes as u64 + prepared;
         let run = needs.run(&engines, 1, 1);
         let has = memory
             .limit

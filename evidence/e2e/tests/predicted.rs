@@ -39,12 +39,14 @@ const fn case(set: &'static str, engine: EngineKind, recipients: usize, batches:
     }
 }
 
-const CASES: [Case; 5] = [
+const CASES: [Case; 7] = [
     case("insecure-tiny-v4", EngineKind::Sophomr, 1, 1),
     case("insecure-tiny-v4", EngineKind::Sophomr, 1, 4),
     case("insecure-tiny-v4", EngineKind::Sophomr, 4, 1),
     case("insecure-tiny-hybrid-v4", EngineKind::Sophomr, 2, 2),
     case("insecure-tiny-hybrid-v4", EngineKind::Instantomr, 1, 1),
+    case("insecure-tiny-v4", EngineKind::Rounds, 1, 4),
+    case("insecure-tiny-v4", EngineKind::Rounds, 4, 1),
 ];
 
 /// Returns a figure of this process in bytes.

@@ -1,5 +1,6 @@
 //! `omr decode`: decodes digests into files.
 
+mod contents;
 mod incomplete;
 mod open;
 
@@ -7,14 +8,15 @@ use super::passphrase::opened;
 use crate::commands::passphrase::PassphraseArg;
 use crate::error::{CliError, InputError};
 use crate::io::{self, Access, Framed, Output, STANDARD};
+use contents::Contents;
 use incomplete::{Incomplete, Kept};
 use omr_client::letters::{Letters, Opened};
-use omr_client::{DecodeError, Retrieved, SecretKey, decode};
+use omr_client::{DecodeError, SecretKey};
 use omr_console::{ConsoleError, Ui};
 use omr_detector::Progress;
 use omr_protocol::Mismatch;
 use omr_protocol::frame::Kind;
-use omr_protocol::{ParamSet, Response, Sealing};
+use omr_protocol::{ParamSet, Sealing};
 use open::{LeftOut, Message, left_out, messages};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -30,6 +32,12 @@ pub(crate) struct Decode {
     /// Digests of one board, in any order: letters are put together from all of them; - is standard input
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     pub(crate) digest: Vec<PathBuf>,
+    /// The scan before an answer of `omr fetch`
+    #[arg(long, value_name = "FILE", requires = "query")]
+    pub(crate) scan: Option<PathBuf>,
+    /// The query of an answer of `omr fetch`
+    #[arg(long, value_name = "FILE", requires = "scan")]
+    pub(crate) query: Option<PathBuf>,
     /// Folder for the messages, created where absent; - writes them to standard output
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
@@ -57,6 +65,8 @@ Examples:
   omr decode --secret-key alice/secret.key --digest digest \\
     --raw --out payloads
   omr decode --secret-key alice/secret.key --digest first second --out all
+  omr decode --secret-key bob/secret.key --digest answer \
+    --scan scan --query query --out letters
 
 Writes each posted file under the index of its first payload and the name that its sender gave it \
 (000123-letter.txt, or 000123.bin), and prints the paths; a digest of indices is written to indices.txt. With --out - contents go to standard output, one after another in the order of the \
@@ -102,7 +112,7 @@ struct Written {
 /// A digest and its file.
 struct Digest<'a> {
     path: &'a Path,
-    response: Response,
+    contents: Contents,
 }
 
 /// The content of the digests, and the failures.
@@ -121,7 +131,7 @@ pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
     let secret = Framed::open_any(&args.secret_key, &[Kind::SecretKey, Kind::Locked])?;
     let set = secret.set()?;
     let digests = digests(args, &set, &secret.header.params_id)?;
-    let mut kept = Kept::open(args, &digests[0].response, &secret.header)?;
+    let mut kept = Kept::open(args, digests[0].contents.board_id(), &secret.header)?;
     let secret = opened(secret, Kind::SecretKey, &args.passphrase)?;
     let secret = io::read_secret_key(secret, set.clue())?;
     let Decoded {
@@ -138,7 +148,7 @@ pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
              pass --sealing to say what you expect",
         );
     }
-    let left_out = left_out(&opened, digests[0].response.sealing());
+    let left_out = left_out(&opened, digests[0].contents.sealing());
     let files = deliver(args, messages(&mut opened, listed))?;
     let incomplete = kept.settle(opened.incomplete)?;
     for left_out in &left_out {
@@ -148,11 +158,11 @@ pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
         ui.warn(&letter.to_string());
     }
     let ranges = digests.iter().map(|digest| {
-        let range = &digest.response.request().range;
+        let range = digest.contents.range();
         [range.start, range.end]
     });
     let ranges: Vec<_> = ranges.collect();
-    let first = &digests[0].response;
+    let first = &digests[0].contents;
     let report = Report {
         params: set.name(),
         scheme: first.scheme().name(),
@@ -183,7 +193,7 @@ fn digests<'a>(
 ) -> Result<Vec<Digest<'a>>, CliError> {
     let mut digests: Vec<Digest> = Vec::new();
     for path in &args.digest {
-        let file = Framed::open(path, Kind::Digest)?;
+        let file = Framed::open_any(path, &[Kind::Digest, Kind::Scan, Kind::FetchAnswer])?;
         if file.header.params_id != params_id {
             return Err(CliError::OtherParams {
                 first: args.secret_key.clone(),
@@ -192,20 +202,18 @@ fn digests<'a>(
                 found: file.header.params_id,
             });
         }
-        let response = Response::from_bytes(set, &file.bytes()?)
-            .map_err(InputError::from)
-            .map_err(CliError::input(path))?;
-        check_sealing(args, path, response.sealing())?;
-        let of = |response: &Response| (response.board_id(), response.sealing());
+        let contents = Contents::read(args, set, file)?;
+        check_sealing(args, path, contents.sealing())?;
+        let of = |contents: &Contents| (contents.board_id(), contents.sealing());
         if let Some(first) = digests.first()
-            && of(&first.response) != of(&response)
+            && of(&first.contents) != of(&contents)
         {
             return Err(CliError::OtherDigest {
                 first: first.path.to_owned(),
                 second: path.clone(),
             });
         }
-        digests.push(Digest { path, response });
+        digests.push(Digest { path, contents });
     }
     Ok(digests)
 }
@@ -225,16 +233,20 @@ fn decoded(
     bar.stage("digests", digests.len() as u64);
     let mut all = Letters::with_parts(kept.take());
     let (mut listed, mut unvouched, mut failed) = (false, false, None);
-    for Digest { path, response } in digests {
-        match decode(set, secret, response) {
+    for Digest { path, contents } in digests {
+        match contents.retrieve(set, secret, ui) {
             Ok(retrieved) => {
-                listed |= response.request().payload_bytes.is_none();
-                collect(args, set, secret, response, &retrieved, &mut all);
+                listed |= !contents.has_payloads();
+                if args.raw || !contents.has_payloads() {
+                    all.take(&retrieved);
+                } else {
+                    contents.open(set, secret, &retrieved, &mut all);
+                }
             }
             Err(error) if digests.len() == 1 => return Err(error.into()),
             Err(source) => failed = failed.or(Some(failure(path, source))),
         }
-        unvouched |= is_unvouched(args, response);
+        unvouched |= is_unvouched(args, contents);
         bar.advance(1);
     }
     Ok(Decoded {
@@ -249,21 +261,6 @@ fn failure(path: &Path, source: DecodeError) -> CliError {
     CliError::Digest(path.to_owned(), source)
 }
 
-fn collect(
-    args: &Decode,
-    set: &ParamSet,
-    secret: &SecretKey,
-    digest: &Response,
-    retrieved: &[Retrieved],
-    all: &mut Letters,
-) {
-    if digest.request().payload_bytes.is_none() || args.raw {
-        all.take(retrieved)
-    } else {
-        all.open(set, secret, digest, retrieved)
-    }
-}
-
 fn check_sealing(args: &Decode, path: &Path, found: Sealing) -> Result<(), CliError> {
     match args.sealing {
         Some(expected) if expected != found => {
@@ -276,8 +273,8 @@ fn check_sealing(args: &Decode, path: &Path, found: Sealing) -> Result<(), CliEr
 
 /// Returns whether files would come from payloads for which only the detector vouches, and the caller did not request
 /// this by `--sealing`.
-fn is_unvouched(args: &Decode, digest: &Response) -> bool {
-    let payloads = digest.request().payload_bytes.is_some();
+fn is_unvouched(args: &Decode, digest: &Contents) -> bool {
+    let payloads = digest.has_payloads();
     let unsealed = digest.sealing() == Sealing::None;
     payloads && unsealed && args.sealing.is_none() && !args.raw
 }

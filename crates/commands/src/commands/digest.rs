@@ -105,7 +105,7 @@ pub(super) fn run(args: &Digest, ui: &Ui) -> Result<(), CliError> {
     engines::check_board(&args.board, &board, &args.detection_key[0], &keys.set)?;
     let costs = engines::costs(args.costs.as_deref())?;
     let on_board = CliError::input(&args.board);
-    let checked = range(args, &board).and_then(|range| Ok((range, sealing(&board)?)));
+    let checked = range(args.range, &board).and_then(|range| Ok((range, sealing(&board)?)));
     let (range, sealing) = checked.map_err(on_board)?;
     let request = Request::new(
         range,
@@ -167,21 +167,31 @@ fn payload(args: &Digest, bytes: usize) -> Option<usize> {
     (!indices).then_some(bytes)
 }
 
-fn range(args: &Digest, board: &Board) -> Result<Range<u64>, InputError> {
+/// Returns the messages of a span of the board, or all of them.
+///
+/// Errors: `EmptyBoard`; those of [`on_board`].
+pub(super) fn range(span: Option<Span>, board: &Board) -> Result<Range<u64>, InputError> {
     let all = board.first()..board.len();
     if all.is_empty() {
         return Err(InputError::EmptyBoard);
     }
-    let range = args.range.map_or(all.clone(), |span| span.of(all.clone()));
-    if range.is_empty() || range.end > all.end {
+    let range = span.map_or(all.clone(), |span| span.of(all.clone()));
+    on_board(board, &range)?;
+    Ok(range)
+}
+
+/// Checks that a range of messages is on the board.
+///
+/// Errors: `Range`, `Board`.
+pub(super) fn on_board(board: &Board, range: &Range<u64>) -> Result<(), InputError> {
+    if range.is_empty() || range.end > board.len() {
         return Err(InputError::Range {
-            messages: all.end,
+            messages: board.len(),
             start: range.start,
             end: range.end,
         });
     }
-    expect_there(board, &range)?;
-    Ok(range)
+    Ok(expect_there(board, range)?)
 }
 
 /// Checks that the messages of the range have not expired.

@@ -21,8 +21,8 @@ pub(crate) struct Keygen {
     /// Folder for the three files, created where absent
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// Make detection keys for these schemes alone: sophomr (detection.key), instantomr (instant.key) or
-    /// hybrid (both)
+    /// Make detection keys for this scheme alone: sophomr (detection.key), instantomr (instant.key), hybrid (both) or
+    /// two-rounds (rounds.key) [default: all that make digests]
     #[arg(long, value_name = "SCHEME")]
     pub(crate) scheme: Option<Scheme>,
     /// Parameter set
@@ -50,6 +50,7 @@ Examples:
   omr keygen --out alice
   omr keygen --out carol --json
   omr keygen --scheme sophomr --out bob # detection.key alone
+  omr keygen --scheme two-rounds --out eve # rounds.key alone: 13 MB
   omr keygen --passphrase --out dora    # secret.key under a passphrase
   omr keygen --board 00112233445566778899aabbccddeeff --out emil
 

@@ -53,6 +53,20 @@ pub(crate) enum InputError {
     /// The digest is invalid.
     #[error(transparent)]
     Digest(#[from] DigestError),
+    /// A file of two rounds is invalid.
+    #[error(transparent)]
+    Rounds(#[from] omr_protocol::rounds::RoundsError),
+    /// The scan contains all payloads.
+    #[error("expected a scan without payloads, found one with all of them: `omr decode` reads it")]
+    WholeScan,
+    /// The scan contains no payloads.
+    #[error("expected a scan with payloads, found one without: `omr ask` makes the query for them")]
+    PlainScan,
+    /// An answer stands alone.
+    #[error(
+        "expected an answer with --scan and --query, the files that it answers, found it alone"
+    )]
+    LoneAnswer,
     /// The parameters are not published.
     #[error(transparent)]
     Params(#[from] ParamsError),

@@ -190,6 +190,7 @@ fn engines(home: &Home) -> Engines {
     let files = [
         (EngineKind::Instantomr, "instant.key"),
         (EngineKind::Sophomr, "detection.key"),
+        (EngineKind::Rounds, "rounds.key"),
     ];
     let mut engines = Engines::default();
     for (kind, name) in files {

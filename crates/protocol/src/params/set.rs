@@ -3,7 +3,7 @@
 use super::{ClueParams, ClueSpec, ParamsError, ROTATION_KEY_BITS, Security};
 use crate::instantomr::{InstantKey, InstantParams, InstantSpec};
 use crate::request::MAX_BOUND;
-use crate::rounds::{RoundsParams, RoundsSpec};
+use crate::rounds::{RoundsKey, RoundsParams, RoundsSpec};
 use crate::sophomr::{DetectionKey, Params, ParamsSpec, RecipientParams};
 use crate::{ClueKind, DetectionKeyError, EngineKind, Scheme};
 use omr_errors::Mismatch;
@@ -86,14 +86,20 @@ impl SetSpec {
         let serves = |engine: &EngineKind| match engine {
             EngineKind::Sophomr => self.sophomr.is_some(),
             EngineKind::Instantomr => self.instantomr.is_some(),
+            EngineKind::Rounds => self.rounds.is_some(),
         };
         EngineKind::ALL.into_iter().filter(serves).collect()
     }
 
-    /// Returns the engines of a scheme, or all engines of the set if no scheme is given.
+    /// Returns the engines of a scheme, or all engines of the set that make digests if no scheme is given.
     #[must_use]
     pub fn engines_for(&self, scheme: Option<Scheme>) -> Vec<EngineKind> {
-        scheme.map_or_else(|| self.engines(), |known| known.engines().to_vec())
+        if let Some(known) = scheme {
+            return known.engines().to_vec();
+        }
+        let mut engines = self.engines();
+        engines.retain(|engine| *engine != EngineKind::Rounds);
+        engines
     }
 
     /// Returns the largest bound of one engine's digests by a scheme; `None` if the set lacks the engine or the scheme
@@ -101,7 +107,7 @@ impl SetSpec {
     pub(crate) fn engine_bound(&self, engine: EngineKind, scheme: Scheme) -> Option<usize> {
         let uses = scheme.engines().contains(&engine) && self.engines().contains(&engine);
         uses.then_some(match engine {
-            EngineKind::Sophomr => MAX_BOUND,
+            EngineKind::Sophomr | EngineKind::Rounds => MAX_BOUND,
             EngineKind::Instantomr => InstantSpec::LARGEST_BOUND,
         })
     }
@@ -116,11 +122,11 @@ impl SetSpec {
             .all(|engine| engines.contains(engine))
     }
 
-    /// Returns the scheme that uses all engines of the set.
+    /// Returns the scheme of digests that uses all engines of the set that make them.
     ///
     /// Errors: `NoEngine` if there is no such scheme.
     pub fn scheme(&self, payloads: bool) -> Result<Scheme, ParamsError> {
-        let scheme = Scheme::of_engines(&self.engines(), payloads);
+        let scheme = Scheme::of_engines(&self.engines_for(None), payloads);
         scheme.ok_or_else(|| ParamsError::NoEngine {
             name: self.name.to_owned(),
             expected: "engines of a scheme",
@@ -235,6 +241,7 @@ impl ParamSet {
         Ok(match engine {
             EngineKind::Sophomr => DetectionKey::file_bytes_of(self.sophomr()?, clues),
             EngineKind::Instantomr => InstantKey::file_bytes_of(self.instantomr()?, clues),
+            EngineKind::Rounds => RoundsKey::file_bytes_of(self.rounds()?, clues),
         })
     }
 
@@ -249,6 +256,7 @@ impl ParamSet {
         match engine {
             EngineKind::Sophomr => DetectionKey::check(self.sophomr()?, file),
             EngineKind::Instantomr => InstantKey::read(self.instantomr()?, file).map(drop),
+            EngineKind::Rounds => RoundsKey::check(self.rounds()?, file),
         }
     }
 

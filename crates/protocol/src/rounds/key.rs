@@ -180,6 +180,17 @@ impl RoundsKey {
         Ok(())
     }
 
+    /// Reads the seed of shared masks of a key's file, of which only the head is read.
+    ///
+    /// Errors: `Frame`, `Length`.
+    pub fn read_masks(
+        params: &RoundsParams,
+        from: impl Read,
+    ) -> Result<[u8; 32], DetectionKeyError> {
+        let [_, shared] = Bodies::open(params, from)?.seeds;
+        Ok(shared)
+    }
+
     /// Makes a key from its bodies, which `next` returns part by part in the order of the file, and from two seeds: of the
     /// recipient's own masks, and of shared ones.
     ///

@@ -68,8 +68,12 @@ fn described(request: &CreateJobRequest) -> String {
     let keys = request.key_hashes.len();
     let (start, end, bound) = (request.start, request.end, request.bound);
     let (indices, scheme, step) = (request.indices_only, request.scheme, request.step);
+    let query = match request.query.len() {
+        0 => String::new(),
+        bytes => format!(" query of {bytes} bytes"),
+    };
     format!(
-        "{start}..{end} step {step} bound {bound} keys {keys} indices {indices} scheme {scheme}"
+        "{start}..{end} step {step} bound {bound} keys {keys} indices {indices} scheme {scheme}{query}"
     )
 }
 
@@ -100,6 +104,22 @@ impl DetectionService for Fake {
         let id = request.into_inner().job_id;
         let job = Some(self.job_of(&id, JobState::Done));
         fate.answer(GetJobResponse { job })
+    }
+
+    async fn get_seeds(
+        &self,
+        request: Request<GetSeedsRequest>,
+    ) -> Result<Response<GetSeedsResponse>, Status> {
+        let GetSeedsRequest { start, end } = request.into_inner();
+        let fate = self.enter("GetSeeds", format!("{start}..{end}"))?;
+        let page = self.with(|state| state.page);
+        let seed = |number: u64| -> bytes::Bytes {
+            let until = end.min((number + 1) * page);
+            let of = [number.to_le_bytes(), until.to_le_bytes()].concat();
+            blake3::hash(&of).as_bytes().to_vec().into()
+        };
+        let seeds = (start / page..end.div_ceil(page)).map(seed).collect();
+        fate.answer(GetSeedsResponse { seeds })
     }
 
     type WatchJobStream = Boxed<WatchJobResponse>;

@@ -77,6 +77,8 @@ pub(crate) struct State {
     pub(crate) orders: BTreeMap<Vec<u8>, CreateOrderRequest>,
     /// Messages of the batches of orders.
     pub(crate) batch: u64,
+    /// Messages of a page of two rounds.
+    pub(crate) page: u64,
     pub(crate) limits: Limits,
     pub(crate) work_bits: u32,
     pub(crate) tokens: Vec<Option<String>>,

@@ -105,6 +105,7 @@ impl Default for Detector {
             threads: 0,
             session_threads: 0,
             keys_in_memory: 2,
+            prepared_bytes: 1 << 30,
             together: 4,
             together_seconds: 2.0,
             session_keys_in_memory: 8,

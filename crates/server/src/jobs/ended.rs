@@ -1,6 +1,6 @@
 //! The storage of a finished job's result, and its notification.
 
-use super::{DIGESTS, Id, Inner, JobRecord, Jobs, Outcome, State, View};
+use super::{DIGESTS, Id, Inner, JobRecord, Jobs, Outcome, QUERIES, State, View};
 use crate::records;
 use std::sync::atomic::Ordering;
 use tokio::sync::watch;
@@ -46,6 +46,7 @@ impl Jobs {
             Err(error) => record.fail(error.clone()),
         }
         changes.push(record.change(id));
+        changes.extend(records::forget([QUERIES], id));
         // After another lease expired, the job may be in the queue, or another worker may be making its digest.
         inner.leave_line(id);
         if let Err(error) = self.write(&changes) {

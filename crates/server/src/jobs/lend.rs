@@ -1,8 +1,8 @@
 //! The choice of a worker's next jobs.
 
 use super::leases::WorkerId;
-use super::queue::{First, Item, Kinds};
-use super::{Ending, Entry, Id, Inner, JobRecord, Jobs, State, Work};
+use super::queue::{First, Group, Item, Kinds};
+use super::{Ending, Entry, Id, Inner, JobRecord, Jobs, QUERIES, State, Work};
 use omr_detector::placement_seed;
 use omr_protocol::{EngineKind, Scheme};
 use omr_runner::{KeyRef, Seed, Unit, in_words};
@@ -270,9 +270,9 @@ impl Jobs {
         taken
     }
 
-    /// Returns the time until which a job waits for others that run together with it: until their number suffices, but
-    /// at most for the configured time since the job was queued. The time depends on requests only, never on the
-    /// content of messages.
+    /// Returns the time until which a digest waits for others that run together with it: until their number suffices,
+    /// but at most for the configured time since the job was queued. Scans and fetches are too short to wait. The time
+    /// depends on requests only, never on the content of messages.
     fn waits_until(
         &self,
         inner: &Inner,
@@ -280,7 +280,8 @@ impl Jobs {
         most: usize,
         now: Instant,
     ) -> Option<Instant> {
-        let shares = first.group.is_some() && most > 1;
+        let is_digest = |group: &Group| group.scheme != Scheme::TwoRounds.tag();
+        let shares = first.group.as_ref().is_some_and(is_digest) && most > 1;
         let full = inner.queue.together(first) >= most;
         let until = inner.entries.get(&first.id)?.queued + self.together.wait;
         (shares && !full && until > now).then_some(until)
@@ -317,12 +318,15 @@ impl Jobs {
     /// read, the attempt fails.
     fn unit(&self, who: &Arc<WorkerId>, jobs: Vec<Work>) -> Option<(Unit, Vec<Id>)> {
         let (mut ids, mut keys, mut first) = (Vec::new(), Vec::new(), None);
+        let mut queries = Vec::new();
         for work in jobs {
             let scheme = self.narrowed(&work.record);
-            match self.keys(&work.record, scheme) {
-                Ok(own) => {
+            let found = self.keys(&work.record, scheme);
+            match found.and_then(|own| Ok((own, self.query(&work)?))) {
+                Ok((own, query)) => {
                     ids.push(work.id);
                     keys.push(own);
+                    queries.extend(query);
                     first.get_or_insert((work.record, scheme));
                 }
                 Err(ending) => {
@@ -342,12 +346,50 @@ impl Jobs {
             stride: record.stride(),
             bound: record.bound,
             indices_only: record.indices_only,
-            seeds: seeds(scheme, keys.len()),
+            seeds: self.seeds(scheme, keys.len()),
+            queries,
             costs: self.costs,
             jobs: keys,
             lease: self.lease,
         };
         Some((unit, ids))
+    }
+
+    /// Returns the query of a fetch; `None` for another job.
+    ///
+    /// Errors: the failure of the job or of this attempt, if the query is missing or the store cannot be read.
+    fn query(&self, work: &Work) -> Result<Option<Vec<u8>>, Ending> {
+        if work.record.query.is_none() {
+            return Ok(None);
+        }
+        let found = self.store.get(QUERIES, &work.id);
+        match found.map_err(|error| Ending::Attempt(error.to_string()))? {
+            Some(query) => Ok(Some(query)),
+            None => Err(Ending::Final("the query is no longer stored".to_owned())),
+        }
+    }
+
+    /// Returns the seeds of a unit's jobs: SophOMR serves all jobs with one placement, InstantOMR serves each with a
+    /// placement of its own, and two rounds derive the seeds of pages from one secret.
+    fn seeds(&self, scheme: Scheme, jobs: usize) -> Vec<Seed> {
+        let mut seeds = Vec::new();
+        for &engine in scheme.engines() {
+            match engine {
+                EngineKind::Sophomr => seeds.push(Seed {
+                    engine,
+                    seed: placement_seed(),
+                }),
+                EngineKind::Instantomr => seeds.extend((0..jobs).map(|_| Seed {
+                    engine,
+                    seed: placement_seed(),
+                })),
+                EngineKind::Rounds => seeds.push(Seed {
+                    engine,
+                    seed: self.pages,
+                }),
+            }
+        }
+        seeds
     }
 
     /// Returns the keys of a job that a scheme needs. Other keys, which may take seconds to load, are left out.
@@ -381,23 +423,6 @@ impl Jobs {
         });
         inner.leases.tidy(now);
     }
-}
-
-/// Returns the seeds of the placements of a unit's jobs: SophOMR serves all jobs with one placement, InstantOMR serves
-/// each with a placement of its own.
-fn seeds(scheme: Scheme, jobs: usize) -> Vec<Seed> {
-    let mut seeds = Vec::new();
-    for &engine in scheme.engines() {
-        let placements = match engine {
-            EngineKind::Sophomr => 1,
-            EngineKind::Instantomr => jobs,
-        };
-        for _ in 0..placements {
-            let seed = placement_seed();
-            seeds.push(Seed { engine, seed });
-        }
-    }
-    seeds
 }
 
 /// Returns a random id.

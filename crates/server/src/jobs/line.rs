@@ -7,6 +7,11 @@ use omr_protocol::{EngineKind, Scheme};
 use std::time::Instant;
 use tokio::sync::watch;
 
+/// The seconds of a scan of a batch of messages as a part of those of its digest (docs/performance.md).
+const SCAN_SHARE: f64 = 0.08;
+/// The seconds of a fetch over a batch of messages as a part of those of its digest.
+const FETCH_SHARE: f64 = 0.04;
+
 impl Jobs {
     pub(super) fn line_up(
         &self,
@@ -83,21 +88,27 @@ impl Jobs {
         }
     }
 
-    /// Returns the group of jobs that run together: those over the same messages whose keys have the same masks.
-    /// Returns `None` for a job that runs alone: one without SophOMR, one that failed before and might harm the others,
-    /// and one whose key has masks of its own.
+    /// Returns the group of jobs that run together: fetches over the same messages, and digests or scans over the same
+    /// messages whose keys have the same masks. Returns `None` for a job that runs alone: one by InstantOMR, one that
+    /// failed before and might harm the others, and one whose key has masks of its own.
     pub(super) fn group(&self, record: &JobRecord) -> Option<Group> {
         let scheme = self.narrowed(record);
-        if record.attempts > 0 || !scheme.engines().contains(&EngineKind::Sophomr) {
+        if record.attempts > 0 || scheme.engines() == [EngineKind::Instantomr] {
             return None;
         }
         let masks = |hash: &[u8; 32]| self.keys.key(hash)?.masks;
+        let fetches = record.query.is_some();
         Some(Group {
             stride: record.stride(),
             bound: record.bound,
             indices_only: record.indices_only,
+            fetches,
             scheme: scheme.tag(),
-            masks: record.keys.iter().find_map(masks)?,
+            masks: if fetches {
+                [0; 32]
+            } else {
+                record.keys.iter().find_map(masks)?
+            },
         })
     }
 
@@ -109,6 +120,14 @@ impl Jobs {
         let singles = |messages: u64| messages as f64 * self.costs.message_s;
         match record.scheme().map(|scheme| scheme.engines()) {
             Some([EngineKind::Sophomr]) => (batches(messages), batches(messages)),
+            Some([EngineKind::Rounds]) => {
+                let share = match record.query {
+                    Some(_) => FETCH_SHARE,
+                    None => SCAN_SHARE,
+                };
+                let cost = messages as f64 / self.slots as f64 * self.costs.batch_s * share;
+                (cost, cost)
+            }
             Some(_) if record.keys.len() == 1 => (singles(messages), 0.0),
             _ => {
                 let first = self.costs.split(&range, self.slots);

@@ -21,9 +21,11 @@ pub(crate) struct Group {
     pub(crate) stride: Stride,
     pub(crate) bound: u32,
     pub(crate) indices_only: bool,
+    /// Whether the jobs are fetches.
+    pub(crate) fetches: bool,
     /// The tag of the scheme that makes the digest.
     pub(crate) scheme: u8,
-    /// The seed of the masks of the jobs' keys.
+    /// The seed of the masks of the jobs' keys; zeros for fetches, which share work whatever their masks are.
     pub(crate) masks: [u8; 32],
 }
 

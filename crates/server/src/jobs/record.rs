@@ -13,6 +13,9 @@ pub(crate) const JOBS: &str = "jobs";
 /// The name of the table of finished jobs' digests.
 pub(crate) const DIGESTS: &str = "digests";
 
+/// The name of the table of unfinished fetches' queries.
+pub(crate) const QUERIES: &str = "queries";
+
 /// The state of a job.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum State {
@@ -62,6 +65,9 @@ pub(crate) struct JobRecord {
     pub(crate) indices_only: bool,
     /// The tag of the scheme.
     pub(crate) scheme: u8,
+    /// For a fetch, BLAKE3 of the query's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) query: Option<[u8; 32]>,
     /// Whether the job was made for an order.
     #[serde(default, skip_serializing_if = "is_unset")]
     pub(crate) ordered: bool,
@@ -121,7 +127,7 @@ impl JobRecord {
                 of.account.clone(),
                 of.keys.clone(),
                 of.stride(),
-                (of.bound, of.indices_only, of.scheme),
+                (of.bound, of.indices_only, of.scheme, of.query),
             )
         };
         asked(self) == asked(other)
@@ -132,9 +138,9 @@ impl JobRecord {
     }
 }
 
-/// Returns the changes that delete a job and its digest.
-pub(crate) fn forget(id: &Id) -> [Change; 2] {
-    records::forget([JOBS, DIGESTS], id)
+/// Returns the changes that delete a job, its query and its digest.
+pub(crate) fn forget(id: &Id) -> [Change; 3] {
+    records::forget([JOBS, QUERIES, DIGESTS], id)
 }
 
 /// Calls `take` with every job on the disk.

@@ -27,6 +27,7 @@ pub(crate) fn jobs(store: &Store, keep: Keep) -> Jobs {
             wait: Duration::ZERO,
         },
         sealing: Sealing::None,
+        pages: [7; 32],
         lease: Duration::from_secs(60),
         room: Arc::new(Room::boundless(&set)),
     };

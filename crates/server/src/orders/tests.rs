@@ -90,7 +90,7 @@ fn full_batches_are_queued_once_and_the_disk_knows() {
         ordered: false,
         ..asked
     };
-    queue.create([9; 16], asked, &caller("ann")).unwrap();
+    queue.create([9; 16], asked, &[], &caller("ann")).unwrap();
     drop((own, queue));
     let (own, queue) = (orders(&store, 9), jobs(&store));
     assert_eq!(own.next("ann", &id).unwrap(), 20);

@@ -74,6 +74,7 @@ impl CapabilityService for Capability {
                     step: omr_protocol::stride::MAX_STEP,
                     orders: if has_batches { limits.orders } else { 0 },
                     order_seconds: limits.order_time().as_secs(),
+                    fetch_messages: shared.room.fetch_messages(),
                 }),
                 rights: Some(v1::Rights {
                     post: caller.may(Right::Post),

@@ -98,6 +98,14 @@ impl DetectionService for Detection {
         self.0.observe("CancelJob", answer).await
     }
 
+    async fn get_seeds(
+        &self,
+        request: Request<v1::GetSeedsRequest>,
+    ) -> Result<Response<v1::GetSeedsResponse>, Status> {
+        let answer = async { Ok(Response::new(self.seeds(&request)?)) };
+        self.0.observe("GetSeeds", answer).await
+    }
+
     async fn open_session(
         &self,
         request: Request<v1::OpenSessionRequest>,

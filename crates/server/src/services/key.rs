@@ -7,6 +7,7 @@ use crate::shared::Shared;
 use crate::tokens::Right;
 use omr_api::v1;
 use omr_api::v1::key_service_server::KeyService;
+use omr_protocol::rounds::RoundsKey;
 use omr_protocol::sophomr::DetectionKey;
 use omr_protocol::{DetectionKeyError, EngineKind, KeyFile, ParamSet};
 use omr_store::Upload;
@@ -129,6 +130,7 @@ fn read(set: &ParamSet, head: impl Read, whole: impl Read) -> Result<Key, Detect
     let masks = match kind {
         EngineKind::Sophomr => Some(DetectionKey::read_masks(set.sophomr()?, reader)?),
         EngineKind::Instantomr => None,
+        EngineKind::Rounds => Some(RoundsKey::read_masks(set.rounds()?, reader)?),
     };
     set.check_key_file(kind, whole)?;
     Ok(Key {

@@ -116,6 +116,7 @@ fn unit(key_bytes: usize) -> Unit {
             kind: EngineKind::Sophomr,
             bytes: key_bytes as u64,
         }]],
+        queries: Vec::new(),
         lease: Duration::from_secs(1),
     }
 }
@@ -148,6 +149,7 @@ fn a_worker_repeats_what_a_card_failed_at() {
             set: &set,
             cards: &Cards::on(choice, card),
             keys: 1,
+            pages: &omr_runner::Pages::new(0),
         };
         worker.serve(&pool, &unit(file.len()), &mut omr_runner::Keys::default());
         own.made.into_inner().unwrap().unwrap()

@@ -135,6 +135,7 @@ fn job(source: &mut dyn MessageSource, bound: usize) -> Job<'_> {
         seed: &|engine| match engine {
             EngineKind::Sophomr => [1; 32],
             EngineKind::Instantomr => [2; 32],
+            EngineKind::Rounds => [3; 32],
         },
         costs: Costs {
             batch_s: 1.0,

@@ -60,6 +60,7 @@ fn respond(
         seed: &|engine| match engine {
             EngineKind::Sophomr => [1; 32],
             EngineKind::Instantomr => [2; 32],
+            EngineKind::Rounds => [3; 32],
         },
         costs: Costs {
             batch_s: 1.0,

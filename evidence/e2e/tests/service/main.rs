@@ -9,6 +9,7 @@ mod jobs;
 mod keys;
 mod mail;
 mod orders;
+mod rounds;
 mod sessions;
 mod together;
 mod workers;

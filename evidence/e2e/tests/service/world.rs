@@ -168,13 +168,14 @@ pub(crate) fn post(id: u8, messages: Vec<v1::Message>) -> v1::PostMessagesReques
     }
 }
 
-/// A recipient with keys for both engines, if the set has them.
+/// A recipient with keys for all engines that the set has.
 pub(crate) struct Person {
     set: &'static ParamSet,
     pub(crate) secret: SecretKey,
     pub(crate) address: ClueKey,
     pub(crate) bulk: Vec<u8>,
     pub(crate) instant: Vec<u8>,
+    pub(crate) rounds: Vec<u8>,
 }
 
 impl Person {
@@ -193,13 +194,14 @@ impl Person {
             }
             file
         };
-        let [bulk, instant] = EngineKind::ALL.map(&mut key);
+        let [bulk, instant, rounds] = EngineKind::ALL.map(&mut key);
         Self {
             set,
             secret,
             address,
             bulk,
             instant,
+            rounds,
         }
     }
 
@@ -362,8 +364,6 @@ pub(crate) fn request(id: u8, keys: &[[u8; 32]], start: u64, end: u64) -> v1::Cr
         start,
         end,
         bound: BOUND,
-        indices_only: false,
-        scheme: 0,
-        step: 0,
+        ..v1::CreateJobRequest::default()
     }
 }

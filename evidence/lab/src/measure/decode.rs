@@ -93,6 +93,7 @@ impl DecodeBench {
         match self.setting.engine() {
             EngineKind::Sophomr => self.sophomr(set.sophomr()?, progress),
             EngineKind::Instantomr => self.instantomr(set.instantomr()?, progress),
+            EngineKind::Rounds => Err(BenchError::TwoRounds),
         }
     }
 

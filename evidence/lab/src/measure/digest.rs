@@ -171,6 +171,11 @@ pub enum BenchError {
     /// Sums do not form a digest.
     #[error(transparent)]
     Partial(#[from] omr_protocol::sophomr::PartialError),
+    /// The scheme has a benchmark of its own.
+    #[error(
+        "expected a scheme of digests, found two-rounds, which `omr-lab bench rounds` measures"
+    )]
+    TwoRounds,
     /// A file of one of two rounds is invalid.
     #[error(transparent)]
     Rounds(#[from] omr_protocol::rounds::RoundsError),
@@ -239,6 +244,7 @@ impl DigestBench {
                 self.sophomr(params?, params_s, progress)
             }
             EngineKind::Instantomr => self.instantomr(&set, progress),
+            EngineKind::Rounds => Err(BenchError::TwoRounds),
         }
     }
 

@@ -111,7 +111,7 @@ impl Setting {
     pub fn set(&self) -> Result<ParamSet, ParamsError> {
         let own = match self.engine() {
             EngineKind::Sophomr => SOPHOMR,
-            EngineKind::Instantomr => DEFAULT,
+            EngineKind::Instantomr | EngineKind::Rounds => DEFAULT,
         };
         ParamSet::named(self.params.as_deref().unwrap_or(own))
     }
@@ -122,9 +122,10 @@ impl Setting {
     }
 }
 
-/// Parses the schemes of one engine, or all schemes.
+/// Parses the digests' schemes of one engine, or of all engines.
 pub(crate) fn schemes(of: Option<EngineKind>) -> impl TypedValueParser<Value = Scheme> {
     let fits = move |scheme: &Scheme| match *scheme.engines() {
+        [EngineKind::Rounds] => false,
         [engine] => of.is_none_or(|of| of == engine),
         _ => false,
     };
@@ -143,5 +144,6 @@ fn about(scheme: Scheme) -> &'static str {
         Scheme::Instantomr => "Payloads, message by message",
         Scheme::Instantomd => "Indices only, message by message",
         Scheme::Hybrid => "Full batches, then message by message",
+        Scheme::TwoRounds => "Payloads in two rounds",
     }
 }

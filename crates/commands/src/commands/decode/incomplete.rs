@@ -8,7 +8,6 @@ use crate::spans::{in_words, spans};
 use omr_client::fragment::{self, MessageId};
 use omr_client::kept::{KeptParts, Parts};
 use omr_client::letters;
-use omr_protocol::Response;
 use omr_protocol::frame::FrameHeader;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -54,13 +53,13 @@ impl Kept {
     /// Errors: `Input` for damaged files.
     pub(super) fn open(
         args: &Decode,
-        digest: &Response,
+        board_id: [u8; 16],
         secret: &FrameHeader,
     ) -> Result<Self, CliError> {
         let joins = !args.raw && !io::is_standard(&args.out);
         let mut kept = Self {
             dir: joins.then(|| args.out.join(FOLDER)),
-            of: (secret.params_id.clone(), secret.key_id, digest.board_id()),
+            of: (secret.params_id.clone(), secret.key_id, board_id),
             parts: BTreeMap::new(),
             files: BTreeMap::new(),
         };

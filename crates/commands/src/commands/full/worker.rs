@@ -36,10 +36,13 @@ pub(crate) struct WorkerArgs {
     /// Memory for messages kept from one run to the next: 0.23 GB a full batch
     #[arg(long, value_name = "SIZE", default_value = "512MB", value_parser = size)]
     pub(crate) messages: usize,
+    /// Memory for payloads kept prepared for the second of two rounds: 0.6 GB a full batch
+    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = size)]
+    pub(crate) prepared: usize,
     /// Highest number of recipients of one run [default: as many as the server combines]
     #[arg(long, value_name = "N")]
     pub(crate) together: Option<u32>,
-    /// Make digests with this engine alone, sophomr or instantomr, for machines with memory for one
+    /// Make digests with this engine alone, sophomr, instantomr or two-rounds, for machines with memory for one
     #[arg(long, value_name = "ENGINE", value_parser = engine)]
     pub(crate) engine: Option<EngineKind>,
     /// Name of the worker in the server's log: letters, digits, - _ and . [default: random]
@@ -65,7 +68,7 @@ fn size(text: &str) -> Result<usize, String> {
 
 /// Parses the name of an engine in small letters.
 fn engine(text: &str) -> Result<EngineKind, String> {
-    let name = |kind: EngineKind| kind.title().to_lowercase();
+    let name = |kind: EngineKind| kind.title().to_lowercase().replace(' ', "-");
     let named = EngineKind::ALL.into_iter().find(|&kind| name(kind) == text);
     let expected = EngineKind::ALL.map(name).join(" or ");
     named.ok_or_else(|| format!("expected {expected}, found {text:?}"))
@@ -121,6 +124,7 @@ fn settings(args: &WorkerArgs) -> Result<Settings, CliError> {
         threads: args.threads.map_or(0, usize::from),
         keys: args.keys.max(1),
         messages_bytes: args.messages,
+        prepared_bytes: args.prepared as u64,
         together: args.together.unwrap_or(0),
         engines: args.engine.into_iter().collect(),
         build: omr_console::build().to_owned(),
@@ -156,10 +160,13 @@ mod tests {
 
     #[test]
     fn engines_have_names() {
-        let read = ["sophomr", "instantomr"].map(engine);
+        let read = ["sophomr", "instantomr", "two-rounds"].map(engine);
         assert_eq!(read, EngineKind::ALL.map(Ok));
         let wrong = engine("hybrid").unwrap_err();
-        assert_eq!(wrong, "expected sophomr or instantomr, found \"hybrid\"");
+        assert_eq!(
+            wrong,
+            "expected sophomr or instantomr or two-rounds, found \"hybrid\""
+        );
     }
 
     #[test]

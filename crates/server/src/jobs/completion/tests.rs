@@ -25,7 +25,7 @@ fn scene() -> (TempDir, Store, JobRecord) {
         ..record("ann", 1)
     };
     let own = jobs(&store, LONG);
-    own.create(id(0), asked.clone(), &Caller::test("ann", 1))
+    own.create(id(0), asked.clone(), &[], &Caller::test("ann", 1))
         .unwrap();
     (dir, store, asked)
 }

@@ -75,7 +75,7 @@ fn state(jobs: &Jobs, account: &str, number: u64) -> Result<State, Code> {
 fn a_finished_job_is_found_on_the_disk_also_over_a_restart() {
     let (_dir, store) = store();
     let own = jobs(&store, LONG);
-    own.create(id(0), record("ann", 1), &ann()).unwrap();
+    own.create(id(0), record("ann", 1), &[], &ann()).unwrap();
     let (mut watched, _) = own.find("ann", &id(0)).unwrap();
     let early = own.digest("ann", &id(0)).unwrap_err();
     assert_eq!(early.code(), Code::FailedPrecondition, "{early}");
@@ -96,11 +96,11 @@ fn a_finished_job_is_found_on_the_disk_also_over_a_restart() {
             assert!(own.cancel("bea", &id(number)).is_err());
         }
         // Repeating the request finds the job; the same id with another request does not.
-        own.create(id(0), record("ann", 1), &ann()).unwrap();
+        own.create(id(0), record("ann", 1), &[], &ann()).unwrap();
         own.create_ordered(id(1), ordered(), nothing()).unwrap();
         let mut other = record("ann", 1);
         other.bound += 1;
-        let refused = own.create(id(0), other, &ann()).unwrap_err();
+        let refused = own.create(id(0), other, &[], &ann()).unwrap_err();
         assert_eq!(refused.code(), Code::AlreadyExists, "{refused}");
         assert_eq!(own.lock().tally.unfinished(), [0, 0]);
     };
@@ -109,7 +109,7 @@ fn a_finished_job_is_found_on_the_disk_also_over_a_restart() {
     let own = jobs(&store, LONG);
     check(&own);
     // Revoking a key ends unfinished jobs only.
-    own.create(id(2), record("ann", 1), &ann()).unwrap();
+    own.create(id(2), record("ann", 1), &[], &ann()).unwrap();
     own.revoke("ann", &[3; 32]).unwrap();
     assert_eq!(state(&own, "ann", 2), Err(Code::NotFound));
     check(&own);
@@ -127,14 +127,15 @@ fn digests_are_deleted_after_their_time() {
     };
     let own = jobs(&store, keep);
     for number in 0..3 {
-        own.create(id(number), record("ann", 1), &ann()).unwrap();
+        own.create(id(number), record("ann", 1), &[], &ann())
+            .unwrap();
         done(&own, number);
     }
     own.create_ordered(id(3), ordered(), nothing()).unwrap();
     done(&own, 3);
     // A job that was cancelled and requested again is not the job that ended.
     own.cancel("ann", &id(1)).unwrap();
-    own.create(id(1), record("ann", 1), &ann()).unwrap();
+    own.create(id(1), record("ann", 1), &[], &ann()).unwrap();
     std::thread::sleep(Duration::from_millis(2));
     own.tidy();
     for (number, expected) in [
@@ -165,7 +166,7 @@ fn the_oldest_of_a_client_give_way_also_after_a_restart() {
     write_finished(&store, FINISHED as u64, |_| record("ann", 0));
     let own = jobs(&store, LONG);
     let new = FINISHED as u64;
-    own.create(id(new), record("ann", 1), &ann()).unwrap();
+    own.create(id(new), record("ann", 1), &[], &ann()).unwrap();
     assert_eq!(state(&own, "ann", 0), Err(Code::NotFound));
     assert_eq!(state(&own, "ann", 1), Ok(State::Done));
     assert_eq!(kept(&store), FINISHED);
@@ -174,7 +175,7 @@ fn the_oldest_of_a_client_give_way_also_after_a_restart() {
     for client in [1, 2] {
         let stranger = Caller::test("", client);
         let number = new + client;
-        own.create(id(number), record("", client), &stranger)
+        own.create(id(number), record("", client), &[], &stranger)
             .unwrap();
         done(&own, number);
         let old = own.lock().tally.oldest(&stranger, 1, 9);

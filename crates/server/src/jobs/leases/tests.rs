@@ -26,6 +26,7 @@ fn unit(id: u8, jobs: usize) -> Arc<Unit> {
         seeds: Vec::new(),
         costs: Costs::default(),
         jobs: vec![Vec::new(); jobs],
+        queries: Vec::new(),
         lease: 10 * SECOND,
     })
 }

@@ -27,6 +27,7 @@ fn grouped(id: u8, masks: u8) -> Item {
         stride: Stride::new(0..10, 1),
         bound: 50,
         indices_only: false,
+        fetches: false,
         scheme: 1,
         masks: [masks; 32],
     };
@@ -123,6 +124,10 @@ fn one_run_serves_jobs_of_one_group_and_no_others() {
         },
         Group {
             indices_only: true,
+            ..group.clone()
+        },
+        Group {
+            fetches: true,
             ..group.clone()
         },
         Group {

@@ -3,12 +3,14 @@
 use super::Detection;
 use crate::caller::Caller;
 use crate::jobs::{Id, JobRecord, State, View, derived};
+use crate::parts::clue_kind;
 use crate::refuse::{self, blocking};
 use crate::services::{Answers, READY, chunks, hash_bytes};
 use crate::tokens::Right;
 use omr_api::v1;
+use omr_protocol::rounds::{FetchQuery, RoundsHeader, RoundsPlan, page_seeds};
 use omr_protocol::stride::MAX_STEP;
-use omr_protocol::{EngineKind, Scheme, Stride};
+use omr_protocol::{EngineKind, ParamsError, Scheme, Stride};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Status};
@@ -19,6 +21,11 @@ fn engines(engines: &[EngineKind]) -> String {
         [engine] => format!("one for {engine}"),
         _ => "one for each engine".to_owned(),
     }
+}
+
+/// Returns the status of a call for two rounds where the board's set does not serve them.
+fn no_rounds(error: ParamsError) -> Status {
+    Status::failed_precondition(error.to_string())
 }
 
 pub(super) fn job(id: &Id, view: &View, jobs_ahead: u64) -> v1::Job {
@@ -44,13 +51,9 @@ pub(super) fn job(id: &Id, view: &View, jobs_ahead: u64) -> v1::Job {
 
 impl Detection {
     fn record(&self, caller: &Caller, request: &v1::CreateJobRequest) -> Result<JobRecord, Status> {
-        let (limits, len) = (&self.0.config.limits, self.0.store.len());
+        let limits = &self.0.config.limits;
         let (start, end) = (request.start, request.end);
-        if start >= end || end > len {
-            let text = format!("expected messages in 0..{len}, at least one, found {start}..{end}");
-            return Err(Status::out_of_range(text));
-        }
-        refuse::expired(&self.0.store, start)?;
+        self.check_range(start, end)?;
         let step = request.step.max(1);
         if step > MAX_STEP {
             let expected = format_args!("at most {MAX_STEP}");
@@ -67,7 +70,21 @@ impl Detection {
         }
         let keys = refuse::hashes("key_hashes", &request.key_hashes)?;
         let scheme = self.scheme(caller, request.scheme, request.indices_only, &keys)?;
-        self.check_bound(scheme, request.bound)?;
+        let bound = if scheme == Scheme::TwoRounds {
+            self.check_rounds(&keys, &stride, &request.query)?;
+            0
+        } else if request.query.is_empty() {
+            self.check_bound(scheme, request.bound)?;
+            request.bound
+        } else {
+            let found = format_args!("one of {} bytes", request.query.len());
+            return Err(refuse::invalid(
+                "query",
+                "none, unless for two rounds",
+                found,
+            ));
+        };
+        let query = &request.query[..];
         Ok(JobRecord {
             account: caller.account.clone(),
             client: caller.client,
@@ -75,11 +92,86 @@ impl Detection {
             range: start..end,
             log_hash: self.0.log_hash(end)?,
             step,
-            bound: request.bound,
+            bound,
             indices_only: request.indices_only || scheme.is_for_indices(),
+            query: (!query.is_empty()).then(|| *blake3::hash(query).as_bytes()),
             scheme: scheme.tag(),
             ..JobRecord::default()
         })
+    }
+
+    /// Checks a request for a scan, or for a fetch if there is a query.
+    ///
+    /// Errors: INVALID_ARGUMENT for messages with gaps, and for a query that is not one for these messages, this key and
+    /// the seeds of this server; FAILED_PRECONDITION where payloads are not prepared.
+    fn check_rounds(
+        &self,
+        keys: &[[u8; 32]],
+        messages: &Stride,
+        query: &[u8],
+    ) -> Result<(), Status> {
+        if messages.has_gaps() {
+            return Err(refuse::invalid("step", "1 for two rounds", messages.step()));
+        }
+        let params = self.0.set.rounds().map_err(no_rounds)?;
+        let board = self.0.store.board();
+        let (range, bytes) = (messages.range(), board.payload_bytes as usize);
+        let wrong = |error: &dyn std::fmt::Display| Status::invalid_argument(error.to_string());
+        let plan = RoundsPlan::new(params, range.clone(), bytes, clue_kind(board));
+        let plan = plan.map_err(|error| wrong(&error))?;
+        if query.is_empty() {
+            return Ok(());
+        }
+        let (most, found) = (self.0.room.fetch_messages(), range.end - range.start);
+        if found > most {
+            let expected = format_args!("at most {most} for a fetch");
+            return Err(refuse::invalid("messages", expected, found));
+        }
+        let asked = FetchQuery::from_bytes(params, query).map_err(|error| wrong(&error))?;
+        let known = keys.first().and_then(|key| self.0.registrations.key(key));
+        let expected = RoundsHeader {
+            key_id: known.map_or([0; 16], |key| key.id),
+            board_id: board.board_id,
+            range,
+            payload_bytes: bytes,
+            sealing: self.0.sealing,
+            clues: clue_kind(board),
+            seeds: page_seeds(&self.0.pages, &plan),
+        };
+        expected
+            .expect(&asked.header)
+            .map_err(|error| wrong(&error))
+    }
+
+    /// Returns the seeds of a range's pages. Nobody knows them before the messages are posted.
+    pub(super) fn seeds(
+        &self,
+        request: &Request<v1::GetSeedsRequest>,
+    ) -> Result<v1::GetSeedsResponse, Status> {
+        self.0.caller(request, Right::Detect)?;
+        let v1::GetSeedsRequest { start, end } = *request.get_ref();
+        self.check_range(start, end)?;
+        let params = self.0.set.rounds().map_err(no_rounds)?;
+        let board = self.0.store.board();
+        let bytes = board.payload_bytes as usize;
+        let plan = RoundsPlan::new(params, start..end, bytes, clue_kind(board))
+            .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let seeds = page_seeds(&self.0.pages, &plan);
+        Ok(v1::GetSeedsResponse {
+            seeds: seeds.iter().map(|seed| seed.to_vec().into()).collect(),
+        })
+    }
+
+    /// Checks that a range is on the board.
+    ///
+    /// Errors: OUT_OF_RANGE.
+    fn check_range(&self, start: u64, end: u64) -> Result<(), Status> {
+        let len = self.0.store.len();
+        if start >= end || end > len {
+            let text = format!("expected messages in 0..{len}, at least one, found {start}..{end}");
+            return Err(Status::out_of_range(text));
+        }
+        refuse::expired(&self.0.store, start)
     }
 
     /// Returns the requested scheme, or the scheme that the keys serve if none is requested. The keys must be those
@@ -133,7 +225,7 @@ impl Detection {
         let record = self.record(&caller, &request)?;
         let shared = self.0.clone();
         blocking(move || {
-            shared.jobs.create(id, record, &caller)?;
+            shared.jobs.create(id, record, &request.query, &caller)?;
             let (view, ahead) = shared.jobs.find(&caller.account, &id)?;
             Ok(job(&id, &view.borrow(), ahead))
         })

@@ -10,8 +10,10 @@ pub(super) fn message(unit: &Unit, clue_bytes: u32) -> v1::WorkUnit {
         engine: kind(seed.engine),
         seed: seed.seed.to_vec().into(),
     };
+    let mut queries = unit.queries.iter();
     let job = |keys: &Vec<KeyRef>| v1::UnitJob {
         keys: keys.iter().map(key).collect(),
+        query: queries.next().cloned().unwrap_or_default().into(),
     };
     v1::WorkUnit {
         unit_id: unit.id.to_vec().into(),

@@ -9,7 +9,7 @@ use omr_detector::engines::Costs;
 use omr_detector::{MessageSource, Messages, Progress, Quiet, Stages};
 use omr_protocol::{ClueKind, EngineKind, Scheme, Sealing, Stride};
 use omr_remote::Endpoint;
-use omr_runner::{Failure, KeyError, KeyRef, Leased, Leases, Made, Seed, Supplies, Unit};
+use omr_runner::{Failure, KeyError, KeyRef, Leased, Leases, Made, Pages, Seed, Supplies, Unit};
 use omr_server::Config;
 use omr_server::tokens::{self, Right, Token};
 use omr_worker::{Settings, Stop, Worker, WorkerError};
@@ -69,6 +69,7 @@ pub(super) fn settings(server: &Running, token: &str) -> Settings {
         threads: 1,
         keys: 2,
         messages_bytes: 1 << 20,
+        prepared_bytes: 1 << 26,
         together: 0,
         engines: Vec::new(),
         build: String::new(),
@@ -211,6 +212,7 @@ impl Scene {
             set: set(),
             cards: &omr_cuda::Cards::none(),
             keys: 2,
+            pages: &Pages::new(1 << 26),
         };
         worker.run(&builder.build().unwrap(), Duration::ZERO, || {});
         own.made.into_inner().unwrap().unwrap()
@@ -244,6 +246,7 @@ fn parsed(sent: &v1::WorkUnit) -> Unit {
             message_s: sent.message_seconds,
         },
         jobs: vec![sent.jobs[0].keys.iter().map(key).collect()],
+        queries: Vec::new(),
         lease: Duration::from_secs(1),
     }
 }
@@ -282,6 +285,7 @@ impl Supplies for Own<'_> {
         let file = match key.kind {
             EngineKind::Sophomr => &person.bulk,
             EngineKind::Instantomr => &person.instant,
+            EngineKind::Rounds => &person.rounds,
         };
         Ok(Box::new(Cursor::new(file.clone())))
     }

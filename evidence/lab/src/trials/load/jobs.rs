@@ -234,9 +234,8 @@ fn request(hash: [u8; 32], range: Range<u64>) -> CreateJobRequest {
         start: range.start,
         end: range.end,
         bound: BOUND,
-        indices_only: false,
         scheme: Scheme::Sophomr.into(),
-        step: 0,
+        ..CreateJobRequest::default()
     }
 }
 
