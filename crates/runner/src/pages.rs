@@ -8,17 +8,28 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The pages that were used last, which serve all recipients.
 pub struct Pages {
     most: u64,
+    stay: bool,
     /// The pages, with the last used at the end.
     kept: Mutex<VecDeque<Arc<PreparedPage>>>,
 }
 
 impl Pages {
-    /// Makes a store of at most `most` bytes of prepared payloads.
+    /// Makes a store of at most `most` bytes of prepared payloads, which `stay` while digests are made or are dropped
+    /// before.
     #[must_use]
-    pub fn new(most: u64) -> Self {
+    pub fn new(most: u64, stay: bool) -> Self {
         Self {
             most,
+            stay,
             kept: Mutex::default(),
+        }
+    }
+
+    /// Drops all pages before a digest is made, unless there is memory for both.
+    pub(crate) fn give_way(&self) {
+        if !self.stay {
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.clear();
         }
     }
 

@@ -7,7 +7,7 @@ use omr_detector::engine::Answer;
 use omr_detector::engines::{Answers, Engines, Job, respond_together};
 use omr_detector::{DetectorError, Progress, Strided, placement_seed};
 use omr_errors::chain;
-use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, SEED_BYTES};
+use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, SEED_BYTES, Scheme};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -67,6 +67,9 @@ impl Worker<'_> {
     /// Runs a unit. Its keys stay in memory. If a job's key cannot be read, only this job fails. If a run for several
     /// jobs fails, each job is run alone, so that others have their digests.
     pub fn serve(&self, pool: &rayon::ThreadPool, unit: &Unit, keys: &mut Keys) {
+        if unit.scheme != Scheme::TwoRounds {
+            self.pages.give_way();
+        }
         let needed = unit.jobs.iter().map(Vec::len).sum();
         let room = self.keys.max(needed);
         let mut ready = Vec::new();

@@ -260,7 +260,8 @@ impl Parts {
             asking: Asking::local(engines),
         };
         let keys = detector.keys_in_memory;
-        let (cards, pages) = (self.cards.clone(), Pages::new(detector.prepared_bytes));
+        let cards = self.cards.clone();
+        let pages = Pages::new(detector.prepared_bytes, self.room.pages_stay());
         let work = move || {
             let worker = Worker {
                 leases: &local,

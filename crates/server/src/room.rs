@@ -108,6 +108,8 @@ pub(crate) struct Room {
     engines: Kinds,
     /// The number of messages of the longest range of a fetch; 0 if no payloads are prepared.
     fetch_messages: u64,
+    /// Whether prepared payloads stay in memory while digests are made.
+    pages_stay: bool,
     /// Whether runs use this machine's memory.
     counts: bool,
     /// A description of what does not fit, if anything.
@@ -133,15 +135,27 @@ impl Demand<'_> {
             .div_ceil(slots(&self.needs.set))
     }
 
-    /// Returns the bytes of the larger of two runs: one by all engines that make digests, and one for two rounds.
-    fn run(&self) -> u64 {
+    /// Returns the bytes of a run by all engines that make digests, and of one for two rounds with prepared payloads.
+    fn runs(&self) -> [u64; 2] {
         let together = self.config.detector.together;
         let (rounds, digests): (Vec<EngineKind>, Vec<EngineKind>) = self
             .engines
             .iter()
             .partition(|&&engine| engine == EngineKind::Rounds);
         let run = |engines: &[EngineKind]| self.needs.run(engines, together, self.batches());
-        run(&digests).max(run(&rounds))
+        [run(&digests), run(&rounds) + self.prepared()]
+    }
+
+    /// Returns the bytes of the larger run. Prepared payloads give way to a digest where there is no memory for both.
+    fn run(&self) -> u64 {
+        let [digests, rounds] = self.runs();
+        digests.max(rounds)
+    }
+
+    /// Returns whether there is memory for a digest beside prepared payloads.
+    fn has_both(&self, limit: u64) -> bool {
+        let [digests, _] = self.runs();
+        self.beside + self.sessions() + digests + self.prepared() <= limit
     }
 
     /// Returns the bytes of prepared payloads.
@@ -159,7 +173,7 @@ impl Demand<'_> {
     }
 
     fn total(&self) -> u64 {
-        self.beside + self.sessions() + self.prepared() + self.run()
+        self.beside + self.sessions() + self.run()
     }
 }
 
@@ -223,8 +237,8 @@ impl Room {
             let detector = &mut config.detector;
             if !engines.is_empty() && detector.together > 1 {
                 detector.together -= 1;
-            } else if prepared > page {
-                detector.prepared_bytes -= page.min(prepared);
+            } else if prepared > least_pages(set, &engines) * page {
+                detector.prepared_bytes -= page;
             } else if set.spec().instantomr.is_some() && detector.session_keys_in_memory > 1 {
                 detector.session_keys_in_memory -= 1;
             } else if !engines.is_empty() && detector.keys_in_memory > 1 {
@@ -251,7 +265,16 @@ impl Room {
                 break;
             }
         }
+        let demand = Demand {
+            config,
+            needs: &needs,
+            beside,
+            engines: &engines,
+        };
+        let pages_stay = demand.has_both(limit);
+        let prepared = if pages_stay { demand.prepared() } else { 0 };
         let room = Self {
+            pages_stay,
             session_key: needs.key(EngineKind::Instantomr),
             sessions: AtomicU64::new(0),
             engines: Kinds::of(engines.iter().copied()),
@@ -260,7 +283,7 @@ impl Room {
             shortage,
             look,
             checked: least.checked,
-            beside,
+            beside: beside + prepared,
             requests: requests as usize,
             needs,
         };
@@ -303,6 +326,11 @@ impl Room {
     /// Returns the engines whose digests this process can make.
     pub(crate) fn engines(&self) -> Kinds {
         self.engines
+    }
+
+    /// Returns whether prepared payloads stay in memory while digests are made.
+    pub(crate) fn pages_stay(&self) -> bool {
+        self.pages_stay
     }
 
     /// Returns the number of messages of the longest range of a fetch; 0 if no payloads are prepared.
@@ -427,13 +455,30 @@ fn page_bytes(set: &ParamSet, payload_bytes: u32, clues: ClueKind) -> u64 {
     found.map_or(0, |bytes| bytes as u64)
 }
 
+/// The number of messages of a fetch for which payloads stay prepared where memory is short but suffices for digests.
+const PREPARED_MESSAGES: u64 = 1 << 16;
+
+/// Returns the least number of pages for which there is memory where these engines are served. Two serve ranges of a
+/// page.
+fn least_pages(set: &ParamSet, engines: &[EngineKind]) -> u64 {
+    match engines {
+        [EngineKind::Rounds] => 2,
+        _ => PREPARED_MESSAGES / of_page(set).max(1) + 2,
+    }
+}
+
+/// Returns the number of messages of a page; 0 if the set does not serve two rounds.
+fn of_page(set: &ParamSet) -> u64 {
+    set.rounds()
+        .map_or(0, |params| params.fetch.spec().page as u64)
+}
+
 /// Returns the number of messages of the longest range whose pages always fit into `prepared` bytes, wherever it begins.
 fn fetch_messages(set: &ParamSet, page: u64, prepared: u64) -> u64 {
-    let of_page = set
-        .rounds()
-        .map_or(0, |params| params.fetch.spec().page as u64);
     let pages = prepared.checked_div(page).unwrap_or(0);
-    pages.checked_sub(1).map_or(0, |whole| whole * of_page + 1)
+    pages
+        .checked_sub(1)
+        .map_or(0, |whole| whole * of_page(set) + 1)
 }
 
 fn titles(engines: &[EngineKind]) -> String {
@@ -487,6 +532,7 @@ mod tests {
         let run = room.needs.run(&sophomr, together, 16);
         assert!(run + 50 * MB < 6_000 * MB);
         assert!(room.needs.run(&sophomr, together + 1, 16) + 300 * MB > 6_000 * MB);
+        assert!(!room.pages_stay(), "they give way to digests");
         assert_eq!(room.shortage(), None);
     }
 
@@ -500,19 +546,27 @@ mod tests {
 
     #[test]
     fn where_no_digest_fits_none_is_made_and_the_figures_are_reported() {
-        let (config, room) = of("sophomr-v5", || has(700 * MB));
+        let (config, room) = of("sophomr-v5", || has(400 * MB));
         assert!(room.engines().is_empty());
         let whole = Config::default();
         assert_eq!(config.detector, whole.detector, "for workers elsewhere");
         assert_eq!(config.limits.digest_messages, whole.limits.digest_messages);
         let text = room.shortage().unwrap();
         assert!(
-            text.contains("SophOMR") && text.contains(" GB of memory"),
+            text.contains("two rounds") && text.contains(" MB of memory"),
             "{text}"
         );
-        // InstantOMR alone fits where both engines do not.
-        let (config, room) = of("hybrid-v4", || has(1_500 * MB));
-        assert_eq!(room.engines(), Kinds::of([EngineKind::Instantomr]));
+        // Two rounds alone fit where digests do not, if fetches have short ranges.
+        let (config, room) = of("sophomr-v5", || has(700 * MB));
+        assert_eq!(room.engines(), Kinds::of([EngineKind::Rounds]));
+        assert!((5_000..20_000).contains(&room.fetch_messages()));
+        assert_eq!(config.limits.digest_messages, whole.limits.digest_messages);
+        assert!(room.shortage().unwrap().contains("two rounds"));
+        // InstantOMR and two rounds fit where SophOMR does not.
+        let (config, room) = of("hybrid-v4", || has(2_200 * MB));
+        let both = [EngineKind::Instantomr, EngineKind::Rounds];
+        assert_eq!(room.engines(), Kinds::of(both));
+        assert!(room.fetch_messages() > 65_536);
         assert_eq!(config.detector.session_keys_in_memory, 1);
         assert!(room.shortage().is_some());
     }

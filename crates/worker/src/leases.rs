@@ -44,6 +44,8 @@ pub(crate) struct WorkerMemory {
     pub(crate) engines: Vec<EngineKind>,
     /// The bytes that the process uses without runs.
     pub(crate) beside: u64,
+    /// Whether prepared payloads stay in memory while digests are made.
+    pub(crate) pages_stay: bool,
 }
 
 impl WorkerMemory {

@@ -137,10 +137,13 @@ impl Worker {
         let pool = builder.thread_name(|i| format!("digest-{i}")).build()?;
         let cards = Cards::new(self.settings.on)?;
         tracing::info!("{}", cards.summary());
+        let mut pages_stay = true;
         if works_here(&cards) {
-            self.leases.memory = Some(self.memory(pool.current_num_threads())?);
+            let memory = self.memory(pool.current_num_threads())?;
+            pages_stay = memory.pages_stay;
+            self.leases.memory = Some(memory);
         }
-        let pages = Pages::new(self.settings.prepared_bytes);
+        let pages = Pages::new(self.settings.prepared_bytes, pages_stay);
         let work = move || {
             let worker = omr_runner::Worker {
                 leases: &self.leases,
@@ -185,11 +188,16 @@ impl Worker {
         } else {
             0
         };
-        let beside = memory.used.unwrap_or(0) + settings.messages_bytes as u64 + prepared;
-        let run = needs.run(&engines, 1, 1);
+        let mut beside = memory.used.unwrap_or(0) + settings.messages_bytes as u64;
+        let run = needs.run(&engines, 1, 1).max(prepared);
         let has = memory
             .limit
             .map_or(u64::MAX, |limit| limit.saturating_sub(beside));
+        // Prepared payloads give way to a digest where there is no memory for both.
+        let pages_stay = run.saturating_add(prepared) <= has;
+        if pages_stay {
+            beside += prepared;
+        }
         if run > has {
             return Err(WorkerError::Memory {
                 set: self.leases.set.name(),
@@ -203,6 +211,7 @@ impl Worker {
             needs,
             engines,
             beside,
+            pages_stay,
         })
     }
 }

@@ -54,7 +54,7 @@ fn a_worker_without_work_rests_once() {
         set: &ParamSet::named("insecure-tiny-hybrid-v4").unwrap(),
         cards: &omr_cuda::Cards::none(),
         keys: 1,
-        pages: &crate::Pages::new(0),
+        pages: &crate::Pages::new(0, true),
     };
     let rests = AtomicUsize::new(0);
     worker.run(&pool(), Duration::from_millis(1), || {

@@ -149,7 +149,7 @@ fn a_worker_repeats_what_a_card_failed_at() {
             set: &set,
             cards: &Cards::on(choice, card),
             keys: 1,
-            pages: &omr_runner::Pages::new(0),
+            pages: &omr_runner::Pages::new(0, true),
         };
         worker.serve(&pool, &unit(file.len()), &mut omr_runner::Keys::default());
         own.made.into_inner().unwrap().unwrap()

@@ -160,7 +160,7 @@ fn one_run_serves_jobs_of_one_group_and_no_others() {
     let runs = runs(&mut queue);
     assert_eq!(runs[0], [0, 31, 32]);
     assert!(runs[1..].iter().all(|run| run.len() == 1), "{runs:?}");
-    assert_eq!(runs.concat().len(), 10);
+    assert_eq!(runs.concat().len(), 11);
 }
 
 #[test]

@@ -212,7 +212,7 @@ impl Scene {
             set: set(),
             cards: &omr_cuda::Cards::none(),
             keys: 2,
-            pages: &Pages::new(1 << 26),
+            pages: &Pages::new(1 << 26, true),
         };
         worker.run(&builder.build().unwrap(), Duration::ZERO, || {});
         own.made.into_inner().unwrap().unwrap()
