@@ -76,6 +76,8 @@ pub enum Spares {
     Off,
     /// The server cannot make digests with a step.
     NotServed,
+    /// Two rounds need none: a scan has a place for every message.
+    TwoRounds,
 }
 
 impl Recipient {
@@ -139,6 +141,7 @@ impl Recipient {
             bound: job.bound,
             scheme: self.scheme,
             step: if job.stride().has_gaps() { job.step } else { 0 },
+            query: Vec::new(),
         }
     }
 

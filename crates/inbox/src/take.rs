@@ -38,6 +38,9 @@ pub enum Outcome {
     /// The range is kept: it contains more messages for the recipient than the bound, or was damaged. Parts of a hybrid
     /// digest may be kept. The range of a spare request is never kept: no message depends on it alone.
     Kept(Kept),
+    /// The answer to a query, or a part of it, cannot be read, for this reason. No message is lost: those that it should
+    /// have contained wait for the next fetch.
+    Unanswered(String),
 }
 
 impl<S: Storage> Inbox<S> {

@@ -187,6 +187,7 @@ impl Server {
                 step: 1 << 16,
                 orders: 1,
             })),
+            Call::Seeds(_) => fails(Failure::NotFound),
             Call::CreateOrder(_) => Ok(Answer::Order(BATCH)),
             Call::CreateJob(job) => {
                 if job.start < self.first || job.end > self.board.len() as u64 {

@@ -114,7 +114,7 @@ fn described(call: &Call) -> String {
         Call::WatchJob(id) | Call::FetchDigest(id) => id.fill(0),
         Call::OpenSession(session) => session.request_id = [0; 16],
         Call::CutSession { session_id: id, .. } | Call::CloseSession(id) => id.fill(0),
-        Call::Board(_) | Call::Limits => {}
+        Call::Board(_) | Call::Limits | Call::Seeds(_) => {}
     }
     format!("{call:?}")
 }
